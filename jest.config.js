@@ -1,9 +1,12 @@
 /** One project per tier, so that `jest --selectProjects unit` needs no broker. */
 const common = {
   testEnvironment: 'node',
-  // clients/node is written for Node's and browsers' own modules, whose imports name the file that is built.
+  // clients/node is written for Node's and browsers' own modules, whose imports name the file that
+  // is built.
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2023', parser: { syntax: 'typescript' } } }] },
+  transform: {
+    '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2023', parser: { syntax: 'typescript' } } }],
+  },
 };
 
 /** What starts processes: none of them outlives its test file. */
@@ -12,8 +15,13 @@ const withProcesses = { ...common, testEnvironment: '<rootDir>/test/support/envi
 module.exports = {
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/unit/**/*.test.ts'] },
-    // clients/ and examples/ as their users have them: installed, built, in their own languages. No broker.
-    { ...withProcesses, displayName: 'libraries', testMatch: ['<rootDir>/test/libraries/**/*.test.ts'] },
+    // clients/ and examples/ as their users have them: installed, built, in their own languages. No
+    // broker.
+    {
+      ...withProcesses,
+      displayName: 'libraries',
+      testMatch: ['<rootDir>/test/libraries/**/*.test.ts'],
+    },
     {
       ...withProcesses,
       displayName: 'integration',
@@ -33,7 +41,8 @@ module.exports = {
   testTimeout: 240_000,
   // Those with processes wait rather than compute: each keeps half a core busy.
   maxWorkers: 3,
-  // A worker that has run a hundred files is ten times slower at what makes many promises: start another instead.
+  // A worker that has run a hundred files is ten times slower at what makes many promises: start
+  // another instead.
   workerIdleMemoryLimit: '600MB',
   testSequencer: '<rootDir>/test/support/sequencer.js',
 };

@@ -31,7 +31,9 @@ interface Global {
 
 export interface About {
   summary: string;
-  /** one line as it is typed, without `waypost`; default: its name, with samples for its arguments */
+  /**
+   * one line as it is typed, without `waypost`; default: its name, with samples for its arguments
+   */
   example?: string;
   options?: CommandOption[];
   /** an additional paragraph of its help */
@@ -64,10 +66,22 @@ export class Group {
     about: About,
     act: (session: Session, options: O, ...args: string[]) => Ended,
   ): void {
-    const { summary, example = sampleOf(this.#path(syntax)), options = [], more, isDefault = false } = about;
-    const command = this.command.command(syntax, { isDefault }).summary(summary).description(summary);
+    const {
+      summary,
+      example = sampleOf(this.#path(syntax)),
+      options = [],
+      more,
+      isDefault = false,
+    } = about;
+    const command = this.command
+      .command(syntax, { isDefault })
+      .summary(summary)
+      .description(summary);
     for (const [flags, description] of options) addOption(command, flags, description);
-    command.addHelpText('after', `${more === undefined ? '' : `\n${more}\n`}\nExample:\n  $ waypost ${example}`);
+    command.addHelpText(
+      'after',
+      `${more === undefined ? '' : `\n${more}\n`}\nExample:\n  $ waypost ${example}`,
+    );
     command.action(async (...given: unknown[]) => {
       const set = command.optsWithGlobals<Global & O>();
       // Commander passes the options and the command after the arguments.
@@ -83,7 +97,8 @@ export class Group {
 }
 
 /**
- * `<x...>` can be repeated and takes one word each time. Commander itself would also take the arguments that follow.
+ * `<x...>` can be repeated and takes one word each time. Commander itself would also take the
+ * arguments that follow.
  */
 function addOption(command: Command, flags: string, description: string): void {
   if (!flags.includes('...')) return void command.option(flags, description);
@@ -107,7 +122,9 @@ function createSession(world: ProcessContext, { url, json = false }: Global): Se
 export function whole(text: string, name: string, [min, max]: [min: number, max: number]): number {
   const number = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
   if (!(number >= min && number <= max)) {
-    throw usage(`${name} must be a whole number from ${String(min)} to ${String(max)}, not "${text}".`);
+    throw usage(
+      `${name} must be a whole number from ${String(min)} to ${String(max)}, not "${text}".`,
+    );
   }
   return number;
 }
@@ -115,7 +132,9 @@ export function whole(text: string, name: string, [min, max]: [min: number, max:
 /** @throws CliError if the text is not one of the choices */
 export function oneOf<T extends string>(text: string, name: string, choices: readonly T[]): T {
   const found = choices.find((choice) => choice === text);
-  if (found === undefined) throw usage(`${name} must be one of ${choices.join(', ')}, not "${text}".`);
+  if (found === undefined) {
+    throw usage(`${name} must be one of ${choices.join(', ')}, not "${text}".`);
+  }
   return found;
 }
 

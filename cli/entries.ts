@@ -4,7 +4,10 @@ import { type Api, readList } from './connect/api';
 import { type Present } from './export-file/format';
 import { CliError } from './process-context';
 
-/** The entries that commands take as arguments: by id or, if they have names, by a name that is unique. */
+/**
+ * The entries that commands take as arguments: by id or, if they have names, by a name that is
+ * unique.
+ */
 
 /** The paths of entries in the API, and sample arguments for the examples in the help. */
 const NAMED = {
@@ -26,7 +29,8 @@ export type Kind = keyof typeof KINDS;
 export type NamedKind = keyof typeof NAMED;
 export type Entry<K extends Kind> = Operations[`GET ${(typeof KINDS)[K]['path']}/{id}`]['response'];
 /** The body of a change. */
-export type Patch<K extends NamedKind> = Operations[`PATCH ${(typeof NAMED)[K]['path']}/{id}`]['body'];
+export type Patch<K extends NamedKind> =
+  Operations[`PATCH ${(typeof NAMED)[K]['path']}/{id}`]['body'];
 
 /** Replaces each `<kind>` of a command's syntax by a sample: `show <source>` → `show "My site"`. */
 export function sampleOf(syntax: string): string {
@@ -54,7 +58,9 @@ export function isNamed(kind: string): kind is NamedKind {
 }
 
 function isMissing(error: unknown): boolean {
-  return error instanceof CliError && error.cause instanceof ApiProblem && error.cause.status === 404;
+  return (
+    error instanceof CliError && error.cause instanceof ApiProblem && error.cause.status === 404
+  );
 }
 
 async function findByName(api: Api, kind: NamedKind, name: string): Promise<Entry<NamedKind>> {
@@ -65,7 +71,8 @@ async function findByName(api: Api, kind: NamedKind, name: string): Promise<Entr
   }
   if (found.length > 1) {
     throw new CliError(
-      `${String(found.length)} ${kind}s are named "${name}". Use an id (${found.map(({ id }) => id).join(', ')}).`,
+      `${String(found.length)} ${kind}s are named "${name}". Use an id ` +
+        `(${found.map(({ id }) => id).join(', ')}).`,
     );
   }
   return first;
@@ -76,7 +83,11 @@ export async function listAll<K extends NamedKind>(api: Api, kind: K): Promise<E
 }
 
 /** Returns the ids of all names. */
-export async function idsOf(api: Api, kind: NamedKind, names: readonly string[]): Promise<string[]> {
+export async function idsOf(
+  api: Api,
+  kind: NamedKind,
+  names: readonly string[],
+): Promise<string[]> {
   return (await Promise.all(names.map((name) => find(api, kind, name)))).map(({ id }) => id);
 }
 
@@ -102,8 +113,8 @@ export async function deleteEntry(api: Api, kind: NamedKind, idOrName: string): 
 }
 
 /**
- * Reads everything that an export file can hold. Sources of audiences and computed traits are left out: they come and
- * go with these.
+ * Reads everything that an export file can hold. Sources of audiences and computed traits are left
+ * out: they come and go with these.
  */
 export async function allSettings(api: Api): Promise<Present> {
   const [sources, destinations, audiences, traits] = await Promise.all([

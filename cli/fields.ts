@@ -10,7 +10,8 @@ interface Field<V> {
   flags: string;
   about: string;
   /**
-   * @param given by commander: text; true for an option without a value; a list for an option that may be repeated
+   * @param given by commander: text; true for an option without a value; a list for an option that
+   *   may be repeated
    * @param name the option, for errors
    * @throws CliError
    */
@@ -26,12 +27,18 @@ export function optionsOf(fields: object): CommandOption[] {
 }
 
 /** Reads the given options, in the order of the table. Options that are not given set no field. */
-export async function readFields<T>(session: Session, options: object, fields: Fields<T>): Promise<Partial<T>> {
+export async function readFields<T>(
+  session: Session,
+  options: object,
+  fields: Fields<T>,
+): Promise<Partial<T>> {
   const read: Record<string, unknown> = {};
   for (const [key, field] of listed(fields)) {
     const option = new Option(field.flags);
     const given = (options as Record<string, unknown>)[option.attributeName()];
-    if (given !== undefined) read[key] = await field.read(given as never, option.long ?? '', session);
+    if (given !== undefined) {
+      read[key] = await field.read(given as never, option.long ?? '', session);
+    }
   }
   return read as Partial<T>;
 }
@@ -49,8 +56,16 @@ export function flagField<const V>(flags: string, about: string, value: V): Fiel
   return { flags, about, read: () => value };
 }
 
-export function choiceField<const T extends string>(flags: string, choices: readonly T[], about?: string): Field<T> {
-  return { flags, about: about ?? choices.join(', '), read: (given: string, name) => oneOf(given, name, choices) };
+export function choiceField<const T extends string>(
+  flags: string,
+  choices: readonly T[],
+  about?: string,
+): Field<T> {
+  return {
+    flags,
+    about: about ?? choices.join(', '),
+    read: (given: string, name) => oneOf(given, name, choices),
+  };
 }
 
 export const messageTypeField = choiceField('--type <type>', MESSAGE_TYPES);
@@ -59,7 +74,11 @@ export function timeField(flags: string, about: string): Field<string> {
   return { flags, about, read: (given: string, name) => timeOf(given, name, Date.now()) };
 }
 
-export function numberField(flags: string, about: string, range: [min: number, max: number]): Field<number> {
+export function numberField(
+  flags: string,
+  about: string,
+  range: [min: number, max: number],
+): Field<number> {
   return { flags, about, read: (given: string, name) => whole(given, name, range) };
 }
 
@@ -87,7 +106,12 @@ export function idsField(flags: string, kind: NamedKind, about: string): Field<s
 
 type WithoutNulls<T> = { [K in keyof T]: Exclude<T[K], null> };
 
-/** Removes the fields that are null, which means the default: a body that creates an entry omits them. */
+/**
+ * Removes the fields that are null, which means the default: a body that creates an entry omits
+ * them.
+ */
 export function withoutNulls<T extends object>(fields: T): WithoutNulls<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as WithoutNulls<T>;
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== null),
+  ) as WithoutNulls<T>;
 }

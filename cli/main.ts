@@ -8,8 +8,8 @@ const stop = new AbortController();
 let watched = false;
 let askedAt: number | undefined;
 /**
- * npx forwards a Ctrl-C that the terminal already sent to every process: a second signal within this time is the same
- * one.
+ * npx forwards a Ctrl-C that the terminal already sent to every process: a second signal within
+ * this time is the same one.
  */
 const SAME_MS = 2_000;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -42,7 +42,7 @@ void run(process.argv.slice(2), {
   },
 }).then((code) => {
   process.exitCode = code;
-  // Exit even if something, such as a socket that waits for its server, still keeps the process alive. Flush pipes
-  // first.
+  // Exit even if something, such as a socket that waits for its server, still keeps the process
+  // alive. Flush pipes first.
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
 });

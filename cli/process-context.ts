@@ -12,7 +12,10 @@ export interface ProcessContext {
   /** standard output is a terminal */
   terminal: boolean;
   stdin: Readable & { isTTY?: boolean; setRawMode?(raw: boolean): unknown };
-  /** Ctrl-C, SIGTERM. A command that reads this handles the signal; any other command is ended immediately. */
+  /**
+   * Ctrl-C, SIGTERM. A command that reads this handles the signal; any other command is ended
+   * immediately.
+   */
   stop: AbortSignal;
 }
 

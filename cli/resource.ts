@@ -1,12 +1,16 @@
 import { type Input } from '../shared/api/client';
 import { type Operations } from '../shared/api/operations';
+import { compact } from '../shared/collections/defined';
 import { type About, type CommandOption, type Group, type Session, whole } from './command';
 import { type ListId, readList, type Row } from './connect/api';
 import { deleteEntry, type Entry, find, type Kind, type NamedKind } from './entries';
 import { type Fields, optionsOf, readFields } from './fields';
 import { type Column } from './output/table';
 
-/** The commands that most resources have: list, show, delete. A table describes each; the API's table types it. */
+/**
+ * The commands that most resources have: list, show, delete. A table describes each; the API's
+ * table types it.
+ */
 
 type Query<N extends ListId> = NonNullable<Operations[N]['query']>;
 
@@ -37,7 +41,7 @@ export function limitOf({ limit = '50' }: Limited, most = MOST_ROWS): number {
 
 export function addList<N extends ListId>(group: Group, syntax: string, list: List<N>): void {
   const { from, columns, empty, filters = {}, most } = list;
-  const options = [...optionsOf(filters), ...(most === undefined ? [] : [LIMIT])];
+  const options = compact([...optionsOf(filters), most === undefined ? undefined : LIMIT]);
   group.leaf<Limited>(syntax, { ...list, options }, async (session, given) => {
     const query = await readFields(session, given, filters);
     const limit = most === undefined ? Infinity : limitOf(given, most);
@@ -64,7 +68,12 @@ export function addShow<K extends Kind>(group: Group, kind: K, { show, ...about 
 }
 
 /** @param verb the command: `delete`, or `revoke` of tokens */
-export function addDelete(group: Group, kind: NamedKind, about: About, verb: 'delete' | 'revoke' = 'delete'): void {
+export function addDelete(
+  group: Group,
+  kind: NamedKind,
+  about: About,
+  verb: 'delete' | 'revoke' = 'delete',
+): void {
   group.leaf(`${verb} <${kind}>`, about, async ({ api, print }, _, given = '') => {
     const id = await deleteEntry(api(), kind, given);
     print.thing({ id, deleted: true }, [[`${verb}d`, id]]);

@@ -62,11 +62,30 @@ export function createProgram(cli: Cli): Command {
     .exitOverride()
     .addHelpText('after', MORE);
   const add = [
-    ...[addListen, addTail, addSend, addVerify],
-    ...[addEvents, addDeliveries, addRecall, addReplay, addSources, addDestinations],
-    ...[addAudiences, addTraits],
-    ...[addAlerts, addNotices, addTokens, addDeletions, addAudit, addRecordFormat],
-    ...[addDoctor, addExport, addImport, addLogin, addMcp, addCompletion],
+    addListen,
+    addTail,
+    addSend,
+    addVerify,
+    addEvents,
+    addDeliveries,
+    addRecall,
+    addReplay,
+    addSources,
+    addDestinations,
+    addAudiences,
+    addTraits,
+    addAlerts,
+    addNotices,
+    addTokens,
+    addDeletions,
+    addAudit,
+    addRecordFormat,
+    addDoctor,
+    addExport,
+    addImport,
+    addLogin,
+    addMcp,
+    addCompletion,
   ];
   const top = new Group(cli, program);
   for (const one of add) one(top);
@@ -80,7 +99,9 @@ function explain(error: unknown, world: ProcessContext, json: boolean): number {
   const red = wantsColour(world.env, world.terminal) ? bad : plain;
   if (error instanceof CliError || error instanceof AppError) {
     const exitCode = error instanceof CliError ? error.exitCode : FAILED;
-    world.err(json ? `${JSON.stringify({ error: errorOf(error, exitCode) })}\n` : `${red(error.message)}\n`);
+    world.err(
+      json ? `${JSON.stringify({ error: errorOf(error, exitCode) })}\n` : `${red(error.message)}\n`,
+    );
     return exitCode;
   }
   // A bug: its stack helps to find it.
@@ -91,6 +112,7 @@ function explain(error: unknown, world: ProcessContext, json: boolean): number {
 /** Returns an error for programs, with the problem of the API if it has one. */
 function errorOf(error: Error, exitCode: number): object {
   const cause = error.cause;
-  const problem = cause instanceof ApiProblem ? { status: cause.status, problem: cause.problem } : {};
+  const problem =
+    cause instanceof ApiProblem ? { status: cause.status, problem: cause.problem } : {};
   return { message: error.message, exitCode, ...problem };
 }

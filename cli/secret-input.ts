@@ -6,8 +6,8 @@ import { messageOf } from '../shared/service/errors';
 import { CliError, type ProcessContext } from './process-context';
 
 /**
- * Reads secrets from a file, standard input, the environment or a prompt without echo. Never from an argument, which
- * `ps` shows.
+ * Reads secrets from a file, standard input, the environment or a prompt without echo. Never from
+ * an argument, which `ps` shows.
  */
 
 /**
@@ -17,8 +17,11 @@ import { CliError, type ProcessContext } from './process-context';
  */
 export async function readSecretFile(world: ProcessContext, file: string): Promise<string> {
   const secret = (await readInput(world, file)).replace(/\r?\n$/, '');
-  if (secret === '')
-    throw new CliError(`There is no secret in ${file === '-' ? 'standard input' : file}: it is empty.`);
+  if (secret === '') {
+    throw new CliError(
+      `There is no secret in ${file === '-' ? 'standard input' : file}: it is empty.`,
+    );
+  }
   return secret;
 }
 
@@ -54,7 +57,9 @@ export async function readBytes(world: ProcessContext, file: string): Promise<Bu
 export async function promptSecret(world: ProcessContext, question: string): Promise<string> {
   if (!world.stdin.isTTY) {
     const [line = ''] = (await readInput(world, '-')).split('\n');
-    if (line.trim() === '') throw new CliError(`${question}: send it on standard input or run this in a terminal.`);
+    if (line.trim() === '') {
+      throw new CliError(`${question}: send it on standard input or run this in a terminal.`);
+    }
     return line.trim();
   }
   world.err(`${question}: `);
@@ -65,7 +70,9 @@ export async function promptSecret(world: ProcessContext, question: string): Pro
   try {
     return await Promise.race([
       lines.question(''),
-      new Promise<never>((_, reject) => lines.once('close', () => reject(new CliError('No input.')))),
+      new Promise<never>((_, reject) =>
+        lines.once('close', () => reject(new CliError('No input.'))),
+      ),
     ]);
   } finally {
     lines.close();

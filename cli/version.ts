@@ -3,5 +3,6 @@ import { join } from 'node:path';
 import { ROOT } from '../shared/service/repo-root';
 
 export function version(): string {
-  return (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version;
+  return (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string })
+    .version;
 }

@@ -8,8 +8,8 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const SCRIPT = 'waypost.js';
 
 /**
- * Builds the package of the command line in dist/packages/cli: one file with the code that the commands use, and a
- * manifest that depends on the packages which this file imports.
+ * Builds the package of the command line in dist/packages/cli: one file with the code that the
+ * commands use, and a manifest that depends on the packages which this file imports.
  */
 export default defineConfig({
   root,
@@ -23,7 +23,12 @@ export default defineConfig({
     target: 'es2023',
     minify: false,
     rolldownOptions: {
-      output: { format: 'cjs', entryFileNames: SCRIPT, codeSplitting: false, banner: '#!/usr/bin/env node' },
+      output: {
+        format: 'cjs',
+        entryFileNames: SCRIPT,
+        codeSplitting: false,
+        banner: '#!/usr/bin/env node',
+      },
     },
   },
 });
@@ -36,7 +41,8 @@ function emitManifest(_, bundle) {
   const { imports, dynamicImports } = bundle[SCRIPT];
   const packages = [...imports, ...dynamicImports].filter((id) => !isBuiltin(id)).map(packageOf);
   const missing = packages.filter((name) => dependencies[name] === undefined);
-  if (missing.length > 0) this.error(`The command line imports ${missing.join(', ')}, but package.json does not.`);
+  if (missing.length > 0)
+    this.error(`The command line imports ${missing.join(', ')}, but package.json does not.`);
   const manifest = {
     name: '@waypost/cli',
     version,
@@ -49,7 +55,9 @@ function emitManifest(_, bundle) {
     bin: { waypost: SCRIPT },
     files: [SCRIPT],
     // The versions with which the tests ran.
-    dependencies: Object.fromEntries([...new Set(packages)].sort().map((name) => [name, dependencies[name]])),
+    dependencies: Object.fromEntries(
+      [...new Set(packages)].sort().map((name) => [name, dependencies[name]]),
+    ),
   };
   const emit = (fileName, source) => this.emitFile({ type: 'asset', fileName, source });
   emit('package.json', `${JSON.stringify(manifest, undefined, 2)}\n`);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// `npx waypost`: runs the compiled command line. In a clone that was not compiled, or not since a change, it compiles
-// first.
+// `npx waypost`: runs the compiled command line. In a clone that was not compiled, or not since a
+// change, it compiles first.
 const { spawnSync } = require('node:child_process');
 const { existsSync, readdirSync, statSync, utimesSync } = require('node:fs');
 const { join } = require('node:path');
@@ -14,7 +14,11 @@ const SOURCES = ['cli', 'shared', 'clients/node/src'];
 function newestIn(folder) {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .reduce((newest, entry) => Math.max(newest, statSync(join(entry.parentPath ?? entry.path, entry.name)).mtimeMs), 0);
+    .reduce(
+      (newest, entry) =>
+        Math.max(newest, statSync(join(entry.parentPath ?? entry.path, entry.name)).mtimeMs),
+      0,
+    );
 }
 
 /** A container or a package contains only dist, and no sources to compile. */
@@ -29,9 +33,13 @@ function build() {
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   if (!existsSync(compiler)) return false;
   process.stderr.write('waypost: building it once, this takes some seconds\n');
-  const { status } = spawnSync(process.execPath, [compiler, '-b', join(root, 'tsconfig.build.json')], {
-    stdio: ['ignore', 2, 2],
-  });
+  const { status } = spawnSync(
+    process.execPath,
+    [compiler, '-b', join(root, 'tsconfig.build.json')],
+    {
+      stdio: ['ignore', 2, 2],
+    },
+  );
   if (status === 0 && existsSync(mark)) utimesSync(mark, new Date(), new Date());
   return status === 0;
 }

@@ -6,7 +6,10 @@ import { defineConfig } from 'vite';
 const here = dirname(fileURLToPath(import.meta.url));
 const { version } = JSON.parse(readFileSync(join(here, '..', 'package.json'), 'utf8'));
 
-/** Builds the console as files that control serves. Its CSP allows nothing inline: every script and style is a file. */
+/**
+ * Builds the console as files that control serves. Its CSP allows nothing inline: every script and
+ * style is a file.
+ */
 export default defineConfig({
   root: here,
   define: { __WAYPOST_VERSION__: JSON.stringify(version) },
@@ -22,7 +25,9 @@ export default defineConfig({
     // Only one page loads the charts.
     chunkSizeWarningLimit: 800,
     // Each file of the component library has a "use client" directive, which is redundant here.
-    rolldownOptions: { onwarn: (warning, warn) => void (warning.code === 'MODULE_LEVEL_DIRECTIVE' || warn(warning)) },
+    rolldownOptions: {
+      onwarn: (warning, warn) => void (warning.code === 'MODULE_LEVEL_DIRECTIVE' || warn(warning)),
+    },
   },
   server: { proxy: { '/api': 'http://127.0.0.1:8090' } },
 });

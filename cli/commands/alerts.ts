@@ -1,13 +1,21 @@
 import { type Alerts, type Operations } from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 import { ALERT_FORMATS } from '../../shared/model/config';
 import { type Group, oneOf, type Session } from '../command';
 import { type Fields, optionsOf, readFields, textField } from '../fields';
 import { showTest } from '../output/test';
 import { FAILED, usage } from '../process-context';
 import { ROTATION_OPTIONS, type RotationOptions, rotationOf, showRotated } from './rotation';
-import { WEBHOOK_EDITS, webhookFieldsOf, webhookLines, type WebhookOptions } from './webhook-fields';
+import {
+  WEBHOOK_EDITS,
+  webhookFieldsOf,
+  webhookLines,
+  type WebhookOptions,
+} from './webhook-fields';
 
-/** `waypost alerts`: when Waypost raises an alert about a destination, and where it sends the alert. */
+/**
+ * `waypost alerts`: when Waypost raises an alert about a destination, and where it sends the alert.
+ */
 
 type Change = Operations['PATCH /alerts']['body'];
 const NEVER = 'never';
@@ -41,13 +49,20 @@ interface EditOptions extends WebhookOptions {
 }
 
 export function addAlerts(program: Group): void {
-  const alerts = program.group('alerts', 'Alerts about failing destinations: show, edit, test, rotate');
-  alerts.leaf('show', { summary: 'Show the alert settings' }, async (session) => show(session, await read(session)));
+  const alerts = program.group(
+    'alerts',
+    'Alerts about failing destinations: show, edit, test, rotate',
+  );
+  alerts.leaf('show', { summary: 'Show the alert settings' }, async (session) =>
+    show(session, await read(session)),
+  );
   alerts.leaf<EditOptions>(
     'edit',
     {
       summary: 'Change only the given settings',
-      example: 'alerts edit --webhook https://ops.example.com/waypost --secret-file secret --failing-for 10m',
+      example:
+        'alerts edit --webhook https://ops.example.com/waypost --secret-file secret ' +
+        '--failing-for 10m',
       options: [
         ...WEBHOOK_EDITS,
         ['--no-webhooks', 'send no alerts to URLs'],
@@ -96,18 +111,38 @@ async function edit(session: Session, options: EditOptions): Promise<void> {
   const { webhooks, email, ...given } = options;
   if (webhooks === false && options.webhook) throw usage('Give either --webhook or --no-webhooks.');
   const before = await read(session);
-  const format = given.format === undefined ? undefined : oneOf(given.format, '--format', ALERT_FORMATS);
+  const format =
+    given.format === undefined ? undefined : oneOf(given.format, '--format', ALERT_FORMATS);
   const urls = before.webhooks.flatMap(({ url }) => url ?? []);
-  const all = format !== undefined && !given.webhook && webhooks !== false ? { ...given, webhook: urls } : given;
+  const all =
+    format !== undefined && !given.webhook && webhooks !== false
+      ? { ...given, webhook: urls }
+      : given;
   const fields = await webhookFieldsOf(session, all, before);
   const body: Change = {
     ...fields,
-    ...(fields.webhooks && { webhooks: fields.webhooks.map((webhook) => ({ ...webhook, ...(format && { format }) })) }),
-    ...(webhooks === false && { webhooks: [] }),
-    ...(await readFields(session, { ...given, ...(email && { email }) }, TIMES)),
-    ...(email === false && { email: [] }),
+    ...defined({
+      webhooks: fields.webhooks
+        ? fields.webhooks.map((webhook) => ({
+            ...webhook,
+            ...defined({ format }),
+          }))
+        : undefined,
+    }),
+    ...defined({ webhooks: webhooks === false ? [] : undefined }),
+    ...(await readFields(
+      session,
+      {
+        ...given,
+        ...defined({ email: email || undefined }),
+      },
+      TIMES,
+    )),
+    ...defined({ email: email === false ? [] : undefined }),
   };
-  if (Object.keys(body).length === 0) throw usage('Nothing to change. See waypost alerts edit --help.');
+  if (Object.keys(body).length === 0) {
+    throw usage('Nothing to change. See waypost alerts edit --help.');
+  }
   await patch(session, body);
 }
 

@@ -1,11 +1,15 @@
 import { type Preview } from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 import { type Group, type Session } from '../command';
 import { idsOf } from '../entries';
 import { sleep } from '../../shared/service/async';
 import { FAILED, usage } from '../process-context';
 import { CONDITION_OPTIONS, conditionOf, type ConditionOptions } from './definitions';
 
-/** `waypost audiences preview`: estimates the size of an audience and lists sample members before you create it. */
+/**
+ * `waypost audiences preview`: estimates the size of an audience and lists sample members before
+ * you create it.
+ */
 
 const POLL_MS = 500;
 
@@ -30,14 +34,21 @@ export function addPreview(audiences: Group): void {
 async function preview(session: Session, options: Options): Promise<number> {
   const { api, print, world } = session;
   const condition = await conditionOf(session, options);
-  if (condition === undefined) throw usage('A condition is required: --condition or --condition-file.');
+  if (condition === undefined) {
+    throw usage('A condition is required: --condition or --condition-file.');
+  }
   const { source } = options;
-  const body = { condition, ...(source && { sources: await idsOf(api(), 'source', source) }) };
+  const body = {
+    condition,
+    ...defined({ sources: source ? await idsOf(api(), 'source', source) : undefined }),
+  };
   let { data } = await api().call('POST /audiences/preview', { body });
   const { id } = data;
   try {
     for (let said = ''; data.phase === 'counting' && !world.stop.aborted;) {
-      const line = `counting: ${String(data.looked)} of ${String(data.of)} checked, ${sizeOf(data)} so far`;
+      const line =
+        `counting: ${String(data.looked)} of ${String(data.of)} checked, ${sizeOf(data)} so ` +
+        'far';
       if (line !== said && !print.json) print.note(line);
       said = line;
       await sleep(POLL_MS, { signal: world.stop });

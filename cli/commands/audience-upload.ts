@@ -22,11 +22,16 @@ export function addUpload(audiences: Group): void {
       summary: 'Upload members, one per line, from a file or, with -, from standard input',
       example: 'audiences upload "Invited" members.ndjson --follow',
       options: [
-        ['--changes', 'lines are {"add":"ann"} and {"remove":"bob"}. Without it, the lines replace all members'],
+        [
+          '--changes',
+          'lines are {"add":"ann"} and {"remove":"bob"}. Without it, the lines replace all members',
+        ],
         ['--allow-empty', 'accept an empty file, which removes all members'],
         ['--follow', 'wait until the upload is applied'],
       ],
-      more: 'A line is a user id in JSON ("ann"), an object ({"userId":"ann"}), or a plain user id. The upload is applied completely or not at all.',
+      more:
+        'A line is a user id in JSON ("ann"), an object ({"userId":"ann"}), or a plain user ' +
+        'id. The upload is applied completely or not at all.',
     },
     upload,
   );
@@ -43,12 +48,18 @@ async function upload(
   const input = openInput(world, file);
   let saidAt = Date.now();
   const { upload: number, lines } = await uploadMembers(api(), {
-    ...{ id, method: changes ? 'PATCH' : 'PUT', input, mayBeEmpty: changes || allowEmpty },
+    id,
+    method: changes ? 'PATCH' : 'PUT',
+    input,
+    mayBeEmpty: changes || allowEmpty,
     onProgress: (sent) => {
       const now = Date.now();
       if (now - saidAt < SAY_EVERY_MS) return;
       saidAt = now;
-      const part = input.size === undefined ? '' : `${String(Math.floor((sent.bytes / input.size) * 100))} %, `;
+      const part =
+        input.size === undefined
+          ? ''
+          : `${String(Math.floor((sent.bytes / input.size) * 100))} %, `;
       print.note(`${part}${String(sent.lines)} lines sent`);
     },
   });

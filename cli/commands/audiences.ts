@@ -1,4 +1,5 @@
 import { type Operations } from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 import { type Group, type Session } from '../command';
 import { find, patchEntry } from '../entries';
 import { withoutNulls } from '../fields';
@@ -28,8 +29,14 @@ export function addAudiences(program: Group): void {
     'create <name>',
     {
       summary: 'Create an audience; its trait is the name in snake_case',
-      example: `audiences create "Loyal" --condition 'count("Order Completed", duration("720h")) >= 3' --destination "My hook"`,
-      options: [...CONDITION_OPTIONS, ['--list', 'no condition; you upload the members'], ...COMMON_OPTIONS],
+      example:
+        `audiences create "Loyal" --condition 'count("Order Completed", duration("720h")) >= ` +
+        `3' --destination "My hook"`,
+      options: [
+        ...CONDITION_OPTIONS,
+        ['--list', 'no condition; you upload the members'],
+        ...COMMON_OPTIONS,
+      ],
     },
     create,
   );
@@ -38,7 +45,11 @@ export function addAudiences(program: Group): void {
     {
       summary: 'Change only the given settings',
       example: 'audiences edit "Loyal" --sync-every 10s --destination "My hook"',
-      options: [...CONDITION_OPTIONS, ...COMMON_OPTIONS, ['--name <name>', 'new name; the trait keeps its key']],
+      options: [
+        ...CONDITION_OPTIONS,
+        ...COMMON_OPTIONS,
+        ['--name <name>', 'new name; the trait keeps its key'],
+      ],
       more: 'A new condition or set of sources is counted from the retained messages.',
     },
     edit,
@@ -48,24 +59,34 @@ export function addAudiences(program: Group): void {
   addDeletion(audiences, 'audience');
 }
 
-async function create(session: Session, options: EditOptions & { list?: boolean }, name = ''): Promise<void> {
+async function create(
+  session: Session,
+  options: EditOptions & { list?: boolean },
+  name = '',
+): Promise<void> {
   const condition = await conditionOf(session, options);
   if ((condition === undefined) !== (options.list ?? false)) {
     throw usage('Give --condition or --condition-file, or --list to upload the members.');
   }
   const body: Operations['POST /audiences']['body'] = {
     name,
-    ...(condition !== undefined && { condition }),
+    ...defined({ condition }),
     ...withoutNulls(await commonFields(session, options)),
   };
   showDefinition(session, (await session.api().call('POST /audiences', { body })).data);
 }
 
-async function edit(session: Session, options: EditOptions & { name?: string }, given = ''): Promise<void> {
+async function edit(
+  session: Session,
+  options: EditOptions & { name?: string },
+  given = '',
+): Promise<void> {
   const condition = await conditionOf(session, options);
   const body = {
-    ...(options.name !== undefined && { name: options.name }),
-    ...(condition !== undefined && { condition }),
+    ...defined({
+      name: options.name,
+      condition,
+    }),
     ...(await commonFields(session, options)),
   };
   if (Object.keys(body).length === 0) throw usage('Nothing to change. See --help.');

@@ -26,7 +26,9 @@ function wordsOf(command: Command, path = ''): [path: string, words: string[]][]
 }
 
 function script(words: [string, string[]][], shell: 'bash' | 'zsh'): string {
-  const cases = words.map(([path, follow]) => `    '${path}') words='${follow.join(' ')}' ;;`).join('\n');
+  const cases = words
+    .map(([path, follow]) => `    '${path}') words='${follow.join(' ')}' ;;`)
+    .join('\n');
   return `${shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''}_waypost() {
   local path='' words='' i
   for ((i = 1; i < COMP_CWORD; i++)); do

@@ -1,4 +1,10 @@
-import { type Audience, type ComputedTrait, type Members, type Syncs } from '../../shared/api/operations';
+import {
+  type Audience,
+  type ComputedTrait,
+  type Members,
+  type Syncs,
+} from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 import { type CommandOption, type Group, type Session } from '../command';
 import { readList } from '../connect/api';
 import { find, idsOf } from '../entries';
@@ -57,7 +63,10 @@ export function addDeletion(group: Group, kind: Kind): void {
 
 const MEMBERS: Column<Members['data'][number]>[] = [
   { title: 'USER', of: ({ userId }) => userId },
-  { title: 'VALUE', of: ({ value }) => (typeof value === 'string' ? value : JSON.stringify(value)) },
+  {
+    title: 'VALUE',
+    of: ({ value }) => (typeof value === 'string' ? value : JSON.stringify(value)),
+  },
   { title: 'SINCE', of: ({ since }) => since },
 ];
 
@@ -79,7 +88,7 @@ async function members(
   const limit = limitOf(options);
   const { user } = options;
   const { id } = await find(api(), kind, name);
-  const query = { ...(user !== undefined && { user }) };
+  const query = defined({ user });
   const found = await readList(api(), `GET ${PATHS[kind]}/{id}/members`, { id, query }, limit);
   print.rows(MEMBERS, found, user === undefined ? 'No members.' : `${user} is not in it.`);
   return user !== undefined && found.length === 0 ? FAILED : 0;
@@ -108,16 +117,25 @@ interface CommonFields {
 }
 
 /** @throws CliError */
-export async function commonFields(session: Session, options: CommonOptions): Promise<CommonFields> {
+export async function commonFields(
+  session: Session,
+  options: CommonOptions,
+): Promise<CommonFields> {
   const { source, allSources = false, destination, nobody = false, syncEvery } = options;
   if (source && allSources) throw usage('--source and --all-sources exclude each other.');
   if (destination && nobody) throw usage('--destination and --nobody exclude each other.');
   return {
-    ...(allSources && { sources: null }),
-    ...(source && { sources: await idsOf(session.api(), 'source', source) }),
-    ...(nobody && { destinations: [] }),
-    ...(destination && { destinations: await idsOf(session.api(), 'destination', destination) }),
-    ...(syncEvery !== undefined && { syncEvery }),
+    ...defined({ sources: allSources ? null : undefined }),
+    ...defined({
+      sources: source ? await idsOf(session.api(), 'source', source) : undefined,
+      destinations: nobody ? [] : undefined,
+    }),
+    ...defined({
+      destinations: destination
+        ? await idsOf(session.api(), 'destination', destination)
+        : undefined,
+      syncEvery,
+    }),
   };
 }
 
@@ -132,18 +150,25 @@ export const CONDITION_OPTIONS: CommandOption[] = [
 ];
 
 /** @throws CliError if both are given, or the file cannot be read */
-export async function conditionOf(session: Session, options: ConditionOptions): Promise<string | undefined> {
+export async function conditionOf(
+  session: Session,
+  options: ConditionOptions,
+): Promise<string | undefined> {
   const { condition, conditionFile } = options;
   if (condition !== undefined && conditionFile !== undefined) {
     throw usage('--condition and --condition-file exclude each other.');
   }
-  return conditionFile === undefined ? condition : (await readInput(session.world, conditionFile)).trim();
+  return conditionFile === undefined
+    ? condition
+    : (await readInput(session.world, conditionFile)).trim();
 }
 
 type Definition = Audience | ComputedTrait;
 
 function phaseOf({ status: { phase, counted, of } }: Definition): string {
-  if (phase === 'first_sync') return `first_sync ${of === 0 ? 0 : Math.floor((counted / of) * 100)} %`;
+  if (phase === 'first_sync') {
+    return `first_sync ${of === 0 ? 0 : Math.floor((counted / of) * 100)} %`;
+  }
   return phase;
 }
 

@@ -1,4 +1,5 @@
 import { type Deletion } from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 import { type Group, type Session } from '../command';
 import { idsOf } from '../entries';
 import { usage } from '../process-context';
@@ -35,7 +36,8 @@ export function addDeletions(program: Group): void {
     'create',
     {
       summary:
-        'Delete users permanently: sends a delete message for each affected source and removes them from the history',
+        'Delete users permanently: sends a delete message for each affected source and ' +
+        'removes them from the history',
       example: 'deletions create --users-file users.txt --source "My site"',
       options: [
         ['--user <id...>', "the user's id"],
@@ -48,19 +50,27 @@ export function addDeletions(program: Group): void {
   );
 }
 
-async function create(session: Session, { user, usersFile, anonymous = [], source }: CreateOptions): Promise<void> {
-  const fromFile = usersFile === undefined ? [] : (await readInput(session.world, usersFile)).split(/\r?\n/);
+async function create(
+  session: Session,
+  { user, usersFile, anonymous = [], source }: CreateOptions,
+): Promise<void> {
+  const fromFile =
+    usersFile === undefined ? [] : (await readInput(session.world, usersFile)).split(/\r?\n/);
   const userIds = [...(user ?? []), ...fromFile.filter((line) => line.trim() !== '')];
-  if (userIds.length + anonymous.length === 0) throw usage('Give --user, --users-file or --anonymous.');
-  const body = {
-    ...(userIds.length > 0 && { userIds }),
-    ...(anonymous.length > 0 && { anonymousIds: anonymous }),
-    ...(source && { sources: await idsOf(session.api(), 'source', source) }),
-  };
+  if (userIds.length + anonymous.length === 0) {
+    throw usage('Give --user, --users-file or --anonymous.');
+  }
+  const body = defined({
+    userIds: userIds.length > 0 ? userIds : undefined,
+    anonymousIds: anonymous.length > 0 ? anonymous : undefined,
+    sources: source ? await idsOf(session.api(), 'source', source) : undefined,
+  });
   const { data } = await session.api().call('POST /deletions', { body });
   show(session, data);
   if (data.messages === 0) {
-    session.print.note('No message was sent. None of these sources is enabled with an enabled destination.');
+    session.print.note(
+      'No message was sent. None of these sources is enabled with an enabled destination.',
+    );
   }
 }
 

@@ -3,14 +3,24 @@ import { DELIVERY_STATUSES } from '../../shared/model/reasons';
 import { type Group, type Session } from '../command';
 import { choiceField, idField, messageTypeField, textField, timeField } from '../fields';
 import { listAll } from '../entries';
-import { ATTEMPT_COLUMNS, calledUrl, deliveryColumns, requestsInWords, triesOf, tryOf } from '../output/deliveries';
+import {
+  ATTEMPT_COLUMNS,
+  calledUrl,
+  deliveryColumns,
+  requestsInWords,
+  triesOf,
+  tryOf,
+} from '../output/deliveries';
 import { printable } from '../output/table';
 import { addList, addShow, MOST_ROWS } from '../resource';
 
 /** `waypost deliveries`: the outcome of each message. */
 
 export const statusField = choiceField('--status <status>', DELIVERY_STATUSES);
-export const sinceField = timeField('--since <time>', 'accepted since, such as 15m, 24h or 2026-12-01T10:00:00Z');
+export const sinceField = timeField(
+  '--since <time>',
+  'accepted since, such as 15m, 24h or 2026-12-01T10:00:00Z',
+);
 export const untilField = timeField('--until <time>', 'accepted before this time');
 
 export function addDeliveries(program: Group): void {
@@ -39,7 +49,10 @@ export function addDeliveries(program: Group): void {
     most: MOST_ROWS,
     empty: 'No matching deliveries.',
   });
-  addShow(deliveries, 'delivery', { summary: 'Show one delivery with its attempts and body', show: showDelivery });
+  addShow(deliveries, 'delivery', {
+    summary: 'Show one delivery with its attempts and body',
+    show: showDelivery,
+  });
 }
 
 /** Names the destinations for people. Without the right to read them, their ids remain. */
@@ -60,8 +73,20 @@ async function urlsFor(delivery: Delivery, { api }: Session): Promise<Map<string
 
 async function showDelivery(session: Session, delivery: Delivery): Promise<void> {
   const { print, world } = session;
-  const { id, status, reason, type, event, userId, messageId, source, destination, acceptedAt, settledAt, budget } =
-    delivery;
+  const {
+    id,
+    status,
+    reason,
+    type,
+    event,
+    userId,
+    messageId,
+    source,
+    destination,
+    acceptedAt,
+    settledAt,
+    budget,
+  } = delivery;
   print.thing(delivery, [
     ['id', id],
     ['status', reason === null ? status : `${status} (${reason})`],
@@ -85,11 +110,15 @@ async function showDelivery(session: Session, delivery: Delivery): Promise<void>
   for (const { attempt, url } of tries) {
     if (url.response && url.response.body !== '' && url.outcome !== 'delivered') {
       world.out(
-        `\nresponse to try ${tryOf(attempt)} at ${calledUrl(url)}: ${printable(url.response.body.slice(0, 500))}\n`,
+        `\nresponse to try ${tryOf(attempt)} at ${calledUrl(url)}: ` +
+          `${printable(url.response.body.slice(0, 500))}\n`,
       );
     }
   }
-  const body = delivery.body === null ? 'Kafka no longer has its body' : JSON.stringify(delivery.body, null, 2);
+  const body =
+    delivery.body === null
+      ? 'Kafka no longer has its body'
+      : JSON.stringify(delivery.body, null, 2);
   // Filter each line, so that a sender cannot control the terminal.
   world.out(`\n${body.split('\n').map(printable).join('\n')}\n`);
 }

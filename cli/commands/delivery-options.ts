@@ -1,4 +1,5 @@
 import { type Destination, type Operations } from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 import { listOf, type Session, whole } from '../command';
 import { CliError, usage } from '../process-context';
 import { readSecretFile } from '../secret-input';
@@ -22,9 +23,15 @@ export interface DeliveryOptions {
 const DEFAULT = 'default';
 
 export const DELIVERY_EDITS: [string, string][] = [
-  ['--batch <limits>', 'events of one request, wait and bytes, such as 50,1s or 50,1s,500000; 0 for single events'],
+  [
+    '--batch <limits>',
+    'events of one request, wait and bytes, such as 50,1s or 50,1s,500000; 0 for single events',
+  ],
   ['--retry-delays <delays>', `delays between attempts, such as 10s,1m,2h, or ${DEFAULT}`],
-  ['--retry-window <duration>', `time after which deliveries are given up, 1m to 72h, or ${DEFAULT}`],
+  [
+    '--retry-window <duration>',
+    `time after which deliveries are given up, 1m to 72h, or ${DEFAULT}`,
+  ],
   ['--retry-on <statuses>', 'further statuses that are retried, such as 404,409, or none'],
   ['--timeout <duration>', `time for one request, 1s to 30s, or ${DEFAULT}`],
   ['--proxy <url>', `egress proxy: http://host:port, socks5://host:port, none or ${DEFAULT}`],
@@ -32,36 +39,65 @@ export const DELIVERY_EDITS: [string, string][] = [
 ];
 
 /** @throws CliError */
-export async function deliveryFieldsOf({ world }: Session, options: DeliveryOptions): Promise<Change> {
+export async function deliveryFieldsOf(
+  { world }: Session,
+  options: DeliveryOptions,
+): Promise<Change> {
   const { batch, retryDelays, retryWindow, retryOn, timeout, proxyFile } = options;
-  const plan: Plan = {
-    ...(retryDelays !== undefined && { delays: retryDelays === DEFAULT ? null : listOf(retryDelays) }),
-    ...(retryWindow !== undefined && { window: orNull(retryWindow) }),
-    ...(timeout !== undefined && { timeout: orNull(timeout) }),
-    ...(retryOn !== undefined && { on: statusesOf(retryOn) }),
-  };
-  const proxy = proxyFile === undefined ? withoutLogin(options.proxy) : await readSecretFile(world, proxyFile);
-  return {
-    ...(batch !== undefined && { batch: batchOf(batch) }),
+  const plan: Plan = defined({
+    delays:
+      retryDelays !== undefined
+        ? retryDelays === DEFAULT
+          ? null
+          : listOf(retryDelays)
+        : undefined,
+    window: retryWindow !== undefined ? orNull(retryWindow) : undefined,
+    timeout: timeout !== undefined ? orNull(timeout) : undefined,
+    on: retryOn !== undefined ? statusesOf(retryOn) : undefined,
+  });
+  const proxy =
+    proxyFile === undefined ? withoutLogin(options.proxy) : await readSecretFile(world, proxyFile);
+  return defined({
+    batch: batch !== undefined ? batchOf(batch) : undefined,
+
     // A merge patch removes the parts that are null, which the type of a creation does not allow.
-    ...(Object.keys(plan).length > 0 && { retry: plan as NonNullable<Change['retry']> }),
-    ...(proxy !== undefined && { proxy: orNull(proxy) }),
-  };
+    retry: Object.keys(plan).length > 0 ? (plan as NonNullable<Change['retry']>) : undefined,
+    proxy: proxy !== undefined ? orNull(proxy) : undefined,
+  });
 }
 
-/** `***` is the login that the API shows and keeps. @throws CliError if the argument contains another one */
+/**
+ * `***` is the login that the API shows and keeps. @throws CliError if the argument contains
+ * another one
+ */
 function withoutLogin(proxy: string | undefined): string | undefined {
   const [, login] = /^[^/]*:\/\/([^/]*)@/.exec(proxy ?? '') ?? [];
   if (login === undefined || login === '***') return proxy;
-  throw usage('--proxy must not contain a user name or password, which `ps` shows. Give it with --proxy-file.');
+  throw usage(
+    '--proxy must not contain a user name or password, which `ps` shows. Give it with --proxy-file.',
+  );
 }
 
 /** Lists batches, plan and proxy for `Printer.thing`. */
-export function deliveryLines({ batch, retry, proxy }: Destination): [string, string | undefined][] {
+export function deliveryLines({
+  batch,
+  retry,
+  proxy,
+}: Destination): [string, string | undefined][] {
   const { delays, effectiveDelays, window, timeout, on } = retry ?? {};
   return [
-    ['batch', batch ? `${batch.maxEvents} events, ${batch.maxBytes} bytes, after ${batch.maxWait}` : undefined],
-    ['delays', delays && effectiveDelays ? `${delays.join(' ')} (takes ${effectiveDelays.join(' ')})` : undefined],
+    [
+      'batch',
+      batch
+        ? `${batch.maxEvents} events, ${batch.maxBytes} bytes, after ${batch.maxWait}`
+        : undefined,
+    ],
+    [
+      'delays',
+      delays && effectiveDelays
+        ? `${delays.join(' ')} (takes ${effectiveDelays.join(' ')})`
+        : undefined,
+    ],
     ['window', window ?? undefined],
     ['timeout', timeout ?? undefined],
     ['retried too', on?.join(' ')],
@@ -76,8 +112,10 @@ function batchOf(text: string): Change['batch'] {
   if (maxEvents === 0) return null;
   return {
     maxEvents,
-    ...(maxWait !== undefined && { maxWait }),
-    ...(bytes !== undefined && { maxBytes: whole(bytes, '--batch', [1, 5_000_000]) }),
+    ...defined({
+      maxWait,
+      maxBytes: bytes !== undefined ? whole(bytes, '--batch', [1, 5_000_000]) : undefined,
+    }),
   };
 }
 
@@ -86,5 +124,7 @@ function orNull(text: string): string | null {
 }
 
 function statusesOf(text: string): number[] | null {
-  return text === 'none' ? null : listOf(text).map((status) => whole(status, '--retry-on', [300, 599]));
+  return text === 'none'
+    ? null
+    : listOf(text).map((status) => whole(status, '--retry-on', [300, 599]));
 }

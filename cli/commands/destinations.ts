@@ -1,4 +1,5 @@
 import { type Destination } from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 import { addressWarning } from '../../shared/model/address-warning';
 import { CALL_TYPES, type JsonObject, MESSAGE_TYPES } from '../../shared/model/message';
 import { type Group, listOf, oneOf, type Session, whole } from '../command';
@@ -9,11 +10,31 @@ import { showTest } from '../output/test';
 import { FAILED } from '../process-context';
 import { readInput } from '../secret-input';
 import { addDelete, addList, addShow } from '../resource';
-import { DELIVERY_EDITS, deliveryFieldsOf, deliveryLines, type DeliveryOptions } from './delivery-options';
-import { SIGNATURE_EDITS, signatureFieldsOf, signatureLines, type SignatureOptions } from './endpoint-auth';
-import { REQUEST_EDITS, requestFieldsOf, requestLines, type RequestOptions } from './request-fields';
+import {
+  DELIVERY_EDITS,
+  deliveryFieldsOf,
+  deliveryLines,
+  type DeliveryOptions,
+} from './delivery-options';
+import {
+  SIGNATURE_EDITS,
+  signatureFieldsOf,
+  signatureLines,
+  type SignatureOptions,
+} from './endpoint-auth';
+import {
+  REQUEST_EDITS,
+  requestFieldsOf,
+  requestLines,
+  type RequestOptions,
+} from './request-fields';
 import { ROTATION_OPTIONS, type RotationOptions, rotationOf, showRotated } from './rotation';
-import { WEBHOOK_EDITS, webhookFieldsOf, webhookLines, type WebhookOptions } from './webhook-fields';
+import {
+  WEBHOOK_EDITS,
+  webhookFieldsOf,
+  webhookLines,
+  type WebhookOptions,
+} from './webhook-fields';
 
 /** `waypost destinations`: the receivers of calls. */
 
@@ -41,19 +62,27 @@ const LIMITS: Fields<Change> = {
   },
   switchOffAfter: {
     flags: '--switch-off-after <duration>',
-    about: 'disable it after failing for this long, such as 5d; 0s: never; default: as in the alerts',
+    about:
+      'disable it after failing for this long, such as 5d; 0s: never; default: as in the alerts',
     read: (text: string) => (text === 'default' ? null : text),
   },
 };
 const NAME: Fields<Change> = { name: textField('--name <name>', 'new name') };
 const EDITS = [
-  ...[...optionsOf(SOURCES), ...WEBHOOK_EDITS, ...SIGNATURE_EDITS, ...optionsOf(LIMITS)],
-  ...[...REQUEST_EDITS, ...DELIVERY_EDITS],
+  ...optionsOf(SOURCES),
+  ...WEBHOOK_EDITS,
+  ...SIGNATURE_EDITS,
+  ...optionsOf(LIMITS),
+  ...REQUEST_EDITS,
+  ...DELIVERY_EDITS,
 ];
 type EditOptions = WebhookOptions & SignatureOptions & RequestOptions & DeliveryOptions;
 
 export function addDestinations(program: Group): void {
-  const destinations = program.group('destinations', 'Destinations: list, create, edit, test, rotate');
+  const destinations = program.group(
+    'destinations',
+    'Destinations: list, create, edit, test, rotate',
+  );
   addList(destinations, 'list', {
     from: 'GET /destinations',
     summary: 'List destinations',
@@ -64,7 +93,9 @@ export function addDestinations(program: Group): void {
   addChanges(destinations);
   addActions(destinations);
   addKeys(destinations);
-  addDelete(destinations, 'destination', { summary: 'Delete a destination and cancel its waiting deliveries' });
+  addDelete(destinations, 'destination', {
+    summary: 'Delete a destination and cancel its waiting deliveries',
+  });
 }
 
 function addChanges(destinations: Group): void {
@@ -72,11 +103,17 @@ function addChanges(destinations: Group): void {
     'create <name>',
     {
       summary: 'Create a destination, disabled unless --enable is given',
-      example: 'destinations create "My hook" --source "My site" --webhook https://example.com/hook --enable',
+      example:
+        'destinations create "My hook" --source "My site" --webhook ' +
+        'https://example.com/hook --enable',
       options: [...EDITS, ['--enable', 'enable it immediately']],
     },
     async (session, options, name = '') => {
-      const { sources = [], webhooks = [], ...rest } = withoutNulls(await fieldsOf(session, options));
+      const {
+        sources = [],
+        webhooks = [],
+        ...rest
+      } = withoutNulls(await fieldsOf(session, options));
       const { enable: enabled = false } = options;
       const body = { name, type: 'webhooks' as const, sources, webhooks, enabled, ...rest };
       await warnOf(session, webhooks);
@@ -89,11 +126,16 @@ function addChanges(destinations: Group): void {
       summary: 'Change only the given settings',
       example: 'destinations edit "My hook" --max-per-second 50',
       options: [...EDITS, ...optionsOf(NAME)],
-      more: 'A list (--source, --webhook, --types) replaces the whole list. A URL that stays keeps its headers and authentication.',
+      more:
+        'A list (--source, --webhook, --types) replaces the whole list. A URL that stays ' +
+        'keeps its headers and authentication.',
     },
     async (session, options, given = '') => {
       const before = await find(session.api(), 'destination', given);
-      const body = { ...(await fieldsOf(session, options, before)), ...(await readFields(session, options, NAME)) };
+      const body = {
+        ...(await fieldsOf(session, options, before)),
+        ...(await readFields(session, options, NAME)),
+      };
       await warnOf(session, body.webhooks ?? []);
       show(session, await patchEntry(session.api(), 'destination', before, body));
     },
@@ -112,7 +154,11 @@ function addChanges(destinations: Group): void {
 }
 
 /** @throws CliError */
-async function fieldsOf(session: Session, options: EditOptions, before?: Destination): Promise<Change> {
+async function fieldsOf(
+  session: Session,
+  options: EditOptions,
+  before?: Destination,
+): Promise<Change> {
   return {
     ...(await readFields(session, options, SOURCES)),
     ...(await webhookFieldsOf(session, options, before)),
@@ -124,7 +170,10 @@ async function fieldsOf(session: Session, options: EditOptions, before?: Destina
 }
 
 /** Warns of URLs that delivery will refuse to call. */
-async function warnOf({ api, print }: Session, webhooks: readonly { url: string }[]): Promise<void> {
+async function warnOf(
+  { api, print }: Session,
+  webhooks: readonly { url: string }[],
+): Promise<void> {
   if (webhooks.length === 0) return;
   const { networks } = (await api().call('GET /about', {})).data;
   for (const { url } of webhooks) {
@@ -144,7 +193,9 @@ function addActions(destinations: Group): void {
     async (session, options, name = '') => {
       const type = oneOf(options.type ?? 'track', '--type', CALL_TYPES);
       const { id } = await find(session.api(), 'destination', name);
-      const { data } = await session.api().call('POST /destinations/{id}/test', { id, body: { type } });
+      const { data } = await session
+        .api()
+        .call('POST /destinations/{id}/test', { id, body: { type } });
       showTest(session.print, data);
       return data.status === 'delivered' ? 0 : FAILED;
     },
@@ -162,12 +213,22 @@ function addActions(destinations: Group): void {
     async ({ api, print, world }, options, name = '') => {
       const { id: destination } = await find(api(), 'destination', name);
       const { event, message: file } = options;
-      const message = file === undefined ? undefined : (JSON.parse(await readInput(world, file)) as JsonObject);
-      const body = { destination, ...(event !== undefined && { event }), ...(message && { message }) };
+      const message =
+        file === undefined ? undefined : (JSON.parse(await readInput(world, file)) as JsonObject);
+      const body = {
+        destination,
+        ...defined({
+          event,
+          message,
+        }),
+      };
       const { data } = await api().call('POST /destinations/preview', { body });
       print.thing(data, [
         ['method', data.method],
-        ...Object.entries(data.headers).map(([header, value]): [string, string] => ['header', `${header}: ${value}`]),
+        ...Object.entries(data.headers).map(([header, value]): [string, string] => [
+          'header',
+          `${header}: ${value}`,
+        ]),
         ['body', data.body],
       ]);
     },
@@ -201,15 +262,30 @@ function addKeys(destinations: Group): void {
     },
     async (session, options, name = '') => {
       const { id } = await find(session.api(), 'destination', name);
-      const body = { ...(await rotationOf(session, options)), ...(options.ed25519 && { key: 'ed25519' as const }) };
-      const { data } = await session.api().call('POST /destinations/{id}/rotate-secret', { id, body });
+      const body = {
+        ...(await rotationOf(session, options)),
+        ...defined({ key: options.ed25519 ? ('ed25519' as const) : undefined }),
+      };
+      const { data } = await session
+        .api()
+        .call('POST /destinations/{id}/rotate-secret', { id, body });
       showRotated(session, data, options.ed25519);
     },
   );
 }
 
 function show({ print }: Session, destination: Destination): void {
-  const { id, name, sources, webhooks, types, filter, maxPerSecond, switchOffAfter, hasSharedSecret } = destination;
+  const {
+    id,
+    name,
+    sources,
+    webhooks,
+    types,
+    filter,
+    maxPerSecond,
+    switchOffAfter,
+    hasSharedSecret,
+  } = destination;
   const { secretRotation } = destination;
   print.thing(destination, [
     ['id', id],

@@ -14,7 +14,13 @@ import {
   todosOf,
   warn,
 } from '../doctor/check';
-import { askHealth, askIngest, clockAhead, surroundings, type Surroundings } from '../doctor/probes';
+import {
+  askHealth,
+  askIngest,
+  clockAhead,
+  surroundings,
+  type Surroundings,
+} from '../doctor/probes';
 import { kafkaChecks } from '../doctor/kafka';
 import { paintOf } from '../output/paint';
 import { CliError, FAILED } from '../process-context';
@@ -25,9 +31,12 @@ export function addDoctor(program: Group): void {
   program.leaf(
     'doctor',
     {
-      summary: 'Check control, ingest, services, Kafka, topics, config, keys and clocks, and suggest fixes',
+      summary:
+        'Check control, ingest, services, Kafka, topics, config, keys and clocks, and suggest fixes',
       example: 'doctor',
-      more: 'Next to `npm start` it finds everything by itself. Elsewhere, give it the environment of the services. Exit code 1 if a check\nfails; 0 with warnings only.',
+      more:
+        'Next to `npm start` it finds everything by itself. Elsewhere, give it the ' +
+        'environment of the services. Exit code 1 if a check\nfails; 0 with warnings only.',
     },
     async (session) => {
       const { print, world } = session;
@@ -41,7 +50,11 @@ export function addDoctor(program: Group): void {
         checks,
         '',
       );
-      if (!print.json) for (const { names, todo } of todosOf(checks)) world.out(`\n${names.join(', ')}: ${todo}\n`);
+      if (!print.json) {
+        for (const { names, todo } of todosOf(checks)) {
+          world.out(`\n${names.join(', ')}: ${todo}\n`);
+        }
+      }
       return checks.some(({ result }) => result === 'fail') ? FAILED : 0;
     },
   );
@@ -55,7 +68,9 @@ async function examine(session: Session): Promise<Check[]> {
     ...('found' in settings ? [settings] : [ok('settings', 'valid')]),
     ...(await controlChecks(session)),
     await ingestCheck(session),
-    ...('found' in settings ? [] : [...(await healthChecks(settings, around)), ...(await kafkaChecksOf(settings))]),
+    ...('found' in settings
+      ? []
+      : [...(await healthChecks(settings, around)), ...(await kafkaChecksOf(settings))]),
   ];
 }
 
@@ -129,7 +144,9 @@ async function historyChecks({ api }: Session): Promise<Check[]> {
 
 async function ingestCheck({ place }: Session): Promise<Check> {
   const { ingestUrl } = place();
-  if (ingestUrl === undefined) return warn('ingest', 'not checked', 'Set WAYPOST_INGEST_URL to its address.');
+  if (ingestUrl === undefined) {
+    return warn('ingest', 'not checked', 'Set WAYPOST_INGEST_URL to its address.');
+  }
   try {
     const status = await askIngest(ingestUrl);
     if (status === 200) return ok('ingest', `responds at ${ingestUrl}`);
@@ -150,11 +167,14 @@ async function ingestCheck({ place }: Session): Promise<Check> {
 const SERVICES = ['ingest', 'router', 'delivery', 'retry', 'audiences', 'control'] as const;
 
 function healthChecks(settings: Settings, { local }: Surroundings): Promise<Check[]> {
-  const host = /^(0\.0\.0\.0|::)$/.test(settings.WAYPOST_HOST) ? '127.0.0.1' : settings.WAYPOST_HOST;
+  const host = /^(0\.0\.0\.0|::)$/.test(settings.WAYPOST_HOST)
+    ? '127.0.0.1'
+    : settings.WAYPOST_HOST;
   return Promise.all(
     SERVICES.map(async (name) => {
       const port =
-        local?.health[name] ?? settings[`WAYPOST_${name.toUpperCase() as Uppercase<typeof name>}_HEALTH_PORT`];
+        local?.health[name] ??
+        settings[`WAYPOST_${name.toUpperCase() as Uppercase<typeof name>}_HEALTH_PORT`];
       const at = `http://${host}:${String(port)}`;
       return healthCheck(`service ${name}`, at, await askHealth(at), local !== undefined);
     }),
@@ -166,7 +186,11 @@ async function kafkaChecksOf(settings: Settings): Promise<Check[]> {
     return await kafkaChecks(settings);
   } catch (error) {
     return [
-      fail('kafka', messageOf(error), 'Is it running, and are KAFKA_BROKERS, KAFKA_SSL and KAFKA_SASL_* correct?'),
+      fail(
+        'kafka',
+        messageOf(error),
+        'Is it running, and are KAFKA_BROKERS, KAFKA_SSL and KAFKA_SASL_* correct?',
+      ),
     ];
   }
 }

@@ -1,10 +1,14 @@
 import { type Destination, type Operations } from '../../shared/api/operations';
+import { compact, defined } from '../../shared/collections/defined';
 import { SIGNATURE_ALGORITHMS, SIGNATURE_ENCODINGS } from '../../shared/model/endpoint-auth';
 import { listOf, oneOf, type Session } from '../command';
 import { CliError, usage } from '../process-context';
 import { readInput } from '../secret-input';
 
-/** The options for the authentication and TLS settings of URLs, and for the signatures of a destination. */
+/**
+ * The options for the authentication and TLS settings of URLs, and for the signatures of a
+ * destination.
+ */
 
 type Patch = Operations['PATCH /destinations/{id}']['body'];
 type Webhook = NonNullable<Patch['webhooks']>[number];
@@ -23,7 +27,8 @@ export interface AuthOptions {
 export const AUTH_EDITS: [string, string][] = [
   [
     '--auth-file <file>',
-    'authentication at these URLs, as JSON such as {"type": "bearer", "token": "…"}; - for standard input. Or set WAYPOST_ENDPOINT_AUTH',
+    'authentication at these URLs, as JSON such as {"type": "bearer", "token": "…"}; - for ' +
+      'standard input. Or set WAYPOST_ENDPOINT_AUTH',
   ],
   ['--no-auth', 'remove the authentication'],
   ['--client-cert <file>', 'client certificate of these URLs, PEM'],
@@ -34,14 +39,21 @@ export const AUTH_EDITS: [string, string][] = [
 
 /**
  * Returns the parts of each URL that the options set.
- * @param isNew the variable that holds an authentication counts only at creation: it must not change another edit
+ * @param isNew the variable that holds an authentication counts only at creation: it must not
+ *   change another edit
  * @throws CliError, which repeats no secret
  */
-export async function authPartsOf({ world }: Session, options: AuthOptions, isNew: boolean): Promise<Partial<Webhook>> {
+export async function authPartsOf(
+  { world }: Session,
+  options: AuthOptions,
+  isNew: boolean,
+): Promise<Partial<Webhook>> {
   const { authFile, clientCert, clientKey, ca } = options;
   const parts: Partial<Webhook> = {};
   const text =
-    authFile === undefined ? (isNew && world.env.WAYPOST_ENDPOINT_AUTH) || undefined : await readInput(world, authFile);
+    authFile === undefined
+      ? (isNew && world.env.WAYPOST_ENDPOINT_AUTH) || undefined
+      : await readInput(world, authFile);
   if (options.auth === false) parts.auth = null;
   else if (text !== undefined) parts.auth = parseAuth(text, authFile ?? 'WAYPOST_ENDPOINT_AUTH');
   if ((clientCert === undefined) !== (clientKey === undefined)) {
@@ -49,11 +61,11 @@ export async function authPartsOf({ world }: Session, options: AuthOptions, isNe
   }
   if (options.tls === false) parts.tls = null;
   else if (clientCert !== undefined || ca !== undefined) {
-    parts.tls = {
-      ...(clientCert !== undefined && { certificate: await readInput(world, clientCert) }),
-      ...(clientKey !== undefined && { key: await readInput(world, clientKey) }),
-      ...(ca !== undefined && { ca: await readInput(world, ca) }),
-    };
+    parts.tls = defined({
+      certificate: clientCert !== undefined ? await readInput(world, clientCert) : undefined,
+      key: clientKey !== undefined ? await readInput(world, clientKey) : undefined,
+      ca: ca !== undefined ? await readInput(world, ca) : undefined,
+    });
   }
   return parts;
 }
@@ -66,7 +78,8 @@ function parseAuth(text: string, from: string): NonNullable<Webhook['auth']> {
     // The error would quote the text.
   }
   throw new CliError(
-    `${from === '-' ? 'Standard input' : from} is not a JSON object such as {"type": "bearer", "token": "…"}.`,
+    `${from === '-' ? 'Standard input' : from} is not a JSON object such as {"type": ` +
+      '"bearer", "token": "…"}.',
   );
 }
 
@@ -83,7 +96,8 @@ export const SIGNATURE_EDITS: [string, string][] = [
   ['--no-x-signature', 'do not send it'],
   [
     '--signature <form>',
-    'a signature as the receiver checks it: github, shopify, HEADER,ALGORITHM,ENCODING[,PREFIX] such as X-Sign,sha256,hex, or none',
+    'a signature as the receiver checks it: github, shopify, ' +
+      'HEADER,ALGORITHM,ENCODING[,PREFIX] such as X-Sign,sha256,hex, or none',
   ],
 ];
 
@@ -93,19 +107,25 @@ const FORMS: Readonly<Record<string, string>> = {
 };
 
 /** @throws CliError */
-export function signatureFieldsOf({ xSignature, ed25519, signature }: SignatureOptions): Pick<Patch, 'signature'> {
-  const fields: Signature = {
-    ...(xSignature !== undefined && { xSignature }),
-    ...(ed25519 !== undefined && { ed25519 }),
-    ...(signature !== undefined && { custom: customOf(signature) }),
-  };
+export function signatureFieldsOf({
+  xSignature,
+  ed25519,
+  signature,
+}: SignatureOptions): Pick<Patch, 'signature'> {
+  const fields: Signature = defined({
+    xSignature,
+    ed25519,
+    custom: signature !== undefined ? customOf(signature) : undefined,
+  });
   return Object.keys(fields).length > 0 ? { signature: fields } : {};
 }
 
 function customOf(text: string): Signature['custom'] {
   if (text === 'none') return null;
   const [header = '', algorithm = '', encoding = '', prefix, ...more] = listOf(FORMS[text] ?? text);
-  if (more.length > 0) throw usage('--signature has four parts at most: header, algorithm, encoding, prefix.');
+  if (more.length > 0) {
+    throw usage('--signature has four parts at most: header, algorithm, encoding, prefix.');
+  }
   return {
     header,
     algorithm: oneOf(algorithm, 'The algorithm of --signature', SIGNATURE_ALGORITHMS),
@@ -116,15 +136,19 @@ function customOf(text: string): Signature['custom'] {
 
 /** Describes the authentication and TLS settings of a URL; empty: none. */
 export function authWords({ auth, tls }: Destination['webhooks'][number]): string[] {
-  return [
-    ...(auth ? [`auth: ${auth.type}${auth.type === 'oauth2' ? ` of ${auth.tokenUrl ?? 'a lost URL'}` : ''}`] : []),
-    ...(tls?.certificate ? [`client certificate until ${tls.notAfter ?? '?'}`] : []),
-    ...(tls?.ca ? ['own authorities'] : []),
-  ];
+  return compact([
+    auth
+      ? `auth: ${auth.type}${auth.type === 'oauth2' ? ` of ${auth.tokenUrl ?? 'a lost URL'}` : ''}`
+      : undefined,
+    tls?.certificate ? `client certificate until ${tls.notAfter ?? '?'}` : undefined,
+    tls?.ca ? 'own authorities' : undefined,
+  ]);
 }
 
 /** Lists the signatures for `Printer.thing`; none for the default. */
-export function signatureLines({ signature }: Pick<Destination, 'signature'>): [string, string | undefined][] {
+export function signatureLines({
+  signature,
+}: Pick<Destination, 'signature'>): [string, string | undefined][] {
   if (!signature) return [];
   const { xSignature, ed25519, custom } = signature;
   return [
@@ -132,7 +156,9 @@ export function signatureLines({ signature }: Pick<Destination, 'signature'>): [
     ['x-signature', xSignature ? undefined : 'no'],
     [
       'signature',
-      custom ? `${custom.header}: ${custom.prefix ?? ''}${custom.algorithm} as ${custom.encoding}` : undefined,
+      custom
+        ? `${custom.header}: ${custom.prefix ?? ''}${custom.algorithm} as ${custom.encoding}`
+        : undefined,
     ],
   ];
 }

@@ -13,13 +13,21 @@ export function addExport(program: Group): void {
     {
       summary: 'Export sources, destinations, audiences and traits as JSON, without secrets',
       example: 'export --out waypost.json',
-      options: [['--out <file>', 'write to this file, readable only by you (default standard output)']],
-      more: 'Secrets and header values are ***; give them to `waypost import` in a separate file. URLs are complete: if they\ncontain tokens, keep the file secret. Uploaded members are not included.',
+      options: [
+        ['--out <file>', 'write to this file, readable only by you (default standard output)'],
+      ],
+      more:
+        'Secrets and header values are ***; give them to `waypost import` in a separate ' +
+        'file. URLs are complete: if they\ncontain tokens, keep the file secret. Uploaded ' +
+        'members are not included.',
     },
     async ({ api, print, world }, { out }) => {
       const { data: who } = await api().call('GET /session', {});
-      if (who.role !== 'admin')
-        throw new CliError('Only administrators see full URLs. Export with an administrator token.');
+      if (who.role !== 'admin') {
+        throw new CliError(
+          'Only administrators see full URLs. Export with an administrator token.',
+        );
+      }
       const present = await allSettings(api());
       const file = toFile(present, new Date());
       const text = print.json ? `${JSON.stringify(file)}\n` : `${JSON.stringify(file, null, 2)}\n`;
@@ -30,7 +38,9 @@ export function addExport(program: Group): void {
       writePrivately(resolve(world.cwd, out), text);
       const { sources, destinations, audiences, traits } = present;
       const counts = Object.entries({ sources, destinations, audiences, traits });
-      print.note(`${counts.map(([what, all]) => `${String(all.length)} ${what}`).join(', ')} are in ${out}.`);
+      print.note(
+        `${counts.map(([what, all]) => `${String(all.length)} ${what}`).join(', ')} are in ${out}.`,
+      );
     },
   );
 }

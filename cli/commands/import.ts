@@ -1,3 +1,4 @@
+import { defined } from '../../shared/collections/defined';
 import { type Group, type Session } from '../command';
 import { type Api } from '../connect/api';
 import { allSettings } from '../entries';
@@ -25,12 +26,18 @@ export function addImport(program: Group): void {
       options: [
         [
           '--secrets-file <file>',
-          '{"My hook": {"sharedSecret": "…", "headers": {"Authorization": "…"}, "auth": {"token": "…"}, "tls": {"key": "…"}}}; - for standard input',
+          '{"My hook": {"sharedSecret": "…", "headers": {"Authorization": "…"}, "auth": ' +
+            '{"token": "…"}, "tls": {"key": "…"}}}; - for standard input',
         ],
-        ['--without-secrets', 'create destinations without secrets if none are given, and disable them'],
+        [
+          '--without-secrets',
+          'create destinations without secrets if none are given, and disable them',
+        ],
         ['--dry-run', 'show the changes without making them'],
       ],
-      more: 'Entries are matched by name. Entries that are not in the file stay. New sources get new write keys. A second import of the\nsame file changes nothing.',
+      more:
+        'Entries are matched by name. Entries that are not in the file stay. New sources get ' +
+        'new write keys. A second import of the\nsame file changes nothing.',
     },
     bringIn,
   );
@@ -39,10 +46,12 @@ export function addImport(program: Group): void {
 async function bringIn(session: Session, options: ImportOptions, name = ''): Promise<number> {
   const { world, print } = session;
   const { secretsFile, withoutSecrets = false, dryRun = false } = options;
-  if (name === '-' && secretsFile === '-')
+  if (name === '-' && secretsFile === '-') {
     throw usage('The file and the secrets cannot both come from standard input.');
+  }
   const file = parseFile(await readInput(world, name));
-  const secrets = secretsFile === undefined ? {} : parseSecrets(await readInput(world, secretsFile));
+  const secrets =
+    secretsFile === undefined ? {} : parseSecrets(await readInput(world, secretsFile));
   const api = session.api();
   const present = await allSettings(api);
   const { steps, faults } = planImport(file, present, secrets, withoutSecrets);
@@ -51,12 +60,19 @@ async function bringIn(session: Session, options: ImportOptions, name = ''): Pro
     return FAILED;
   }
   if (!dryRun) {
-    const ids = { sources: idsByName(present.sources), destinations: idsByName(present.destinations) };
+    const ids = {
+      sources: idsByName(present.sources),
+      destinations: idsByName(present.destinations),
+    };
     for (const step of steps) await perform(api, step, ids);
   }
   print.rows(
     [
-      { title: 'WHAT', of: ({ act }) => (dryRun ? `would ${act}` : DONE[act]), paint: ({ act }) => PAINTS[act] },
+      {
+        title: 'WHAT',
+        of: ({ act }) => (dryRun ? `would ${act}` : DONE[act]),
+        paint: ({ act }) => PAINTS[act],
+      },
       { title: 'KIND', of: ({ kind }) => kind },
       { title: 'NAME', of: ({ name: named }) => named },
     ],
@@ -85,7 +101,9 @@ async function perform(api: Api, step: Step, ids: Ids): Promise<void> {
   if (step.kind === 'source') {
     const { name, body } = step;
     if (step.act === 'change') await api.call('PATCH /sources/{id}', { id: step.id, body });
-    else ids.sources.set(name, (await api.call('POST /sources', { body: { name, ...body } })).data.id);
+    else {
+      ids.sources.set(name, (await api.call('POST /sources', { body: { name, ...body } })).data.id);
+    }
     return;
   }
   if (step.kind !== 'destination') return performDefinition(api, step, ids);
@@ -99,23 +117,39 @@ async function perform(api: Api, step: Step, ids: Ids): Promise<void> {
   }
 }
 
-async function performDefinition(api: Api, step: Exclude<DefinitionStep, { act: 'keep' }>, ids: Ids): Promise<void> {
+async function performDefinition(
+  api: Api,
+  step: Exclude<DefinitionStep, { act: 'keep' }>,
+  ids: Ids,
+): Promise<void> {
   const sources = step.sources?.flatMap((name) => ids.sources.get(name) ?? []) ?? null;
   const destinations = step.destinations.flatMap((name) => ids.destinations.get(name) ?? []);
   if (step.act === 'change') {
     const { id, name } = step;
-    if (step.kind === 'audience')
-      await api.call('PATCH /audiences/{id}', { id, body: { ...step.body, name, sources, destinations } });
-    else await api.call('PATCH /computed-traits/{id}', { id, body: { ...step.body, name, sources, destinations } });
+    if (step.kind === 'audience') {
+      await api.call('PATCH /audiences/{id}', {
+        id,
+        body: { ...step.body, name, sources, destinations },
+      });
+    } else {
+      await api.call('PATCH /computed-traits/{id}', {
+        id,
+        body: { ...step.body, name, sources, destinations },
+      });
+    }
     return;
   }
-  const to = { destinations, ...(sources && { sources }) };
+  const to = {
+    destinations,
+    ...defined({ sources: sources || undefined }),
+  };
   const { name } = step;
   if (step.kind === 'audience') {
     const { id } = (await api.call('POST /audiences', { body: { ...step.body, ...to } })).data;
     if (step.rename) await api.call('PATCH /audiences/{id}', { id, body: { name } });
   } else {
-    const { id } = (await api.call('POST /computed-traits', { body: { ...step.body, ...to } })).data;
+    const { id } = (await api.call('POST /computed-traits', { body: { ...step.body, ...to } }))
+      .data;
     if (step.rename) await api.call('PATCH /computed-traits/{id}', { id, body: { name } });
   }
 }

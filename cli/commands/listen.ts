@@ -29,7 +29,10 @@ interface ListenOptions {
   quiet?: boolean;
 }
 
-/** Same timeout as in production. The router remembers two million ids; a terminal needs only the latest. */
+/**
+ * Same timeout as in production. The router remembers two million ids; a terminal needs only the
+ * latest.
+ */
 const TIMEOUT_MS = 5_000;
 const MESSAGES_KNOWN = 100_000;
 /** Time that Ctrl-C waits for responses. */
@@ -43,15 +46,25 @@ export function addListen(program: Group): void {
       example: 'listen "My hook" --to 3000/hook --secret-file secret.txt --replay 10',
       options: [
         ['--to <target>', 'port or address, such as 3000 or http://localhost:3000/hook (required)'],
-        ['--source <source>', 'forward the events of this source, without the rules of a destination'],
+        [
+          '--source <source>',
+          'forward the events of this source, without the rules of a destination',
+        ],
         ['--replay <n>', 'first forward this number of past events of each source'],
-        ['--secret-file <file>', 'sign with this shared secret; - for standard input. Or set WAYPOST_SHARED_SECRET'],
+        [
+          '--secret-file <file>',
+          'sign with this shared secret; - for standard input. Or set WAYPOST_SHARED_SECRET',
+        ],
         ['--headers-file <file>', 'static headers, one "Name: value" per line'],
         ['--queue <n>', 'queue size while the server is away or slow (default 10000)'],
         ['--concurrency <n>', 'concurrent requests (default 8)'],
         ['--quiet', 'show only events without a 2xx response'],
       ],
-      more: 'At a terminal, keys send the newest or a chosen event again, inspect it, or copy it as curl; ? lists them.\n\nProduction deliveries are not affected. Bodies and webhook-id are the same as in production. Stored secrets cannot be\nread: without --secret-file, the command generates a secret for this run and shows it.',
+      more:
+        'At a terminal, keys send the newest or a chosen event again, inspect it, or copy it ' +
+        'as curl; ? lists them.\n\nProduction deliveries are not affected. Bodies and ' +
+        'webhook-id are the same as in production. Stored secrets cannot be\nread: without ' +
+        '--secret-file, the command generates a secret for this run and shows it.',
     },
     listen,
   );
@@ -65,11 +78,18 @@ async function listen(session: Session, options: ListenOptions, name?: string): 
   const { destination, sources } = await listenedTo(session, name, options);
   const report = new Report(print, options.quiet ?? false);
   const secrets = await secretsOf(session, options, destination);
-  const headers = options.headersFile === undefined ? {} : parseHeaders(await readInput(world, options.headersFile));
+  const headers =
+    options.headersFile === undefined
+      ? {}
+      : parseHeaders(await readInput(world, options.headersFile));
   sayOfHeaders(session, destination, headers);
   const forwarder = new Forwarder({
-    ...{ target, secrets, headers, timeoutMs: TIMEOUT_MS },
-    ...{ concurrency: numbers.concurrency, maxQueued: numbers.queue },
+    target,
+    secrets,
+    headers,
+    timeoutMs: TIMEOUT_MS,
+    concurrency: numbers.concurrency,
+    maxQueued: numbers.queue,
     onAnswer: (forward, answer) => {
       report.answered(forward, answer);
       keys.answered(forward, answer);
@@ -88,7 +108,10 @@ async function listen(session: Session, options: ListenOptions, name?: string): 
   let notReady = sources.length;
   const one = (source: string) =>
     follow({
-      ...{ api: session.api(), query: { source, accepted: 'true' as const }, replay: numbers.replay, stop },
+      api: session.api(),
+      query: { source, accepted: 'true' as const },
+      replay: numbers.replay,
+      stop,
       onReady: () => {
         if (--notReady > 0) return;
         print.note(`Listening to ${what}; forwarding to ${target.href}. Press Ctrl-C to stop.`);
@@ -129,7 +152,8 @@ function keysOf({ world, print }: Session, { forwarder, report, target, stop }: 
       print.note(`Sending ${forward.id} again.`);
       if (!forwarder.offer(forward)) report.dropped();
     },
-    inspect: ({ forward, answer }) => report.inspected(forward, answer, forwarder.headersOf(forward)),
+    inspect: ({ forward, answer }) =>
+      report.inspected(forward, answer, forwarder.headersOf(forward)),
     copy: ({ forward }) => {
       const request = { method: 'POST', url: target.href, headers: forwarder.headersOf(forward) };
       const curl = curlOf({ ...request, body: forward.body.toString() });
@@ -157,7 +181,8 @@ async function listenedTo(
 ): Promise<{ destination: Destination | undefined; sources: string[] }> {
   if ((name === undefined) === (source === undefined)) {
     throw usage(
-      'Give a destination or a source: waypost listen "My hook" --to 3000, or waypost listen --source "My site" --to 3000.',
+      'Give a destination or a source: waypost listen "My hook" --to 3000, or waypost ' +
+        'listen --source "My site" --to 3000.',
     );
   }
   if (source !== undefined) {
@@ -166,7 +191,8 @@ async function listenedTo(
   const destination = await find(session.api(), 'destination', name ?? '');
   if (destination.sources.length === 0) {
     throw new CliError(
-      `Destination "${destination.name}" is not connected to a source and receives no events. Connect one with \`waypost destinations edit\`.`,
+      `Destination "${destination.name}" is not connected to a source and receives no ` +
+        `events. Connect one with \`waypost destinations edit\`.`,
     );
   }
   return { destination, sources: destination.sources };
@@ -177,7 +203,10 @@ async function secretsOf(
   { secretFile }: ListenOptions,
   destination: Destination | undefined,
 ): Promise<PreparedSecrets | undefined> {
-  const given = secretFile === undefined ? world.env.WAYPOST_SHARED_SECRET : await readSecretFile(world, secretFile);
+  const given =
+    secretFile === undefined
+      ? world.env.WAYPOST_SHARED_SECRET
+      : await readSecretFile(world, secretFile);
   if (given) return prepareSecrets({ current: given });
   if (destination && !destination.hasSharedSecret) return undefined;
   const made = `whsec_${randomBytes(32).toString('base64')}`;
@@ -185,11 +214,20 @@ async function secretsOf(
   return prepareSecrets({ current: made });
 }
 
-function sayOfHeaders({ print }: Session, destination: Destination | undefined, given: Record<string, string>): void {
+function sayOfHeaders(
+  { print }: Session,
+  destination: Destination | undefined,
+  given: Record<string, string>,
+): void {
   const have = new Set(Object.keys(given).map((header) => header.toLowerCase()));
-  const stored = new Set(destination?.webhooks.flatMap(({ headers }) => Object.keys(headers)) ?? []);
+  const stored = new Set(
+    destination?.webhooks.flatMap(({ headers }) => Object.keys(headers)) ?? [],
+  );
   const missing = [...stored].filter((header) => !have.has(header.toLowerCase()));
   if (missing.length > 0) {
-    print.note(`Omitted, because stored values cannot be read: ${missing.join(', ')}. Set them with --headers-file.`);
+    print.note(
+      `Omitted, because stored values cannot be read: ${missing.join(', ')}. Set them with ` +
+        '--headers-file.',
+    );
   }
 }

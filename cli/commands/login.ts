@@ -20,7 +20,10 @@ export function addLogin(program: Group): void {
       const { url, ingestUrl: known } = place();
       const token = await promptSecret(world, `Token for ${url}`);
       const ingest = ingestUrl === undefined ? known : checkUrl(ingestUrl, '--ingest-url');
-      const { data } = await openApi({ url, token, ingestUrl: ingest, from: 'login' }).call('GET /session', {});
+      const { data } = await openApi({ url, token, ingestUrl: ingest, from: 'login' }).call(
+        'GET /session',
+        {},
+      );
       const file = writeLogin(world, { url, token, ingestUrl: ingest });
       print.thing({ url, name: data.name, role: data.role, file }, [
         ['logged in', url],
@@ -35,18 +38,22 @@ export function addLogin(program: Group): void {
     print.thing({ file, removed }, [[removed ? 'removed' : 'no login stored', file]]);
     return Promise.resolve();
   });
-  program.leaf('whoami', { summary: 'Show the address and the identity of your token' }, async ({ api, print }) => {
-    const { place, call } = api();
-    const { data } = await call('GET /session', {});
-    const { url, ingestUrl, from } = place;
-    const { name, role, rights, expiresAt } = data;
-    print.thing({ url, ingestUrl: ingestUrl ?? null, from, name, role, rights, expiresAt }, [
-      ['control', url],
-      ['ingest', ingestUrl ?? 'not known: set WAYPOST_INGEST_URL'],
-      ['by', from],
-      ['as', `${name} (${role})`],
-      ['rights', rightsText(rights)],
-      ['expires', expiresAt ?? 'never'],
-    ]);
-  });
+  program.leaf(
+    'whoami',
+    { summary: 'Show the address and the identity of your token' },
+    async ({ api, print }) => {
+      const { place, call } = api();
+      const { data } = await call('GET /session', {});
+      const { url, ingestUrl, from } = place;
+      const { name, role, rights, expiresAt } = data;
+      print.thing({ url, ingestUrl: ingestUrl ?? null, from, name, role, rights, expiresAt }, [
+        ['control', url],
+        ['ingest', ingestUrl ?? 'not known: set WAYPOST_INGEST_URL'],
+        ['by', from],
+        ['as', `${name} (${role})`],
+        ['rights', rightsText(rights)],
+        ['expires', expiresAt ?? 'never'],
+      ]);
+    },
+  );
 }

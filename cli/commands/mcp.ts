@@ -8,7 +8,10 @@ import { type OpenApi } from '../mcp/operations';
 import { addTools } from '../mcp/tools';
 import { version } from '../version';
 
-/** `waypost mcp`: a server of the Model Context Protocol, with which an AI assistant operates Waypost. */
+/**
+ * `waypost mcp`: a server of the Model Context Protocol, with which an AI assistant operates
+ * Waypost.
+ */
 
 interface McpOptions {
   readOnly?: boolean;
@@ -18,19 +21,26 @@ export function addMcp(program: Group): void {
   program.leaf<McpOptions>(
     'mcp',
     {
-      summary: 'Serve tools for AI assistants over standard input and output (Model Context Protocol)',
+      summary:
+        'Serve tools for AI assistants over standard input and output (Model Context Protocol)',
       example: 'mcp --url http://127.0.0.1:8090',
       options: [
         ['--read-only', 'offer only tools that change nothing'],
         ['--allow-writes', 'no effect: kept for existing configurations'],
       ],
-      more: 'Each operation of the API that your token may call is a tool, except event streams. The role and the rights of the token\ndecide which tools there are. The tools see message bodies. Give an assistant a read-only token unless it shall make changes.',
+      more:
+        'Each operation of the API that your token may call is a tool, except event streams. ' +
+        'The role and the rights of the token\ndecide which tools there are. The tools see ' +
+        'message bodies. Give an assistant a read-only token unless it shall make changes.',
     },
     serve,
   );
 }
 
-async function serve({ world, api, print }: Session, { readOnly = false }: McpOptions): Promise<void> {
+async function serve(
+  { world, api, print }: Session,
+  { readOnly = false }: McpOptions,
+): Promise<void> {
   const [{ data: session }, { data: document }] = await Promise.all([
     api().call('GET /session', {}),
     api().call('GET /openapi.json', {}),
@@ -48,7 +58,8 @@ async function serve({ world, api, print }: Session, { readOnly = false }: McpOp
   });
   // Standard output belongs to the protocol.
   print.note(
-    `Serving MCP for ${api().base} with the tools of the role ${session.role}${readOnly ? ' that change nothing' : ''}.`,
+    `Serving MCP for ${api().base} with the tools of the role ` +
+      `${session.role}${readOnly ? ' that change nothing' : ''}.`,
   );
   await server.connect(new StdioServerTransport(input, output));
   world.stop.addEventListener('abort', () => open.giveUp(), { once: true });
@@ -63,7 +74,10 @@ async function serve({ world, api, print }: Session, { readOnly = false }: McpOp
   await server.close();
 }
 
-/** Tracks the requests without an answer: the transport would drop these answers at the end of its input. */
+/**
+ * Tracks the requests without an answer: the transport would drop these answers at the end of its
+ * input.
+ */
 class OpenRequests {
   readonly #ids = new Set<unknown>();
   #settle: (() => void) | undefined;
@@ -104,7 +118,10 @@ interface RpcMessage {
   params?: { requestId?: unknown };
 }
 
-/** Parses a line. The transport reports one that is not a message, so that none of its fields are needed here. */
+/**
+ * Parses a line. The transport reports one that is not a message, so that none of its fields are
+ * needed here.
+ */
 function messageIn(line: string): RpcMessage {
   try {
     const value: unknown = JSON.parse(line);

@@ -9,7 +9,10 @@ import { addList, addShow, MOST_ROWS } from '../resource';
 /** `waypost notices`: notices about destinations in trouble. */
 
 export function addNotices(program: Group): void {
-  const notices = program.group('notices', 'Notices about failing destinations: list, show, acknowledge');
+  const notices = program.group(
+    'notices',
+    'Notices about failing destinations: list, show, acknowledge',
+  );
   addList(notices, 'list', {
     from: 'GET /notices',
     summary: 'List notices, newest first',
@@ -38,8 +41,11 @@ export function addNotices(program: Group): void {
     empty: 'No matching notices.',
   });
   addShow(notices, 'notice', { summary: 'Show one notice', show });
-  notices.leaf('acknowledge <notice>', { summary: 'Acknowledge a notice' }, async (session, _, id = '') =>
-    show(session, (await session.api().call('POST /notices/{id}/acknowledge', { id })).data),
+  notices.leaf(
+    'acknowledge <notice>',
+    { summary: 'Acknowledge a notice' },
+    async (session, _, id = '') =>
+      show(session, (await session.api().call('POST /notices/{id}/acknowledge', { id })).data),
   );
 }
 
@@ -60,6 +66,9 @@ function show({ print }: Session, notice: Notice): void {
     ['expires', expiresAt ?? undefined],
     ['error', error ?? undefined],
     ['alert', delivery === null ? alert : `${alert}: ${delivery}`],
-    ['acknowledged', acknowledged ? `${acknowledged.at} by ${acknowledged.by.name}` : 'not acknowledged'],
+    [
+      'acknowledged',
+      acknowledged ? `${acknowledged.at} by ${acknowledged.by.name}` : 'not acknowledged',
+    ],
   ]);
 }

@@ -16,7 +16,11 @@ const DESTINATION: Fields<Wanted> = {
   }),
 };
 const RATE: Fields<Wanted> = {
-  maxPerSecond: numberField('--max-per-second <n>', 'with --destination: default a slow start', [1, 10_000]),
+  maxPerSecond: numberField(
+    '--max-per-second <n>',
+    'with --destination: default a slow start',
+    [1, 10_000],
+  ),
 };
 
 export function addRecall(program: Group): void {
@@ -28,11 +32,16 @@ export function addRecall(program: Group): void {
       options: [...optionsOf(DESTINATION), ...optionsOf(RATE), FOLLOW],
     },
     async (session, options, id) => {
-      const { destination, maxPerSecond } = await readFields(session, options, { ...DESTINATION, ...RATE });
+      const { destination, maxPerSecond } = await readFields(session, options, {
+        ...DESTINATION,
+        ...RATE,
+      });
       requireOne(id, destination);
       if (destination === undefined) return one(session, 'retry', id);
       const body = maxPerSecond === undefined ? {} : { maxPerSecond };
-      const { data } = await session.api().call('POST /destinations/{id}/retry', { id: destination, body });
+      const { data } = await session
+        .api()
+        .call('POST /destinations/{id}/retry', { id: destination, body });
       return showOrFollow(session, data, options);
     },
   );
@@ -47,7 +56,9 @@ export function addRecall(program: Group): void {
       const { destination } = await readFields(session, options, DESTINATION);
       requireOne(id, destination);
       if (destination === undefined) return one(session, 'cancel', id);
-      const { data } = await session.api().call('POST /destinations/{id}/cancel', { id: destination });
+      const { data } = await session
+        .api()
+        .call('POST /destinations/{id}/cancel', { id: destination });
       return showOrFollow(session, data, options);
     },
   );

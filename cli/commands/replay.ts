@@ -1,10 +1,19 @@
 import { type Operations, type Replay } from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 import { sleep } from '../../shared/service/async';
 import { type CommandOption, type Group, type Session } from '../command';
 import { readList } from '../connect/api';
 import { readAgain } from '../connect/read-again';
 import { find } from '../entries';
-import { type Fields, flagField, idField, messageTypeField, numberField, optionsOf, readFields } from '../fields';
+import {
+  type Fields,
+  flagField,
+  idField,
+  messageTypeField,
+  numberField,
+  optionsOf,
+  readFields,
+} from '../fields';
 import { paintOf } from '../output/paint';
 import { type Column } from '../output/table';
 import { FAILED, usage } from '../process-context';
@@ -19,7 +28,10 @@ const RESULT_LOOKS = 10;
 export interface FollowOption {
   follow?: boolean;
 }
-export const FOLLOW: CommandOption = ['--follow', 'wait until it ends; exit code 1 unless it completes'];
+export const FOLLOW: CommandOption = [
+  '--follow',
+  'wait until it ends; exit code 1 unless it completes',
+];
 
 const ONLY: CommandOption = ['--webhook <id...>', 'only to these webhooks of the destination'];
 
@@ -31,7 +43,9 @@ const RENDER: Fields<Operations['POST /deliveries/{id}/replay']['body']> = {
   ),
 };
 const SCOPE: Fields<Operations['POST /replays']['body']> = {
-  destination: idField('--destination <destination>', 'destination', { about: 'by id or name (required)' }),
+  destination: idField('--destination <destination>', 'destination', {
+    about: 'by id or name (required)',
+  }),
   from: sinceField,
   to: untilField,
   status: statusField,
@@ -43,19 +57,29 @@ const SCOPE: Fields<Operations['POST /replays']['body']> = {
   ),
   ...RENDER,
   includeDelivered: flagField('--include-delivered', 'include delivered ones', true),
-  onlyFailedUrls: flagField('--only-failed-urls', 'each only to the URLs whose last try failed', true),
+  onlyFailedUrls: flagField(
+    '--only-failed-urls',
+    'each only to the URLs whose last try failed',
+    true,
+  ),
   preview: flagField('--preview', 'wait for the count; send nothing', true),
   maxPerSecond: numberField('--max-per-second <n>', 'default 200', [1, 10_000]),
 };
 
 export function addReplay(program: Group): void {
-  const replay = program.group('replay', 'Replay one delivery, or all deliveries in a scope as a job');
+  const replay = program.group(
+    'replay',
+    'Replay one delivery, or all deliveries in a scope as a job',
+  );
   replay.leaf<{ webhook?: string[] }>(
     'one <delivery>',
     { summary: 'Replay one delivery', options: [...optionsOf(RENDER), ONLY] },
     async (session, options, id = '') => {
       const { webhook: webhooks } = options;
-      const body = { ...(await readFields(session, options, RENDER)), ...(webhooks && { webhooks }) };
+      const body = {
+        ...(await readFields(session, options, RENDER)),
+        ...defined({ webhooks }),
+      };
       const { data } = await session.api().call('POST /deliveries/{id}/replay', { id, body });
       session.print.thing(data, [
         ['delivery', data.id],
@@ -74,7 +98,9 @@ export function addReplay(program: Group): void {
     async (session, options) => {
       const { destination, ...scope } = await readFields(session, options, SCOPE);
       if (destination === undefined) throw usage('--destination is required.');
-      const { data } = await session.api().call('POST /replays', { body: { destination, ...scope } });
+      const { data } = await session
+        .api()
+        .call('POST /replays', { body: { destination, ...scope } });
       // A preview has no result before it has counted.
       return showOrFollow(session, data, { follow: options.follow === true || data.preview });
     },
@@ -88,8 +114,13 @@ function addJobs(replay: Group): void {
   );
   replay.leaf<FollowOption>(
     'show <replay>',
-    { summary: 'Show one replay and its progress', example: 'replay show rpl_… --follow', options: [FOLLOW] },
-    async (session, options, id = '') => showOrFollow(session, await find(session.api(), 'replay', id), options),
+    {
+      summary: 'Show one replay and its progress',
+      example: 'replay show rpl_… --follow',
+      options: [FOLLOW],
+    },
+    async (session, options, id = '') =>
+      showOrFollow(session, await find(session.api(), 'replay', id), options),
   );
   for (const [word, summary] of [
     ['cancel', 'Cancel a replay'],
@@ -117,7 +148,9 @@ export function showOrFollow(
 ): Promise<number> {
   if (wait) return follow(session, replay.id);
   show(session, replay);
-  if (isActive(replay)) session.print.note(`It continues. See it with: waypost replay show ${replay.id} --follow`);
+  if (isActive(replay)) {
+    session.print.note(`It continues. See it with: waypost replay show ${replay.id} --follow`);
+  }
   return Promise.resolve(0);
 }
 
@@ -165,7 +198,10 @@ function show({ print }: Session, replay: Replay): void {
     ['status', statusOf(replay)],
     ['destination', replay.destination],
     ['matched', replay.matched],
-    [replay.action === 'cancel' ? 'cancelled' : 'sent', replay.preview ? 'none: it only counts' : replay.sent],
+    [
+      replay.action === 'cancel' ? 'cancelled' : 'sent',
+      replay.preview ? 'none: it only counts' : replay.sent,
+    ],
     ['delivered', replay.delivered ?? undefined],
     ['failed again', replay.failedAgain ?? undefined],
     ['superseded', replay.superseded ? `${String(replay.superseded)}: ${SUPERSEDED}` : undefined],

@@ -44,12 +44,16 @@ export async function requestFieldsOf(
   const request: Request = {};
   if (method !== undefined) request.method = oneOf(method.toUpperCase(), '--method', METHODS);
   // The API refuses both together, and the last choice is the wanted one.
-  if (format !== undefined) Object.assign(request, { format: oneOf(format, '--format', BODY_FORMATS), body: null });
+  if (format !== undefined) {
+    Object.assign(request, { format: oneOf(format, '--format', BODY_FORMATS), body: null });
+  }
   if (body !== undefined) request.body = (await expressionOf(session, body)) || null;
   if (request.body) request.format = null;
   if (file !== undefined) request.headers = parseHeaders(await readInput(session.world, file));
-  if (gzipAbove !== undefined)
-    request.gzipAbove = gzipAbove === 'none' ? null : whole(gzipAbove, '--gzip-above', [0, MAX_GZIP_ABOVE]);
+  if (gzipAbove !== undefined) {
+    request.gzipAbove =
+      gzipAbove === 'none' ? null : whole(gzipAbove, '--gzip-above', [0, MAX_GZIP_ABOVE]);
+  }
   if (Object.keys(request).length === 0) return {};
   return { request: replacing(before?.request ?? null, request) ?? request };
 }
@@ -66,7 +70,10 @@ export function requestLines({ request }: Before): [string, string | number | un
     ['method', method ?? undefined],
     ['format', format ?? undefined],
     ['body', body ?? undefined],
-    ...Object.entries(headers ?? {}).map(([name, value]): [string, string] => ['header', `${name}: ${value}`]),
+    ...Object.entries(headers ?? {}).map(([name, value]): [string, string] => [
+      'header',
+      `${name}: ${value}`,
+    ]),
     ['gzip above', gzipAbove ?? undefined],
   ];
 }

@@ -30,9 +30,14 @@ export function addSend(program: Group): void {
     'send <type>',
     {
       summary: `Send a call: ${CALL_TYPES.join(', ')}`,
-      example: `send track --source "My site" --user u1 --event "Order Completed" --properties '{"total": 42}'`,
+      example:
+        'send track --source "My site" --user u1 --event "Order Completed" --properties ' +
+        `'{"total": 42}'`,
       options: [
-        ['--source <source>', 'source whose write key to use, by id or name. Or set WAYPOST_WRITE_KEY'],
+        [
+          '--source <source>',
+          'source whose write key to use, by id or name. Or set WAYPOST_WRITE_KEY',
+        ],
         ['--user <id>', 'userId'],
         ['--anonymous <id>', 'anonymousId'],
         ['--event <name>', 'event of a track call'],
@@ -43,7 +48,10 @@ export function addSend(program: Group): void {
         ['--traits <json>', 'a JSON object, or @file'],
         ['--context <json>', 'a JSON object, or @file'],
         ['--integrations <json>', 'a JSON object, or @file'],
-        ['--body <file>', 'the whole call as JSON; - for standard input. Other options override its fields'],
+        [
+          '--body <file>',
+          'the whole call as JSON; - for standard input. Other options override its fields',
+        ],
       ],
       more: 'The command does not validate the call; ingest does.',
     },
@@ -55,8 +63,13 @@ export function addSend(program: Group): void {
 }
 
 /** Assigns the message id here, so that a call that is sent again counts once. */
-async function callOf({ world }: Session, type: CallType, options: SendOptions): Promise<Record<string, unknown>> {
-  const whole = options.body === undefined ? {} : objectOf(await readInput(world, options.body), '--body');
+async function callOf(
+  { world }: Session,
+  type: CallType,
+  options: SendOptions,
+): Promise<Record<string, unknown>> {
+  const whole =
+    options.body === undefined ? {} : objectOf(await readInput(world, options.body), '--body');
   const given: Record<string, unknown> = {
     userId: options.user,
     anonymousId: options.anonymous,
@@ -68,16 +81,25 @@ async function callOf({ world }: Session, type: CallType, options: SendOptions):
   for (const name of OBJECTS) {
     const text = options[name];
     if (text === undefined) continue;
-    given[name] = objectOf(text.startsWith('@') ? await readInput(world, text.slice(1)) : text, `--${name}`);
+    given[name] = objectOf(
+      text.startsWith('@') ? await readInput(world, text.slice(1)) : text,
+      `--${name}`,
+    );
   }
   const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   return { messageId: randomUUID(), ...whole, ...set, type };
 }
 
-async function send(session: Session, options: SendOptions, call: Record<string, unknown>): Promise<void> {
+async function send(
+  session: Session,
+  options: SendOptions,
+  call: Record<string, unknown>,
+): Promise<void> {
   const writeKey = await writeKeyOf(session, options.source);
   const { ingestUrl } = session.place();
-  if (ingestUrl === undefined) throw new CliError('The address of ingest is unknown. Set WAYPOST_INGEST_URL.');
+  if (ingestUrl === undefined) {
+    throw new CliError('The address of ingest is unknown. Set WAYPOST_INGEST_URL.');
+  }
   // A batch of one: its response names the reason of each rejected call.
   const answer = await post(`${ingestUrl}/v1/batch`, writeKey, { batch: [call] });
   const [fault] = answer.rejected ?? [];
@@ -96,7 +118,9 @@ async function writeKeyOf({ world, api }: Session, source: string | undefined): 
   }
   const { writeKey, name } = await find(api(), 'source', source);
   if (writeKey === null) {
-    throw new CliError(`Only administrators see the write key of "${name}". Set WAYPOST_WRITE_KEY to it.`);
+    throw new CliError(
+      `Only administrators see the write key of "${name}". Set WAYPOST_WRITE_KEY to it.`,
+    );
   }
   return writeKey;
 }
@@ -127,13 +151,15 @@ async function post(url: string, writeKey: string, body: unknown): Promise<Inges
     answer = (await response.json()) as IngestAnswer;
   } catch (error) {
     throw new CliError(
-      `Ingest did not answer at ${url} (${reasonOf(error)}). Set WAYPOST_INGEST_URL if it is elsewhere.`,
+      `Ingest did not answer at ${url} (${reasonOf(error)}). Set WAYPOST_INGEST_URL if it ` +
+        'is elsewhere.',
     );
   }
   if (!response.ok) {
     throw new CliError(
       endSentence(
-        `Ingest refused it, ${answer.code ?? String(response.status)}: ${answer.message ?? 'without a reason'}`,
+        `Ingest refused it, ${answer.code ?? String(response.status)}: ` +
+          `${answer.message ?? 'without a reason'}`,
       ),
     );
   }
@@ -148,7 +174,8 @@ function objectOf(text: string, name: string): Record<string, unknown> {
   } catch {
     throw usage(`${name} is not JSON.`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw usage(`${name} must be a JSON object.`);
+  }
   return value as Record<string, unknown>;
 }

@@ -1,4 +1,5 @@
 import { type Source } from '../../shared/api/operations';
+import { compact, defined } from '../../shared/collections/defined';
 import { type Group, type Session } from '../command';
 import { find, type Patch, patchEntry } from '../entries';
 import { addDelete, addList, addShow } from '../resource';
@@ -35,7 +36,8 @@ function addChanges(sources: Group): void {
   sources.leaf(
     'rename <source> <name>',
     { summary: 'Rename a source', example: 'sources rename "My site" "My shop"' },
-    async (session, _, source = '', name = '') => show(session, await patch(session, source, () => ({ name }))),
+    async (session, _, source = '', name = '') =>
+      show(session, await patch(session, source, () => ({ name }))),
   );
   for (const [word, summary, enabled] of [
     ['enable', 'Enable a source', true],
@@ -50,11 +52,16 @@ function addChanges(sources: Group): void {
     {
       summary: 'Rotate the write key',
       example: 'sources rotate-key "My site" --overlap 24h',
-      options: [['--overlap <duration>', 'how long the old key stays valid, such as 0s or 24h (default 24h)']],
+      options: [
+        [
+          '--overlap <duration>',
+          'how long the old key stays valid, such as 0s or 24h (default 24h)',
+        ],
+      ],
     },
     async (session, { overlap }, source = '') => {
       const { id } = await find(session.api(), 'source', source);
-      const body = { ...(overlap !== undefined && { overlap }) };
+      const body = defined({ overlap });
       show(session, (await session.api().call('POST /sources/{id}/rotate-key', { id, body })).data);
     },
   );
@@ -96,18 +103,29 @@ function addEvents(sources: Group): void {
   );
 }
 
-async function changeBlocked(session: Session, source: string, decide: (blocked: string[]) => string[]): Promise<void> {
+async function changeBlocked(
+  session: Session,
+  source: string,
+  decide: (blocked: string[]) => string[],
+): Promise<void> {
   const { id, blockedEvents } = await patch(session, source, (before) => ({
     blockedEvents: decide(before.blockedEvents),
   }));
-  session.print.thing({ id, blockedEvents }, [
-    ['source', id],
-    ...(blockedEvents.length === 0 ? [['blocked', 'none'] as [string, string]] : []),
-    ...blockedEvents.map((event): [string, string] => ['blocked', event]),
-  ]);
+  session.print.thing(
+    { id, blockedEvents },
+    compact([
+      ['source', id],
+      blockedEvents.length === 0 ? (['blocked', 'none'] as [string, string]) : undefined,
+      ...blockedEvents.map((event): [string, string] => ['blocked', event]),
+    ]),
+  );
 }
 
-async function patch({ api }: Session, source: string, bodyOf: (before: Source) => Patch<'source'>): Promise<Source> {
+async function patch(
+  { api }: Session,
+  source: string,
+  bodyOf: (before: Source) => Patch<'source'>,
+): Promise<Source> {
   const before = await find(api(), 'source', source);
   return patchEntry(api(), 'source', before, bodyOf(before));
 }

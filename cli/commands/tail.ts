@@ -46,7 +46,9 @@ export function addTail(program: Group): void {
         ['--attempts', 'follow attempts and their responses'],
         ...optionsOf(ONLY_ATTEMPTS),
       ],
-      more: '--attempts checks the newest 200 deliveries and the newest 200 retried ones once a second; at higher rates it\nshows a sample.',
+      more:
+        '--attempts checks the newest 200 deliveries and the newest 200 retried ones once a ' +
+        'second; at higher rates it\nshows a sample.',
     },
     (session, options) =>
       options.attempts || options.destination !== undefined
@@ -63,7 +65,10 @@ async function tailEvents(session: Session, options: TailOptions): Promise<void>
     stop: world.stop,
     onReady: () => print.note('Following events. Press Ctrl-C to stop.'),
     onEvent: (event) => print.line(event, eventLine(event, print.colour)),
-    onGap: (atLeast) => print.note(`${atLeast > 0 ? `${String(atLeast)} events or more` : 'Some events'} were missed.`),
+    onGap: (atLeast) =>
+      print.note(
+        `${atLeast > 0 ? `${String(atLeast)} events or more` : 'Some events'} were missed.`,
+      ),
     onAway: (why) => print.note(`The stream ended (${why}). Reconnecting.`),
     onBack: () => print.note('The stream is back.'),
   });
@@ -71,7 +76,9 @@ async function tailEvents(session: Session, options: TailOptions): Promise<void>
 
 async function tailAttempts(session: Session, options: TailOptions): Promise<void> {
   const { print, world } = session;
-  if (options.rejected) throw usage('--rejected applies to events: a rejected call has no attempts.');
+  if (options.rejected) {
+    throw usage('--rejected applies to events: a rejected call has no attempts.');
+  }
   const query = { ...(await readFields(session, options, ATTEMPT_FILTERS)), limit: 200 };
   const known = new Recent(TRIES_KNOWN);
   const read = () =>
@@ -98,7 +105,9 @@ type Row = AttemptedUrl & { delivery: DeliveryRow };
 function newTries(deliveries: DeliveryRow[], known: Recent): Row[] {
   return deliveries
     .flatMap((delivery) =>
-      delivery.attempts.flatMap((attempt) => attempt.urls.map((url) => ({ delivery, attempt, url }))),
+      delivery.attempts.flatMap((attempt) =>
+        attempt.urls.map((url) => ({ delivery, attempt, url })),
+      ),
     )
     .filter(({ delivery, attempt, url }) =>
       known.add(`${delivery.id} ${String(attempt.replay)} ${String(attempt.n)} ${url.url}`),
@@ -115,8 +124,15 @@ function valueOf({ delivery, attempt, url }: Row): object {
 function lineOf({ delivery, attempt, url }: Row, colour: boolean): string {
   const outcome = colour ? paintOf(url.outcome)(url.outcome) : url.outcome;
   const texts = [
-    ...[attempt.at, outcome, url.status, `${String(Math.round(url.durationMs))} ms`, `try ${String(attempt.n)}`],
-    ...[delivery.type, delivery.id, url.origin, url.error && printable(url.error.message)],
+    attempt.at,
+    outcome,
+    url.status,
+    `${String(Math.round(url.durationMs))} ms`,
+    `try ${String(attempt.n)}`,
+    delivery.type,
+    delivery.id,
+    url.origin,
+    url.error && printable(url.error.message),
   ];
   return texts.filter((text) => text !== undefined).join('  ');
 }

@@ -58,7 +58,10 @@ export function addTokens(program: Group): void {
       example: 'tokens create "A dashboard" --role read_only --out dashboard-token',
       options: [
         ...optionsOf(SETTINGS),
-        ['--out <file>', 'write the secret to this file, readable only by you (default standard output)'],
+        [
+          '--out <file>',
+          'write the secret to this file, readable only by you (default standard output)',
+        ],
       ],
     },
     create,
@@ -94,7 +97,9 @@ async function create(session: Session, options: { out?: string }, name = ''): P
 
 async function edit(session: Session, options: object, given = ''): Promise<void> {
   const body = await readFields(session, options, EDITS);
-  if (Object.keys(body).length === 0) throw usage('Nothing to change. Give --role, --name, --expires or --rights.');
+  if (Object.keys(body).length === 0) {
+    throw usage('Nothing to change. Give --role, --name, --expires or --rights.');
+  }
   const before = await find(session.api(), 'token', given);
   show(session, await patchEntry(session.api(), 'token', before, body));
 }

@@ -1,9 +1,23 @@
 import { COMPUTES } from '../../shared/model/audience-definition';
 import { type Group, type Session } from '../command';
 import { find, type Patch, patchEntry } from '../entries';
-import { choiceField, type Fields, optionsOf, readFields, textField, withoutNulls } from '../fields';
+import {
+  choiceField,
+  type Fields,
+  optionsOf,
+  readFields,
+  textField,
+  withoutNulls,
+} from '../fields';
 import { usage } from '../process-context';
-import { addDeletion, addReads, COMMON_OPTIONS, commonFields, type CommonOptions, showDefinition } from './definitions';
+import {
+  addDeletion,
+  addReads,
+  COMMON_OPTIONS,
+  commonFields,
+  type CommonOptions,
+  showDefinition,
+} from './definitions';
 
 /** `waypost traits`: values computed for each user from their events. */
 
@@ -21,7 +35,9 @@ const VALUE: Fields<Patch<'trait'>> = {
     read: (text: string) => text || null,
   },
 };
-const NAME: Fields<Patch<'trait'>> = { name: textField('--name <name>', 'new name; the key stays') };
+const NAME: Fields<Patch<'trait'>> = {
+  name: textField('--name <name>', 'new name; the key stays'),
+};
 const EDITS = [...optionsOf(VALUE), ...COMMON_OPTIONS];
 
 export function addTraits(program: Group): void {
@@ -31,7 +47,9 @@ export function addTraits(program: Group): void {
     'create <name>',
     {
       summary: 'Create a computed trait; its key is the name in snake_case',
-      example: 'traits create "Spent" --compute sum --event "Order Completed" --property total --window 30d',
+      example:
+        'traits create "Spent" --compute sum --event "Order Completed" --property total ' +
+        '--window 30d',
       options: EDITS,
     },
     create,
@@ -51,8 +69,16 @@ export function addTraits(program: Group): void {
 
 async function create(session: Session, options: CommonOptions, name = ''): Promise<void> {
   const { compute, event, ...rest } = withoutNulls(await readFields(session, options, VALUE));
-  if (compute === undefined || event === undefined) throw usage('--compute and --event are required.');
-  const body = { name, compute, event, ...rest, ...withoutNulls(await commonFields(session, options)) };
+  if (compute === undefined || event === undefined) {
+    throw usage('--compute and --event are required.');
+  }
+  const body = {
+    name,
+    compute,
+    event,
+    ...rest,
+    ...withoutNulls(await commonFields(session, options)),
+  };
   showDefinition(session, (await session.api().call('POST /computed-traits', { body })).data);
 }
 

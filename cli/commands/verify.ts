@@ -32,7 +32,9 @@ export function addVerify(program: Group): void {
         ['--tolerance <duration>', 'maximum difference of webhook-timestamp from now (default 5m)'],
         ['--any-time', 'accept any webhook-timestamp, for old requests'],
       ],
-      more: 'The file contains the headers, an empty line and the exact bytes of the body. A re-serialised body has another signature.',
+      more:
+        'The file contains the headers, an empty line and the exact bytes of the body. A ' +
+        're-serialised body has another signature.',
     },
     async ({ world, print }, options, file = '-') => {
       const toleranceS = toleranceOf(options);
@@ -42,8 +44,12 @@ export function addVerify(program: Group): void {
         check('standard', request, secret, toleranceS),
         check('x-signature', request, secret, toleranceS),
       ];
-      if (request.leftOver > 0)
-        print.note(`${String(request.leftOver)} bytes after the body were ignored, because of Content-Length.`);
+      if (request.leftOver > 0) {
+        print.note(
+          `${String(request.leftOver)} bytes after the body were ignored, because of ` +
+            'Content-Length.',
+        );
+      }
       print.rows(
         [
           { title: 'SIGNATURE', of: ({ scheme }) => scheme },
@@ -78,17 +84,26 @@ function check(
 function toleranceOf({ tolerance, anyTime }: VerifyOptions): number {
   if (anyTime) return Infinity;
   const ms = parseDuration(tolerance ?? '5m');
-  if (ms === undefined) throw usage(`--tolerance must be a duration such as 5m, not "${tolerance ?? ''}".`);
+  if (ms === undefined) {
+    throw usage(`--tolerance must be a duration such as 5m, not "${tolerance ?? ''}".`);
+  }
   return ms / 1000;
 }
 
-async function secretOf(world: ProcessContext, { secretFile }: VerifyOptions, file: string): Promise<string> {
+async function secretOf(
+  world: ProcessContext,
+  { secretFile }: VerifyOptions,
+  file: string,
+): Promise<string> {
   if (secretFile === undefined) {
     const secret = world.env.WAYPOST_SHARED_SECRET;
-    if (!secret) throw usage('A secret is required. Give --secret-file or set WAYPOST_SHARED_SECRET.');
+    if (!secret) {
+      throw usage('A secret is required. Give --secret-file or set WAYPOST_SHARED_SECRET.');
+    }
     return secret;
   }
-  if (secretFile === '-' && file === '-')
+  if (secretFile === '-' && file === '-') {
     throw usage('The request and the secret cannot both come from standard input.');
+  }
   return readSecretFile(world, secretFile);
 }

@@ -1,4 +1,5 @@
 import { type Destination, type Operations } from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 import { type Session } from '../command';
 import { parseHeaders } from '../headers';
 import { readInput, readSecretFile } from '../secret-input';
@@ -20,8 +21,14 @@ export interface WebhookOptions extends AuthOptions {
 }
 
 export const WEBHOOK_EDITS: [string, string][] = [
-  ['--webhook <url...>', 'URLs to POST to, five at most. @file reads one URL per line (a URL can contain a token)'],
-  ['--headers-file <file>', 'static headers of these URLs, one "Name: value" per line; - for standard input'],
+  [
+    '--webhook <url...>',
+    'URLs to POST to, five at most. @file reads one URL per line (a URL can contain a token)',
+  ],
+  [
+    '--headers-file <file>',
+    'static headers of these URLs, one "Name: value" per line; - for standard input',
+  ],
   ['--secret-file <file>', 'the shared secret; - for standard input. Or set WAYPOST_SHARED_SECRET'],
   ['--no-secret', 'remove the shared secret'],
   ...AUTH_EDITS,
@@ -38,11 +45,17 @@ export async function webhookFieldsOf(
 ): Promise<WebhookFields> {
   const { webhook, headersFile } = options;
   const fields: WebhookFields = {};
-  const headers = headersFile === undefined ? undefined : parseHeaders(await readInput(session.world, headersFile));
+  const headers =
+    headersFile === undefined
+      ? undefined
+      : parseHeaders(await readInput(session.world, headersFile));
   const urls = webhook && (await Promise.all(webhook.map((url) => urlsOf(session, url)))).flat();
   const parts = await authPartsOf(session, options, before === undefined);
   if (urls || headers || Object.keys(parts).length > 0) {
-    fields.webhooks = webhooksOf(urls, headers, before).map((one) => ({ ...one, ...partsOf(one, parts) }));
+    fields.webhooks = webhooksOf(urls, headers, before).map((one) => ({
+      ...one,
+      ...partsOf(one, parts),
+    }));
   }
   const secret = await secretOf(session, options, before);
   if (secret !== undefined) fields.sharedSecret = secret;
@@ -56,7 +69,8 @@ async function urlsOf({ world }: Session, given: string): Promise<string[]> {
 }
 
 /**
- * Keeps the authentication, the TLS settings and the headers of each URL that stays, unless new headers are given.
+ * Keeps the authentication, the TLS settings and the headers of each URL that stays, unless new
+ * headers are given.
  * @throws CliError for headers without a URL
  */
 function webhooksOf(
@@ -68,14 +82,28 @@ function webhooksOf(
   if (!wanted || wanted.length === 0) throw usage('Headers and authentication require --webhook.');
   return wanted.map((url) => {
     const stays = before?.webhooks.find((webhook) => webhook.url === url);
-    return { ...(stays && storedParts(stays)), url, headers: headers ?? stays?.headers ?? {} };
+    return {
+      ...(stays ? storedParts(stays) : undefined),
+      url,
+      headers: headers ?? stays?.headers ?? {},
+    };
   });
 }
 
 /** Returns what a webhook keeps, in the form that the API takes back. */
-function storedParts({ id, auth, tls }: Before['webhooks'][number]): Pick<Webhook, 'id' | 'auth' | 'tls'> {
+function storedParts({
+  id,
+  auth,
+  tls,
+}: Before['webhooks'][number]): Pick<Webhook, 'id' | 'auth' | 'tls'> {
   // A token URL that was lost with its key is null, and the API refuses it.
-  return { id, ...(auth && { auth: auth as Webhook['auth'] }), ...(tls && { tls }) };
+  return {
+    id,
+    ...defined({
+      auth: auth ? (auth as Webhook['auth']) : undefined,
+      tls: tls || undefined,
+    }),
+  };
 }
 
 /** Only the given part of the TLS settings changes. */
@@ -100,6 +128,9 @@ export function webhookLines(webhooks: Destination['webhooks']): [string, string
   return webhooks.map((webhook) => {
     const { url, headers } = webhook;
     const names = Object.keys(headers).map((header) => `${header}: ***`);
-    return ['webhook', [url ?? 'lost with its key; set it again', ...names, ...authWords(webhook)].join('  ')];
+    return [
+      'webhook',
+      [url ?? 'lost with its key; set it again', ...names, ...authWords(webhook)].join('  '),
+    ];
   });
 }

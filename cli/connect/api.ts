@@ -1,5 +1,6 @@
 import { ApiProblem, createClient, type Input, type Name } from '../../shared/api/client';
 import { type Operations } from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 import { messageOf } from '../../shared/service/errors';
 import { CliError, type ProcessContext } from '../process-context';
 import { readLogin, readLocal } from './files';
@@ -25,7 +26,8 @@ export function openApi(place: Place): Api {
   const { token } = place;
   if (token === undefined) {
     throw new CliError(
-      `There is no token for ${place.url}. Run \`waypost login --url ${place.url}\`, or set WAYPOST_TOKEN, or run this in the folder of \`npm start\`.`,
+      `There is no token for ${place.url}. Run \`waypost login --url ${place.url}\`, or ` +
+        `set WAYPOST_TOKEN, or run this in the folder of \`npm start\`.`,
     );
   }
   const base = `${place.url}/api/v1`;
@@ -46,19 +48,29 @@ export function openApi(place: Place): Api {
 /** @param error any value that a call has thrown */
 export function sentenceOf(error: unknown, url: string): string {
   if (!(error instanceof ApiProblem)) {
-    return `No response at ${url} (${reasonOf(error)}). Is it running? Set its address with --url, WAYPOST_URL or \`waypost login\`.`;
+    return (
+      `No response at ${url} (${reasonOf(error)}). Is it running? Set its address with ` +
+      `--url, WAYPOST_URL or \`waypost login\`.`
+    );
   }
   const { status, problem } = error;
   if (status === 401 && problem.detail?.includes('expired')) return endSentence(problem.detail);
-  if (status === 401) return `${url} does not know this token. Run \`waypost login\`, or set WAYPOST_TOKEN.`;
-  if (problem.type === undefined)
+  if (status === 401) {
+    return `${url} does not know this token. Run \`waypost login\`, or set WAYPOST_TOKEN.`;
+  }
+  if (problem.type === undefined) {
     return `${url} responds with ${String(status)}, but not like Waypost. Is this the control API?`;
+  }
   // The sentence of an upload names the line already.
   const fields = (problem.errors ?? []).filter(({ pointer }) => !/^#\/\d+$/.test(pointer ?? ''));
   const faults = fields.map(
-    ({ pointer, parameter, detail }) => `\n  ${parameter ?? pointer?.replace(/^#\//, '') ?? ''}: ${detail}`,
+    ({ pointer, parameter, detail }) =>
+      `\n  ${parameter ?? pointer?.replace(/^#\//, '') ?? ''}: ${detail}`,
   );
-  return endSentence(problem.detail ?? problem.title ?? `The response status is ${String(status)}`) + faults.join('');
+  return (
+    endSentence(problem.detail ?? problem.title ?? `The response status is ${String(status)}`) +
+    faults.join('')
+  );
 }
 
 /** `fetch` says "fetch failed" and puts the reason in `cause`. */
@@ -81,7 +93,9 @@ interface Page<R> {
   next: string | null;
 }
 /** An operation that answers with pages. */
-export type ListId = { [N in Name]: Operations[N]['response'] extends Page<unknown> ? N : never }[Name];
+export type ListId = {
+  [N in Name]: Operations[N]['response'] extends Page<unknown> ? N : never;
+}[Name];
 export type Row<N extends ListId> = Operations[N]['response'] extends Page<infer R> ? R : never;
 
 /** Reads a whole list, or its first `limit` rows. */
@@ -96,7 +110,7 @@ export async function readList<N extends ListId>(
     const query = {
       ...input.query,
       limit: Math.min(PAGE, limit - found.length),
-      ...(after !== undefined && { after }),
+      ...defined({ after }),
     };
     const { data } = await api.call(list, { ...input, query });
     // The compiler does not see that each of these answers is a page.

@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { SYSTEM_FILE } from '../../shared/service/data-dir';
 import { CliError, type ProcessContext } from '../process-context';
@@ -16,7 +25,8 @@ export function readLogin(world: Pick<ProcessContext, 'env' | 'home'>): StoredLo
   if (!existsSync(file)) return undefined;
   if ((statSync(file).mode & 0o077) !== 0) {
     throw new CliError(
-      `Other users can read ${file}, which contains a token. Run \`chmod 600 ${file}\`, or \`waypost logout\`.`,
+      `Other users can read ${file}, which contains a token. Run \`chmod 600 ${file}\`, or ` +
+        `\`waypost logout\`.`,
     );
   }
   const kept = parse(readFileSync(file, 'utf8')) as Partial<StoredLogin> | undefined;
@@ -54,8 +64,11 @@ export function readLocal({ env, cwd }: Pick<ProcessContext, 'env' | 'cwd'>): Lo
   const tokenFile = join(dir, 'admin-token');
   if (!existsSync(tokenFile)) return undefined;
   const system = join(dir, SYSTEM_FILE);
-  const said = existsSync(system) ? (parse(readFileSync(system, 'utf8')) as Partial<Record<string, unknown>>) : {};
-  const text = (value: unknown) => (typeof value === 'string' && URL.canParse(value) ? value : undefined);
+  const said = existsSync(system)
+    ? (parse(readFileSync(system, 'utf8')) as Partial<Record<string, unknown>>)
+    : {};
+  const text = (value: unknown) =>
+    typeof value === 'string' && URL.canParse(value) ? value : undefined;
   return {
     dir,
     url: text(said.control),

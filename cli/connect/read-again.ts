@@ -10,7 +10,10 @@ export const LONGEST_PAUSE_MS = 5_000;
 /** Longer than a restart of control. */
 const AWAY_MS = 60_000;
 
-/** Returns whether a call can succeed later: control restarts or is overloaded, or a proxy in front of it cannot reach it. */
+/**
+ * Returns whether a call can succeed later: control restarts or is overloaded, or a proxy in front
+ * of it cannot reach it.
+ */
 export function mayPass({ cause }: CliError): boolean {
   if (!(cause instanceof ApiProblem)) return true;
   return cause.status >= 500 || cause.status === 429 || cause.status === 408;
@@ -21,8 +24,13 @@ export function mayPass({ cause }: CliError): boolean {
  * @returns undefined on Ctrl-C while control is away
  * @throws CliError if it would fail the same way again, or control stays away for a minute
  */
-export async function readAgain<T>({ print, world }: Session, read: () => Promise<T>): Promise<T | undefined> {
-  const retry = backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, (ms) => sleep(ms, { signal: world.stop }));
+export async function readAgain<T>(
+  { print, world }: Session,
+  read: () => Promise<T>,
+): Promise<T | undefined> {
+  const retry = backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, (ms) =>
+    sleep(ms, { signal: world.stop }),
+  );
   for (let awayAt: number | undefined; ;) {
     try {
       const found = await read();

@@ -1,8 +1,9 @@
 import { usage } from '../process-context';
 
 /**
- * Resolves the address of Waypost and the token for it. A token goes only to its own address: a stored token is never
- * sent to another address, and the token of a data dir goes only to this machine.
+ * Resolves the address of Waypost and the token for it. A token goes only to its own address: a
+ * stored token is never sent to another address, and the token of a data dir goes only to this
+ * machine.
  */
 
 /** The stored login. */
@@ -47,7 +48,9 @@ const DEFAULT_INGEST = 'http://127.0.0.1:8080';
 export function resolvePlace({ url, env, kept, local }: Given): Place {
   const named = url ?? (env.WAYPOST_URL || undefined);
   const envToken = env.WAYPOST_TOKEN || env.WAYPOST_ADMIN_TOKEN || undefined;
-  const envIngest = env.WAYPOST_INGEST_URL ? checkUrl(env.WAYPOST_INGEST_URL, 'WAYPOST_INGEST_URL') : undefined;
+  const envIngest = env.WAYPOST_INGEST_URL
+    ? checkUrl(env.WAYPOST_INGEST_URL, 'WAYPOST_INGEST_URL')
+    : undefined;
   if (named !== undefined) {
     const place = checkUrl(named, url === undefined ? 'WAYPOST_URL' : '--url');
     const same = [kept, localKept(local)].find((one) => one && sameOrigin(one.url, place));
@@ -60,7 +63,11 @@ export function resolvePlace({ url, env, kept, local }: Given): Place {
   }
   if (kept) {
     // A token from the environment belongs to an address from the environment.
-    return { ...kept, ingestUrl: envIngest ?? kept.ingestUrl ?? ingestBeside(kept.url), from: 'waypost login' };
+    return {
+      ...kept,
+      ingestUrl: envIngest ?? kept.ingestUrl ?? ingestBeside(kept.url),
+      from: 'waypost login',
+    };
   }
   const here = localKept(local);
   return {
@@ -93,7 +100,9 @@ export function checkUrl(text: string, name: string): string {
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw usage(`${name} must be an address such as http://127.0.0.1:8090, not "${text}".`);
   }
-  if (url.username || url.password) throw usage(`${name} must not contain a user name or password. Use a token.`);
+  if (url.username || url.password) {
+    throw usage(`${name} must not contain a user name or password. Use a token.`);
+  }
   return (url.origin + url.pathname).replace(/\/+$/, '');
 }
 

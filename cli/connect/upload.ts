@@ -30,7 +30,9 @@ export function openInput(world: ProcessContext, file: string): Input {
   }
 }
 
-const NOBODY = 'The input is empty, which would remove all members. Nothing was changed. Use --allow-empty to do this.';
+const NOBODY =
+  'The input is empty, which would remove all members. Nothing was changed. Use ' +
+  '--allow-empty to do this.';
 
 interface Uploading {
   /** of the audience */

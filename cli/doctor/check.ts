@@ -1,3 +1,4 @@
+import { compact } from '../../shared/collections/defined';
 import { type OffsetFindings, type TopicFindings } from '../../shared/kafka/topic-report';
 
 /** The result of one check: the finding, and how to fix it. Pure. */
@@ -10,8 +11,18 @@ export interface Check {
 }
 
 export const ok = (name: string, found: string): Check => ({ name, result: 'ok', found });
-export const warn = (name: string, found: string, todo: string): Check => ({ name, result: 'warn', found, todo });
-export const fail = (name: string, found: string, todo: string): Check => ({ name, result: 'fail', found, todo });
+export const warn = (name: string, found: string, todo: string): Check => ({
+  name,
+  result: 'warn',
+  found,
+  todo,
+});
+export const fail = (name: string, found: string, todo: string): Check => ({
+  name,
+  result: 'fail',
+  found,
+  todo,
+});
 
 /** Returns each remedy once, with the checks that ask for it. */
 export function todosOf(checks: readonly Check[]): { names: string[]; todo: string }[] {
@@ -24,15 +35,21 @@ export function todosOf(checks: readonly Check[]): { names: string[]; todo: stri
   return [...byTodo].map(([todo, names]) => ({ names, todo }));
 }
 
-/** Receivers refuse a `webhook-timestamp` more than five minutes off. A clock is wrong long before that. */
+/**
+ * Receivers refuse a `webhook-timestamp` more than five minutes off. A clock is wrong long before
+ * that.
+ */
 const CLOCK_WARN_MS = 5_000;
 const CLOCK_FAIL_MS = 120_000;
 
 /** @param aheadMs lower bound of how far the other clock is ahead */
 export function clockCheck(name: string, aheadMs: number): Check {
-  const seconds = `${String(Math.round(Math.abs(aheadMs) / 1000))} s ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine`;
+  const seconds =
+    `${String(Math.round(Math.abs(aheadMs) / 1000))} s ` +
+    `${aheadMs > 0 ? 'ahead of' : 'behind'} this machine`;
   const off = Math.abs(aheadMs);
-  const todo = 'Set both clocks by NTP. Receivers refuse signatures with a time that is five minutes off.';
+  const todo =
+    'Set both clocks by NTP. Receivers refuse signatures with a time that is five minutes off.';
   if (off >= CLOCK_FAIL_MS) return fail(name, seconds, todo);
   return off >= CLOCK_WARN_MS ? warn(name, seconds, todo) : ok(name, 'same as this machine');
 }
@@ -44,8 +61,16 @@ export interface Health {
   degraded: string[];
 }
 
-/** @param here the system runs on this machine, so a port that does not respond means that the service is down */
-export function healthCheck(service: string, at: string, health: Health | undefined, here: boolean): Check {
+/**
+ * @param here the system runs on this machine, so a port that does not respond means that the
+ *   service is down
+ */
+export function healthCheck(
+  service: string,
+  at: string,
+  health: Health | undefined,
+  here: boolean,
+): Check {
   if (health === undefined) {
     return here
       ? fail(service, `no response at ${at}`, 'See the output of `npm start`, which restarts it.')
@@ -58,13 +83,22 @@ export function healthCheck(service: string, at: string, health: Health | undefi
       'See its log and docs/operations/failures.md.',
     );
   }
-  if (health.degraded.length > 0)
-    return warn(service, health.degraded.join('; '), 'Everything else works. See docs/operations/failures.md.');
+  if (health.degraded.length > 0) {
+    return warn(
+      service,
+      health.degraded.join('; '),
+      'Everything else works. See docs/operations/failures.md.',
+    );
+  }
   return ok(service, `ready at ${at}`);
 }
 
 /** A difference in these settings loses or delays records. Other differences are only reported. */
-const GRAVE = new Set(['cleanup.policy', 'message.timestamp.type', 'unclean.leader.election.enable']);
+const GRAVE = new Set([
+  'cleanup.policy',
+  'message.timestamp.type',
+  'unclean.leader.election.enable',
+]);
 
 const RETENTION = new Set(['retention.ms', 'segment.ms']);
 
@@ -86,31 +120,51 @@ export function topicChecks({ missing, differences, count }: TopicFindings): Che
     const todo =
       setting === 'partitions' && !one
         ? 'Fine if intended. Add partitions with kafka-topics.sh --alter --partitions.'
-        : `${RETENTION.has(setting) ? 'Name it in WAYPOST_TOPIC_RETENTION if it belongs to messages, webhooks or attempts and is intended. Otherwise set' : 'Set'} it with kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config ${setting}=${wants}`;
+        : `${
+            RETENTION.has(setting)
+              ? 'Name it in WAYPOST_TOPIC_RETENTION if it belongs to messages, webhooks or ' +
+                'attempts and is intended. Otherwise set'
+              : 'Set'
+          } ` +
+          `it with kafka-configs.sh --alter --entity-type topics --entity-name ${topic} ` +
+          `--add-config ${setting}=${wants}`;
     checks.push((one || GRAVE.has(setting) ? fail : warn)(`topic ${topic}`, found, todo));
   }
   return checks.length > 0 ? checks : [ok('topics', `${String(count)}, all as expected`)];
 }
 
-export function offsetChecks({ uncommitted, retentionMinutes, longestMinutes }: OffsetFindings): Check[] {
+export function offsetChecks({
+  uncommitted,
+  retentionMinutes,
+  longestMinutes,
+}: OffsetFindings): Check[] {
   const checks = uncommitted.map(({ group, topic, partitions }) =>
     warn(
       `group ${group}`,
-      `has no committed offset for ${topic}, partitions ${partitions.join(', ')}, which contain records`,
-      'In a new system, this ends when the service has read them. Otherwise its offsets have expired, and it would process everything ' +
+      `has no committed offset for ${topic}, partitions ${partitions.join(', ')}, which ` +
+        'contain records',
+      'In a new system, this ends when the service has read them. Otherwise its offsets ' +
+        'have expired, and it would process everything ' +
         'again. Stop the service and set them with kafka-consumer-groups.sh ' +
-        `--group ${group} --topic ${topic}:${partitions.join(',')} --reset-offsets --to-datetime <when it last ran> --execute`,
+        `--group ${group} --topic ${topic}:${partitions.join(',')} --reset-offsets ` +
+        '--to-datetime <when it last ran> --execute',
     ),
   );
-  if (checks.length === 0) checks.push(ok('offsets', 'every group has one for each partition with records'));
+  if (checks.length === 0) {
+    checks.push(ok('offsets', 'every group has one for each partition with records'));
+  }
   const name = 'offsets.retention.minutes';
   const wants = String(longestMinutes);
   if (typeof retentionMinutes === 'string') {
-    const todo = `It must be at least ${wants}, the retention of records. Check the settings of the brokers.`;
+    const todo =
+      `It must be at least ${wants}, the retention of records. Check the settings of the ` +
+      'brokers.';
     return [...checks, warn(name, `could not be read (${retentionMinutes})`, todo)];
   }
   const found = `${String(retentionMinutes)}; records are retained for up to ${wants} minutes`;
-  const todo = `Set ${name}=${wants} on each broker. A service that is stopped for longer loses its offsets and processes everything again.`;
+  const todo =
+    `Set ${name}=${wants} on each broker. A service that is stopped for longer loses its ` +
+    'offsets and processes everything again.';
   return [...checks, retentionMinutes < longestMinutes ? warn(name, found, todo) : ok(name, found)];
 }
 
@@ -121,7 +175,8 @@ export function keyCheck(lost: string[], of: number): Check {
   return fail(
     name,
     `does not decrypt the settings of: ${lost.join(', ')}`,
-    'Add the old key to WAYPOST_SECRET_KEY, after the current one, in every service; or set URLs, secrets and headers again.',
+    'Add the old key to WAYPOST_SECRET_KEY, after the current one, in every service; or ' +
+      'set URLs, secrets and headers again.',
   );
 }
 
@@ -138,33 +193,32 @@ export interface Faring {
  * @param all total number of destinations
  */
 export function destinationChecks(destinations: Faring[], all = destinations.length): Check[] {
-  const checks = destinations.flatMap(({ name, state, lastError, dead, circuits }) => [
-    ...(state === 'failing' && circuits.length === 0 && dead === 0
-      ? [
-          warn(
+  const checks = destinations.flatMap(({ name, state, lastError, dead, circuits }) =>
+    compact([
+      state === 'failing' && circuits.length === 0 && dead === 0
+        ? warn(
             `destination ${name}`,
             `failing: ${lastError?.message ?? 'no answer is known'}`,
             'See what waits with `waypost deliveries --destination NAME`.',
-          ),
-        ]
-      : []),
-    ...circuits.map(({ origin, why }) =>
-      warn(
-        `destination ${name}`,
-        `the circuit of ${origin} is open (${why})`,
-        'Fix the endpoint; Waypost probes it. See `waypost tail --attempts --destination NAME`.',
+          )
+        : undefined,
+      ...circuits.map(({ origin, why }) =>
+        warn(
+          `destination ${name}`,
+          `the circuit of ${origin} is open (${why})`,
+          'Fix the endpoint; Waypost probes it. See `waypost tail --attempts --destination NAME`.',
+        ),
       ),
-    ),
-    ...(dead > 0
-      ? [
-          warn(
+      dead > 0
+        ? warn(
             `destination ${name}`,
             `${String(dead)} dead letters in 24 h`,
-            'See the reasons with `waypost deliveries --destination NAME --status dead`; then `waypost replay all --destination NAME`.',
-          ),
-        ]
-      : []),
-  ]);
+            'See the reasons with `waypost deliveries --destination NAME --status dead`; ' +
+              'then `waypost replay all --destination NAME`.',
+          )
+        : undefined,
+    ]),
+  );
   const arePart = destinations.length < all;
   const urgent = `the ${String(destinations.length)} most urgent of ${String(all)}`;
   if (checks.length === 0) {
@@ -172,5 +226,7 @@ export function destinationChecks(destinations: Faring[], all = destinations.len
     return [ok('destinations', `${none} with problems in 24 h`)];
   }
   const others = 'See the health of all with `waypost destinations list`.';
-  return arePart ? [...checks, warn('destinations', `only ${urgent} were checked`, others)] : checks;
+  return arePart
+    ? [...checks, warn('destinations', `only ${urgent} were checked`, others)]
+    : checks;
 }

@@ -10,14 +10,27 @@ import { recordAt } from '../../shared/kafka/scan';
 import { ATTEMPTS, CONFIG, MESSAGES } from '../../shared/kafka/topics';
 import { type Settings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
-import { type Check, clockCheck, fail, keyCheck, offsetChecks, ok, topicChecks, warn } from './check';
+import {
+  type Check,
+  clockCheck,
+  fail,
+  keyCheck,
+  offsetChecks,
+  ok,
+  topicChecks,
+  warn,
+} from './check';
 
 /** Checks brokers, topics, `config` and its key from the view of a service. It changes nothing. */
 
 export async function kafkaChecks(settings: Settings): Promise<Check[]> {
   if (!settings.KAFKA_BROKERS?.length) {
     return [
-      warn('kafka', 'not checked', 'Set KAFKA_BROKERS as for the services, or run this next to their `npm start`.'),
+      warn(
+        'kafka',
+        'not checked',
+        'Set KAFKA_BROKERS as for the services, or run this next to their `npm start`.',
+      ),
     ];
   }
   const brokers = settings.KAFKA_BROKERS.join(',');
@@ -35,7 +48,11 @@ export async function kafkaChecks(settings: Settings): Promise<Check[]> {
   const checks = [ok('kafka', `responds at ${brokers}`), ...topicChecks(findings)];
   // Services create missing topics when they connect, and so would the next check.
   if (findings.missing.length > 0) return checks;
-  return [...checks, ...offsetChecks(await inspectOffsets(settings)), ...(await lookInside(settings))];
+  return [
+    ...checks,
+    ...offsetChecks(await inspectOffsets(settings)),
+    ...(await lookInside(settings)),
+  ];
 }
 
 async function lookInside(settings: Settings): Promise<Check[]> {
@@ -62,7 +79,8 @@ async function configChecks(kafka: Kafka, settings: Settings): Promise<Check[]> 
     await config.stop();
     const readable = ok(
       'config',
-      `read to its end: ${String(sources)} sources (with those of audiences and traits), ${String(shown)} destinations`,
+      `read to its end: ${String(sources)} sources (with those of audiences and traits), ` +
+        `${String(shown)} destinations`,
     );
     if (!settings.WAYPOST_SECRET_KEY) return [readable];
     const encryptor = createEncryptor(settings.WAYPOST_SECRET_KEY);
@@ -80,7 +98,11 @@ async function configChecks(kafka: Kafka, settings: Settings): Promise<Check[]> 
     ];
   } catch (error) {
     return [
-      fail('config', messageOf(error), 'A service that cannot read it routes and delivers nothing. See its log.'),
+      fail(
+        'config',
+        messageOf(error),
+        'A service that cannot read it routes and delivers nothing. See its log.',
+      ),
     ];
   }
 }

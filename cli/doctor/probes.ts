@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { defined } from '../../shared/collections/defined';
 import { SYSTEM_FILE, type SystemFile } from '../../shared/service/data-dir';
 import { type ProcessContext } from '../process-context';
 import { type Health } from './check';
@@ -16,7 +17,10 @@ export interface Surroundings {
 }
 
 /** @param url the control API in use: the file of another system does not count */
-export function surroundings({ env, cwd }: Pick<ProcessContext, 'env' | 'cwd'>, url: string): Surroundings {
+export function surroundings(
+  { env, cwd }: Pick<ProcessContext, 'env' | 'cwd'>,
+  url: string,
+): Surroundings {
   const dir = resolve(cwd, env.WAYPOST_DATA_DIR || '.waypost');
   const said = readJson(join(dir, SYSTEM_FILE)) as SystemFile | undefined;
   const local = said?.control === url ? said : undefined;
@@ -25,8 +29,11 @@ export function surroundings({ env, cwd }: Pick<ProcessContext, 'env' | 'cwd'>, 
   const filled = {
     ...env,
     KAFKA_BROKERS: env.KAFKA_BROKERS || local.brokers.join(','),
-    WAYPOST_SECRET_KEY: env.WAYPOST_SECRET_KEY || (existsSync(key) ? readFileSync(key, 'utf8').trim() : undefined),
-    ...(local.embedded && !env.WAYPOST_REPLICATION && { WAYPOST_REPLICATION: '1' }),
+    WAYPOST_SECRET_KEY:
+      env.WAYPOST_SECRET_KEY || (existsSync(key) ? readFileSync(key, 'utf8').trim() : undefined),
+    ...defined({
+      WAYPOST_REPLICATION: local.embedded && !env.WAYPOST_REPLICATION ? '1' : undefined,
+    }),
   };
   return { env: filled, local };
 }
@@ -50,7 +57,10 @@ export async function askHealth(at: string): Promise<Health | undefined> {
   }
 }
 
-/** Returns a lower bound of how far the server's clock is ahead; its `Date` header has whole seconds. */
+/**
+ * Returns a lower bound of how far the server's clock is ahead; its `Date` header has whole
+ * seconds.
+ */
 export async function clockAhead(url: string): Promise<number | undefined> {
   const sentAt = Date.now();
   const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) });
@@ -69,7 +79,11 @@ export async function clockAhead(url: string): Promise<number | undefined> {
  * @throws any error of fetch
  */
 export async function askIngest(url: string): Promise<number> {
-  const response = await fetch(`${url}/v1/m`, { method: 'POST', body: '{}', signal: AbortSignal.timeout(PATIENCE_MS) });
+  const response = await fetch(`${url}/v1/m`, {
+    method: 'POST',
+    body: '{}',
+    signal: AbortSignal.timeout(PATIENCE_MS),
+  });
   await response.arrayBuffer();
   return response.status;
 }

@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { type Audience, type ComputedTrait, type Operations } from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 import { COMPUTES, keyOf } from '../../shared/model/audience-definition';
 
 /**
- * Audiences and computed traits in an export file. The file has names in place of source and destination ids. It has
- * no members: the target system computes the members of a condition again, and you upload lists.
+ * Audiences and computed traits in an export file. The file has names in place of source and
+ * destination ids. It has no members: the target system computes the members of a condition again,
+ * and you upload lists.
  */
 
 const common = {
@@ -16,7 +18,10 @@ const common = {
   destinations: z.array(z.string()).default([]),
   syncEvery: z.string().default('1m'),
 };
-export const audience = z.strictObject({ ...common, condition: z.string().nullable().default(null) });
+export const audience = z.strictObject({
+  ...common,
+  condition: z.string().nullable().default(null),
+});
 export const trait = z.strictObject({
   ...common,
   compute: z.enum(COMPUTES),
@@ -43,9 +48,14 @@ export function traitToFile(one: ComputedTrait, names: Names): FileTrait {
   return { ...commonToFile(one, names), compute, event, property, window };
 }
 
-function commonToFile({ name, key, sources, destinations, syncEvery }: Audience | ComputedTrait, names: Names) {
+function commonToFile(
+  { name, key, sources, destinations, syncEvery }: Audience | ComputedTrait,
+  names: Names,
+) {
   return {
-    ...{ name, key, syncEvery },
+    name,
+    key,
+    syncEvery,
     sources: sources?.flatMap((id) => names.sources.get(id) ?? []) ?? null,
     destinations: destinations.flatMap((id) => names.destinations.get(id) ?? []),
   };
@@ -70,37 +80,67 @@ export type DefinitionStep =
   | { kind: 'audience' | 'trait'; act: 'keep'; name: string };
 
 /** @param faults collects the reasons why a definition cannot be applied */
-export function planAudience(wanted: FileAudience, here: readonly Audience[], names: Names, faults: string[]) {
+export function planAudience(
+  wanted: FileAudience,
+  here: readonly Audience[],
+  names: Names,
+  faults: string[],
+) {
   const { condition } = wanted;
   return plan<FileAudience, Audience>(wanted, here, faults, {
-    ...{ kind: 'audience', toFile: (one) => audienceToFile(one, names) },
+    kind: 'audience',
+    toFile: (one) => audienceToFile(one, names),
     create: (told, made) => ({
       ...told,
-      ...{ kind: 'audience', act: 'create', rename: made.rename },
-      body: { ...made.body, ...(condition !== null && { condition }) },
-    }),
-    change: (told, id, body) => ({ ...told, kind: 'audience', act: 'change', id, body: { ...body, condition } }),
-  });
-}
-
-/** @param faults as in `planAudience` */
-export function planTrait(wanted: FileTrait, here: readonly ComputedTrait[], names: Names, faults: string[]) {
-  const { compute, event, property, window } = wanted;
-  return plan<FileTrait, ComputedTrait>(wanted, here, faults, {
-    ...{ kind: 'trait', toFile: (one) => traitToFile(one, names) },
-    create: (told, made) => ({
-      ...told,
-      ...{ kind: 'trait', act: 'create', rename: made.rename },
+      kind: 'audience',
+      act: 'create',
+      rename: made.rename,
       body: {
         ...made.body,
-        ...{ compute, event },
-        ...(property !== null && { property }),
-        ...(window !== null && { window }),
+        ...defined({ condition: condition !== null ? condition : undefined }),
       },
     }),
     change: (told, id, body) => ({
       ...told,
-      ...{ kind: 'trait', act: 'change', id },
+      kind: 'audience',
+      act: 'change',
+      id,
+      body: { ...body, condition },
+    }),
+  });
+}
+
+/** @param faults as in `planAudience` */
+export function planTrait(
+  wanted: FileTrait,
+  here: readonly ComputedTrait[],
+  names: Names,
+  faults: string[],
+) {
+  const { compute, event, property, window } = wanted;
+  return plan<FileTrait, ComputedTrait>(wanted, here, faults, {
+    kind: 'trait',
+    toFile: (one) => traitToFile(one, names),
+    create: (told, made) => ({
+      ...told,
+      kind: 'trait',
+      act: 'create',
+      rename: made.rename,
+      body: {
+        ...made.body,
+        compute,
+        event,
+        ...defined({
+          property: property !== null ? property : undefined,
+          window: window !== null ? window : undefined,
+        }),
+      },
+    }),
+    change: (told, id, body) => ({
+      ...told,
+      kind: 'trait',
+      act: 'change',
+      id,
       body: { ...body, compute, event, property, window },
     }),
   });
@@ -119,7 +159,10 @@ interface Ways<F, H> {
   change: (told: Told, id: string, body: { syncEvery: string }) => DefinitionStep;
 }
 
-function plan<F extends FileAudience | FileTrait, H extends { id: string; name: string; key: string }>(
+function plan<
+  F extends FileAudience | FileTrait,
+  H extends { id: string; name: string; key: string },
+>(
   wanted: F,
   here: readonly H[],
   faults: string[],
@@ -129,18 +172,27 @@ function plan<F extends FileAudience | FileTrait, H extends { id: string; name: 
   const named = here.filter((one) => one.name === name);
   const [same] = named;
   const told = { name, sources, destinations };
-  if (named.length > 1) faults.push(`Several ${kind}s here are named "${name}". Rename all but one.`);
+  if (named.length > 1) {
+    faults.push(`Several ${kind}s here are named "${name}". Rename all but one.`);
+  }
   if (!same) {
     const rename = keyOf(name) !== key;
-    if (keyOf(key) !== key) faults.push(`"${key}", the key of ${kind} "${name}", is not in snake_case.`);
+    if (keyOf(key) !== key) {
+      faults.push(`"${key}", the key of ${kind} "${name}", is not in snake_case.`);
+    }
     return create(told, { body: { name: rename ? key : name, syncEvery }, rename });
   }
   if (same.key !== key) {
     faults.push(
-      `The ${kind} "${name}" gives receivers the trait ${same.key} here and ${key} in the file, which cannot be changed. Rename one of them.`,
+      `The ${kind} "${name}" gives receivers the trait ${same.key} here and ${key} in the ` +
+        'file, which cannot be changed. Rename one of them.',
     );
   }
-  const inOrder = (one: F) => ({ ...one, sources: one.sources?.toSorted(), destinations: one.destinations.toSorted() });
+  const inOrder = (one: F) => ({
+    ...one,
+    sources: one.sources?.toSorted(),
+    destinations: one.destinations.toSorted(),
+  });
   if (isDeepStrictEqual(inOrder(toFile(same)), inOrder(wanted))) return { kind, act: 'keep', name };
   return change(told, same.id, { syncEvery });
 }

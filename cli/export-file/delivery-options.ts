@@ -1,14 +1,19 @@
 import { z } from 'zod';
 import { type Destination, type Operations } from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 
 /**
- * Batches, the retry plan and the proxy of a destination in an export file. Files of earlier versions lack them: an import
- * leaves them unchanged. The user info of a proxy is `***`, as in the API.
+ * Batches, the retry plan and the proxy of a destination in an export file. Files of earlier
+ * versions lack them: an import leaves them unchanged. The user info of a proxy is `***`, as in the
+ * API.
  */
 
 const optional = <T extends z.ZodType>(type: T) => type.nullable().default(null);
 export const deliveryOptions = {
-  batch: z.strictObject({ maxEvents: z.number(), maxBytes: z.number(), maxWait: z.string() }).nullable().optional(),
+  batch: z
+    .strictObject({ maxEvents: z.number(), maxBytes: z.number(), maxWait: z.string() })
+    .nullable()
+    .optional(),
   retry: z
     .strictObject({
       delays: optional(z.array(z.string())),
@@ -20,7 +25,9 @@ export const deliveryOptions = {
     .optional(),
   proxy: z.string().nullable().optional(),
 };
-type DeliveryOptions = { [Name in keyof typeof deliveryOptions]?: z.output<(typeof deliveryOptions)[Name]> };
+type DeliveryOptions = {
+  [Name in keyof typeof deliveryOptions]?: z.output<(typeof deliveryOptions)[Name]>;
+};
 type Option = 'batch' | 'retry' | 'proxy';
 type Options = Pick<Destination, Option>;
 type Change = Pick<Operations['PATCH /destinations/{id}']['body'], Option>;
@@ -33,7 +40,10 @@ export function deliveryOptionsToFile({ batch, retry, proxy }: Options) {
 }
 
 /** @param secret the whole proxy, from the secrets file */
-export function proxyWanted(wanted: DeliveryOptions, secret: string | undefined): string | null | undefined {
+export function proxyWanted(
+  wanted: DeliveryOptions,
+  secret: string | undefined,
+): string | null | undefined {
   return wanted.proxy?.includes(HIDDEN_LOGIN) ? (secret ?? wanted.proxy) : wanted.proxy;
 }
 
@@ -47,33 +57,42 @@ export function movesProxy(proxy: string | null | undefined, same: Options): boo
   return proxy !== undefined && addressOf(proxy) !== addressOf(same.proxy);
 }
 
-/** Returns the fields of a change. A merge patch keeps what it does not name, so absent parts of a plan are null. */
-export function deliveryOptionsPatch({ batch, retry }: DeliveryOptions, proxy: string | null | undefined): Change {
+/**
+ * Returns the fields of a change. A merge patch keeps what it does not name, so absent parts of a
+ * plan are null.
+ */
+export function deliveryOptionsPatch(
+  { batch, retry }: DeliveryOptions,
+  proxy: string | null | undefined,
+): Change {
   const plan = retry && (retry as NonNullable<Change['retry']>);
-  return {
-    ...(batch !== undefined && { batch }),
-    ...(plan !== undefined && { retry: plan }),
-    ...(proxy !== undefined && { proxy }),
-  };
+  return defined({
+    batch,
+    retry: plan,
+    proxy,
+  });
 }
 
-export function deliveryOptionsBody({ batch, retry }: DeliveryOptions, proxy: string | null | undefined): Creation {
+export function deliveryOptionsBody(
+  { batch, retry }: DeliveryOptions,
+  proxy: string | null | undefined,
+): Creation {
   const given = Object.entries(retry ?? {}).filter(([, value]) => value !== null);
-  return {
-    ...(batch && { batch }),
-    ...(given.length > 0 && { retry: Object.fromEntries(given) }),
-    ...(typeof proxy === 'string' && { proxy }),
-  };
+  return defined({
+    batch: batch || undefined,
+    retry: given.length > 0 ? Object.fromEntries(given) : undefined,
+    proxy: typeof proxy === 'string' ? proxy : undefined,
+  });
 }
 
 /** Returns the options here in the form of the file, as far as the file has them. */
 export function sameOptions(wanted: DeliveryOptions, same: Options): DeliveryOptions {
   const { batch, retry, proxy } = deliveryOptionsToFile(same);
-  return {
-    ...(wanted.batch !== undefined && { batch }),
-    ...(wanted.retry !== undefined && { retry }),
-    ...(wanted.proxy !== undefined && { proxy }),
-  };
+  return defined({
+    batch: wanted.batch !== undefined ? batch : undefined,
+    retry: wanted.retry !== undefined ? retry : undefined,
+    proxy: wanted.proxy !== undefined ? proxy : undefined,
+  });
 }
 
 function withoutComputed({ delays, window, timeout, on }: NonNullable<Options['retry']>) {

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { type Destination, type Operations } from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 import { HIDDEN } from './hidden';
 
 /**
- * The authentication and TLS settings of a URL, and the signatures of a destination, in an export file. Files of earlier
- * versions lack them: an import leaves them unchanged. Secrets are `***`. Each system makes its own Ed25519 keys.
+ * The authentication and TLS settings of a URL, and the signatures of a destination, in an export
+ * file. Files of earlier versions lack them: an import leaves them unchanged. Secrets are `***`.
+ * Each system makes its own Ed25519 keys.
  */
 
 type Body = Operations['POST /destinations']['body'];
@@ -15,11 +17,18 @@ const optional = <T extends z.ZodType>(type: T) => type.nullable().default(null)
 
 export const webhookAuth = {
   auth: z
-    .looseObject({ type: z.string(), params: z.record(z.string(), z.string()).nullable().optional() })
+    .looseObject({
+      type: z.string(),
+      params: z.record(z.string(), z.string()).nullable().optional(),
+    })
     .nullable()
     .optional(),
   tls: z
-    .strictObject({ certificate: optional(z.string()), key: optional(z.string()), ca: optional(z.string()) })
+    .strictObject({
+      certificate: optional(z.string()),
+      key: optional(z.string()),
+      ca: optional(z.string()),
+    })
     .nullable()
     .optional(),
 };
@@ -39,7 +48,9 @@ export const signature = z
   .nullable()
   .optional();
 export type FileSignature = z.output<typeof signature>;
-export type FileAuth = { [Name in keyof typeof webhookAuth]?: z.output<(typeof webhookAuth)[Name]> };
+export type FileAuth = {
+  [Name in keyof typeof webhookAuth]?: z.output<(typeof webhookAuth)[Name]>;
+};
 
 /** In the secrets file: for all URLs of the destination. `key` is PEM. */
 export const authSecrets = {
@@ -79,29 +90,42 @@ function hidden(value: unknown): unknown {
 export function withSecrets(
   file: FileAuth & { url: string },
   here: Shown | undefined,
-  { keeps, secrets, missing }: { keeps: boolean; secrets: AuthSecrets | undefined; missing: string[] },
+  {
+    keeps,
+    secrets,
+    missing,
+  }: { keeps: boolean; secrets: AuthSecrets | undefined; missing: string[] },
 ): Pick<Webhook, 'auth' | 'tls'> {
   const { origin } = new URL(file.url);
   const note = (field: string) => void missing.push(`${field} of ${origin}`);
-  const wanted = { ...(here && authToFile(here, () => undefined as never)), ...given(file) };
+  const wanted = { ...(here ? authToFile(here, () => undefined as never) : undefined), ...given(file) };
   // The API keeps the secrets of a URL only for the same token endpoint.
   const stays = keeps && tokenOrigin(wanted.auth) === tokenOrigin(here?.auth) ? here : undefined;
   const stored = stays?.auth?.type === wanted.auth?.type ? stays?.auth : undefined;
   const before = missing.length;
-  const auth = wanted.auth && filled(wanted.auth, { stored, given: secrets?.auth, path: 'auth', note });
+  const auth =
+    wanted.auth && filled(wanted.auth, { stored, given: secrets?.auth, path: 'auth', note });
   return {
-    // A token URL that was lost with its key is null, and the API refuses it. It also refuses a part of the secrets.
-    ...(auth && missing.length === before && { auth: auth as Webhook['auth'] }),
+    ...defined({
+      // A token URL that was lost with its key is null, and the API refuses it. It also refuses a
+      // part of the secrets.
+      auth: auth && missing.length === before ? (auth as Webhook['auth']) : undefined,
+    }),
     ...tlsOf(wanted, stays, { key: secrets?.tls?.key, note }),
   };
 }
 
 /** Returns the fields that the file has. */
 function given({ auth, tls }: FileAuth): FileAuth {
-  return { ...(auth !== undefined && { auth }), ...(tls !== undefined && { tls }) };
+  return defined({
+    auth,
+    tls,
+  });
 }
 
-/** Returns the origin of the token endpoint; undefined: there is none, or it was lost with its key. */
+/**
+ * Returns the origin of the token endpoint; undefined: there is none, or it was lost with its key.
+ */
 function tokenOrigin(auth: FileAuth['auth'] | Shown['auth']): string | undefined {
   const url = auth?.type === 'oauth2' && 'tokenUrl' in auth ? auth.tokenUrl : undefined;
   return typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : undefined;
@@ -117,18 +141,20 @@ interface Sources {
 
 /** Replaces each `***` by its secret, or keeps the stored one. */
 function filled(wanted: object, { stored, given, path, note }: Sources): object {
-  const parts = Object.entries(wanted).flatMap(([name, value]: [string, unknown]): [string, unknown][] => {
-    const [has, gives] = [memberOf(stored, name), memberOf(given, name)];
-    const at = `${path}.${name}`;
-    if (typeof value === 'object' && value !== null) {
-      return [[name, filled(value, { stored: has, given: gives, path: at, note })]];
-    }
-    if (value !== HIDDEN) return value === null ? [] : [[name, value]];
-    if (gives !== undefined) return [[name, gives]];
-    if (typeof has === 'object' && has !== null && 'keep' in has) return [[name, has]];
-    note(at);
-    return [];
-  });
+  const parts = Object.entries(wanted).flatMap(
+    ([name, value]: [string, unknown]): [string, unknown][] => {
+      const [has, gives] = [memberOf(stored, name), memberOf(given, name)];
+      const at = `${path}.${name}`;
+      if (typeof value === 'object' && value !== null) {
+        return [[name, filled(value, { stored: has, given: gives, path: at, note })]];
+      }
+      if (value !== HIDDEN) return value === null ? [] : [[name, value]];
+      if (gives !== undefined) return [[name, gives]];
+      if (typeof has === 'object' && has !== null && 'keep' in has) return [[name, has]];
+      note(at);
+      return [];
+    },
+  );
   return Object.fromEntries(parts);
 }
 
@@ -154,33 +180,42 @@ function tlsOf(
   return { tls: { certificate: tls.certificate, key, ca: tls.ca } };
 }
 
-/** Returns the authentication settings of a URL here as in the file, as far as the file has them. */
+/**
+ * Returns the authentication settings of a URL here as in the file, as far as the file has them.
+ */
 export function sameAuth(wanted: FileAuth | undefined, shown: Shown): FileAuth {
   const { auth, tls } = authToFile(shown, () => undefined as never);
-  return {
-    ...(wanted?.auth !== undefined && { auth: sorted(auth) as FileAuth['auth'] }),
-    ...(wanted?.tls !== undefined && { tls }),
-  };
+  return defined({
+    auth: wanted?.auth !== undefined ? (sorted(auth) as FileAuth['auth']) : undefined,
+    tls: wanted?.tls !== undefined ? tls : undefined,
+  });
 }
 
 /** Returns the settings of the file in the form of `sameAuth`. */
 export function wantedAuth({ auth, tls }: FileAuth): FileAuth {
-  return {
-    ...(auth !== undefined && { auth: sorted(auth) as FileAuth['auth'] }),
-    ...(tls !== undefined && { tls }),
-  };
+  return defined({
+    auth: auth !== undefined ? (sorted(auth) as FileAuth['auth']) : undefined,
+    tls,
+  });
 }
 
 /** Leaves out absent fields, and sorts the others, so that two texts can be compared. */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const parts = Object.entries(value).filter(([, part]) => part !== null);
-  return Object.fromEntries(parts.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, part]) => [name, sorted(part)]));
+  return Object.fromEntries(
+    parts.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, part]) => [name, sorted(part)]),
+  );
 }
 
 /** Returns the signatures without the parts that are absent, for a new destination. */
 export function signatureBody(wanted: FileSignature): Pick<Body, 'signature'> {
   if (!wanted) return {};
   const { custom, ...rest } = wanted;
-  return { signature: { ...rest, ...(custom && { custom }) } };
+  return {
+    signature: {
+      ...rest,
+      ...defined({ custom: custom || undefined }),
+    },
+  };
 }

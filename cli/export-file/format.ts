@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { type Audience, type ComputedTrait, type Destination, type Source } from '../../shared/api/operations';
+import {
+  type Audience,
+  type ComputedTrait,
+  type Destination,
+  type Source,
+} from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 import { TRUSTS } from '../../shared/model/config';
 import { MESSAGE_TYPES } from '../../shared/model/message';
 import { BODY_FORMATS, METHODS } from '../../shared/model/request-settings';
@@ -10,9 +16,10 @@ import { HIDDEN } from './hidden';
 import { audience, audienceToFile, type Names, trait, traitToFile } from './definitions';
 
 /**
- * Sources, destinations, audiences and computed traits as a file that you can store, compare and apply to another
- * system. The file has names in place of ids. It contains no secrets and no header values, because the API does not return
- * them: `***` marks each. The target system creates new write keys.
+ * Sources, destinations, audiences and computed traits as a file that you can store, compare and
+ * apply to another system. The file has names in place of ids. It contains no secrets and no header
+ * values, because the API does not return them: `***` marks each. The target system creates new
+ * write keys.
  */
 
 const FORMAT = 1;
@@ -100,13 +107,14 @@ export interface Present {
 }
 
 export function namesOf({ sources, destinations }: Present): Names {
-  const names = (all: { id: string; name: string }[]) => new Map(all.map(({ id, name }) => [id, name]));
+  const names = (all: { id: string; name: string }[]) =>
+    new Map(all.map(({ id, name }) => [id, name]));
   return { sources: names(sources), destinations: names(destinations) };
 }
 
 /**
- * @throws CliError for two entries with the same name, which an import could not distinguish, and for an unreadable
- * URL
+ * @throws CliError for two entries with the same name, which an import could not distinguish, and
+ * for an unreadable URL
  */
 export function toFile(present: Present, at: Date): SettingsFile {
   const { sources, destinations, audiences, traits } = present;
@@ -117,16 +125,22 @@ export function toFile(present: Present, at: Date): SettingsFile {
     exportedAt: at.toISOString(),
     sources: sources.map(({ name, ...own }) => ({ name, ...sourceFields(own) })),
     destinations: destinations.map((one) => ({
-      ...{ name: one.name, type: one.type, enabled: one.enabled, paused: one.paused },
+      name: one.name,
+      type: one.type,
+      enabled: one.enabled,
+      paused: one.paused,
       sources: one.sources.flatMap((id) => names.sources.get(id) ?? []),
       webhooks: one.webhooks.map((webhook) => ({
         url: webhook.url ?? lost(one.name),
         headers: Object.fromEntries(Object.keys(webhook.headers).map((name) => [name, HIDDEN])),
         ...authToFile(webhook, () => lost(one.name)),
       })),
-      ...(one.hasSharedSecret && { sharedSecret: HIDDEN }),
+      ...defined({ sharedSecret: one.hasSharedSecret ? HIDDEN : undefined }),
       signature: one.signature,
-      ...{ types: one.types, filter: one.filter, maxPerSecond: one.maxPerSecond, shards: one.shards },
+      types: one.types,
+      filter: one.filter,
+      maxPerSecond: one.maxPerSecond,
+      shards: one.shards,
       switchOffAfter: one.switchOffAfter,
       request: one.request,
       ...deliveryOptionsToFile(one),
@@ -138,20 +152,33 @@ export function toFile(present: Present, at: Date): SettingsFile {
 
 /** Returns the fields of a source in a file, in a fixed order. */
 export function sourceFields({ enabled, blockedEvents, limits, trust }: Omit<FileSource, 'name'>) {
-  return { enabled, blockedEvents, ...(limits !== undefined && { limits }), ...(trust !== undefined && { trust }) };
+  return {
+    enabled,
+    blockedEvents,
+    ...defined({
+      limits,
+      trust,
+    }),
+  };
 }
 
 export type SourceFields = ReturnType<typeof sourceFields>;
 
 function lost(name: string): never {
   throw new CliError(
-    `A URL of destination "${name}" was lost with its key. Set it again with \`waypost destinations edit\`.`,
+    `A URL of destination "${name}" was lost with its key. Set it again with \`waypost ` +
+      `destinations edit\`.`,
   );
 }
 
 type Named = { name: string }[];
 
-function eachOnce(all: { sources: Named; destinations: Named; audiences: Named; traits: Named }): void {
+function eachOnce(all: {
+  sources: Named;
+  destinations: Named;
+  audiences: Named;
+  traits: Named;
+}): void {
   oneOfEach('source', all.sources);
   oneOfEach('destination', all.destinations);
   oneOfEach('audience', all.audiences);
@@ -160,8 +187,11 @@ function eachOnce(all: { sources: Named; destinations: Named; audiences: Named; 
 
 function oneOfEach(kind: string, all: Named): void {
   const twice = all.find(({ name }, i) => all.findIndex((other) => other.name === name) !== i);
-  if (twice)
-    throw new CliError(`Two ${kind}s are named "${twice.name}". A file cannot distinguish them. Rename one of them.`);
+  if (twice) {
+    throw new CliError(
+      `Two ${kind}s are named "${twice.name}". A file cannot distinguish them. Rename one of them.`,
+    );
+  }
 }
 
 /** @throws CliError that lists every fault */
@@ -194,10 +224,15 @@ function faultOf(issue: z.core.$ZodIssue, what: string): string {
   const place = issue.path.length === 0 ? what : issue.path.join('.');
   if (issue.code === 'invalid_type') {
     const wanted = `must be ${WORDS[issue.expected] ?? `a ${issue.expected}`}`;
-    return issue.message.endsWith('received undefined') ? `${place} is missing; it ${wanted}` : `${place} ${wanted}`;
+    return issue.message.endsWith('received undefined')
+      ? `${place} is missing; it ${wanted}`
+      : `${place} ${wanted}`;
   }
   if (issue.code === 'unrecognized_keys') {
-    return `${place} has ${issue.keys.length === 1 ? 'an unknown field' : 'unknown fields'}: ${issue.keys.join(', ')}`;
+    return (
+      `${place} has ${issue.keys.length === 1 ? 'an unknown field' : 'unknown fields'}: ` +
+      `${issue.keys.join(', ')}`
+    );
   }
   if (issue.code === 'invalid_value') {
     return `${place} must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
@@ -205,4 +240,8 @@ function faultOf(issue: z.core.$ZodIssue, what: string): string {
   return `${place}: ${issue.message}`;
 }
 
-const WORDS: Readonly<Record<string, string>> = { array: 'a list', object: 'an object', string: 'a text' };
+const WORDS: Readonly<Record<string, string>> = {
+  array: 'a list',
+  object: 'an object',
+  string: 'a text',
+};

@@ -1,2 +1,2 @@
 /** Stands for a secret in an export file, since the API does not return it. */
-export const HIDDEN = '***';
+export const HIDDEN = '***' as const;

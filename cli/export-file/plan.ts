@@ -1,4 +1,5 @@
 import { type Destination, type Operations } from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 import { type DefinitionStep, planAudience, planTrait } from './definitions';
 import {
   deliveryOptionsBody,
@@ -20,7 +21,10 @@ import {
   type SourceFields,
 } from './format';
 
-/** Computes the changes of an import before it makes any. Entries that the file does not name stay unchanged. */
+/**
+ * Computes the changes of an import before it makes any. Entries that the file does not name stay
+ * unchanged.
+ */
 
 type Body = Operations['POST /destinations']['body'];
 type Patch = Operations['PATCH /destinations/{id}']['body'];
@@ -29,7 +33,13 @@ type Webhook = Body['webhooks'][number];
 export type Step =
   | { kind: 'source'; act: 'create'; name: string; body: SourceFields }
   | { kind: 'source'; act: 'change'; name: string; id: string; body: SourceFields }
-  | { kind: 'destination'; act: 'create'; name: string; body: Omit<Body, 'sources'>; sources: string[] }
+  | {
+      kind: 'destination';
+      act: 'create';
+      name: string;
+      body: Omit<Body, 'sources'>;
+      sources: string[];
+    }
   | ChangedDestination
   | { kind: 'source' | 'destination'; act: 'keep'; name: string }
   | DefinitionStep;
@@ -48,20 +58,31 @@ interface ChangedDestination {
 
 export interface Plan {
   steps: Step[];
-  /** reasons why the file cannot be applied, one sentence each; with any, the import changes nothing */
+  /**
+   * reasons why the file cannot be applied, one sentence each; with any, the import changes nothing
+   */
   faults: string[];
 }
 
 /** @param without creates destinations without their missing secrets, disabled */
-export function planImport(file: SettingsFile, present: Present, secrets: SecretsFile, without: boolean): Plan {
+export function planImport(
+  file: SettingsFile,
+  present: Present,
+  secrets: SecretsFile,
+  without: boolean,
+): Plan {
   const faults: string[] = [];
   const steps: Step[] = file.sources.map(({ name, ...own }) => {
     const body = sourceFields(own);
     const [same, ...others] = present.sources.filter((source) => source.name === name);
-    if (others.length > 0) faults.push(`Several sources here are named "${name}". Rename all but one.`);
+    if (others.length > 0) {
+      faults.push(`Several sources here are named "${name}". Rename all but one.`);
+    }
     if (!same) return { kind: 'source', act: 'create', name, body };
     const here = Object.entries(sourceFields(same)).filter(([field]) => field in body);
-    if (JSON.stringify(Object.fromEntries(here)) === JSON.stringify(body)) return { kind: 'source', act: 'keep', name };
+    if (JSON.stringify(Object.fromEntries(here)) === JSON.stringify(body)) {
+      return { kind: 'source', act: 'keep', name };
+    }
     return { kind: 'source', act: 'change', name, id: same.id, body };
   });
   for (const name of Object.keys(secrets)) {
@@ -75,22 +96,37 @@ export function planImport(file: SettingsFile, present: Present, secrets: Secret
   };
   const connects = (who: string, kind: keyof typeof known, names: readonly string[]) => {
     for (const name of names) {
-      if (!known[kind].includes(name))
-        faults.push(`"${who}" is connected to ${kind} "${name}", which is neither in the file nor here.`);
+      if (!known[kind].includes(name)) {
+        faults.push(
+          `"${who}" is connected to ${kind} "${name}", which is neither in the file nor here.`,
+        );
+      }
     }
   };
   for (const wanted of file.destinations) {
     const named = present.destinations.filter(({ name }) => name === wanted.name);
-    if (named.length > 1) faults.push(`Several destinations here are named "${wanted.name}". Rename all but one.`);
+    if (named.length > 1) {
+      faults.push(`Several destinations here are named "${wanted.name}". Rename all but one.`);
+    }
     connects(wanted.name, 'source', wanted.sources);
-    steps.push(planDestination(wanted, { same: named[0], secrets: secrets[wanted.name], present, without, faults }));
+    steps.push(
+      planDestination(wanted, {
+        same: named[0],
+        secrets: secrets[wanted.name],
+        present,
+        without,
+        faults,
+      }),
+    );
   }
   for (const { name, sources, destinations } of [...file.audiences, ...file.traits]) {
     connects(name, 'source', sources ?? []);
     connects(name, 'destination', destinations);
   }
   const names = namesOf(present);
-  steps.push(...file.audiences.map((wanted) => planAudience(wanted, present.audiences, names, faults)));
+  steps.push(
+    ...file.audiences.map((wanted) => planAudience(wanted, present.audiences, names, faults)),
+  );
   steps.push(...file.traits.map((wanted) => planTrait(wanted, present.traits, names, faults)));
   return { steps, faults };
 }
@@ -105,50 +141,77 @@ interface Around {
 
 function planDestination(wanted: FileDestination, around: Around): Step {
   const { same, secrets, without, faults } = around;
-  const { name, sources, paused, types, filter, maxPerSecond, shards, switchOffAfter, request } = wanted;
+  const { name, sources, paused, types, filter, maxPerSecond, shards, switchOffAfter, request } =
+    wanted;
   const missing: string[] = [];
   const proxy = proxyWanted(wanted, secrets?.proxy);
-  const webhooks = wanted.webhooks.map((webhook) => withValues(webhook, { ...around, proxy }, missing));
-  if (wanted.sharedSecret === HIDDEN && !secrets?.sharedSecret && !same?.hasSharedSecret) missing.push('sharedSecret');
+  const webhooks = wanted.webhooks.map((webhook) =>
+    withValues(webhook, { ...around, proxy }, missing),
+  );
+  if (wanted.sharedSecret === HIDDEN && !secrets?.sharedSecret && !same?.hasSharedSecret) {
+    missing.push('sharedSecret');
+  }
   if (lacksLogin(proxy, same)) missing.push('proxy');
   if (missing.length > 0 && !without) {
     faults.push(
-      `"${name}" needs ${missing.join(', ')}. Give it with --secrets-file, or use --without-secrets to create it disabled and without secrets.`,
+      `"${name}" needs ${missing.join(', ')}. Give it with --secrets-file, or use ` +
+        '--without-secrets to create it disabled and without secrets.',
     );
   }
   const enabled = wanted.enabled && missing.length === 0;
   const sharedSecret = secrets?.sharedSecret;
   const common = {
-    ...{ name, type: wanted.type, enabled, paused, webhooks },
-    ...(sharedSecret !== undefined && { sharedSecret }),
-    ...(shards !== undefined && { shards }),
+    name,
+    type: wanted.type,
+    enabled,
+    paused,
+    webhooks,
+    ...defined({
+      sharedSecret,
+      shards,
+    }),
   };
   if (same) {
-    if (missing.length === 0 && !secrets && isSame(wanted, same, around.present))
+    if (missing.length === 0 && !secrets && isSame(wanted, same, around.present)) {
       return { kind: 'destination', act: 'keep', name };
+    }
     const options = deliveryOptionsPatch(wanted, lacksLogin(proxy, same) ? undefined : proxy);
     const body = {
-      ...{ ...common, types, filter, maxPerSecond, switchOffAfter, ...options },
-      ...(wanted.signature !== undefined && { signature: wanted.signature }),
-      ...(request !== undefined && { request: replacing(same.request, request) }),
+      ...common,
+      types,
+      filter,
+      maxPerSecond,
+      switchOffAfter,
+      ...options,
+      ...defined({
+        signature: wanted.signature,
+        request: request !== undefined ? replacing(same.request, request) : undefined,
+      }),
     };
-    const telling = same.sources.filter((id) => !around.present.sources.some((source) => source.id === id));
+    const telling = same.sources.filter(
+      (id) => !around.present.sources.some((source) => source.id === id),
+    );
     return { kind: 'destination', act: 'change', name, id: same.id, sources, telling, body };
   }
   const body = {
     ...common,
-    ...(types && { types }),
-    ...(filter !== null && { filter }),
-    ...(request && { request }),
-    ...(maxPerSecond !== null && { maxPerSecond }),
-    ...(switchOffAfter !== null && { switchOffAfter }),
+    ...defined({
+      types: types || undefined,
+      filter: filter !== null ? filter : undefined,
+      request: request || undefined,
+      maxPerSecond: maxPerSecond !== null ? maxPerSecond : undefined,
+      switchOffAfter: switchOffAfter !== null ? switchOffAfter : undefined,
+    }),
     ...signatureBody(wanted.signature),
     ...deliveryOptionsBody(wanted, lacksLogin(proxy, same) ? undefined : proxy),
   };
   return { kind: 'destination', act: 'create', name, sources, body };
 }
 
-/** Returns the patch that replaces a whole `request`: a merge would keep headers that the new one lacks. */
+/**
+ * Returns the patch that replaces a whole `request`: a merge would keep headers that the new one
+ * lacks.
+ */
 export function replacing(
   before: Destination['request'],
   request: NonNullable<Body['request']> | null,
@@ -180,7 +243,10 @@ function withValues(
 function isSame(wanted: FileDestination, same: Destination, present: Present): boolean {
   const names = namesOf(present).sources;
   const asFile = {
-    ...{ enabled: same.enabled, paused: same.paused, types: same.types, maxPerSecond: same.maxPerSecond },
+    enabled: same.enabled,
+    paused: same.paused,
+    types: same.types,
+    maxPerSecond: same.maxPerSecond,
     switchOffAfter: same.switchOffAfter,
     filter: same.filter,
     request: wanted.request === undefined ? undefined : same.request,
@@ -196,15 +262,30 @@ function isSame(wanted: FileDestination, same: Destination, present: Present): b
   };
   const { enabled, paused, types, filter, request, maxPerSecond, shards, switchOffAfter } = wanted;
   const asWanted = {
-    ...{ enabled, paused, types, maxPerSecond, switchOffAfter, filter, request, shards },
+    enabled,
+    paused,
+    types,
+    maxPerSecond,
+    switchOffAfter,
+    filter,
+    request,
+    shards,
     sources: [...wanted.sources].sort(),
-    webhooks: wanted.webhooks.map(({ url, headers, ...own }) => [url, Object.keys(headers).sort(), wantedAuth(own)]),
+    webhooks: wanted.webhooks.map(({ url, headers, ...own }) => [
+      url,
+      Object.keys(headers).sort(),
+      wantedAuth(own),
+    ]),
     signature: wanted.signature,
-    ...(wanted.batch !== undefined && { batch: wanted.batch }),
-    ...(wanted.retry !== undefined && { retry: wanted.retry }),
-    ...(wanted.proxy !== undefined && { proxy: wanted.proxy }),
+    ...defined({
+      batch: wanted.batch,
+      retry: wanted.retry,
+      proxy: wanted.proxy,
+    }),
   };
   // A value in the clear may differ from the stored one.
-  const hasValues = wanted.webhooks.some(({ headers }) => Object.values(headers).some((value) => value !== HIDDEN));
+  const hasValues = wanted.webhooks.some(({ headers }) =>
+    Object.values(headers).some((value) => value !== HIDDEN),
+  );
   return !hasValues && JSON.stringify(asFile) === JSON.stringify(asWanted);
 }

@@ -5,8 +5,8 @@ import { parseMessage } from '../../shared/model/message-codec';
 import { wantsWebhooks } from '../../shared/model/route';
 
 /**
- * Decides which events a listener forwards, and renders each request, with the rules and the bytes of the router. A
- * disabled destination counts too: its owner wants to see the events.
+ * Decides which events a listener forwards, and renders each request, with the rules and the bytes
+ * of the router. A disabled destination counts too: its owner wants to see the events.
  */
 
 /** A request to forward, without its timestamp and signature. */
@@ -18,7 +18,8 @@ export interface Forward {
 }
 
 export type Choice = { kind: 'forward'; forward: Forward } | { kind: 'left_out'; why: LeftOut };
-export type LeftOut = 'rejected' | 'blocked' | 'filter' | 'integrations' | 'type' | 'duplicate' | 'unreadable';
+export type LeftOut =
+  'rejected' | 'blocked' | 'filter' | 'integrations' | 'type' | 'duplicate' | 'unreadable';
 
 export interface Wanted {
   /** its rules apply; undefined: the listener follows a source alone */
@@ -44,8 +45,8 @@ export function choose(event: Event, { destination, isNew }: Wanted): Choice {
 }
 
 /**
- * Returns the router's reason against it, from the event. The router does not evaluate the filter of a disabled
- * destination.
+ * Returns the router's reason against it, from the event. The router does not evaluate the filter
+ * of a disabled destination.
  */
 function keptBack({ destinations }: Event, id: string): LeftOut | undefined {
   const outcome = destinations?.find(({ destination }) => destination === id)?.outcome;

@@ -1,4 +1,5 @@
 import { type Event, type Operations } from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 import { readList, type Api, reasonOf, sentenceOf } from '../connect/api';
 import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, mayPass } from '../connect/read-again';
 import { ApiProblem } from '../../shared/api/client';
@@ -8,9 +9,9 @@ import { Recent } from './recent';
 import { SseParser, type ServerSent } from './sse';
 
 /**
- * Follows the events of control, each once. After a broken connection, or if the reader was too slow for the stream,
- * it fetches missed events from the list of recent events. Only events that the server no longer keeps are lost, and
- * the listener reports them.
+ * Follows the events of control, each once. After a broken connection, or if the reader was too
+ * slow for the stream, it fetches missed events from the list of recent events. Only events that
+ * the server no longer keeps are lost, and the listener reports them.
  */
 
 type StreamQuery = NonNullable<Operations['GET /events/stream']['query']>;
@@ -75,8 +76,9 @@ class Follower {
   }
 
   /**
-   * Reads the existing events, so that none is missed between now and the first event. It reads a page: the newest
-   * event is not always the last accepted one, and earlier events must not appear as new after a restart.
+   * Reads the existing events, so that none is missed between now and the first event. It reads a
+   * page: the newest event is not always the last accepted one, and earlier events must not appear
+   * as new after a restart.
    */
   async #begin(): Promise<void> {
     const { api, query, replay = 0 } = this.options;
@@ -99,12 +101,15 @@ class Follower {
     try {
       const body = await this.#open(AbortSignal.any([stop, silence.signal]));
       connected();
-      // Without an event to resume from, the stream begins now, which is later than this listener did.
+      // Without an event to resume from, the stream begins now, which is later than this listener
+      // did.
       if (again || this.#last === undefined) await this.#catchUp({ whole: true, missed: 0 });
       const [parser, decoder] = [new SseParser(), new TextDecoder()];
       for await (const chunk of body) {
         timer.refresh();
-        for (const sent of parser.push(decoder.decode(chunk, { stream: true }))) await this.#take(sent);
+        for (const sent of parser.push(decoder.decode(chunk, { stream: true }))) {
+          await this.#take(sent);
+        }
       }
       return 'the stream ended';
     } catch (error) {
@@ -121,12 +126,14 @@ class Follower {
     const response = await fetch(`${api.base}/events/stream${search === '' ? '' : `?${search}`}`, {
       headers: {
         authorization: `Bearer ${api.place.token}`,
-        ...(this.#last !== undefined && { 'last-event-id': this.#last }),
+        ...defined({ 'last-event-id': this.#last }),
       },
       signal,
     });
     if (response.ok && response.body) return response.body as AsyncIterable<Uint8Array>;
-    const problem = (await response.json().catch(() => ({}))) as ConstructorParameters<typeof ApiProblem>[1];
+    const problem = (await response.json().catch(() => ({}))) as ConstructorParameters<
+      typeof ApiProblem
+    >[1];
     const refused = new ApiProblem(response.status, problem);
     throw new CliError(sentenceOf(refused, api.place.url), undefined, refused);
   }
@@ -148,19 +155,26 @@ class Follower {
   }
 
   /**
-   * Delivers the events of the list that were not delivered yet. After a restart the server may order its events
-   * differently, so the whole list is read. Otherwise everything behind the first known event is known too.
+   * Delivers the events of the list that were not delivered yet. After a restart the server may
+   * order its events differently, so the whole list is read. Otherwise everything behind the first
+   * known event is known too.
    */
   async #catchUp({ whole, missed }: { whole: boolean; missed: number }): Promise<void> {
     const { api, query, onGap } = this.options;
     const found: Event[] = [];
     let reached = this.#floor === undefined;
     for (let after: string | undefined; ;) {
-      const page = { ...query, limit: PAGE, ...(after !== undefined && { after }) };
+      const page = {
+        ...query,
+        limit: PAGE,
+        ...defined({ after }),
+      };
       const { data } = await api.call('GET /events', { query: page });
       const known = data.data.some(({ id }) => this.#known.has(id));
       reached ||= known;
-      found.push(...data.data.filter(({ id, at }) => !this.#known.has(id) && at >= (this.#floor ?? at)));
+      found.push(
+        ...data.data.filter(({ id, at }) => !this.#known.has(id) && at >= (this.#floor ?? at)),
+      );
       if (data.next === null || (known && !whole)) break;
       after = data.next;
     }

@@ -8,9 +8,10 @@ import { reasonOf } from '../connect/api';
 import { type Forward } from './choose-events';
 
 /**
- * Sends the requests of a listener. While the local server is away, for example during a restart, new events wait in
- * a bounded queue, and dropped events are reported. A request whose connection broke is sent again with the same
- * `webhook-id`. A request with a response, or with none within 5 s, is not.
+ * Sends the requests of a listener. While the local server is away, for example during a restart,
+ * new events wait in a bounded queue, and dropped events are reported. A request whose connection
+ * broke is sent again with the same `webhook-id`. A request with a response, or with none within 5
+ * s, is not.
  */
 
 export interface Answer {
@@ -114,7 +115,12 @@ export class Forwarder {
       const { status, response, broke } = await this.#post(forward);
       if (broke === undefined) {
         this.#tell(undefined);
-        this.options.onAnswer(forward, { status, response, ms: performance.now() - startedAt, tries });
+        this.options.onAnswer(forward, {
+          status,
+          response,
+          ms: performance.now() - startedAt,
+          tries,
+        });
         return;
       }
       // If the server closed an idle connection, that says nothing about the server.
@@ -139,7 +145,9 @@ export class Forwarder {
     const nowMs = Date.now();
     // The delivery's own trace is unknown here.
     const own = pairs(addOwnHeaders([], newTraceparent()));
-    const signed = pairs(signHeaders({ id, body, secrets, nowMs, timestampS: Math.floor(nowMs / 1000) }));
+    const signed = pairs(
+      signHeaders({ id, body, secrets, nowMs, timestampS: Math.floor(nowMs / 1000) }),
+    );
     return { ...own, ...headers, ...signed };
   }
 
@@ -166,7 +174,10 @@ export class Forwarder {
           if (start.length < RESPONSE_BYTES) start = Buffer.concat([start, chunk]);
         });
         response.on('end', () => {
-          settle({ status: response.statusCode ?? 0, response: start.toString('utf8', 0, RESPONSE_BYTES) });
+          settle({
+            status: response.statusCode ?? 0,
+            response: start.toString('utf8', 0, RESPONSE_BYTES),
+          });
         });
         response.on('error', (error) => settle({ broke: reasonOf(error) }));
       });

@@ -1,7 +1,10 @@
 import { type Forward } from './choose-events';
 import { type Answer } from './forward';
 
-/** The keys of a listener at a terminal. They act on the newest event, or on the event that the user selected. */
+/**
+ * The keys of a listener at a terminal. They act on the newest event, or on the event that the user
+ * selected.
+ */
 
 export interface Answered {
   forward: Forward;
@@ -22,7 +25,8 @@ export interface KeyActions {
 }
 
 export const KEYS_HELP =
-  'Keys: r send again, i inspect, c copy as curl, ↑ ↓ (or k j) choose an event, q stop. They act on the newest event until you choose.';
+  'Keys: r send again, i inspect, c copy as curl, ↑ ↓ (or k j) choose an event, q stop. ' +
+  'They act on the newest event until you choose.';
 
 /** More than fit on a screen. */
 const REMEMBERED = 200;

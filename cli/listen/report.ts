@@ -26,8 +26,16 @@ export interface Counts {
 
 export class Report {
   readonly counts: Counts = {
-    ...{ received: 0, forwarded: 0, answered2xx: 0, otherAnswers: 0, timeouts: 0, repeated: 0 },
-    ...{ dropped: 0, unsent: 0, missed: 0, leftOut: {} },
+    received: 0,
+    forwarded: 0,
+    answered2xx: 0,
+    otherAnswers: 0,
+    timeouts: 0,
+    repeated: 0,
+    dropped: 0,
+    unsent: 0,
+    missed: 0,
+    leftOut: {},
   };
 
   constructor(
@@ -42,7 +50,9 @@ export class Report {
 
   dropped(): void {
     // One line for each would be thousands of equal lines.
-    if (this.counts.dropped++ === 0) this.#say('The queue is full; new events are dropped. Increase it with --queue.');
+    if (this.counts.dropped++ === 0) {
+      this.#say('The queue is full; new events are dropped. Increase it with --queue.');
+    }
   }
 
   missed(atLeast: number): void {
@@ -61,7 +71,13 @@ export class Report {
     else counts.otherAnswers++;
     if (fine && this.quiet) return;
     const took = Math.round(ms);
-    const value = { event: event.id, delivery: id, status: status ?? null, durationMs: took, tries };
+    const value = {
+      event: event.id,
+      delivery: id,
+      status: status ?? null,
+      durationMs: took,
+      tries,
+    };
     const shown = this.print.colour
       ? paintOf(status)(String(status ?? 'no response'))
       : String(status ?? 'no response');
@@ -74,7 +90,11 @@ export class Report {
     this.#say(`Selected ${id}: ${this.#wordsOf(event)}`);
   }
 
-  inspected(forward: Forward, { status, response = '' }: Answer, headers: Record<string, string>): void {
+  inspected(
+    forward: Forward,
+    { status, response = '' }: Answer,
+    headers: Record<string, string>,
+  ): void {
     const lines = [
       `${forward.id}: ${this.#wordsOf(forward.event)}`,
       ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
@@ -96,12 +116,18 @@ export class Report {
 
   away(why: string | undefined, target: string): void {
     this.#say(
-      why === undefined ? `${target} is back.` : `${target} is away (${why}). Events are queued until it is back.`,
+      why === undefined
+        ? `${target} is back.`
+        : `${target} is away (${why}). Events are queued until it is back.`,
     );
   }
 
   stream(why: string | undefined): void {
-    this.#say(why === undefined ? 'The event stream is back.' : `The event stream ended (${why}). Reconnecting.`);
+    this.#say(
+      why === undefined
+        ? 'The event stream is back.'
+        : `The event stream ended (${why}). Reconnecting.`,
+    );
   }
 
   end(unsent: number): void {
@@ -111,7 +137,8 @@ export class Report {
     const other = Object.entries(counts.leftOut).map(([why, n]) => `${why} ${String(n)}`);
     const parts = [
       `received ${String(counts.received)}`,
-      `forwarded ${String(counts.forwarded)} (2xx ${String(counts.answered2xx)}, others ${String(counts.otherAnswers)}, no response ${String(counts.timeouts)})`,
+      `forwarded ${String(counts.forwarded)} (2xx ${String(counts.answered2xx)}, others ` +
+        `${String(counts.otherAnswers)}, no response ${String(counts.timeouts)})`,
       `repeated ${String(counts.repeated)}`,
       `dropped ${String(counts.dropped)}`,
       `unsent ${String(counts.unsent)}`,

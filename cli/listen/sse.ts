@@ -21,8 +21,12 @@ export class SseParser {
   push(chunk: string): ServerSent[] {
     const lines = (this.#pending + chunk).split('\n');
     this.#pending = lines.pop() ?? '';
-    if (this.#pending.length > MAX_PENDING) throw new RangeError('an event of the stream is too long');
-    return lines.flatMap((line) => this.#line(line.endsWith('\r') ? line.slice(0, -1) : line) ?? []);
+    if (this.#pending.length > MAX_PENDING) {
+      throw new RangeError('an event of the stream is too long');
+    }
+    return lines.flatMap(
+      (line) => this.#line(line.endsWith('\r') ? line.slice(0, -1) : line) ?? [],
+    );
   }
 
   #line(line: string): ServerSent | undefined {

@@ -6,7 +6,11 @@ import { type ProcessContext } from '../process-context';
  * Calls `onKey` for each key until `stop`. The terminal then works line by line again.
  * @returns false if standard input is not a terminal
  */
-export function readKeys(stdin: ProcessContext['stdin'], onKey: (key: string) => void, stop: AbortSignal): boolean {
+export function readKeys(
+  stdin: ProcessContext['stdin'],
+  onKey: (key: string) => void,
+  stop: AbortSignal,
+): boolean {
   if (!stdin.isTTY || !stdin.setRawMode || stop.aborted) return false;
   const read = (chunk: Buffer | string) => onKey(chunk.toString());
   stdin.setRawMode(true);

@@ -6,10 +6,17 @@ import { isUnderWay } from '../../shared/model/reasons';
 export function explain(delivery: Delivery, nowMs: number): string {
   const { status, reason, acceptedAt, settledAt, budget, attempts } = delivery;
   const why = reason === null ? '' : `, because of ${reason}`;
-  const made = `It was accepted at ${acceptedAt}; ${count(budget.attemptsMade, 'attempt')} so far${delivery.replay > 0 ? ` since replay ${String(delivery.replay)}` : ''}.`;
-  const sentences = [`Delivery ${delivery.id} is ${status}${why}.`, made, ...attempts.slice(-1).flatMap(lastAttempt)];
-  if (!isUnderWay(status))
+  const made =
+    `It was accepted at ${acceptedAt}; ${count(budget.attemptsMade, 'attempt')} so ` +
+    `far${delivery.replay > 0 ? ` since replay ${String(delivery.replay)}` : ''}.`;
+  const sentences = [
+    `Delivery ${delivery.id} is ${status}${why}.`,
+    made,
+    ...attempts.slice(-1).flatMap(lastAttempt),
+  ];
+  if (!isUnderWay(status)) {
     return [...sentences, settledAt === null ? '' : `It ended at ${settledAt}.`].join(' ').trim();
+  }
   const next = budget.nextAttemptAt;
   const coming = next !== null && Date.parse(next) > nowMs;
   return [
@@ -21,7 +28,9 @@ export function explain(delivery: Delivery, nowMs: number): string {
 
 function lastAttempt(attempt: Delivery['attempts'][number]): string[] {
   return attempt.urls.map(({ origin, status, error, outcome }) => {
-    if (attempt.withheld) return `At ${attempt.at} nothing was sent to ${origin}: ${error?.message ?? outcome}.`;
+    if (attempt.withheld) {
+      return `At ${attempt.at} nothing was sent to ${origin}: ${error?.message ?? outcome}.`;
+    }
     const result =
       status === undefined
         ? error

@@ -1,5 +1,6 @@
 import { hasRight, mayAct, type Right } from '../../shared/api/access';
 import { type Session } from '../../shared/api/operations';
+import { compact, defined } from '../../shared/collections/defined';
 import { type Role } from '../../shared/model/config';
 
 /** Describes the operations of a control API as tools, by its OpenAPI document. Pure. */
@@ -31,17 +32,27 @@ export interface OperationTool {
   name: string;
   summary: string;
   /** arguments, as JSON Schema */
-  input: { type: 'object'; properties: Record<string, JsonSchema>; required: string[]; additionalProperties: false };
+  input: {
+    type: 'object';
+    properties: Record<string, JsonSchema>;
+    required: string[];
+    additionalProperties: false;
+  };
   /** query parameters among the arguments */
   parameters: string[];
   /** query parameters that are times */
   times: string[];
-  annotations: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean; openWorldHint: boolean };
+  annotations: {
+    readOnlyHint: boolean;
+    destructiveHint: boolean;
+    idempotentHint: boolean;
+    openWorldHint: boolean;
+  };
 }
 
 /**
- * Returns the operations that a token may call, as tools. Event streams are left out, because they have no end, and
- * sessions, because they are for browsers: the assistant has a token.
+ * Returns the operations that a token may call, as tools. Event streams are left out, because they
+ * have no end, and sessions, because they are for browsers: the assistant has a token.
  */
 export function operationTools(
   { paths }: OpenApi,
@@ -49,12 +60,17 @@ export function operationTools(
   readOnly: boolean,
 ): OperationTool[] {
   const all = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, described]) => ({ method: method.toUpperCase(), path, described })),
+    Object.entries(methods).map(([method, described]) => ({
+      method: method.toUpperCase(),
+      path,
+      described,
+    })),
   );
   return all
     .filter(({ path, described }) => {
       const { 'x-waypost-role': needed, 'x-waypost-rights': needs = [] } = described;
-      const may = mayAct(role, needed) && needs.every((right) => hasRight(rights ?? undefined, right));
+      const may =
+        mayAct(role, needed) && needs.every((right) => hasRight(rights ?? undefined, right));
       return may && !isStream(described) && path !== '/session';
     })
     .map(({ method, path, described }) => toolOf(method, path, described))
@@ -73,7 +89,10 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-/** `GET /deliveries` → list_deliveries, `POST /destinations/{id}/rotate-secret` → rotate_destination_secret. */
+/**
+ * `GET /deliveries` → list_deliveries, `POST /destinations/{id}/rotate-secret` →
+ * rotate_destination_secret.
+ */
 export function toolName(method: string, path: string, isList = false): string {
   const parts = path.slice(1).replace('.json', '').split('/');
   const nouns = parts.flatMap((part, i) => {
@@ -95,19 +114,36 @@ function singular(word: string): string {
 function toolOf(method: string, path: string, described: OpenApiOperation): OperationTool {
   const { summary, parameters = [], requestBody, 'x-waypost-role': role } = described;
   const query = parameters.filter((parameter) => parameter.in === 'query');
-  const [body, lines] = ['application/json', 'application/x-ndjson'].map((type) => requestBody?.content[type]?.schema);
+  const [body, lines] = ['application/json', 'application/x-ndjson'].map(
+    (type) => requestBody?.content[type]?.schema,
+  );
   const properties: Record<string, JsonSchema> = {
-    ...(path.includes('{id}') && { id: { type: 'string', description: idOf(path) } }),
-    ...Object.fromEntries(query.map(({ name, description, schema }) => [name, { ...schema, description }])),
-    ...(body && { body }),
-    ...(lines && { lines: { type: 'array', items: { type: 'string' }, description: 'The lines of the upload' } }),
-    ...(parameters.some(({ name }) => name === 'If-Match') && {
-      version: { type: 'integer', description: 'Refuse the change if the entry has another version by now' },
+    ...defined({
+      id: path.includes('{id}') ? { type: 'string', description: idOf(path) } : undefined,
+    }),
+    ...Object.fromEntries(
+      query.map(({ name, description, schema }) => [name, { ...schema, description }]),
+    ),
+    ...defined({
+      body,
+      lines: lines
+        ? { type: 'array', items: { type: 'string' }, description: 'The lines of the upload' }
+        : undefined,
+      version: parameters.some(({ name }) => name === 'If-Match')
+        ? {
+            type: 'integer',
+            description: 'Refuse the change if the entry has another version by now',
+          }
+        : undefined,
     }),
   };
   // A POST that every reader may call computes something, and stores nothing.
   const reads = method === 'GET' || (method === 'POST' && role === 'read_only');
-  const needed = ['id', ...query.filter(({ required }) => required).map(({ name }) => name), 'lines'];
+  const needed = [
+    'id',
+    ...query.filter(({ required }) => required).map(({ name }) => name),
+    'lines',
+  ];
   const needsBody = Array.isArray(body?.required) && body.required.length > 0;
   return {
     operation: `${method} ${path}`,
@@ -120,7 +156,10 @@ function toolOf(method: string, path: string, described: OpenApiOperation): Oper
     input: {
       type: 'object',
       properties,
-      required: [...needed.filter((name) => name in properties), ...(needsBody ? ['body'] : [])],
+      required: compact([
+        ...needed.filter((name) => name in properties),
+        needsBody ? 'body' : undefined,
+      ]),
       additionalProperties: false,
     },
     parameters: query.map(({ name }) => name),

@@ -2,6 +2,7 @@ import { fromJsonSchema, type McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { type Input, type Name } from '../../shared/api/client';
 import { type Deliveries, type Session } from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 import { type Api } from '../connect/api';
 import { uploadMembers } from '../connect/upload';
 import { find, isNamed } from '../entries';
@@ -10,7 +11,9 @@ import { timeOf } from '../time';
 import { explain } from './explain';
 import { type OpenApi, type OperationTool, operationTools } from './operations';
 
-/** The tools of `waypost mcp`. Each calls the control API, so the role of the token limits them too. */
+/**
+ * The tools of `waypost mcp`. Each calls the control API, so the role of the token limits them too.
+ */
 
 /** A model reads a short list better than a long one. */
 const FOUND = 20;
@@ -18,7 +21,12 @@ const FOUND = 20;
 type Arguments = Record<string, unknown>;
 
 const answer = (value: unknown) => ({
-  content: [{ type: 'text' as const, text: typeof value === 'string' ? value : JSON.stringify(value, null, 2) }],
+  content: [
+    {
+      type: 'text' as const,
+      text: typeof value === 'string' ? value : JSON.stringify(value, null, 2),
+    },
+  ],
 });
 
 interface Offered {
@@ -35,11 +43,18 @@ export function addTools(server: McpServer, api: Api, { document, session, readO
     const { name, summary, input, annotations } = tool;
     server.registerTool(
       name,
-      { title: summary, description: summary, inputSchema: fromJsonSchema<Arguments>(input, UNCHECKED), annotations },
+      {
+        title: summary,
+        description: summary,
+        inputSchema: fromJsonSchema<Arguments>(input, UNCHECKED),
+        annotations,
+      },
       async (given: Arguments) => answer(await perform(api, tool, given)),
     );
   }
-  if (tools.some(({ operation }) => operation === 'GET /deliveries/{id}')) addExplanation(server, api);
+  if (tools.some(({ operation }) => operation === 'GET /deliveries/{id}')) {
+    addExplanation(server, api);
+  }
 }
 
 /** The API validates the arguments: its sentences name the fault, and the fields. */
@@ -58,8 +73,11 @@ function addExplanation(server: McpServer, api: Api): void {
     'explain_delivery',
     {
       title: 'Explain a delivery',
-      description: 'Says in sentences why a delivery waits or how it ended, and when the next attempt follows.',
-      inputSchema: z.object({ id: z.string().min(1).max(500).describe('The id of the delivery, such as dlv_…') }),
+      description:
+        'Says in sentences why a delivery waits or how it ended, and when the next attempt follows.',
+      inputSchema: z.object({
+        id: z.string().min(1).max(500).describe('The id of the delivery, such as dlv_…'),
+      }),
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
     async ({ id }) => answer(explain(await find(api, 'delivery', id), Date.now())),
@@ -72,16 +90,22 @@ async function perform(api: Api, tool: OperationTool, given: Arguments): Promise
   const unknown = Object.keys(given).filter((argument) => !(argument in input.properties));
   const missing = input.required.filter((argument) => given[argument] === undefined);
   if (unknown.length > 0) {
-    throw usage(`${name} has no argument ${unknown.join(', ')}. It takes ${Object.keys(input.properties).join(', ')}.`);
+    throw usage(
+      `${name} has no argument ${unknown.join(', ')}. It takes ` +
+        `${Object.keys(input.properties).join(', ')}.`,
+    );
   }
   if (missing.length > 0) throw usage(`${name} needs ${missing.join(' and ')}.`);
-  const id = given.id === undefined ? undefined : await idOf(api, operation.split('/')[1] ?? '', given.id);
+  const id =
+    given.id === undefined ? undefined : await idOf(api, operation.split('/')[1] ?? '', given.id);
   if ('lines' in input.properties) return uploadLines(api, tool, id ?? '', given.lines);
   const call = {
-    ...(id !== undefined && { id }),
+    ...defined({ id }),
     query: await queryOf(api, tool, given),
-    ...('body' in input.properties && { body: given.body ?? {} }),
-    ...(given.version !== undefined && { ifMatch: `"${textOf(given.version)}"` }),
+    ...defined({
+      body: 'body' in input.properties ? (given.body ?? {}) : undefined,
+      ifMatch: given.version !== undefined ? `"${textOf(given.version)}"` : undefined,
+    }),
   };
   const { data } = await api.call(operation as Name, call as unknown as Input<Name>);
   if (data === undefined) return 'Done.';
@@ -93,14 +117,19 @@ function withoutAttempts(page: Deliveries) {
   return { ...page, data: page.data.map(({ attempts: _, ...row }) => row) };
 }
 
-async function queryOf(api: Api, { parameters, times }: OperationTool, given: Arguments): Promise<object> {
+async function queryOf(
+  api: Api,
+  { parameters, times }: OperationTool,
+  given: Arguments,
+): Promise<object> {
   const query: Arguments = parameters.includes('limit') ? { limit: FOUND } : {};
   for (const name of parameters) {
     const value = given[name];
     if (value === undefined) continue;
     if (times.includes(name)) query[name] = timeOf(textOf(value), name, Date.now());
-    else if (name === 'destination' || name === 'source') query[name] = await idOf(api, `${name}s`, value);
-    else query[name] = value;
+    else if (name === 'destination' || name === 'source') {
+      query[name] = await idOf(api, `${name}s`, value);
+    } else query[name] = value;
   }
   return query;
 }
@@ -108,7 +137,10 @@ async function queryOf(api: Api, { parameters, times }: OperationTool, given: Ar
 /** Ids begin with the name of their kind: dst_, src_. */
 const ID = /^[a-z]{3}_/;
 const KIND_OF: Readonly<Record<string, string>> = {
-  ...{ sources: 'source', destinations: 'destination', audiences: 'audience', tokens: 'token' },
+  sources: 'source',
+  destinations: 'destination',
+  audiences: 'audience',
+  tokens: 'token',
   'computed-traits': 'trait',
 };
 
@@ -116,14 +148,21 @@ const KIND_OF: Readonly<Record<string, string>> = {
 async function idOf(api: Api, resource: string, given: unknown): Promise<string> {
   const text = textOf(given);
   const kind = KIND_OF[resource];
-  return kind === undefined || !isNamed(kind) || ID.test(text) ? text : (await find(api, kind, text)).id;
+  return kind === undefined || !isNamed(kind) || ID.test(text)
+    ? text
+    : (await find(api, kind, text)).id;
 }
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-async function uploadLines(api: Api, { operation, name }: OperationTool, id: string, lines: unknown) {
+async function uploadLines(
+  api: Api,
+  { operation, name }: OperationTool,
+  id: string,
+  lines: unknown,
+) {
   if (!Array.isArray(lines)) throw usage(`${name} needs lines: a list of texts.`);
   const text = lines.map((line) => `${textOf(line)}\n`).join('');
   return uploadMembers(api, {

@@ -14,7 +14,10 @@ export interface AttemptedUrl {
 }
 interface Try {
   attempt: Attempt;
-  /** `origin` of a URL that the attempt did not call: the URL as the destination has it today, or its id if it is unknown */
+  /**
+   * `origin` of a URL that the attempt did not call: the URL as the destination has it today, or
+   * its id if it is unknown
+   */
   url: Partial<Omit<Url, 'outcome'>> & { origin: string; outcome: Url['outcome'] | 'not called' };
 }
 
@@ -22,10 +25,14 @@ interface Try {
  * Returns a row for each URL of each attempt.
  * @param urls URLs of the destination today, by id
  */
-export function triesOf(attempts: readonly Attempt[], urls: ReadonlyMap<string, string | null>): Try[] {
+export function triesOf(
+  attempts: readonly Attempt[],
+  urls: ReadonlyMap<string, string | null>,
+): Try[] {
   return attempts.flatMap((attempt) => {
     const others = (attempt.notCalled ?? []).map((id) => ({
-      ...{ origin: urls.get(id) ?? id, outcome: 'not called' as const },
+      origin: urls.get(id) ?? id,
+      outcome: 'not called' as const,
     }));
     return [...attempt.urls, ...others].map((url) => ({ attempt, url }));
   });
@@ -46,7 +53,9 @@ export const deliveryColumns = (nameOf: (destination: string) => string): Column
   { title: 'NEXT', of: ({ nextAttemptAt }) => nextAttemptAt },
 ];
 
-/** Names an attempt. Each replay counts its attempts from 1. Without a request, no attempt was made. */
+/**
+ * Names an attempt. Each replay counts its attempts from 1. Without a request, no attempt was made.
+ */
 export function tryOf({ n, replay, withheld }: Pick<Attempt, 'n' | 'replay' | 'withheld'>): string {
   if (withheld) return 'not sent';
   return replay === 0 ? String(n) : `${String(n)} of replay ${String(replay)}`;
@@ -67,7 +76,9 @@ export function requestsInWords(tries: readonly Try[]): string[] {
   return tries.flatMap(({ attempt, url }) => {
     if (!url.request) return [];
     const { method, headers } = url.request;
-    const lines = Object.entries(headers).map(([name, value]) => `  ${printable(`${name}: ${value}`)}`);
+    const lines = Object.entries(headers).map(
+      ([name, value]) => `  ${printable(`${name}: ${value}`)}`,
+    );
     const request = [`${method} ${printable(calledUrl(url))}`, ...lines].join('\n');
     if (shown.get(url.url) === request) return [];
     shown.set(url.url, request);

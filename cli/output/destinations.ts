@@ -6,7 +6,10 @@ import { type Column } from './table';
 
 /** Shows destinations in lists. */
 
-export async function columnsWithHealth(session: Session, rows: Destination[]): Promise<Column<Destination>[]> {
+export async function columnsWithHealth(
+  session: Session,
+  rows: Destination[],
+): Promise<Column<Destination>[]> {
   return columnsOf(await healthOf(session, rows));
 }
 
@@ -14,14 +17,23 @@ const columnsOf = (health: ReadonlyMap<string, string>): Column<Destination>[] =
   { title: 'ID', of: ({ id }) => id },
   { title: 'NAME', of: ({ name }) => name },
   { title: 'STATE', of: stateOf },
-  { title: 'HEALTH', of: ({ id }) => health.get(id), paint: ({ id }) => paintOf(health.get(id) ?? '') },
+  {
+    title: 'HEALTH',
+    of: ({ id }) => health.get(id),
+    paint: ({ id }) => paintOf(health.get(id) ?? ''),
+  },
   { title: 'SOURCES', of: ({ sources }) => sources.length, right: true },
   { title: 'SIGNED', of: ({ hasSharedSecret }) => (hasSharedSecret ? 'yes' : 'no') },
   { title: 'URLS', of: ({ webhooks }) => webhooks.map(({ url }) => url ?? 'lost').join(' ') },
 ];
 
-/** Returns the health of each destination, as far as the history tells it: none while it is away. */
-async function healthOf({ api }: Session, rows: readonly Destination[]): Promise<Map<string, string>> {
+/**
+ * Returns the health of each destination, as far as the history tells it: none while it is away.
+ */
+async function healthOf(
+  { api }: Session,
+  rows: readonly Destination[],
+): Promise<Map<string, string>> {
   const health = new Map<string, string>();
   try {
     for (let i = 0; i < rows.length; i += MOST_OVERVIEW_ROWS) {

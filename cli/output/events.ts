@@ -10,18 +10,25 @@ export const EVENT_COLUMNS: Column<Event>[] = [
   { title: 'TYPE', of: (event) => partOf(event, 'type') },
   { title: 'USER', of: userOf },
   { title: 'WHAT', of: whatOf },
-  { title: 'WHY', of: ({ code, message }) => (code === undefined ? undefined : `${code}: ${message ?? ''}`) },
+  {
+    title: 'WHY',
+    of: ({ code, message }) => (code === undefined ? undefined : `${code}: ${message ?? ''}`),
+  },
 ];
 
 export function eventLine(event: Event, colour: boolean): string {
-  const [at, state, ...rest] = EVENT_COLUMNS.map((column) => printable(String(column.of(event) ?? '')));
+  const [at, state, ...rest] = EVENT_COLUMNS.map((column) =>
+    printable(String(column.of(event) ?? '')),
+  );
   const shown = colour ? paintOf(state ?? '')(state ?? '') : state;
   return [at, shown, ...rest].filter((text) => text !== '').join('  ');
 }
 
 /** Names an event in a few words: the event of a track, the name of a page, the group. */
 export function whatOf({ call }: { call: unknown }): string | undefined {
-  return ['event', 'name', 'groupId', 'previousId'].map((key) => textOf(call, key)).find((text) => text !== undefined);
+  return ['event', 'name', 'groupId', 'previousId']
+    .map((key) => textOf(call, key))
+    .find((text) => text !== undefined);
 }
 
 export function userOf({ call }: { call: unknown }): string | undefined {

@@ -21,7 +21,9 @@ export function printable(text: string): string {
 /** @param colour false: no colour in any row */
 export function table<Row>(columns: Column<Row>[], rows: Row[], colour: boolean): string {
   const texts = rows.map((row) => columns.map((column) => cell(column.of(row))));
-  const widths = columns.map((column, i) => Math.max(...[column.title, ...texts.map((t) => t[i] ?? '')].map(length)));
+  const widths = columns.map((column, i) =>
+    Math.max(...[column.title, ...texts.map((t) => t[i] ?? '')].map(length)),
+  );
   const line = (cells: string[], painted: (i: number, text: string) => string) =>
     cells
       .map((text, i) => {

@@ -12,7 +12,9 @@ export function showTest(print: Printer, test: Test): void {
     ['took', test.attempt ? `${String(test.attempt.durationMs)} ms` : undefined],
     ...(test.attempt?.urls ?? []).map(({ origin, outcome, status, error }): [string, string] => [
       'url',
-      [origin, testWord(outcome), status ?? '', error?.message ?? ''].filter((part) => part !== '').join('  '),
+      [origin, testWord(outcome), status ?? '', error?.message ?? '']
+        .filter((part) => part !== '')
+        .join('  '),
     ]),
   ]);
 }

@@ -2,8 +2,9 @@ import { parseHeader } from '../headers';
 import { usage } from '../process-context';
 
 /**
- * Parses a captured request: the head as in HTTP (with or without its first line), an empty line, and the exact body.
- * Bytes beyond Content-Length are not part of the body: editors add a line break.
+ * Parses a captured request: the head as in HTTP (with or without its first line), an empty line,
+ * and the exact body. Bytes beyond Content-Length are not part of the body: editors add a line
+ * break.
  */
 export interface CapturedRequest {
   headers: Record<string, string>;
@@ -21,13 +22,19 @@ export function parseRequest(bytes: Buffer): CapturedRequest {
     const header = parseHeader(line);
     if (header) headers[header.name.toLowerCase()] = header.value;
     // The request line `POST /hook HTTP/1.1` is not signed.
-    else if (i > 0 || !/^[A-Z]+ \S+/.test(line))
-      throw usage(`Line ${String(i + 1)} of the request is not a header. It must be "Name: value".`);
+    else if (i > 0 || !/^[A-Z]+ \S+/.test(line)) {
+      throw usage(
+        `Line ${String(i + 1)} of the request is not a header. It must be "Name: value".`,
+      );
+    }
   }
-  const length = /^\d{1,9}$/.test(headers['content-length'] ?? '') ? Number(headers['content-length']) : body.length;
+  const length = /^\d{1,9}$/.test(headers['content-length'] ?? '')
+    ? Number(headers['content-length'])
+    : body.length;
   if (length > body.length) {
     throw usage(
-      `The body is truncated: Content-Length is ${String(length)} bytes, but the body has ${String(body.length)}.`,
+      `The body is truncated: Content-Length is ${String(length)} bytes, but the body has ` +
+        `${String(body.length)}.`,
     );
   }
   return { headers, body: body.subarray(0, length), leftOver: body.length - length };
@@ -36,7 +43,12 @@ export function parseRequest(bytes: Buffer): CapturedRequest {
 function split(bytes: Buffer): { head: string; body: Buffer } {
   for (const gap of ['\r\n\r\n', '\n\n']) {
     const at = bytes.indexOf(gap);
-    if (at >= 0) return { head: bytes.subarray(0, at).toString('latin1'), body: bytes.subarray(at + gap.length) };
+    if (at >= 0) {
+      return {
+        head: bytes.subarray(0, at).toString('latin1'),
+        body: bytes.subarray(at + gap.length),
+      };
+    }
   }
   throw usage('There must be an empty line between the headers and the body of the request.');
 }

@@ -33,13 +33,21 @@ import { text } from './texts';
 const words = text.shell.app;
 
 // The charts are most of the console's weight, and only one page needs them.
-const Overview = lazy(() => import('./pages/overview').then((module) => ({ default: module.Overview })));
+const Overview = lazy(() =>
+  import('./pages/overview').then((module) => ({ default: module.Overview })),
+);
 
 // Only these pages need the code that reads and writes conditions.
 const Builder = {
-  NewAudience: lazy(() => import('./pages/new-audience').then((module) => ({ default: module.NewAudience }))),
-  NewTrait: lazy(() => import('./pages/new-audience').then((module) => ({ default: module.NewTrait }))),
-  Audience: lazy(() => import('./pages/audience').then((module) => ({ default: module.AudiencePage }))),
+  NewAudience: lazy(() =>
+    import('./pages/new-audience').then((module) => ({ default: module.NewAudience })),
+  ),
+  NewTrait: lazy(() =>
+    import('./pages/new-audience').then((module) => ({ default: module.NewTrait })),
+  ),
+  Audience: lazy(() =>
+    import('./pages/audience').then((module) => ({ default: module.AudiencePage })),
+  ),
   Trait: lazy(() => import('./pages/audience').then((module) => ({ default: module.TraitPage }))),
 };
 
@@ -50,8 +58,14 @@ export function App() {
   const queries = useMemo(createQueries, []);
   const router = useMemo(() => createBrowserRouter([{ path: '*', element: <Gate /> }]), []);
   return (
-    // style.css contains the styles that Mantine would write into style elements: the CSP allows only files.
-    <MantineProvider theme={THEME} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
+    // style.css contains the styles that Mantine would write into style elements: the CSP allows
+    // only files.
+    <MantineProvider
+      theme={THEME}
+      defaultColorScheme="auto"
+      withCssVariables={false}
+      withGlobalClasses={false}
+    >
       <QueryClientProvider client={queries}>
         <ToastProvider>
           <RouterProvider router={router} />
@@ -62,13 +76,15 @@ export function App() {
 }
 
 /**
- * Shows the sign-in in place of the page while the session is missing. The address stays, so the page appears
- * afterwards.
+ * Shows the sign-in in place of the page while the session is missing. The address stays, so the
+ * page appears afterwards.
  */
 function Gate() {
   const { state, setSession, askAgain, signOut } = useGate();
   if (state.at === 'asking') return <Waiting for={words.yourSession} />;
-  if (state.at === 'away') return <Failure error={state.error} what={words.readSession} retry={askAgain} />;
+  if (state.at === 'away') {
+    return <Failure error={state.error} what={words.readSession} retry={askAgain} />;
+  }
   if (state.at === 'out') return <SignIn expired={state.expired} onSignedIn={setSession} />;
   return (
     <SessionProvider value={{ session: state.session, signOut }}>
@@ -82,7 +98,10 @@ function Gate() {
 }
 
 type GateState =
-  { at: 'asking' } | { at: 'away'; error: unknown } | { at: 'out'; expired: boolean } | { at: 'in'; session: Session };
+  | { at: 'asking' }
+  | { at: 'away'; error: unknown }
+  | { at: 'out'; expired: boolean }
+  | { at: 'in'; session: Session };
 
 function useGate() {
   const queries = useQueryClient();
@@ -112,10 +131,19 @@ function useGate() {
   }, [state.at, setSession, expire]);
   useEffect(() => {
     // On any page, a response that says "not signed in" ends the session.
-    const heed = ({ type, action }: { type: string; action?: { type: string; error?: unknown } }) => {
+    const heed = ({
+      type,
+      action,
+    }: {
+      type: string;
+      action?: { type: string; error?: unknown };
+    }) => {
       if (type === 'updated' && action?.type === 'error' && isSignedOut(action.error)) expire();
     };
-    const stops = [queries.getQueryCache().subscribe(heed), queries.getMutationCache().subscribe(heed)];
+    const stops = [
+      queries.getQueryCache().subscribe(heed),
+      queries.getMutationCache().subscribe(heed),
+    ];
     return () => {
       for (const stop of stops) stop();
     };
@@ -153,11 +181,23 @@ function Pages() {
       <Route path="sources" element={<Sources />} />
       <Route path="sources/:id" element={<SourcePage />} />
       <Route path="audiences" element={<Audiences />} />
-      <Route path="audiences/new" element={<Later what={words.theBuilder} page={<Builder.NewAudience />} />} />
-      <Route path="audiences/:id" element={<Later what={words.theAudience} page={<Builder.Audience />} />} />
+      <Route
+        path="audiences/new"
+        element={<Later what={words.theBuilder} page={<Builder.NewAudience />} />}
+      />
+      <Route
+        path="audiences/:id"
+        element={<Later what={words.theAudience} page={<Builder.Audience />} />}
+      />
       <Route path="audiences/traits" element={<ComputedTraits />} />
-      <Route path="audiences/traits/new" element={<Later what={words.theBuilder} page={<Builder.NewTrait />} />} />
-      <Route path="audiences/traits/:id" element={<Later what={words.theTrait} page={<Builder.Trait />} />} />
+      <Route
+        path="audiences/traits/new"
+        element={<Later what={words.theBuilder} page={<Builder.NewTrait />} />}
+      />
+      <Route
+        path="audiences/traits/:id"
+        element={<Later what={words.theTrait} page={<Builder.Trait />} />}
+      />
       <Route path="deletions" element={<Deletions />} />
       <Route path="alerts" element={<Alerts />} />
       <Route path="notices" element={<Notices />} />

@@ -55,8 +55,8 @@ export function Shell({ children }: { children: ReactNode }) {
   const shown = useRef(pathname);
   useEffect(() => {
     setOpen(false);
-    // After a navigation, screen readers and the keyboard start at the top of the page. The browser handles the first
-    // page.
+    // After a navigation, screen readers and the keyboard start at the top of the page. The browser
+    // handles the first page.
     if (shown.current !== pathname) main.current?.focus();
     shown.current = pathname;
   }, [pathname]);
@@ -70,7 +70,12 @@ export function Shell({ children }: { children: ReactNode }) {
           <img src="/icon.svg" width="22" height="22" alt="" />
           <span>{words.waypost}</span>
         </Link>
-        <button className="menu" aria-expanded={open} aria-controls="places" onClick={() => setOpen(!open)}>
+        <button
+          className="menu"
+          aria-expanded={open}
+          aria-controls="places"
+          onClick={() => setOpen(!open)}
+        >
           {words.menu}
         </button>
         <span className="who">

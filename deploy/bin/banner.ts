@@ -16,7 +16,8 @@ export function printBanner(system: LocalSystem): void {
     `  data         ${settings.WAYPOST_DATA_DIR}`,
     `  admin token  ${system.adminToken}`,
     '',
-    `  Webhooks may reach private addresses in: ${settings.WAYPOST_ALLOWED_NETWORKS.join(', ') || 'none'} (WAYPOST_ALLOWED_NETWORKS)`,
+    '  Webhooks may reach private addresses in: ' +
+      `${settings.WAYPOST_ALLOWED_NETWORKS.join(', ') || 'none'} (WAYPOST_ALLOWED_NETWORKS)`,
     '',
     '  A first event, with a source of its own:',
     '',
@@ -28,10 +29,15 @@ export function printBanner(system: LocalSystem): void {
 }
 
 /** Returns two shell commands: the second uses the write key that the first one stores. */
-function firstEvent(system: Pick<LocalSystem, 'ingestUrl' | 'controlUrl' | 'adminToken'>): string[] {
+function firstEvent(
+  system: Pick<LocalSystem, 'ingestUrl' | 'controlUrl' | 'adminToken'>,
+): string[] {
   const json = `-H 'Content-Type: application/json'`;
   return [
-    `KEY=$(curl -s ${system.controlUrl}/api/v1/sources -H 'Authorization: Bearer ${system.adminToken}' ${json} -d '{"name":"First source"}' | sed 's/.*"writeKey": *"\\([^"]*\\)".*/\\1/')`,
-    `curl -s ${system.ingestUrl}/v1/track -u "$KEY:" ${json} -d '{"userId":"user-1","event":"First Event","properties":{"plan":"free"}}'`,
+    `KEY=$(curl -s ${system.controlUrl}/api/v1/sources -H 'Authorization: Bearer ` +
+      `${system.adminToken}' ${json} -d '{"name":"First source"}' | sed 's/.*"writeKey": ` +
+      `*"\\([^"]*\\)".*/\\1/')`,
+    `curl -s ${system.ingestUrl}/v1/track -u "$KEY:" ${json} -d ` +
+      `'{"userId":"user-1","event":"First Event","properties":{"plan":"free"}}'`,
   ];
 }

@@ -8,11 +8,12 @@ import { type ControlAccess, askControl, sendCall } from './demo-client';
 import { startReceiver } from './demo-receiver';
 
 /**
- * `service check ADDRESS`: sends a call through a running installation and waits until it arrives. It creates a source
- * and a destination for itself, and deletes both. `helm test` runs it.
+ * `service check ADDRESS`: sends a call through a running installation and waits until it arrives.
+ * It creates a source and a destination for itself, and deletes both. `helm test` runs it.
  *
- * ADDRESS is the address at which delivery reaches this process. If the installation does not allow webhooks to that
- * network, delivery refuses the address. The call has then passed every service as well, and the check succeeds.
+ * ADDRESS is the address at which delivery reaches this process. If the installation does not allow
+ * webhooks to that network, delivery refuses the address. The call has then passed every service as
+ * well, and the check succeeds.
  */
 
 /** The name of the source and of the destination. */
@@ -46,7 +47,9 @@ export async function check(
   port = PORT,
 ): Promise<void> {
   const { control, ingestUrl } = systemOf(env);
-  if (address === undefined) throw new AppError('cannot_start', 'Say at which address delivery reaches this process.');
+  if (address === undefined) {
+    throw new AppError('cannot_start', 'Say at which address delivery reaches this process.');
+  }
   const secret = randomUUID();
   const arrivals = { genuine: 0, forged: 0 };
   const receiver = await startReceiver({
@@ -59,7 +62,11 @@ export async function check(
   });
   try {
     const source = await createSource(control);
-    const destination = await createDestination(control, { source: source.id, secret, url: receiver.url('/check') });
+    const destination = await createDestination(control, {
+      source: source.id,
+      secret,
+      url: receiver.url('/check'),
+    });
     say('control: created a source and a destination');
     try {
       await sleep(CONFIG_SPREADS_MS);
@@ -80,16 +87,20 @@ export async function check(
 function systemOf(env: NodeJS.ProcessEnv): { control: ControlAccess; ingestUrl: string } {
   const ingestUrl = loadSettings(env).WAYPOST_INGEST_URL;
   const { WAYPOST_URL: controlUrl, WAYPOST_TOKEN: adminToken } = env;
-  if (ingestUrl && controlUrl && adminToken) return { control: { controlUrl, adminToken }, ingestUrl };
+  if (ingestUrl && controlUrl && adminToken) {
+    return { control: { controlUrl, adminToken }, ingestUrl };
+  }
   throw new AppError(
     'bad_settings',
-    'The check needs WAYPOST_INGEST_URL, WAYPOST_URL (of control) and WAYPOST_TOKEN (of an administrator).',
+    'The check needs WAYPOST_INGEST_URL, WAYPOST_URL (of control) and WAYPOST_TOKEN (of an ' +
+      'administrator).',
   );
 }
 
 async function createSource(control: ControlAccess): Promise<{ id: string; writeKey: string }> {
   return within(ACCEPTED_WITHIN_MS, 'control did not create a source', async () => {
-    const { id, writeKey } = (await askControl(control, 'POST /sources', { body: { name: NAME } })).data;
+    const { id, writeKey } = (await askControl(control, 'POST /sources', { body: { name: NAME } }))
+      .data;
     if (writeKey === null) throw new Error('its write key cannot be decrypted');
     return { id, writeKey };
   });
@@ -99,15 +110,28 @@ async function createDestination(
   control: ControlAccess,
   { source, secret, url }: { source: string; secret: string; url: string },
 ): Promise<string> {
-  const fields = { name: NAME, type: 'webhooks' as const, enabled: true, sources: [source], webhooks: [{ url }] };
-  return (await askControl(control, 'POST /destinations', { body: { ...fields, sharedSecret: secret } })).data.id;
+  const fields = {
+    name: NAME,
+    type: 'webhooks' as const,
+    enabled: true,
+    sources: [source],
+    webhooks: [{ url }],
+  };
+  return (
+    await askControl(control, 'POST /destinations', { body: { ...fields, sharedSecret: secret } })
+  ).data.id;
 }
 
 /** Waits until the history has the result of the one delivery. */
 async function waitForResult(control: ControlAccess, destination: string): Promise<Result> {
   return within(ARRIVED_WITHIN_MS, 'the call was not delivered', async () => {
-    const [delivery] = (await askControl(control, 'GET /deliveries', { query: { destination } })).data.data;
-    if (!delivery) throw new Error('control knows no delivery of it. Look at the logs of router, delivery and control');
+    const [delivery] = (await askControl(control, 'GET /deliveries', { query: { destination } }))
+      .data.data;
+    if (!delivery) {
+      throw new Error(
+        'control knows no delivery of it. Look at the logs of router, delivery and control',
+      );
+    }
     if (isUnderWay(delivery.status)) throw new Error(describe(delivery));
     return delivery;
   });
@@ -115,7 +139,8 @@ async function waitForResult(control: ControlAccess, destination: string): Promi
 
 /**
  * Judges the result of the delivery.
- * @returns a sentence for success: the call arrived, or delivery refused only the address of this process
+ * @returns a sentence for success: the call arrived, or delivery refused only the address of this
+ *   process
  * @throws AppError `cannot_start` for any other result
  */
 export function verdict(delivery: Result, { genuine, forged }: Arrivals): string {
@@ -123,18 +148,25 @@ export function verdict(delivery: Result, { genuine, forged }: Arrivals): string
   if (forged > 0) throw failed('a webhook arrived with a signature that does not match');
   if (delivery.status === 'delivered') {
     if (genuine === 1) return `The call arrived once, with both signatures: ${path}.`;
-    throw failed(`control says that the call was delivered, but ${String(genuine)} webhooks arrived`);
+    throw failed(
+      `control says that the call was delivered, but ${String(genuine)} webhooks arrived`,
+    );
   }
   const codes = delivery.attempts.flatMap(({ urls }) => urls.map(({ error }) => error?.code));
   if (codes.length > 0 && codes.every((code) => code === 'forbidden_address')) {
-    return `Delivery refused the private address of this check, because no allowed network contains it: ${path}.`;
+    return (
+      'Delivery refused the private address of this check, because no allowed network ' +
+      `contains it: ${path}.`
+    );
   }
   throw failed(describe(delivery));
 }
 
 function describe({ status, reason, attempts }: Result): string {
   const error = attempts.at(-1)?.urls[0]?.error;
-  return [`the delivery is ${status}`, reason, error && `${error.code}: ${error.message}`].filter(Boolean).join(', ');
+  return [`the delivery is ${status}`, reason, error && `${error.code}: ${error.message}`]
+    .filter(Boolean)
+    .join(', ');
 }
 
 function failed(why: string): AppError {
@@ -148,7 +180,9 @@ async function within<T>(ms: number, otherwise: string, step: () => Promise<T>):
     try {
       return await step();
     } catch (error) {
-      if (Date.now() >= until) throw failed(`${otherwise} within ${String(ms / 1000)} s: ${messageOf(error)}`);
+      if (Date.now() >= until) {
+        throw failed(`${otherwise} within ${String(ms / 1000)} s: ${messageOf(error)}`);
+      }
       await sleep(POLL_MS);
     }
   }

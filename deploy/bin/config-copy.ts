@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline';
 import { type Readable, type Writable } from 'node:stream';
+import { defined } from '../../shared/collections/defined';
 import { ConfigState } from '../../shared/config/state';
 import { AppError } from '../../shared/service/errors';
 import { connectKafka } from '../../shared/kafka/client';
@@ -10,10 +11,10 @@ import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 
 /**
- * `main.js config backup` writes the entries of topic `config` to stdout, one record a line, and `config restore`
- * writes such lines to an empty topic. A backup omits superseded records: they may hold write keys in the clear, or
- * texts that a retired key decrypts. Secrets stay encrypted: without WAYPOST_SECRET_KEY neither a backup nor a
- * restored topic is usable.
+ * `main.js config backup` writes the entries of topic `config` to stdout, one record a line, and
+ * `config restore` writes such lines to an empty topic. A backup omits superseded records: they may
+ * hold write keys in the clear, or texts that a retired key decrypts. Secrets stay encrypted:
+ * without WAYPOST_SECRET_KEY neither a backup nor a restored topic is usable.
  */
 
 const WRITE_DEADLINE_MS = 30_000;
@@ -25,20 +26,27 @@ interface Line {
   headers?: InRecord['headers'];
 }
 
-/** @throws AppError `cannot_start` if Kafka is unreachable, or if the topic to restore to is not empty */
+/**
+ * @throws AppError `cannot_start` if Kafka is unreachable, or if the topic to restore to is not
+ *   empty
+ */
 export async function copyConfig(
   direction: string | undefined,
   env: NodeJS.ProcessEnv,
   { input, output }: { input: Readable; output: Writable },
 ): Promise<void> {
   if (direction !== 'backup' && direction !== 'restore') {
-    throw new AppError('cannot_start', 'Say which: config backup > FILE, config restore < FILE, or config reseal.');
+    throw new AppError(
+      'cannot_start',
+      'Say which: config backup > FILE, config restore < FILE, or config reseal.',
+    );
   }
   // The copy goes to stdout.
   const log = createLog('config', 'silent');
   const kafka = await connectKafka(loadSettings(env), { clientId: 'config', log });
   try {
-    const copied = direction === 'backup' ? await backUp(kafka, output) : await restore(kafka, input);
+    const copied =
+      direction === 'backup' ? await backUp(kafka, output) : await restore(kafka, input);
     process.stderr.write(`${String(copied)} records of config\n`);
   } finally {
     await kafka.close();
@@ -48,7 +56,12 @@ export async function copyConfig(
 async function backUp(kafka: Kafka, output: Writable): Promise<number> {
   const [range = { low: 0, high: 0 }] = await kafka.ranges(CONFIG);
   const current = new CurrentRecords();
-  for await (const piece of scan(kafka, { topic: CONFIG, partition: 0, from: range.low, to: range.high })) {
+  for await (const piece of scan(kafka, {
+    topic: CONFIG,
+    partition: 0,
+    from: range.low,
+    to: range.high,
+  })) {
     if (piece.gone) {
       const message = `config was truncated up to offset ${String(piece.next)} while it was read.`;
       throw new AppError('kafka_unavailable', message);
@@ -60,10 +73,15 @@ async function backUp(kafka: Kafka, output: Writable): Promise<number> {
   return lines.length;
 }
 
-/** Selects the current record of each key by the rule of all readers: the last record of a key may have lost a race. */
+/**
+ * Selects the current record of each key by the rule of all readers: the last record of a key may
+ * have lost a race.
+ */
 class CurrentRecords {
   readonly #state = new ConfigState();
-  /** by key, in the order of first appearance; several if this version cannot read the last of them */
+  /**
+   * by key, in the order of first appearance; several if this version cannot read the last of them
+   */
   readonly #lines = new Map<string, Line[]>();
 
   take(record: Pick<InRecord, 'key' | 'value' | 'headers'>): void {
@@ -73,7 +91,10 @@ class CurrentRecords {
     const verdict = this.#state.apply(key, value);
     if (verdict.kind === 'ignored') return;
     const line = { key, value, headers: record.headers };
-    if (verdict.kind === 'removed' || (verdict.kind === 'applied' && verdict.record.data === undefined)) {
+    if (
+      verdict.kind === 'removed' ||
+      (verdict.kind === 'applied' && verdict.record.data === undefined)
+    ) {
       this.#lines.delete(key);
     } else if (verdict.kind === 'applied') this.#lines.set(key, [line]);
     else this.#lines.set(key, [...(this.#lines.get(key) ?? []), line]);
@@ -87,9 +108,15 @@ class CurrentRecords {
 async function restore(kafka: Kafka, input: Readable): Promise<number> {
   const [range] = await kafka.ranges(CONFIG);
   if (range && range.high > 0) {
-    throw new AppError('cannot_start', 'Topic config is not empty: a copy is restored into a new system only.');
+    throw new AppError(
+      'cannot_start',
+      'Topic config is not empty: a copy is restored into a new system only.',
+    );
   }
-  const producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: WRITE_DEADLINE_MS });
+  const producer = await kafka.producer({
+    maxPendingBytes: Infinity,
+    deliveryTimeoutMs: WRITE_DEADLINE_MS,
+  });
   let copied = 0;
   const write = async (records: OutRecord[]) => {
     await producer.send(records);
@@ -107,9 +134,17 @@ async function restore(kafka: Kafka, input: Readable): Promise<number> {
 
 function recordOf(text: string, line: number): OutRecord {
   try {
-    const { key, value, headers } = JSON.parse(text) as Pick<OutRecord, 'key' | 'headers'> & Pick<Line, 'value'>;
-    return { topic: CONFIG, key, value, ...(headers && { headers }) };
+    const { key, value, headers } = JSON.parse(text) as Pick<OutRecord, 'key' | 'headers'> &
+      Pick<Line, 'value'>;
+    return {
+      topic: CONFIG,
+      key,
+      value,
+      ...defined({ headers }),
+    };
   } catch (error) {
-    throw new AppError('cannot_start', `Line ${String(line)} is no record of config.`, false, { cause: error });
+    throw new AppError('cannot_start', `Line ${String(line)} is no record of config.`, false, {
+      cause: error,
+    });
   }
 }

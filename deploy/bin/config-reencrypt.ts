@@ -18,8 +18,8 @@ const PROGRESS_EVERY = 100;
 
 /**
  * @param keyLost encrypts again even if no key of the list decrypts any entry
- * @throws AppError `cannot_start` if no key of the list decrypts `config`, and then writes nothing; also if no key of
- * the list decrypts one entry, after it has encrypted the others
+ * @throws AppError `cannot_start` if no key of the list decrypts `config`, and then writes nothing;
+ * also if no key of the list decrypts one entry, after it has encrypted the others
  */
 export async function reencrypt(
   env: NodeJS.ProcessEnv,
@@ -31,8 +31,15 @@ export async function reencrypt(
   const log = createLog('config', 'silent');
   const kafka = await connectKafka(settings, { clientId: 'config', log });
   let fatal: unknown;
-  const config = await openConfig(kafka, { name: 'reseal', log, onFatal: (error) => (fatal ??= error) });
-  const producer = await kafka.producer({ maxPendingBytes: MAX_PENDING_BYTES, deliveryTimeoutMs: GIVE_UP_MS });
+  const config = await openConfig(kafka, {
+    name: 'reseal',
+    log,
+    onFatal: (error) => (fatal ??= error),
+  });
+  const producer = await kafka.producer({
+    maxPendingBytes: MAX_PENDING_BYTES,
+    deliveryTimeoutMs: GIVE_UP_MS,
+  });
   const writer = openWriter({ config, producer, log, now: () => new Date() });
   try {
     const progress = (report: ReencryptReport) => {
@@ -40,7 +47,9 @@ export async function reencrypt(
     };
     const report = await reencryptConfig({ config, writer, encryptor, keyLost, progress });
     if (fatal !== undefined) throw fatal as Error;
-    say(`${String(report.resealed)} of ${String(report.entries)} entries sealed with the first key`);
+    say(
+      `${String(report.resealed)} of ${String(report.entries)} entries sealed with the first key`,
+    );
     if (report.unreadable.length > 0) throw unreadable(report.unreadable);
   } finally {
     await writer.close();
@@ -53,6 +62,8 @@ export async function reencrypt(
 function unreadable(entries: readonly string[]): AppError {
   return new AppError(
     'cannot_start',
-    `No key of WAYPOST_SECRET_KEY opens: ${entries.join(', ')}. Add the key that sealed them to the end of the list and run it again, or set their URLs, headers and secrets again; a write key by rotation.`,
+    `No key of WAYPOST_SECRET_KEY opens: ${entries.join(', ')}. Add the key that sealed ` +
+      'them to the end of the list and run it again, or set their URLs, headers and secrets ' +
+      'again; a write key by rotation.',
   );
 }

@@ -1,9 +1,16 @@
-import { type ApiResponse, ApiProblem, createClient, type Input, type Name } from '../../shared/api/client';
+import {
+  type ApiResponse,
+  ApiProblem,
+  createClient,
+  type Input,
+  type Name,
+} from '../../shared/api/client';
 import { AppError } from '../../shared/service/errors';
 import { type LocalSystem } from '../standalone/supervisor';
 
 /**
- * The demo as a user of Waypost. It uses only public interfaces: it sets up with the control API and sends to ingest.
+ * The demo as a user of Waypost. It uses only public interfaces: it sets up with the control API
+ * and sends to ingest.
  */
 
 const ANSWER_MS = 10_000;
@@ -20,7 +27,12 @@ export const CALLS: Record<string, Record<string, unknown>> = {
     event: 'Order Completed',
     properties: { orderId: 'A-1001', total: 59.9, currency: 'EUR' },
   },
-  page: { userId: 'user-42', category: 'Docs', name: 'Quickstart', properties: { url: 'https://example.com/docs' } },
+  page: {
+    userId: 'user-42',
+    category: 'Docs',
+    name: 'Quickstart',
+    properties: { url: 'https://example.com/docs' },
+  },
   screen: { userId: 'user-42', name: 'Settings', properties: { theme: 'dark' } },
   group: { userId: 'user-42', groupId: 'acme', traits: { name: 'Acme Inc.', employees: 120 } },
   alias: { userId: 'user-42', previousId: 'anonymous-7' },
@@ -28,21 +40,26 @@ export const CALLS: Record<string, Record<string, unknown>> = {
 
 /**
  * Returns the source of the demo. It reuses the source of an earlier demo.
- * @throws AppError `cannot_start` if control refuses, or has no secret key for the source of the earlier demo
+ * @throws AppError `cannot_start` if control refuses, or has no secret key for the source of the
+ *   earlier demo
  */
 export async function demoSource(system: ControlAccess): Promise<{ id: string; writeKey: string }> {
   const { data } = (await askControl(system, 'GET /sources', { query: { limit: 100 } })).data;
   const found = data.find(({ name }) => name === SOURCE);
-  const { id, writeKey } = found ?? (await askControl(system, 'POST /sources', { body: { name: SOURCE } })).data;
+  const { id, writeKey } =
+    found ?? (await askControl(system, 'POST /sources', { body: { name: SOURCE } })).data;
   if (writeKey === null) {
-    throw new AppError('cannot_start', `The write key of the source "${SOURCE}" cannot be decrypted.`);
+    throw new AppError(
+      'cannot_start',
+      `The write key of the source "${SOURCE}" cannot be decrypted.`,
+    );
   }
   return { id, writeKey };
 }
 
 /**
- * Creates a signed destination with these URLs. It deletes the destinations of earlier demos, because their receivers
- * are gone.
+ * Creates a signed destination with these URLs. It deletes the destinations of earlier demos,
+ * because their receivers are gone.
  */
 export async function demoDestination(
   system: ControlAccess,
@@ -67,7 +84,12 @@ export async function sendCall(ingestUrl: string, writeKey: string, type: string
   const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`;
   const headers = { authorization, 'content-type': 'application/json' };
   const body = JSON.stringify(CALLS[type]);
-  const response = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(ANSWER_MS) });
+  const response = await fetch(url, {
+    method: 'POST',
+    headers,
+    body,
+    signal: AbortSignal.timeout(ANSWER_MS),
+  });
   if (!response.ok) throw refused(`POST ${url}`, response.status, await response.text());
 }
 

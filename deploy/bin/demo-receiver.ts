@@ -3,8 +3,8 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'no
 import { listen } from '../../shared/service/health';
 
 /**
- * The demo's customer: an HTTP server that verifies signatures as a receiver would, without Waypost's code. Every
- * field of a receipt comes from a request that arrived.
+ * The demo's customer: an HTTP server that verifies signatures as a receiver would, without
+ * Waypost's code. Every field of a receipt comes from a request that arrived.
  */
 
 /** One POST as it arrived, and its response. */
@@ -31,7 +31,10 @@ export interface Receiver {
   close(): void;
 }
 
-/** A greater age suggests a wrong clock or a replayed request; receivers of Standard Webhooks refuse it. */
+/**
+ * A greater age suggests a wrong clock or a replayed request; receivers of Standard Webhooks refuse
+ * it.
+ */
 const OLDEST_S = 300;
 
 /**
@@ -102,7 +105,8 @@ function same(given: string | string[] | undefined, wanted: string): boolean {
 function typeOf(body: string): string | undefined {
   try {
     const value: unknown = JSON.parse(body);
-    const type = typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined;
+    const type =
+      typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined;
     return typeof type === 'string' ? type : undefined;
   } catch {
     return undefined;

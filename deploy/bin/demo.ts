@@ -10,8 +10,9 @@ import { freePorts } from '../standalone/ports';
 import { type LocalSystem, supervise } from '../standalone/supervisor';
 
 /**
- * `npm run demo`: starts the system with a source, a signed destination with two URLs, and a receiver, and prints
- * arrivals live. Both URLs refuse one call at first, so that you see its retry.
+ * `npm run demo`: starts the system with a source, a signed destination with two URLs, and a
+ * receiver, and prints arrivals live. Both URLs refuse one call at first, so that you see its
+ * retry.
  */
 
 const PATHS = ['/crm', '/warehouse'];
@@ -44,8 +45,8 @@ export async function demo(env: NodeJS.ProcessEnv, options: { once: boolean }): 
 }
 
 /**
- * Sets a separate data dir and topic prefix, quiet services, short delays, and free ports if the usual ones are
- * taken.
+ * Sets a separate data dir and topic prefix, quiet services, short delays, and free ports if the
+ * usual ones are taken.
  */
 async function demoEnvironment(given: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
   const { env, settings } = localSettings({
@@ -67,7 +68,9 @@ async function demoEnvironment(given: NodeJS.ProcessEnv): Promise<NodeJS.Process
   };
 }
 
-/** Sets up, sends, and prints. Returns whether everything arrived in time with a valid signature. */
+/**
+ * Sets up, sends, and prints. Returns whether everything arrived in time with a valid signature.
+ */
 async function play(system: LocalSystem, stopping: AbortSignal): Promise<boolean> {
   const { output } = system;
   const secret = `demo-${randomBytes(12).toString('hex')}`;
@@ -85,14 +88,22 @@ async function play(system: LocalSystem, stopping: AbortSignal): Promise<boolean
   await demoDestination(system, { source: source.id, secret, urls });
 
   output.say('');
-  output.say(`  A demo source sends one call of each type; its destination has two URLs: ${urls.join(' and ')}`);
-  output.say(`  The receiver refuses the first "${REFUSED_ONCE}" at both with 503, to have it delivered again.`);
+  output.say(
+    '  A demo source sends one call of each type; its destination has two URLs: ' +
+      `${urls.join(' and ')}`,
+  );
+  output.say(
+    `  The receiver refuses the first "${REFUSED_ONCE}" at both with 503, to have it ` +
+      'delivered again.',
+  );
   output.say('');
   await sleep(CONFIG_SPREADS_MS);
   for (const type of Object.keys(CALLS)) await sendCall(system.ingestUrl, source.writeKey, type);
 
   const until = Date.now() + ARRIVED_WITHIN_MS;
-  while (receipts.length < EXPECTED && Date.now() < until && !stopping.aborted) await sleep(POLL_MS);
+  while (receipts.length < EXPECTED && Date.now() < until && !stopping.aborted) {
+    await sleep(POLL_MS);
+  }
   if (stopping.aborted) return false;
   const problems = findProblems(receipts);
   for (const line of summary(receipts, problems)) output.say(line);
@@ -103,12 +114,18 @@ async function play(system: LocalSystem, stopping: AbortSignal): Promise<boolean
 /** Lists missing or wrong deliveries, from the requests that arrived. */
 function findProblems(receipts: Receipt[]): string[] {
   const problems: string[] = [];
-  const forged = receipts.filter(({ xSignatureOk, webhookSignatureOk }) => !xSignatureOk || !webhookSignatureOk);
-  if (forged.length > 0) problems.push(`${String(forged.length)} with a signature that does not match`);
+  const forged = receipts.filter(
+    ({ xSignatureOk, webhookSignatureOk }) => !xSignatureOk || !webhookSignatureOk,
+  );
+  if (forged.length > 0) {
+    problems.push(`${String(forged.length)} with a signature that does not match`);
+  }
   for (const type of Object.keys(CALLS)) {
     for (const path of PATHS) {
       const here = receipts.filter((receipt) => receipt.type === type && receipt.path === path);
-      if (!here.some(({ answered }) => answered === 200)) problems.push(`${type} did not arrive at ${path}`);
+      if (!here.some(({ answered }) => answered === 200)) {
+        problems.push(`${type} did not arrive at ${path}`);
+      }
     }
   }
   const retried = receipts.some(({ type, attempt }) => type === REFUSED_ONCE && attempt > 1);
@@ -117,9 +134,13 @@ function findProblems(receipts: Receipt[]): string[] {
 }
 
 function summary(receipts: Receipt[], problems: string[]): string[] {
-  const verified = receipts.filter((receipt) => receipt.xSignatureOk && receipt.webhookSignatureOk).length;
+  const verified = receipts.filter(
+    (receipt) => receipt.xSignatureOk && receipt.webhookSignatureOk,
+  ).length;
   const again = receipts.filter(({ attempt }) => attempt > 1).length;
-  const count = `${String(receipts.length)} of ${String(EXPECTED)} POSTs arrived, ${String(verified)} with both signatures verified, ${String(again)} as a retry`;
+  const count =
+    `${String(receipts.length)} of ${String(EXPECTED)} POSTs arrived, ${String(verified)} ` +
+    `with both signatures verified, ${String(again)} as a retry`;
   const verdict = problems.length === 0 ? paint('green', '✓') : paint('red', '✗');
   return ['', `  ${verdict} ${count}`, ...problems.map((problem) => `    ✗ ${problem}`)];
 }
@@ -129,7 +150,8 @@ function howToGoOn(system: LocalSystem, writeKey: string): string[] {
     '',
     '  Send one yourself and watch it arrive here (Ctrl-C ends the demo):',
     '',
-    `    curl -s ${system.ingestUrl}/v1/track -u '${writeKey}:' -H 'Content-Type: application/json' -d '{"userId":"user-1","event":"My Event"}'`,
+    `    curl -s ${system.ingestUrl}/v1/track -u '${writeKey}:' -H 'Content-Type: ` +
+      `application/json' -d '{"userId":"user-1","event":"My Event"}'`,
     '',
   ];
 }
@@ -138,15 +160,22 @@ function howToGoOn(system: LocalSystem, writeKey: string): string[] {
 function printReceipt(receipt: Receipt): string[] {
   const { headers, body } = receipt;
   const again =
-    receipt.attempt > 1 ? paint('bold', `  came back: attempt ${String(receipt.attempt)}, same webhook-id`) : '';
+    receipt.attempt > 1
+      ? paint('bold', `  came back: attempt ${String(receipt.attempt)}, same webhook-id`)
+      : '';
   const answer =
-    receipt.answered === 200 ? 'answered 200' : paint('yellow', `answered ${String(receipt.answered)}, on purpose`);
+    receipt.answered === 200
+      ? 'answered 200'
+      : paint('yellow', `answered ${String(receipt.answered)}, on purpose`);
   const shown = body.length > BODY_CHARACTERS ? `${body.slice(0, BODY_CHARACTERS)}…` : body;
   return [
-    `  ${receipt.at.toISOString().slice(11, 23)}  ${paint('bold', (receipt.type ?? '?').padEnd(8))} → ${receipt.path.padEnd(10)}  ${answer}${again}`,
+    `  ${receipt.at.toISOString().slice(11, 23)}  ` +
+      `${paint('bold', (receipt.type ?? '?').padEnd(8))} → ${receipt.path.padEnd(10)}  ` +
+      `${answer}${again}`,
     `      webhook-id         ${text(headers['webhook-id'])}`,
     `      X-Signature        ${text(headers['x-signature'])}  ${mark(receipt.xSignatureOk)}`,
-    `      webhook-signature  ${text(headers['webhook-signature'])}  ${mark(receipt.webhookSignatureOk)}`,
+    `      webhook-signature  ${text(headers['webhook-signature'])}  ` +
+      `${mark(receipt.webhookSignatureOk)}`,
     paint('dim', `      ${shown}`),
   ];
 }

@@ -1,9 +1,9 @@
 import { AppError } from '../../shared/service/errors';
 
 /**
- * The commands of one machine: `start [--together]`, `demo [--once]`, `service <name> …`; and of operators: `acls`,
- * `config backup|restore|reseal`, `service check`. Each command loads only what it needs: a service in a container
- * loads no supervisor.
+ * The commands of one machine: `start [--together]`, `demo [--once]`, `service <name> …`; and of
+ * operators: `acls`, `config backup|restore|reseal`, `service check`. Each command loads only what
+ * it needs: a service in a container loads no supervisor.
  */
 
 const USAGE =
@@ -55,6 +55,8 @@ async function configure([command, ...options]: string[]): Promise<void> {
 
 main(process.argv.slice(2)).catch((error: unknown) => {
   // A mistake of the caller is one sentence; a bug keeps its stack.
-  process.stderr.write(`${error instanceof AppError ? error.message : String((error as Error).stack)}\n`);
+  process.stderr.write(
+    `${error instanceof AppError ? error.message : String((error as Error).stack)}\n`,
+  );
   process.exit(1);
 });

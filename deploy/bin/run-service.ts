@@ -4,11 +4,13 @@ import { loadSettings, type Settings } from '../../shared/service/settings';
 import { SERVICES, serviceMain, type ServiceName } from '../standalone/service-list';
 import { copyKey, localSecrets, type Secrets, storedSecrets } from '../standalone/secrets';
 
-/** `npm run service -- <name> …`: runs one or several services in this process, as in a container. */
+/**
+ * `npm run service -- <name> …`: runs one or several services in this process, as in a container.
+ */
 
 /**
- * The secrets that each service requires to start. A service that needs no secret receives none, nor a folder with
- * one.
+ * The secrets that each service requires to start. A service that needs no secret receives none,
+ * nor a folder with one.
  */
 const NEEDS: Record<ServiceName, readonly (keyof Secrets)[]> = {
   ingest: [],
@@ -36,7 +38,12 @@ export async function runService(args: string[], env: NodeJS.ProcessEnv): Promis
   }
   const names = servicesOf(args);
   const missing = names.find((each) => !existsSync(serviceMain(each)));
-  if (missing) throw new AppError('cannot_start', `The service ${missing} has not been built. Run: npm run build`);
+  if (missing) {
+    throw new AppError(
+      'cannot_start',
+      `The service ${missing} has not been built. Run: npm run build`,
+    );
+  }
   const settings = loadSettings(env);
   for (const each of names) {
     const needed = NEEDS[each].filter((secret) => !env[secret]);
@@ -58,7 +65,8 @@ export async function runService(args: string[], env: NodeJS.ProcessEnv): Promis
 function servicesOf(args: readonly string[]): ServiceName[] {
   const unknown = args.filter((arg) => arg !== 'all' && !isService(arg));
   if (args.length === 0 || unknown.length > 0) {
-    const given = unknown[0] === undefined ? 'No service was named' : `There is no service "${unknown[0]}"`;
+    const given =
+      unknown[0] === undefined ? 'No service was named' : `There is no service "${unknown[0]}"`;
     throw new AppError(
       'cannot_start',
       `${given}. Run: npm run service -- ${SERVICES.join('|')} … | all | topics | secrets`,
@@ -68,8 +76,9 @@ function servicesOf(args: readonly string[]): ServiceName[] {
 }
 
 /**
- * `npm run service -- secrets [FOLDER]`: creates the missing secrets of the data dir, copies the key to the folder of
- * delivery, and ends. So delivery, which talks to strangers, can read the key but not the admin token.
+ * `npm run service -- secrets [FOLDER]`: creates the missing secrets of the data dir, copies the
+ * key to the folder of delivery, and ends. So delivery, which talks to strangers, can read the key
+ * but not the admin token.
  */
 function makeSecrets([folder]: string[], env: NodeJS.ProcessEnv): void {
   const { WAYPOST_DATA_DIR: dir } = loadSettings(env);
@@ -78,12 +87,16 @@ function makeSecrets([folder]: string[], env: NodeJS.ProcessEnv): void {
 }
 
 /**
- * Takes the missing secrets, and no others, from the data dir into the environment. If one is still missing, the
- * service refuses to start.
+ * Takes the missing secrets, and no others, from the data dir into the environment. If one is still
+ * missing, the service refuses to start.
  */
 export function takeSecrets(
   name: ServiceName,
-  { missing, env, settings }: { missing: (keyof Secrets)[]; env: NodeJS.ProcessEnv; settings: Settings },
+  {
+    missing,
+    env,
+    settings,
+  }: { missing: (keyof Secrets)[]; env: NodeJS.ProcessEnv; settings: Settings },
 ): void {
   const dir = settings.WAYPOST_DATA_DIR;
   const secrets = (settings.WAYPOST_GENERATE_SECRETS ? localSecrets : storedSecrets)(dir, env);
@@ -91,7 +104,8 @@ export function takeSecrets(
   for (const secret of taken) env[secret] = secrets[secret];
   if (taken.length === 0) return;
   process.stderr.write(
-    `waypost-${name}: ${taken.join(' and ')} not set: taken from ${dir}; services of one system must share them\n`,
+    `waypost-${name}: ${taken.join(' and ')} not set: taken from ${dir}; services of one ` +
+      `system must share them\n`,
   );
 }
 

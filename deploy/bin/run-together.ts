@@ -6,8 +6,9 @@ import type * as Run from '../../shared/service/run';
 import { serviceMain, type ServiceName } from '../standalone/service-list';
 
 /**
- * Runs several services in this process. Each service gets its own copy of Waypost's modules, as in a separate process.
- * So the metrics, clocks and windows of a module belong to one service. They share the packages, the heap and the thread.
+ * Runs several services in this process. Each service gets its own copy of Waypost's modules, as in
+ * a separate process. So the metrics, clocks and windows of a module belong to one service. They
+ * share the packages, the heap and the thread.
  */
 
 /** Waypost's own modules; packages are outside of it. */

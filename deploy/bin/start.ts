@@ -7,18 +7,24 @@ import { volumeWarning } from '../standalone/volume';
 
 /**
  * Runs the system.
- * @param options `volume`: the data dir should be on a volume, because this is a container; `together`: all services
- * run in one process
+ * @param options `volume`: the data dir should be on a volume, because this is a container;
+ * `together`: all services run in one process
  * @returns the exit code
  */
-export function start(env: NodeJS.ProcessEnv, options: { volume: boolean; together: boolean }): Promise<number> {
+export function start(
+  env: NodeJS.ProcessEnv,
+  options: { volume: boolean; together: boolean },
+): Promise<number> {
   return supervise({
     env,
     together: options.together,
     onReady: (system) => {
       printBanner(system);
       const warning = options.volume
-        ? volumeWarning(system.settings.WAYPOST_DATA_DIR, readFileSync('/proc/self/mountinfo', 'utf8'))
+        ? volumeWarning(
+            system.settings.WAYPOST_DATA_DIR,
+            readFileSync('/proc/self/mountinfo', 'utf8'),
+          )
         : undefined;
       if (warning !== undefined) system.output.error(warning);
       // Scripts wait for exactly this line.

@@ -12,14 +12,14 @@ import { USER_PREFIX } from './acls';
 import { passwordsOf } from './user-passwords';
 
 /**
- * `npm run service -- topics`: creates missing topics, reports those with other settings than expected, sets the
- * retention of WAYPOST_TOPIC_RETENTION, and ends. Every service creates topics at its start; if ACLs forbid services to
- * create topics, run this first.
+ * `npm run service -- topics`: creates missing topics, reports those with other settings than
+ * expected, sets the retention of WAYPOST_TOPIC_RETENTION, and ends. Every service creates topics
+ * at its start; if ACLs forbid services to create topics, run this first.
  *
- * `--acls` creates the ACLs too, and `--scram-users FILE` the users with the passwords of this file. Both need an
- * administrator of the cluster, and no service may be one.
- * @throws AppError `cannot_start` if it cannot create them; `bad_settings` if a retention is below the window of a
- * destination
+ * `--acls` creates the ACLs too, and `--scram-users FILE` the users with the passwords of this
+ * file. Both need an administrator of the cluster, and no service may be one.
+ * @throws AppError `cannot_start` if it cannot create them; `bad_settings` if a retention is below
+ * the window of a destination
  */
 export async function makeTopics(args: string[], env: NodeJS.ProcessEnv): Promise<void> {
   const options = optionsOf(args);
@@ -41,11 +41,17 @@ export async function makeTopics(args: string[], env: NodeJS.ProcessEnv): Promis
   if (options['scram-users'] !== undefined) {
     const { passwords, generated } = passwordsOf(options['scram-users'], userNames(user));
     await createScramUsers(settings, passwords);
-    log.info({ users: [...passwords.keys()], generated, file: options['scram-users'] }, 'users.created');
+    log.info(
+      { users: [...passwords.keys()], generated, file: options['scram-users'] },
+      'users.created',
+    );
   }
 }
 
-/** Refuses what control would refuse, because this job runs first. Needs to read `config` only if a retention is set. */
+/**
+ * Refuses what control would refuse, because this job runs first. Needs to read `config` only if a
+ * retention is set.
+ */
 async function setRetention(kafka: Kafka, settings: Settings, log: Log): Promise<void> {
   const retention = settings.WAYPOST_TOPIC_RETENTION;
   if (Object.keys(retention).length === 0) return;
@@ -67,7 +73,8 @@ function optionsOf(args: string[]) {
     });
     return values;
   } catch (error) {
-    const usage = 'npm run service -- topics [--acls] [--scram-users FILE] [--user-prefix waypost-]';
+    const usage =
+      'npm run service -- topics [--acls] [--scram-users FILE] [--user-prefix waypost-]';
     throw new AppError('cannot_start', `${messageOf(error)}\nUsage: ${usage}`);
   }
 }

@@ -19,9 +19,9 @@ import { type Grant } from '../../shared/kafka/acls';
 import { SERVICES, type ServiceName } from '../standalone/service-list';
 
 /**
- * The access of each service in a Kafka with ACLs: one principal for each service, with no more than it needs. An
- * attacker in ingest, which faces the internet, can read no delivery; an attacker in delivery can change no
- * destination.
+ * The access of each service in a Kafka with ACLs: one principal for each service, with no more
+ * than it needs. An attacker in ingest, which faces the internet, can read no delivery; an attacker
+ * in delivery can change no destination.
  */
 
 /** The prefix of the tiers covers all of them, also future ones. */
@@ -53,17 +53,28 @@ const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
     reads: [MESSAGES, CONFIG, PROFILE_EVENTS, PROFILES, PROFILE_QUERIES],
     writes: [MESSAGES, PROFILE_EVENTS, PROFILES, PROFILE_STATUS, PROFILE_RESULTS],
   },
-  // Control reads bodies from their topics. It writes test sends to `webhooks`, replays to `webhooks.due`, deletions
-  // to `messages`, and uploaded members to `profiles.events`.
+  // Control reads bodies from their topics. It writes test sends to `webhooks`, replays to
+  // `webhooks.due`, deletions to `messages`, and uploaded members to `profiles.events`.
   control: {
     reads: TOPICS,
-    writes: [CONFIG, MESSAGES, WEBHOOKS, DUE, RECALLS, DEAD, ATTEMPTS, PROFILE_EVENTS, PROFILE_QUERIES],
+    writes: [
+      CONFIG,
+      MESSAGES,
+      WEBHOOKS,
+      DUE,
+      RECALLS,
+      DEAD,
+      ATTEMPTS,
+      PROFILE_EVENTS,
+      PROFILE_QUERIES,
+    ],
   },
 };
 
 /**
- * Returns the grants of a system, for the principals `<user>ingest`, `<user>router`, … and `<user>topics`, which
- * creates the topics and sets their retention. It reads `config` for the windows of destinations.
+ * Returns the grants of a system, for the principals `<user>ingest`, `<user>router`, … and
+ * `<user>topics`, which creates the topics and sets their retention. It reads `config` for the
+ * windows of destinations.
  * @param prefix WAYPOST_TOPIC_PREFIX
  */
 export function grantsOf(prefix: string, user: string): Grant[] {
@@ -76,9 +87,13 @@ export function grantsOf(prefix: string, user: string): Grant[] {
       // At its start each service checks that all topics exist with the right settings.
       return topicGrant(principal, prefix + topic, [...may, 'Describe', 'DescribeConfigs']);
     });
-    // By prefix, and with Delete: processes of older versions read `config` in groups with random names, and delete
-    // them.
-    const group = { resource: 'group', name: `${prefix}waypost-${service}`, prefixed: true } as const;
+    // By prefix, and with Delete: processes of older versions read `config` in groups with random
+    // names, and delete them.
+    const group = {
+      resource: 'group',
+      name: `${prefix}waypost-${service}`,
+      prefixed: true,
+    } as const;
     return [...topics, { principal, ...group, operations: ['Read', 'Delete'] } satisfies Grant];
   });
   const maker = `User:${user}topics`;
@@ -104,8 +119,9 @@ export function userNames(user: string): string[] {
 }
 
 /**
- * Returns a shell script that creates the grants, with the `kafka-acls.sh` of any Kafka. One command covers all topics on
- * which a principal has the same rights, because each command starts a JVM.
+ * Returns a shell script that creates the grants, with the `kafka-acls.sh` of any Kafka. One
+ * command covers all topics on which a principal has the same rights, because each command starts a
+ * JVM.
  * @param servers KAFKA_BROKERS
  */
 export function grantScript(grants: readonly Grant[], servers: string): string {

@@ -3,22 +3,26 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { AppError } from '../../shared/service/errors';
 
-/** The files in the folder of the embedded broker. Its records are there too, or in a volume of a container engine. */
+/**
+ * The files in the folder of the embedded broker. Its records are there too, or in a volume of a
+ * container engine.
+ */
 
 export const recordsOf = (dir: string) => join(dir, 'records');
 export const propertiesFile = (dir: string) => join(dir, 'server.properties');
 const volumeFile = (dir: string) => join(dir, 'volume');
 
 /**
- * Returns the name of the folder's volume, which is chosen once. The first version derived it from the path: a folder
- * of that version has ports, but no properties.
+ * Returns the name of the folder's volume, which is chosen once. The first version derived it from
+ * the path: a folder of that version has ports, but no properties.
  * @throws AppError `cannot_start` if the folder holds records
  */
 export function volumeOf(dir: string): string {
   if (existsSync(recordsOf(dir))) {
     throw new AppError(
       'cannot_start',
-      `The records in ${dir} were written by a Kafka without a container, and one in a container cannot read them there: ` +
+      `The records in ${dir} were written by a Kafka without a container, and one in a ` +
+        'container cannot read them there: ' +
         'set WAYPOST_KAFKA=java, or WAYPOST_DATA_DIR to another folder.',
     );
   }
@@ -33,12 +37,15 @@ export function volumeOf(dir: string): string {
   return readFileSync(file, 'utf8').trim();
 }
 
-/** @throws AppError `cannot_start` if the records of a folder are in a volume of a container engine */
+/**
+ * @throws AppError `cannot_start` if the records of a folder are in a volume of a container engine
+ */
 export function requireNoVolume(dir: string): void {
   if (!existsSync(volumeFile(dir)) || existsSync(recordsOf(dir))) return;
   throw new AppError(
     'cannot_start',
-    `The records of ${dir} are in the volume ${readFileSync(volumeFile(dir), 'utf8').trim()} of a container engine: ` +
+    `The records of ${dir} are in the volume ` +
+      `${readFileSync(volumeFile(dir), 'utf8').trim()} of a container engine: ` +
       'set WAYPOST_KAFKA=container, or WAYPOST_DATA_DIR to another folder.',
   );
 }

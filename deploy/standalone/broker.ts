@@ -1,8 +1,18 @@
 import { execFile } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { kill } from 'node:process';
 import { promisify } from 'node:util';
+import { compact } from '../../shared/collections/defined';
 import { sleep } from '../../shared/service/async';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { waitForKafka } from '../../shared/kafka/connection';
@@ -22,8 +32,9 @@ import { startDyingWithParent } from './die-with-parent';
 import { type Ending, type RunningProgram } from './child-process';
 
 /**
- * A real Apache Kafka as one process of this machine, with its records in one folder. The next start finds the same
- * records and, if they are still free, the same ports. Two brokers never run on one folder.
+ * A real Apache Kafka as one process of this machine, with its records in one folder. The next
+ * start finds the same records and, if they are still free, the same ports. Two brokers never run
+ * on one folder.
  */
 
 /** The inputs of a broker. */
@@ -61,7 +72,8 @@ export const STALE_STOP_MS = 15_000;
 
 /**
  * Starts the broker of a folder. It first ends a broker that a killed supervisor left there.
- * @throws AppError `cannot_start` if its records are in a container's volume, or the folder cannot be formatted
+ * @throws AppError `cannot_start` if its records are in a container's volume, or the folder cannot
+ *   be formatted
  */
 export async function launchBroker(options: BrokerOptions): Promise<Broker> {
   const { dir } = options;
@@ -71,17 +83,22 @@ export async function launchBroker(options: BrokerOptions): Promise<Broker> {
   const ports = await storedPorts(dir);
   writeFileSync(join(dir, 'log4j2.properties'), loggingProperties(join(dir, 'kafka.log')));
   await format(options, ports);
-  const properties = { ...brokerProperties({ ports, logDir: recordsOf(dir) }), ...options.properties };
+  const properties = {
+    ...brokerProperties({ ports, logDir: recordsOf(dir) }),
+    ...options.properties,
+  };
   writeFileSync(propertiesFile(dir), propertiesText(properties));
 
   const output = openSync(join(dir, 'kafka.out'), 'w');
-  const java = [
-    ...(options.shortLived ? [SHORT_LIVED] : []),
+  const java = compact([
+    options.shortLived ? SHORT_LIVED : undefined,
     ...javaArguments(options.jars, join(dir, 'log4j2.properties')),
     'kafka.Kafka',
     propertiesFile(dir),
-  ];
-  const program = await startDyingWithParent(options.java, java, output).finally(() => closeSync(output));
+  ]);
+  const program = await startDyingWithParent(options.java, java, output).finally(() =>
+    closeSync(output),
+  );
   writeFileSync(pidFile(dir), JSON.stringify(processId(program.pid) ?? {}));
 
   const address = `127.0.0.1:${String(ports.broker)}`;
@@ -102,7 +119,10 @@ export async function launchBroker(options: BrokerOptions): Promise<Broker> {
   };
 }
 
-/** @throws AppError `cannot_start` if the broker ends before it is usable, or is not usable after `deadlineMs` */
+/**
+ * @throws AppError `cannot_start` if the broker ends before it is usable, or is not usable after
+ *   `deadlineMs`
+ */
 export async function readyUnlessEnded(
   ended: Promise<Ending>,
   where: { address: string; dir: string; deadlineMs: number },
@@ -115,15 +135,20 @@ export async function readyUnlessEnded(
       `The embedded Kafka ended at its start (${how.text}); see ${join(where.dir, 'kafka.log')}.`,
     );
   });
-  await Promise.race([waitForKafka({ brokers: [where.address] }, where.deadlineMs, giveUp.signal), died]);
+  await Promise.race([
+    waitForKafka({ brokers: [where.address] }, where.deadlineMs, giveUp.signal),
+    died,
+  ]);
 }
 
 /**
- * Ends the broker whose pid file is in the folder. The file holds its start time, so that it never ends another
- * process.
+ * Ends the broker whose pid file is in the folder. The file holds its start time, so that it never
+ * ends another process.
  */
 async function endStale(dir: string): Promise<void> {
-  const id = existsSync(pidFile(dir)) ? parseProcessId(readFileSync(pidFile(dir), 'utf8')) : undefined;
+  const id = existsSync(pidFile(dir))
+    ? parseProcessId(readFileSync(pidFile(dir), 'utf8'))
+    : undefined;
   if (!id || !isAlive(id)) return;
   kill(id.pid, 'SIGTERM');
   const until = Date.now() + STALE_STOP_MS;
@@ -134,15 +159,18 @@ async function endStale(dir: string): Promise<void> {
 }
 
 /**
- * Kafka formats its folder once. It formats a folder with another name and then renames it, so that a partial one
- * never counts.
+ * Kafka formats its folder once. It formats a folder with another name and then renames it, so that
+ * a partial one never counts.
  */
 async function format(options: BrokerOptions, ports: BrokerPorts): Promise<void> {
   const { dir } = options;
   if (existsSync(recordsOf(dir))) return;
   const unfinished = `${recordsOf(dir)}.unfinished`;
   rmSync(unfinished, { recursive: true, force: true });
-  writeFileSync(propertiesFile(dir), propertiesText(brokerProperties({ ports, logDir: unfinished })));
+  writeFileSync(
+    propertiesFile(dir),
+    propertiesText(brokerProperties({ ports, logDir: unfinished })),
+  );
   const java = [SHORT_LIVED, ...javaArguments(options.jars, join(dir, 'log4j2.properties'))];
   const tool = [
     'kafka.tools.StorageTool',
@@ -156,7 +184,10 @@ async function format(options: BrokerOptions, ports: BrokerPorts): Promise<void>
   try {
     await promisify(execFile)(options.java, [...java, ...tool]);
   } catch (error) {
-    throw new AppError('cannot_start', `The folder of the embedded Kafka could not be prepared: ${messageOf(error)}`);
+    throw new AppError(
+      'cannot_start',
+      `The folder of the embedded Kafka could not be prepared: ${messageOf(error)}`,
+    );
   }
   renameSync(unfinished, recordsOf(dir));
 }

@@ -25,5 +25,7 @@ export interface RunningProcess extends RunningProgram {
 
 /** Describes how a child process ended. */
 export function ending(code: number | null, signal: string | null): Ending {
-  return code === null ? { text: signal ?? 'unknown' } : { code, text: `exit code ${String(code)}` };
+  return code === null
+    ? { text: signal ?? 'unknown' }
+    : { code, text: `exit code ${String(code)}` };
 }

@@ -1,11 +1,13 @@
 import { createWriteStream } from 'node:fs';
 import { type ContainerRuntimeClient } from 'testcontainers';
+import { defined } from '../../shared/collections/defined';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { type Ending } from './child-process';
 
 /**
- * The container engine of this machine (Docker, podman), as far as a broker needs it. testcontainers finds the engine,
- * pulls images, and brings the reaper: a container that removes ours after this process was killed.
+ * The container engine of this machine (Docker, podman), as far as a broker needs it.
+ * testcontainers finds the engine, pulls images, and brings the reaper: a container that removes
+ * ours after this process was killed.
  */
 
 /** A container to start. Its port is the same inside and outside. */
@@ -41,7 +43,10 @@ export interface ContainerEngine {
   host: string;
   /** @throws AppError `cannot_start` in one sentence with the cause */
   run(spec: ContainerSpec): Promise<EngineContainer>;
-  /** Ends the container of that name with SIGTERM, after `graceMs` with SIGKILL, and removes it; none is fine. */
+  /**
+   * Ends the container of that name with SIGTERM, after `graceMs` with SIGKILL, and removes it;
+   * none is fine.
+   */
   remove(name: string, graceMs: number): Promise<void>;
   /** Deletes a volume that no container uses; none is fine. */
   removeVolume(name: string): Promise<void>;
@@ -59,7 +64,10 @@ const LOOPBACK = '127.0.0.1';
 export async function findEngine(note: (text: string) => void): Promise<ContainerEngine> {
   const testcontainers = await loadTestcontainers();
   const client = await testcontainers.getContainerRuntimeClient().catch((error: unknown) => {
-    throw new AppError('cannot_start', `No container engine answers (Docker or podman): ${messageOf(error)}.`);
+    throw new AppError(
+      'cannot_start',
+      `No container engine answers (Docker or podman): ${messageOf(error)}.`,
+    );
   });
   const { dockerode } = client.container;
   const { host } = client.info.containerRuntime;
@@ -69,8 +77,10 @@ export async function findEngine(note: (text: string) => void): Promise<Containe
     const reaper = await testcontainers.getReaper(client).catch((error: unknown) => {
       throw new AppError(
         'cannot_start',
-        `The container that removes Kafka's after a crash (testcontainers/ryuk) did not start: ${messageOf(error)}. ` +
-          'Make its image available, or set TESTCONTAINERS_RYUK_DISABLED=true: then the next start removes what a crash left.',
+        "The container that removes Kafka's after a crash (testcontainers/ryuk) did not " +
+          `start: ${messageOf(error)}. ` +
+          'Make its image available, or set TESTCONTAINERS_RYUK_DISABLED=true: then the ' +
+          'next start removes what a crash left.',
       );
     });
     return reaper.sessionId;
@@ -81,16 +91,26 @@ export async function findEngine(note: (text: string) => void): Promise<Containe
     run: async (spec) => {
       const image = testcontainers.ImageName.fromString(spec.image);
       if (!(await client.image.exists(image))) note(`pulling the image ${image.string} (once)`);
-      const labels = { [testcontainers.LABEL_TESTCONTAINERS_SESSION_ID]: await session(), [LABEL]: spec.name };
+      const labels = {
+        [testcontainers.LABEL_TESTCONTAINERS_SESSION_ID]: await session(),
+        [LABEL]: spec.name,
+      };
       try {
         await client.image.pull(image);
         await dockerode.createVolume({ Name: spec.volume.name, Labels: { [LABEL]: spec.name } });
-        const container = await dockerode.createContainer(createOptions({ ...spec, image: image.string }, labels));
+        const container = await dockerode.createContainer(
+          createOptions({ ...spec, image: image.string }, labels),
+        );
         await container.start();
-        (await client.container.logs(container)).pipe(createWriteStream(spec.logFile, { flags: 'a' }));
+        (await client.container.logs(container)).pipe(
+          createWriteStream(spec.logFile, { flags: 'a' }),
+        );
         return started(container);
       } catch (error) {
-        throw new AppError('cannot_start', `The container ${image.string} did not start: ${messageOf(error)}.`);
+        throw new AppError(
+          'cannot_start',
+          `The container ${image.string} did not start: ${messageOf(error)}.`,
+        );
       }
     },
     remove: async (name, graceMs) => {
@@ -106,14 +126,18 @@ export async function findEngine(note: (text: string) => void): Promise<Containe
 
 type Container = ReturnType<ContainerRuntimeClient['container']['getById']>;
 
-/** Loads the package only here. It is a development dependency: an installation without those does not have it. */
+/**
+ * Loads the package only here. It is a development dependency: an installation without those does
+ * not have it.
+ */
 async function loadTestcontainers() {
   try {
     return await import('testcontainers');
   } catch {
     throw new AppError(
       'cannot_start',
-      'The package testcontainers, which starts Kafka in a container, is not installed: run npm ci without --omit=dev.',
+      'The package testcontainers, which starts Kafka in a container, is not installed: ' +
+        'run npm ci without --omit=dev.',
     );
   }
 }
@@ -129,7 +153,14 @@ function createOptions(spec: ContainerSpec, labels: Record<string, string>) {
     Labels: labels,
     ExposedPorts: { [port]: {} },
     HostConfig: {
-      PortBindings: { [port]: [{ HostPort: String(spec.port), ...(spec.loopback ? { HostIp: LOOPBACK } : {}) }] },
+      PortBindings: {
+        [port]: [
+          {
+            HostPort: String(spec.port),
+            ...defined({ HostIp: spec.loopback ? LOOPBACK : undefined }),
+          },
+        ],
+      },
       Binds: [`${spec.volume.name}:${spec.volume.target}`],
     },
   };

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { compact } from '../../shared/collections/defined';
 import { sleep } from '../../shared/service/async';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { type Broker, type BrokerOptions, readyUnlessEnded, STALE_STOP_MS } from './broker';
@@ -17,9 +18,10 @@ import { type ContainerEngine, type EngineContainer } from './container-engine';
 import { storedPorts } from './stored-ports';
 
 /**
- * The same broker in a container, for machines that have a container engine but no Java. Its port is the same inside
- * and outside, because Kafka tells clients its address. Its records are in a volume of the engine, whose name is in the
- * broker's folder. The container has that name too, so that two brokers never run on one volume.
+ * The same broker in a container, for machines that have a container engine but no Java. Its port
+ * is the same inside and outside, because Kafka tells clients its address. Its records are in a
+ * volume of the engine, whose name is in the broker's folder. The container has that name too, so
+ * that two brokers never run on one volume.
  */
 
 const IMAGE = 'apache/kafka:4.3.1';
@@ -31,7 +33,8 @@ const POLL_MS = 500;
 
 /**
  * Starts the container of a folder. A container that a killed process left is stopped first.
- * @throws AppError `cannot_start` if the folder belongs to a broker without a container, or the container does not start
+ * @throws AppError `cannot_start` if the folder belongs to a broker without a container, or the
+ *   container does not start
  */
 export async function launchContainer(
   engine: ContainerEngine,
@@ -44,7 +47,11 @@ export async function launchContainer(
   await engine.remove(volume, STALE_STOP_MS);
   const ports = await storedPorts(dir);
   const text = propertiesText(
-    published({ ...brokerProperties({ ports, logDir: RECORDS }), ...options.properties }, ports.broker, engine.host),
+    published(
+      { ...brokerProperties({ ports, logDir: RECORDS }), ...options.properties },
+      ports.broker,
+      engine.host,
+    ),
   );
   writeFileSync(propertiesFile(dir), text);
   const container = await engine.run({
@@ -67,7 +74,8 @@ export async function launchContainer(
     } catch (error) {
       throw new AppError(
         'cannot_start',
-        `The container ${volume} could not be stopped: ${messageOf(error)}. The next start stops it.`,
+        `The container ${volume} could not be stopped: ${messageOf(error)}. The next start ` +
+          'stops it.',
       );
     } finally {
       removed.abort();
@@ -92,29 +100,40 @@ export async function launchContainer(
 }
 
 /** Makes the listener reachable from outside the container, under the address that clients use. */
-function published(properties: Record<string, string>, port: number, host: string): Record<string, string> {
+function published(
+  properties: Record<string, string>,
+  port: number,
+  host: string,
+): Record<string, string> {
   const loopback = `//127.0.0.1:${String(port)}`;
   return {
     ...properties,
     listeners: (properties.listeners ?? '').replace(loopback, `//0.0.0.0:${String(port)}`),
-    'advertised.listeners': (properties['advertised.listeners'] ?? '').replace(loopback, `//${host}:${String(port)}`),
+    'advertised.listeners': (properties['advertised.listeners'] ?? '').replace(
+      loopback,
+      `//${host}:${String(port)}`,
+    ),
   };
 }
 
-/** Returns the shell script of the container. It formats a new volume: Kafka writes `meta.properties` last. */
+/**
+ * Returns the shell script of the container. It formats a new volume: Kafka writes
+ * `meta.properties` last.
+ */
 function script(options: Pick<BrokerOptions, 'formatArguments' | 'shortLived'>): string {
-  const java = [
+  const java = compact([
     'java',
-    ...(options.shortLived ? [SHORT_LIVED] : []),
+    options.shortLived ? SHORT_LIVED : undefined,
     ...javaArguments(JARS, '/tmp/logging.properties'),
-  ];
+  ]);
   const config = '/tmp/broker.properties';
   const format = ['kafka.tools.StorageTool', 'format', '-t', newClusterId(), '-c', config];
   return [
     'set -e',
     `printf %s "$WAYPOST_PROPERTIES" > ${config}`,
     'printf %s "$WAYPOST_LOGGING" > /tmp/logging.properties',
-    `[ -e ${RECORDS}/meta.properties ] || ${quoted([...java, ...format, ...(options.formatArguments ?? [])])}`,
+    `[ -e ${RECORDS}/meta.properties ] || ` +
+      `${quoted([...java, ...format, ...(options.formatArguments ?? [])])}`,
     `exec ${quoted([...java, 'kafka.Kafka', config])}`,
   ].join('\n');
 }
@@ -123,8 +142,15 @@ function quoted(words: string[]): string {
   return words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
 }
 
-/** Resolves when it has ended or `removed` is aborted. An engine that restarts does not answer, and says nothing. */
-async function untilEnded(container: EngineContainer, removed: AbortSignal, pollMs: number): Promise<Ending> {
+/**
+ * Resolves when it has ended or `removed` is aborted. An engine that restarts does not answer, and
+ * says nothing.
+ */
+async function untilEnded(
+  container: EngineContainer,
+  removed: AbortSignal,
+  pollMs: number,
+): Promise<Ending> {
   while (!removed.aborted) {
     const ending = await container.ending().catch(() => undefined);
     if (ending) return ending;

@@ -2,9 +2,10 @@ import { sleep } from '../../shared/service/async';
 import { type Look } from '../../shared/kafka/connection';
 
 /**
- * After a kill, Kafka 4.1 may fail to load the committed offsets of consumer groups: it logs "Failed to load metadata
- * from __consumer_offsets-0 … New last written offset 32773 … must be greater than 41772" once, does not try again,
- * and refuses those groups until it restarts. No record is lost, but none moves.
+ * After a kill, Kafka 4.1 may fail to load the committed offsets of consumer groups: it logs
+ * "Failed to load metadata from __consumer_offsets-0 … New last written offset 32773 … must be
+ * greater than 41772" once, does not try again, and refuses those groups until it restarts. No
+ * record is lost, but none moves.
  */
 
 const PAUSE_MS = 1_000;
@@ -26,7 +27,8 @@ export async function isCoordinatorStuck(
   while (!ended.aborted) {
     const { state } = await look();
     if (state === 'ready') return false;
-    // A broker that recovers its records, or is frozen, does not respond at all, for as long as that takes.
+    // A broker that recovers its records, or is frozen, does not respond at all, for as long as
+    // that takes.
     if (state === 'away') since = undefined;
     else since ??= performance.now();
     if (since !== undefined && performance.now() - since >= stuckAfterMs) return !ended.aborted;

@@ -5,15 +5,16 @@ import { type Ending, ending, type RunningProcess } from './child-process';
 /**
  * Runs a program that ends when this process does, even after `kill -9`, without its cooperation.
  *
- * The program has a watcher beside it, a shell that reads a pipe from this process. Nothing ever writes to the pipe:
- * the read ends when this process does, and then the watcher ends the program. Both are in a separate process group,
- * out of reach of the terminal's signals. The program is our direct child, because the shell that started the watcher
- * becomes it.
+ * The program has a watcher beside it, a shell that reads a pipe from this process. Nothing ever
+ * writes to the pipe: the read ends when this process does, and then the watcher ends the program.
+ * Both are in a separate process group, out of reach of the terminal's signals. The program is our
+ * direct child, because the shell that started the watcher becomes it.
  */
 
 /**
- * A background job of `sh` gets /dev/null as its stdin by default, so the pipe takes a detour over descriptor 3.
- * Without their supervisor the services have 3 s to drain (shared/service/host-process.ts), and need the broker until then.
+ * A background job of `sh` gets /dev/null as its stdin by default, so the pipe takes a detour over
+ * descriptor 3. Without their supervisor the services have 3 s to drain
+ * (shared/service/host-process.ts), and need the broker until then.
  */
 const SCRIPT = `
 exec 3<&0
@@ -31,7 +32,11 @@ exec "$@" 3<&- </dev/null
  * Starts a command with a watcher.
  * @param output file descriptor that gets its stdout and stderr
  */
-export async function startDyingWithParent(command: string, args: string[], output: number): Promise<RunningProcess> {
+export async function startDyingWithParent(
+  command: string,
+  args: string[],
+  output: number,
+): Promise<RunningProcess> {
   const child = spawn('sh', ['-c', SCRIPT, 'waypost-watch', command, ...args], {
     detached: true,
     stdio: ['pipe', output, output],
@@ -44,10 +49,19 @@ export async function startDyingWithParent(command: string, args: string[], outp
   });
   await once(child, 'spawn');
   const pid = child.pid ?? 0;
-  return { pid, ended, stop: (deadlineMs) => stop(child, ended, deadlineMs), kill: () => endGroup(child) };
+  return {
+    pid,
+    ended,
+    stop: (deadlineMs) => stop(child, ended, deadlineMs),
+    kill: () => endGroup(child),
+  };
 }
 
-async function stop(child: ChildProcess, ended: Promise<unknown>, deadlineMs: number): Promise<void> {
+async function stop(
+  child: ChildProcess,
+  ended: Promise<unknown>,
+  deadlineMs: number,
+): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill('SIGTERM');
   const force = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
@@ -56,8 +70,8 @@ async function stop(child: ChildProcess, ended: Promise<unknown>, deadlineMs: nu
 }
 
 /**
- * Kills the rest of the group. After the program ends, only its watcher is left, which could signal a reused pid. The
- * group's own number is not reused as long as the watcher is in it.
+ * Kills the rest of the group. After the program ends, only its watcher is left, which could signal
+ * a reused pid. The group's own number is not reused as long as the watcher is in it.
  */
 function endGroup(child: ChildProcess): void {
   if (child.pid === undefined) return;

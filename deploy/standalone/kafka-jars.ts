@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '../../shared/collections/defined';
 import { AppError } from '../../shared/service/errors';
 import { ROOT } from '../../shared/service/repo-root';
 import { type Settings } from '../../shared/service/settings';
@@ -10,10 +11,10 @@ import { copyJars, hasMaven } from './maven';
 import { createProgress, megabytes, type Note } from './progress';
 
 /**
- * Brings the jars of Kafka once for each content of deploy/kafka/jars.txt: by Maven, otherwise by direct downloads.
- * The folder appears under its name only when it holds exactly these files. Until then they are collected in a
- * folder with another name, so that the next start continues an interrupted one. If two starts do so at the same
- * time, the first wins.
+ * Brings the jars of Kafka once for each content of deploy/kafka/jars.txt: by Maven, otherwise by
+ * direct downloads. The folder appears under its name only when it holds exactly these files. Until
+ * then they are collected in a folder with another name, so that the next start continues an
+ * interrupted one. If two starts do so at the same time, the first wins.
  */
 
 const KAFKA = join(ROOT, 'deploy', 'kafka');
@@ -77,28 +78,41 @@ async function bring({ settings, note, place, unfinished }: Work): Promise<void>
   const version = kafkaVersion(place.list);
   // An explicit mirror has precedence over the mirrors that Maven knows.
   if (settings.WAYPOST_MAVEN_MIRROR === undefined && (await place.hasMaven())) {
-    note(`bringing Apache Kafka ${version} by Maven (${String(jars.length)} files, ${megabytes(bytesOf(jars))}, once)`);
-    const complaint = await copyJars(join(KAFKA, 'pom.xml'), unfinished, { offline: settings.WAYPOST_OFFLINE });
+    note(
+      `bringing Apache Kafka ${version} by Maven (${String(jars.length)} files, ` +
+        `${megabytes(bytesOf(jars))}, once)`,
+    );
+    const complaint = await copyJars(join(KAFKA, 'pom.xml'), unfinished, {
+      offline: settings.WAYPOST_OFFLINE,
+    });
     missing = await withoutPresent(jars, unfinished);
     if (missing.length === 0) return;
-    if (!settings.WAYPOST_OFFLINE)
+    if (!settings.WAYPOST_OFFLINE) {
       note(`Maven could not bring all of it: ${complaint ?? 'files have other checksums'}`);
+    }
   }
   if (settings.WAYPOST_OFFLINE) {
     throw new AppError(
       'cannot_start',
-      `The jars of Kafka are not on this machine, and WAYPOST_OFFLINE forbids downloads: start once without WAYPOST_OFFLINE, or copy deploy/kafka/target from a machine that has it.`,
+      'The jars of Kafka are not on this machine, and WAYPOST_OFFLINE forbids downloads: ' +
+        'start once without WAYPOST_OFFLINE, or copy deploy/kafka/target from a machine that ' +
+        'has it.',
     );
   }
   note(
     here > 0
-      ? `continuing to download Apache Kafka ${version} (${String(missing.length)} of ${String(jars.length)} files, ${megabytes(bytesOf(missing))})`
-      : `downloading Apache Kafka ${version} (${String(missing.length)} files, ${megabytes(bytesOf(missing))}, once)`,
+      ? `continuing to download Apache Kafka ${version} (${String(missing.length)} of ` +
+          `${String(jars.length)} files, ${megabytes(bytesOf(missing))})`
+      : `downloading Apache Kafka ${version} (${String(missing.length)} files, ` +
+          `${megabytes(bytesOf(missing))}, once)`,
   );
   await downloadAll(missing, { settings, note, place, unfinished });
 }
 
-async function downloadAll(jars: Jar[], { settings, note, place, unfinished }: Work): Promise<void> {
+async function downloadAll(
+  jars: Jar[],
+  { settings, note, place, unfinished }: Work,
+): Promise<void> {
   const artifactUrl = await loadArtifactUrl();
   const connections = createConnections();
   const progress = createProgress({ what: 'Apache Kafka', bytes: bytesOf(jars), note });
@@ -112,7 +126,11 @@ async function downloadAll(jars: Jar[], { settings, note, place, unfinished }: W
     for (let jar = waiting.shift(); jar !== undefined; jar = waiting.shift()) {
       const url = await artifactUrl(jar, settings.WAYPOST_MAVEN_MIRROR);
       const wanted = { url, file: join(unfinished, fileOf(jar)), sha256: jar.sha256 };
-      await download(wanted, { connections, onBytes, ...(place.pausesMs && { pausesMs: place.pausesMs }) });
+      await download(wanted, {
+        connections,
+        onBytes,
+        ...defined({ pausesMs: place.pausesMs }),
+      });
     }
   };
   try {
@@ -128,13 +146,22 @@ async function downloadAll(jars: Jar[], { settings, note, place, unfinished }: W
 type ArtifactUrl = (jar: Jar, repository?: string) => Promise<string>;
 const ARTIFACT_URL: string = 'mvn-artifact-url';
 
-/** Loads the package only here. It is a development dependency: an installation without those does not have it. */
+/**
+ * Loads the package only here. It is a development dependency: an installation without those does
+ * not have it.
+ */
 async function loadArtifactUrl(): Promise<ArtifactUrl> {
   const loaded: unknown = await import(ARTIFACT_URL).catch((error: unknown) => {
-    const remedy = 'run npm ci, install Maven, or copy deploy/kafka/target from a machine that has it.';
-    throw new AppError('cannot_start', `The package ${ARTIFACT_URL} is not installed: ${remedy}`, false, {
-      cause: error,
-    });
+    const remedy =
+      'run npm ci, install Maven, or copy deploy/kafka/target from a machine that has it.';
+    throw new AppError(
+      'cannot_start',
+      `The package ${ARTIFACT_URL} is not installed: ${remedy}`,
+      false,
+      {
+        cause: error,
+      },
+    );
   });
   return (loaded as { default: ArtifactUrl }).default;
 }
@@ -163,7 +190,9 @@ function hostOf({ WAYPOST_MAVEN_MIRROR }: JarSettings): string {
   return WAYPOST_MAVEN_MIRROR === undefined ? 'Maven Central' : new URL(WAYPOST_MAVEN_MIRROR).host;
 }
 
-/** Returns the name of the variable that holds the proxy for downloads; undefined without a proxy. */
+/**
+ * Returns the name of the variable that holds the proxy for downloads; undefined without a proxy.
+ */
 function proxyVariable(env: NodeJS.ProcessEnv = process.env): string | undefined {
   return ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'].find((name) => env[name]);
 }

@@ -9,8 +9,9 @@ import { type JarSettings, kafkaJars } from './kafka-jars';
 import { type Note } from './progress';
 
 /**
- * Finds a real Kafka that this machine can run: on its Java, on a Java that is brought once, otherwise in a container.
- * (KAFKA_BROKERS has precedence over all of them: the caller has checked it.)
+ * Finds a real Kafka that this machine can run: on its Java, on a Java that is brought once,
+ * otherwise in a container. (KAFKA_BROKERS has precedence over all of them: the caller has checked
+ * it.)
  */
 
 /** Starts the broker of a folder, at each call. */
@@ -33,7 +34,8 @@ export interface Sources<Engine> {
 type KafkaSettings = JarSettings & Pick<Settings, 'WAYPOST_KAFKA'>;
 
 const OTHERWISE =
-  'You can also install Java 17 or newer (Debian: apt-get install default-jre-headless; macOS: brew install openjdk) ' +
+  'You can also install Java 17 or newer (Debian: apt-get install default-jre-headless; ' +
+  'macOS: brew install openjdk) ' +
   'or set KAFKA_BROKERS to the address of a Kafka that runs.';
 
 /**
@@ -41,14 +43,23 @@ const OTHERWISE =
  * @param note receives progress texts for slow steps
  * @throws AppError `cannot_start` with what to do
  */
-export async function findKafka(note: Note, settings: KafkaSettings = loadSettings(process.env)): Promise<Launch> {
+export async function findKafka(
+  note: Note,
+  settings: KafkaSettings = loadSettings(process.env),
+): Promise<Launch> {
   const chosen = await chooseKafka(settings.WAYPOST_KAFKA, sourcesOf(settings, note), note);
   if ('engine' in chosen) return (options) => launchContainer(chosen.engine, options);
   return (options) => launchBroker({ ...options, ...chosen });
 }
 
-/** Returns a Java and the jars, for a caller that starts brokers itself. @throws AppError `cannot_start` */
-export function findJavaKafka(note: Note, settings: KafkaSettings = loadSettings(process.env)): Promise<JavaKafka> {
+/**
+ * Returns a Java and the jars, for a caller that starts brokers itself. @throws AppError
+ * `cannot_start`
+ */
+export function findJavaKafka(
+  note: Note,
+  settings: KafkaSettings = loadSettings(process.env),
+): Promise<JavaKafka> {
   return javaKafka(sourcesOf(settings, note));
 }
 

@@ -9,7 +9,8 @@ import { type Output } from './output';
 import { isCoordinatorStuck } from './coordinator-watchdog';
 
 /**
- * The Kafka of a local system: the one in KAFKA_BROKERS, otherwise an embedded broker that is restarted when it ends.
+ * The Kafka of a local system: the one in KAFKA_BROKERS, otherwise an embedded broker that is
+ * restarted when it ends.
  */
 
 /** A busy machine, and a broker that recovers its records after a kill. */
@@ -59,7 +60,10 @@ export async function localKafka(options: {
         }, reject);
       } else if (address !== broker.address) {
         options.fatal(
-          new AppError('cannot_start', `Kafka ended, and something else now listens on ${address}; start again.`),
+          new AppError(
+            'cannot_start',
+            `Kafka ended, and something else now listens on ${address}; start again.`,
+          ),
         );
       } else {
         void startAnewIfStuck(broker, output);
@@ -89,8 +93,13 @@ export async function localKafka(options: {
 async function startAnewIfStuck(broker: Broker, output: Output): Promise<void> {
   const ended = new AbortController();
   void broker.ended.then(() => ended.abort());
-  if (!(await isCoordinatorStuck(() => probeKafka({ brokers: [broker.address] }), ended.signal))) return;
-  output.event('kafka.stuck', { why: 'it refuses consumer groups since its last start', then: 'it is restarted' });
+  if (!(await isCoordinatorStuck(() => probeKafka({ brokers: [broker.address] }), ended.signal))) {
+    return;
+  }
+  output.event('kafka.stuck', {
+    why: 'it refuses consumer groups since its last start',
+    then: 'it is restarted',
+  });
   broker.kill();
 }
 

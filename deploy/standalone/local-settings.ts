@@ -7,7 +7,10 @@ import { freePorts, whyNotFree } from './ports';
 
 /** The settings of a system on one machine: the few defaults that differ there, and its ports. */
 
-/** Waypost refuses private addresses for webhooks, but on one machine the receiver usually runs there. */
+/**
+ * Waypost refuses private addresses for webhooks, but on one machine the receiver usually runs
+ * there.
+ */
 const LOOPBACK = '127.0.0.0/8,::1/128';
 const PAUSE_MS = 100;
 
@@ -30,10 +33,14 @@ export function healthPort(name: ServiceName): `WAYPOST_${Uppercase<ServiceName>
  * Adds the defaults of one machine to the environment, and parses its settings.
  * @throws AppError `bad_settings`
  */
-export function localSettings(env: NodeJS.ProcessEnv): { env: NodeJS.ProcessEnv; settings: Settings } {
+export function localSettings(env: NodeJS.ProcessEnv): {
+  env: NodeJS.ProcessEnv;
+  settings: Settings;
+} {
   const dataDir = resolve(env.WAYPOST_DATA_DIR || '.waypost');
   const filled = {
-    // Node 22 and later keep the compiled code of the services there, so that later starts are quicker.
+    // Node 22 and later keep the compiled code of the services there, so that later starts are
+    // quicker.
     NODE_COMPILE_CACHE: join(dataDir, 'compile-cache'),
     ...env,
     WAYPOST_HOST: env.WAYPOST_HOST || '127.0.0.1',
@@ -48,15 +55,25 @@ export function localSettings(env: NodeJS.ProcessEnv): { env: NodeJS.ProcessEnv;
  * @param waitMs time to wait for a port that is in use
  * @throws AppError `cannot_start` that names every taken port, with its setting
  */
-export async function choosePorts(settings: Settings, waitMs: number): Promise<Record<PortName, number>> {
+export async function choosePorts(
+  settings: Settings,
+  waitMs: number,
+): Promise<Record<PortName, number>> {
   const host = settings.WAYPOST_HOST;
-  const chosen = Object.fromEntries(PORTS.map((name) => [name, settings[name]])) as Record<PortName, number>;
+  const chosen = Object.fromEntries(PORTS.map((name) => [name, settings[name]])) as Record<
+    PortName,
+    number
+  >;
   const open = PORTS.filter((name) => chosen[name] === 0);
   const free = await freePorts(open.length, host);
   for (const [i, name] of open.entries()) chosen[name] = free[i] ?? 0;
 
-  const twice = PORTS.filter((name) => PORTS.some((other) => other !== name && chosen[other] === chosen[name]));
-  if (twice.length > 0) throw new AppError('cannot_start', `These settings name the same port: ${twice.join(', ')}.`);
+  const twice = PORTS.filter((name) =>
+    PORTS.some((other) => other !== name && chosen[other] === chosen[name]),
+  );
+  if (twice.length > 0) {
+    throw new AppError('cannot_start', `These settings name the same port: ${twice.join(', ')}.`);
+  }
 
   const until = Date.now() + waitMs;
   for (;;) {
@@ -74,7 +91,10 @@ interface TakenPort {
 }
 
 /** Returns the ports on which this process cannot listen, and why. */
-export async function takenPorts(ports: Record<PortName, number>, host: string): Promise<TakenPort[]> {
+export async function takenPorts(
+  ports: Record<PortName, number>,
+  host: string,
+): Promise<TakenPort[]> {
   const taken: TakenPort[] = [];
   for (const name of PORTS) {
     const why = await whyNotFree(ports[name], host);
@@ -96,6 +116,7 @@ function portsTaken(taken: TakenPort[], host: string): AppError {
   const [are, them] = taken.length === 1 ? ['Port', 'is'] : ['Ports', 'are'];
   return new AppError(
     'cannot_start',
-    `${are} ${list} on ${host} ${them} in use: stop what listens there, or set another port by the name in brackets.`,
+    `${are} ${list} on ${host} ${them} in use: stop what listens there, or set another ` +
+      'port by the name in brackets.',
   );
 }

@@ -3,24 +3,26 @@ import { constants, getPriority, setPriority } from 'node:os';
 import { messageOf } from '../../shared/service/errors';
 
 /**
- * CPU priorities for processes that compete for the cores of one machine: a low-priority process gets a tenth of a
- * share under load, and all it needs on an idle machine.
+ * CPU priorities for processes that compete for the cores of one machine: a low-priority process
+ * gets a tenth of a share under load, and all it needs on an idle machine.
  */
 
 /** Ten steps of 1.25 each: a tenth of the weight. */
 const STEPS = 10;
 
 /**
- * Gives a process the lowest priority. Linux weighs each thread separately, but with autogroup scheduling (usually
- * on) it weighs sessions first: without the session's weight, the priorities of threads count only within the
- * session.
+ * Gives a process the lowest priority. Linux weighs each thread separately, but with autogroup
+ * scheduling (usually on) it weighs sessions first: without the session's weight, the priorities of
+ * threads count only within the session.
  * @param pid leads its own session
  * @returns why it failed, otherwise undefined; nothing depends on it
  */
 export function lowerPriority(pid: number): string | undefined {
   const least = Math.min(constants.priority.PRIORITY_LOW, getPriority() + STEPS);
   try {
-    for (const thread of threadsOf(pid)) if (getPriority(thread) < least) setPriority(thread, least);
+    for (const thread of threadsOf(pid)) {
+      if (getPriority(thread) < least) setPriority(thread, least);
+    }
     const session = `/proc/${String(pid)}/autogroup`;
     if (existsSync(session)) writeFileSync(session, String(STEPS));
     return undefined;

@@ -1,7 +1,8 @@
 import { prettyFactory } from 'pino-pretty';
 
 /**
- * The output of the terminal: log lines made readable for people, or unchanged JSON if stdout is a pipe to a program.
+ * The output of the terminal: log lines made readable for people, or unchanged JSON if stdout is a
+ * pipe to a program.
  */
 
 /** The destination of everything that is printed. */
@@ -18,14 +19,23 @@ export interface Output {
 
 /** Creates the output of this process. */
 export function createOutput(): Output {
-  // A reader that goes away (`| head`, a closed terminal) must not end the system: drop the rest of the output.
+  // A reader that goes away (`| head`, a closed terminal) must not end the system: drop the rest of
+  // the output.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const write = (line: string) => process.stdout.write(`${line}\n`);
   const log = process.stdout.isTTY ? (line: string) => write(readable(line)) : write;
   return {
     log,
     event: (msg, fields) =>
-      log(JSON.stringify({ level: 'warn', time: new Date().toISOString(), service: 'supervisor', ...fields, msg })),
+      log(
+        JSON.stringify({
+          level: 'warn',
+          time: new Date().toISOString(),
+          service: 'supervisor',
+          ...fields,
+          msg,
+        }),
+      ),
     error: (line) => process.stderr.write(`${line}\n`),
     say: write,
   };

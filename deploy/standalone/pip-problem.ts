@@ -19,7 +19,8 @@ const PROBLEMS: readonly (readonly [RegExp, (attempt: PipAttempt) => string])[] 
   [
     /DO NOT MATCH THE HASHES/,
     () =>
-      'the index of pip has a file with another checksum than the pinned one: ask its administrator, or set PIP_INDEX_URL to another index.',
+      'the index of pip has a file with another checksum than the pinned one: ask its ' +
+      'administrator, or set PIP_INDEX_URL to another index.',
   ],
   [
     /Proxy Authentication Required|\b407\b/i,
@@ -27,11 +28,14 @@ const PROBLEMS: readonly (readonly [RegExp, (attempt: PipAttempt) => string])[] 
   ],
   [
     /ProxyError|Cannot connect to proxy/i,
-    () => 'the proxy cannot be reached: correct HTTPS_PROXY, or the proxy in the configuration of pip.',
+    () =>
+      'the proxy cannot be reached: correct HTTPS_PROXY, or the proxy in the configuration of pip.',
   ],
   [
     /CERTIFICATE_VERIFY_FAILED|SSLError|SSLCertVerificationError/,
-    () => "the certificate of the index is not trusted: name the file of your company's authority in PIP_CERT.",
+    () =>
+      "the certificate of the index is not trusted: name the file of your company's " +
+      'authority in PIP_CERT.',
   ],
   [
     /Permission denied|Read-only file system/i,
@@ -44,22 +48,26 @@ const PROBLEMS: readonly (readonly [RegExp, (attempt: PipAttempt) => string])[] 
   [
     /NewConnectionError|ConnectTimeout|Max retries exceeded|Name or service not known|nodename nor servname/,
     () =>
-      'the index cannot be reached: check the network, or set HTTPS_PROXY to your proxy or PIP_INDEX_URL to a mirror.',
+      'the index cannot be reached: check the network, or set HTTPS_PROXY to your proxy or ' +
+      'PIP_INDEX_URL to a mirror.',
   ],
   [
     /No matching distribution|Could not find a version/,
-    () => 'the index of pip does not have it: set PIP_INDEX_URL to an index that has it, or update pip.',
+    () =>
+      'the index of pip does not have it: set PIP_INDEX_URL to an index that has it, or update pip.',
   ],
 ];
 
 /** Returns the sentence about the error output of pip. */
 export function pipProblem(output: string, attempt: PipAttempt): string {
-  const reason = PROBLEMS.find(([pattern]) => pattern.test(output))?.[1](attempt) ?? `${lastError(output)}.`;
+  const reason =
+    PROBLEMS.find(([pattern]) => pattern.test(output))?.[1](attempt) ?? `${lastError(output)}.`;
   return `There is no Java 17 or newer here, and pip could not bring ${attempt.package}: ${reason}`;
 }
 
 function lastError(output: string): string {
   const lines = output.split('\n').filter((line) => line.trim() !== '');
-  const error = lines.findLast((line) => line.startsWith('ERROR:')) ?? lines.at(-1) ?? 'no reason was given';
+  const error =
+    lines.findLast((line) => line.startsWith('ERROR:')) ?? lines.at(-1) ?? 'no reason was given';
   return error.replace(/^ERROR: /, '').replace(/\.$/, '');
 }

@@ -3,8 +3,9 @@ import { createServer } from 'node:net';
 /** Finds free ports below the range from which the system assigns ports. */
 
 /**
- * Linux assigns ports from 32768 up to outgoing connections, macOS from 49152. In that range a listener may find its
- * port taken by a passing connection, and a client that connects to a closed port may connect to itself.
+ * Linux assigns ports from 32768 up to outgoing connections, macOS from 49152. In that range a
+ * listener may find its port taken by a passing connection, and a client that connects to a closed
+ * port may connect to itself.
  */
 const LOWEST = 20_000;
 const HIGHEST = 32_000;

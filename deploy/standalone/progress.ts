@@ -1,4 +1,7 @@
-/** Reports the progress of a download: a line at its start, and one every few seconds while it is slow. */
+/**
+ * Reports the progress of a download: a line at its start, and one every few seconds while it is
+ * slow.
+ */
 
 const STEP_MS = 3_000;
 
@@ -6,11 +9,12 @@ const STEP_MS = 3_000;
 export type Note = (text: string) => void;
 
 /** Formats a number of bytes: "43 MB". */
-export const megabytes = (bytes: number): string => `${String(Math.max(1, Math.round(bytes / 1e6)))} MB`;
+export const megabytes = (bytes: number): string =>
+  `${String(Math.max(1, Math.round(bytes / 1e6)))} MB`;
 
 /**
- * Returns a function that receives the number of bytes that have arrived so far. A smaller number is ignored: pip moves
- * the finished download out of the folder that is measured.
+ * Returns a function that receives the number of bytes that have arrived so far. A smaller number
+ * is ignored: pip moves the finished download out of the folder that is measured.
  * @param now the time in ms
  */
 export function createProgress(

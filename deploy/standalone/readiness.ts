@@ -9,15 +9,22 @@ const ANSWER_MS = 2_000;
 export function whyNotReady(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     // No agent: an open connection would delay the service's stop.
-    const request = get({ host, port, path: '/readyz', agent: false, timeout: ANSWER_MS }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', (error) => resolve(messageOf(error)));
-      response.on('end', () => {
-        const body = Buffer.concat(chunks).toString();
-        resolve(response.statusCode === 200 ? undefined : body || `status ${String(response.statusCode)}`);
-      });
-    });
+    const request = get(
+      { host, port, path: '/readyz', agent: false, timeout: ANSWER_MS },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', (error) => resolve(messageOf(error)));
+        response.on('end', () => {
+          const body = Buffer.concat(chunks).toString();
+          resolve(
+            response.statusCode === 200
+              ? undefined
+              : body || `status ${String(response.statusCode)}`,
+          );
+        });
+      },
+    );
     request.on('timeout', () => request.destroy(new Error('no answer')));
     request.on('error', (error) => resolve(messageOf(error)));
   });

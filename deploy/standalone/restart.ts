@@ -3,8 +3,8 @@ import { messageOf } from '../../shared/service/errors';
 import { type Ending, type RunningProgram } from './child-process';
 
 /**
- * Restarts a program when it ends, after a pause. The pause doubles while the program keeps ending, and is short
- * again once it has run for a while.
+ * Restarts a program when it ends, after a pause. The pause doubles while the program keeps ending,
+ * and is short again once it has run for a while.
  *
  *   ended after …   < 30 s: 200 ms, 400 ms, 800 ms, 1.6 s, 3.2 s, 5 s, 5 s …      ≥ 30 s: 200 ms
  */
@@ -47,7 +47,9 @@ export function restartOnExit(options: RestartOptions): RestartedProgram {
     }
   };
   const loop = async () => {
-    const retry = backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, (ms) => sleep(ms, { signal: stopped.signal }));
+    const retry = backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, (ms) =>
+      sleep(ms, { signal: stopped.signal }),
+    );
     for (;;) {
       const startedAt = Date.now();
       const ending = await once();

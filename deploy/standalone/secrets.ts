@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { createDataDir } from '../../shared/service/data-dir';
 
 /**
- * The admin token and the secret key of a data dir: generated once, readable only by their owner, the same at every
- * start. A lost key loses everything that it encrypted, so an existing file is never overwritten.
+ * The admin token and the secret key of a data dir: generated once, readable only by their owner,
+ * the same at every start. A lost key loses everything that it encrypted, so an existing file is
+ * never overwritten.
  */
 
 /** The generated settings, under the names that services read. */
@@ -20,14 +21,16 @@ const FILES = {
 } as const;
 
 /**
- * Returns the secrets of a data dir, and creates missing ones. A value in the environment is used as it is and not
- * stored.
+ * Returns the secrets of a data dir, and creates missing ones. A value in the environment is used
+ * as it is and not stored.
  * @throws AppError `cannot_start` if the dir cannot be written
  */
 export function localSecrets(dir: string, env: NodeJS.ProcessEnv): Secrets {
   createDataDir(dir);
   for (const [name, { file, encoding }] of Object.entries(FILES)) {
-    if (!env[name] && !existsSync(join(dir, file))) make(join(dir, file), randomBytes(32).toString(encoding));
+    if (!env[name] && !existsSync(join(dir, file))) {
+      make(join(dir, file), randomBytes(32).toString(encoding));
+    }
   }
   return storedSecrets(dir, env) as Secrets;
 }
@@ -43,8 +46,8 @@ export function storedSecrets(dir: string, env: NodeJS.ProcessEnv): Partial<Secr
 }
 
 /**
- * Copies the key of a data dir, and nothing else, to a folder for another service. A key from the environment is stored
- * in neither.
+ * Copies the key of a data dir, and nothing else, to a folder for another service. A key from the
+ * environment is stored in neither.
  * @throws AppError `cannot_start` if the folder cannot be written
  */
 export function copyKey(dir: string, folder: string): void {
@@ -56,7 +59,10 @@ export function copyKey(dir: string, folder: string): void {
   renameSync(draft, join(folder, file));
 }
 
-/** A link appears with its whole content or not at all. If two are created at the same time, the first stays. */
+/**
+ * A link appears with its whole content or not at all. If two are created at the same time, the
+ * first stays.
+ */
 function make(file: string, secret: string): void {
   const draft = `${file}.${randomUUID()}`;
   writeFileSync(draft, `${secret}\n`, { mode: 0o600 });

@@ -17,7 +17,9 @@ export function processNames(together = false): readonly ProcessName[] {
 
 /** Returns the compiled entry of a process, with its arguments. */
 export function processEntry(name: ProcessName): string[] {
-  return name === 'all' ? [join(ROOT, 'dist', 'deploy', 'bin', 'main.js'), 'service', name] : [serviceMain(name)];
+  return name === 'all'
+    ? [join(ROOT, 'dist', 'deploy', 'bin', 'main.js'), 'service', name]
+    : [serviceMain(name)];
 }
 
 /** Returns the compiled entry of a service. */

@@ -7,19 +7,23 @@ import { lowerPriority } from './nice';
 import { type Ending, ending, type RunningProcess } from './child-process';
 
 /**
- * Runs one service, or all of them, as a process. It has its own session, so that the terminal's Ctrl-C reaches only the supervisor,
- * and one end of an IPC channel, so that it notices every kind of end of the supervisor.
+ * Runs one service, or all of them, as a process. It has its own session, so that the terminal's
+ * Ctrl-C reaches only the supervisor, and one end of an IPC channel, so that it notices every kind
+ * of end of the supervisor.
  */
 
 /**
  * Objects that a process allocates while it delivers live for milliseconds (see
  * docs/design/decisions/0025-short-lived-maps.md).
- * - Collecting a young generation of 16 MB takes 5 ms, one of 64 MB takes 20 ms, and a collection pauses the service.
- * - With 64 MB from the start, V8 collects the old generation once in minutes at 440 calls a second. Otherwise it begins at the few MB
- *   that such a process needs, and collects it once a second.
- * - With pretenuring, V8 would allocate long-lived kinds of objects as old: at a slow start, that is every kind.
- * - The collector has no helper threads: four threads that share a few milliseconds of work cost a tenth of the
- *   CPU, and save no time if other services need the cores.
+ * - Collecting a young generation of 16 MB takes 5 ms, one of 64 MB takes 20 ms, and a collection
+ *   pauses the service.
+ * - With 64 MB from the start, V8 collects the old generation once in minutes at 440 calls a
+ *   second. Otherwise it begins at the few MB that such a process needs, and collects it once a
+ *   second.
+ * - With pretenuring, V8 would allocate long-lived kinds of objects as old: at a slow start, that
+ *   is every kind.
+ * - The collector has no helper threads: four threads that share a few milliseconds of work cost a
+ *   tenth of the CPU, and save no time if other services need the cores.
  * package.json's `service`, the Dockerfile and docs/operations/running.md have the same flags.
  */
 const NODE_FLAGS = [
@@ -31,17 +35,19 @@ const NODE_FLAGS = [
 ];
 
 /**
- * All threads of a process allocate from one arena of glibc. Otherwise each thread has its own, which keeps what it has freed: 27 MB in
- * delivery, 43 in the supervisor. Other threads allocate little, so they seldom wait for its lock. package.json and the Dockerfile
- * set the same variable.
+ * All threads of a process allocate from one arena of glibc. Otherwise each thread has its own,
+ * which keeps what it has freed: 27 MB in delivery, 43 in the supervisor. Other threads allocate
+ * little, so they seldom wait for its lock. package.json and the Dockerfile set the same variable.
  */
 const ONE_ARENA = { MALLOC_ARENA_MAX: '1' };
 
 /**
- * Control reads every call and every attempt, keeps little of them, and no other process waits for its collector. So V8 collects its
- * old objects from 48 MB on. Without these settings it once grew to 611 MB in ten minutes of 440 calls a second, 300 MB of which
- * glibc had taken at some time. With these variables a buffer of 64 KB or more, as each read of a socket takes, has
- * separate pages, which return to the system at once. The chart and docker-compose.yml set the same variables.
+ * Control reads every call and every attempt, keeps little of them, and no other process waits for
+ * its collector. So V8 collects its old objects from 48 MB on. Without these settings it once grew
+ * to 611 MB in ten minutes of 440 calls a second, 300 MB of which glibc had taken at some time.
+ * With these variables a buffer of 64 KB or more, as each read of a socket takes, has separate
+ * pages, which return to the system at once. The chart and docker-compose.yml set the same
+ * variables.
  */
 const FRUGAL: Partial<Record<ProcessName, { flags: readonly string[]; env: NodeJS.ProcessEnv }>> = {
   control: {
@@ -51,8 +57,8 @@ const FRUGAL: Partial<Record<ProcessName, { flags: readonly string[]; env: NodeJ
 };
 
 /**
- * These services are on no message's path: on shared cores, a late history harms less than a late delivery. They get
- * a low priority only after their start, because a start waits for all services.
+ * These services are on no message's path: on shared cores, a late history harms less than a late
+ * delivery. They get a low priority only after their start, because a start waits for all services.
  */
 const GIVE_WAY: readonly ProcessName[] = ['control'];
 
@@ -60,11 +66,16 @@ const GIVE_WAY: readonly ProcessName[] = ['control'];
 export interface ServiceProcess extends RunningProcess {
   /** returns whether it has reported that it is up */
   started(): boolean;
-  /** returns its stderr from before it was up, which is not printed: the sentence with which it refused to start */
+  /**
+   * returns its stderr from before it was up, which is not printed: the sentence with which it
+   * refused to start
+   */
   complaint(): string;
 }
 
-/** Starts `entry`, a file with its arguments, under the name of a service, with this environment. */
+/**
+ * Starts `entry`, a file with its arguments, under the name of a service, with this environment.
+ */
 export async function startService(options: {
   name: ProcessName;
   entry: readonly string[];

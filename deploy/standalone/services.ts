@@ -8,16 +8,19 @@ import { whyNotReady } from './readiness';
 import { type ServiceProcess, startService } from './service-process';
 
 /**
- * Starts the services of a local system, in a process each or in one, waits for them, restarts them, and stops them in
- * the order of the flow.
+ * Starts the services of a local system, in a process each or in one, waits for them, restarts
+ * them, and stops them in the order of the flow.
  */
 
 /**
- * A service that refuses to start this many times in a row will always refuse: because of a setting, a port, or a
- * broker that it cannot use.
+ * A service that refuses to start this many times in a row will always refuse: because of a
+ * setting, a port, or a broker that it cannot use.
  */
 const REFUSALS = 3;
-/** A service stops within 25 s (shared/service/host-process.ts), and delivery within 37 s while an endpoint has 30 s to respond. */
+/**
+ * A service stops within 25 s (shared/service/host-process.ts), and delivery within 37 s while an
+ * endpoint has 30 s to respond.
+ */
 const STOP_MS = 38_000;
 const POLL_MS = 50;
 const REPORT_MS = 15_000;
@@ -64,8 +67,10 @@ export function startServices(options: ServicesOptions): Services {
         const service = processes.get(name);
         const count = ending.code === 1 && !service?.started() ? (refusals.get(name) ?? 0) + 1 : 0;
         refusals.set(name, count);
-        if (count >= REFUSALS)
-          refused ??= service?.complaint() || `waypost-${name} ended with ${ending.text} at each start`;
+        if (count >= REFUSALS) {
+          refused ??=
+            service?.complaint() || `waypost-${name} ended with ${ending.text} at each start`;
+        }
         options.output.event('service.ended', {
           name,
           how: ending.text,
@@ -93,7 +98,9 @@ export function startServices(options: ServicesOptions): Services {
       }
     },
     stop: async () => {
-      for (const group of stopOrder) await Promise.all(group.map(async (name) => kept.get(name)?.stop(STOP_MS)));
+      for (const group of stopOrder) {
+        await Promise.all(group.map(async (name) => kept.get(name)?.stop(STOP_MS)));
+      }
     },
     kill: () => {
       for (const service of kept.values()) service.kill();
@@ -102,10 +109,15 @@ export function startServices(options: ServicesOptions): Services {
 }
 
 /** Lists the services that are not ready, each with its reason. */
-async function notReady(processes: Map<ProcessName, ServiceProcess>, options: ServicesOptions): Promise<string[]> {
+async function notReady(
+  processes: Map<ProcessName, ServiceProcess>,
+  options: ServicesOptions,
+): Promise<string[]> {
   const reasons = await Promise.all(
     SERVICES.map(async (name) => {
-      if (!processes.get(options.together ? 'all' : name)?.started()) return `${name}: has not started`;
+      if (!processes.get(options.together ? 'all' : name)?.started()) {
+        return `${name}: has not started`;
+      }
       const why = await whyNotReady(options.host, options.healthPorts[name]);
       return why === undefined ? [] : `${name}: ${why}`;
     }),

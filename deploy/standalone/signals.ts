@@ -1,4 +1,7 @@
-/** Turns the first signal of a terminal into a request to stop, and a second one into a request to stop immediately. */
+/**
+ * Turns the first signal of a terminal into a request to stop, and a second one into a request to
+ * stop immediately.
+ */
 
 /** Terminal and npm both forward the same Ctrl-C: two signals within this time are one. */
 const SAME_SIGNAL_MS = 2_000;

@@ -4,8 +4,8 @@ import { type BrokerPorts } from './broker-config';
 import { freePorts, isFree } from './ports';
 
 /**
- * The ports of the embedded broker, chosen once and stored in its folder, so that its address stays the same at the
- * next start.
+ * The ports of the embedded broker, chosen once and stored in its folder, so that its address stays
+ * the same at the next start.
  */
 
 const HOST = '127.0.0.1';
@@ -14,7 +14,9 @@ const HOST = '127.0.0.1';
 export async function storedPorts(dir: string): Promise<BrokerPorts> {
   const file = join(dir, 'ports.json');
   const kept = existsSync(file) ? parsePorts(readFileSync(file, 'utf8')) : undefined;
-  if (kept && (await isFree(kept.broker, HOST)) && (await isFree(kept.controller, HOST))) return kept;
+  if (kept && (await isFree(kept.broker, HOST)) && (await isFree(kept.controller, HOST))) {
+    return kept;
+  }
   const [broker = 0, controller = 0] = await freePorts(2, HOST);
   writeFileSync(file, JSON.stringify({ broker, controller }));
   return { broker, controller };
@@ -22,5 +24,7 @@ export async function storedPorts(dir: string): Promise<BrokerPorts> {
 
 function parsePorts(text: string): BrokerPorts | undefined {
   const [, broker, controller] = /^\{"broker":(\d+),"controller":(\d+)\}$/.exec(text) ?? [];
-  return broker && controller ? { broker: Number(broker), controller: Number(controller) } : undefined;
+  return broker && controller
+    ? { broker: Number(broker), controller: Number(controller) }
+    : undefined;
 }

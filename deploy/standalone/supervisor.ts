@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '../../shared/collections/defined';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { connectKafka } from '../../shared/kafka/client';
 import { SYSTEM_FILE, type SystemFile, takeLock } from '../../shared/service/data-dir';
@@ -17,8 +18,9 @@ import { type Services, startServices } from './services';
 import { stopSignal } from './signals';
 
 /**
- * The whole system on one machine: Kafka and the services as child processes of this one. Everything that was
- * started is stopped, even after a failure; the broker starts first and stops last.
+ * The whole system on one machine: Kafka and the services as child processes of this one.
+ * Everything that was started is stopped, even after a failure; the broker starts first and stops
+ * last.
  */
 
 /** A running, usable system. */
@@ -36,7 +38,10 @@ export interface LocalSystem {
 /** The program to run. */
 export interface SuperviseOptions {
   env: NodeJS.ProcessEnv;
-  /** Called once when everything is ready; the system continues after it, unless it returns an exit code or throws. */
+  /**
+   * Called once when everything is ready; the system continues after it, unless it returns an exit
+   * code or throws.
+   */
   onReady(system: LocalSystem, stopping: AbortSignal): Promise<number | undefined>;
   /** runs all services in one process, which needs half of the memory; default: a process each */
   together?: boolean;
@@ -44,7 +49,9 @@ export interface SuperviseOptions {
   entry?: (name: ProcessName) => readonly string[];
 }
 
-/** After an unclean end, leftover processes end by themselves within this time and free their ports. */
+/**
+ * After an unclean end, leftover processes end by themselves within this time and free their ports.
+ */
 const LEFTOVERS_MS = 10_000;
 const BROKER_STOP_MS = 20_000;
 const TOPIC_TRIES = 3;
@@ -93,7 +100,13 @@ interface BringUp {
   fatal: (error: unknown) => void;
 }
 
-async function bringUp({ options, output, started, stopping, fatal }: BringUp): Promise<number | undefined> {
+async function bringUp({
+  options,
+  output,
+  started,
+  stopping,
+  fatal,
+}: BringUp): Promise<number | undefined> {
   const { env, settings } = localSettings(options.env);
   const lock = takeLock(settings.WAYPOST_DATA_DIR);
   started.releaseLock = () => lock.release();
@@ -141,20 +154,37 @@ async function bringUp({ options, output, started, stopping, fatal }: BringUp): 
 }
 
 /** Writes the addresses to a file for the command line. */
-function sayWhere({ controlUrl, ingestUrl, brokers, embedded, healthPorts, settings }: LocalSystem): void {
-  const said: SystemFile = { control: controlUrl, ingest: ingestUrl, brokers, embedded, health: healthPorts };
+function sayWhere({
+  controlUrl,
+  ingestUrl,
+  brokers,
+  embedded,
+  healthPorts,
+  settings,
+}: LocalSystem): void {
+  const said: SystemFile = {
+    control: controlUrl,
+    ingest: ingestUrl,
+    brokers,
+    embedded,
+    health: healthPorts,
+  };
   writeFileSync(join(settings.WAYPOST_DATA_DIR, SYSTEM_FILE), `${JSON.stringify(said, null, 2)}\n`);
 }
 
 /**
- * Creates the topics before the services start. Otherwise, at a first start, all services would create them at the
- * same time. On a busy machine Kafka may take longer than the client waits; the next check then finds them.
+ * Creates the topics before the services start. Otherwise, at a first start, all services would
+ * create them at the same time. On a busy machine Kafka may take longer than the client waits; the
+ * next check then finds them.
  */
 async function makeTopics(settings: Settings, stopping: AbortSignal): Promise<void> {
   for (let tries = 1; ; tries++) {
     stopping.throwIfAborted();
     try {
-      const kafka = await connectKafka(settings, { clientId: 'supervisor', log: createLog('supervisor', 'silent') });
+      const kafka = await connectKafka(settings, {
+        clientId: 'supervisor',
+        log: createLog('supervisor', 'silent'),
+      });
       await kafka.close();
       return;
     } catch (error) {
@@ -167,7 +197,9 @@ function kafkaEnvironment(kafka: LocalKafka, settings: Settings): Record<string,
   const replication = settings.WAYPOST_REPLICATION ?? (kafka.embedded ? 1 : undefined);
   return {
     KAFKA_BROKERS: kafka.brokers.join(','),
-    ...(replication === undefined ? {} : { WAYPOST_REPLICATION: String(replication) }),
+    ...defined({
+      WAYPOST_REPLICATION: replication === undefined ? undefined : String(replication),
+    }),
   };
 }
 

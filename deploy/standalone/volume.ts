@@ -6,8 +6,13 @@
  */
 export function volumeWarning(dir: string, mounts: string): string | undefined {
   const points = mounts.split('\n').map((line) => unescape(line.split(' ')[4] ?? ''));
-  if (points.some((point) => point !== '' && point !== '/' && `${dir}/`.startsWith(`${point}/`))) return undefined;
-  return `No volume is mounted at ${dir}: keys, settings and messages are lost with this container. Start it with -v waypost:${dir}`;
+  if (points.some((point) => point !== '' && point !== '/' && `${dir}/`.startsWith(`${point}/`))) {
+    return undefined;
+  }
+  return (
+    `No volume is mounted at ${dir}: keys, settings and messages are lost with this ` +
+    `container. Start it with -v waypost:${dir}`
+  );
 }
 
 /** A space in a path is written as \\040. */

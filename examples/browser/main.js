@@ -30,4 +30,6 @@ const server = createServer(async (request, response) => {
   response.writeHead(text ? 200 : 404, text && { 'content-type': TYPES[extname(file.pathname)] });
   response.end(text);
 });
-server.listen(Number(PORT), '127.0.0.1', () => console.log(`listening on http://127.0.0.1:${server.address().port}`));
+server.listen(Number(PORT), '127.0.0.1', () =>
+  console.log(`listening on http://127.0.0.1:${server.address().port}`),
+);

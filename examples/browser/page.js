@@ -11,9 +11,14 @@ const analytics = new Analytics({
   writeKey,
   endpoint,
   // The query of a page's address can hold private data.
-  beforeSend: (message) => ({ ...message, context: { ...message.context, page: { path: location.pathname } } }),
-  onDelivered: (messages) => (said.textContent = `${messages.map(({ type }) => type).join(', ')} delivered`),
-  onFailed: (messages, failure) => (said.textContent = `${messages.length} failed: ${failure.message}`),
+  beforeSend: (message) => ({
+    ...message,
+    context: { ...message.context, page: { path: location.pathname } },
+  }),
+  onDelivered: (messages) =>
+    (said.textContent = `${messages.map(({ type }) => type).join(', ')} delivered`),
+  onFailed: (messages, failure) =>
+    (said.textContent = `${messages.length} failed: ${failure.message}`),
 });
 
 analytics.page({ anonymousId, name: document.title, properties: { path: location.pathname } });

@@ -12,7 +12,11 @@ const seen = new Set();
 const app = express();
 // Read the raw body for every content type: the signature covers its bytes.
 app.post('/hook', express.raw({ type: () => true, limit: '1mb' }), (request, response) => {
-  const { id, event } = verifyWebhook({ headers: request.headers, body: request.body ?? '', secret });
+  const { id, event } = verifyWebhook({
+    headers: request.headers,
+    body: request.body ?? '',
+    secret,
+  });
   if (!seen.has(id)) {
     seen.add(id);
     console.log(`${event.type} of ${event.userId ?? event.anonymousId}`);

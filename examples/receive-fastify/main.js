@@ -15,7 +15,11 @@ app.removeAllContentTypeParsers();
 app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
 app.post('/hook', async (request, reply) => {
-  const { id, event } = verifyWebhook({ headers: request.headers, body: request.body ?? '', secret });
+  const { id, event } = verifyWebhook({
+    headers: request.headers,
+    body: request.body ?? '',
+    secret,
+  });
   if (!seen.has(id)) {
     seen.add(id);
     console.log(`${event.type} of ${event.userId ?? event.anonymousId}`);

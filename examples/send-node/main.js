@@ -7,11 +7,16 @@ const analytics = new Analytics({
   writeKey: WRITE_KEY,
   endpoint: ENDPOINT,
   onDelivered: (messages) => console.log(`${messages.length} calls delivered`),
-  onFailed: (messages, failure) => console.error(`${messages.length} calls failed: ${failure.message}`),
+  onFailed: (messages, failure) =>
+    console.error(`${messages.length} calls failed: ${failure.message}`),
 });
 
 analytics.identify({ userId: USER_ID, traits: { plan: 'pro' } });
-analytics.track({ userId: USER_ID, event: 'Order Completed', properties: { total: 9.5, name: 'Zoë' } });
+analytics.track({
+  userId: USER_ID,
+  event: 'Order Completed',
+  properties: { total: 9.5, name: 'Zoë' },
+});
 analytics.page({ userId: USER_ID, category: 'Docs', name: 'Start', properties: { path: '/' } });
 analytics.screen({ userId: USER_ID, name: 'Home', properties: { dark: true } });
 analytics.group({ userId: USER_ID, groupId: 'group-1', traits: { seats: 3 } });

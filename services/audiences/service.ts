@@ -10,7 +10,12 @@ import { type Definitions } from './definitions/compile';
 import { PartitionProcessors } from './profiles/partition-processors';
 import { otherPartitions } from './profiles/partition-state';
 import { QueryServer } from './queries/server';
-import { Repartitioner, REPARTITION_DEDUP_IDS, REPARTITION_GROUP, RepartitionProgress } from './repartition/handler';
+import {
+  Repartitioner,
+  REPARTITION_DEDUP_IDS,
+  REPARTITION_GROUP,
+  RepartitionProgress,
+} from './repartition/handler';
 import { statusRecords } from './status';
 
 /** Runs the pipeline while any audience, trait or preview exists, and reports its status. */
@@ -33,9 +38,16 @@ export class Service {
 
   async start(): Promise<void> {
     const { kafka, config, log, onFatal } = this.options;
-    const producer = (this.#status = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' }));
+    const producer = (this.#status = await kafka.producer({
+      maxPendingBytes: Infinity,
+      deliveryTimeoutMs: 'retry',
+    }));
     this.#queries = new QueryServer({
-      ...{ kafka, producer, now: Date.now, log, onFatal },
+      kafka,
+      producer,
+      now: Date.now,
+      log,
+      onFatal,
       processors: () => this.pipeline?.processors ?? [],
       browser: () => this.options.definitions().browser,
       onPreview: () => void this.#change(),
@@ -86,7 +98,10 @@ export class Service {
   }
 
   #wanted(): boolean {
-    return this.options.definitions().all.length > 0 || (this.#queries?.wantsProfiles(Date.now()) ?? false);
+    return (
+      this.options.definitions().all.length > 0 ||
+      (this.#queries?.wantsProfiles(Date.now()) ?? false)
+    );
   }
 
   #report(): void {
@@ -106,9 +121,9 @@ export class Service {
 }
 
 /**
- * Options of the pipeline, which copies messages to their users' partitions and maintains the profiles there. It exists
- * only while something is defined. Messages that arrive in other times are read when it opens again, as far as they are
- * still retained.
+ * Options of the pipeline, which copies messages to their users' partitions and maintains the
+ * profiles there. It exists only while something is defined. Messages that arrive in other times
+ * are read when it opens again, as far as they are still retained.
  */
 export interface PipelineOptions {
   kafka: Kafka;
@@ -130,7 +145,12 @@ export class Pipeline {
   private constructor(
     readonly repartitioner: Repartitioner,
     readonly processors: PartitionProcessors,
-    private readonly parts: { copying: Consumption; processing: Consumption; producers: BatchProducer[]; lock: Lock },
+    private readonly parts: {
+      copying: Consumption;
+      processing: Consumption;
+      producers: BatchProducer[];
+      lock: Lock;
+    },
   ) {}
 
   /** @throws AppError `cannot_start` if another process has the stores of this folder open */
@@ -147,9 +167,16 @@ export class Pipeline {
   static async #open(options: PipelineOptions, lock: Lock): Promise<Pipeline> {
     const { config, definitions, log, onFatal } = options;
     const kafka = retryingReads(options.kafka, log);
-    const [partitions, before] = [(await kafka.ranges(PROFILE_EVENTS)).length, (await kafka.ranges(PROFILES)).length];
+    const [partitions, before] = [
+      (await kafka.ranges(PROFILE_EVENTS)).length,
+      (await kafka.ranges(PROFILES)).length,
+    ];
     if (partitions !== before) throw otherPartitions(partitions, before);
-    const producing = { maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' as const, lingerMs: LINGER_MS };
+    const producing = {
+      maxPendingBytes: Infinity,
+      deliveryTimeoutMs: 'retry' as const,
+      lingerMs: LINGER_MS,
+    };
     const [eventProducer, stepProducer] = await Promise.all([
       options.kafka.producer(producing),
       options.kafka.producer(producing),
@@ -163,20 +190,37 @@ export class Pipeline {
       onFatal,
     });
     const sinceMs = Date.now() - DEDUP_MS;
-    const warmUp = { name: 'audiences-dedup', sinceMs, atMost: REPARTITION_DEDUP_IDS, log, onFatal };
+    const warmUp = {
+      name: 'audiences-dedup',
+      sinceMs,
+      atMost: REPARTITION_DEDUP_IDS,
+      log,
+      onFatal,
+    };
     await warmDedupWindow(options.kafka, repartitioner, warmUp);
     const processors = new PartitionProcessors({
-      ...{ kafka, producer: stepProducer, path: options.path, partitions, definitions, log, onFatal },
+      kafka,
+      producer: stepProducer,
+      path: options.path,
+      partitions,
+      definitions,
+      log,
+      onFatal,
       progress: new RepartitionProgress(kafka, () => performance.now()),
       now: Date.now,
       onRoom: () => consumptions.processing?.resume(),
     });
     const processing = (consumptions.processing = await options.kafka.consume({
-      ...{ group: PROFILES_GROUP, topics: [PROFILE_EVENTS], onFatal, rebalanceListener: processors },
+      group: PROFILES_GROUP,
+      topics: [PROFILE_EVENTS],
+      onFatal,
+      rebalanceListener: processors,
       onRecord: (record) => processors.onRecord(record),
     }));
     const copying = (consumptions.copying = await options.kafka.consume({
-      ...{ group: REPARTITION_GROUP, topics: [MESSAGES], onFatal },
+      group: REPARTITION_GROUP,
+      topics: [MESSAGES],
+      onFatal,
       onRecord: (record) => repartitioner.onRecord(record),
     }));
     const producers = [eventProducer, stepProducer];
@@ -191,7 +235,10 @@ export class Pipeline {
     const { copying, processing, producers, lock } = this.parts;
     await copying.stop(deadlineMs / 2 - CLOSE_PRODUCERS_MS);
     // The queue is written while this process is still a member of the group.
-    await Promise.all([this.processors.stop(), processing.stop(deadlineMs / 2 - CLOSE_PRODUCERS_MS)]);
+    await Promise.all([
+      this.processors.stop(),
+      processing.stop(deadlineMs / 2 - CLOSE_PRODUCERS_MS),
+    ]);
     await Promise.all(producers.map((producer) => producer.close(CLOSE_PRODUCERS_MS)));
     lock.release();
   }

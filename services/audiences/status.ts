@@ -37,10 +37,15 @@ interface DefinitionReport {
   upload: number;
 }
 
-export function reportOf(meta: PartitionState, store: Store, syncs: ReadonlyMap<number, SyncResult>): Report {
+export function reportOf(
+  meta: PartitionState,
+  store: Store,
+  syncs: ReadonlyMap<number, SyncResult>,
+): Report {
   const definitions = Object.entries(meta.defs).map(
     ([id, { revision, phase, told, upload }]): [string, DefinitionReport] => {
-      const counted = phase === 'scanning' ? (meta.scan?.counted ?? 0) : phase === 'live' ? store.size : 0;
+      const counted =
+        phase === 'scanning' ? (meta.scan?.counted ?? 0) : phase === 'live' ? store.size : 0;
       return [id, { revision, phase, members: store.memberCount(id), told, counted, upload }];
     },
   );
@@ -66,9 +71,17 @@ export function statusRecords(
     if (interval === undefined) return [];
     const sync = syncs.get(interval);
     const lastSync =
-      sync && !sync.running ? { at: new Date(sync.beganAt).toISOString(), looked: sync.looked, told: sync.told } : null;
+      sync && !sync.running
+        ? { at: new Date(sync.beganAt).toISOString(), looked: sync.looked, told: sync.told }
+        : null;
     const content = { definition, partition, profiles, full, waiting, ...report, lastSync };
     const value: StatusValue = { ...content, at: new Date(nowMs).toISOString() };
-    return [{ key: `${definition}/${partition}`, value: JSON.stringify(value), same: JSON.stringify(content) }];
+    return [
+      {
+        key: `${definition}/${partition}`,
+        value: JSON.stringify(value),
+        same: JSON.stringify(content),
+      },
+    ];
   });
 }

@@ -11,7 +11,10 @@ const failed = metrics.counter({
 });
 const failures = new Map<string, Count>();
 
-/** Counts a condition that could not be evaluated. @param reason the code of the failure, of which few exist */
+/**
+ * Counts a condition that could not be evaluated. @param reason the code of the failure, of which
+ * few exist
+ */
 export function watchFailure(reason: string): void {
   let count = failures.get(reason);
   if (!count) failures.set(reason, (count = failed.of({ reason })));
@@ -21,7 +24,9 @@ export function watchFailure(reason: string): void {
 const refusals = metrics
   .counter({
     name: 'waypost.profiles.refused',
-    help: 'Changes of profiles that were refused, because they are too large or because Kafka refused them.',
+    help:
+      'Changes of profiles that were refused, because they are too large or because Kafka ' +
+      'refused them.',
   })
   .of({});
 
@@ -41,17 +46,21 @@ export function observeAudiences(pipeline: () => Observed | undefined): void {
   metrics.counted(
     {
       name: 'waypost.profiles.messages',
-      help: 'Messages read for profiles. `skipped`: without a user, or produced by the audiences service itself.',
+      help:
+        'Messages read for profiles. `skipped`: without a user, or produced by the audiences ' +
+        'service itself.',
       labels: { outcome: '`copied`, `duplicate`, `skipped`, `rejected`' },
     },
     () => {
       const counts = pipeline()?.repartitioner.counts;
       if (!counts) return [];
       const { copied, duplicates, skipped, rejected } = counts;
-      return Object.entries({ copied, duplicate: duplicates, skipped, rejected }).map(([outcome, value]) => ({
-        labels: { outcome },
-        value,
-      }));
+      return Object.entries({ copied, duplicate: duplicates, skipped, rejected }).map(
+        ([outcome, value]) => ({
+          labels: { outcome },
+          value,
+        }),
+      );
     },
   );
   const sum = (read: (report: Report) => number) => () => {
@@ -62,7 +71,8 @@ export function observeAudiences(pipeline: () => Observed | undefined): void {
     }
     return only(total);
   };
-  const gauge = (name: string, help: string, read: ReturnType<typeof sum>) => metrics.gauge({ name, help }, read);
+  const gauge = (name: string, help: string, read: ReturnType<typeof sum>) =>
+    metrics.gauge({ name, help }, read);
   gauge(
     'waypost.profiles',
     'Users whose profiles this process holds.',

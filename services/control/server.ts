@@ -36,7 +36,9 @@ import { BodyIndex } from './search/body-index';
 import { openTestSends } from './destinations/test-send';
 import { observeAlerts, observeHistory, watched } from './telemetry';
 
-/** Assembles control: Kafka, the reader and writer of `config`, test sends, and the API on its port. */
+/**
+ * Assembles control: Kafka, the reader and writer of `config`, test sends, and the API on its port.
+ */
 
 /** Changes are small and few; a test send is one record. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
@@ -72,13 +74,21 @@ export async function startControl(
     notLive: () => [],
     notReady: () => (health.ready ? (health.keyTrouble?.() ?? []) : ['control is being opened']),
     // Changes of the configuration work without the history.
-    degraded: () => (health.history?.trouble === undefined ? [] : [`history: ${health.history.trouble}`]),
+    degraded: () =>
+      health.history?.trouble === undefined ? [] : [`history: ${health.history.trouble}`],
   };
   const healthServer = await openHealth(settings, health);
   const kafka = await connectKafka(settings, { clientId: 'control', log });
   const history = (health.history = openHistory({ kafka, settings, log, fatal }));
   await history.start();
-  const { stop: stopBackend, ...backend } = await openBackend({ kafka, history, settings, encryptor, log, fatal });
+  const { stop: stopBackend, ...backend } = await openBackend({
+    kafka,
+    history,
+    settings,
+    encryptor,
+    log,
+    fatal,
+  });
   const { config, entries, producer } = backend;
   reencryptHistory(history, encryptor, log);
   health.keyTrouble = watchKey(config, encryptor, log);
@@ -96,7 +106,10 @@ export async function startControl(
   formats.start();
 
   const ingest = { url: settings.WAYPOST_INGEST_URL ?? null, port: settings.WAYPOST_INGEST_PORT };
-  const networks = { allowed: settings.WAYPOST_ALLOWED_NETWORKS, forbidden: settings.WAYPOST_FORBIDDEN_NETWORKS };
+  const networks = {
+    allowed: settings.WAYPOST_ALLOWED_NETWORKS,
+    forbidden: settings.WAYPOST_FORBIDDEN_NETWORKS,
+  };
   const sendsMail = settings.WAYPOST_SMTP_URL !== undefined;
   const about = { tiersMs: settings.WAYPOST_RETRY_DELAYS, ingest, sendsMail, networks };
   const access = await openAccess({ adminToken, secretKeys, settings, config, history, log });
@@ -113,7 +126,13 @@ export async function startControl(
       health.stopping = true;
       backend.events.streams.stop();
       await Promise.all([closeServer(server, deadlineMs / 2), history.stopReading(deadlineMs / 3)]);
-      await Promise.all([replays.stop(), alerts.stop(), mending.stop(), formats.stop(), access.stop()]);
+      await Promise.all([
+        replays.stop(),
+        alerts.stop(),
+        mending.stop(),
+        formats.stop(),
+        access.stop(),
+      ]);
       await stopBackend(deadlineMs / 3);
       await history.stop();
       await kafka.close();
@@ -138,8 +157,22 @@ interface AccessOptions {
   log: Log;
 }
 
-async function openAccess({ adminToken, secretKeys, settings, config, history, log }: AccessOptions) {
-  const sessions = new Sessions({ history, secretKeys, adminToken, alone: isAlone(settings), now: Date.now, log });
+async function openAccess({
+  adminToken,
+  secretKeys,
+  settings,
+  config,
+  history,
+  log,
+}: AccessOptions) {
+  const sessions = new Sessions({
+    history,
+    secretKeys,
+    adminToken,
+    alone: isAlone(settings),
+    now: Date.now,
+    log,
+  });
   const uses = new TokenUses(history, Date.now, log);
   await sessions.start();
   uses.start();
@@ -150,7 +183,11 @@ async function openAccess({ adminToken, secretKeys, settings, config, history, l
 }
 
 function openHealth(settings: Settings, health: Health) {
-  return serveHealth({ host: settings.WAYPOST_HOST, port: settings.WAYPOST_CONTROL_HEALTH_PORT, health });
+  return serveHealth({
+    host: settings.WAYPOST_HOST,
+    port: settings.WAYPOST_CONTROL_HEALTH_PORT,
+    health,
+  });
 }
 
 function openHistory({ kafka, settings, log, fatal: onFatal }: BackendOptions): History {
@@ -168,7 +205,10 @@ interface BackendOptions {
 async function openBackend(options: BackendOptions & { history: History; encryptor: Encryptor }) {
   const { kafka, history, settings, encryptor, log, fatal: onFatal } = options;
   const now = () => new Date();
-  const producer = await kafka.producer({ maxPendingBytes: MAX_PENDING_BYTES, deliveryTimeoutMs: GIVE_UP_MS });
+  const producer = await kafka.producer({
+    maxPendingBytes: MAX_PENDING_BYTES,
+    deliveryTimeoutMs: GIVE_UP_MS,
+  });
   const config = await openConfig(kafka, { name: 'control', log, onFatal });
   const retention = settings.WAYPOST_TOPIC_RETENTION;
   requireRetention(retention, config.list('destination'));
@@ -200,7 +240,14 @@ async function openBackend(options: BackendOptions & { history: History; encrypt
     stop: async (deadlineMs: number) => {
       await writer.close();
       await producer.close(deadlineMs);
-      await Promise.all([tests.stop(), events.stop(), bodies.stop(), limited.stop(), stopProfiles(), config.stop()]);
+      await Promise.all([
+        tests.stop(),
+        events.stop(),
+        bodies.stop(),
+        limited.stop(),
+        stopProfiles(),
+        config.stop(),
+      ]);
       await seen.stop();
     },
   };
@@ -210,7 +257,8 @@ function requireAdminToken(settings: Settings): string {
   if (settings.WAYPOST_ADMIN_TOKEN !== undefined) return settings.WAYPOST_ADMIN_TOKEN;
   throw new AppError(
     'bad_settings',
-    'WAYPOST_ADMIN_TOKEN is not set. Give control a token of 16 characters or more (openssl rand -hex 32); who brings it may do everything.',
+    'WAYPOST_ADMIN_TOKEN is not set. Give control a token of 16 characters or more ' +
+      '(openssl rand -hex 32); who brings it may do everything.',
   );
 }
 

@@ -22,7 +22,10 @@ export function observeAlerts(alerts: Pick<Alerts, 'behindSeconds'>): void {
     {
       name: 'waypost.alerts.behind',
       unit: 's',
-      help: 'Time since alerts were last decided on all of `attempts`. It grows while `attempts` is not read to its end within 10 s: Kafka or the database is away, or the reader is too slow. Around 1 in normal operation; 0 where another process decides.',
+      help:
+        'Time since alerts were last decided on all of `attempts`. It grows while `attempts` ' +
+        'is not read to its end within 10 s: Kafka or the database is away, or the reader is ' +
+        'too slow. Around 1 in normal operation; 0 where another process decides.',
     },
     () => only(alerts.behindSeconds),
   );
@@ -39,15 +42,17 @@ export function observeHistory(history: Pick<History, 'trouble' | 'leftOut'>): v
   metrics.gauge(
     {
       name: 'waypost.history.broken',
-      help: '1 while control cannot write the database of the history. Deliveries continue, and `attempts` keeps the events.',
+      help:
+        '1 while control cannot write the database of the history. Deliveries continue, and ' +
+        '`attempts` keeps the events.',
     },
     () => only(Number(history.trouble !== undefined)),
   );
 }
 
 /**
- * Returns the path of the table, such as `/api/v1/deliveries/{id}`, without anything from the client, or an empty text
- * for an unknown path.
+ * Returns the path of the table, such as `/api/v1/deliveries/{id}`, without anything from the
+ * client, or an empty text for an unknown path.
  */
 export function documentedPath(url: string): string {
   const found = findPath(url);

@@ -1,8 +1,21 @@
 import { type UrlAttempt } from '../../shared/model/attempt-events';
 import { type Delivery } from '../../shared/model/delivery';
 import { afterPlannedFailure, plannedHop, type RetryPlan } from '../../shared/model/retry-plan';
-import { afterFailure, hop, lastReturnAt, park, parkTiers, type Next, type Wait } from '../../shared/model/schedule';
-import { type CancelReason, type DeadReason, type DivertReason, isEndpointWait } from '../../shared/model/reasons';
+import {
+  afterFailure,
+  hop,
+  lastReturnAt,
+  park,
+  parkTiers,
+  type Next,
+  type Wait,
+} from '../../shared/model/schedule';
+import {
+  type CancelReason,
+  type DeadReason,
+  type DivertReason,
+  isEndpointWait,
+} from '../../shared/model/reasons';
 import { type Refusal } from './lanes/types';
 import { type Lookup, type OpenLookup, type Endpoint } from './destinations';
 
@@ -50,9 +63,10 @@ export function planned(timing: Timing, plan: RetryPlan | undefined): Timing {
 }
 
 /**
- * Returns whether a delivery that is read after its window has waited for Waypost alone. It then gets one attempt
- * however late, because an outage of Waypost must not end it. The mark `final` carries this grant from hop to hop.
- * `divert` and `hold` write the reason of the last wait into the record.
+ * Returns whether a delivery that is read after its window has waited for Waypost alone. It then
+ * gets one attempt however late, because an outage of Waypost must not end it. The mark `final`
+ * carries this grant from hop to hop. `divert` and `hold` write the reason of the last wait into
+ * the record.
  */
 export function isOwedOneTry(delivery: Delivery, nowMs: number): boolean {
   return delivery.attempt === 0 && nowMs > delivery.expiresAt && !isEndpointWait(delivery.reason);
@@ -64,8 +78,8 @@ export function isRequested({ recalled }: Delivery): boolean {
 }
 
 /**
- * Removes what its last wait planned for a delivery that a user sends before: the attempt is one of the same plan, and
- * the last one only if the window has no room for another.
+ * Removes what its last wait planned for a delivery that a user sends before: the attempt is one of
+ * the same plan, and the last one only if the window has no room for another.
  */
 export function withoutPlan(delivery: Delivery, nowMs: number): void {
   if (!isRequested(delivery)) return;
@@ -83,7 +97,9 @@ export function admit(delivery: Delivery, lookup: Lookup, settings: Timing): Adm
   const { destination } = lookup;
   const timing = planned(settings, destination.plan);
   const { nowMs } = timing;
-  if (!destination.enabled && !delivery.test) return { kind: 'cancelled', reason: 'destination_disabled' };
+  if (!destination.enabled && !delivery.test) {
+    return { kind: 'cancelled', reason: 'destination_disabled' };
+  }
 
   const open = destination.endpoints.filter((endpoint) => !delivery.closed.includes(endpoint.hash));
   if (open.length === 0) return { kind: 'dead', reason: 'rejected' };
@@ -91,13 +107,21 @@ export function admit(delivery: Delivery, lookup: Lookup, settings: Timing): Adm
 
   if (destination.paused) return hold(delivery, 'paused', timing);
   if (isOver(delivery, nowMs)) return { kind: 'dead', reason: endOf(delivery) };
-  const isEarly = delivery.notBefore !== undefined && delivery.notBefore > nowMs && nowMs < delivery.expiresAt;
-  return (isEarly ? hopOn(delivery, delivery.notBefore ?? 0, timing) : undefined) ?? { kind: 'try', lookup, open };
+  const isEarly =
+    delivery.notBefore !== undefined && delivery.notBefore > nowMs && nowMs < delivery.expiresAt;
+  return (
+    (isEarly ? hopOn(delivery, delivery.notBefore ?? 0, timing) : undefined) ?? {
+      kind: 'try',
+      lookup,
+      open,
+    }
+  );
 }
 
 /**
- * Returns the next tier of a delivery that came back before its wait was over: a `Retry-After`, or a delay of a plan,
- * which may have changed since. Undefined if no tier of a plan's delay fits into the window: it is tried now.
+ * Returns the next tier of a delivery that came back before its wait was over: a `Retry-After`, or
+ * a delay of a plan, which may have changed since. Undefined if no tier of a plan's delay fits into
+ * the window: it is tried now.
  */
 function hopOn(delivery: Delivery, notBefore: number, timing: Timing): NotTried | undefined {
   const { nowMs, tiersMs, windowMs, delaysMs } = timing;
@@ -110,52 +134,77 @@ function hopOn(delivery: Delivery, notBefore: number, timing: Timing): NotTried 
 }
 
 /**
- * Decides again about a delivery that waited in a lane, at the moment of sending. Returns the same admission if neither
- * its destination nor its window has changed since.
+ * Decides again about a delivery that waited in a lane, at the moment of sending. Returns the same
+ * admission if neither its destination nor its window has changed since.
  */
-export function readmit(admitted: Admitted, delivery: Delivery, lookup: Lookup, timing: Timing): Admission {
+export function readmit(
+  admitted: Admitted,
+  delivery: Delivery,
+  lookup: Lookup,
+  timing: Timing,
+): Admission {
   if (lookup === admitted.lookup && !isOver(delivery, timing.nowMs)) return admitted;
   return admit(delivery, lookup, timing);
 }
 
 /**
- * Returns whether a possibly outdated `config` must not decide this: the decision would end the delivery, or the
- * delivery was made with a later version of its destination.
+ * Returns whether a possibly outdated `config` must not decide this: the decision would end the
+ * delivery, or the delivery was made with a later version of its destination.
  */
-export function needsCurrentConfig(delivery: Delivery, lookup: Lookup, { kind }: Pick<Admission, 'kind'>): boolean {
+export function needsCurrentConfig(
+  delivery: Delivery,
+  lookup: Lookup,
+  { kind }: Pick<Admission, 'kind'>,
+): boolean {
   if (delivery.recalled === 'cancel') return false;
   if (kind === 'cancelled' || kind === 'dead') return true;
   return 'version' in lookup && lookup.version < (delivery.destinationVersion ?? 0);
 }
 
 /**
- * Returns whether the window for sending is over. A delivery that waited for Waypost alone gets its window a second
- * time.
+ * Returns whether the window for sending is over. A delivery that waited for Waypost alone gets its
+ * window a second time.
  */
 function isOver(delivery: Delivery, nowMs: number): boolean {
   return nowMs > delivery.expiresAt && !(delivery.attempt === 0 && delivery.final);
 }
 
-/** Returns why a delivery ends with its window. If it was never tried, the reason is the endpoint's wait. */
+/**
+ * Returns why a delivery ends with its window. If it was never tried, the reason is the endpoint's
+ * wait.
+ */
 function endOf({ attempt, reason }: Delivery): DeadReason {
   return attempt === 0 && isEndpointWait(reason) ? reason : 'window_closed';
 }
 
 /**
- * Waits without an attempt, longer with each hop, so that a long hold costs few appends. A delivery that is held by
- * intent ends with its window. A delivery that this process cannot send is owed an attempt.
+ * Waits without an attempt, longer with each hop, so that a long hold costs few appends. A delivery
+ * that is held by intent ends with its window. A delivery that this process cannot send is owed an
+ * attempt.
  */
 function hold(delivery: Delivery, reason: DivertReason, timing: Timing): NotTried {
   const { nowMs, tiersMs, windowMs } = timing;
   const isLate = nowMs > delivery.expiresAt;
-  if (isLate && (reason === 'paused' || isOver(delivery, nowMs))) return { kind: 'dead', reason: 'window_closed' };
-  const expiresAt = lastReturnAt(isLate ? delivery.expiresAt + windowMs : delivery.expiresAt, windowMs);
+  if (isLate && (reason === 'paused' || isOver(delivery, nowMs))) {
+    return { kind: 'dead', reason: 'window_closed' };
+  }
+  const expiresAt = lastReturnAt(
+    isLate ? delivery.expiresAt + windowMs : delivery.expiresAt,
+    windowMs,
+  );
   const expectedWaitMs = tiersMs[Math.min(delivery.hop, tiersMs.length - 1)] ?? 0;
   return waitOrEnd(reason, park({ nowMs, expectedWaitMs, expiresAt, tiersMs }));
 }
 
-/** Returns the wait of a delivery after a failed attempt: by its destination's plan, or by the tiers. */
-export function nextTry(delivery: Delivery, retryAfterMs: number | undefined, timing: Timing): Next {
+/**
+ * Returns the wait of a delivery after a failed attempt: by its destination's plan, or by the
+ * tiers.
+ */
+export function nextTry(
+  delivery: Delivery,
+  retryAfterMs: number | undefined,
+  timing: Timing,
+): Next {
   const { nowMs, tiersMs, windowMs, delaysMs } = timing;
   const frame = {
     nowMs,
@@ -164,16 +213,22 @@ export function nextTry(delivery: Delivery, retryAfterMs: number | undefined, ti
     final: delivery.final === true,
   };
   const failed = { attempt: delivery.attempt + 1, retryAfterMs };
-  return delaysMs ? afterPlannedFailure(frame, { delaysMs, ...failed }) : afterFailure({ ...frame, ...failed });
+  return delaysMs
+    ? afterPlannedFailure(frame, { delaysMs, ...failed })
+    : afterFailure({ ...frame, ...failed });
 }
 
 /**
- * Returns the delivery through the shortest tier to another process, because this one is stopping and cannot hand it
- * back.
+ * Returns the delivery through the shortest tier to another process, because this one is stopping
+ * and cannot hand it back.
  */
 export function handOver({ nowMs, tiersMs }: Timing): NotTried & { kind: 'diverted' } {
   const tierMs = Math.min(...tiersMs);
-  return { kind: 'diverted', reason: 'handed_over', wait: { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs } };
+  return {
+    kind: 'diverted',
+    reason: 'handed_over',
+    wait: { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs },
+  };
 }
 
 const ROUND = {
@@ -186,9 +241,10 @@ const ROUND = {
 } as const;
 
 /**
- * Diverts a delivery that no lane accepts to a tier, by the lane that would accept it first, or to the dead letters if
- * no tier ends within its window. A delivery that was never tried and waited for Waypost alone until its window ended
- * gets the window a second time: the backlog after an outage of Waypost fills lanes too.
+ * Diverts a delivery that no lane accepts to a tier, by the lane that would accept it first, or to
+ * the dead letters if no tier ends within its window. A delivery that was never tried and waited
+ * for Waypost alone until its window ended gets the window a second time: the backlog after an
+ * outage of Waypost fills lanes too.
  *
  * @param refusals from its lanes, at least one
  */
@@ -198,7 +254,9 @@ export function divert(
   { nowMs, tiersMs, windowMs }: Timing,
 ): NotTried {
   const { attempt, expiresAt } = delivery;
-  const { reason, waitMs: expectedWaitMs } = refusals.reduce((a, b) => (b.waitMs < a.waitMs ? b : a));
+  const { reason, waitMs: expectedWaitMs } = refusals.reduce((a, b) =>
+    b.waitMs < a.waitMs ? b : a,
+  );
   const end = { kind: 'dead', reason: attempt === 0 ? reason : 'window_closed' } as const;
   if (isOver(delivery, nowMs)) return end;
   const endsAt = nowMs > expiresAt ? expiresAt + windowMs : expiresAt;
@@ -208,5 +266,7 @@ export function divert(
 }
 
 function waitOrEnd(reason: DivertReason, next: Next): NotTried {
-  return next.kind === 'closed' ? { kind: 'dead', reason: 'window_closed' } : { kind: 'diverted', reason, wait: next };
+  return next.kind === 'closed'
+    ? { kind: 'dead', reason: 'window_closed' }
+    : { kind: 'diverted', reason, wait: next };
 }

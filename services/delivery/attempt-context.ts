@@ -29,8 +29,8 @@ export interface AttemptOptions {
 export interface AttemptListener {
   /**
    * Called once for each attempt.
-   * @param disposition undefined if the delivery must be decided again: nothing was sent, and the configuration changed while
-   * it waited, or its record is being revoked
+   * @param disposition undefined if the delivery must be decided again: nothing was sent, and the
+   * configuration changed while it waited, or its record is being revoked
    */
   ended(inHand: OpenDelivery, disposition: Disposition | undefined, nowMs: number): void;
   /** an additional event: a request that ended after its attempt, or a batch that is halved */

@@ -12,11 +12,13 @@ const SAMPLE_MS = 60_000;
 
 /**
  * Logs attempts, one wide line each.
- * - An attempt with a recorded trace is always logged, at `info`: the cost follows the sampling of traces.
- * - Other failed attempts are sampled at `info`. A minute after the first of them, a line for each destination says how
- *   many were left out. An endpoint that is away for hours would otherwise fill the disk with the same line.
- * - Successful attempts are logged at `debug`: a line takes 7 µs, a tenth of the time for a whole webhook. That level
- *   shows every failed attempt too.
+ * - An attempt with a recorded trace is always logged, at `info`: the cost follows the sampling of
+ *   traces.
+ * - Other failed attempts are sampled at `info`. A minute after the first of them, a line for each
+ *   destination says how many were left out. An endpoint that is away for hours would otherwise
+ *   fill the disk with the same line.
+ * - Successful attempts are logged at `debug`: a line takes 7 µs, a tenth of the time for a whole
+ *   webhook. That level shows every failed attempt too.
  */
 export class AttemptLog {
   readonly #sample = new LogSample(LOGGED_PER_DESTINATION, LOGGED_OVERALL);
@@ -75,5 +77,13 @@ function attemptLine(inHand: DeliveryInHand, disposition: AttemptDisposition, no
 
 /** Omits origin, path, headers and body: authorized users get them from control. */
 function urlLine({ url, outcome, status, durationMs, error, batch }: UrlAttempt) {
-  return { url, outcome, status, durationMs, error: error?.code, phase: error?.phase, batch: batch?.id };
+  return {
+    url,
+    outcome,
+    status,
+    durationMs,
+    error: error?.code,
+    phase: error?.phase,
+    batch: batch?.id,
+  };
 }

@@ -15,11 +15,11 @@ import { batchHalved, requestEnded, responded } from './telemetry';
 type Request = Pick<UrlRequest, 'endpoint' | 'offer' | 'cancel'>;
 
 /**
- * One attempt of one delivery: one concurrent POST to each URL that is open to it, alone or in a batch. Nothing here waits
- * or writes to Kafka.
+ * One attempt of one delivery: one concurrent POST to each URL that is open to it, alone or in a
+ * batch. Nothing here waits or writes to Kafka.
  *
- * Invariant: an attempt ends once, with the first 2xx or, without one, with the last response. Responses after that are
- * late: they are recorded, but decide nothing.
+ * Invariant: an attempt ends once, with the first 2xx or, without one, with the last response.
+ * Responses after that are late: they are recorded, but decide nothing.
  */
 export class Attempt implements MemberOwner {
   readonly #startedAt: number;
@@ -29,7 +29,10 @@ export class Attempt implements MemberOwner {
   /** requests that were not sent, each with the error that prevented it */
   readonly #withheld: UrlAttempt[] = [];
   readonly #rejected: string[] = [];
-  /** why URLs were left out: the refusal of the lane, or undefined if a request may no longer be sent */
+  /**
+   * why URLs were left out: the refusal of the lane, or undefined if a request may no longer be
+   * sent
+   */
   readonly #leftOut: (Refusal | undefined)[] = [];
   /** ids of offered URLs that were not called; undefined: none */
   #notCalled: string[] | undefined;
@@ -48,7 +51,9 @@ export class Attempt implements MemberOwner {
     this.#startedAt = context.time.steadyMs();
   }
 
-  /** Posts to each admitted URL whose lane accepts it. If none does, the delivery goes to a tier. */
+  /**
+   * Posts to each admitted URL whose lane accepts it. If none does, the delivery goes to a tier.
+   */
   start(): void {
     // Keeps the attempt open until all URLs have been offered, even if lanes refuse the first ones.
     this.#pending++;
@@ -79,7 +84,8 @@ export class Attempt implements MemberOwner {
   ended({ endpoint, traceparent, result }: EndedRequest): Signal {
     const { inHand, context } = this;
     const timing = this.#timing();
-    const keep = (bytes: number) => context.responses.take(inHand.delivery.destinationId, bytes, timing.nowMs);
+    const keep = (bytes: number) =>
+      context.responses.take(inHand.delivery.destinationId, bytes, timing.nowMs);
     const judged = judgeResponse(endpoint, result, { nowMs: timing.nowMs, keep });
     const withheld = !result.ok && !inHand.delivery.test && result.withheld;
     if (withheld) this.withheld(withheld, judged.attempt, endpoint);
@@ -95,7 +101,12 @@ export class Attempt implements MemberOwner {
     this.leftOut(refusal, endpoint);
   }
 
-  judged(endpoint: Endpoint, judged: JudgedResponse, traceparent: string, timing = this.#timing()): void {
+  judged(
+    endpoint: Endpoint,
+    judged: JudgedResponse,
+    traceparent: string,
+    timing = this.#timing(),
+  ): void {
     responded(this.inHand, endpoint, judged.attempt, traceparent);
     this.#pending--;
     this.#asked = true;
@@ -130,7 +141,10 @@ export class Attempt implements MemberOwner {
   #offer(endpoint: Endpoint): void {
     const credentials = endpoint.auth?.credentials;
     const { delivery } = this.inHand;
-    const held = credentials && !delivery.test && this.context.sender.held?.(credentials, insistenceOf(delivery));
+    const held =
+      credentials &&
+      !delivery.test &&
+      this.context.sender.held?.(credentials, insistenceOf(delivery));
     if (held) {
       this.#pending++;
       this.leftOut(held, endpoint);
@@ -150,7 +164,9 @@ export class Attempt implements MemberOwner {
   #note(endpoint: Endpoint, { attempt, classification, retryAfterMs }: JudgedResponse): void {
     this.#urls.push(attempt);
     if (classification === 'rejected') this.#rejected.push(endpoint.hash);
-    if (retryAfterMs !== undefined) this.#retryAfterMs = Math.max(retryAfterMs, this.#retryAfterMs ?? 0);
+    if (retryAfterMs !== undefined) {
+      this.#retryAfterMs = Math.max(retryAfterMs, this.#retryAfterMs ?? 0);
+    }
   }
 
   #endIfOver(): void {
@@ -167,7 +183,9 @@ export class Attempt implements MemberOwner {
     // The first 2xx ends the attempt: requests still queued in a lane are not sent.
     if (this.#pending > 0) for (const request of this.#requests) this.#cancel(request);
     const isAttempt = this.#asked || this.#leftOut.length === 0;
-    const disposition = isAttempt ? concludeAttempt(inHand.delivery, this.#result(), timing) : this.#untried(timing);
+    const disposition = isAttempt
+      ? concludeAttempt(inHand.delivery, this.#result(), timing)
+      : this.#untried(timing);
     context.on.ended(inHand, disposition, timing.nowMs);
   }
 
@@ -182,7 +200,9 @@ export class Attempt implements MemberOwner {
     const refusals = this.#leftOut.filter((refusal) => refusal !== undefined);
     if (refusals.length < this.#leftOut.length) return undefined;
     const decision = divert(this.inHand.delivery, refusals, timing);
-    return decision.kind === 'diverted' && this.#withheld.length > 0 ? { ...decision, urls: this.#withheld } : decision;
+    return decision.kind === 'diverted' && this.#withheld.length > 0
+      ? { ...decision, urls: this.#withheld }
+      : decision;
   }
 
   #reportLate(attempt: UrlAttempt, nowMs: number): void {

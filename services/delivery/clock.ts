@@ -1,8 +1,13 @@
 import { brokerClock } from '../../shared/kafka/broker-clock';
 
-/** Provides delivery's time: from the machine, or from a simulation that runs the same code in virtual time. */
+/**
+ * Provides delivery's time: from the machine, or from a simulation that runs the same code in
+ * virtual time.
+ */
 export interface Clock {
-  /** ms since 1970 by this machine: for signatures, which receivers compare with their own clocks */
+  /**
+   * ms since 1970 by this machine: for signatures, which receivers compare with their own clocks
+   */
   wallMs(): number;
   /** ms since 1970 by the brokers: windows and waits are counted from broker timestamps */
   brokerMs(): number;
@@ -32,28 +37,31 @@ export const systemClock: Clock = {
 };
 
 /**
- * Measures time without the stalls of this process: a late response or a passed deadline is not an endpoint's fault if
- * this process could not read. It gives two times:
+ * Measures time without the stalls of this process: a late response or a passed deadline is not an
+ * endpoint's fault if this process could not read. It gives two times:
  *
- * - `now`, for estimates of latency, stops while the event loop is stalled: with wall-clock time, a pause of 150 ms
- *   made healthy lanes look slow and diverted their records.
- * - `deadlineNow` leaves out only standstills, in which the process was stopped or got no CPU. Connections may have
- *   ended during one.
+ * - `now`, for estimates of latency, stops while the event loop is stalled: with wall-clock time, a
+ *   pause of 150 ms made healthy lanes look slow and diverted their records.
+ * - `deadlineNow` leaves out only standstills, in which the process was stopped or got no CPU.
+ *   Connections may have ended during one.
  */
 
 const TICK_MS = 10;
 const MOST_PER_TICK_MS = 15;
-/** Period over which the use of the event loop is judged, ms, and the use (0 to 1) that counts as saturated. */
+/**
+ * Period over which the use of the event loop is judged, ms, and the use (0 to 1) that counts as
+ * saturated.
+ */
 const JUDGED_MS = 100;
 const SATURATED = 0.95;
 /**
- * Gap between ticks from which the process counts as standing still, far longer than the longest turn of a busy loop.
- * Up to it all time counts; otherwise deadlines would not be kept.
+ * Gap between ticks from which the process counts as standing still, far longer than the longest
+ * turn of a busy loop. Up to it all time counts; otherwise deadlines would not be kept.
  */
 const STANDSTILL_MS = 500;
 /**
- * Requests that begin this soon after a standstill may still suffer from it, for example on a connection that the other
- * side closed.
+ * Requests that begin this soon after a standstill may still suffer from it, for example on a
+ * connection that the other side closed.
  */
 const AFTERMATH_MS = 1_000;
 
@@ -79,7 +87,10 @@ export class StallClock {
     return this.#now;
   }
 
-  /** ms that `now` has left out or not counted yet: both together are the real time since construction */
+  /**
+   * ms that `now` has left out or not counted yet: both together are the real time since
+   * construction
+   */
   get stoodStillMs(): number {
     return this.#stoodStillMs + this.time.steadyMs() - this.#last;
   }
@@ -97,9 +108,15 @@ export class StallClock {
     return this.#deadlineNow + Math.min(steadyMs - this.#last, STANDSTILL_MS);
   }
 
-  /** Returns whether this process stood still after that time (by `deadlineNow`), or shortly before it. */
+  /**
+   * Returns whether this process stood still after that time (by `deadlineNow`), or shortly before
+   * it.
+   */
   stoodStillSince(deadlineTime: number): boolean {
-    return this.time.steadyMs() - this.#last > STANDSTILL_MS || this.#stoodStillAt > deadlineTime - AFTERMATH_MS;
+    return (
+      this.time.steadyMs() - this.#last > STANDSTILL_MS ||
+      this.#stoodStillAt > deadlineTime - AFTERMATH_MS
+    );
   }
 
   stop(): void {

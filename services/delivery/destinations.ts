@@ -1,14 +1,24 @@
+import { defined } from '../../shared/collections/defined';
 import { type ConfigView } from '../../shared/config/types';
 import { type Encryptor } from '../../shared/config/encryption';
 import { MAILBOX_PREFIX } from '../../shared/model/alert-mail';
 import { type BatchSettings } from '../../shared/model/batch';
-import { DEFAULT_SHARDS, type Destination, type Encrypted, type EncryptedWebhook } from '../../shared/model/config';
+import {
+  DEFAULT_SHARDS,
+  type Destination,
+  type Encrypted,
+  type EncryptedWebhook,
+} from '../../shared/model/config';
 import { urlHash } from '../../shared/model/delivery';
 import { mapAuth, mapSignature, mapTls } from '../../shared/model/endpoint-auth';
 import { prepareSignatures, type PreparedSignatures } from '../../shared/model/custom-signatures';
 import { type RetryPlan } from '../../shared/model/retry-plan';
 import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../../shared/model/sign';
-import { checkStaticHeaders, checkWebhookUrl, isOwnHeader } from '../../shared/model/webhook-request';
+import {
+  checkStaticHeaders,
+  checkWebhookUrl,
+  isOwnHeader,
+} from '../../shared/model/webhook-request';
 import { type Log } from '../../shared/telemetry/log';
 import { prepareAuth, type PreparedAuth } from './endpoint-auth';
 import { secretTexts } from './http/judge-response';
@@ -16,9 +26,9 @@ import { type Proxies } from './http/proxies';
 import { type Proxy } from './http/tunnel';
 
 /**
- * Resolves destinations to their current, decrypted form. Each request looks its destination up, so that a rotated
- * secret or a corrected URL also applies to waiting deliveries. Decryption, URL parsing and key preparation run once
- * per version.
+ * Resolves destinations to their current, decrypted form. Each request looks its destination up, so
+ * that a rotated secret or a corrected URL also applies to waiting deliveries. Decryption, URL
+ * parsing and key preparation run once per version.
  */
 
 export interface Endpoint {
@@ -48,7 +58,9 @@ export interface Endpoint {
   path: string;
   /** alternating names and values, including the headers of the authentication */
   staticHeaders: string[];
-  /** absent: neither a client certificate, nor authorities, nor an authentication beyond its headers */
+  /**
+   * absent: neither a client certificate, nor authorities, nor an authentication beyond its headers
+   */
   auth?: Pick<PreparedAuth, 'credentials' | 'bodyStart' | 'tls'>;
   /** texts to mask in its responses (`judge-response.ts`) */
   secrets: readonly string[];
@@ -80,7 +92,10 @@ export type Lookup =
   | { kind: 'deleted' }
   /** its secrets cannot be decrypted by this process */
   | { kind: 'sealed'; version: number; why: string }
-  /** its record in `config` cannot be read by this process: a newer Waypost wrote it, or it is damaged */
+  /**
+   * its record in `config` cannot be read by this process: a newer Waypost wrote it, or it is
+   * damaged
+   */
   | { kind: 'unreadable' };
 
 export class Destinations {
@@ -119,7 +134,7 @@ export class Destinations {
     const proxy = this.proxies?.of(destination.proxy, open);
     const webhooks = destination.webhooks.map((webhook) => ({
       ...endpointOf(destination, webhook, open),
-      ...(proxy && { proxy }),
+      ...defined({ proxy }),
     }));
     const endpoints = [...webhooks, ...mailboxesOf(destination)].map((endpoint) => ({
       ...endpoint,
@@ -133,10 +148,15 @@ export class Destinations {
         kind: 'open',
         version,
         destination: {
-          ...{ enabled, paused, endpoints, secrets: secrets && prepareSecrets(secrets) },
-          ...(destination.retry && { plan: destination.retry }),
-          ...(signature && { signatures: prepareSignatures(signature, secrets) }),
-          ...(gzipAbove !== undefined && { gzipAbove }),
+          enabled,
+          paused,
+          endpoints,
+          secrets: secrets && prepareSecrets(secrets),
+          ...defined({
+            plan: destination.retry,
+            signatures: signature ? prepareSignatures(signature, secrets) : undefined,
+            gzipAbove,
+          }),
         },
       };
     }
@@ -144,18 +164,32 @@ export class Destinations {
     return { kind: 'sealed', version, why };
   }
 
-  /** Logs the stored headers that are not sent, because Waypost sets headers with these names itself. */
+  /**
+   * Logs the stored headers that are not sent, because Waypost sets headers with these names
+   * itself.
+   */
   #reportIgnored({ id, webhooks }: Destination): void {
     const ignored = webhooks.flatMap(({ headers }) => Object.keys(headers).filter(isOwnHeader));
-    if (ignored.length > 0) this.log.warn({ destination: id, names: [...new Set(ignored)] }, 'headers.ignored');
+    if (ignored.length > 0) {
+      this.log.warn({ destination: id, names: [...new Set(ignored)] }, 'headers.ignored');
+    }
   }
 }
 
-/** Decrypts a text of this destination. Returns an empty text on failure, and then nothing is sent at all. */
+/**
+ * Decrypts a text of this destination. Returns an empty text on failure, and then nothing is sent
+ * at all.
+ */
 type Open = (sealed: Encrypted) => string;
 
 function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: Open): Endpoint {
-  const { id: owner, shards = DEFAULT_SHARDS, maxPerSecond, batch, retry: { timeoutMs, on } = {} } = destination;
+  const {
+    id: owner,
+    shards = DEFAULT_SHARDS,
+    maxPerSecond,
+    batch,
+    retry: { timeoutMs, on } = {},
+  } = destination;
   const url = open(webhook.url);
   const hash = urlHash(url);
   const sendable = Object.entries(webhook.headers).filter(([name]) => !isOwnHeader(name));
@@ -166,10 +200,12 @@ function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: O
     lane: `${owner}/${hash}`,
     destinationId: owner,
     shards,
-    ...(maxPerSecond === undefined ? {} : { maxPerSecond }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(on ? { retriedStatuses: new Set(on) } : {}),
-    ...(batch === undefined ? {} : { batch }),
+    ...defined({
+      maxPerSecond,
+      timeoutMs,
+      retriedStatuses: on ? new Set(on) : undefined,
+      batch,
+    }),
     origin: webhook.origin,
     path: '/',
     staticHeaders: [],
@@ -181,25 +217,44 @@ function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: O
   if (bad) return { ...base, problem: `header ${bad.name}: ${bad.problem}` };
   const { origin, pathname, search } = checked.url;
   const path = pathname + search;
-  const { headers: authHeaders, secrets: others, ...auth } = prepareAuth(openAuth(webhook, open), owner);
+  const {
+    headers: authHeaders,
+    secrets: others,
+    ...auth
+  } = prepareAuth(openAuth(webhook, open), owner);
   const staticHeaders = [...Object.entries(headers).flat(), ...authHeaders];
   const secrets = secretTexts(path, staticHeaders, others);
   const isPlain = Object.keys(auth).length === 0;
-  return { ...base, origin, path, staticHeaders, secrets, ...(!isPlain && { auth }) };
+  return {
+    ...base,
+    origin,
+    path,
+    staticHeaders,
+    secrets,
+    ...defined({ auth: !isPlain ? auth : undefined }),
+  };
 }
 
 function openAuth({ auth, tls }: EncryptedWebhook, open: Open) {
   return { auth: auth && mapAuth(auth, open), tls: tls && mapTls(tls, open) };
 }
 
-/** Returns the addresses that alerts go to by e-mail. A delivery for one of them has all other endpoints closed. */
+/**
+ * Returns the addresses that alerts go to by e-mail. A delivery for one of them has all other
+ * endpoints closed.
+ */
 function mailboxesOf({ id: owner, alerts, shards = DEFAULT_SHARDS }: Destination): Endpoint[] {
   return (alerts?.email ?? []).map((address) => {
     const origin = `${MAILBOX_PREFIX}${address}`;
     const hash = urlHash(origin);
     const lane = `${owner}/${hash}`;
     return {
-      ...{ id: origin, hash, lane, destinationId: owner, shards, origin },
+      id: origin,
+      hash,
+      lane,
+      destinationId: owner,
+      shards,
+      origin,
       path: '',
       staticHeaders: [],
       secrets: [],
@@ -211,8 +266,10 @@ function secretsOf(secrets: NonNullable<Destination['secrets']>, open: Open): Si
   const { current, previous, overlapUntil, switchAt } = secrets;
   return {
     current: open(current),
-    ...(previous === undefined ? {} : { previous: open(previous) }),
-    ...(overlapUntil === undefined ? {} : { overlapUntil }),
-    ...(switchAt === undefined ? {} : { switchAt }),
+    ...defined({
+      previous: previous === undefined ? undefined : open(previous),
+      overlapUntil,
+      switchAt,
+    }),
   };
 }

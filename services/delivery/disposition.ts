@@ -1,3 +1,4 @@
+import { compact, defined } from '../../shared/collections/defined';
 import { attemptsMade, type Delivery, encodeDelivery } from '../../shared/model/delivery';
 import {
   aboutDelivery,
@@ -18,7 +19,9 @@ import { type InRecord, type OutRecord } from '../../shared/kafka/port';
 
 /** Decides the disposition of a step of a delivery, and derives its records. Pure. */
 
-/** A delivery and the record that holds it. The body is the exact bytes to POST and never changes. */
+/**
+ * A delivery and the record that holds it. The body is the exact bytes to POST and never changes.
+ */
 export interface DeliveryInHand {
   delivery: Delivery;
   key: string | null;
@@ -60,7 +63,10 @@ interface ConcludedAttempt extends AttemptResult {
   outcome: Outcome;
 }
 
-/** The disposition of a step, which is one reading of a delivery's record. Its records, metrics, log line and span derive from it. */
+/**
+ * The disposition of a step, which is one reading of a delivery's record. Its records, metrics, log
+ * line and span derive from it.
+ */
 export type Disposition =
   | { kind: 'delivered'; attempt: ConcludedAttempt }
   /** a test send, which has no next step */
@@ -76,10 +82,22 @@ export type AttemptDisposition = Extract<Disposition, { attempt: ConcludedAttemp
 type Ended<Kind> = Extract<Disposition, { kind: Kind }>;
 
 /** Decides the outcome of an attempt and the disposition of its step. */
-export function concludeAttempt(delivery: Delivery, tried: AttemptResult, timing: Timing): AttemptDisposition {
+export function concludeAttempt(
+  delivery: Delivery,
+  tried: AttemptResult,
+  timing: Timing,
+): AttemptDisposition {
   const outcome = outcomeOf(tried);
   const { urls, rejected, skipped, durationMs, retryAfterMs, open = 0 } = tried;
-  const attempt: ConcludedAttempt = { urls, rejected, skipped, durationMs, retryAfterMs, open, outcome };
+  const attempt: ConcludedAttempt = {
+    urls,
+    rejected,
+    skipped,
+    durationMs,
+    retryAfterMs,
+    open,
+    outcome,
+  };
   if (outcome === 'delivered' && tried.notCalled) attempt.notCalled = tried.notCalled;
   if (delivery.test) return { kind: 'tested', attempt };
   if (outcome === 'delivered') return { kind: 'delivered', attempt };
@@ -87,7 +105,12 @@ export function concludeAttempt(delivery: Delivery, tried: AttemptResult, timing
 
   const next = nextTry(delivery, retryAfterMs, timing);
   if (next.kind === 'closed') return { kind: 'dead', reason: 'window_closed', attempt };
-  return { kind: 'retried', reason: retryAfterMs === undefined ? 'backoff' : 'retry_after', wait: next, attempt };
+  return {
+    kind: 'retried',
+    reason: retryAfterMs === undefined ? 'backoff' : 'retry_after',
+    wait: next,
+    attempt,
+  };
 }
 
 /** Returns the topic of the delivery's next record; undefined if the delivery has ended. */
@@ -97,7 +120,11 @@ export function nextTopic(disposition: Disposition): string | undefined {
 }
 
 /** Returns the records of a step: its events, and the delivery's next record. */
-export function recordsOf(inHand: DeliveryInHand, disposition: Disposition, nowMs: number): OutRecord[] {
+export function recordsOf(
+  inHand: DeliveryInHand,
+  disposition: Disposition,
+  nowMs: number,
+): OutRecord[] {
   switch (disposition.kind) {
     case 'delivered':
     case 'tested':
@@ -110,14 +137,24 @@ export function recordsOf(inHand: DeliveryInHand, disposition: Disposition, nowM
       return deadRecords(inHand, disposition, nowMs);
     case 'cancelled': {
       const { kind, reason } = disposition;
-      return [eventRecord({ ...about(inHand, nowMs), kind, n: attemptsMade(inHand.delivery), reason })];
+      return [
+        eventRecord({ ...about(inHand, nowMs), kind, n: attemptsMade(inHand.delivery), reason }),
+      ];
     }
   }
 }
 
-function retryRecords(inHand: DeliveryInHand, disposition: Ended<'retried'>, nowMs: number): OutRecord[] {
+function retryRecords(
+  inHand: DeliveryInHand,
+  disposition: Ended<'retried'>,
+  nowMs: number,
+): OutRecord[] {
   const { reason, wait, attempt } = disposition;
-  const waiting: Delivery = { ...afterAttempt(inHand.delivery, attempt), hop: inHand.delivery.hop + 1, reason };
+  const waiting: Delivery = {
+    ...afterAttempt(inHand.delivery, attempt),
+    hop: inHand.delivery.hop + 1,
+    reason,
+  };
   if (wait.final) waiting.final = true;
   if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
   const event = attemptEvent(inHand, attempt, nowMs);
@@ -127,8 +164,15 @@ function retryRecords(inHand: DeliveryInHand, disposition: Ended<'retried'>, now
   ];
 }
 
-/** Writes an event only if the reason is new, since a long wait has many hops, or if a user had sent the delivery. */
-function divertRecords(inHand: DeliveryInHand, disposition: Ended<'diverted'>, nowMs: number): OutRecord[] {
+/**
+ * Writes an event only if the reason is new, since a long wait has many hops, or if a user had sent
+ * the delivery.
+ */
+function divertRecords(
+  inHand: DeliveryInHand,
+  disposition: Ended<'diverted'>,
+  nowMs: number,
+): OutRecord[] {
   const { delivery } = inHand;
   const { reason, wait, urls } = disposition;
   const { recalled, ...rest } = delivery;
@@ -141,21 +185,30 @@ function divertRecords(inHand: DeliveryInHand, disposition: Ended<'diverted'>, n
   const records = [record(tierTopic(wait.tierMs), inHand, waiting)];
   if (delivery.reason !== reason || isRequested(delivery)) {
     const [n, nextAttemptAt] = [attemptsMade(delivery), isoTime(wait.nextAttemptAt)];
-    records.push(eventRecord({ ...about(inHand, nowMs), kind: 'waiting', n, reason, nextAttemptAt, urls }));
+    records.push(
+      eventRecord({ ...about(inHand, nowMs), kind: 'waiting', n, reason, nextAttemptAt, urls }),
+    );
   }
   return records;
 }
 
-function deadRecords(inHand: DeliveryInHand, { reason, attempt }: Ended<'dead'>, nowMs: number): OutRecord[] {
+function deadRecords(
+  inHand: DeliveryInHand,
+  { reason, attempt }: Ended<'dead'>,
+  nowMs: number,
+): OutRecord[] {
   const ended = attempt ? afterAttempt(inHand.delivery, attempt) : withoutWait(inHand.delivery);
-  return [
-    ...(attempt ? [eventRecord({ ...attemptEvent(inHand, attempt, nowMs), reason })] : []),
+  return compact([
+    attempt ? eventRecord({ ...attemptEvent(inHand, attempt, nowMs), reason }) : undefined,
     eventRecord({ ...about(inHand, nowMs), kind: 'dead', n: attemptsMade(ended), reason }),
     record(DEAD, inHand, { ...ended, reason }),
-  ];
+  ]);
 }
 
-/** Sends an unreadable record to the dead letters unchanged, with the reason, so that it holds up no other. */
+/**
+ * Sends an unreadable record to the dead letters unchanged, with the reason, so that it holds up no
+ * other.
+ */
 export function unreadableRecord(from: InRecord, why: string): OutRecord {
   const reason: DeadReason = 'unreadable';
   return {
@@ -167,18 +220,29 @@ export function unreadableRecord(from: InRecord, why: string): OutRecord {
 }
 
 /**
- * Merges the classifications of an attempt's URLs. A URL left out for lack of room may still accept the delivery, so it does
- * not count as rejected.
+ * Merges the classifications of an attempt's URLs. A URL left out for lack of room may still accept
+ * the delivery, so it does not count as rejected.
  */
 function outcomeOf({ urls, skipped }: AttemptResult): Outcome {
   const outcome = mergeClassifications(urls.map((url) => url.outcome));
   return outcome === 'rejected' && skipped ? 'retry' : outcome;
 }
 
-export function attemptEvent(inHand: DeliveryInHand, attempt: ConcludedAttempt, nowMs: number): AttemptEvent {
+export function attemptEvent(
+  inHand: DeliveryInHand,
+  attempt: ConcludedAttempt,
+  nowMs: number,
+): AttemptEvent {
   const { outcome, durationMs, urls, notCalled } = attempt;
   const n = attemptsMade(inHand.delivery) + 1;
-  return Object.assign(about(inHand, nowMs), { kind: 'attempt' as const, n, outcome, durationMs, notCalled, urls });
+  return Object.assign(about(inHand, nowMs), {
+    kind: 'attempt' as const,
+    n,
+    outcome,
+    durationMs,
+    notCalled,
+    urls,
+  });
 }
 
 function about({ delivery, record }: DeliveryInHand, nowMs: number) {
@@ -190,7 +254,12 @@ function about({ delivery, record }: DeliveryInHand, nowMs: number) {
 function afterAttempt(delivery: Delivery, { rejected, urls }: AttemptResult): Delivery {
   const error = lastError(urls);
   const closed = [...delivery.closed, ...rejected];
-  return { ...withoutWait(delivery), attempt: delivery.attempt + 1, closed, ...(error === undefined ? {} : { error }) };
+  return {
+    ...withoutWait(delivery),
+    attempt: delivery.attempt + 1,
+    closed,
+    ...defined({ error }),
+  };
 }
 
 /** Removes the details of an earlier wait, which do not apply to the next one. */
@@ -208,6 +277,8 @@ function record(topic: string, { key, body }: DeliveryInHand, delivery: Delivery
   return { topic, key, value: body, headers: encodeDelivery(delivery) };
 }
 
-export function eventRecord(event: AttemptEvent | WaitingEvent | DeadEvent | CancelledEvent): OutRecord {
+export function eventRecord(
+  event: AttemptEvent | WaitingEvent | DeadEvent | CancelledEvent,
+): OutRecord {
   return { topic: ATTEMPTS, key: event.delivery, value: JSON.stringify(event) };
 }

@@ -1,8 +1,12 @@
+import { defined } from '../../shared/collections/defined';
 import { type Auth, type EndpointTls } from '../../shared/model/endpoint-auth';
 import { ClientTls } from './http/client-tls';
 import { type ClientCredentials, clientCredentials } from './tokens/credentials';
 
-/** Compiles the authentication of a URL once per version of its destination, for all of its requests. */
+/**
+ * Compiles the authentication of a URL once per version of its destination, for all of its
+ * requests.
+ */
 
 export interface PreparedAuth {
   /** alternating names and values, sent as they are */
@@ -22,7 +26,11 @@ export function prepareAuth(
   destination: string,
 ): PreparedAuth {
   const tls = pem && new ClientTls(pem);
-  const prepared: PreparedAuth = { headers: [], secrets: [], ...(tls && { tls }) };
+  const prepared: PreparedAuth = {
+    headers: [],
+    secrets: [],
+    ...defined({ tls }),
+  };
   switch (auth?.type) {
     case undefined:
       return prepared;
@@ -38,7 +46,11 @@ export function prepareAuth(
       // A token URL that this process cannot decrypt: the whole destination waits.
       if (!URL.canParse(auth.tokenUrl)) return prepared;
       const credentials = clientCredentials(auth, { destination, tlsId: tls?.id });
-      return { ...prepared, credentials, secrets: [auth.clientSecret, ...Object.values(auth.params ?? {})] };
+      return {
+        ...prepared,
+        credentials,
+        secrets: [auth.clientSecret, ...Object.values(auth.params ?? {})],
+      };
     }
     case 'pagerduty': {
       const bodyStart = Buffer.from(`{"routing_key":${JSON.stringify(auth.routingKey)}`);

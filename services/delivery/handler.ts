@@ -5,7 +5,12 @@ import { type RecoveredReason } from '../../shared/model/recall';
 import { createStepDedup } from '../../shared/model/dedup-window';
 import { messageOf, newerFormat } from '../../shared/service/errors';
 import { Backpressure } from '../../shared/service/load-limits';
-import { type BatchProducer, type OpenRecord, type OutRecord, type DispatchResult } from '../../shared/kafka/port';
+import {
+  type BatchProducer,
+  type OpenRecord,
+  type OutRecord,
+  type DispatchResult,
+} from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { ROWS_FORMAT } from '../../shared/model/attempt-rows';
 import { type Log } from '../../shared/telemetry/log';
@@ -21,8 +26,9 @@ import { concluded, finished, released, taken, unreadable } from './telemetry';
 /**
  * Takes records, decides, and lets lanes perform.
  *
- * Invariants: a record is started, queued in a lane, or diverted before `onRecord` returns, which never waits. A record
- * is done only after Kafka has acknowledged the records of its step: records first, offset afterwards.
+ * Invariants: a record is started, queued in a lane, or diverted before `onRecord` returns, which
+ * never waits. A record is done only after Kafka has acknowledged the records of its step: records
+ * first, offset afterwards.
  */
 
 export interface Limits {
@@ -100,7 +106,9 @@ export class Deliverer {
 
   get #outcomesFill(): number {
     const { limits, producer, divertProducer } = this.options;
-    return (producer.pendingBytes + (divertProducer?.pendingBytes ?? 0)) / limits.maxUnacknowledgedBytes;
+    return (
+      (producer.pendingBytes + (divertProducer?.pendingBytes ?? 0)) / limits.maxUnacknowledgedBytes
+    );
   }
 
   /** Ends its log. */
@@ -139,7 +147,10 @@ export class Deliverer {
     });
   }
 
-  /** Resumes refused partitions once there is room. A timer calls it too: no event marks the end of an overload. */
+  /**
+   * Resumes refused partitions once there is room. A timer calls it too: no event marks the end of
+   * an overload.
+   */
   makeRoom(): void {
     this.#room.resumeAtHalf();
   }
@@ -148,14 +159,18 @@ export class Deliverer {
     const nowMs = this.#nowMs();
     if (this.#steps.isDuplicateStep(record, nowMs)) {
       const { id, attempt, hop } = delivery;
-      this.options.log.debug({ delivery: id, attempt, hop, offset: record.offset }, 'delivery.duplicate_step_dropped');
+      this.options.log.debug(
+        { delivery: id, attempt, hop, offset: record.offset },
+        'delivery.duplicate_step_dropped',
+      );
       this.#duplicatesDropped++;
       record.done();
       return;
     }
     if (delivery.recalled !== undefined) withoutPlan(delivery, nowMs);
     if (isOwedOneTry(delivery, nowMs)) delivery.final = true;
-    // Copy the body: the value is a slice of a whole fetch, which a delivery could keep in memory for seconds.
+    // Copy the body: the value is a slice of a whole fetch, which a delivery could keep in memory
+    // for seconds.
     const body = Buffer.from(record.value ?? '');
     const inHand: OpenDelivery = { delivery, key: record.key?.toString() ?? null, body, record };
     this.#bytes += sizeOf(inHand);
@@ -164,8 +179,8 @@ export class Deliverer {
   }
 
   /**
-   * @param current true if `config` is read up to the time of the record. @returns false if the delivery must wait for
-   * that
+   * @param current true if `config` is read up to the time of the record. @returns false if the
+   * delivery must wait for that
    */
   #admit(inHand: OpenDelivery, current: boolean): boolean {
     const timing = this.#attempts.timing();
@@ -183,8 +198,8 @@ export class Deliverer {
   }
 
   /**
-   * Hands the record back to its next owner. If that is not possible any more, sends the delivery through the shortest
-   * tier.
+   * Hands the record back to its next owner. If that is not possible any more, sends the delivery
+   * through the shortest tier.
    */
   #handBack(inHand: OpenDelivery): void {
     if (inHand.record.handBack()) {
@@ -211,7 +226,8 @@ export class Deliverer {
       () => this.#written(inHand, disposition),
       (error: unknown) => {
         if (!isRefused(error)) return;
-        // Kafka refuses a record for good if an event is too large. The delivery continues without its events.
+        // Kafka refuses a record for good if an event is too large. The delivery continues without
+        // its events.
         const rest = records.filter(({ topic }) => topic !== ATTEMPTS);
         if (rest.length < records.length) this.#write(inHand, disposition, rest);
       },

@@ -34,13 +34,16 @@ const ROOM_EVERY_MS = 50;
 /** Linger for records of attempts. Only offset commits wait for these writes. */
 const LINGER_MS = 20;
 /**
- * Linger for diverted deliveries, which wait for seconds anyway and would lose no attempt. Each request to each partition
- * of each tier costs the broker and this process several times as much as one more record, and diversions peak when many
- * endpoints have just gone away.
+ * Linger for diverted deliveries, which wait for seconds anyway and would lose no attempt. Each
+ * request to each partition of each tier costs the broker and this process several times as much as
+ * one more record, and diversions peak when many endpoints have just gone away.
  */
 const DIVERT_LINGER_MS = 100;
 
-/** Time that a stopping process needs beside its longest request: to write, to commit, and to leave its group. */
+/**
+ * Time that a stopping process needs beside its longest request: to write, to commit, and to leave
+ * its group.
+ */
 const LEAVING_MS = 7_000;
 const DRAINED_MS = 1_000;
 
@@ -48,7 +51,11 @@ runService(
   'delivery',
   async ({ settings, log, onFatal, connect, openConfig, onStop, stopWithin }) => {
     const encryptor = createEncryptor(requireSecretKeys(settings));
-    const { WAYPOST_TIMEOUT: timeoutMs, WAYPOST_RETRY_DELAYS: tiersMs, WAYPOST_RETRY_WINDOW: windowMs } = settings;
+    const {
+      WAYPOST_TIMEOUT: timeoutMs,
+      WAYPOST_RETRY_DELAYS: tiersMs,
+      WAYPOST_RETRY_WINDOW: windowMs,
+    } = settings;
     let consumption: Consumption | undefined = undefined;
     const health = new ConsumerHealth(() => consumption);
     const kafka = await connect(health);
@@ -59,11 +66,18 @@ runService(
     const clock = new StallClock();
     onStop(() => clock.stop());
     const sender = openSender(settings, clock, { config, producer });
-    const proxies = new Proxies({ usual: settings.WAYPOST_EGRESS_PROXY, now: () => clock.now(), log });
+    const proxies = new Proxies({
+      usual: settings.WAYPOST_EGRESS_PROXY,
+      now: () => clock.now(),
+      log,
+    });
     // Requests still open after another URL's 2xx are recorded too.
     onStop(() => sender.close());
     stopWithin(() => sender.longestTimeoutMs + LEAVING_MS);
-    const mail = settings.WAYPOST_SMTP_URL === undefined ? undefined : new MailSender(settings.WAYPOST_SMTP_URL);
+    const mail =
+      settings.WAYPOST_SMTP_URL === undefined
+        ? undefined
+        : new MailSender(settings.WAYPOST_SMTP_URL);
     onStop(() => mail?.close());
     const authorizing = new AuthorizingSender(sender, log, {
       onRecovered: (id) => recoveries.recovered(destinations.lookup(id), 'token'),
@@ -75,14 +89,27 @@ runService(
     const recoveries = new Recoveries({ producer, known, owns, time: systemClock });
     const destinations = new Destinations(config, encryptor, log, proxies);
     const lanes = new LaneRegistry({
-      ...{ lane: laneOptions(tiersMs), pool: SOCKETS, keepMs: keepLaneMs(tiersMs), clock },
-      // A process may use the part of a rate that corresponds to its part of the destination's shards.
+      lane: laneOptions(tiersMs),
+      pool: SOCKETS,
+      keepMs: keepLaneMs(tiersMs),
+      clock,
+
+      // A process may use the part of a rate that corresponds to its part of the destination's
+      // shards.
       rateShare: (id, shards) => shareOf(shardKeys(id, shards), consumption),
       onCircuit: (turn) => tellOfCircuit(turn, { producer, recoveries, log }),
     });
     onStop(() => lanes.stop());
     const deliverer = new Deliverer({
-      ...{ config, destinations, lanes, producer, divertProducer, tiersMs, windowMs, log, onFatal },
+      config,
+      destinations,
+      lanes,
+      producer,
+      divertProducer,
+      tiersMs,
+      windowMs,
+      log,
+      onFatal,
       sender: mail ? withMail(authorizing, mail) : authorizing,
       limits: LIMITS,
       onRoom: () => consumption?.resume(),
@@ -102,8 +129,8 @@ runService(
       onFatal,
     });
     onStop((deadlineMs) => {
-      // Requests in flight may take as long as the longest timeout. No other request begins, so requests that outlast their
-      // records end within the same time.
+      // Requests in flight may take as long as the longest timeout. No other request begins, so
+      // requests that outlast their records end within the same time.
       const drainMs = sender.longestTimeoutMs + DRAINED_MS;
       return consumption.stop(Math.max(drainMs, deadlineMs - timeoutMs - 2_000));
     });
@@ -112,8 +139,8 @@ runService(
 );
 
 /**
- * Opens the producers for the records of steps. They retry without end and never refuse a record: the Deliverer's own limits bound
- * them.
+ * Opens the producers for the records of steps. They retry without end and never refuse a record:
+ * the Deliverer's own limits bound them.
  */
 async function openAppenders(
   kafka: Kafka,
@@ -128,22 +155,41 @@ async function openAppenders(
 }
 
 /** Sends to mailboxes by SMTP, and to URLs by HTTP. */
-function withMail(sender: AuthorizingSender, mail: MailSender): Pick<AuthorizingSender, 'send' | 'held'> {
+function withMail(
+  sender: AuthorizingSender,
+  mail: MailSender,
+): Pick<AuthorizingSender, 'send' | 'held'> {
   return {
     send: (request, done) => (MailSender.takes(request) ? mail : sender).send(request, done),
     held: (credentials, insists) => sender.held(credentials, insists),
   };
 }
 
-function openSender(settings: Settings, clock: StallClock, told: Parameters<typeof tellOfCertificate>[1]): Sender {
+function openSender(
+  settings: Settings,
+  clock: StallClock,
+  told: Parameters<typeof tellOfCertificate>[1],
+): Sender {
   const certificates = new CertificateWatch((seen) => tellOfCertificate(seen, told));
-  const { WAYPOST_TIMEOUT: timeoutMs, WAYPOST_DNS_SERVERS, WAYPOST_ALLOWED_PORTS: ports } = settings;
-  const guard = createAddressGuard(settings.WAYPOST_ALLOWED_NETWORKS, settings.WAYPOST_FORBIDDEN_NETWORKS);
+  const {
+    WAYPOST_TIMEOUT: timeoutMs,
+    WAYPOST_DNS_SERVERS,
+    WAYPOST_ALLOWED_PORTS: ports,
+  } = settings;
+  const guard = createAddressGuard(
+    settings.WAYPOST_ALLOWED_NETWORKS,
+    settings.WAYPOST_FORBIDDEN_NETWORKS,
+  );
   const names = new NameResolver(timeoutMs, WAYPOST_DNS_SERVERS);
   const { handshakes } = deliveryMetrics;
   return new Sender({
-    ...{ timeoutMs, guard, names, clock, certificates },
-    isPortAllowed: (port) => ports.length === 0 || ports.some(([from, to]) => from <= port && port <= to),
+    timeoutMs,
+    guard,
+    names,
+    clock,
+    certificates,
+    isPortAllowed: (port) =>
+      ports.length === 0 || ports.some(([from, to]) => from <= port && port <= to),
     proxyResolves: settings.WAYPOST_PROXY_RESOLVES,
     mostConnections: mostConnections(readProcessLimits()),
     onHandshake: (resumed) => handshakes[resumed ? 'resumed' : 'full'].value++,
@@ -173,10 +219,16 @@ function tellOfCertificate(
 
 /** Returns whether a webhook of a destination has the credential with this key. */
 function usesCredential(lookup: Lookup, key: string): boolean {
-  return lookup.kind === 'open' && lookup.destination.endpoints.some(({ auth }) => auth?.credentials?.key === key);
+  return (
+    lookup.kind === 'open' &&
+    lookup.destination.endpoints.some(({ auth }) => auth?.credentials?.key === key)
+  );
 }
 
-/** Returns the owned part of these shards, at least one: records read before their partition moved are still sent. */
+/**
+ * Returns the owned part of these shards, at least one: records read before their partition moved
+ * are still sent.
+ */
 function shareOf(keys: string[], consumption: Consumption | undefined): number {
   const owned = keys.filter((key) => consumption?.owns(WEBHOOKS, key));
   return Math.max(1, owned.length) / keys.length;

@@ -1,24 +1,37 @@
+import { defined } from '../../shared/collections/defined';
 import { LATENCY_BOUNDS, metrics, only } from '../../shared/telemetry/metrics';
-import { CANCEL_REASONS, DEAD_REASONS, DIVERT_REASONS, RETRY_REASONS } from '../../shared/model/reasons';
+import {
+  CANCEL_REASONS,
+  DEAD_REASONS,
+  DIVERT_REASONS,
+  RETRY_REASONS,
+} from '../../shared/model/reasons';
 import { type LaneCensus } from './lanes/registry';
 
 /** Defines the metrics of delivery. */
 
-/** Seconds. Deliveries without a retry take less than ten; the larger bounds match the tiers and the window. */
+/**
+ * Seconds. Deliveries without a retry take less than ten; the larger bounds match the tiers and the
+ * window.
+ */
 const DELIVERY_BOUNDS = [
-  0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1_800, 3_600, 7_200, 14_400,
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1_800, 3_600, 7_200,
+  14_400,
 ];
 
 const requests = metrics.histogram(
   {
     name: 'http.client.request.duration',
-    help: 'Duration of one request to one URL. No label names the host: it would name every customer.',
+    help:
+      'Duration of one request to one URL. No label names the host: it would name every ' +
+      'customer.',
     unit: 's',
     labels: {
       'http.request.method': '`POST`',
       'http.response.status_code': 'absent without a response',
       'error.type':
-        'absent for a 2xx; otherwise the status, `timeout`, `dns`, `connection`, `tls`, `token`, `forbidden_address`, `invalid_url`',
+        'absent for a 2xx; otherwise the status, `timeout`, `dns`, `connection`, `tls`, ' +
+        '`token`, `forbidden_address`, `invalid_url`',
     },
   },
   LATENCY_BOUNDS,
@@ -26,7 +39,9 @@ const requests = metrics.histogram(
 const durations = metrics.histogram(
   {
     name: 'waypost.delivery.duration',
-    help: 'Time from acceptance at ingest to the 2xx. `later`: it took more than one attempt. Replays and test sends do not count.',
+    help:
+      'Time from acceptance at ingest to the 2xx. `later`: it took more than one attempt. ' +
+      'Replays and test sends do not count.',
     unit: 's',
     labels: { attempt: '`first`, `later`' },
   },
@@ -37,10 +52,15 @@ const attempts = metrics.counter({
   help: 'Attempts that ended. One attempt may be several requests.',
   labels: { outcome: '`delivered`, `retry`, `rejected`' },
 });
-const delivered = metrics.counter({ name: 'waypost.deliveries.delivered', help: 'Deliveries that ended with a 2xx.' });
+const delivered = metrics.counter({
+  name: 'waypost.deliveries.delivered',
+  help: 'Deliveries that ended with a 2xx.',
+});
 const handshakes = metrics.counter({
   name: 'waypost.tls.handshakes',
-  help: 'TLS connections that were opened. A kept connection needs none; `true`: it continued an earlier session.',
+  help:
+    'TLS connections that were opened. A kept connection needs none; `true`: it continued an ' +
+    'earlier session.',
   labels: { resumed: '`true`, `false`' },
 });
 const tokens = metrics.counter({
@@ -54,7 +74,10 @@ const turns = metrics.counter({
   labels: { state: '`open`, `closed`' },
 });
 
-/** Creates a counter with all of its series at the start, so that the first event of a kind shows as an increase. */
+/**
+ * Creates a counter with all of its series at the start, so that the first event of a kind shows as
+ * an increase.
+ */
 function countersByReason(name: string, help: string, reasons: readonly string[]) {
   const labels = { reason: reasons.map((reason) => `\`${reason}\``).join(', ') };
   const counter = metrics.counter({ name, help, labels });
@@ -79,7 +102,11 @@ export const deliveryMetrics = {
     'Deliveries sent to a tier without an attempt.',
     DIVERT_REASONS,
   ),
-  dead: countersByReason('waypost.deliveries.dead', 'Dead letters: deliveries that were given up.', DEAD_REASONS),
+  dead: countersByReason(
+    'waypost.deliveries.dead',
+    'Dead letters: deliveries that were given up.',
+    DEAD_REASONS,
+  ),
   cancelled: countersByReason(
     'waypost.deliveries.cancelled',
     'Deliveries cancelled because their destination is off or deleted.',
@@ -87,14 +114,20 @@ export const deliveryMetrics = {
   ),
   first: durations.of({ attempt: 'first' }),
   later: durations.of({ attempt: 'later' }),
-  handshakes: { resumed: handshakes.of({ resumed: 'true' }), full: handshakes.of({ resumed: 'false' }) },
+  handshakes: {
+    resumed: handshakes.of({ resumed: 'true' }),
+    full: handshakes.of({ resumed: 'false' }),
+  },
   resent: metrics
     .counter({
       name: 'waypost.requests.resent',
       help: 'Requests sent again over a new connection, because a kept one broke before a response.',
     })
     .of(),
-  tokens: { obtained: tokens.of({ outcome: 'obtained' }), failed: tokens.of({ outcome: 'failed' }) },
+  tokens: {
+    obtained: tokens.of({ outcome: 'obtained' }),
+    failed: tokens.of({ outcome: 'failed' }),
+  },
   opened: turns.of({ state: 'open' }),
   closed: turns.of({ state: 'closed' }),
 };
@@ -119,22 +152,31 @@ const POST = { 'http.request.method': 'POST' };
 function statusLabels(status: number) {
   const code = status >= STATUS.from && status <= STATUS.to ? String(status) : 'other';
   const failed = status < 200 || status > 299;
-  return { ...POST, 'http.response.status_code': code, ...(failed ? { 'error.type': code } : {}) };
+  return {
+    ...POST,
+    'http.response.status_code': code,
+    ...defined({ 'error.type': failed ? code : undefined }),
+  };
 }
 
 /** Registers the gauges, which are read on export only. */
 export function observeDelivery(parts: {
   deliverer: { readonly fill: Record<string, number> };
   lanes: { census(): LaneCensus };
-  sender: { readonly inFlight: number; readonly connections: { readonly inUse: number; readonly idle: number } };
+  sender: {
+    readonly inFlight: number;
+    readonly connections: { readonly inUse: number; readonly idle: number };
+  };
   sockets: number;
 }): void {
   const { deliverer, lanes, sender, sockets } = parts;
-  const gauge = (name: string, help: string, read: () => number) => metrics.gauge({ name, help }, () => only(read()));
+  const gauge = (name: string, help: string, read: () => number) =>
+    metrics.gauge({ name, help }, () => only(read()));
   gauge('waypost.requests.in_flight', 'POSTs that wait for a response.', () => sender.inFlight);
   gauge(
     'waypost.sockets.limit',
-    'Most requests that may wait for a response. `waypost_requests_in_flight / waypost_sockets_limit` is its fill.',
+    'Most requests that may wait for a response. `waypost_requests_in_flight / ' +
+      'waypost_sockets_limit` is its fill.',
     () => sockets,
   );
   metrics.gauge(
@@ -165,7 +207,9 @@ export function observeDelivery(parts: {
   metrics.gauge(
     {
       name: 'waypost.buffer.fill',
-      help: 'Fill of a buffer, 0 to 1: bodies held, outcomes that Kafka has not acknowledged, bodies queued. Partitions pause while one of the first two is at 1.',
+      help:
+        'Fill of a buffer, 0 to 1: bodies held, outcomes that Kafka has not acknowledged, ' +
+        'bodies queued. Partitions pause while one of the first two is at 1.',
       unit: '1',
       labels: { buffer: '`bodies`, `outcomes`, `lanes`' },
     },

@@ -17,7 +17,10 @@ export function readProcessLimits(): ProcessLimits {
   return { memoryBytes, openFiles: openFilesOf(limitsFile()) };
 }
 
-/** @param limits content of /proc/self/limits. Node raises the soft limit, the first number, to the hard one. */
+/**
+ * @param limits content of /proc/self/limits. Node raises the soft limit, the first number, to the
+ *   hard one.
+ */
 export function openFilesOf(limits: string): number {
   const [, files] = /^Max open files +(\d+)/m.exec(limits) ?? [];
   return files === undefined ? Infinity : Number(files);

@@ -2,26 +2,42 @@ import { randomUUID } from 'node:crypto';
 import { type BatchProducer } from '../../shared/kafka/port';
 import { recallRecord } from '../../shared/kafka/topics';
 import { shardKeys } from '../../shared/model/delivery';
-import { type RecallRecord, RECOVERED_REASONS, type RecoveredReason } from '../../shared/model/recall';
+import {
+  type RecallRecord,
+  RECOVERED_REASONS,
+  type RecoveredReason,
+} from '../../shared/model/recall';
 import { type Clock } from './clock';
 import { type Endpoint, type Lookup } from './destinations';
 import { type DeliveryInHand, type Disposition } from './disposition';
 import { type CircuitTransition } from './lanes/registry';
 
 /**
- * Asks retry for the parked backlog of an endpoint that has recovered, or whose token endpoint or proxy has, so that it
- * does not wait for its tiers (shared/model/recall.ts).
+ * Asks retry for the parked backlog of an endpoint that has recovered, or whose token endpoint or
+ * proxy has, so that it does not wait for its tiers (shared/model/recall.ts).
  */
 
-/** Deliveries that were parked just before reach their tier within this time, ms, and belong to the backlog. */
+/**
+ * Deliveries that were parked just before reach their tier within this time, ms, and belong to the
+ * backlog.
+ */
 const PARKED_WITHIN_MS = 500;
-/** While a circuit closes and opens again and again, each close asks at most this often, ms; the last one is not lost. */
+/**
+ * While a circuit closes and opens again and again, each close asks at most this often, ms; the
+ * last one is not lost.
+ */
 const ASKS_EVERY_MS = 10_000;
-/** A parked delivery that is delivered without an outage that this process knows of asks at most this often, ms. */
+/**
+ * A parked delivery that is delivered without an outage that this process knows of asks at most
+ * this often, ms.
+ */
 const ARRIVED_EVERY_MS = 60_000;
 
 /** Returns the wait from which a delivery came back by itself, if it was delivered then. */
-export function shownRecovery({ delivery }: DeliveryInHand, { kind }: Disposition): RecoveredReason | undefined {
+export function shownRecovery(
+  { delivery }: DeliveryInHand,
+  { kind }: Disposition,
+): RecoveredReason | undefined {
   if (kind !== 'delivered' || delivery.recalled !== undefined) return undefined;
   return RECOVERED_REASONS.find((reason) => reason === delivery.reason);
 }
@@ -65,12 +81,14 @@ export class Recoveries {
   }
 
   /**
-   * A delivery that was parked has been delivered. If this process has just started, or another one parked it, no circuit
-   * closes here.
+   * A delivery that was parked has been delivered. If this process has just started, or another one
+   * parked it, no circuit closes here.
    */
   arrived(destinationId: string, lookup: Lookup, reason: RecoveredReason): void {
     const last = this.#last.get(keyOf(destinationId, reason));
-    const isAsked = last?.recall !== undefined && this.options.time.steadyMs() - last.decidedAt <= ARRIVED_EVERY_MS;
+    const isAsked =
+      last?.recall !== undefined &&
+      this.options.time.steadyMs() - last.decidedAt <= ARRIVED_EVERY_MS;
     if (isAsked) return;
     this.recovered(lookup, reason);
   }
@@ -95,7 +113,13 @@ export class Recoveries {
       if (this.#last.get(key)?.recall !== recall) return;
       [last.sent, last.sentAt] = [recall, time.steadyMs()];
       const keys = shardKeys(destinationId, shards).filter(owns);
-      const wanted = { id: recall, action: 'recovered' as const, reason, destination: destinationId, keys };
+      const wanted = {
+        id: recall,
+        action: 'recovered' as const,
+        reason,
+        destination: destinationId,
+        keys,
+      };
       this.#send(destinationId, { kind: 'recall', ...wanted });
     });
   }

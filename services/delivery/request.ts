@@ -28,16 +28,29 @@ export interface EndedRequest {
   result: SendResult;
 }
 
-/** The attempt of a request: exactly one call of `ended` or `leftOut` for each request that is not cancelled. */
+/**
+ * The attempt of a request: exactly one call of `ended` or `leftOut` for each request that is not
+ * cancelled.
+ */
 export interface RequestOwner {
-  readonly inHand: { readonly delivery: Delivery; readonly body: Buffer; readonly record: OpenRecord };
+  readonly inHand: {
+    readonly delivery: Delivery;
+    readonly body: Buffer;
+    readonly record: OpenRecord;
+  };
   /** Returns the permit to send to this URL that the attempt began with. */
   permitted(endpoint: Endpoint): Permit;
-  /** Returns the permit to send to this URL now; otherwise the decision against it, or undefined if another process may send. */
+  /**
+   * Returns the permit to send to this URL now; otherwise the decision against it, or undefined if
+   * another process may send.
+   */
   permit(endpoint: Endpoint): Permit | NotTried | undefined;
   /** @returns the signal for the lane of the request */
   ended(request: EndedRequest): Signal;
-  /** The request was not sent: its lane refused it, or (without a refusal) it must not be sent any more. */
+  /**
+   * The request was not sent: its lane refused it, or (without a refusal) it must not be sent any
+   * more.
+   */
   leftOut(refusal: Refusal | undefined, endpoint: Endpoint): void;
 }
 
@@ -58,7 +71,10 @@ export function insistenceOf({ recalled }: Delivery): Job['insists'] {
   return recalled === 'retry_all' ? 'sometimes' : undefined;
 }
 
-/** One request of an attempt, from its offer to the lane of its URL until its end. It is the job of that lane. */
+/**
+ * One request of an attempt, from its offer to the lane of its URL until its end. It is the job of
+ * that lane.
+ */
 export class UrlRequest implements Job {
   before: Job | undefined = undefined;
   after: Job | undefined = undefined;
@@ -97,8 +113,8 @@ export class UrlRequest implements Job {
   }
 
   /**
-   * Sends the request, if it still may be sent: it may have waited in its lane, so a secret rotation, correction, pause
-   * or switch-off since then must apply.
+   * Sends the request, if it still may be sent: it may have waited in its lane, so a secret
+   * rotation, correction, pause or switch-off since then must apply.
    */
   start(): void {
     const isFresh = this.#isOffered && !this.record.isRevoking;
@@ -111,7 +127,14 @@ export class UrlRequest implements Job {
     const { delivery, body } = this.owner.inHand;
     const traceparent = childTraceparent(delivery.traceparent);
     const nowMs = this.context.time.wallMs();
-    const request = buildRequest({ id: delivery.id, rendered: delivery, body, ...permit, nowMs, traceparent });
+    const request = buildRequest({
+      id: delivery.id,
+      rendered: delivery,
+      body,
+      ...permit,
+      nowMs,
+      traceparent,
+    });
     sendRequest(this.context.sender, destination, request, (result) => {
       this.#free(this.owner.ended({ endpoint, traceparent, result }));
     });
@@ -126,7 +149,10 @@ export class UrlRequest implements Job {
     return this.lane.remove(this);
   }
 
-  /** Gives the place back after the lane's call. If the window ended during the wait, the lane is the reason. */
+  /**
+   * Gives the place back after the lane's call. If the window ended during the wait, the lane is
+   * the reason.
+   */
   #withdraw(decision: NotTried | undefined): void {
     const isOverdue = decision?.kind === 'dead' && decision.reason === 'window_closed';
     const refusal = isOverdue ? this.lane.overdue(this, this.context.lanes.now()) : undefined;
@@ -146,7 +172,9 @@ const NO_AUTH: NonNullable<Endpoint['auth']> = {};
 /** The differences of a delivery's request from the default POST. */
 export type Rendered = Pick<Delivery, 'method' | 'contentType' | 'headers'>;
 
-/** Builds and signs the request. The signature of a request that waited after this would be stale. */
+/**
+ * Builds and signs the request. The signature of a request that waited after this would be stale.
+ */
 export function buildRequest(input: {
   /** the `webhook-id`: of the delivery, or of a batch */
   id: string;

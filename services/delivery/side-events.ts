@@ -9,32 +9,56 @@ import { type CircuitTransition } from './lanes/registry';
 /** Events that change no disposition. Pure. */
 
 /**
- * Returns the event for requests that ended after another URL's 2xx settled the delivery. It belongs to the same
- * attempt.
+ * Returns the event for requests that ended after another URL's 2xx settled the delivery. It
+ * belongs to the same attempt.
  */
 export function lateEvent(inHand: DeliveryInHand, tried: AttemptResult, nowMs: number): OutRecord {
-  return eventRecord({ ...attemptEvent(inHand, { ...tried, outcome: 'delivered' }, nowMs), late: true });
+  return eventRecord({
+    ...attemptEvent(inHand, { ...tried, outcome: 'delivered' }, nowMs),
+    late: true,
+  });
 }
 
 /**
- * Returns the event for an attempt in a batch that was rejected. The next attempt, in a half of the batch, follows
- * immediately.
+ * Returns the event for an attempt in a batch that was rejected. The next attempt, in a half of the
+ * batch, follows immediately.
  */
-export function halvedEvent(inHand: DeliveryInHand, tried: AttemptResult, nowMs: number): OutRecord {
+export function halvedEvent(
+  inHand: DeliveryInHand,
+  tried: AttemptResult,
+  nowMs: number,
+): OutRecord {
   const event = attemptEvent(inHand, { ...tried, outcome: 'retry' }, nowMs);
   return eventRecord({ ...event, reason: 'backoff', nextAttemptAt: isoTime(nowMs) });
 }
 
 /** Returns the event for a circuit that opened or closed. */
-export function circuitRecord({ endpoint, state, why }: CircuitTransition, nowMs: number): OutRecord {
+export function circuitRecord(
+  { endpoint, state, why }: CircuitTransition,
+  nowMs: number,
+): OutRecord {
   const { destinationId: destination, id: url, origin, destinationVersion } = endpoint;
   const at = isoTime(nowMs);
-  const event: CircuitEvent = { kind: 'circuit', destination, url, origin, destinationVersion, state, why, at };
+  const event: CircuitEvent = {
+    kind: 'circuit',
+    destination,
+    url,
+    origin,
+    destinationVersion,
+    state,
+    why,
+    at,
+  };
   return { topic: ATTEMPTS, key: destination, value: JSON.stringify(event) };
 }
 
 /** Returns the event for the certificate of a server. */
 export function certificateRecord({ origin, notAfter }: SeenCertificate, nowMs: number): OutRecord {
-  const event: CertificateEvent = { kind: 'certificate', origin, notAfter: isoTime(notAfter), at: isoTime(nowMs) };
+  const event: CertificateEvent = {
+    kind: 'certificate',
+    origin,
+    notAfter: isoTime(notAfter),
+    at: isoTime(nowMs),
+  };
   return { topic: ATTEMPTS, key: origin, value: JSON.stringify(event) };
 }

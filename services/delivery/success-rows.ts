@@ -7,11 +7,14 @@ import { type OpenDelivery } from './attempt-context';
 import { type Clock } from './clock';
 import { type AttemptDisposition, type Disposition } from './disposition';
 
-/** Gathers successes of first attempts for rows of `attempts` (docs/design/decisions/0042-rows-of-attempts.md). */
+/**
+ * Gathers successes of first attempts for rows of `attempts`
+ * (docs/design/decisions/0042-rows-of-attempts.md).
+ */
 
 /**
- * Only offset commits wait for these writes. A killed process repeats the deliveries of rows that were not written, so that
- * the limit of rows ends the gathering early under load.
+ * Only offset commits wait for these writes. A killed process repeats the deliveries of rows that
+ * were not written, so that the limit of rows ends the gathering early under load.
  */
 const GATHER_MS = 100;
 const MOST_ROWS = 100;
@@ -25,7 +28,10 @@ export interface Success {
   atMs: number;
 }
 
-/** Returns whether the disposition is a success that has no other event: readers find rows and events in any order. */
+/**
+ * Returns whether the disposition is a success that has no other event: readers find rows and
+ * events in any order.
+ */
 export function isPlainSuccess(
   { delivery }: OpenDelivery,
   disposition: Disposition,
@@ -45,8 +51,8 @@ export interface SuccessRowsListener {
 }
 
 /**
- * Returns whether Kafka refuses records for good. A stopping process refuses writes for the moment: then the records in
- * hand stay open, and their next owner reads them again.
+ * Returns whether Kafka refuses records for good. A stopping process refuses writes for the moment:
+ * then the records in hand stay open, and their next owner reads them again.
  */
 export function isRefused(error: unknown): boolean {
   return error instanceof AppError && !error.retriable;

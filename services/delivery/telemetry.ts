@@ -19,8 +19,9 @@ import { type DeliveryInHand, nextTopic, type Disposition, type Traced } from '.
 import { type Endpoint } from './destinations';
 
 /**
- * Counts all deliveries, logs attempts and dead letters, and traces the ones with a recorded trace. Spans are written when they
- * end. Until then a traced delivery carries `DeliveryInHand.traced`; others carry nothing.
+ * Counts all deliveries, logs attempts and dead letters, and traces the ones with a recorded trace.
+ * Spans are written when they end. Until then a traced delivery carries `DeliveryInHand.traced`;
+ * others carry nothing.
  */
 
 const GROUP = 'delivery';
@@ -47,7 +48,12 @@ export function batchHalved(): void {
 }
 
 /** Traces the end of a delivery's request to one URL. @param context its own trace context */
-export function responded({ traced }: DeliveryInHand, endpoint: Endpoint, attempt: UrlAttempt, context: string): void {
+export function responded(
+  { traced }: DeliveryInHand,
+  endpoint: Endpoint,
+  attempt: UrlAttempt,
+  context: string,
+): void {
   if (!traced) return;
   const { status, durationMs } = attempt;
   const endedAt = performance.now();
@@ -69,7 +75,12 @@ export function responded({ traced }: DeliveryInHand, endpoint: Endpoint, attemp
 }
 
 /** Records the disposition of a delivery before it is written. */
-export function concluded(log: AttemptLog, inHand: DeliveryInHand, disposition: Disposition, nowMs: number): void {
+export function concluded(
+  log: AttemptLog,
+  inHand: DeliveryInHand,
+  disposition: Disposition,
+  nowMs: number,
+): void {
   if (disposition.attempt) {
     deliveryMetrics.attempts[disposition.attempt.outcome].value++;
     log.attempted(inHand, disposition, nowMs);
@@ -78,7 +89,12 @@ export function concluded(log: AttemptLog, inHand: DeliveryInHand, disposition: 
 }
 
 /** Records the disposition of a delivery once Kafka has acknowledged it. */
-export function finished(log: Log, inHand: DeliveryInHand, disposition: Disposition, nowMs: number): void {
+export function finished(
+  log: Log,
+  inHand: DeliveryInHand,
+  disposition: Disposition,
+  nowMs: number,
+): void {
   const counter = counterOf(disposition);
   if (counter) counter.value++;
   durationOf(inHand.delivery, disposition)?.record((nowMs - inHand.delivery.acceptedAt) / 1_000);
@@ -86,7 +102,10 @@ export function finished(log: Log, inHand: DeliveryInHand, disposition: Disposit
   if (disposition.kind === 'dead' && !disposition.attempt) {
     const { id, destinationId: destination, traceparent } = inHand.delivery;
     const { reason } = disposition;
-    log.info({ delivery: id, destination, reason, trace_id: traceIdOf(traceparent) }, 'delivery.dead');
+    log.info(
+      { delivery: id, destination, reason, trace_id: traceIdOf(traceparent) },
+      'delivery.dead',
+    );
   }
   if (inHand.traced) trace(inHand, inHand.traced, disposition);
 }
@@ -125,8 +144,14 @@ export function counterOf(disposition: Disposition): Count | undefined {
   }
 }
 
-/** Returns the series for the time from acceptance to the 2xx; undefined if this step does not end it, or for a replay. */
-export function durationOf({ attempt, replay }: Delivery, disposition: Disposition): Distribution | undefined {
+/**
+ * Returns the series for the time from acceptance to the 2xx; undefined if this step does not end
+ * it, or for a replay.
+ */
+export function durationOf(
+  { attempt, replay }: Delivery,
+  disposition: Disposition,
+): Distribution | undefined {
   if (disposition.kind !== 'delivered' || replay > 0) return undefined;
   return deliveryMetrics[attempt === 0 ? 'first' : 'later'];
 }
@@ -146,7 +171,11 @@ function trace(inHand: DeliveryInHand, traced: Traced, disposition: Disposition 
 }
 
 /** Returns the span of a step. @param disposition undefined if the record was handed back */
-export function stepSpan(inHand: DeliveryInHand, traced: Traced, disposition: Disposition | undefined) {
+export function stepSpan(
+  inHand: DeliveryInHand,
+  traced: Traced,
+  disposition: Disposition | undefined,
+) {
   const { delivery, record } = inHand;
   const { context, previous, takenAt } = traced;
   return {
@@ -163,7 +192,10 @@ export function stepSpan(inHand: DeliveryInHand, traced: Traced, disposition: Di
       'waypost.outcome': disposition?.kind ?? 'released',
       'waypost.reason': disposition && reasonOf(disposition),
     },
-    links: previous === undefined ? [] : [{ context: withSpanId(context, previous), as: 'previous' as const }],
+    links:
+      previous === undefined
+        ? []
+        : [{ context: withSpanId(context, previous), as: 'previous' as const }],
     error: disposition && errorOf(disposition),
   };
 }
@@ -185,5 +217,8 @@ function errorType({ status, error }: UrlAttempt): string | undefined {
 /** Returns host and port only: paths may contain tokens. */
 function serverOf(origin: string) {
   const { hostname, port, protocol } = new URL(origin);
-  return { 'server.address': hostname, 'server.port': port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port) };
+  return {
+    'server.address': hostname,
+    'server.port': port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
+  };
 }

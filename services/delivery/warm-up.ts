@@ -21,9 +21,9 @@ import { laneOptions, LIMITS, SOCKETS } from './lanes/tuning';
 import { AuthorizingSender } from './tokens/authorizing-sender';
 
 /**
- * Delivers made-up webhooks to a server of this process, by the code of real ones, so that V8 has compiled it before the
- * first record. A process that joins a busy group would otherwise take more than twice the CPU for its first thousand
- * webhooks, and make them wait.
+ * Delivers made-up webhooks to a server of this process, by the code of real ones, so that V8 has
+ * compiled it before the first record. A process that joins a busy group would otherwise take more
+ * than twice the CPU for its first thousand webhooks, and make them wait.
  */
 
 /** On Node 24 the first thousand take 0.4 s of CPU, and later ones 0.17. */
@@ -38,25 +38,35 @@ const DESTINATION_ID = 'warm-up';
 const BODY = JSON.stringify({ event: 'Warmed Up', properties: { text: 'x'.repeat(900) } });
 
 /**
- * Resolves when all of its webhooks have ended; after `mostMs` none begins. The metrics count them, unless it runs within
- * `Metrics.uncounted`.
+ * Resolves when all of its webhooks have ended; after `mostMs` none begins. The metrics count them,
+ * unless it runs within `Metrics.uncounted`.
  * @throws if the server cannot listen
  */
 export async function warmUp(log: Log, mostMs = MOST_MS): Promise<void> {
   const until = performance.now() + mostMs;
   const quiet = log.child({}, { level: 'silent' });
-  const server = createServer((request, response) => request.resume().on('end', () => response.end('ok')));
+  const server = createServer((request, response) =>
+    request.resume().on('end', () => response.end('ok')),
+  );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const clock = new StallClock();
   const sender = new Sender({
-    ...{ clock, timeoutMs: TIMEOUT_MS, guard: createAddressGuard(['127.0.0.0/8']), mostConnections: AT_ONCE },
+    clock,
+    timeoutMs: TIMEOUT_MS,
+    guard: createAddressGuard(['127.0.0.0/8']),
+    mostConnections: AT_ONCE,
     names: new NameResolver(TIMEOUT_MS),
   });
   const authorizing = new AuthorizingSender(sender, quiet);
   const lane = laneOptions([MINUTE_MS]);
   const lanes = new LaneRegistry({
-    ...{ lane, pool: SOCKETS, keepMs: MINUTE_MS, clock, rateShare: () => 1, onCircuit: () => undefined },
+    lane,
+    pool: SOCKETS,
+    keepMs: MINUTE_MS,
+    clock,
+    rateShare: () => 1,
+    onCircuit: () => undefined,
   });
   const encryptor = createEncryptor([randomBytes(32)]);
   const config = configOf(
@@ -65,7 +75,13 @@ export async function warmUp(log: Log, mostMs = MOST_MS): Promise<void> {
   try {
     await new Promise<void>((resolve, reject) => {
       const deliverer = new Deliverer({
-        ...{ config, lanes, producer: NOWHERE, limits: LIMITS, tiersMs: [MINUTE_MS], windowMs: MINUTE_MS, log: quiet },
+        config,
+        lanes,
+        producer: NOWHERE,
+        limits: LIMITS,
+        tiersMs: [MINUTE_MS],
+        windowMs: MINUTE_MS,
+        log: quiet,
         destinations: new Destinations(config, encryptor, quiet),
         sender: authorizing,
         onRoom: () => undefined,
@@ -96,7 +112,8 @@ export async function warmUp(log: Log, mostMs = MOST_MS): Promise<void> {
 
 /** Acknowledges records without keeping them. */
 const NOWHERE: BatchProducer = {
-  ...{ pendingBytes: 0, oldestPendingAt: undefined },
+  pendingBytes: 0,
+  oldestPendingAt: undefined,
   send: () => Promise.resolve(),
   close: () => Promise.resolve(),
 };
@@ -105,18 +122,29 @@ function destinationAt(origin: string, encryptor: Encryptor): Destination {
   const seal = (text: string) => encryptor.encrypt(text, DESTINATION_ID);
   const now = new Date().toISOString();
   return {
-    ...{ id: DESTINATION_ID, name: DESTINATION_ID, type: 'webhooks', enabled: true, paused: false, sources: [] },
+    id: DESTINATION_ID,
+    name: DESTINATION_ID,
+    type: 'webhooks',
+    enabled: true,
+    paused: false,
+    sources: [],
     webhooks: [{ id: 'warm-up', url: seal(`${origin}/`), origin, headers: {} }],
     secrets: { current: seal(`whsec_${randomBytes(24).toString('base64')}`) },
-    ...{ createdAt: now, updatedAt: now },
+    createdAt: now,
+    updatedAt: now,
   };
 }
 
 function configOf(destination: Destination) {
   const entry = { version: 1, data: destination };
   return {
-    ...{ completeAt: Infinity, changes: 1, hasten: () => undefined, onComplete: () => undefined },
-    ...{ destination: () => entry, isUnreadable: () => false, recordFormat: () => ROWS_FORMAT },
+    completeAt: Infinity,
+    changes: 1,
+    hasten: () => undefined,
+    onComplete: () => undefined,
+    destination: () => entry,
+    isUnreadable: () => false,
+    recordFormat: () => ROWS_FORMAT,
   };
 }
 
@@ -124,12 +152,32 @@ function recordOf(n: number, done: () => void): OpenRecord {
   const now = brokerClock.now();
   const id = `warm-up-${String(n)}`;
   const headers = encodeDelivery({
-    ...{ id, messageId: id, sourceId: 'warm-up', destinationId: DESTINATION_ID, type: 'track', event: 'Warmed Up' },
-    ...{ userId: id, acceptedAt: now, expiresAt: now + MINUTE_MS, attempt: 0, hop: 0, replay: 0, closed: [] },
+    id,
+    messageId: id,
+    sourceId: 'warm-up',
+    destinationId: DESTINATION_ID,
+    type: 'track',
+    event: 'Warmed Up',
+    userId: id,
+    acceptedAt: now,
+    expiresAt: now + MINUTE_MS,
+    attempt: 0,
+    hop: 0,
+    replay: 0,
+    closed: [],
     traceparent: `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-00`,
   });
   return {
-    ...{ topic: WEBHOOKS, partition: 0, offset: n, timestampMs: now, headers, isRevoking: false, done },
-    ...{ key: Buffer.from('warm-up:0'), value: Buffer.from(BODY), handBack: () => false, defer: () => undefined },
+    topic: WEBHOOKS,
+    partition: 0,
+    offset: n,
+    timestampMs: now,
+    headers,
+    isRevoking: false,
+    done,
+    key: Buffer.from('warm-up:0'),
+    value: Buffer.from(BODY),
+    handBack: () => false,
+    defer: () => undefined,
   };
 }

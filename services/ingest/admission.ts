@@ -9,12 +9,12 @@ import { type LimitedCounts, RefusedLimit, SourceLimits, type LimitSettings } fr
 import { logThrottle } from '../../shared/service/load-limits';
 
 /**
- * Decides which requests may use ingest now. A source has rate limits, and a fair share of the concurrent requests and
- * bodies. The same holds for the address of a request whose source is not known, but a request with a valid key is never
- * refused for its address.
+ * Decides which requests may use ingest now. A source has rate limits, and a fair share of the
+ * concurrent requests and bodies. The same holds for the address of a request whose source is not
+ * known, but a request with a valid key is never refused for its address.
  *
- * The budgets for these shares follow from the memory of the process. A stalled Kafka must lead to 503 and not to an
- * out-of-memory kill.
+ * The budgets for these shares follow from the memory of the process. A stalled Kafka must lead to
+ * 503 and not to an out-of-memory kill.
  */
 
 const LOG_INTERVAL_MS = 60_000;
@@ -53,7 +53,10 @@ export class Admission {
     this.#mayLog = logThrottle(LOG_INTERVAL_MS, LOG_MAX_SOURCES);
   }
 
-  /** @returns a place, to be given to `leave` later; undefined if the source or the address already holds its share */
+  /**
+   * @returns a place, to be given to `leave` later; undefined if the source or the address already
+   *   holds its share
+   */
   enter(req: IncomingMessage, source: Source | undefined): Share | undefined {
     const place = this.#requests.of(source?.id ?? this.#address(req));
     return this.#requests.take(place, 1) ? place : undefined;
@@ -68,7 +71,10 @@ export class Admission {
     return { shares, share: shares.of(source?.id ?? this.#address(req)) };
   }
 
-  /** Returns the response to a request of a source over its limit; undefined if the request may continue. */
+  /**
+   * Returns the response to a request of a source over its limit; undefined if the request may
+   * continue.
+   */
   limited(source: Source): HttpResponse | undefined {
     const waitMs = this.#limits.waitMs(source, this.parts.now());
     if (waitMs === 0) return undefined;
@@ -87,14 +93,20 @@ export class Admission {
     return this.#refused.waitMs(this.#address(req), this.parts.now()) > 0;
   }
 
-  /** Returns the response to a request of a limited address whose key was searched and not found; charges the search to the address. */
+  /**
+   * Returns the response to a request of a limited address whose key was searched and not found;
+   * charges the search to the address.
+   */
   searched(req: IncomingMessage): HttpResponse {
     const response = this.#rateLimited(req);
     this.#refused.take(this.#address(req), this.parts.now());
     return response;
   }
 
-  /** Returns the response to a request without a valid key: the refusal, or 429 if its address has had too many of them. */
+  /**
+   * Returns the response to a request without a valid key: the refusal, or 429 if its address has
+   * had too many of them.
+   */
   refused(req: IncomingMessage, refusal: HttpResponse): HttpResponse {
     // A 503 is not the client's fault.
     if (refusal.status >= 500) return refusal;
@@ -103,11 +115,18 @@ export class Admission {
     return refusal;
   }
 
-  /** Returns the response to a wrong request, and charges its source, or its address if the source is not known. */
+  /**
+   * Returns the response to a wrong request, and charges its source, or its address if the source
+   * is not known.
+   */
   faulty(
     req: IncomingMessage,
     refusal: HttpResponse,
-    { source, calls = 1, bytes }: { source: Source | undefined; calls?: number | undefined; bytes: number },
+    {
+      source,
+      calls = 1,
+      bytes,
+    }: { source: Source | undefined; calls?: number | undefined; bytes: number },
   ): HttpResponse {
     if (!source) return this.refused(req, refusal);
     if (refusal.status < 500) this.take(source, calls, bytes);
@@ -164,8 +183,8 @@ export function budgetsOf({ limit, heap }: Memory): Budgets {
   const besideHeap = Math.max(limit - heap, limit / 8);
   const bodyBytes = between(besideHeap / 4, 4 * MB, 256 * MB);
   return {
-    // A record that waits for Kafka takes 2.7 times its text in the heap. 96 MB are four seconds of 25,000 calls of 1 KB;
-    // further calls would be answered too late anyway.
+    // A record that waits for Kafka takes 2.7 times its text in the heap. 96 MB are four seconds of
+    // 25,000 calls of 1 KB; further calls would be answered too late anyway.
     pendingBytes: between(heap / 10, 4 * MB, 96 * MB),
     bodyBytes,
     unknownBodyBytes: bodyBytes / 4,
@@ -189,9 +208,9 @@ export interface Share {
 }
 
 /**
- * Shares a budget among many owners so that none can starve the others: an owner may hold twice as much as is still free
- * (dynamic thresholds, as in the buffers of network switches). A single owner gets two thirds, and each of many gets less;
- * a part always stays free.
+ * Shares a budget among many owners so that none can starve the others: an owner may hold twice as
+ * much as is still free (dynamic thresholds, as in the buffers of network switches). A single owner
+ * gets two thirds, and each of many gets less; a part always stays free.
  */
 export class FairShares {
   readonly #owners = new Map<string, Share>();
@@ -200,7 +219,10 @@ export class FairShares {
 
   constructor(private readonly total: number) {}
 
-  /** Returns the share of a source or an address. Valid until the owner holds nothing and control returns to the event loop. */
+  /**
+   * Returns the share of a source or an address. Valid until the owner holds nothing and control
+   * returns to the event loop.
+   */
   of(owner: string): Share {
     let share = this.#owners.get(owner);
     if (share === undefined) {

@@ -13,11 +13,13 @@ import { messageRecords, rejectedRecords, type Store } from './store-messages';
 import { watchStored } from './telemetry';
 
 /**
- * Handles a request and returns its response. It reports success only after Kafka acknowledged every record of the request:
- * its messages and its rejected calls; rejected calls are lost only if Kafka refuses their topic.
+ * Handles a request and returns its response. It reports success only after Kafka acknowledged
+ * every record of the request: its messages and its rejected calls; rejected calls are lost only if
+ * Kafka refuses their topic.
  *
- * The checks are ordered by cost: the write key if Basic authentication names it, then the limits, the body, its shape, and
- * its calls. The handler holds neither the body nor parsed values while it waits for Kafka.
+ * The checks are ordered by cost: the write key if Basic authentication names it, then the limits,
+ * the body, its shape, and its calls. The handler holds neither the body nor parsed values while it
+ * waits for Kafka.
  */
 
 export interface RequestHandlerParts {
@@ -40,7 +42,10 @@ interface Received {
   body?: Buffer;
 }
 
-/** Throws neither for invalid requests nor while Kafka is unavailable. `gone`: the client has left and needs no response. */
+/**
+ * Throws neither for invalid requests nor while Kafka is unavailable. `gone`: the client has left
+ * and needs no response.
+ */
 export type RequestHandler = (received: Received) => Promise<HttpResponse | 'gone'>;
 
 /** Accepted and rejected calls that are not stored yet. */
@@ -64,12 +69,19 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
       const limited = known === undefined && admission.isLimited(req);
       const named = known ?? (key === undefined ? undefined : await sources.find(key, limited));
       if (typeof named === 'string') return refuseKey(admission, { req, code: named, limited });
-      const prepared = (named && admission.limited(named)) ?? (await prepare(parts, received, named));
+      const prepared =
+        (named && admission.limited(named)) ?? (await prepare(parts, received, named));
       if (!isPrepared(prepared)) return prepared;
       const { messages, rejected, rejectedRecords, receivedSteadyMs } = prepared;
       const storingAt = performance.now();
       const failed = await store({ messages, rejected: rejectedRecords, receivedSteadyMs });
-      watchStored({ records: messages, rejected, failed, storingAt, from: { req, route: received.route, startedAt } });
+      watchStored({
+        records: messages,
+        rejected,
+        failed,
+        storingAt,
+        from: { req, route: received.route, startedAt },
+      });
       return failed ? refusal(failed) : success(rejected);
     } finally {
       admission.leave(place);
@@ -77,13 +89,18 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
   };
 }
 
-/** @param limited whether the address had too many refusals when the request came; the address is charged for the refresh of `config` */
+/**
+ * @param limited whether the address had too many refusals when the request came; the address is
+ *   charged for the refresh of `config`
+ */
 function refuseKey(
   admission: Admission,
   refused: { req: IncomingMessage; code: RefusalCode; limited: boolean },
 ): HttpResponse {
   const { req, code, limited } = refused;
-  return limited && code !== 'config_unavailable' ? admission.searched(req) : admission.refused(req, refusal(code));
+  return limited && code !== 'config_unavailable'
+    ? admission.searched(req)
+    : admission.refused(req, refusal(code));
 }
 
 function isPrepared(result: Prepared | HttpResponse | 'gone'): result is Prepared {
@@ -110,13 +127,17 @@ async function prepare(
   const { admission } = parts;
   const body = given ?? (await parts.readBody(req, admission.bodyOwner(req, named)));
   if (body === 'gone') return body;
-  if (typeof body === 'string') return admission.faulty(req, refusal(body), { source: named, bytes: 0 });
+  if (typeof body === 'string') {
+    return admission.faulty(req, refusal(body), { source: named, bytes: 0 });
+  }
   const read = { req, kind, body, receivedAtMs: parts.now(), receivedSteadyMs: performance.now() };
   // Other requests of this source may have used up its limit while the body came.
   if (named) return admission.limited(named) ?? decide(parts, read, named, parseBody(body, kind));
   if (!admission.isLimited(req)) return decideByBody(parts, read);
   const source = sourceInText(body, parts.sources);
-  return source ? (admission.limited(source) ?? decideByBody(parts, read, source)) : admission.searched(req);
+  return source
+    ? (admission.limited(source) ?? decideByBody(parts, read, source))
+    : admission.searched(req);
 }
 
 /**
@@ -135,9 +156,11 @@ async function decideByBody(
     admission.faulty(req, response, { source: charged, calls, bytes: body.length });
   if (isFault(parsed)) return refuse(badRequest(parsed), parsed.callCount);
   const { writeKey } = parsed;
-  let source: Source | RefusalCode | undefined = writeKey === undefined ? undefined : sources.known(writeKey);
+  let source: Source | RefusalCode | undefined =
+    writeKey === undefined ? undefined : sources.known(writeKey);
   if (!source) {
-    // Parsed values take several times the memory of the body, and the refresh of `config` takes up to two seconds.
+    // Parsed values take several times the memory of the body, and the refresh of `config` takes up
+    // to two seconds.
     parsed = undefined;
     const owner = admission.bodyOwner(req, undefined);
     if (!owner.shares.take(owner.share, body.length)) return refusal('overloaded');
@@ -157,7 +180,11 @@ function decide(
   const verdicts = isFault(parsed) ? parsed : validateCalls(parsed, receivedAtMs, parts.makeId);
   if (isFault(parsed) || isFault(verdicts)) {
     const fault = verdicts as RequestFault;
-    return parts.admission.faulty(req, badRequest(fault), { source, calls: fault.callCount, bytes: body.length });
+    return parts.admission.faulty(req, badRequest(fault), {
+      source,
+      calls: fault.callCount,
+      bytes: body.length,
+    });
   }
   parts.admission.take(source, parsed.calls.length, body.length);
   const { accepted, rejected } = verdicts;
@@ -171,14 +198,19 @@ function decide(
 
 const KEY_FIELD = Buffer.from('"writeKey"');
 const KEY_VALUE = /^\s*:\s*"([^"\\]{1,200})"/;
-/** Bytes after `"writeKey"` that are searched for its value: 200 for the key, the rest for spaces. */
+/**
+ * Bytes after `"writeKey"` that are searched for its value: 200 for the key, the rest for spaces.
+ */
 const KEY_WINDOW = 256;
 /** Each key is hashed before its lookup, and a small gzipped body can name 34,000 keys. */
 const MAX_CANDIDATES = 8;
 /** Some clients repeat the key in each of 2,500 calls. */
 const MAX_OCCURRENCES = 2_500;
 
-/** Returns the source of one of the first keys in the text, without parsing it: that would cost ten times as much. */
+/**
+ * Returns the source of one of the first keys in the text, without parsing it: that would cost ten
+ * times as much.
+ */
 function sourceInText(body: Buffer, sources: Sources): Source | undefined {
   const seen = new Set<string>();
   let at = body.indexOf(KEY_FIELD);

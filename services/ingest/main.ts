@@ -8,14 +8,25 @@ import { RESPONSE_DEADLINE_MS, producerOptions, startIngest } from './service';
 
 runService('ingest', async ({ settings, log, connect, openConfig, onStop }) => {
   let listening = false;
-  const kafka = await connect({ notLive: () => [], notReady: () => (listening ? [] : ['starting']) });
+  const kafka = await connect({
+    notLive: () => [],
+    notReady: () => (listening ? [] : ['starting']),
+  });
   const config = await openConfig();
   const budgets = budgetsOf(memoryOfProcess());
   const producer = await kafka.producer(producerOptions(budgets));
   onStop((deadlineMs) => producer.close(deadlineMs - serverMs(deadlineMs)));
   const server = await startIngest({
-    ...{ config, producer, log, budgets, host: settings.WAYPOST_HOST, port: settings.WAYPOST_INGEST_PORT },
-    limits: { maxPerSecond: settings.WAYPOST_SOURCE_MAX_PER_SECOND, processes: settings.WAYPOST_INGEST_PROCESSES },
+    config,
+    producer,
+    log,
+    budgets,
+    host: settings.WAYPOST_HOST,
+    port: settings.WAYPOST_INGEST_PORT,
+    limits: {
+      maxPerSecond: settings.WAYPOST_SOURCE_MAX_PER_SECOND,
+      processes: settings.WAYPOST_INGEST_PROCESSES,
+    },
     clientAddress: createClientAddress(settings.WAYPOST_TRUSTED_PROXIES),
   });
   onStop((deadlineMs) => server.stop(serverMs(deadlineMs)));
@@ -24,7 +35,10 @@ runService('ingest', async ({ settings, log, connect, openConfig, onStop }) => {
   log.info({ port: server.port, ...budgets }, 'ingest.listening');
 });
 
-/** Time for the responses: a response waits for Kafka at most until its own deadline; no client waits after it. */
+/**
+ * Time for the responses: a response waits for Kafka at most until its own deadline; no client
+ * waits after it.
+ */
 function serverMs(deadlineMs: number): number {
   return Math.min(deadlineMs / 2, RESPONSE_DEADLINE_MS + 500);
 }

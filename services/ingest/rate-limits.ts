@@ -7,15 +7,18 @@ import { LIMITED } from '../../shared/kafka/topics';
 import { metrics } from '../../shared/telemetry/metrics';
 import { type Log } from '../../shared/telemetry/log';
 
-/** Limits the calls and bytes of each source and the refused requests of each address, and counts limited requests. */
+/**
+ * Limits the calls and bytes of each source and the refused requests of each address, and counts
+ * limited requests.
+ */
 
 /** Default byte limit of a source, in bytes a second for each call a second. */
 const BYTES_PER_CALL = 2_048;
 const DEFAULT_BURST_MS = 10_000;
 
 /**
- * Limit of refused requests of one address. A refusal costs about 0.1 ms; many people may share an address with one client
- * whose key is wrong.
+ * Limit of refused requests of one address. A refusal costs about 0.1 ms; many people may share an
+ * address with one client whose key is wrong.
  */
 const REFUSED: BucketRate = { perSecond: 5, burst: 100 };
 const MAX_ADDRESSES = 10_000;
@@ -55,7 +58,9 @@ export class SourceLimits {
   }
 
   #byteRate({ limits }: Source): BucketRate {
-    const bytes = limits?.maxBytesPerSecond ?? (limits?.maxPerSecond ?? this.settings.maxPerSecond) * BYTES_PER_CALL;
+    const bytes =
+      limits?.maxBytesPerSecond ??
+      (limits?.maxPerSecond ?? this.settings.maxPerSecond) * BYTES_PER_CALL;
     return this.#share(bytes, limits?.burstMs);
   }
 
@@ -68,7 +73,10 @@ export class SourceLimits {
 export class RefusedLimit {
   readonly #buckets = new TokenBuckets(MAX_ADDRESSES);
 
-  /** @param address as `addressKey` writes it. @returns ms until this address gets the reason of a refusal again; 0: now */
+  /**
+   * @param address as `addressKey` writes it. @returns ms until this address gets the reason of a
+   *   refusal again; 0: now
+   */
   waitMs(address: string, nowMs: number): number {
     return this.#buckets.waitMs(address, REFUSED, nowMs);
   }
@@ -83,15 +91,17 @@ const WRITE_EVERY_MS = 1_000;
 
 const limited = metrics.counter({
   name: 'waypost.requests.limited',
-  help: 'Requests answered with 429: the source is over its limit, or the address had too many refusals.',
+  help:
+    'Requests answered with 429: the source is over its limit, or the address had too many ' +
+    'refusals.',
   labels: { reason: '`source`, `address`' },
 });
 const bySource = limited.of({ reason: 'source' });
 const byAddress = limited.of({ reason: 'address' });
 
 /**
- * Counts the requests answered with 429, by source, and writes the counts to `messages.limited` for control: at most one
- * record a second.
+ * Counts the requests answered with 429, by source, and writes the counts to `messages.limited` for
+ * control: at most one record a second.
  */
 export class LimitedCounts {
   #counts = new Map<string, number>();
@@ -126,7 +136,9 @@ export class LimitedCounts {
     this.#counts = new Map();
     this.#timer = undefined;
     try {
-      await this.producer.send([{ topic: LIMITED, key: null, ...limitedRecord(new Date(), counts) }]);
+      await this.producer.send([
+        { topic: LIMITED, key: null, ...limitedRecord(new Date(), counts) },
+      ]);
     } catch (error) {
       this.log.debug({ reason: messageOf(error) }, 'limited.not_written');
     }

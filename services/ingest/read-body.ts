@@ -5,8 +5,9 @@ import { type RefusalCode } from './responses';
 import { type BodyOwner } from './admission';
 
 /**
- * Reads a request's body, plain or gzipped. Its memory is bounded: per request by a limit on inflated bytes, at which
- * inflating stops, and over all requests by the budget of the body's owner.
+ * Reads a request's body, plain or gzipped. Its memory is bounded: per request by a limit on
+ * inflated bytes, at which inflating stops, and over all requests by the budget of the body's
+ * owner.
  */
 
 /** 500 KB as in Segment's documentation, counted after decompression. */
@@ -15,21 +16,28 @@ const MAX_BODY_BYTES = 512_000;
 const MAX_GZIP_BYTES = MAX_BODY_BYTES + 4_096;
 /** Size of a buffer object beside its bytes: bodies may come byte by byte. */
 const CHUNK_BYTES = 256;
-/** The most that deflate inflates one byte to (zlib.net/zlib_tech.html, "Maximum Compression Factor"). */
+/**
+ * The most that deflate inflates one byte to (zlib.net/zlib_tech.html, "Maximum Compression
+ * Factor").
+ */
 const MOST_RATIO = 1_032;
-/** Least and most bytes to inflate in one piece. zlib needs one byte beyond the text to detect its end. */
+/**
+ * Least and most bytes to inflate in one piece. zlib needs one byte beyond the text to detect its
+ * end.
+ */
 const MIN_INFLATED_CHUNK = 4 * 1024;
 const MAX_INFLATED_CHUNK = MAX_BODY_BYTES + 1;
 
 /**
- * A slow body holds its place for long: after 10 s its average must be at least 4 KB a second. 500 KB over a slow mobile
- * network take a minute at twice this rate.
+ * A slow body holds its place for long: after 10 s its average must be at least 4 KB a second. 500
+ * KB over a slow mobile network take a minute at twice this rate.
  */
 const PATIENCE: Patience = { graceMs: 10_000, bytesPerSecond: 4_096, checkMs: 2_000 };
 
 /**
- * After a refusal the rest of the body is read and discarded, up to these limits: closing a connection on which the client
- * still sends resets it, and the client sees the reset instead of the response.
+ * After a refusal the rest of the body is read and discarded, up to these limits: closing a
+ * connection on which the client still sends resets it, and the client sees the reset instead of
+ * the response.
  */
 const DISCARD_BYTES = 32 * 1024 * 1024;
 const DISCARD_MS = 5_000;
@@ -73,7 +81,11 @@ export function createBodyReader(patience: Patience = PATIENCE): ReadBody {
   };
 }
 
-export function isTrickle(bytes: number, ms: number, { graceMs, bytesPerSecond }: Patience): boolean {
+export function isTrickle(
+  bytes: number,
+  ms: number,
+  { graceMs, bytesPerSecond }: Patience,
+): boolean {
   return ms > graceMs && bytes < (ms / 1_000) * bytesPerSecond;
 }
 
@@ -93,7 +105,10 @@ interface Collecting {
   reading: CompactingMap<IncomingMessage, Reading>;
 }
 
-function collect(req: IncomingMessage, { maxBytes, owner, reading }: Collecting): Promise<Buffer | BodyFault> {
+function collect(
+  req: IncomingMessage,
+  { maxBytes, owner, reading }: Collecting,
+): Promise<Buffer | BodyFault> {
   const { shares, share } = owner;
   // `close` was emitted before this listens.
   if (req.destroyed) return Promise.resolve('gone');
@@ -119,7 +134,8 @@ function collect(req: IncomingMessage, { maxBytes, owner, reading }: Collecting)
         chunks.push(chunk);
       }
     };
-    const onEnd = () => finish(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, body.bytes));
+    const onEnd = () =>
+      finish(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, body.bytes));
     const onClose = () => finish('gone');
     reading.set(req, body);
     req.on('data', onData).on('end', onEnd).on('close', onClose);
@@ -127,8 +143,8 @@ function collect(req: IncomingMessage, { maxBytes, owner, reading }: Collecting)
 }
 
 /**
- * Inflates in this thread: the output is at most 500 KB, which takes as long as parsing it, and zlib's threads are the four
- * that DNS and files need too.
+ * Inflates in this thread: the output is at most 500 KB, which takes as long as parsing it, and
+ * zlib's threads are the four that DNS and files need too.
  */
 function inflate(raw: Buffer): Buffer | BodyFault {
   try {
@@ -140,9 +156,10 @@ function inflate(raw: Buffer): Buffer | BodyFault {
 }
 
 /**
- * Returns how many bytes to inflate at once. gzip ends with the length of its text (RFC 1952, ISIZE): with room for all of
- * it nothing is copied, and a small text takes little memory. The client may claim any length. A short claim makes
- * more chunks, and a long claim reserves no more than a body of this size can inflate to.
+ * Returns how many bytes to inflate at once. gzip ends with the length of its text (RFC 1952,
+ * ISIZE): with room for all of it nothing is copied, and a small text takes little memory. The
+ * client may claim any length. A short claim makes more chunks, and a long claim reserves no more
+ * than a body of this size can inflate to.
  */
 export function inflatedChunk(raw: Buffer): number {
   const claimed = raw.length < 4 ? 0 : raw.readUInt32LE(raw.length - 4);
@@ -150,7 +167,10 @@ export function inflatedChunk(raw: Buffer): number {
   return Math.min(Math.max(length, MIN_INFLATED_CHUNK), MAX_INFLATED_CHUNK);
 }
 
-/** Discards the unread rest of the body. Call it with each refusal, however much of the body was read. */
+/**
+ * Discards the unread rest of the body. Call it with each refusal, however much of the body was
+ * read.
+ */
 export function discardRest(req: IncomingMessage): void {
   if (req.readableEnded || req.destroyed) return;
   let left = DISCARD_BYTES;

@@ -3,8 +3,9 @@ import { type RequestFault } from './calls/parse-batch';
 import { type RejectedCall } from '../../shared/model/rejected-calls';
 
 /**
- * The HTTP responses of ingest. Clients decide by the status whether to send again: most drop the calls after 401 and 400,
- * all keep and repeat them after 503, and most after 429. A browser's page can read every response, errors too.
+ * The HTTP responses of ingest. Clients decide by the status whether to send again: most drop the
+ * calls after 401 and 400, all keep and repeat them after 503, and most after 429. A browser's page
+ * can read every response, errors too.
  */
 
 export interface HttpResponse {
@@ -22,24 +23,42 @@ interface Refusal {
 
 /** Refusals for other reasons than the calls themselves. */
 const REFUSALS = {
-  body_too_large: { status: 400, message: 'A request may have at most 512000 bytes after decompression.' },
+  body_too_large: {
+    status: 400,
+    message: 'A request may have at most 512000 bytes after decompression.',
+  },
   invalid_encoding: { status: 400, message: 'The body does not match its Content-Encoding.' },
   unsupported_encoding: { status: 415, message: 'Content-Encoding must be gzip or identity.' },
   invalid_request: { status: 400, message: 'This is not a valid HTTP request.' },
   missing_write_key: {
     status: 401,
-    message: 'Send the write key as the user name of Basic authentication, or as `writeKey` in the body.',
+    message:
+      'Send the write key as the user name of Basic authentication, or as `writeKey` in the body.',
   },
   unknown_write_key: { status: 401, message: 'No source has this write key.' },
   source_disabled: { status: 401, message: 'The source of this write key is switched off.' },
   not_found: { status: 404, message: 'Nothing is served at this path.' },
-  method_not_allowed: { status: 405, message: 'This path does not allow this method. See the Allow header.' },
+  method_not_allowed: {
+    status: 405,
+    message: 'This path does not allow this method. See the Allow header.',
+  },
   request_timeout: { status: 408, message: 'The request did not arrive in time.' },
   headers_too_large: { status: 431, message: 'The headers are too large.' },
   internal_error: { status: 500, message: 'An internal error occurred. Try again.' },
-  rate_limited: { status: 429, message: 'The request limit is reached. Try again after the time in Retry-After.' },
-  overloaded: { status: 503, message: 'Too many calls are waiting to be stored. Try again shortly.', retryAfterS: 1 },
-  kafka_unavailable: { status: 503, message: 'The calls could not be stored in time. Try again.', retryAfterS: 2 },
+  rate_limited: {
+    status: 429,
+    message: 'The request limit is reached. Try again after the time in Retry-After.',
+  },
+  overloaded: {
+    status: 503,
+    message: 'Too many calls are waiting to be stored. Try again shortly.',
+    retryAfterS: 1,
+  },
+  kafka_unavailable: {
+    status: 503,
+    message: 'The calls could not be stored in time. Try again.',
+    retryAfterS: 2,
+  },
   config_unavailable: {
     status: 503,
     message: 'The write key cannot be checked at the moment. Try again.',
@@ -61,7 +80,11 @@ export function success(rejected: readonly RejectedCall[] = []): HttpResponse {
 export function refusal(code: RefusalCode, headers?: Record<string, string>): HttpResponse {
   const { status, message, retryAfterS }: Refusal = REFUSALS[code];
   const retry = retryAfterS === undefined ? undefined : { 'retry-after': String(retryAfterS) };
-  return { status, body: errorBody(code, message), headers: { ...JSON_TYPE, ...retry, ...headers } };
+  return {
+    status,
+    body: errorBody(code, message),
+    headers: { ...JSON_TYPE, ...retry, ...headers },
+  };
 }
 
 /** @param waitMs until the next request can pass */
@@ -89,11 +112,14 @@ export function send(req: IncomingMessage, res: ServerResponse, response: HttpRe
   res.end(response.body);
 }
 
-const ANY_ORIGIN = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'Retry-After' } as const;
+const ANY_ORIGIN = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'Retry-After',
+} as const;
 
 /**
- * Lets any page send requests and read the response. It repeats the origin because browsers do not accept `*` for requests
- * with credentials; ingest uses no cookies.
+ * Lets any page send requests and read the response. It repeats the origin because browsers do not
+ * accept `*` for requests with credentials; ingest uses no cookies.
  */
 export function corsHeaders(origin: string | undefined): Record<string, string> {
   if (origin === undefined) return ANY_ORIGIN;

@@ -1,5 +1,6 @@
 import { type IncomingHttpHeaders } from 'node:http';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import { defined } from '../../shared/collections/defined';
 import { type CallType, CALL_TYPES } from '../../shared/model/message';
 import { type Log } from '../../shared/telemetry/log';
 import { type HttpResponse, PREFLIGHT, refusal, send, success } from './responses';
@@ -9,7 +10,8 @@ import { type Admission } from './admission';
 import { type RequestHandler } from './handle-request';
 
 /**
- * The paths and methods of ingest. Every response, errors too, is JSON (or the pixel), and a browser's page may read it.
+ * The paths and methods of ingest. Every response, errors too, is JSON (or the pixel), and a
+ * browser's page may read it.
  */
 
 export interface AppParts {
@@ -69,17 +71,27 @@ const PATTERNS = ROUTES.filter(hasParameter).map(({ path }) => ({
   pattern: new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`),
 }));
 
-/** Returns the documented path of a request, without any text of the client; empty for an unknown path. */
+/**
+ * Returns the documented path of a request, without any text of the client; empty for an unknown
+ * path.
+ */
 export function routeOf(url: string): string {
   const direct = EXACT.get(url);
   if (direct !== undefined) return direct;
   // It has a query, an extra slash, or capital letters.
   const [path = ''] = url.split('?', 1);
   const plain = path.replace(/^\/+/, '/').replace(/\/$/, '');
-  return EXACT.get(plain.toLowerCase()) ?? PATTERNS.find(({ pattern }) => pattern.test(plain))?.path ?? '';
+  return (
+    EXACT.get(plain.toLowerCase()) ??
+    PATTERNS.find(({ pattern }) => pattern.test(plain))?.path ??
+    ''
+  );
 }
 
-/** Answers preflights, and corrects `//v1/batch`, which clients request whose endpoint was set with a trailing slash. */
+/**
+ * Answers preflights, and corrects `//v1/batch`, which clients request whose endpoint was set with
+ * a trailing slash.
+ */
 function preflight(req: Request, res: Response, next: NextFunction): void {
   if (req.url.startsWith('//')) req.url = req.url.replace(/^\/+/, '/');
   if (req.method === 'OPTIONS') send(req, res, PREFLIGHT);
@@ -95,7 +107,10 @@ function calls(kind: CallType | 'batch') {
     };
 }
 
-/** Responds although the body may not be read to its end, and reads the rest, so that the connection stays usable. */
+/**
+ * Responds although the body may not be read to its end, and reads the rest, so that the connection
+ * stays usable.
+ */
 function respondUnread(req: Request, res: Response, response: HttpResponse): void {
   send(req, res, response);
   discardRest(req);
@@ -120,13 +135,23 @@ function failed(log: Log) {
   };
 }
 
-/** Handles a call that a page makes by loading an image. Always answers with the image, because nothing would read an error. */
+/**
+ * Handles a call that a page makes by loading an image. Always answers with the image, because
+ * nothing would read an error.
+ */
 function pixel({ intake, log }: AppParts): Handle {
   return async (req, res) => {
     const kind = TYPE_BY_NAME.get(parameter(req, 'type'));
     if (kind) {
-      const response = await intake({ req, kind, route: '/v1/pixel/:type', body: pixelBody(req.url) });
-      if (response !== 'gone' && response.status !== 200) log.debug({ status: response.status, kind }, 'pixel.refused');
+      const response = await intake({
+        req,
+        kind,
+        route: '/v1/pixel/:type',
+        body: pixelBody(req.url),
+      });
+      if (response !== 'gone' && response.status !== 200) {
+        log.debug({ status: response.status, kind }, 'pixel.refused');
+      }
     }
     send(req, res, PIXEL);
   };
@@ -146,13 +171,18 @@ const PIXEL: HttpResponse = {
   headers: { 'content-type': 'image/gif', 'cache-control': 'no-store' },
 };
 
-/** Returns the call in a pixel's `data`: JSON, or JSON in base64 of either alphabet. Empty without `data`. */
+/**
+ * Returns the call in a pixel's `data`: JSON, or JSON in base64 of either alphabet. Empty without
+ * `data`.
+ */
 function pixelBody(url: string): Buffer {
   const query = url.indexOf('?');
   const data = query < 0 ? null : new URLSearchParams(url.slice(query)).get('data');
   const text = (data ?? '').trim();
   // An unescaped plus sign was decoded as a space.
-  return text.startsWith('{') ? Buffer.from(text) : Buffer.from(text.replaceAll(' ', '+'), 'base64');
+  return text.startsWith('{')
+    ? Buffer.from(text)
+    : Buffer.from(text.replaceAll(' ', '+'), 'base64');
 }
 
 /** Answers with the settings that analytics.js fetches first. */
@@ -160,7 +190,8 @@ function settings({ sources, admission }: AppParts): Handle {
   return async (req, res) => {
     const writeKey = parameter(req, 'writeKey');
     const source = await sources.find(writeKey);
-    const refused = typeof source === 'string' ? admission.refused(req, refusal(source)) : undefined;
+    const refused =
+      typeof source === 'string' ? admission.refused(req, refusal(source)) : undefined;
     send(req, res, refused ?? browserSettings(writeKey, req.headers));
   };
 }
@@ -170,8 +201,16 @@ const HOST = /^[\w.:[\]-]{1,255}$/;
 /** Names this host as the API host; without it the client sends its calls to Segment. */
 function browserSettings(writeKey: string, headers: IncomingHttpHeaders): HttpResponse {
   const host = headers.host !== undefined && HOST.test(headers.host) ? headers.host : undefined;
-  const protocol = String(headers['x-forwarded-proto'] ?? '').startsWith('https') ? 'https' : 'http';
-  const ours = { apiKey: writeKey, ...(host !== undefined && { apiHost: `${host}/v1`, protocol }) };
+  const protocol = String(headers['x-forwarded-proto'] ?? '').startsWith('https')
+    ? 'https'
+    : 'http';
+  const ours = {
+    apiKey: writeKey,
+    ...defined({
+      apiHost: host !== undefined ? `${host}/v1` : undefined,
+      protocol: host !== undefined ? protocol : undefined,
+    }),
+  };
   return {
     status: 200,
     body: JSON.stringify({ integrations: { 'Segment.io': ours } }),

@@ -12,8 +12,8 @@ import { routeOf } from './routes';
 import { FairShares } from './admission';
 
 /**
- * The HTTP server around the app: timeouts, responses to requests that are not valid HTTP, and a graceful stop that answers
- * every request.
+ * The HTTP server around the app: timeouts, responses to requests that are not valid HTTP, and a
+ * graceful stop that answers every request.
  */
 
 /** Time limits of a connection, ms, by the names of Node's options. */
@@ -32,7 +32,10 @@ const TIMEOUTS: Timeouts = {
   headersTimeout: 10_000,
   /** Enough for 500 KB over a slow mobile network. */
   requestTimeout: 60_000,
-  /** Longer than the usual 60 s of load balancers: a request is lost if this side closes while the load balancer sends. */
+  /**
+   * Longer than the usual 60 s of load balancers: a request is lost if this side closes while the
+   * load balancer sends.
+   */
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
 };
@@ -40,14 +43,18 @@ const TIMEOUTS: Timeouts = {
 const LINGER_MS = 500;
 const POLL_MS = 20;
 /**
- * Closing a kept-alive connection while its client writes loses a request. So each connection ends with a response that
- * says `connection: close`; only connections without a request for this time are closed without one.
+ * Closing a kept-alive connection while its client writes loses a request. So each connection ends
+ * with a response that says `connection: close`; only connections without a request for this time
+ * are closed without one.
  */
 const LAST_REQUEST_MS = 1_000;
 
 export interface IngestServer {
   port: number;
-  /** Accepts no new connections, answers the requests in progress, and closes; after `deadlineMs` by force. */
+  /**
+   * Accepts no new connections, answers the requests in progress, and closes; after `deadlineMs` by
+   * force.
+   */
   stop(deadlineMs: number): Promise<void>;
 }
 
@@ -61,13 +68,16 @@ export async function startServer(
   const latest = new Map<Duplex, { req: IncomingMessage; res: ServerResponse }>();
   let stopping = false;
 
-  const server = createServer({ ...timeouts, requireHostHeader: false, ...nativePrototypes(app) }, (req, res) => {
-    latest.set(req.socket, { req, res });
-    if (stopping) res.shouldKeepAlive = false;
-    const { url = '' } = req;
-    watchRequest(req, res, () => routeOf(url));
-    app(req, res);
-  });
+  const server = createServer(
+    { ...timeouts, requireHostHeader: false, ...nativePrototypes(app) },
+    (req, res) => {
+      latest.set(req.socket, { req, res });
+      if (stopping) res.shouldKeepAlive = false;
+      const { url = '' } = req;
+      watchRequest(req, res, () => routeOf(url));
+      app(req, res);
+    },
+  );
   server.on('connection', (socket) => {
     const share = connections.of(addressKey(socket.remoteAddress ?? ''));
     // One address must not take all connections; two thirds are enough for a load balancer.
@@ -123,14 +133,19 @@ function rawResponse({ status, body, headers }: HttpResponse): string {
     connection: 'close',
   };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${REASONS[status] ?? 'Error'}\r\n${lines.join('')}\r\n${body.toString()}`;
+  return (
+    `HTTP/1.1 ${status} ` +
+    `${REASONS[status] ?? 'Error'}\r\n${lines.join('')}\r\n${body.toString()}`
+  );
 }
 
 async function close(server: Server, deadlineMs: number): Promise<void> {
   // Accepts the waiting connections first: closing resets the connections in the queue.
   await setImmediate();
   // Not `close` of node:http, which ends idle connections at once.
-  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+  const closed = new Promise<void>((resolve) =>
+    NetServer.prototype.close.call(server, () => resolve()),
+  );
   const until = performance.now() + Math.min(LAST_REQUEST_MS, deadlineMs / 2);
   const sweep = setInterval(() => {
     if (performance.now() >= until) server.closeIdleConnections();
@@ -140,18 +155,21 @@ async function close(server: Server, deadlineMs: number): Promise<void> {
   server.closeAllConnections();
 }
 
-/** The prototypes that an Express application sets on requests and responses (missing in its types). */
+/**
+ * The prototypes that an Express application sets on requests and responses (missing in its types).
+ */
 interface Prototypes {
   request: object;
   response: object;
 }
 
 /**
- * Returns classes for `createServer` whose instances already have the app's prototypes. Call it once, before the app
- * serves. Express changes the prototype of each request and response by `Object.setPrototypeOf`, unless it has Express's
- * already. V8 then discards its optimizations for them, and everything that Node does with them afterwards is slow.
- * Measured for a call of 1 KB: 85 µs of CPU a request, 55 µs of it for this. If Express changes its method one day,
- * everything still works at the old speed.
+ * Returns classes for `createServer` whose instances already have the app's prototypes. Call it
+ * once, before the app serves. Express changes the prototype of each request and response by
+ * `Object.setPrototypeOf`, unless it has Express's already. V8 then discards its optimizations for
+ * them, and everything that Node does with them afterwards is slow. Measured for a call of 1 KB: 85
+ * µs of CPU a request, 55 µs of it for this. If Express changes its method one day, everything
+ * still works at the old speed.
  */
 function nativePrototypes(app: Express) {
   class Request extends IncomingMessage {}

@@ -17,16 +17,28 @@ import { createStore } from './store-messages';
 /** The response must be sent within 5 s; the rest is for the way to the client. */
 export const RESPONSE_DEADLINE_MS = 4_500;
 
-/** Returns the options of ingest's producer. @param maxPendingBytes the limit beyond which calls are answered with 503 */
+/**
+ * Returns the options of ingest's producer. @param maxPendingBytes the limit beyond which calls are
+ * answered with 503
+ */
 export function producerOptions({ pendingBytes: maxPendingBytes }: Pick<Budgets, 'pendingBytes'>) {
   return {
     maxPendingBytes,
-    /** Before the deadline of the response, so that calls answered with 503 are not stored long after it. */
+    /**
+     * Before the deadline of the response, so that calls answered with 503 are not stored long
+     * after it.
+     */
     deliveryTimeoutMs: 4_000,
-    /** The second of two calls within this time waits for its end; otherwise each single call costs Kafka a request. */
+    /**
+     * The second of two calls within this time waits for its end; otherwise each single call costs
+     * Kafka a request.
+     */
     lingerMs: 8,
     lingerRequests: 6,
-    /** A batch of many users touches nearly all partitions, so one blocked partition would refuse nearly every batch. */
+    /**
+     * A batch of many users touches nearly all partitions, so one blocked partition would refuse
+     * nearly every batch.
+     */
     divert: true,
   };
 }
@@ -51,14 +63,22 @@ export interface IngestOptions {
 /** Starts the HTTP server. @throws AppError `cannot_start` if the port is not available */
 export async function startIngest(options: IngestOptions): Promise<IngestServer> {
   const { config, producer, log, limits } = options;
-  const { budgets = budgetsOf(memoryOfProcess()), responseDeadlineMs = RESPONSE_DEADLINE_MS } = options;
+  const { budgets = budgetsOf(memoryOfProcess()), responseDeadlineMs = RESPONSE_DEADLINE_MS } =
+    options;
   const { now = Date.now } = options;
   const sources = createSources({ config, log, now });
   const counts = new LimitedCounts(producer, log);
   const clientAddress = options.clientAddress ?? createClientAddress([]);
   const admission = new Admission({ budgets, limits, clientAddress, counts, log, now });
   const store = createStore({ producer, log, responseDeadlineMs });
-  const intake = createRequestHandler({ sources, readBody: createBodyReader(), admission, store, now, makeId: uuidv7 });
+  const intake = createRequestHandler({
+    sources,
+    readBody: createBodyReader(),
+    admission,
+    store,
+    now,
+    makeId: uuidv7,
+  });
   const app = createApp({ intake, sources, admission, log });
   const { host, port } = options;
   const server = await startServer(app, { host, port, maxConnections: budgets.connections });

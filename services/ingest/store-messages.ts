@@ -18,7 +18,9 @@ export type Store = (toStore: ToStore) => Promise<RefusalCode | undefined>;
 
 interface ToStore {
   messages: OutRecord[];
-  /** rejected calls; dropped if Kafka refuses them, so that the valid calls need not wait for an ACL */
+  /**
+   * rejected calls; dropped if Kafka refuses them, so that the valid calls need not wait for an ACL
+   */
   rejected: OutRecord[];
   /** by `performance.now()` */
   receivedSteadyMs: number;
@@ -27,7 +29,9 @@ interface ToStore {
 const dropped = metrics
   .counter({
     name: 'waypost.messages.rejected.not_stored',
-    help: 'Rejected calls that Kafka refused to store in `messages.rejected`, most often because of an ACL. The valid calls of their batch are stored.',
+    help:
+      'Rejected calls that Kafka refused to store in `messages.rejected`, most often because ' +
+      'of an ACL. The valid calls of their batch are stored.',
   })
   .of();
 
@@ -41,16 +45,19 @@ export interface StoreParts {
 export function createStore(parts: StoreParts): Store {
   const mayLog = logThrottle(1_000, 16);
   const { producer, log } = parts;
-  // Kafka may still store the records after `waitMs`. The client sends them again with the same `messageId`, by which the
-  // router drops the second copy.
-  const sendWithin = (records: OutRecord[], waitMs: number) => withDeadline(waitMs, producer.send(records));
+  // Kafka may still store the records after `waitMs`. The client sends them again with the same
+  // `messageId`, by which the router drops the second copy.
+  const sendWithin = (records: OutRecord[], waitMs: number) =>
+    withDeadline(waitMs, producer.send(records));
   const storeRejected = async (records: OutRecord[], waitMs: number) => {
     try {
       await sendWithin(records, waitMs);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'kafka_refused') throw error;
       dropped.value += records.length;
-      if (mayLog('rejected')) log.warn({ records: records.length, reason: error.message }, 'rejected.not_stored');
+      if (mayLog('rejected')) {
+        log.warn({ records: records.length, reason: error.message }, 'rejected.not_stored');
+      }
     }
   };
   return async ({ messages, rejected, receivedSteadyMs }) => {
@@ -58,10 +65,15 @@ export function createStore(parts: StoreParts): Store {
     const waitMs = parts.responseDeadlineMs - (performance.now() - receivedSteadyMs);
     try {
       const writing = messages.length > 0 ? sendWithin(messages, waitMs) : undefined;
-      await (rejected.length > 0 ? Promise.all([writing, storeRejected(rejected, waitMs)]) : writing);
+      await (rejected.length > 0
+        ? Promise.all([writing, storeRejected(rejected, waitMs)])
+        : writing);
       return undefined;
     } catch (error) {
-      const code = error instanceof AppError && error.code === 'overloaded' ? 'overloaded' : 'kafka_unavailable';
+      const code =
+        error instanceof AppError && error.code === 'overloaded'
+          ? 'overloaded'
+          : 'kafka_unavailable';
       const records = messages.length + rejected.length;
       if (mayLog(code)) log.warn({ code, records, reason: messageOf(error) }, 'calls.not_stored');
       return code;
@@ -70,9 +82,17 @@ export function createStore(parts: StoreParts): Store {
 }
 
 /** @param acceptedAtMs start of the retry window, ms since 1970 */
-export function messageRecords(sourceId: string, accepted: readonly AcceptedCall[], acceptedAtMs: number): OutRecord[] {
+export function messageRecords(
+  sourceId: string,
+  accepted: readonly AcceptedCall[],
+  acceptedAtMs: number,
+): OutRecord[] {
   return accepted.map(({ message, value, body }) => {
-    const headers = messageHeaders(sourceId, message, { acceptedAtMs, traceparent: newTraceparent(), body });
+    const headers = messageHeaders(sourceId, message, {
+      acceptedAtMs,
+      traceparent: newTraceparent(),
+      body,
+    });
     return { topic: MESSAGES, key: messageKey(sourceId, message), value, headers };
   });
 }

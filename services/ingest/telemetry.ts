@@ -1,4 +1,5 @@
 import { type IncomingMessage } from 'node:http';
+import { defined } from '../../shared/collections/defined';
 import { type RejectedCall } from '../../shared/model/rejected-calls';
 import { type OutRecord } from '../../shared/kafka/port';
 import { MESSAGES } from '../../shared/kafka/topics';
@@ -14,9 +15,13 @@ import {
 } from '../../shared/telemetry/trace';
 import { type RefusalCode } from './responses';
 
-/** Metrics and spans of calls. Spans are written when a request has ended, if its trace is recorded. */
+/**
+ * Metrics and spans of calls. Spans are written when a request has ended, if its trace is recorded.
+ */
 
-const accepted = metrics.counter({ name: 'waypost.messages.accepted', help: 'Calls that Kafka acknowledged.' }).of();
+const accepted = metrics
+  .counter({ name: 'waypost.messages.accepted', help: 'Calls that Kafka acknowledged.' })
+  .of();
 const rejected = metrics.counter({
   name: 'waypost.messages.rejected',
   help: 'Invalid calls.',
@@ -59,8 +64,15 @@ export function watchStored(stored: Stored): void {
 /** The most messages of a batch that its span links to. */
 const MOST_LINKS = 32;
 
-/** Writes the spans of a request. The request of a single call is the root of its trace; in a batch the request and each call have separate traces. */
-function trace({ failed, storingAt, from }: Stored, messages: number, traced: readonly OutRecord[]): void {
+/**
+ * Writes the spans of a request. The request of a single call is the root of its trace; in a batch
+ * the request and each call have separate traces.
+ */
+function trace(
+  { failed, storingAt, from }: Stored,
+  messages: number,
+  traced: readonly OutRecord[],
+): void {
   const endedAt = performance.now();
   const contexts = traced.map(({ headers }) => headers?.traceparent ?? '');
   const [first = ''] = contexts;
@@ -82,7 +94,9 @@ function trace({ failed, storingAt, from }: Stored, messages: number, traced: re
       error: failed,
     });
   }
-  const links: SpanLink[] = alone ? [] : contexts.slice(0, MOST_LINKS).map((context) => ({ context, as: 'message' }));
+  const links: SpanLink[] = alone
+    ? []
+    : contexts.slice(0, MOST_LINKS).map((context) => ({ context, as: 'message' }));
   traceRequest({ context: request, from, links, messages, failed, storingAt, endedAt });
 }
 
@@ -99,7 +113,8 @@ function traceRequest(of: {
   const { method = 'POST', headers = {} } = from?.req ?? {};
   const route = from?.route ?? '';
   const { traceparent } = headers;
-  const caller = typeof traceparent === 'string' && isTraceparent(traceparent) ? traceparent : undefined;
+  const caller =
+    typeof traceparent === 'string' && isTraceparent(traceparent) ? traceparent : undefined;
   recordSpan({
     name: `${method} ${route}`,
     kind: 'server',
@@ -111,7 +126,9 @@ function traceRequest(of: {
       'http.route': route,
       'url.scheme': 'http',
       'http.response.status_code': failed === undefined ? 200 : 503,
-      ...(messages === 1 ? {} : { 'messaging.batch.message_count': messages }),
+      ...defined({
+        'messaging.batch.message_count': messages === 1 ? undefined : messages,
+      }),
     },
     links: caller === undefined ? links : [{ context: caller, as: 'caller' }, ...links],
     error: failed === undefined ? undefined : '503',

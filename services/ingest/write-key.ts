@@ -7,15 +7,17 @@ import { type RefusalCode } from './responses';
 import { logThrottle } from '../../shared/service/load-limits';
 
 /**
- * Finds the source of a write key. It refuses a key only after reading `config` to its end: clients drop calls that a 401
- * refuses, and a source that was created or enabled a moment ago may not have reached this process.
+ * Finds the source of a write key. It refuses a key only after reading `config` to its end: clients
+ * drop calls that a 401 refuses, and a source that was created or enabled a moment ago may not have
+ * reached this process.
  */
 
 /** Clients give up after 10 s, and the calls must still be stored within our 5 s. */
 const REFRESH_DEADLINE_MS = 2_000;
 /**
- * Without this pause, an address that sends wrong keys all the time would cause a hundred requests a second for the end of
- * `config`. It is less than the 200 ms in which an address regains one refusal, so that such an address stays limited.
+ * Without this pause, an address that sends wrong keys all the time would cause a hundred requests
+ * a second for the end of `config`. It is less than the 200 ms in which an address regains one
+ * refusal, so that such an address stays limited.
  */
 const LOOK_EVERY_MS = 150;
 /** The clients for Go repeat a refused batch ten times. */
@@ -28,16 +30,22 @@ type AuthFault = Extract<
 >;
 
 export interface Sources {
-  /** Returns the enabled source of a key, as far as this process knows; undefined proves nothing. */
+  /**
+   * Returns the enabled source of a key, as far as this process knows; undefined proves nothing.
+   */
   known(key: string): Source | undefined;
   /**
    * Reads `config` to its end before it refuses.
-   * @param paced true: shares one refresh of `config` with other such requests, up to LOOK_EVERY_MS later
+   * @param paced true: shares one refresh of `config` with other such requests, up to LOOK_EVERY_MS
+   *   later
    */
   find(key: string | undefined, paced?: boolean): Promise<Source | AuthFault>;
 }
 
-/** Returns the user name of Basic authentication: the write key, which takes precedence over one in the body. Accepts a value without a colon; undefined if there is none. */
+/**
+ * Returns the user name of Basic authentication: the write key, which takes precedence over one in
+ * the body. Accepts a value without a colon; undefined if there is none.
+ */
 export function basicUser(authorization: string | undefined): string | undefined {
   if (authorization?.slice(0, 6).toLowerCase() !== 'basic ') return undefined;
   const text = Buffer.from(authorization.slice(6), 'base64').toString('utf8');
@@ -46,7 +54,11 @@ export function basicUser(authorization: string | undefined): string | undefined
   return user === '' ? undefined : user;
 }
 
-export function createSources(options: { config: ConfigReader; log: Log; now: () => number }): Sources {
+export function createSources(options: {
+  config: ConfigReader;
+  log: Log;
+  now: () => number;
+}): Sources {
   const { config, log, now } = options;
   const mayLog = logThrottle(LOG_INTERVAL_MS, LOG_MAX_KEYS);
 
@@ -77,7 +89,10 @@ export function createSources(options: { config: ConfigReader; log: Log; now: ()
   return { known, find };
 }
 
-/** Shares each call among the callers that asked before it began; calls begin at least `everyMs` apart. */
+/**
+ * Shares each call among the callers that asked before it began; calls begin at least `everyMs`
+ * apart.
+ */
 function shareEvery(everyMs: number, call: () => Promise<void>): () => Promise<void> {
   let waiting: Promise<void> | undefined;
   let lastAt = -Infinity;

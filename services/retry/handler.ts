@@ -15,13 +15,13 @@ import { type ReturnPace } from './return-pace';
 import { watchReturn } from './telemetry';
 
 /**
- * Returns records of the tiers to delivery when they are due. It holds nothing in memory: it pauses a partition until its
- * head is due, and the waiting records stay in Kafka.
+ * Returns records of the tiers to delivery when they are due. It holds nothing in memory: it pauses
+ * a partition until its head is due, and the waiting records stay in Kafka.
  */
 
 /**
- * Least pause of a partition, so that the records that fall due within it are returned in one request. A fifth of a second
- * is within the promised second; shorter tiers are read more often.
+ * Least pause of a partition, so that the records that fall due within it are returned in one
+ * request. A fifth of a second is within the promised second; shorter tiers are read more often.
  */
 const LEAST_PAUSE_MS = 200;
 
@@ -29,7 +29,8 @@ const LEAST_PAUSE_MS = 200;
 export type Due = 'now' | { againInMs: number };
 
 /**
- * @param appendedAtMs the broker's timestamp of the record; a tier has one delay, so its records fall due in order
+ * @param appendedAtMs the broker's timestamp of the record; a tier has one delay, so its records
+ *   fall due in order
  * @param delayMs the tier's delay
  * @param nowMs also by the brokers' clock
  */
@@ -61,7 +62,10 @@ export class Requeuer {
       recalls: Pick<Recalls, 'check' | 'positions'>;
     },
   ) {
-    this.#room = new Backpressure(() => options.producer.pendingBytes / MAX_PENDING_BYTES, options.onRoom);
+    this.#room = new Backpressure(
+      () => options.producer.pendingBytes / MAX_PENDING_BYTES,
+      options.onRoom,
+    );
   }
 
   /** Number of dropped records that repeated a step of a delivery. */
@@ -99,15 +103,16 @@ export class Requeuer {
         returned();
         this.#room.resumeAtHalf();
       },
-      // The stopping producer refuses, or Kafka refuses the record permanently (the producer logs it): it stays in its tier.
+      // The stopping producer refuses, or Kafka refuses the record permanently (the producer logs
+      // it): it stays in its tier.
       () => undefined,
     );
   }
 }
 
 /**
- * New tiers come with a change of settings, a few times a year, and their first records are late by at most this time. Each
- * check is one metadata request.
+ * New tiers come with a change of settings, a few times a year, and their first records are late by
+ * at most this time. Each check is one metadata request.
  */
 const LOOK_EVERY_MS = 30_000;
 /** Pause before the next try when Kafka is unavailable. */
@@ -118,7 +123,10 @@ const HAND_OVER_MS = 5_000;
 interface Parts {
   kafka: Pick<Kafka, 'listTopics'>;
   consume(topics: string[]): Promise<Consumption>;
-  /** called before the present consumer gives up its partitions: another process may then own them for a while */
+  /**
+   * called before the present consumer gives up its partitions: another process may then own them
+   * for a while
+   */
   onLeaving(): void;
   /** called with each new consumer */
   onConsumption(consumption: Consumption): void;
@@ -126,8 +134,9 @@ interface Parts {
 }
 
 /**
- * Reads all tiers, including tiers that are created while it runs: a delivery process with new delays creates their topics,
- * and its deliveries must come back. kafkajs cannot change a subscription, so a new consumer replaces the old one.
+ * Reads all tiers, including tiers that are created while it runs: a delivery process with new
+ * delays creates their topics, and its deliveries must come back. kafkajs cannot change a
+ * subscription, so a new consumer replaces the old one.
  */
 export class TierReader {
   #topics: string[] = [];
@@ -164,9 +173,13 @@ export class TierReader {
     if (this.#stopped) clearTimeout(this.#timer);
   }
 
-  /** Subscribes to all tier topics, also those no longer configured: deliveries still wait in them. */
+  /**
+   * Subscribes to all tier topics, also those no longer configured: deliveries still wait in them.
+   */
   async #look(): Promise<void> {
-    const found = (await this.parts.kafka.listTopics()).filter((topic) => tierDelayMs(topic) !== undefined);
+    const found = (await this.parts.kafka.listTopics()).filter(
+      (topic) => tierDelayMs(topic) !== undefined,
+    );
     const made = found.filter((topic) => !this.#topics.includes(topic));
     if (this.#stopped || (made.length === 0 && this.#consumption)) return;
     if (this.#consumption) this.parts.log.info({ topics: made }, 'tiers.found');

@@ -13,16 +13,23 @@ import { watchTiers } from './telemetry';
 
 /** Only the head of a tier matters: small fetches make reading it again cheap. */
 const FETCH_BYTES = 128 * 1024;
-/** Groups records that fall due in one partition after the other into one request: they have waited for seconds. */
+/**
+ * Groups records that fall due in one partition after the other into one request: they have waited
+ * for seconds.
+ */
 const GATHER_MS = 50;
 
 /**
- * An idle process costs its long polls over all partitions of all tiers, so it polls less often than other services. A
- * record behind the head may be late by this time, which counts against the promised second and must be little for a short tier.
+ * An idle process costs its long polls over all partitions of all tiers, so it polls less often
+ * than other services. A record behind the head may be late by this time, which counts against the
+ * promised second and must be little for a short tier.
  */
 const MOST_FETCH_WAIT_MS = 150;
 const LEAST_FETCH_WAIT_MS = 100;
-/** Longer than an election of leaders takes. The service then ends, and its supervisor starts it again. */
+/**
+ * Longer than an election of leaders takes. The service then ends, and its supervisor starts it
+ * again.
+ */
 const RECALLS_WITHIN_MS = 60_000;
 
 type Parts = Pick<ServiceContext, 'settings' | 'log' | 'onFatal' | 'onStop'> & {
@@ -43,18 +50,26 @@ runService('retry', async ({ settings, log, onFatal, connect, onStop }) => {
   let read: string[] = [];
   const recalls = await openRecalls({ kafka, log, onFatal, onStop, settings, tiers: () => read });
   const returner = new Requeuer({
-    ...{ producer, recalls, now: () => brokerClock.now(), onRoom: () => consumption?.resume() },
+    producer,
+    recalls,
+    now: () => brokerClock.now(),
+    onRoom: () => consumption?.resume(),
     pace: new ReturnPace(kafka),
   });
   const tiers = new TierReader({
-    ...{ kafka, log },
+    kafka,
+    log,
     consume: (topics) => {
       watchTiers(topics);
       read = topics;
       return kafka.consume({
-        ...{ group: 'retry', topics, onRecord: returner.onRecord.bind(returner), onFatal },
+        group: 'retry',
+        topics,
+        onRecord: returner.onRecord.bind(returner),
+        onFatal,
         rebalanceListener: recalls.positions,
-        ...{ maxBytesPerPartition: FETCH_BYTES, fetchWaitMs: fetchWaitMs(topics) },
+        maxBytesPerPartition: FETCH_BYTES,
+        fetchWaitMs: fetchWaitMs(topics),
       });
     },
     onLeaving: () => recalls.positions.onLost(),
@@ -70,18 +85,30 @@ runService('retry', async ({ settings, log, onFatal, connect, onStop }) => {
 async function openRecalls(parts: Parts): Promise<Recalls> {
   const { kafka, log, onFatal, onStop, settings, tiers } = parts;
   // Without a linger: a user waits for the copies.
-  const producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry', divert: true });
+  const producer = await kafka.producer({
+    maxPendingBytes: Infinity,
+    deliveryTimeoutMs: 'retry',
+    divert: true,
+  });
   onStop(() => producer.close(1_000));
   let tail: Tail | undefined = undefined;
   const steadyMs = () => performance.now();
   const recalls = new Recalls({
-    ...{ kafka, producer, tiers, steadyMs, sleep, log },
+    kafka,
+    producer,
+    tiers,
+    steadyMs,
+    sleep,
+    log,
     now: () => brokerClock.now(),
     completeAt: () => tail?.completeAt ?? -Infinity,
     keepMs: recallsKeptMs(settings.WAYPOST_RETRY_WINDOW),
   });
   const opened = (tail = await kafka.tail({
-    ...{ name: 'recalls', topic: RECALLS, from: 'beginning', onFatal },
+    name: 'recalls',
+    topic: RECALLS,
+    from: 'beginning',
+    onFatal,
     onRecord: (record) => recalls.onRecall(record),
     onComplete: () => recalls.look(),
   }));

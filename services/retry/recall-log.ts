@@ -1,8 +1,17 @@
 import { createDedupWindow, type DedupWindow, refFromHash } from '../../shared/model/dedup-window';
-import { JOB_LIFETIME_MS, readRecall, type Recall, STANDS_MS, stepsOf } from '../../shared/model/recall';
+import {
+  JOB_LIFETIME_MS,
+  readRecall,
+  type Recall,
+  STANDS_MS,
+  stepsOf,
+} from '../../shared/model/recall';
 import { type InRecord } from '../../shared/kafka/port';
 
-/** The content of `webhooks.recalls`: requests that are not fulfilled yet, and the steps that were taken. */
+/**
+ * The content of `webhooks.recalls`: requests that are not fulfilled yet, and the steps that were
+ * taken.
+ */
 
 /** A recall that this process knows. */
 export interface KnownRecall {
@@ -21,8 +30,8 @@ export interface KnownRecall {
 }
 
 /**
- * Returns the age at which a recall is dropped unfulfilled, ms, after retry was away: a user no longer waits for one
- * delivery, or the endpoint has changed since it recovered.
+ * Returns the age at which a recall is dropped unfulfilled, ms, after retry was away: a user no
+ * longer waits for one delivery, or the endpoint has changed since it recovered.
  */
 function lifetimeMs({ delivery, action }: Recall): number {
   if (delivery) return action === 'cancel' ? 2 * STANDS_MS : 60_000;
@@ -34,7 +43,10 @@ export function stands({ recall, atMs }: KnownRecall, nowMs: number): boolean {
   return recall.action === 'cancel' && nowMs - atMs < STANDS_MS;
 }
 
-/** A stop and its recall come from two processes. A stop that comes first waits this long for its recall, ms. */
+/**
+ * A stop and its recall come from two processes. A stop that comes first waits this long for its
+ * recall, ms.
+ */
 const STOPS_KEPT_MS = 600_000;
 
 export class RecallLog {
@@ -56,13 +68,17 @@ export class RecallLog {
   onRecord({ value, timestampMs }: Pick<InRecord, 'value' | 'timestampMs'>, nowMs: number): void {
     const read = readRecall(value);
     // At a start the topic has the requests of a day and more.
-    if (read?.kind === 'recall' && nowMs - timestampMs <= lifetimeMs(read)) this.#add(read, timestampMs);
+    if (read?.kind === 'recall' && nowMs - timestampMs <= lifetimeMs(read)) {
+      this.#add(read, timestampMs);
+    }
     if (read?.kind === 'taken') {
       this.take(stepsOf(read), timestampMs);
       const known = this.#known.get(read.recall);
       if (known) known.found = known.recall.delivery !== undefined;
     }
-    if (read?.kind === 'searched') for (const each of read.partitions) this.#known.get(read.recall)?.searched.add(each);
+    if (read?.kind === 'searched') {
+      for (const each of read.partitions) this.#known.get(read.recall)?.searched.add(each);
+    }
     if (read?.kind === 'stop') this.#stop(read.recall, timestampMs, nowMs);
   }
 
@@ -79,7 +95,8 @@ export class RecallLog {
   open(nowMs: number, partitions: number): KnownRecall[] {
     for (const [id, known] of this.#known) {
       const { recall, atMs, searched, found, stopped, running } = known;
-      const isSearched = recall.delivery === undefined && searched.size >= partitions && !stands(known, nowMs);
+      const isSearched =
+        recall.delivery === undefined && searched.size >= partitions && !stands(known, nowMs);
       const over = found || stopped || isSearched || nowMs - atMs > lifetimeMs(recall);
       if (over && !running) this.#known.delete(id);
     }
@@ -90,7 +107,12 @@ export class RecallLog {
   #add(recall: Recall, atMs: number): void {
     // A job whose process was killed may send its request twice.
     if (this.#known.has(recall.id)) return;
-    const fresh = { searched: new Set<number>(), readTo: new Map<string, number>(), found: false, running: false };
+    const fresh = {
+      searched: new Set<number>(),
+      readTo: new Map<string, number>(),
+      found: false,
+      running: false,
+    };
     this.#known.set(recall.id, { recall, atMs, ...fresh, stopped: this.#stops.has(recall.id) });
   }
 

@@ -1,10 +1,13 @@
 /**
- * The pace of a recall: a slow start, so that an endpoint that has just recovered is asked for little at first. Pure.
- * The lanes of delivery decide how many requests run. The pace keeps their queues from overflowing.
+ * The pace of a recall: a slow start, so that an endpoint that has just recovered is asked for
+ * little at first. Pure. The lanes of delivery decide how many requests run. The pace keeps their
+ * queues from overflowing.
  */
 
 const FIRST_PER_SECOND = 10;
-/** The rate doubles in this time: a thousand have left after 0.9 s, and two thousand after 1.4 s. */
+/**
+ * The rate doubles in this time: a thousand have left after 0.9 s, and two thousand after 1.4 s.
+ */
 const DOUBLES_MS = 100;
 /** Of one process. Beyond it, delivery would divert most of them to tiers again. */
 const MOST_PER_SECOND = 4_000;
@@ -40,7 +43,10 @@ export class RecallPace {
   /** Returns the time until the next token, ms. */
   waitMs(nowMs: number): number {
     const missing = Math.max(0, 1 - this.#tokens);
-    return Math.min(LONGEST_WAIT_MS, Math.max(1, Math.ceil((missing * 1_000) / this.#perSecond(nowMs))));
+    return Math.min(
+      LONGEST_WAIT_MS,
+      Math.max(1, Math.ceil((missing * 1_000) / this.#perSecond(nowMs))),
+    );
   }
 
   #perSecond(nowMs: number): number {

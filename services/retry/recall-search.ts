@@ -5,7 +5,10 @@ import { isRecalled, type Recall } from '../../shared/model/recall';
 import { type KnownRecall } from './recall-log';
 import { type TierPositions } from './tier-positions';
 
-/** Finds the records in the tiers that recalls want. It reads each partition from where its return stands to its end. */
+/**
+ * Finds the records in the tiers that recalls want. It reads each partition from where its return
+ * stands to its end.
+ */
 
 type Reads = Pick<Kafka, 'read' | 'ranges' | 'committed'>;
 
@@ -36,7 +39,10 @@ const CONCURRENT = 4;
 const FETCH_BYTES = 2 * 1024 * 1024;
 const GROUP = 'retry';
 
-/** A new owner waits this long for the first record of a partition, which shows where the last owner has stopped. */
+/**
+ * A new owner waits this long for the first record of a partition, which shows where the last owner
+ * has stopped.
+ */
 const HEAD = { tries: 40, everyMs: 50 };
 
 /** A tier, and what Kafka says about its partitions. */
@@ -49,7 +55,10 @@ export interface TierBounds {
 /** @throws AppError `kafka_unavailable` */
 export function readTierBounds(kafka: Reads, tiers: readonly string[]): Promise<TierBounds[]> {
   const read = async (topic: string): Promise<TierBounds> => {
-    const [ranges, committed] = await Promise.all([kafka.ranges(topic), kafka.committed(GROUP, topic)]);
+    const [ranges, committed] = await Promise.all([
+      kafka.ranges(topic),
+      kafka.committed(GROUP, topic),
+    ]);
     return { topic, ranges, committed };
   };
   return Promise.all(tiers.map(read));
@@ -61,7 +70,11 @@ export function partitionCount(bounds: readonly TierBounds[]): number {
 }
 
 /** @returns the partitions that need no further search. @throws AppError `kafka_unavailable` */
-export async function searchTiers(deps: SearchDeps, search: Search, bounds: readonly TierBounds[]): Promise<number[]> {
+export async function searchTiers(
+  deps: SearchDeps,
+  search: Search,
+  bounds: readonly TierBounds[],
+): Promise<number[]> {
   const queue = ordered(search, partitionCount(bounds));
   const searched = search.partitions.filter((each) => !queue.includes(each));
   const work = async () => {
@@ -74,7 +87,10 @@ export async function searchTiers(deps: SearchDeps, search: Search, bounds: read
   return searched;
 }
 
-/** Returns the partitions of the keys first. Records that an outage of Kafka has diverted to others are found last. */
+/**
+ * Returns the partitions of the keys first. Records that an outage of Kafka has diverted to others
+ * are found last.
+ */
 function ordered({ group, partitions }: Search, count: number): number[] {
   const first = new Set(group.flatMap(({ recall }) => keyPartitions(recall, count)));
   const own = partitions.filter((each) => first.has(each));
@@ -85,7 +101,10 @@ function ordered({ group, partitions }: Search, count: number): number[] {
 /** Returns the tiers with the smallest partition first: the first delivery is then found soon. */
 function bySize(bounds: readonly TierBounds[], partition: number): TierBounds[] {
   const size = ({ ranges, committed }: TierBounds) => {
-    const { low, high } = ranges.find((each) => each.partition === partition) ?? { low: 0, high: 0 };
+    const { low, high } = ranges.find((each) => each.partition === partition) ?? {
+      low: 0,
+      high: 0,
+    };
     return high - Math.max(low, committed[partition] ?? 0);
   };
   return bounds.toSorted((a, b) => size(a) - size(b));
@@ -96,7 +115,12 @@ export function keyPartitions({ keys }: Recall, count: number): number[] {
   return [...new Set(keys.map((key) => partitionOf(key, count)))];
 }
 
-async function readPlace(deps: SearchDeps, search: Search, bounds: TierBounds, partition: number): Promise<void> {
+async function readPlace(
+  deps: SearchDeps,
+  search: Search,
+  bounds: TierBounds,
+  partition: number,
+): Promise<void> {
   const { topic, ranges, committed } = bounds;
   const range = ranges.find((each) => each.partition === partition);
   if (!range || !search.goesOn(partition)) return;
@@ -107,7 +131,9 @@ async function readPlace(deps: SearchDeps, search: Search, bounds: TierBounds, p
   const section = { topic, partition, from, to: range.high, maxBytes: FETCH_BYTES };
   for await (const { records } of scan(deps.kafka, section)) {
     const found = records.flatMap((record) => {
-      const wanted = search.group.filter(({ recall, atMs, stopped }) => !stopped && isRecalled(recall, record, atMs));
+      const wanted = search.group.filter(
+        ({ recall, atMs, stopped }) => !stopped && isRecalled(recall, record, atMs),
+      );
       // A cancellation wins over a request to send the same delivery.
       const known = wanted.find(({ recall }) => recall.action === 'cancel') ?? wanted[0];
       return known ? [{ known, record }] : [];
@@ -118,9 +144,20 @@ async function readPlace(deps: SearchDeps, search: Search, bounds: TierBounds, p
   for (const { readTo } of search.group) readTo.set(place, range.high);
 }
 
-/** Returns the first offset that this process has not returned; 0 if no record was offered to it. */
-async function headOf({ positions, sleep }: SearchDeps, topic: string, partition: number): Promise<number> {
-  for (let tries = 0; tries < HEAD.tries && positions.next(topic, partition) === undefined; tries++)
+/**
+ * Returns the first offset that this process has not returned; 0 if no record was offered to it.
+ */
+async function headOf(
+  { positions, sleep }: SearchDeps,
+  topic: string,
+  partition: number,
+): Promise<number> {
+  for (
+    let tries = 0;
+    tries < HEAD.tries && positions.next(topic, partition) === undefined;
+    tries++
+  ) {
     await sleep(HEAD.everyMs);
+  }
   return positions.next(topic, partition) ?? 0;
 }

@@ -5,8 +5,9 @@ import { type KnownRecall, type RecallLog } from './recall-log';
 import { countRecalled } from './telemetry';
 
 /**
- * Copies records of tiers to `webhooks.due` and notes their steps. The order is: the event for the history, the copy, the
- * note. After a crash between two of them the next owner repeats it, and delivery drops the second copy.
+ * Copies records of tiers to `webhooks.due` and notes their steps. The order is: the event for the
+ * history, the copy, the note. After a crash between two of them the next owner repeats it, and
+ * delivery drops the second copy.
  */
 
 export interface TakerDeps {
@@ -54,7 +55,8 @@ export class RecallTaker {
   async take(known: KnownRecall, records: readonly InRecord[]): Promise<number> {
     const chosen = records.flatMap((record): Chosen[] => {
       const step = stepHash(record.headers);
-      const isFree = step !== undefined && !this.#steps.has(step) && !this.log.isTaken(step, this.deps.now());
+      const isFree =
+        step !== undefined && !this.#steps.has(step) && !this.log.isTaken(step, this.deps.now());
       return isFree && this.mayTake(record) ? [{ record, step }] : [];
     });
     if (chosen.length === 0) return 0;
@@ -78,7 +80,9 @@ export class RecallTaker {
     if (events.length > 0) await producer.send(events);
     await producer.send(
       chosen.map(({ record: { key, value, headers } }) => ({
-        ...{ topic: DUE, key: key?.toString() ?? null, value: Buffer.from(value ?? '') },
+        topic: DUE,
+        key: key?.toString() ?? null,
+        value: Buffer.from(value ?? ''),
         headers: recalledHeaders(recall, headers),
       })),
     );

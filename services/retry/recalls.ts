@@ -11,7 +11,13 @@ import { messageOf } from '../../shared/service/errors';
 import { type Log } from '../../shared/telemetry/log';
 import { type KnownRecall, RecallLog, stands } from './recall-log';
 import { RecallPace } from './recall-pace';
-import { type Found, keyPartitions, partitionCount, readTierBounds, searchTiers } from './recall-search';
+import {
+  type Found,
+  keyPartitions,
+  partitionCount,
+  readTierBounds,
+  searchTiers,
+} from './recall-search';
 import { RecallTaker } from './recall-taker';
 import { countDropped } from './telemetry';
 import { TierPositions } from './tier-positions';
@@ -19,9 +25,10 @@ import { TierPositions } from './tier-positions';
 /**
  * Takes deliveries out of their tiers early, on request (shared/model/recall.ts).
  *
- * Each partition of the tiers has one owner, which both returns its due records and recalls its waiting ones, so that
- * the two never compete. Invariants: a record in a tier is dropped only after Kafka has acknowledged a copy of its step
- * in `webhooks.due`; and no record falls due before this process knows the notes of the partition's last owner.
+ * Each partition of the tiers has one owner, which both returns its due records and recalls its
+ * waiting ones, so that the two never compete. Invariants: a record in a tier is dropped only after
+ * Kafka has acknowledged a copy of its step in `webhooks.due`; and no record falls due before this
+ * process knows the notes of the partition's last owner.
  */
 
 export interface RecallOptions {
@@ -45,13 +52,17 @@ const UNKNOWN_MS = 50;
 const TAKING_MS = 20;
 /** Pause between two searches for deliveries that were being attempted, and before the next try. */
 const AGAIN_MS = 500;
-/** Time for which a retry of one delivery waits for it to enter a tier: its history is seen before its record. */
+/**
+ * Time for which a retry of one delivery waits for it to enter a tier: its history is seen before
+ * its record.
+ */
 const RETRY_STANDS_MS = 2_000;
 /** Few, so that a cancelled job or a lost partition stops soon. */
 const MOST_AT_ONCE = 200;
 /**
- * Searches for recovered endpoints at the same time. Each search reads the tiers, so that it covers all endpoints that
- * have recovered since the last one: after an outage of a network that may be thousands.
+ * Searches for recovered endpoints at the same time. Each search reads the tiers, so that it covers
+ * all endpoints that have recovered since the last one: after an outage of a network that may be
+ * thousands.
  */
 const RECOVERED_SEARCHES = 4;
 
@@ -100,10 +111,15 @@ export class Recalls {
     await this.#taker.idle();
   }
 
-  /** Decides about a due record: return it, drop it because it has left early, or offer it again after a wait. */
+  /**
+   * Decides about a due record: return it, drop it because it has left early, or offer it again
+   * after a wait.
+   */
   check(record: OpenRecord): 'return' | 'drop' | { againInMs: number } {
     const assignedAt = this.positions.assignedAt(record.partition);
-    if (assignedAt === undefined || this.options.completeAt() < assignedAt) return { againInMs: UNKNOWN_MS };
+    if (assignedAt === undefined || this.options.completeAt() < assignedAt) {
+      return { againInMs: UNKNOWN_MS };
+    }
     if (this.#log.isEmpty && this.#taker.isIdle) return 'return';
     const step = stepHash(record.headers);
     if (step === undefined) return 'return';
@@ -119,33 +135,43 @@ export class Recalls {
     if (!this.#works || this.#stopped) return;
     const partitions = this.#knownPartitions();
     if (partitions.length === 0) return;
-    const open = this.#log.open(this.options.now(), this.#partitions).filter(({ running }) => !running);
+    const open = this.#log
+      .open(this.options.now(), this.#partitions)
+      .filter(({ running }) => !running);
     const single = open.filter(({ recall }) => recall.delivery);
     // One search finds the deliveries of many recalls. Later recalls wait for the next search.
     if (single.length > 0 && !this.#searchesSingle) {
       this.#searchesSingle = true;
       this.#run(single, partitions, () => (this.#searchesSingle = false));
     }
-    const many = open.filter((known) => !known.recall.delivery && this.#left([known], partitions).length > 0);
+    const many = open.filter(
+      (known) => !known.recall.delivery && this.#left([known], partitions).length > 0,
+    );
     const recovered = many.filter(({ recall }) => recall.action === 'recovered');
     if (recovered.length > 0 && this.#recoveredSearches < RECOVERED_SEARCHES) {
       this.#recoveredSearches++;
       this.#run(recovered, partitions, () => this.#recoveredSearches--);
     }
     // Control starts few jobs. One with a low rate takes hours, and must not hold up the others.
-    for (const known of many) if (known.recall.action !== 'recovered') this.#run([known], partitions);
+    for (const known of many) {
+      if (known.recall.action !== 'recovered') this.#run([known], partitions);
+    }
   }
 
   /** Returns the partitions that recalls of many need searched. */
   #left(group: readonly KnownRecall[], partitions: readonly number[]): number[] {
     const now = this.options.now();
-    return partitions.filter((each) => group.some((known) => stands(known, now) || !known.searched.has(each)));
+    return partitions.filter((each) =>
+      group.some((known) => stands(known, now) || !known.searched.has(each)),
+    );
   }
 
   /** Returns the owned partitions whose notes are known. */
   #knownPartitions(): number[] {
     const completeAt = this.options.completeAt();
-    return [...this.positions.owned].filter((each) => (this.positions.assignedAt(each) ?? Infinity) <= completeAt);
+    return [...this.positions.owned].filter(
+      (each) => (this.positions.assignedAt(each) ?? Infinity) <= completeAt,
+    );
   }
 
   #run(group: KnownRecall[], partitions: number[], ended: () => unknown = () => undefined): void {
@@ -172,13 +198,18 @@ export class Recalls {
     // A partition that is lost and comes back has another owner's notes in between.
     const since = new Map(partitions.map((each) => [each, this.positions.assignedAt(each)]));
     const isOwned = (partition: number) =>
-      since.get(partition) !== undefined && this.positions.assignedAt(partition) === since.get(partition);
+      since.get(partition) !== undefined &&
+      this.positions.assignedAt(partition) === since.get(partition);
     const bounds = await readTierBounds(kafka, tiers());
     this.#partitions = partitionCount(bounds);
     const left = recall.delivery ? partitions : this.#left(group, partitions);
-    const pace = recall.delivery ? undefined : new RecallPace(steadyMs(), () => this.#mostPerSecond(recall));
+    const pace = recall.delivery
+      ? undefined
+      : new RecallPace(steadyMs(), () => this.#mostPerSecond(recall));
     const goesOn = (partition: number) =>
-      !this.#stopped && isOwned(partition) && group.some(({ found, stopped }) => !found && !stopped);
+      !this.#stopped &&
+      isOwned(partition) &&
+      group.some(({ found, stopped }) => !found && !stopped);
     const take = (found: Found[]) => this.#take(found, goesOn, pace);
     const searched = await searchTiers(
       { kafka, positions: this.positions, sleep },
@@ -188,7 +219,9 @@ export class Recalls {
     if (recall.delivery) {
       const now = this.options.now();
       // It is in no tier: it is being attempted or has ended.
-      for (const known of group) known.found ||= !stands(known, now) && now - known.atMs > RETRY_STANDS_MS;
+      for (const known of group) {
+        known.found ||= !stands(known, now) && now - known.atMs > RETRY_STANDS_MS;
+      }
       return;
     }
     await this.#noteSearched(group, searched);
@@ -198,14 +231,23 @@ export class Recalls {
     const notes = group.flatMap(({ recall, searched: before }): OutRecord[] => {
       const fresh = searched.filter((each) => !before.has(each));
       for (const each of fresh) before.add(each);
-      const note = { kind: 'searched' as const, recall: recall.id, partitions: fresh, of: this.#partitions };
+      const note = {
+        kind: 'searched' as const,
+        recall: recall.id,
+        partitions: fresh,
+        of: this.#partitions,
+      };
       return fresh.length > 0 ? [recallRecord(recall.destination, note)] : [];
     });
     if (notes.length > 0) await this.options.producer.send(notes);
   }
 
   /** Takes the found records, at the pace of the recall. */
-  async #take(found: Found[], goesOn: (partition: number) => boolean, pace: RecallPace | undefined): Promise<void> {
+  async #take(
+    found: Found[],
+    goesOn: (partition: number) => boolean,
+    pace: RecallPace | undefined,
+  ): Promise<void> {
     const { steadyMs, sleep } = this.options;
     for (let rest = found; rest[0];) {
       rest = rest.filter(({ known, record }) => !known.stopped && goesOn(record.partition));
@@ -218,7 +260,9 @@ export class Recalls {
       const now = rest.slice(0, Math.min(count, MOST_AT_ONCE));
       rest = rest.slice(now.length);
       for (const [known, records] of byRecall(now)) {
-        if ((await this.#taker.take(known, records)) > 0 && known.recall.delivery) known.found = true;
+        if ((await this.#taker.take(known, records)) > 0 && known.recall.delivery) {
+          known.found = true;
+        }
       }
     }
   }
@@ -233,7 +277,10 @@ export class Recalls {
 
   /** Returns whether a record was returned, or its partition is with another process. */
   #isGone({ topic, partition, offset }: InRecord): boolean {
-    return this.positions.assignedAt(partition) === undefined || offset < (this.positions.next(topic, partition) ?? 0);
+    return (
+      this.positions.assignedAt(partition) === undefined ||
+      offset < (this.positions.next(topic, partition) ?? 0)
+    );
   }
 }
 

@@ -2,23 +2,24 @@ import { type Kafka } from '../../shared/kafka/port';
 import { tierDelayMs } from '../../shared/kafka/topics';
 
 /**
- * Spreads deliveries that fall due together. After an outage, thousands may have entered a tier within a moment. They
- * would all return within a moment, and fill every lane again.
+ * Spreads deliveries that fall due together. After an outage, thousands may have entered a tier
+ * within a moment. They would all return within a moment, and fill every lane again.
  *
- * A partition returns its records in the order of their offsets, a little faster than they fell due on average over
- * the last `spread`. Kafka counts them by their timestamps. A crowd of N returns evenly over about one `spread`. Each
- * record adds its part to the rate until it is late by one `spread`, so that none is later, and so that at any time
- * half of the rate at least continues for five seconds before or after. A steady flow is delayed only while it begins:
- * after that its rate is its mean, and the margin brings the delay to an end.
+ * A partition returns its records in the order of their offsets, a little faster than they fell due
+ * on average over the last `spread`. Kafka counts them by their timestamps. A crowd of N returns
+ * evenly over about one `spread`. Each record adds its part to the rate until it is late by one
+ * `spread`, so that none is later, and so that at any time half of the rate at least continues for
+ * five seconds before or after. A steady flow is delayed only while it begins: after that its rate
+ * is its mean, and the margin brings the delay to an end.
  *
- * A backlog from an outage of this service returns evenly over two spreads, beside the steady flow. The records of the next
- * spread are in the tier already, and show whether a flow continues. A backlog that is no larger than the flow of a spread, as
- * after a restart, returns over one spread.
+ * A backlog from an outage of this service returns evenly over two spreads, beside the steady flow.
+ * The records of the next spread are in the tier already, and show whether a flow continues. A
+ * backlog that is no larger than the flow of a spread, as after a restart, returns over one spread.
  */
 
 /**
- * With the margin, a crowd returns over five seconds: no second then has more than twice the mean of the ten seconds around
- * it. A short tier is spread over half of its delay.
+ * With the margin, a crowd returns over five seconds: no second then has more than twice the mean
+ * of the ten seconds around it. A short tier is spread over half of its delay.
  */
 const MOST_SPREAD_MS = 5_500;
 /** Shorter tiers are for tests. Their records return without a delay. */
@@ -65,7 +66,10 @@ export class ReturnPace {
 
   constructor(private readonly kafka: Pick<Kafka, 'ranges'>) {}
 
-  /** @param place a due record's. @returns 0 if it may return now, else the wait until it is asked again, ms */
+  /**
+   * @param place a due record's. @returns 0 if it may return now, else the wait until it is asked
+   *   again, ms
+   */
   waitMs(place: Place, nowMs: number): number {
     const tier = this.#tierOf(place.topic);
     if (!tier) return 0;
@@ -84,7 +88,14 @@ export class ReturnPace {
     if (!this.#tiers.has(topic)) {
       const delayMs = tierDelayMs(topic) ?? 0;
       const spreadMs = Math.min(MOST_SPREAD_MS, delayMs / 2);
-      const tier = { topic, delayMs, spreadMs, partitions: new Map(), countedAt: -Infinity, counting: false };
+      const tier = {
+        topic,
+        delayMs,
+        spreadMs,
+        partitions: new Map(),
+        countedAt: -Infinity,
+        counting: false,
+      };
       this.#tiers.set(topic, delayMs < LEAST_DELAY_MS ? undefined : tier);
     }
     return this.#tiers.get(topic);
@@ -110,7 +121,11 @@ export class ReturnPace {
       const ranges = await this.kafka.ranges(topic, atMs - delayMs);
       return new Map(ranges.map(({ partition, low }) => [partition, low]));
     };
-    const [before, due, soon] = await Promise.all([dueBy(nowMs - spreadMs), dueBy(nowMs), dueBy(nowMs + spreadMs)]);
+    const [before, due, soon] = await Promise.all([
+      dueBy(nowMs - spreadMs),
+      dueBy(nowMs),
+      dueBy(nowMs + spreadMs),
+    ]);
     for (const [partition, pace] of tier.partitions) {
       const dueNow = due.get(partition) ?? 0;
       const backlog = Math.max(0, dueNow - pace.head);
@@ -133,7 +148,9 @@ function paceOf(tier: TierPace, { partition, offset }: Place, nowMs: number): Pa
     tier.partitions.set(partition, pace);
   }
   // A count of long ago says nothing about now.
-  if (nowMs - pace.at > 2 * tier.spreadMs) Object.assign(pace, { tokens: FREE, perSecond: FREE, backlog: 0 });
+  if (nowMs - pace.at > 2 * tier.spreadMs) {
+    Object.assign(pace, { tokens: FREE, perSecond: FREE, backlog: 0 });
+  }
   const most = Math.max(FREE, pace.perSecond * SAVED);
   if (pace.perSecond === Infinity) pace.tokens = Infinity;
   else pace.tokens = Math.min(most, pace.tokens + ((nowMs - pace.at) * pace.perSecond) / 1_000);

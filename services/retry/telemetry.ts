@@ -3,7 +3,13 @@ import { formatDuration } from '../../shared/model/time';
 import { type OpenRecord } from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { type Count, type Distribution, metrics } from '../../shared/telemetry/metrics';
-import { childTraceparent, isTraced, recordProcess, recordSend, withSpanId } from '../../shared/telemetry/trace';
+import {
+  childTraceparent,
+  isTraced,
+  recordProcess,
+  recordSend,
+  withSpanId,
+} from '../../shared/telemetry/trace';
 
 /** Metrics and spans of the retry service. */
 
@@ -66,12 +72,20 @@ function tierOf(topic: string): Tier {
   if (known) return known;
   const delayMs = tierDelayMs(topic) ?? 0;
   const name = formatDuration(delayMs);
-  const tier = { name, delayMs, returned: returned.of({ tier: name }), lateness: lateness.of({ tier: name }) };
+  const tier = {
+    name,
+    delayMs,
+    returned: returned.of({ tier: name }),
+    lateness: lateness.of({ tier: name }),
+  };
   tiers.set(topic, tier);
   return tier;
 }
 
-/** Starts the measurement of a due record. @returns the function to call when its copy is acknowledged */
+/**
+ * Starts the measurement of a due record. @returns the function to call when its copy is
+ * acknowledged
+ */
 export function watchReturn(record: OpenRecord, nowMs: number): () => void {
   const tier = tierOf(record.topic);
   const waitedMs = nowMs - record.timestampMs;

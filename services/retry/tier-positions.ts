@@ -1,8 +1,8 @@
 import { type OpenRecord, type RebalanceListener } from '../../shared/kafka/port';
 
 /**
- * Tracks which partitions of the tiers this process owns, and how far it has returned each of them. Records before that
- * are no longer this process's to recall.
+ * Tracks which partitions of the tiers this process owns, and how far it has returned each of them.
+ * Records before that are no longer this process's to recall.
  */
 export class TierPositions implements RebalanceListener {
   /** when each owned partition was assigned, by the steady clock */

@@ -26,6 +26,8 @@ export function tellOfCostlyFilters(
     const at = new Date(now()).toISOString();
     const event: FilterEvent = { kind: 'filter', destination, filter, units, limit, at };
     // A lost event is repeated by the next message after a while.
-    producer.send([{ topic: ATTEMPTS, key: destination, value: JSON.stringify(event) }]).catch(() => undefined);
+    producer
+      .send([{ topic: ATTEMPTS, key: destination, value: JSON.stringify(event) }])
+      .catch(() => undefined);
   };
 }

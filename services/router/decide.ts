@@ -1,3 +1,4 @@
+import { defined } from '../../shared/collections/defined';
 import { type ConfigReader, type ConfigView, type Entry } from '../../shared/config/types';
 import { cutMessage, type KnownFields } from '../../shared/model/cut-body';
 import { renderBody } from '../../shared/model/webhook-body';
@@ -33,9 +34,15 @@ export interface Routing {
 export type Decision =
   | Deliver
   | { kind: 'dropped'; reason: 'no_destination' | 'blocked' | 'filtered'; filters: Filters }
-  /** a destination whose last record this process cannot read may want the message: the caller must wait for it */
+  /**
+   * a destination whose last record this process cannot read may want the message: the caller must
+   * wait for it
+   */
   | { kind: 'destination_unreadable' }
-  /** not known here (yet): the caller must read `config` to its end before it drops the accepted message */
+  /**
+   * not known here (yet): the caller must read `config` to its end before it drops the accepted
+   * message
+   */
   | { kind: 'unknown_source' }
   /** permanently unreadable: the caller writes it to `messages.rejected` */
   | Rejected;
@@ -55,7 +62,11 @@ export type Doubt = 'source_unreadable' | 'destination_unreadable' | 'config_beh
 export type Filters = Pick<Routed, 'filtered' | 'failed'>;
 
 /** @param record the message: its value is JSON */
-export function decide(head: MessageHeaders, record: Pick<InRecord, 'key' | 'value'>, routing: Routing): Decision {
+export function decide(
+  head: MessageHeaders,
+  record: Pick<InRecord, 'key' | 'value'>,
+  routing: Routing,
+): Decision {
   const connected = connectedBy(routing.config.destinationsOf(head.sourceId));
   const known = readMessage(head, record, connected);
   if (typeof known === 'string') return rejected(known);
@@ -63,7 +74,12 @@ export function decide(head: MessageHeaders, record: Pick<InRecord, 'key' | 'val
   const source = routing.config.source(head.sourceId);
   if (!source) return { kind: 'unknown_source' };
   const ask = whole ? filtersOf(whole, connected.filters, routing.onCostlyFilter) : UNFILTERED;
-  const { destinations, blocked, ...filters } = route(message, source.data, connected.destinations, ask);
+  const { destinations, blocked, ...filters } = route(
+    message,
+    source.data,
+    connected.destinations,
+    ask,
+  );
   if (blocked) return { kind: 'dropped', reason: 'blocked', filters };
   const unreadable = routing.config.unreadableDestinationsOf(head.sourceId);
   if (unreadable.length > 0 && source.data.enabled && wantsWebhooks(message)) {
@@ -71,7 +87,11 @@ export function decide(head: MessageHeaders, record: Pick<InRecord, 'key' | 'val
     if (unreadable.some((id) => !routed.has(id))) return { kind: 'destination_unreadable' };
   }
   if (destinations.length === 0) {
-    return { kind: 'dropped', reason: filters.filtered > 0 ? 'filtered' : 'no_destination', filters };
+    return {
+      kind: 'dropped',
+      reason: filters.filtered > 0 ? 'filtered' : 'no_destination',
+      filters,
+    };
   }
   const startsAt = windowStart(head);
   const made = destinations.map((destination) => {
@@ -79,7 +99,13 @@ export function decide(head: MessageHeaders, record: Pick<InRecord, 'key' | 'val
     const version = connected.versions.get(destination);
     return {
       destination,
-      ...firstDelivery({ head, message, expiresAt, destination, ...(version !== undefined && { version }) }),
+      ...firstDelivery({
+        head,
+        message,
+        expiresAt,
+        destination,
+        ...defined({ version }),
+      }),
     };
   });
   return { kind: 'deliver', filters, ...rendered(made, known, head.sourceId, connected.requests) };
@@ -88,7 +114,10 @@ export function decide(head: MessageHeaders, record: Pick<InRecord, 'key' | 'val
 /** A message as far as its destinations need it. */
 interface KnownMessage {
   message: KnownFields;
-  /** the parsed message; undefined if no destination has a filter or its own request, and the body can be cut off */
+  /**
+   * the parsed message; undefined if no destination has a filter or its own request, and the body
+   * can be cut off
+   */
   whole?: Message;
   /** Returns the default body, in a new buffer. */
   body: () => Buffer;
@@ -103,7 +132,9 @@ function readMessage(
   const cut = filters + requests > 0 ? undefined : cutMessage(head, record);
   if (cut) return cut;
   const whole = parseMessage(record.value);
-  return typeof whole === 'string' ? whole : { message: whole, whole, body: () => Buffer.from(renderBody(whole)) };
+  return typeof whole === 'string'
+    ? whole
+    : { message: whole, whole, body: () => Buffer.from(renderBody(whole)) };
 }
 
 const UNFILTERED = () => true;
@@ -140,8 +171,15 @@ function rendered(
 
 const NONE: readonly Unrendered[] = [];
 
-/** Returns the records of a message: its deliveries, and a dead letter for each destination whose body failed. */
-export function outputOf(record: InRecord, { records, unrendered }: Deliver, nowMs: number): OutRecord[] {
+/**
+ * Returns the records of a message: its deliveries, and a dead letter for each destination whose
+ * body failed.
+ */
+export function outputOf(
+  record: InRecord,
+  { records, unrendered }: Deliver,
+  nowMs: number,
+): OutRecord[] {
   if (unrendered.length === 0) return records;
   return [...records, ...unrendered.flatMap((each) => renderFailedRecords(each, record, nowMs))];
 }
@@ -177,7 +215,8 @@ function rejected(reason: string): Rejected {
 }
 
 /**
- * Returns why a decision must not be performed yet, because a destination may want the message; undefined if it may.
+ * Returns why a decision must not be performed yet, because a destination may want the message;
+ * undefined if it may.
  * @param knowledge `current`: `config` is known as of the time when the message was read
  */
 export function doubtOf(
@@ -220,9 +259,16 @@ export function rejectedRecord(
     at: new Date(nowMs).toISOString(),
     source,
     code: UNREADABLE,
-    message: `A record of the topic messages (partition ${partition}, offset ${offset}) was set aside: ${reason}.`,
+    message:
+      `A record of the topic messages (partition ${partition}, offset ${offset}) was set ` +
+      `aside: ${reason}.`,
     call: text.slice(0, KEPT_TEXT_LENGTH),
-    ...(text.length > KEPT_TEXT_LENGTH ? { truncated: true } : {}),
   };
-  return { topic: REJECTED, key: source, value: JSON.stringify(value), headers: { format: '1', source } };
+  if (text.length > KEPT_TEXT_LENGTH) value.truncated = true;
+  return {
+    topic: REJECTED,
+    key: source,
+    value: JSON.stringify(value),
+    headers: { format: '1', source },
+  };
 }

@@ -2,35 +2,54 @@ import { type GateConfig, type Knowledge, DecisionGate } from '../../shared/conf
 import { type OnCostly } from '../../shared/cel/compile';
 import { type ConfigReader } from '../../shared/config/types';
 import { createDedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
-import { type MessageHeaders, readMessageHeaders, rememberMessage } from '../../shared/model/message-codec';
+import {
+  type MessageHeaders,
+  readMessageHeaders,
+  rememberMessage,
+} from '../../shared/model/message-codec';
 import { Backpressure } from '../../shared/service/load-limits';
 import { AppError, messageOf, newerFormat } from '../../shared/service/errors';
-import { type BatchProducer, type InRecord, type OpenRecord, type DispatchResult } from '../../shared/kafka/port';
+import {
+  type BatchProducer,
+  type InRecord,
+  type OpenRecord,
+  type DispatchResult,
+} from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
-import { decide, type Decision, type Deliver, doubtOf, outputOf, rejectedRecord, type SetAside } from './decide';
+import {
+  decide,
+  type Decision,
+  type Deliver,
+  doubtOf,
+  outputOf,
+  rejectedRecord,
+  type SetAside,
+} from './decide';
 import { Deferrals, InFlightMessages } from './waiting';
 import { drops, watchFilters, watchRouting, watchUnrendered } from './telemetry';
 
 /**
  * Turns messages into deliveries.
  *
- * Invariant: a record is done only when Kafka has acknowledged all its output: its deliveries, or the record of why there
- * can be none. Unacknowledged output is bounded; at the bound, partitions wait.
+ * Invariant: a record is done only when Kafka has acknowledged all its output: its deliveries, or
+ * the record of why there can be none. Unacknowledged output is bounded; at the bound, partitions
+ * wait.
  *
- * A message counts as a duplicate once the output of the first copy is acknowledged. A copy that is read before that waits
- * with its record open. A copy dropped earlier could be lost together with the first by a crash; a copy routed earlier
- * would be delivered twice.
+ * A message counts as a duplicate once the output of the first copy is acknowledged. A copy that is
+ * read before that waits with its record open. A copy dropped earlier could be lost together with
+ * the first by a crash; a copy routed earlier would be delivered twice.
  *
- * The router drops a message without a destination only by a `config` that is complete up to the time when the message was
- * read. Until then it holds the message with its record open, and others of the partition pass. Messages that it cannot
- * hold are deferred (`waiting.ts`).
+ * The router drops a message without a destination only by a `config` that is complete up to the
+ * time when the message was read. Until then it holds the message with its record open, and others
+ * of the partition pass. Messages that it cannot hold are deferred (`waiting.ts`).
  *
- * At start the deduplication window is filled from `messages` (`dedup-warmup.ts`). A message in it that was not routed yet
- * is not taken for a duplicate, because it has the same offset. A later copy may be dropped, because the first will be
- * routed.
+ * At start the deduplication window is filled from `messages` (`dedup-warmup.ts`). A message in it
+ * that was not routed yet is not taken for a duplicate, because it has the same offset. A later
+ * copy may be dropped, because the first will be routed.
  */
 export interface RouterOptions {
-  config: GateConfig & Pick<ConfigReader, 'source' | 'destinationsOf' | 'isUnreadable' | 'unreadableDestinationsOf'>;
+  config: GateConfig &
+    Pick<ConfigReader, 'source' | 'destinationsOf' | 'isUnreadable' | 'unreadableDestinationsOf'>;
   producer: BatchProducer;
   windowMs: number;
   now: () => number;
@@ -49,7 +68,10 @@ export interface RouterOptions {
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
 /** Limit of waiting copies, and of messages held for `config`; each takes about 1 KB. */
 const MAX_WAITING = 20_000;
-/** A reader confirms ten times a second that it has read all of `config`; a message held for longer than this may be held for minutes. */
+/**
+ * A reader confirms ten times a second that it has read all of `config`; a message held for longer
+ * than this may be held for minutes.
+ */
 const BEHIND_MS = 2_000;
 /** Pause of a partition while too many messages are held. */
 const HELD_AGAIN_MS = 100;
@@ -77,7 +99,10 @@ export class Router {
 
   constructor(private readonly options: RouterOptions) {
     const fill = () =>
-      Math.max(options.producer.pendingBytes / MAX_PENDING_BYTES, this.#inFlight.waiting / MAX_WAITING);
+      Math.max(
+        options.producer.pendingBytes / MAX_PENDING_BYTES,
+        this.#inFlight.waiting / MAX_WAITING,
+      );
     this.#room = new Backpressure(fill, options.onRoom);
     const decide = (incoming: Incoming, knowledge: Knowledge) => this.#route(incoming, knowledge);
     this.#undecided = new DecisionGate(options.config, decide, options.onFatal);
@@ -92,8 +117,9 @@ export class Router {
 
   onRecord(record: OpenRecord): DispatchResult {
     if (this.#failed || !this.#room.accepts()) return 'busy';
-    if (this.#undecided.size >= MAX_WAITING && this.#undecided.oldestMs < BEHIND_MS)
+    if (this.#undecided.size >= MAX_WAITING && this.#undecided.oldestMs < BEHIND_MS) {
       return { againInMs: HELD_AGAIN_MS };
+    }
     const head = readMessageHeaders(record.headers);
     switch (head.kind) {
       case 'newer':
@@ -101,7 +127,11 @@ export class Router {
         this.options.onFatal(newerFormat(record, head.format, 'this router'));
         return 'busy';
       case 'rejected':
-        this.#reject(record, { source: record.headers.source ?? '', value: record.value }, head.reason);
+        this.#reject(
+          record,
+          { source: record.headers.source ?? '', value: record.value },
+          head.reason,
+        );
         return 'accepted';
       case 'message':
         this.#undecided.offer(incomingOf(record, head));
@@ -118,14 +148,16 @@ export class Router {
   onRevoking(): void {
     this.#undecided.release(({ record }) => {
       if (!record.isRevoking) return false;
-      // If the commit metadata has no room for them, a few records are routed twice. That costs less than a partition that
-      // cannot move until `config` is read.
+      // If the commit metadata has no room for them, a few records are routed twice. That costs
+      // less than a partition that cannot move until `config` is read.
       if (!record.handBack()) record.defer();
       return true;
     });
   }
 
-  /** @returns false if the message is held because it has no destination and `config` may be behind */
+  /**
+   * @returns false if the message is held because it has no destination and `config` may be behind
+   */
   #route(incoming: Incoming, { current, changed }: Knowledge): boolean {
     if (changed || !incoming.decision) {
       if (this.#seen.isDuplicate(incoming.ref, this.options.now())) {
@@ -136,7 +168,10 @@ export class Router {
       incoming.decision = this.#decide(incoming);
     }
     const { decision } = incoming;
-    const doubt = doubtOf(decision, incoming.head.sourceId, { config: this.options.config, current });
+    const doubt = doubtOf(decision, incoming.head.sourceId, {
+      config: this.options.config,
+      current,
+    });
     if (doubt === undefined) {
       this.#perform(incoming, decision);
     } else if (doubt !== 'config_behind' || this.#undecided.size >= MAX_WAITING) {
@@ -196,7 +231,8 @@ export class Router {
       },
       (error: unknown) => {
         const copies = this.#inFlight.end(incoming.ref);
-        // The producer of a stopping process refuses: the records stay open, and the next process reads them again.
+        // The producer of a stopping process refuses: the records stay open, and the next process
+        // reads them again.
         if (error instanceof AppError && error.retriable) return;
         this.#reject(incoming.record, setAside(incoming), messageOf(error));
         // The next copy becomes the first.
@@ -214,7 +250,10 @@ export class Router {
   #drop({ record, head }: Incoming, reason: keyof typeof drops): void {
     this.counts.dropped++;
     drops[reason].value++;
-    this.options.log.debug({ source: head.sourceId, message: head.messageId, reason }, 'message.dropped');
+    this.options.log.debug(
+      { source: head.sourceId, message: head.messageId, reason },
+      'message.dropped',
+    );
     record.done();
   }
 
@@ -222,7 +261,9 @@ export class Router {
     const { partition, offset } = record;
     this.counts.rejected++;
     this.options.log.warn({ partition, offset, reason }, 'message.rejected');
-    const append = this.options.producer.send([rejectedRecord(record, what, { reason, nowMs: this.options.now() })]);
+    const append = this.options.producer.send([
+      rejectedRecord(record, what, { reason, nowMs: this.options.now() }),
+    ]);
     // If the stopping producer or Kafka refuses, the record stays open.
     append
       .then(() => this.#finish(record))

@@ -14,8 +14,9 @@ runService('router', async ({ settings, log, onFatal, connect, openConfig, onSto
     maxPendingBytes: Infinity,
     deliveryTimeoutMs: 'retry',
     divert: true,
-    // Ingest has already gathered messages, so the router adds little wait. While cores are scarce, requests take longer, so that each
-    // carries more records for each partition, which decides the broker's cost.
+    // Ingest has already gathered messages, so the router adds little wait. While cores are scarce,
+    // requests take longer, so that each carries more records for each partition, which decides the
+    // broker's cost.
     lingerMs: 10,
     lingerRequests: 2,
   });

@@ -7,13 +7,18 @@ import { tellOfCostlyFilters } from './costly-filters';
 import { Router, type RouterOptions } from './handler';
 import { observeRouter } from './telemetry';
 
-interface Options extends Omit<RouterOptions, 'now' | 'onRoom' | 'onDecidable' | 'onCostlyFilter' | 'config'> {
+interface Options extends Omit<
+  RouterOptions,
+  'now' | 'onRoom' | 'onDecidable' | 'onCostlyFilter' | 'config'
+> {
   kafka: Pick<Kafka, 'consume' | 'tail'>;
   config: RouterOptions['config'] & Pick<ConfigReader, 'recordFormat'>;
 }
 
 /** Connects a router with its consumer, and joins the group. */
-export async function startRouter(options: Options): Promise<{ router: Router; consumption: Consumption }> {
+export async function startRouter(
+  options: Options,
+): Promise<{ router: Router; consumption: Consumption }> {
   const { kafka, log, onFatal } = options;
   let consumption: Consumption | undefined = undefined;
   const onRoom = () => consumption?.resume();
@@ -22,7 +27,13 @@ export async function startRouter(options: Options): Promise<{ router: Router; c
   const router = new Router({ ...options, now: Date.now, onRoom, onDecidable, onCostlyFilter });
   observeRouter(router, () => consumption?.deferred ?? 0);
   const sinceMs = Date.now() - DEDUP_MS;
-  await warmDedupWindow(kafka, router, { name: 'router-recall', sinceMs, atMost: DEDUP_IDS, log, onFatal });
+  await warmDedupWindow(kafka, router, {
+    name: 'router-recall',
+    sinceMs,
+    atMost: DEDUP_IDS,
+    log,
+    onFatal,
+  });
   const joined = await kafka.consume({
     group: 'router',
     topics: [MESSAGES],

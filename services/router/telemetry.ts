@@ -7,7 +7,12 @@ import { type Unrendered } from '../../shared/render/render-failed';
 import { logThrottle } from '../../shared/service/load-limits';
 import { type Log } from '../../shared/telemetry/log';
 import { metrics, only } from '../../shared/telemetry/metrics';
-import { childTraceparent, isTraced, recordProcess, recordSend } from '../../shared/telemetry/trace';
+import {
+  childTraceparent,
+  isTraced,
+  recordProcess,
+  recordSend,
+} from '../../shared/telemetry/trace';
 
 /** Metrics and spans of the router. */
 
@@ -26,7 +31,10 @@ export const drops = {
 };
 
 const filtered = metrics
-  .counter({ name: 'waypost.deliveries.filtered', help: 'Deliveries that a filter stopped, failures included.' })
+  .counter({
+    name: 'waypost.deliveries.filtered',
+    help: 'Deliveries that a filter stopped, failures included.',
+  })
   .of();
 const failures = metrics.counter({
   name: 'waypost.filters.failed',
@@ -36,20 +44,31 @@ const failures = metrics.counter({
 
 const dead = metrics.counter({
   name: 'waypost.deliveries.unrendered',
-  help: 'Dead letters of reason `render_failed`: deliveries whose body or header could not be rendered.',
+  help:
+    'Dead letters of reason `render_failed`: deliveries whose body or header could not be ' +
+    'rendered.',
   labels: { 'waypost.destination.id': 'at most 100, then `other`' },
 });
 
-/** Logs deliveries that have no body. @returns the function to call when their dead letters are acknowledged; undefined without any */
-export function watchUnrendered(unrendered: readonly Unrendered[], log: Log): (() => void) | undefined {
+/**
+ * Logs deliveries that have no body. @returns the function to call when their dead letters are
+ * acknowledged; undefined without any
+ */
+export function watchUnrendered(
+  unrendered: readonly Unrendered[],
+  log: Log,
+): (() => void) | undefined {
   if (unrendered.length === 0) return undefined;
   for (const { delivery, failure } of unrendered) {
     const { id, destinationId: destination } = delivery;
-    if (speaks(destination))
+    if (speaks(destination)) {
       log.warn({ delivery: id, destination, reason: failureText(failure) }, 'delivery.unrendered');
+    }
   }
   return () => {
-    for (const { delivery } of unrendered) dead.of({ 'waypost.destination.id': delivery.destinationId }).value++;
+    for (const { delivery } of unrendered) {
+      dead.of({ 'waypost.destination.id': delivery.destinationId }).value++;
+    }
   };
 }
 const LOG_EVERY_MS = 60_000;
@@ -59,7 +78,9 @@ const speaks = logThrottle(LOG_EVERY_MS, MAX_LOGGED_DESTINATIONS);
 /** Counts the deliveries that filters stopped, and failed filters by destination. */
 export function watchFilters({ filtered: kept, failed }: Filters): void {
   filtered.value += kept;
-  for (const { destination } of failed) failures.of({ 'waypost.destination.id': destination.id }).value++;
+  for (const { destination } of failed) {
+    failures.of({ 'waypost.destination.id': destination.id }).value++;
+  }
 }
 
 /**
@@ -76,7 +97,10 @@ export function observeRouter(
   const { counts } = router;
   const held = {
     name: 'waypost.messages.held',
-    help: 'Messages that wait until the router knows `config`. `kafka`: the router has left them in Kafka and reads them again. Hundreds in memory are normal while many messages have no destination, each for at most 0.2 s.',
+    help:
+      'Messages that wait until the router knows `config`. `kafka`: the router has left them ' +
+      'in Kafka and reads them again. Hundreds in memory are normal while many messages have ' +
+      'no destination, each for at most 0.2 s.',
     labels: { where: '`memory`, `kafka`' },
   };
   metrics.gauge(held, () => [
@@ -93,17 +117,30 @@ export function observeRouter(
     metrics.counted({ name, help }, () => only(read()));
   counted('waypost.messages.routed', 'Messages that became deliveries.', () => counts.routed);
   counted('waypost.deliveries.created', 'Deliveries made of messages.', () => counts.deliveries);
-  counted('waypost.messages.duplicate', 'Copies of messages that were routed before.', () => counts.duplicates);
+  counted(
+    'waypost.messages.duplicate',
+    'Copies of messages that were routed before.',
+    () => counts.duplicates,
+  );
   const unreadable = {
     name: 'waypost.messages.rejected',
     help: 'Messages that the router cannot read.',
     labels: { reason: '`unreadable_message`' },
   };
-  metrics.counted(unreadable, () => [{ labels: { reason: 'unreadable_message' }, value: counts.rejected }]);
+  metrics.counted(unreadable, () => [
+    { labels: { reason: 'unreadable_message' }, value: counts.rejected },
+  ]);
 }
 
-/** Starts the spans of a message. @returns the function to call when its deliveries are acknowledged; undefined if its trace is not recorded */
-export function watchRouting(record: OpenRecord, head: MessageHeaders, deliveries: number): (() => void) | undefined {
+/**
+ * Starts the spans of a message. @returns the function to call when its deliveries are
+ * acknowledged; undefined if its trace is not recorded
+ */
+export function watchRouting(
+  record: OpenRecord,
+  head: MessageHeaders,
+  deliveries: number,
+): (() => void) | undefined {
   if (!isTraced(head.traceparent)) return undefined;
   const startedAt = performance.now();
   const context = childTraceparent(head.traceparent);
@@ -117,7 +154,11 @@ export function watchRouting(record: OpenRecord, head: MessageHeaders, deliverie
       context,
       parent: head.traceparent,
       startedAt,
-      attributes: { ...about, 'waypost.source.id': head.sourceId, 'waypost.deliveries': deliveries },
+      attributes: {
+        ...about,
+        'waypost.source.id': head.sourceId,
+        'waypost.deliveries': deliveries,
+      },
     });
   };
 }

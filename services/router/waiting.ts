@@ -7,10 +7,11 @@ import { type Log } from '../../shared/telemetry/log';
 import { type Doubt } from './decide';
 
 /**
- * Tracks messages whose output Kafka has not acknowledged yet, and the copies that wait for the result.
+ * Tracks messages whose output Kafka has not acknowledged yet, and the copies that wait for the
+ * result.
  *
- * Invariant: a copy waits only for a record at a lower offset of the same partition. No commit passes that record while it
- * is open, so that both are read again if the process dies.
+ * Invariant: a copy waits only for a record at a lower offset of the same partition. No commit
+ * passes that record while it is open, so that both are read again if the process dies.
  */
 export class InFlightMessages<Copy extends { record: OpenRecord }> {
   readonly #firsts = new CompactingMap<string, { offset: number; copies: Copy[] }>();
@@ -52,10 +53,11 @@ function nameOf({ high, low, partition }: MessageRef): string {
 }
 
 /**
- * Leaves messages in Kafka that the router can neither decide nor hold in memory: messages of a source that it cannot
- * read, or that is connected to a destination that it cannot read, and messages beyond the bound while `config` is
- * behind. Their offsets stay open, so that no record is lost, and the partition continues with other sources. The router
- * reads them again as soon as it can decide them.
+ * Leaves messages in Kafka that the router can neither decide nor hold in memory: messages of a
+ * source that it cannot read, or that is connected to a destination that it cannot read, and
+ * messages beyond the bound while `config` is behind. Their offsets stay open, so that no record is
+ * lost, and the partition continues with other sources. The router reads them again as soon as it
+ * can decide them.
  */
 
 const LOG_EVERY_MS = 60_000;
@@ -85,7 +87,9 @@ export class Deferrals {
     if (doubt === 'config_behind') this.#behind = true;
     else this.#unreadable.add(sourceId);
     record.defer();
-    if (this.#speaks(sourceId)) this.options.log.error({ source: sourceId, reason: doubt }, 'messages.deferred');
+    if (this.#speaks(sourceId)) {
+      this.options.log.error({ source: sourceId, reason: doubt }, 'messages.deferred');
+    }
   }
 
   #look(): void {
@@ -102,7 +106,9 @@ export class Deferrals {
     for (const id of this.#unreadable) {
       if (config.isUnreadable('source', id)) continue;
       // The router drops messages of a deleted or disabled source; its destinations do not matter.
-      if (config.unreadableDestinationsOf(id).length === 0 || !config.source(id)?.data.enabled) return true;
+      if (config.unreadableDestinationsOf(id).length === 0 || !config.source(id)?.data.enabled) {
+        return true;
+      }
     }
     return false;
   }

@@ -1,8 +1,8 @@
 import { type Role } from '../model/config';
 
 /**
- * Lists every operation of the control API with the roles that may call it. This file imports no schema, so the console can decide
- * which actions to offer without loading one.
+ * Lists every operation of the control API with the roles that may call it. This file imports no
+ * schema, so the console can decide which actions to offer without loading one.
  */
 
 /** The resources of the API. `/session` and `/openapi.json` are open to every token. */
@@ -48,7 +48,10 @@ export interface Access {
   reads?: true;
   /** a right that tokens need in addition, because the response contains other resources */
   alsoNeeds?: Right;
-  /** fields that only administrators may set, because they control where Waypost sends and how it signs */
+  /**
+   * fields that only administrators may set, because they control where Waypost sends and how it
+   * signs
+   */
   adminFields?: readonly string[];
 }
 
@@ -73,7 +76,10 @@ export const ACCESS = {
   // With an event, it needs the right to read events, too.
   'POST /destinations/preview': { ...reader, reads: true },
   'GET /destinations/{id}': reader,
-  'PATCH /destinations/{id}': { ...operator, adminFields: ['webhooks', 'sharedSecret', 'signature', 'proxy'] },
+  'PATCH /destinations/{id}': {
+    ...operator,
+    adminFields: ['webhooks', 'sharedSecret', 'signature', 'proxy'],
+  },
   'DELETE /destinations/{id}': admin,
   'POST /destinations/{id}/rotate-secret': admin,
   'GET /destinations/{id}/public-keys': open,
@@ -148,13 +154,18 @@ export const OPERATION_IDS = Object.keys(ACCESS) as OperationId[];
 /** Returns the access rules of an operation. */
 export const accessTo = (id: OperationId): Access => ACCESS[id];
 
-/** Returns the rights that a token with a list of rights needs, all of them; empty if every token may call it. */
+/**
+ * Returns the rights that a token with a list of rights needs, all of them; empty if every token
+ * may call it.
+ */
 export function rightsFor(id: OperationId): Right[] {
   const [method, path = ''] = id.split(' ');
   const resource = RESOURCES.find((each) => each === path.split('/')[1]);
   const { role, alsoNeeds, reads } = accessTo(id);
   if (role === 'none') return [];
-  const own: Right[] = resource ? [`${resource}:${method === 'GET' || reads ? 'read' : 'write'}`] : [];
+  const own: Right[] = resource
+    ? [`${resource}:${method === 'GET' || reads ? 'read' : 'write'}`]
+    : [];
   return alsoNeeds ? [...own, alsoNeeds] : own;
 }
 

@@ -14,7 +14,14 @@ import {
   time,
 } from './fields';
 import { type OperationsOf } from './operation';
-import { MAX_WEBHOOKS, rotated, rotateSecretBody, sharedSecret, webhookBody, webhookFields } from './webhooks';
+import {
+  MAX_WEBHOOKS,
+  rotated,
+  rotateSecretBody,
+  sharedSecret,
+  webhookBody,
+  webhookFields,
+} from './webhooks';
 
 /** The settings of alerts, and notices: requests, responses and operations. */
 
@@ -31,29 +38,43 @@ const format = z
   .meta({ description: 'Shape of the body. pagerduty needs auth of the type pagerduty' });
 
 export const alertsBody = z.strictObject({
-  enabled: z.boolean().default(true).meta({ description: 'If false, Waypost shows notices and sends no alerts' }),
+  enabled: z
+    .boolean()
+    .default(true)
+    .meta({ description: 'If false, Waypost shows notices and sends no alerts' }),
   webhooks: z
     .array(webhookBody.extend({ format: format.optional() }))
     .max(MAX_WEBHOOKS)
     .default([])
     .meta({
       description:
-        'URLs for alerts, as in a destination. Of the URLs with one format, an alert is delivered when the first one accepts it',
+        'URLs for alerts, as in a destination. Of the URLs with one format, an alert is ' +
+        'delivered when the first one accepts it',
     }),
   email: z.array(z.email().max(MAX_ADDRESS)).max(MAX_MAILBOXES).default([]).meta({
-    description: 'Addresses that each get every alert. They need WAYPOST_SMTP_URL at control and delivery',
+    description:
+      'Addresses that each get every alert. They need WAYPOST_SMTP_URL at control and delivery',
   }),
   sharedSecret: sharedSecret.optional(),
-  failingFor: durationField(z.string().default(DEFAULT_TEXT.failingFor), { leastMs: SECOND_MS }).meta({
+  failingFor: durationField(z.string().default(DEFAULT_TEXT.failingFor), {
+    leastMs: SECOND_MS,
+  }).meta({
     description:
-      'A destination is failing after this long with failures and without a success. The wait for an announced attempt counts, and so does a wait for which nothing could be sent',
+      'A destination is failing after this long with failures and without a success. The ' +
+      'wait for an announced attempt counts, and so does a wait for which nothing could be ' +
+      'sent',
   }),
-  deadLettersEvery: durationField(z.string().default(DEFAULT_TEXT.deadLettersEvery), { leastMs: SECOND_MS }).meta({
-    description: 'At most one alert of dead letters, and one of partly delivered ones, per destination in this time',
+  deadLettersEvery: durationField(z.string().default(DEFAULT_TEXT.deadLettersEvery), {
+    leastMs: SECOND_MS,
+  }).meta({
+    description:
+      'At most one alert of dead letters, and one of partly delivered ones, per ' +
+      'destination in this time',
   }),
   switchOffAfter: switchOffAfter.optional().meta({
     description:
-      'Switch destinations off after failing for this long, as in failingFor, and at least twice, such as 5d. Omit or 0s: never',
+      'Switch destinations off after failing for this long, as in failingFor, and at least ' +
+      'twice, such as 5d. Omit or 0s: never',
   }),
 });
 
@@ -75,7 +96,10 @@ export const ALERT_STATES = ['none', 'due', 'sent'] as const;
 const notice = z.strictObject({
   id: z.string(),
   at: time,
-  destination: z.string().nullable().meta({ description: 'null of profile_full, which is about all profiles' }),
+  destination: z
+    .string()
+    .nullable()
+    .meta({ description: 'null of profile_full, which is about all profiles' }),
   name: z.string().meta({ description: 'Name of the destination at that time' }),
   kind: z.enum(NOTICE_KINDS),
   since: time,
@@ -88,7 +112,9 @@ const notice = z.strictObject({
   error: z.string().nullable().meta({ description: 'The last failure, or what the trouble is' }),
   alert: z.enum(ALERT_STATES).meta({ description: 'due: not sent yet; none: no alert is sent' }),
   delivery: z.string().nullable().meta({ description: 'The delivery of the alert' }),
-  acknowledged: z.strictObject({ at: time, by: z.strictObject({ id: z.string(), name: z.string() }) }).nullable(),
+  acknowledged: z
+    .strictObject({ at: time, by: z.strictObject({ id: z.string(), name: z.string() }) })
+    .nullable(),
 });
 
 export const ALERT_RESPONSES = {

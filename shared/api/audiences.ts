@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import { COMPUTES } from '../model/audience-definition';
 import { MAX_USER_BYTES } from '../model/profile-records';
-import { changed, durationField, list, name, pageParameters, patchOf, time, timeParameter } from './fields';
+import {
+  changed,
+  durationField,
+  list,
+  name,
+  pageParameters,
+  patchOf,
+  time,
+  timeParameter,
+} from './fields';
 import { type OperationsOf } from './operation';
 
 /** Audiences and computed traits: requests, responses and operations. */
@@ -10,27 +19,32 @@ const MAX_CONDITION = 8_192;
 const MAX_LIST = 1_000;
 const YEAR_MS = 366 * 86_400_000;
 
-const sources = z
-  .array(z.string())
-  .min(1)
-  .max(MAX_LIST)
-  .optional()
-  .meta({ description: 'Ids of the sources whose messages count. Omit for all sources with trust `server`' });
+const sources = z.array(z.string()).min(1).max(MAX_LIST).optional().meta({
+  description: 'Ids of the sources whose messages count. Omit for all sources with trust `server`',
+});
 const destinations = z
   .array(z.string())
   .max(MAX_LIST)
   .default([])
   .meta({ description: 'Ids of the destinations that receive updates' });
-const syncEvery = durationField(z.string().default('1m'), { leastMs: 1_000, mostMs: 86_400_000 }).meta({
+const syncEvery = durationField(z.string().default('1m'), {
+  leastMs: 1_000,
+  mostMs: 86_400_000,
+}).meta({
   description: 'Interval for sending changes to receivers, such as 10s, 1m or 1h',
 });
 
 const common = { name, sources, destinations, syncEvery };
 
-const conditionField = z.string().min(1).max(MAX_CONDITION).meta({
-  description:
-    'CEL over user.traits and count("Event", duration("720h")), sum, first and last. Omit if members are uploaded',
-});
+const conditionField = z
+  .string()
+  .min(1)
+  .max(MAX_CONDITION)
+  .meta({
+    description:
+      'CEL over user.traits and count("Event", duration("720h")), sum, first and last. Omit ' +
+      'if members are uploaded',
+  });
 
 export const audienceBody = z.strictObject({ ...common, condition: conditionField.optional() });
 
@@ -38,12 +52,10 @@ export const computedTraitBody = z.strictObject({
   ...common,
   compute: z.enum(COMPUTES),
   event: z.string().min(1).max(200).meta({ description: 'The name of a track call' }),
-  property: z
-    .string()
-    .min(1)
-    .max(200)
-    .optional()
-    .meta({ description: 'Property to aggregate, a.b for nested. Omit with first and last to get the event time' }),
+  property: z.string().min(1).max(200).optional().meta({
+    description:
+      'Property to aggregate, a.b for nested. Omit with first and last to get the event time',
+  }),
   window: durationField(z.string(), { leastMs: 1_000, mostMs: YEAR_MS })
     .optional()
     .meta({ description: 'How far back events count, such as 720h or 30d. Omit for all events' }),
@@ -52,7 +64,12 @@ export const computedTraitBody = z.strictObject({
 export const previewBody = z.strictObject({ condition: conditionField, sources });
 
 const membersQuery = pageParameters.extend({
-  user: z.string().min(1).max(MAX_USER_BYTES).optional().meta({ description: 'Return only this user, if a member' }),
+  user: z
+    .string()
+    .min(1)
+    .max(MAX_USER_BYTES)
+    .optional()
+    .meta({ description: 'Return only this user, if a member' }),
 });
 
 const sizesQuery = z
@@ -60,11 +77,16 @@ const sizesQuery = z
     from: timeParameter.optional().meta({ description: 'Default: 24 hours before the end' }),
     to: timeParameter.optional().meta({ description: 'Default: now' }),
   })
-  .refine(({ from = 0, to = Infinity }) => from <= to, { path: ['from'], message: 'must not be after `to`' });
+  .refine(({ from = 0, to = Infinity }) => from <= to, {
+    path: ['from'],
+    message: 'must not be after `to`',
+  });
 
 const syncStatus = z.strictObject({
   phase: z.enum(['none', 'counting', 'first_sync', 'live']),
-  members: z.int().meta({ description: 'Members as sent to receivers. For a computed trait: users with a value' }),
+  members: z.int().meta({
+    description: 'Members as sent to receivers. For a computed trait: users with a value',
+  }),
   counted: z.int().meta({ description: 'Profiles that the first sync has checked' }),
   of: z.int().meta({ description: 'All profiles' }),
   full: z.int().meta({ description: 'Full profiles: some actions of these users no longer count' }),
@@ -105,13 +127,22 @@ const preview = z.strictObject({
   looked: z.int().meta({ description: 'Profiles checked' }),
   of: z.int().meta({ description: 'Profiles to check: all, or a sample' }),
   exact: z.boolean(),
-  plusMinus: z.int().meta({ description: 'Half the width of the 95 % interval of `members`; 0 if exact' }),
-  failed: z.int().meta({ description: 'Checked profiles whose condition failed; they are no members' }),
+  plusMinus: z
+    .int()
+    .meta({ description: 'Half the width of the 95 % interval of `members`; 0 if exact' }),
+  failed: z
+    .int()
+    .meta({ description: 'Checked profiles whose condition failed; they are no members' }),
   sample: z
     .array(z.strictObject({ userId: z.string(), traits: z.record(z.string(), z.unknown()) }))
     .meta({ description: 'Up to 10 of the members, with some of their traits' }),
-  detail: z.string().nullable().meta({ description: 'Why it waits or failed, or which users it could not count' }),
-  expiresAt: time.meta({ description: 'The preview ends then, or a minute after its last request' }),
+  detail: z
+    .string()
+    .nullable()
+    .meta({ description: 'Why it waits or failed, or which users it could not count' }),
+  expiresAt: time.meta({
+    description: 'The preview ends then, or a minute after its last request',
+  }),
 });
 const member = z.strictObject({
   userId: z.string(),
@@ -127,7 +158,9 @@ const sync = z.strictObject({
   waiting: z.int().meta({ description: 'Calls not yet acknowledged by Kafka' }),
 });
 const sizes = z.strictObject({
-  data: z.array(z.strictObject({ at: time, members: z.int() })).meta({ description: 'Oldest first' }),
+  data: z
+    .array(z.strictObject({ at: time, members: z.int() }))
+    .meta({ description: 'Oldest first' }),
 });
 
 export const AUDIENCE_RESPONSES = {
@@ -223,7 +256,11 @@ export const AUDIENCE_OPERATIONS = {
     body: patchOf(computedTraitBody),
     conditional: true,
   },
-  'DELETE /computed-traits/{id}': { summary: 'Delete a computed trait', ok: [204], conditional: true },
+  'DELETE /computed-traits/{id}': {
+    summary: 'Delete a computed trait',
+    ok: [204],
+    conditional: true,
+  },
   'GET /computed-traits/{id}/members': {
     summary: 'List users with a value, as sent to receivers',
     ok: [200, 'Members'],

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { list, pageParameters, time, timeParameter } from './fields';
-import { ACT_KINDS, type Action, ACTIONS, AUDIT_KINDS, type AuditKind, CHANGES, type OperationsOf } from './operation';
+import {
+  ACT_KINDS,
+  type Action,
+  ACTIONS,
+  AUDIT_KINDS,
+  type AuditKind,
+  CHANGES,
+  type OperationsOf,
+} from './operation';
 import { actor } from './tokens';
 
 /** The audit trail: its query, response and operation. */
@@ -17,10 +25,9 @@ const audit = z.strictObject({
   kind: z.enum(AUDIT_KINDS),
   entry: z.string(),
   name: z.string(),
-  version: z
-    .int()
-    .nullable()
-    .meta({ description: 'Version created by the change; null if the configuration did not change' }),
+  version: z.int().nullable().meta({
+    description: 'Version created by the change; null if the configuration did not change',
+  }),
   changes: z.array(z.strictObject({ field: z.string(), from: z.unknown(), to: z.unknown() })).meta({
     description: 'Secrets are ***',
   }),
@@ -35,7 +42,10 @@ export const AUDIT_OPERATIONS = {
     query: pageParameters.extend({
       kind: z.enum(AUDIT_KINDS).optional(),
       entry: z.string().optional().meta({ description: "The entry's id" }),
-      by: z.string().optional().meta({ description: 'The id of the token. `admin`: the token in the settings' }),
+      by: z
+        .string()
+        .optional()
+        .meta({ description: 'The id of the token. `admin`: the token in the settings' }),
       since: timeParameter.optional().meta({ description: 'At this time or later' }),
       until: timeParameter.optional().meta({ description: 'Before this time' }),
     }),

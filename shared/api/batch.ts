@@ -9,7 +9,12 @@ const MAX_BYTES = 5_000_000;
 /** @returns with `maxWait` in ms */
 export const batchBody = z
   .strictObject({
-    maxEvents: z.int().min(2).max(MAX_EVENTS).default(MAX_EVENTS).meta({ description: 'Most events of one request' }),
+    maxEvents: z
+      .int()
+      .min(2)
+      .max(MAX_EVENTS)
+      .default(MAX_EVENTS)
+      .meta({ description: 'Most events of one request' }),
     maxBytes: z
       .int()
       .min(1)
@@ -20,9 +25,16 @@ export const batchBody = z
       description: 'How long the first event waits for more, from 100ms to 60s',
     }),
   })
-  .meta({ description: 'Send several events in one request, as a JSON array. Omit to send each event alone' });
+  .meta({
+    description:
+      'Send several events in one request, as a JSON array. Omit to send each event alone',
+  });
 
-export const batchView = z.strictObject({ maxEvents: z.int(), maxBytes: z.int(), maxWait: z.string() });
+export const batchView = z.strictObject({
+  maxEvents: z.int(),
+  maxBytes: z.int(),
+  maxWait: z.string(),
+});
 
 /** Returns the setting as the API shows it. */
 export function batchToView({

@@ -1,8 +1,10 @@
+import { defined } from '../collections/defined';
 import { type Operations, type Problem } from './operations';
 
 /**
- * A client of the control API. The compiler checks its calls against the types inferred from the schemas of the API. It
- * runs wherever `fetch` exists: in a page, whose cookie it sends, and in Node.
+ * A client of the control API. The compiler checks its calls against the types inferred from the
+ * schemas of the API. It runs wherever `fetch` exists: in a page, whose cookie it sends, and in
+ * Node.
  */
 
 export type Name = keyof Operations;
@@ -49,31 +51,44 @@ interface AnyInput {
 
 type Call = <N extends Name>(name: N, input: Input<N>) => Promise<ApiResponse<N>>;
 
-/** @returns a function that throws ApiProblem if the API refuses, and the error of `fetch` if it is unreachable */
+/**
+ * @returns a function that throws ApiProblem if the API refuses, and the error of `fetch` if it is
+ *   unreachable
+ */
 export function createClient({ base, token }: ClientOptions): Call {
   return async <N extends Name>(name: N, input: Input<N>): Promise<ApiResponse<N>> => {
     const given: AnyInput = input;
     const [method = '', path = ''] = name.split(' ');
     const response = await fetch(urlOf(base + path, given), {
       method,
-      headers: {
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        ...(given.body !== undefined && { 'content-type': 'application/json' }),
-        ...(given.ifMatch !== undefined && { 'if-match': given.ifMatch }),
-      },
-      ...(given.body !== undefined && { body: JSON.stringify(given.body) }),
-      ...(given.signal && { signal: given.signal }),
+      headers: defined({
+        authorization: token !== undefined ? `Bearer ${token}` : undefined,
+        'content-type': given.body !== undefined ? 'application/json' : undefined,
+        'if-match': given.ifMatch,
+      }),
+      ...defined({
+        body: given.body !== undefined ? JSON.stringify(given.body) : undefined,
+        signal: given.signal,
+      }),
     });
     const data = jsonOf(await response.text());
     if (!response.ok) throw new ApiProblem(response.status, data ?? {});
-    return { data: data as Operations[N]['response'], etag: response.headers.get('etag') ?? undefined };
+    return {
+      data: data as Operations[N]['response'],
+      etag: response.headers.get('etag') ?? undefined,
+    };
   };
 }
 
 function urlOf(pattern: string, { id, query = {} }: AnyInput): string {
   const search = new URLSearchParams();
-  for (const [key, value] of Object.entries(query)) if (value !== undefined) search.set(key, String(value));
-  return pattern.replace('{id}', encodeURIComponent(id ?? '')) + (search.size === 0 ? '' : `?${search.toString()}`);
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined) search.set(key, String(value));
+  }
+  return (
+    pattern.replace('{id}', encodeURIComponent(id ?? '')) +
+    (search.size === 0 ? '' : `?${search.toString()}`)
+  );
 }
 
 function jsonOf(text: string): unknown {

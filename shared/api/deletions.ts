@@ -21,8 +21,14 @@ const ids = z
 
 export const deletionBody = z.strictObject({
   userIds: ids.optional().meta({ description: 'Required without `anonymousIds`' }),
-  anonymousIds: ids.optional().meta({ description: 'Ids of visitors. Removes what they sent without a `userId`' }),
-  sources: z.array(z.string()).min(1).optional().meta({ description: 'Ids of sources. Omit for all' }),
+  anonymousIds: ids
+    .optional()
+    .meta({ description: 'Ids of visitors. Removes what they sent without a `userId`' }),
+  sources: z
+    .array(z.string())
+    .min(1)
+    .optional()
+    .meta({ description: 'Ids of sources. Omit for all' }),
 });
 
 const deletion = z.strictObject({
@@ -40,10 +46,16 @@ const deletion = z.strictObject({
 export const DELETION_RESPONSES = { Deletion: deletion, Deletions: list(deletion) };
 
 export const DELETION_OPERATIONS = {
-  'GET /deletions': { summary: 'List deletions of users, newest first', ok: [200, 'Deletions'], query: pageParameters },
+  'GET /deletions': {
+    summary: 'List deletions of users, newest first',
+    ok: [200, 'Deletions'],
+    query: pageParameters,
+  },
   'POST /deletions': {
     act: { kind: 'deletion', action: 'created' },
-    summary: 'Delete users and visitors: sends a message to each affected source and removes them from the history',
+    summary:
+      'Delete users and visitors: sends a message to each affected source and removes them ' +
+      'from the history',
     ok: [202, 'Deletion'],
     location: '/deletions/{id}',
     body: deletionBody,

@@ -7,7 +7,10 @@ import { type OperationsOf } from './operation';
 /** Deliveries and their attempts: requests, responses and operations. */
 
 const text = z.string().min(1).max(500);
-/** Records of older versions contain longer ids than ingest accepts now. A query with a longer one is refused. */
+/**
+ * Records of older versions contain longer ids than ingest accepts now. A query with a longer one
+ * is refused.
+ */
 const MAX_USER_CHARACTERS = 8_000;
 
 const MAX_EVENT_CHARACTERS = 1_000;
@@ -31,7 +34,12 @@ const deliveryFilter = z.strictObject({
   source: text.optional(),
   status: z.enum(DELIVERY_STATUSES).optional(),
   message: text.optional().meta({ description: "The message's id" }),
-  user: z.string().min(1).max(MAX_USER_CHARACTERS).optional().meta({ description: "The user's id" }),
+  user: z
+    .string()
+    .min(1)
+    .max(MAX_USER_CHARACTERS)
+    .optional()
+    .meta({ description: "The user's id" }),
   type: z.enum(MESSAGE_TYPES).optional(),
   batch: text.optional().meta({ description: 'Sent in this batch: its `webhook-id`, `bat_…`' }),
   event: z.string().min(1).max(MAX_EVENT_CHARACTERS).optional().meta({
@@ -53,7 +61,9 @@ const deliveryFilter = z.strictObject({
   endedSince: timeParameter.optional().meta({
     description: 'Given up at this time or later. Needs status=dead',
   }),
-  endedUntil: timeParameter.optional().meta({ description: 'Given up before this time. Needs status=dead' }),
+  endedUntil: timeParameter
+    .optional()
+    .meta({ description: 'Given up before this time. Needs status=dead' }),
 });
 
 const urlError = z.object({ code: z.string(), phase: z.string().optional(), message: z.string() });
@@ -65,15 +75,23 @@ const url = z.object({
   status: z.int().optional(),
   durationMs: z.number(),
   phases: z
-    .partialRecord(z.enum(['token', 'proxy', 'dns', 'connect', 'tls', 'headers', 'body']), z.number())
+    .partialRecord(
+      z.enum(['token', 'proxy', 'dns', 'connect', 'tls', 'headers', 'body']),
+      z.number(),
+    )
     .optional()
     .meta({ description: 'ms by phase. Phases without time are omitted' }),
-  destinationVersion: z.number().optional().meta({
-    description:
-      'The version of the destination whose webhook was called. Attempts of earlier versions of Waypost lack it',
-  }),
+  destinationVersion: z
+    .number()
+    .optional()
+    .meta({
+      description:
+        'The version of the destination whose webhook was called. Attempts of earlier ' +
+        'versions of Waypost lack it',
+    }),
   resent: z.literal(true).optional().meta({
-    description: 'A kept connection broke before a response, and the request was sent again over a new one',
+    description:
+      'A kept connection broke before a response, and the request was sent again over a new one',
   }),
   gzip: z.literal(true).optional().meta({ description: 'The body was sent compressed' }),
   batch: z
@@ -99,12 +117,16 @@ const request = z.strictObject({
   method: z.string(),
   headers: z.record(z.string(), z.string()).meta({
     description:
-      'Values of static, auth and signature headers are ***. `webhook-timestamp`, `traceparent` and `waypost-deliveries` are not stored, and absent',
+      'Values of static, auth and signature headers are ***. `webhook-timestamp`, ' +
+      '`traceparent` and `waypost-deliveries` are not stored, and absent',
   }),
   changed: z.literal(true).optional().meta({
     description: 'The value of a static, auth or signature header differs from that of today',
   }),
-  changedHeaders: z.array(z.string()).optional().meta({ description: 'The names of these headers' }),
+  changedHeaders: z
+    .array(z.string())
+    .optional()
+    .meta({ description: 'The names of these headers' }),
   rebuilt: z.literal(true).optional().meta({
     description: 'An earlier version of Waypost made the attempt: the headers are those of today',
   }),
@@ -116,19 +138,31 @@ const attempt = z.strictObject({
   at: time,
   durationMs: z.number(),
   outcome,
-  notCalled: z.array(z.string()).optional().meta({
-    description: 'Webhook ids that a delivered attempt did not call: they rejected it earlier, or had no room in time',
-  }),
-  withheld: z.literal(true).optional().meta({
-    description: 'No request was sent, for example without an OAuth2 token or a working proxy. It counts as no attempt',
-  }),
+  notCalled: z
+    .array(z.string())
+    .optional()
+    .meta({
+      description:
+        'Webhook ids that a delivered attempt did not call: they rejected it earlier, or had ' +
+        'no room in time',
+    }),
+  withheld: z
+    .literal(true)
+    .optional()
+    .meta({
+      description:
+        'No request was sent, for example without an OAuth2 token or a working proxy. It ' +
+        'counts as no attempt',
+    }),
   urls: z.array(
     url.extend({
       address: z.string().nullable().optional().meta({
-        description: 'The whole URL that was called; null if it is unknown, or you are no administrator',
+        description:
+          'The whole URL that was called; null if it is unknown, or you are no administrator',
       }),
       request: request.nullable().optional().meta({
-        description: 'The request as it was sent; null if its version of the destination is unknown',
+        description:
+          'The request as it was sent; null if its version of the destination is unknown',
       }),
     }),
   ),
@@ -146,29 +180,39 @@ const delivery = z.strictObject({
   acceptedAt: time,
   expiresAt: time,
   lastStatusCode: z.int().nullable().meta({ description: 'HTTP status of the last response' }),
-  lastError: urlError.nullable().meta({ description: 'Why the last attempt failed; null if it succeeded' }),
+  lastError: urlError
+    .nullable()
+    .meta({ description: 'Why the last attempt failed; null if it succeeded' }),
   nextAttemptAt: time
     .nullable()
     .meta({ description: 'Always in the future; null if none is due, or its time is unknown' }),
-  settledAt: time.nullable().meta({ description: 'When it was delivered, dead-lettered or cancelled' }),
+  settledAt: time
+    .nullable()
+    .meta({ description: 'When it was delivered, dead-lettered or cancelled' }),
   replay: count.meta({ description: 'Number of replays' }),
   attemptsMade: count.meta({ description: 'Attempts since it was first sent or last replayed' }),
   test: z.boolean(),
   attempts: z.array(attempt),
 });
 
-/** Renders by the present settings of the destination, or sends the body that the router rendered first. */
-export const render = z.enum(['as_sent', 'again']).default('as_sent').meta({
-  description:
-    'again: render the body again from the message, as long as Kafka keeps it (7 days by default), by the present settings of the destination. What was never rendered always is',
-});
+/**
+ * Renders by the present settings of the destination, or sends the body that the router rendered
+ * first.
+ */
+export const render = z
+  .enum(['as_sent', 'again'])
+  .default('as_sent')
+  .meta({
+    description:
+      'again: render the body again from the message, as long as Kafka keeps it (7 days by ' +
+      'default), by the present settings of the destination. What was never rendered always ' +
+      'is',
+  });
 export const replayOneBody = z.strictObject({
   render,
-  webhooks: z
-    .array(text)
-    .min(1)
-    .optional()
-    .meta({ description: 'Ids of the webhooks that get it again. Default: all of the destination' }),
+  webhooks: z.array(text).min(1).optional().meta({
+    description: 'Ids of the webhooks that get it again. Default: all of the destination',
+  }),
 });
 
 export const DELIVERY_RESPONSES = {
@@ -177,7 +221,9 @@ export const DELIVERY_RESPONSES = {
       .strictObject({
         from: time,
         to: time,
-        complete: z.boolean().meta({ description: 'All that is searchable between `since` and `until` was searched' }),
+        complete: z
+          .boolean()
+          .meta({ description: 'All that is searchable between `since` and `until` was searched' }),
       })
       .optional()
       .meta({ description: 'With `q`: the times of acceptance that the search covers' }),
@@ -189,7 +235,9 @@ export const DELIVERY_RESPONSES = {
       expiresAt: time,
       waitsFor: z.string().nullable(),
     }),
-    body: z.unknown().meta({ description: 'The JSON body of the POST; null if Kafka no longer has it' }),
+    body: z
+      .unknown()
+      .meta({ description: 'The JSON body of the POST; null if Kafka no longer has it' }),
   }),
   RecalledDelivery: z.strictObject({
     id: z.string(),
@@ -197,7 +245,11 @@ export const DELIVERY_RESPONSES = {
     status: z.enum(DELIVERY_STATUSES).meta({ description: 'At the time of the request' }),
     reason: z.string().nullable(),
   }),
-  ReplayedDelivery: z.strictObject({ id: z.string(), replay: z.int(), status: z.literal('waiting') }),
+  ReplayedDelivery: z.strictObject({
+    id: z.string(),
+    replay: z.int(),
+    status: z.literal('waiting'),
+  }),
 };
 
 export const DELIVERY_OPERATIONS = {

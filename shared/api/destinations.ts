@@ -4,11 +4,28 @@ import { proxyBody, retryBody, retryResponse } from './delivery-options';
 import { batchBody, batchView } from './batch';
 import { testAttempt } from './deliveries';
 import { signature, signatureView } from './endpoint-auth';
-import { changed, count, list, name, pageParameters, patchOf, switchOffAfter, time, timeParameter } from './fields';
+import {
+  changed,
+  count,
+  list,
+  name,
+  pageParameters,
+  patchOf,
+  switchOffAfter,
+  time,
+  timeParameter,
+} from './fields';
 import { type OperationsOf } from './operation';
 import { destinationState, lastError, successRate, totals } from './overview';
 import { previewBody, renderedRequest, requestBody, requestView } from './request';
-import { MAX_WEBHOOKS, rotated, rotateSecretBody, sharedSecret, webhookBody, webhookFields } from './webhooks';
+import {
+  MAX_WEBHOOKS,
+  rotated,
+  rotateSecretBody,
+  sharedSecret,
+  webhookBody,
+  webhookFields,
+} from './webhooks';
 
 /** Destinations: requests, responses and operations. */
 
@@ -20,12 +37,17 @@ const MAX_SHARDS = 1_000;
 export const destinationBody = z.strictObject({
   name,
   type: z.literal('webhooks'),
-  enabled: z
+  enabled: z.boolean().default(false).meta({
+    description: 'If false, it receives nothing and its waiting deliveries are cancelled',
+  }),
+  paused: z
     .boolean()
     .default(false)
-    .meta({ description: 'If false, it receives nothing and its waiting deliveries are cancelled' }),
-  paused: z.boolean().default(false).meta({ description: 'If true, deliveries wait, within their window' }),
-  sources: z.array(z.string()).max(MAX_SOURCES).meta({ description: 'Ids of the connected sources' }),
+    .meta({ description: 'If true, deliveries wait, within their window' }),
+  sources: z
+    .array(z.string())
+    .max(MAX_SOURCES)
+    .meta({ description: 'Ids of the connected sources' }),
   webhooks: z.array(webhookBody).min(1).max(MAX_WEBHOOKS),
   sharedSecret: sharedSecret.optional(),
   signature: signature.optional(),
@@ -34,11 +56,15 @@ export const destinationBody = z.strictObject({
     .min(1)
     .optional()
     .meta({ description: 'Message types to deliver. Omit for all' }),
-  filter: z.string().optional().meta({
-    description:
-      'Condition in CEL over the message, such as type == "track" && properties.total > 100. Only matching messages are delivered',
-    maxLength: 2_000,
-  }),
+  filter: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'Condition in CEL over the message, such as type == "track" && properties.total > ' +
+        '100. Only matching messages are delivered',
+      maxLength: 2_000,
+    }),
   request: requestBody.nullish(),
   maxPerSecond: z
     .number()
@@ -46,10 +72,17 @@ export const destinationBody = z.strictObject({
     .max(MAX_PER_SECOND)
     .optional()
     .meta({ description: 'Maximum requests per second to each URL. Omit for no limit' }),
-  shards: z.int().min(1).max(MAX_SHARDS).optional().meta({ description: 'Number of shards for its users. Default: 4' }),
+  shards: z
+    .int()
+    .min(1)
+    .max(MAX_SHARDS)
+    .optional()
+    .meta({ description: 'Number of shards for its users. Default: 4' }),
   batch: batchBody.optional(),
   switchOffAfter: switchOffAfter.optional().meta({
-    description: 'Switch off after failing for this long, such as 5d. 0s: never. Omit to use the value of /alerts',
+    description:
+      'Switch off after failing for this long, such as 5d. 0s: never. Omit to use the ' +
+      'value of /alerts',
   }),
   retry: retryBody.optional(),
   proxy: proxyBody.optional(),
@@ -117,7 +150,11 @@ const health = z.strictObject({
   stepSeconds: z.int(),
   successRate,
   perSecond: z.number().meta({ description: 'Deliveries that were delivered, on average' }),
-  latencyMs: z.strictObject({ p50: z.number().nullable(), p95: z.number().nullable(), p99: z.number().nullable() }),
+  latencyMs: z.strictObject({
+    p50: z.number().nullable(),
+    p95: z.number().nullable(),
+    p99: z.number().nullable(),
+  }),
   lastError,
   waiting: count.meta({ description: 'Deliveries that are waiting, retrying or held' }),
   oldestWaitingAt: time.nullable().meta({ description: 'When the oldest of these was accepted' }),
@@ -150,7 +187,11 @@ export const DESTINATION_RESPONSES = {
 
 export const DESTINATION_OPERATIONS = {
   'GET /catalog': { summary: 'List the available integrations', ok: [200, 'Catalog'] },
-  'GET /destinations': { summary: 'List destinations', ok: [200, 'Destinations'], query: pageParameters },
+  'GET /destinations': {
+    summary: 'List destinations',
+    ok: [200, 'Destinations'],
+    query: pageParameters,
+  },
   'POST /destinations': {
     summary: 'Create a destination',
     ok: [201, 'Destination'],

@@ -4,8 +4,8 @@ import { checkHeaderName, checkWebhookUrl } from '../model/webhook-request';
 import { time } from './fields';
 
 /**
- * The authentication and the TLS settings of a URL, and the signatures of a destination: requests and responses.
- * Secrets are write-only.
+ * The authentication and the TLS settings of a URL, and the signatures of a destination: requests
+ * and responses. Secrets are write-only.
  */
 
 /** `{"keep": true}` instead of a secret keeps the stored one. */
@@ -39,7 +39,10 @@ const MAX_KEY_CHARACTERS = 16_384;
 const MAX_CERTIFICATE_CHARACTERS = 32_768;
 const MAX_CA_CHARACTERS = 98_304;
 
-/** Returns the end of a sentence that begins with the name of the field; undefined if the text is valid. */
+/**
+ * Returns the end of a sentence that begins with the name of the field; undefined if the text is
+ * valid.
+ */
 type Check = (text: string) => string | undefined;
 
 const within =
@@ -49,11 +52,14 @@ const within =
     return text.length > most ? `must have at most ${most} characters` : check(text);
   };
 /** One token of a header's value. */
-const visible: Check = (text) => (/^[\x21-\x7e]+$/.test(text) ? undefined : 'must be printable ASCII without spaces');
-const printable: Check = (text) => (/^[\x20-\x7e]+$/.test(text) ? undefined : 'must be printable ASCII');
+const visible: Check = (text) =>
+  /^[\x21-\x7e]+$/.test(text) ? undefined : 'must be printable ASCII without spaces';
+const printable: Check = (text) =>
+  /^[\x20-\x7e]+$/.test(text) ? undefined : 'must be printable ASCII';
 // eslint-disable-next-line no-control-regex -- this looks for control characters
 const CONTROL = /[\x00-\x1f\x7f]|\p{Surrogate}/u;
-const clean: Check = (text) => (CONTROL.test(text) ? 'must not contain control characters' : undefined);
+const clean: Check = (text) =>
+  CONTROL.test(text) ? 'must not contain control characters' : undefined;
 
 function secret(check: Check, description: string) {
   return z
@@ -87,7 +93,8 @@ function text(check: Check, description: string) {
 const MAX_NAME_CHARACTERS = 200;
 const checkName = within(MAX_NAME_CHARACTERS, checkHeaderName);
 /** A custom signature may replace X-Signature. */
-const checkSignatureName: Check = (value) => (value.toLowerCase() === 'x-signature' ? undefined : checkName(value));
+const checkSignatureName: Check = (value) =>
+  value.toLowerCase() === 'x-signature' ? undefined : checkName(value);
 
 const credential = within(MAX_CREDENTIAL_CHARACTERS, visible);
 const tokenUrl = text((value) => {
@@ -96,15 +103,24 @@ const tokenUrl = text((value) => {
 }, 'The token endpoint: http or https');
 
 /** These fields of the token request have settings, or are fixed. */
-const OWN_PARAMS: ReadonlySet<string> = new Set(['grant_type', 'client_id', 'client_secret', 'scope', 'audience']);
+const OWN_PARAMS: ReadonlySet<string> = new Set([
+  'grant_type',
+  'client_id',
+  'client_secret',
+  'scope',
+  'audience',
+]);
 
 const params = z
   .record(z.string(), secret(within(MAX_TEXT_CHARACTERS, clean), 'Value'))
   .superRefine((given, ctx) => {
-    if (Object.keys(given).length > MAX_PARAMS)
+    if (Object.keys(given).length > MAX_PARAMS) {
       ctx.addIssue({ code: 'custom', message: `must have at most ${MAX_PARAMS} fields` });
+    }
     for (const name of Object.keys(given)) {
-      const problem = OWN_PARAMS.has(name) ? 'is set by Waypost or by another field' : within(100, visible)(name);
+      const problem = OWN_PARAMS.has(name)
+        ? 'is set by Waypost or by another field'
+        : within(100, visible)(name);
       if (problem !== undefined) ctx.addIssue({ code: 'custom', message: problem, path: [name] });
     }
   })
@@ -119,7 +135,9 @@ export const auth = z
       z.strictObject({
         type: z.literal('basic'),
         username: text(
-          within(MAX_TEXT_CHARACTERS, (value) => (value.includes(':') ? 'must not contain a colon' : clean(value))),
+          within(MAX_TEXT_CHARACTERS, (value) =>
+            value.includes(':') ? 'must not contain a colon' : clean(value),
+          ),
           'The user name',
         ),
         password: secret(within(MAX_TEXT_CHARACTERS, clean), 'The password'),
@@ -134,18 +152,34 @@ export const auth = z
         type: z.literal('oauth2'),
         tokenUrl,
         clientId: text(within(MAX_TEXT_CHARACTERS, printable), 'The id of the client'),
-        clientSecret: secret(within(MAX_CREDENTIAL_CHARACTERS, printable), 'The secret of the client'),
-        scope: text(within(MAX_TEXT_CHARACTERS, printable), 'Scopes, separated by spaces').nullish(),
-        audience: text(within(MAX_TEXT_CHARACTERS, printable), 'The audience of the token').nullish(),
+        clientSecret: secret(
+          within(MAX_CREDENTIAL_CHARACTERS, printable),
+          'The secret of the client',
+        ),
+        scope: text(
+          within(MAX_TEXT_CHARACTERS, printable),
+          'Scopes, separated by spaces',
+        ).nullish(),
+        audience: text(
+          within(MAX_TEXT_CHARACTERS, printable),
+          'The audience of the token',
+        ).nullish(),
         params: params.nullish(),
-        clientAuth: z.enum(CLIENT_AUTHS).nullish().meta({
-          description:
-            'Where the client id and secret are sent: in the Authorization header (basic) or in the form (body)',
-        }),
+        clientAuth: z
+          .enum(CLIENT_AUTHS)
+          .nullish()
+          .meta({
+            description:
+              'Where the client id and secret are sent: in the Authorization header (basic) ' +
+              'or in the form (body)',
+          }),
       }),
       z.strictObject({
         type: z.literal('pagerduty'),
-        routingKey: secret(within(100, visible), 'The integration key. Delivery adds it to the body as `routing_key`'),
+        routingKey: secret(
+          within(100, visible),
+          'The integration key. Delivery adds it to the body as `routing_key`',
+        ),
       }),
     ],
     { error: `must have a type: ${TYPES.join(', ')}` },
@@ -157,35 +191,51 @@ const pem = (most: number, description: string) => text(within(most), descriptio
 
 export const tls = z
   .strictObject({
-    certificate: pem(MAX_CERTIFICATE_CHARACTERS, 'The client certificate, with its intermediates, as PEM').nullish(),
+    certificate: pem(
+      MAX_CERTIFICATE_CHARACTERS,
+      'The client certificate, with its intermediates, as PEM',
+    ).nullish(),
     key: secret(
       within(MAX_KEY_CHARACTERS),
       'The private key of the certificate as PEM, without a passphrase',
     ).nullish(),
     ca: pem(
       MAX_CA_CHARACTERS,
-      'The authorities that may have signed the certificate of the endpoint, as PEM. Omit for public ones',
+      'The authorities that may have signed the certificate of the endpoint, as PEM. Omit ' +
+        'for public ones',
     ).nullish(),
-    notAfter: z.unknown().optional().meta({ description: 'Ignored: a response shows when the certificate expires' }),
+    notAfter: z
+      .unknown()
+      .optional()
+      .meta({ description: 'Ignored: a response shows when the certificate expires' }),
   })
   .meta({ description: 'TLS settings of this URL' });
 
 export const signature = z
   .strictObject({
     xSignature: z.boolean().optional().meta({ description: 'Send X-Signature. Default: true' }),
-    ed25519: z.boolean().optional().meta({
-      description:
-        'Add an Ed25519 signature (v1a) to webhook-signature. Default: false. Its keys are at /destinations/{id}/public-keys',
-    }),
+    ed25519: z
+      .boolean()
+      .optional()
+      .meta({
+        description:
+          'Add an Ed25519 signature (v1a) to webhook-signature. Default: false. Its keys are ' +
+          'at /destinations/{id}/public-keys',
+      }),
     custom: z
       .strictObject({
         header: text(checkSignatureName, 'Name of the header'),
         algorithm: z.enum(SIGNATURE_ALGORITHMS),
         encoding: z.enum(SIGNATURE_ENCODINGS),
-        prefix: text(within(100, printable), 'Text before the signature, such as sha256=').nullish(),
+        prefix: text(
+          within(100, printable),
+          'Text before the signature, such as sha256=',
+        ).nullish(),
       })
       .nullish()
-      .meta({ description: 'An HMAC of the body by the shared secret, in a header of your choice' }),
+      .meta({
+        description: 'An HMAC of the body by the shared secret, in a header of your choice',
+      }),
   })
   .meta({ description: 'The signatures of the requests' });
 
@@ -217,7 +267,9 @@ export const tlsView = z.strictObject({
   certificate: z.string().nullable(),
   key: kept.nullable(),
   ca: z.string().nullable(),
-  notAfter: time.nullable().meta({ description: 'When the first certificate of the client expires' }),
+  notAfter: time
+    .nullable()
+    .meta({ description: 'When the first certificate of the client expires' }),
 });
 
 export const signatureView = z.strictObject({

@@ -47,13 +47,15 @@ const event = z.strictObject({
   at: time,
   source: z.string(),
   accepted: z.boolean(),
-  call: z.unknown().meta({ description: 'The message as accepted, or the call as it was rejected' }),
+  call: z
+    .unknown()
+    .meta({ description: 'The message as accepted, or the call as it was rejected' }),
   code: z.string().optional().meta({ description: 'Machine-readable rejection code' }),
   message: z.string().optional().meta({ description: 'Human-readable rejection message' }),
-  destinations: z
-    .array(reached)
-    .optional()
-    .meta({ description: 'Destinations of an accepted event, or why it skips them, by the current configuration' }),
+  destinations: z.array(reached).optional().meta({
+    description:
+      'Destinations of an accepted event, or why it skips them, by the current configuration',
+  }),
 });
 
 const place = {

@@ -27,12 +27,19 @@ export function durationField<S extends z.ZodType<string>>(
   text: S,
   { leastMs = 0, mostMs = MONTH_MS }: { leastMs?: number; mostMs?: number } = {},
 ) {
-  const examples = EXAMPLES.filter(([ms]) => leastMs <= ms && ms <= mostMs).map(([, example]) => example);
-  const bounds = `${leastMs > 0 ? `at least ${formatDuration(leastMs)}, ` : ''}at most ${durationText(mostMs)}`;
+  const examples = EXAMPLES.filter(([ms]) => leastMs <= ms && ms <= mostMs).map(
+    ([, example]) => example,
+  );
+  const bounds =
+    `${leastMs > 0 ? `at least ${formatDuration(leastMs)}, ` : ''}at most ` +
+    `${durationText(mostMs)}`;
   return text.transform((given, ctx) => {
     const ms = parseDuration(given);
     if (ms !== undefined && leastMs <= ms && ms <= mostMs) return ms;
-    ctx.addIssue({ code: 'custom', message: `must be a duration such as ${examples.join(', ')}, ${bounds}` });
+    ctx.addIssue({
+      code: 'custom',
+      message: `must be a duration such as ${examples.join(', ')}, ${bounds}`,
+    });
     return z.NEVER;
   });
 }
@@ -51,7 +58,10 @@ export const overlap = durationField(z.string().default('24h')).meta({
 export const switchOffAfter = durationField(z.string(), { mostMs: 90 * DAY_MS });
 
 /** A time in a request, with any offset. */
-export const timeInput = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-01-31T12:00:00Z' });
+export const timeInput = z.iso.datetime({
+  offset: true,
+  error: 'must be a time such as 2026-01-31T12:00:00Z',
+});
 
 /** A time in a response. */
 export const time = z.iso.datetime();
@@ -62,7 +72,9 @@ export const changed = { version: z.int(), createdAt: time, updatedAt: time };
 /** The number of all items of a list. */
 const total = z.strictObject({
   count,
-  exact: z.boolean().meta({ description: `false: there are more, for example more than ${MOST_COUNTED}` }),
+  exact: z
+    .boolean()
+    .meta({ description: `false: there are more, for example more than ${MOST_COUNTED}` }),
 });
 export type Total = z.output<typeof total>;
 
@@ -71,15 +83,20 @@ export const list = <T extends z.ZodType>(item: T) =>
   z.strictObject({
     data: z.array(item),
     next: z.string().nullable(),
-    total: total
-      .optional()
-      .meta({ description: 'With `total=true`: all that match. Absent if the list is not counted' }),
+    total: total.optional().meta({
+      description: 'With `total=true`: all that match. Absent if the list is not counted',
+    }),
   });
 
 type PatchOf<T> = { [K in keyof T]?: undefined extends T[K] ? T[K] | null : T[K] };
 
-/** Returns the schema of a merge patch: every field is optional, and may be null if the full body may omit it. */
-export function patchOf<S extends z.ZodObject>(schema: S): z.ZodType<PatchOf<z.input<S>>, PatchOf<z.input<S>>> {
+/**
+ * Returns the schema of a merge patch: every field is optional, and may be null if the full body
+ * may omit it.
+ */
+export function patchOf<S extends z.ZodObject>(
+  schema: S,
+): z.ZodType<PatchOf<z.input<S>>, PatchOf<z.input<S>>> {
   const fields = Object.entries(schema.shape as Record<string, z.ZodType>).map(([field, type]) => [
     field,
     type.safeParse(undefined).success
@@ -126,5 +143,7 @@ export const pageParameters = z.strictObject({
   // Clients pass a number. On the wire it is text, as every query parameter.
   limit: limitText as unknown as z.ZodDefault<z.ZodNumber>,
   after: z.string().optional().meta({ description: 'The `next` of the previous page' }),
-  total: flag.optional().meta({ description: 'true: count all that match, if the list can be counted' }),
+  total: flag
+    .optional()
+    .meta({ description: 'true: count all that match, if the list can be counted' }),
 });

@@ -15,9 +15,9 @@ import { SOURCE_OPERATIONS, SOURCE_RESPONSES } from './sources';
 import { TOKEN_OPERATIONS, TOKEN_RESPONSES } from './tokens';
 
 /**
- * The table of all operations of the control API. Control serves exactly these, OpenAPI describes them, and the types
- * of the console and the command line are inferred from them. Clients import only types from here, so that they load no
- * schema.
+ * The table of all operations of the control API. Control serves exactly these, OpenAPI describes
+ * them, and the types of the console and the command line are inferred from them. Clients import
+ * only types from here, so that they load no schema.
  */
 
 const problem = z.looseObject({
@@ -27,7 +27,13 @@ const problem = z.looseObject({
   detail: z.string(),
   instance: z.string(),
   errors: z
-    .array(z.strictObject({ pointer: z.string().optional(), parameter: z.string().optional(), detail: z.string() }))
+    .array(
+      z.strictObject({
+        pointer: z.string().optional(),
+        parameter: z.string().optional(),
+        detail: z.string(),
+      }),
+    )
     .optional(),
 });
 
@@ -64,13 +70,20 @@ const OPERATIONS = {
   ...AUDIT_OPERATIONS,
   ...OVERVIEW_OPERATIONS,
   ...RECORD_FORMAT_OPERATIONS,
-} as const satisfies Record<OperationId, Operation & { ok: readonly [status: number, response?: ResponseName] }>;
+} as const satisfies Record<
+  OperationId,
+  Operation & { ok: readonly [status: number, response?: ResponseName] }
+>;
 
 type Table = typeof OPERATIONS;
 
-type FullOperation = Access & Operation & { ok: readonly [status: number, response?: ResponseName] };
+type FullOperation = Access &
+  Operation & { ok: readonly [status: number, response?: ResponseName] };
 const FULL = Object.fromEntries(
-  OPERATION_IDS.map((id): [OperationId, FullOperation] => [id, { ...OPERATIONS[id], ...accessTo(id) }]),
+  OPERATION_IDS.map((id): [OperationId, FullOperation] => [
+    id,
+    { ...OPERATIONS[id], ...accessTo(id) },
+  ]),
 ) as Record<OperationId, FullOperation>;
 
 /** Returns an operation with its access rules. */
@@ -86,7 +99,9 @@ type Sent<S> = S extends z.ZodType ? z.input<S> : undefined;
 type Read<S> = S extends z.ZodType ? z.output<S> : undefined;
 
 /** The operations whose handler writes a stream. */
-export type StreamId = { [Id in OperationId]: Table[Id] extends { stream: true } ? Id : never }[OperationId];
+export type StreamId = {
+  [Id in OperationId]: Table[Id] extends { stream: true } ? Id : never;
+}[OperationId];
 
 /** The query that a handler reads. */
 export type Query<Id extends OperationId> = Read<Schema<Id, 'query'>>;
@@ -96,7 +111,9 @@ export type Operations = {
   [Id in OperationId]: {
     query: Sent<Schema<Id, 'query'>>;
     body: Sent<Schema<Id, 'body'>>;
-    response: Table[Id]['ok'] extends readonly [number, infer Name extends ResponseName] ? Responses[Name] : undefined;
+    response: Table[Id]['ok'] extends readonly [number, infer Name extends ResponseName]
+      ? Responses[Name]
+      : undefined;
   };
 };
 

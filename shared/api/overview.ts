@@ -2,22 +2,31 @@ import { z } from 'zod';
 import { count, flag, time, timeParameter } from './fields';
 import { MOST_OVERVIEW_ROWS, type OperationsOf } from './operation';
 
-/** The overview, and what clients need to know about the installation: queries, responses and operations. */
+/**
+ * The overview, and what clients need to know about the installation: queries, responses and
+ * operations.
+ */
 
 const overviewQuery = z.strictObject({
-  since: timeParameter.optional().meta({ description: 'Start of the counts. Default: 24 hours ago' }),
-  until: timeParameter.optional().meta({ description: 'End of the counts. Default: now' }),
-  destination: z
-    .string()
+  since: timeParameter
     .optional()
-    .meta({ description: 'Limit the series, the totals and `open` to this destination. `data` has its row' }),
+    .meta({ description: 'Start of the counts. Default: 24 hours ago' }),
+  until: timeParameter.optional().meta({ description: 'End of the counts. Default: now' }),
+  destination: z.string().optional().meta({
+    description: 'Limit the series, the totals and `open` to this destination. `data` has its row',
+  }),
   ids: z
     .string()
     .transform((text) => text.split(','))
-    .refine((ids) => ids.length <= MOST_OVERVIEW_ROWS, `must have at most ${MOST_OVERVIEW_ROWS} ids`)
+    .refine(
+      (ids) => ids.length <= MOST_OVERVIEW_ROWS,
+      `must have at most ${MOST_OVERVIEW_ROWS} ids`,
+    )
     .optional()
     .meta({
-      description: `\`data\` has the rows of these destinations: at most ${MOST_OVERVIEW_ROWS} ids, separated by commas`,
+      description:
+        `\`data\` has the rows of these destinations: at most ${MOST_OVERVIEW_ROWS} ids, ` +
+        'separated by commas',
     }),
   trend: flag.optional().meta({ description: 'true: add the trend of each destination' }),
 });
@@ -25,7 +34,9 @@ const overviewQuery = z.strictObject({
 /** Counts of a span, or of a step of it. */
 export const totals = {
   delivered: count,
-  partlyDelivered: count.meta({ description: 'A part of `delivered`: another URL did not accept it' }),
+  partlyDelivered: count.meta({
+    description: 'A part of `delivered`: another URL did not accept it',
+  }),
   dead: count,
   cancelled: count,
   attempts: count,
@@ -39,18 +50,27 @@ export const successRate = z.number().min(0).max(1).nullable().meta({
   description: 'Share of attempts; null without any',
 });
 export const lastError = z
-  .strictObject({ at: time, code: z.string().nullable(), status: z.int().nullable(), message: z.string() })
+  .strictObject({
+    at: time,
+    code: z.string().nullable(),
+    status: z.int().nullable(),
+    message: z.string(),
+  })
   .nullable();
 
 const overview = z.strictObject({
   since: time,
   stepSeconds: z.int(),
-  totals: z.strictObject(totals).meta({ description: 'The sum of the series, and the latency over its whole time' }),
+  totals: z
+    .strictObject(totals)
+    .meta({ description: 'The sum of the series, and the latency over its whole time' }),
   open: z
     .strictObject({ waiting: count, retrying: count, held: count })
     .meta({ description: 'The open deliveries of all destinations, or of `destination`' }),
   destinations: count.meta({
-    description: `All destinations. With more than ${MOST_OVERVIEW_ROWS}, \`data\` has those that need attention most`,
+    description:
+      `All destinations. With more than ${MOST_OVERVIEW_ROWS}, \`data\` has those that need ` +
+      'attention most',
   }),
   data: z.array(
     z.strictObject({
@@ -59,13 +79,22 @@ const overview = z.strictObject({
       enabled: z.boolean(),
       paused: z.boolean(),
       state: destinationState.meta({
-        description: 'Now: from the attempts of the last 15 minutes, or of the span if there are none',
+        description:
+          'Now: from the attempts of the last 15 minutes, or of the span if there are none',
       }),
       successRate,
-      lastError: lastError.meta({ description: 'The last failure, if nothing was delivered since' }),
-      oldestWaitingAt: time.nullable().meta({ description: 'When the oldest open delivery was accepted' }),
+      lastError: lastError.meta({
+        description: 'The last failure, if nothing was delivered since',
+      }),
+      oldestWaitingAt: time
+        .nullable()
+        .meta({ description: 'When the oldest open delivery was accepted' }),
       trend: z
-        .strictObject({ stepSeconds: z.int(), delivered: z.array(count), failedAttempts: z.array(count) })
+        .strictObject({
+          stepSeconds: z.int(),
+          delivered: z.array(count),
+          failedAttempts: z.array(count),
+        })
         .optional()
         .meta({ description: 'With `trend=true`: at most 25 steps from `since` on' }),
       ...totals,
@@ -94,18 +123,27 @@ const calls = z.strictObject({
       at: time,
       accepted: count,
       rejected: count.nullable().meta({ description: 'null before the retained period' }),
-      limited: count.nullable().meta({ description: 'Requests that got 429; null before the retained period' }),
+      limited: count
+        .nullable()
+        .meta({ description: 'Requests that got 429; null before the retained period' }),
     }),
   ),
-  limitedBySource: z.record(z.string(), count).optional().meta({
-    description:
-      'Requests that got 429 since then, by source id. Sources without any are omitted. Absent if your token lacks the right sources:read',
-  }),
+  limitedBySource: z
+    .record(z.string(), count)
+    .optional()
+    .meta({
+      description:
+        'Requests that got 429 since then, by source id. Sources without any are omitted. ' +
+        'Absent if your token lacks the right sources:read',
+    }),
 });
 
 const about = z.strictObject({
   ingest: z.strictObject({
-    url: z.string().nullable().meta({ description: 'Public URL of ingest (WAYPOST_INGEST_URL), if set' }),
+    url: z
+      .string()
+      .nullable()
+      .meta({ description: 'Public URL of ingest (WAYPOST_INGEST_URL), if set' }),
     port: z.int().meta({ description: 'The port of ingest' }),
   }),
   retry: z
@@ -136,5 +174,8 @@ export const OVERVIEW_OPERATIONS = {
     ok: [200, 'Calls'],
     query: overviewQuery.pick({ since: true, until: true }),
   },
-  'GET /about': { summary: 'Get the address that clients send to, and the default retry plan', ok: [200, 'About'] },
+  'GET /about': {
+    summary: 'Get the address that clients send to, and the default retry plan',
+    ok: [200, 'About'],
+  },
 } as const satisfies OperationsOf<'overview' | 'about'>;

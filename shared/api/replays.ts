@@ -16,15 +16,24 @@ export type Origin = (typeof ORIGINS)[number];
 
 export const replayBody = z.strictObject({
   destination: z.string().min(1),
-  from: timeInput.optional().meta({ description: 'Accepted at this time or later. Omit for everything retained' }),
+  from: timeInput
+    .optional()
+    .meta({ description: 'Accepted at this time or later. Omit for everything retained' }),
   to: timeInput.optional().meta({ description: 'Accepted before this time. Default: now' }),
-  status: z.enum(DELIVERY_STATUSES).optional().meta({ description: 'Only deliveries with this status in the history' }),
+  status: z
+    .enum(DELIVERY_STATUSES)
+    .optional()
+    .meta({ description: 'Only deliveries with this status in the history' }),
   type: z.enum(MESSAGE_TYPES).optional(),
   origin: z.enum(ORIGINS).optional().meta({
-    description: 'dead_letters, or messages: all accepted messages, also from before the destination existed',
+    description:
+      'dead_letters, or messages: all accepted messages, also from before the destination existed',
   }),
   render,
-  includeDelivered: z.boolean().default(false).meta({ description: 'Include deliveries that were delivered' }),
+  includeDelivered: z
+    .boolean()
+    .default(false)
+    .meta({ description: 'Include deliveries that were delivered' }),
   onlyFailedUrls: z.boolean().default(false).meta({
     description: 'Send each only to the URLs whose last try failed or was never made',
   }),
@@ -41,12 +50,17 @@ const replay = z.strictObject({
   matched: count,
   sent: count.meta({ description: 'Sent so far, or cancelled so far' }),
   delivered: count.nullable().meta({
-    description: 'Of those sent, delivered so far; null for a cancel, and for replays of older versions',
+    description:
+      'Of those sent, delivered so far; null for a cancel, and for replays of older versions',
   }),
-  failedAgain: count.nullable().meta({ description: 'Of those sent, failed so far: waiting for a retry, or dead' }),
+  failedAgain: count
+    .nullable()
+    .meta({ description: 'Of those sent, failed so far: waiting for a retry, or dead' }),
   superseded: count.nullable().meta({
     description:
-      'Of those sent, without a result of this job: sent again or cancelled later, or no longer in the history; null: not known yet; always for a cancel, and for replays of older versions',
+      'Of those sent, without a result of this job: sent again or cancelled later, or no ' +
+      'longer in the history; null: not known yet; always for a cancel, and for replays of ' +
+      'older versions',
   }),
   from: time.nullable(),
   to: time,
@@ -62,10 +76,10 @@ const replay = z.strictObject({
   pass: z.enum(['counting', 'running']),
   progress: z.number().meta({ description: 'Progress of the current pass, 0 to 1' }),
   error: z.string().nullable(),
-  waitingFor: z
-    .enum(['history'])
-    .nullable()
-    .meta({ description: 'history: the replay starts when the history has read all events up to the request' }),
+  waitingFor: z.enum(['history']).nullable().meta({
+    description:
+      'history: the replay starts when the history has read all events up to the request',
+  }),
   createdAt: time,
   updatedAt: time,
 });
@@ -73,7 +87,11 @@ const replay = z.strictObject({
 export const REPLAY_RESPONSES = { Replay: replay, Replays: list(replay) };
 
 export const REPLAY_OPERATIONS = {
-  'GET /replays': { summary: 'List replays, newest first', ok: [200, 'Replays'], query: pageParameters },
+  'GET /replays': {
+    summary: 'List replays, newest first',
+    ok: [200, 'Replays'],
+    query: pageParameters,
+  },
   'POST /replays': {
     act: { kind: 'replay', action: 'created' },
     summary: 'Replay all deliveries in a scope',

@@ -17,28 +17,29 @@ const headers = z
   })
   .meta({
     description:
-      'Name → CEL expression that yields text, such as {"X-User": "userId"}. At most 20. content-type replaces the default; null removes one',
+      'Name → CEL expression that yields text, such as {"X-User": "userId"}. At most 20. ' +
+      'content-type replaces the default; null removes one',
   });
 
 export const requestBody = z
   .strictObject({
     method: z.enum(METHODS).nullish().meta({ description: 'Default: POST' }),
-    format: z
-      .enum(BODY_FORMATS)
-      .nullish()
-      .meta({ description: 'Shape of the body. Default: default, the message. Not together with body' }),
-    body: z.string().nullish().meta({
-      description:
-        'CEL expression that yields the body: a map or a list for JSON, or text. It has the variables of filters, and message',
-      maxLength: MAX_EXPRESSION_CHARACTERS,
+    format: z.enum(BODY_FORMATS).nullish().meta({
+      description: 'Shape of the body. Default: default, the message. Not together with body',
     }),
-    headers: headers.nullish(),
-    gzipAbove: z
-      .int()
-      .min(0)
-      .max(MAX_GZIP_ABOVE)
+    body: z
+      .string()
       .nullish()
-      .meta({ description: 'Compress bodies of more than this many bytes with gzip. Omit for never' }),
+      .meta({
+        description:
+          'CEL expression that yields the body: a map or a list for JSON, or text. It has ' +
+          'the variables of filters, and message',
+        maxLength: MAX_EXPRESSION_CHARACTERS,
+      }),
+    headers: headers.nullish(),
+    gzipAbove: z.int().min(0).max(MAX_GZIP_ABOVE).nullish().meta({
+      description: 'Compress bodies of more than this many bytes with gzip. Omit for never',
+    }),
   })
   .superRefine(({ format, body }, ctx) => {
     if (body == null || format == null) return;
@@ -64,15 +65,23 @@ export const requestView = z
 const object = z.record(z.string(), z.unknown());
 
 export const previewBody = z.strictObject({
-  destination: z
-    .union([z.string(), object])
-    .meta({ description: 'Id of a destination, or fields of one, such as {"request": {"format": "slack"}}' }),
+  destination: z.union([z.string(), object]).meta({
+    description: 'Id of a destination, or fields of one, such as {"request": {"format": "slack"}}',
+  }),
   event: z.string().optional().meta({ description: 'Id of an accepted event of GET /events' }),
   message: object.optional().meta({
-    description: 'A message instead of an event. Missing fields are filled in. Without both, a sample',
+    description:
+      'A message instead of an event. Missing fields are filled in. Without both, a sample',
   }),
 });
 
 export const renderedRequest = z
-  .strictObject({ method: z.enum(METHODS), headers: z.record(z.string(), z.string()), body: z.string() })
-  .meta({ description: 'The request to the first URL, as it would be sent. Secrets and values of the moment are ***' });
+  .strictObject({
+    method: z.enum(METHODS),
+    headers: z.record(z.string(), z.string()),
+    body: z.string(),
+  })
+  .meta({
+    description:
+      'The request to the first URL, as it would be sent. Secrets and values of the moment are ***',
+  });

@@ -1,6 +1,16 @@
 import { z } from 'zod';
 import { TRUSTS } from '../model/config';
-import { changed, count, durationField, list, name, overlap, pageParameters, patchOf, time } from './fields';
+import {
+  changed,
+  count,
+  durationField,
+  list,
+  name,
+  overlap,
+  pageParameters,
+  patchOf,
+  time,
+} from './fields';
 import { type OperationsOf } from './operation';
 
 /** Sources: requests, responses and operations. */
@@ -17,7 +27,12 @@ const MOST_BURST_MS = 3_600_000;
 
 const limits = z
   .strictObject({
-    maxPerSecond: z.number().min(0.1).max(MAX_PER_SECOND).nullish().meta({ description: 'Calls a second' }),
+    maxPerSecond: z
+      .number()
+      .min(0.1)
+      .max(MAX_PER_SECOND)
+      .nullish()
+      .meta({ description: 'Calls a second' }),
     maxBytesPerSecond: z
       .int()
       .min(1)
@@ -28,7 +43,10 @@ const limits = z
       .nullish()
       .meta({ description: 'How much unused allowance a source may accumulate, such as 10s' }),
   })
-  .meta({ description: 'Limits of this source for all ingest processes together. Omit or null for the default' });
+  .meta({
+    description:
+      'Limits of this source for all ingest processes together. Omit or null for the default',
+  });
 
 export const sourceBody = z.strictObject({
   name,
@@ -40,7 +58,8 @@ export const sourceBody = z.strictObject({
     .meta({ description: 'Names of blocked track events. They still count as received' }),
   limits: limits.nullish(),
   trust: z.enum(TRUSTS).default('server').meta({
-    description: 'browser: the write key is public, and audiences count its calls only if they name the source',
+    description:
+      'browser: the write key is public, and audiences count its calls only if they name the source',
   }),
 });
 export const rotateKeyBody = z.strictObject({ overlap });
@@ -68,14 +87,20 @@ const sourceEvents = z.strictObject({
   data: z.array(
     z.strictObject({
       name: z.string(),
-      count: count.meta({ description: 'Count since the first one; 0 if the event is blocked and was never seen' }),
+      count: count.meta({
+        description: 'Count since the first one; 0 if the event is blocked and was never seen',
+      }),
       lastSeenAt: time.nullable(),
       blocked: z.boolean(),
     }),
   ),
 });
 
-export const SOURCE_RESPONSES = { Source: source, Sources: list(source), SourceEvents: sourceEvents };
+export const SOURCE_RESPONSES = {
+  Source: source,
+  Sources: list(source),
+  SourceEvents: sourceEvents,
+};
 
 export const SOURCE_OPERATIONS = {
   'GET /sources': { summary: 'List sources', ok: [200, 'Sources'], query: pageParameters },

@@ -10,7 +10,8 @@ export const tokenBody = z.strictObject({
   name,
   role: z.enum(ROLES).meta({
     description:
-      'admin: everything. operator: operations (pause, switch, test, replay), no secrets. read_only: read access',
+      'admin: everything. operator: operations (pause, switch, test, replay), no secrets. ' +
+      'read_only: read access',
   }),
   expiresAt: timeInput
     .transform((text) => new Date(text).toISOString())
@@ -23,19 +24,25 @@ export const tokenBody = z.strictObject({
     .optional()
     .meta({
       description:
-        'Restricts the role: read is GET, write is every other method and does not include read. Omit for all rights of the role',
+        'Restricts the role: read is GET, write is every other method and does not include ' +
+        'read. Omit for all rights of the role',
     }),
 });
 export type TokenFields = z.output<typeof tokenBody>;
 
 const token = z.strictObject({
-  ...{ id: z.string(), name: z.string(), role: z.enum(ROLES), ...changed },
+  id: z.string(),
+  name: z.string(),
+  role: z.enum(ROLES),
+  ...changed,
   rights: z.array(z.enum(RIGHTS)).nullable().meta({ description: 'null: all rights of the role' }),
   expiresAt: time.nullable().meta({ description: 'null: never' }),
   lastUsedAt: time.nullable().meta({ description: 'To the minute; null if unknown' }),
 });
 
-export const sessionBody = z.strictObject({ token: z.string().min(1).max(500).meta({ writeOnly: true }) });
+export const sessionBody = z.strictObject({
+  token: z.string().min(1).max(500).meta({ writeOnly: true }),
+});
 
 /** The author of a change or a request. */
 export const actor = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES) });
@@ -47,7 +54,9 @@ const session = actor.extend({
 export const TOKEN_RESPONSES = {
   Token: token,
   Tokens: list(token),
-  NewToken: token.extend({ token: z.string().meta({ description: 'The token, only in this response' }) }),
+  NewToken: token.extend({
+    token: z.string().meta({ description: 'The token, only in this response' }),
+  }),
   Session: session,
 };
 
@@ -66,7 +75,11 @@ export const TOKEN_OPERATIONS = {
     body: patchOf(tokenBody),
     conditional: true,
   },
-  'DELETE /tokens/{id}': { summary: 'Delete a token and end its sessions', ok: [204], conditional: true },
+  'DELETE /tokens/{id}': {
+    summary: 'Delete a token and end its sessions',
+    ok: [204],
+    conditional: true,
+  },
   'POST /session': {
     act: { kind: 'session', action: 'created' },
     summary: 'Start a browser session',
@@ -74,5 +87,9 @@ export const TOKEN_OPERATIONS = {
     body: sessionBody,
   },
   'GET /session': { summary: 'Get the identity of the caller', ok: [200, 'Session'] },
-  'DELETE /session': { act: { kind: 'session', action: 'deleted' }, summary: 'End the session', ok: [204] },
+  'DELETE /session': {
+    act: { kind: 'session', action: 'deleted' },
+    summary: 'End the session',
+    ok: [204],
+  },
 } as const satisfies OperationsOf<'tokens' | 'session'>;

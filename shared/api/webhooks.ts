@@ -6,14 +6,15 @@ import { overlap, time, timeInput } from './fields';
 /**
  * Webhooks and the secret that signs their requests, which destinations and alerts share.
  *
- * Each rule belongs to one field, and none aborts another, so that one response names every bad field.
+ * Each rule belongs to one field, and none aborts another, so that one response names every bad
+ * field.
  */
 
 export const MAX_WEBHOOKS = 5;
 const MAX_SECRET_CHARACTERS = 512;
 /**
- * A shorter secret can be guessed from one captured signature. Customers bring secrets that other products made, so the
- * bound is 8 and not the 24 of Standard Webhooks.
+ * A shorter secret can be guessed from one captured signature. Customers bring secrets that other
+ * products made, so the bound is 8 and not the 24 of Standard Webhooks.
  */
 const MIN_SECRET_BYTES = 8;
 const WHSEC = 'whsec_';
@@ -24,30 +25,47 @@ const url = z
     const check = checkWebhookUrl(text);
     if (!check.ok) ctx.addIssue({ code: 'custom', message: check.problem });
   })
-  .meta({ description: 'http or https, without user info and fragment, at most 2,048 characters', format: 'uri' });
+  .meta({
+    description: 'http or https, without user info and fragment, at most 2,048 characters',
+    format: 'uri',
+  });
 
 const headers = z
   .record(z.string(), z.custom<SecretValue>())
   .superRefine((given, ctx) => {
     // A kept value was validated when it was set; only its name can be wrong.
-    const values = Object.entries(given).map(([key, value]) => [key, isKeepValue(value) ? '' : value]);
-    for (const { name: header, problem } of checkStaticHeaders(Object.fromEntries(values) as Record<string, unknown>)) {
+    const values = Object.entries(given).map(([key, value]) => [
+      key,
+      isKeepValue(value) ? '' : value,
+    ]);
+    for (const { name: header, problem } of checkStaticHeaders(
+      Object.fromEntries(values) as Record<string, unknown>,
+    )) {
       ctx.addIssue({ code: 'custom', message: problem, path: header === '' ? [] : [header] });
     }
   })
   .default({})
   .meta({
-    description: 'Static headers, at most 20. Values are write-only: responses contain {"keep": true} instead',
+    description:
+      'Static headers, at most 20. Values are write-only: responses contain {"keep": true} instead',
     additionalProperties: {
       anyOf: [
         { type: 'string', maxLength: 1_024 },
-        { type: 'object', properties: { keep: { const: true } }, required: ['keep'], additionalProperties: false },
+        {
+          type: 'object',
+          properties: { keep: { const: true } },
+          required: ['keep'],
+          additionalProperties: false,
+        },
       ],
     },
   });
 
 export const webhookBody = z.strictObject({
-  id: z.string().optional().meta({ description: 'Assigned by Waypost. On PATCH: the existing webhook to change' }),
+  id: z
+    .string()
+    .optional()
+    .meta({ description: 'Assigned by Waypost. On PATCH: the existing webhook to change' }),
   url,
   headers,
   auth: auth.nullish(),
@@ -60,15 +78,23 @@ export const sharedSecret = z
   .min(1)
   .max(MAX_SECRET_CHARACTERS)
   .superRefine((text, ctx) => {
-    // UTF-8 cannot encode half a surrogate pair, so Waypost would sign with another secret than the given one.
-    if (/\p{Surrogate}/u.test(text)) ctx.addIssue({ code: 'custom', message: 'must be text that UTF-8 can encode' });
-    else if (text.startsWith(WHSEC) && !/^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2,4}={0,2})$/.test(text)) {
+    // UTF-8 cannot encode half a surrogate pair, so Waypost would sign with another secret than the
+    // given one.
+    if (/\p{Surrogate}/u.test(text)) {
+      ctx.addIssue({ code: 'custom', message: 'must be text that UTF-8 can encode' });
+    } else if (
+      text.startsWith(WHSEC) &&
+      !/^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2,4}={0,2})$/.test(text)
+    ) {
       ctx.addIssue({ code: 'custom', message: 'must be base64 after the prefix whsec_' });
     } else if (text !== '' && signingBytes(text) < MIN_SECRET_BYTES) {
       const what = text.startsWith(WHSEC)
         ? `${MIN_SECRET_BYTES} bytes in base64 after whsec_`
         : `${MIN_SECRET_BYTES} bytes`;
-      ctx.addIssue({ code: 'custom', message: `must have at least ${what}: a shorter secret can be guessed` });
+      ctx.addIssue({
+        code: 'custom',
+        message: `must have at least ${what}: a shorter secret can be guessed`,
+      });
     }
   })
   .meta({ description: 'Signs each request; at least 8 bytes. Write-only', writeOnly: true });
@@ -81,12 +107,15 @@ function signingBytes(secret: string): number {
 }
 
 export const rotateSecretBody = z.strictObject({
-  key: z.enum(['sharedSecret', 'ed25519']).default('sharedSecret').meta({ description: 'The secret to rotate' }),
+  key: z
+    .enum(['sharedSecret', 'ed25519'])
+    .default('sharedSecret')
+    .meta({ description: 'The secret to rotate' }),
   sharedSecret: sharedSecret.optional(),
   overlap,
-  switchAt: timeInput
-    .optional()
-    .meta({ description: 'When X-Signature switches to the new secret. Default: at the end of the overlap' }),
+  switchAt: timeInput.optional().meta({
+    description: 'When X-Signature switches to the new secret. Default: at the end of the overlap',
+  }),
 });
 
 /** Fields of the responses. They contain no secret and no value of a header. */
@@ -106,5 +135,8 @@ export const webhookFields = {
 
 /** The field that the response to a rotation adds. */
 export const rotated = {
-  sharedSecret: z.string().optional().meta({ description: 'The generated secret, only in this response' }),
+  sharedSecret: z
+    .string()
+    .optional()
+    .meta({ description: 'The generated secret, only in this response' }),
 };

@@ -6,8 +6,8 @@ import { type Expr, textOf } from './syntax';
 import { toValue } from './json-values';
 
 /**
- * Aggregates of a user's events in conditions: `count`, `sum`, `first` and `last`. Their owner must know the counters
- * before the first message, so the arguments must be literals, and can be listed.
+ * Aggregates of a user's events in conditions: `count`, `sum`, `first` and `last`. Their owner must
+ * know the counters before the first message, so the arguments must be literals, and can be listed.
  */
 export interface CounterCall {
   name: 'count' | 'sum' | 'first' | 'last';
@@ -21,7 +21,8 @@ export interface CounterCall {
 
 /**
  * Reads one counter of the evaluated user.
- * @returns for `count` and `sum` a number; for `first` and `last` the property's value, undefined without an event
+ * @returns for `count` and `sum` a number; for `first` and `last` the property's value, undefined
+ *   without an event
  */
 export type ReadCounter = (call: CounterCall) => Json | undefined;
 
@@ -68,12 +69,17 @@ const NAMES = new Set<string>(counterFunctions.map((func) => func.name));
 /** Returns whether it calls a counter. The type checker has already checked the arguments. */
 export function isCounter(expr: Expr): boolean {
   const call = expr.exprKind;
-  return call.case === 'callExpr' && call.value.target === undefined && NAMES.has(call.value.function);
+  return (
+    call.case === 'callExpr' && call.value.target === undefined && NAMES.has(call.value.function)
+  );
 }
 
 /** @returns the call, or the invalid argument with the reason */
 export function readCounter(expr: Expr): CounterCall | { at: Expr; message: string } {
-  const { function: name, args } = expr.exprKind.value as { function: CounterCall['name']; args: Expr[] };
+  const { function: name, args } = expr.exprKind.value as {
+    function: CounterCall['name'];
+    args: Expr[];
+  };
   const [event, ...rest] = args;
   const property = name === 'count' ? undefined : rest.shift();
   const window = rest.shift();
@@ -84,7 +90,9 @@ export function readCounter(expr: Expr): CounterCall | { at: Expr; message: stri
     if (arg === undefined) continue;
     const text = textOf(arg);
     if (text === undefined || text === '' || text.length > MAX_NAME_LENGTH) {
-      const message = `${name}() needs the ${what} as a text literal of 1 to ${MAX_NAME_LENGTH} characters, because counters are maintained in advance.`;
+      const message =
+        `${name}() needs the ${what} as a text literal of 1 to ${MAX_NAME_LENGTH} ` +
+        'characters, because counters are maintained in advance.';
       return { at: arg, message };
     }
   }
@@ -93,7 +101,9 @@ export function readCounter(expr: Expr): CounterCall | { at: Expr; message: stri
   if (window) {
     const windowMs = durationOf(window);
     if (windowMs === undefined || windowMs <= 0 || windowMs > MAX_WINDOW_MS) {
-      const message = `The window must be a literal duration of at most 8784h, such as duration("720h") for 30 days.`;
+      const message =
+        'The window must be a literal duration of at most 8784h, such as duration("720h") ' +
+        'for 30 days.';
       return { at: window, message };
     }
     call.windowMs = windowMs;

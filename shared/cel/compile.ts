@@ -11,7 +11,16 @@ import {
 } from './aggregate-functions';
 import { type EnvironmentName, environmentOf, STEP, compilePattern } from './environment';
 import { type Failure, failureOf, thrownFailure } from './evaluation-error';
-import { type Expr, mistake, type Mistake, parseExpression, partsOf, sizeOf, textOf, type Tree } from './syntax';
+import {
+  type Expr,
+  mistake,
+  type Mistake,
+  parseExpression,
+  partsOf,
+  sizeOf,
+  textOf,
+  type Tree,
+} from './syntax';
 import { type Variables, messageVariables } from './json-values';
 import { type Destination } from '../model/config';
 import { type Message } from '../model/message';
@@ -20,8 +29,8 @@ import { type FilterMatcher } from '../model/route';
 /**
  * Compiles conditions in CEL, the Common Expression Language (docs/guide/filters.md).
  *
- * Invariant: for every text and every message, nothing here throws or takes longer than some milliseconds. A failed
- * evaluation counts as no match, and returns its reason.
+ * Invariant: for every text and every message, nothing here throws or takes longer than some
+ * milliseconds. A failed evaluation counts as no match, and returns its reason.
  */
 
 /** The result. A failure counts as no match; callers count and show its reason. */
@@ -58,12 +67,19 @@ function notACondition(type: CelType): string | undefined {
 function toBoolean(result: CelValue, tree: Tree): Evaluation {
   if (typeof result === 'boolean') return result;
   const place = tree.placeOf(tree.expr);
-  return { code: 'type', message: `the result is ${nameOf(celType(result))}, not true or false`, place };
+  return {
+    code: 'type',
+    message: `the result is ${nameOf(celType(result))}, not true or false`,
+    place,
+  };
 }
 
 /** The expected result of an expression. */
 export interface Result<T> {
-  /** Returns the mistake in an expression of this type, in a sentence or two; undefined if it may be evaluated. */
+  /**
+   * Returns the mistake in an expression of this type, in a sentence or two; undefined if it may be
+   * evaluated.
+   */
   wrongType: (type: CelType) => string | undefined;
   /** Converts a result. Its work is charged to the evaluation. It may throw. */
   read: (result: CelValue, tree: Tree) => T | Failure;
@@ -77,7 +93,11 @@ interface Compiled<T> {
 }
 
 /** Compiles an expression of any result. */
-export function compileTo<T>(text: string, name: EnvironmentName, result: Result<T>): Compiled<T> | Mistake {
+export function compileTo<T>(
+  text: string,
+  name: EnvironmentName,
+  result: Result<T>,
+): Compiled<T> | Mistake {
   const tree = parseExpression(text);
   if (tree.kind === 'mistake') return tree;
   const environment = environmentOf(name);
@@ -91,7 +111,10 @@ export function compileTo<T>(text: string, name: EnvironmentName, result: Result
   return { kind: 'compiled', type: checked.type, counters, evaluate };
 }
 
-/** Rewrites the tree for evaluation: counters become indexes, each step of a loop is charged, patterns are compiled. */
+/**
+ * Rewrites the tree for evaluation: counters become indexes, each step of a loop is charged,
+ * patterns are compiled.
+ */
 function prepare(tree: Tree): CounterCall[] | Mistake {
   const counters = new Map<string, { index: number; call: CounterCall }>();
   const walk = (expr: Expr): Mistake | undefined => {
@@ -101,7 +124,9 @@ function prepare(tree: Tree): CounterCall[] | Mistake {
       const key = JSON.stringify(call);
       const known = counters.get(key) ?? { index: counters.size, call };
       counters.set(key, known);
-      expr.exprKind = callOf(COUNTER, [constant(expr, { case: 'int64Value', value: BigInt(known.index) })]);
+      expr.exprKind = callOf(COUNTER, [
+        constant(expr, { case: 'int64Value', value: BigInt(known.index) }),
+      ]);
       return undefined;
     }
     const kind = expr.exprKind;
@@ -109,7 +134,9 @@ function prepare(tree: Tree): CounterCall[] | Mistake {
       const found = walk(part);
       if (found) return found;
     }
-    if (kind.case === 'callExpr' && kind.value.function === 'matches') return patternMistake(expr, tree);
+    if (kind.case === 'callExpr' && kind.value.function === 'matches') {
+      return patternMistake(expr, tree);
+    }
     if (kind.case === 'comprehensionExpr') payForSteps(expr);
     return undefined;
   };
@@ -186,12 +213,15 @@ interface FilterWork {
 
 export type OnCostly = (destination: Destination, work: FilterWork) => void;
 
-/** Filters of destinations, by the object of their entry, which is new for each version of the entry. */
+/**
+ * Filters of destinations, by the object of their entry, which is new for each version of the
+ * entry.
+ */
 const compiled = new WeakMap<Destination, Expression | Mistake>();
 
 /**
- * Returns a function that evaluates destinations' filters for one message. The message's variables are created on first
- * use.
+ * Returns a function that evaluates destinations' filters for one message. The message's variables
+ * are created on first use.
  * @param filters most filters to evaluate; they share the work limit of one message
  * @param onCostly called for each evaluation that takes half of its limit or more
  */

@@ -15,8 +15,8 @@ import { counterByIndex, counterFunctions } from './aggregate-functions';
 import { RE2JS } from '@bufbuild/re2';
 
 /**
- * The names that an expression may use: fields of a message (`filter`), these and the whole message (`request`), or
- * fields of a user (`audience`).
+ * The names that an expression may use: fields of a message (`filter`), these and the whole message
+ * (`request`), or fields of a user (`audience`).
  */
 export type EnvironmentName = 'filter' | 'request' | 'audience';
 
@@ -34,8 +34,19 @@ const { BOOL, DOUBLE, DYN, STRING } = CelScalar;
 const OBJECT = mapType(STRING, DYN);
 const TIMESTAMP = objectType(TimestampSchema);
 
-/** Functions of the extension whose result never exceeds their input. `replace` and `join` could grow without bound. */
-const TEXT_FUNCTIONS = new Set(['lowerAscii', 'upperAscii', 'trim', 'substring', 'indexOf', 'lastIndexOf', 'charAt']);
+/**
+ * Functions of the extension whose result never exceeds their input. `replace` and `join` could
+ * grow without bound.
+ */
+const TEXT_FUNCTIONS = new Set([
+  'lowerAscii',
+  'upperAscii',
+  'trim',
+  'substring',
+  'indexOf',
+  'lastIndexOf',
+  'charAt',
+]);
 
 const FIELDS: Record<string, CelType> = {
   type: STRING,
@@ -77,14 +88,19 @@ export function environmentOf(name: EnvironmentName): Environment {
 
 function makeEnvironment(name: EnvironmentName): Environment {
   const variables = VARIABLES[name];
-  const funcs = [...strings.filter((func) => TEXT_FUNCTIONS.has(func.name)), ...OWN_FUNCTIONS[name]];
+  const funcs = [
+    ...strings.filter((func) => TEXT_FUNCTIONS.has(func.name)),
+    ...OWN_FUNCTIONS[name],
+  ];
   const plain = celEnv({ variables, funcs, re2: { compile: compilePattern } });
   const step = celFunc(STEP, [BOOL, DOUBLE], BOOL, (goesOn, units) => {
     charge(units);
     return goesOn;
   });
   const functions = new Map<string, CelFunc[]>();
-  for (const func of plain.funcs) functions.set(func.name, [...(functions.get(func.name) ?? []), func]);
+  for (const func of plain.funcs) {
+    functions.set(func.name, [...(functions.get(func.name) ?? []), func]);
+  }
   return {
     variables: new Map(Object.entries(variables)),
     functions,
@@ -97,7 +113,10 @@ const MAX_PATTERN_LENGTH = 500;
 const MAX_INSTRUCTIONS = 1_000;
 /** Instructions times characters for one unit of work (65 ns each, at worst). */
 const STEPS_PER_UNIT = 50;
-/** Limit of the cached patterns. Beyond it the cache is cleared, and patterns are compiled again on demand. */
+/**
+ * Limit of the cached patterns. Beyond it the cache is cleared, and patterns are compiled again on
+ * demand.
+ */
 const MAX_KEPT = 1_000;
 
 export interface Pattern {
@@ -107,9 +126,9 @@ export interface Pattern {
 const kept = new Map<string, Pattern>();
 
 /**
- * Compiles patterns of `matches` with RE2, which does not backtrack: at worst, the time is the text's length times the
- * pattern's size. A pattern is a literal in the expression, so it is compiled with the expression, and never for a
- * message.
+ * Compiles patterns of `matches` with RE2, which does not backtrack: at worst, the time is the
+ * text's length times the pattern's size. A pattern is a literal in the expression, so it is
+ * compiled with the expression, and never for a message.
  * @throws Error that explains the problem of the pattern
  */
 export function compilePattern(text: string): Pattern {
@@ -120,7 +139,9 @@ export function compilePattern(text: string): Pattern {
   }
   const regex = RE2JS.compile(text);
   const size = regex.re2().prog.numInst();
-  if (size > MAX_INSTRUCTIONS) throw new Error('the pattern is too large: use smaller counts in {}');
+  if (size > MAX_INSTRUCTIONS) {
+    throw new Error('the pattern is too large: use smaller counts in {}');
+  }
   const pattern = {
     test(value: string) {
       charge((size * value.length) / STEPS_PER_UNIT);

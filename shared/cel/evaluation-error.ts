@@ -3,12 +3,14 @@ import { TOO_MUCH_WORK, TooMuchWork } from './work-limit';
 import { operatorOf, type Place, type Tree } from './syntax';
 
 /**
- * Why an evaluation had no result: `missing` field, `type` that an operation does not take, too much `work`, or
- * `other`.
+ * Why an evaluation had no result: `missing` field, `type` that an operation does not take, too
+ * much `work`, or `other`.
  */
 export interface Failure {
   code: 'missing' | 'type' | 'work' | 'other';
-  /** for the author of the expression; names places and types, and quotes no value of the message */
+  /**
+   * for the author of the expression; names places and types, and quotes no value of the message
+   */
   message: string;
   place: Place;
 }
@@ -51,8 +53,12 @@ export function failureOf(error: CelError, tree: Tree): Failure {
       place,
     };
   }
-  const overload = /^found no matching overload for '(.+?)' applied to '\(?(.*?)\)?'$/s.exec(error.message);
-  if (overload) return { code: 'type', message: notTaken(overload[1] ?? '', overload[2] ?? ''), place };
+  const overload = /^found no matching overload for '(.+?)' applied to '\(?(.*?)\)?'$/s.exec(
+    error.message,
+  );
+  if (overload) {
+    return { code: 'type', message: notTaken(overload[1] ?? '', overload[2] ?? ''), place };
+  }
   const said = SAID.find(([pattern]) => pattern.test(error.message));
   return said
     ? { code: said[1], message: said[2], place }

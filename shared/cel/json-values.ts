@@ -3,10 +3,11 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type Json, type JsonObject, type Message } from '../model/message';
 
 /**
- * Presents JSON to expressions. Only the parts that an expression reads are converted; nothing is copied as a whole.
+ * Presents JSON to expressions. Only the parts that an expression reads are converted; nothing is
+ * copied as a whole.
  *
- * The library's own conversion copies each object into a Map and refuses a key `constructor`, which a client may send.
- * Numbers are doubles, which compare with int literals.
+ * The library's own conversion copies each object into a Map and refuses a key `constructor`, which
+ * a client may send. Numbers are doubles, which compare with int literals.
  */
 export type Value = CelInput;
 
@@ -16,7 +17,10 @@ export function toValue(json: Json | undefined): Value {
   return Array.isArray(json) ? celList(json.map(toValue)) : celMap(new ObjectMap(json));
 }
 
-/** An object by its own keys. Converted values are cached, since a loop reads the same list at every step. */
+/**
+ * An object by its own keys. Converted values are cached, since a loop reads the same list at every
+ * step.
+ */
 class ObjectMap implements ReadonlyMap<string, Value> {
   readonly #read = new Map<string, Value>();
 
@@ -61,12 +65,16 @@ class ObjectMap implements ReadonlyMap<string, Value> {
   }
 }
 
-/** The values of an expression's names during evaluation. Created once for a message, for all filters. */
+/**
+ * The values of an expression's names during evaluation. Created once for a message, for all
+ * filters.
+ */
 export type Variables = { readonly [name: string]: Value };
 
 /**
- * Presents a message to a filter or a template. Missing fields are empty, as in protocol buffers: '' for text, {} for an object. A
- * filter on `event` is therefore false for an identify, and does not fail.
+ * Presents a message to a filter or a template. Missing fields are empty, as in protocol buffers:
+ * '' for text, {} for an object. A filter on `event` is therefore false for an identify, and does
+ * not fail.
  */
 export function messageVariables(message: Message): Variables {
   return new MessageVariables(message) as unknown as Variables;
@@ -81,7 +89,8 @@ export function userVariables(user: { id?: string; traits: JsonObject }): Variab
 class MessageVariables {
   readonly #message: Message;
   #whole: Value | undefined;
-  readonly #objects: Partial<Record<'properties' | 'traits' | 'context' | 'integrations', Value>> = {};
+  readonly #objects: Partial<Record<'properties' | 'traits' | 'context' | 'integrations', Value>> =
+    {};
 
   constructor(message: Message) {
     this.#message = message;

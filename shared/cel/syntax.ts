@@ -27,8 +27,8 @@ export interface Tree {
 }
 
 /**
- * Enough for about fifty event names in a list. The library's parser takes up to 0.3 s for the worst text of this
- * length.
+ * Enough for about fifty event names in a list. The library's parser takes up to 0.3 s for the
+ * worst text of this length.
  */
 const MAX_TEXT_LENGTH = 2_000;
 const MAX_NODES = 600;
@@ -37,7 +37,9 @@ const MAX_DEPTH = 60;
 /** Parses an expression. Never throws. */
 export function parseExpression(text: string): Tree | Mistake {
   const placeAt = (offset: number) => placeIn(text, offset);
-  if (text.trim() === '') return mistake('Write an expression, such as: type == "track"', placeAt(0));
+  if (text.trim() === '') {
+    return mistake('Write an expression, such as: type == "track"', placeAt(0));
+  }
   if (text.length > MAX_TEXT_LENGTH) {
     return mistake(
       `The expression is longer than ${MAX_TEXT_LENGTH} characters. Shorten or split it.`,
@@ -97,7 +99,9 @@ export function partsOf({ exprKind: kind }: Expr): Expr[] {
 /** Returns the text of a string literal; undefined for anything else. */
 export function textOf(expr: Expr | undefined): string | undefined {
   const kind = expr?.exprKind;
-  if (kind?.case !== 'constExpr' || kind.value.constantKind.case !== 'stringValue') return undefined;
+  if (kind?.case !== 'constExpr' || kind.value.constantKind.case !== 'stringValue') {
+    return undefined;
+  }
   return kind.value.constantKind.value;
 }
 
@@ -128,10 +132,15 @@ function present(parts: (Expr | undefined)[]): Expr[] {
 function tooLarge(expr: Expr, placeOf: Tree['placeOf']): Mistake | undefined {
   let nodes = 0;
   const walk = (part: Expr, depth: number): Mistake | undefined => {
-    if (++nodes > MAX_NODES)
+    if (++nodes > MAX_NODES) {
       return mistake(`The expression has more than ${MAX_NODES} parts. Shorten it.`, placeOf(part));
-    if (depth > MAX_DEPTH)
-      return mistake(`The expression is nested more than ${MAX_DEPTH} levels deep. Flatten it.`, placeOf(part));
+    }
+    if (depth > MAX_DEPTH) {
+      return mistake(
+        `The expression is nested more than ${MAX_DEPTH} levels deep. Flatten it.`,
+        placeOf(part),
+      );
+    }
     for (const inner of partsOf(part)) {
       const found = walk(inner, depth + 1);
       if (found) return found;
@@ -154,23 +163,33 @@ const INSTEAD: readonly (readonly [RegExp, string])[] = [
 ];
 
 function unreadable(text: string, error: unknown): Mistake {
-  if (error instanceof RangeError) return mistake('The expression is nested too deeply. Flatten it.', placeIn(text, 0));
+  if (error instanceof RangeError) {
+    return mistake('The expression is nested too deeply. Flatten it.', placeIn(text, 0));
+  }
   const offset = offsetOf(error);
-  if (offset === undefined)
-    return mistake(`The expression cannot be parsed: ${(error as Error).message}.`, placeIn(text, 0));
+  if (offset === undefined) {
+    return mistake(
+      `The expression cannot be parsed: ${(error as Error).message}.`,
+      placeIn(text, 0),
+    );
+  }
   // If an operator has nothing to its right, the parser points at the operator.
   const operator = OPERATOR.exec(text.slice(offset))?.[0] ?? '';
   const place = placeIn(text, offset + operator.length);
   const rest = text.slice(place.offset);
   if (rest === '') {
     return mistake(
-      `The expression ends too early: a part is missing${operator === '' ? '' : ` after ${operator.trim()}`}.`,
+      'The expression ends too early: a part is ' +
+        `missing${operator === '' ? '' : ` after ${operator.trim()}`}.`,
       place,
     );
   }
   const hint = INSTEAD.find(([pattern]) => pattern.test(rest))?.[1];
   const found = /^(\w+|&&|\|\||[<>=!]=|.)/su.exec(rest)?.[0] ?? rest.charAt(0);
-  return mistake(`${JSON.stringify(found)} is unexpected here.${hint === undefined ? '' : ` ${hint}.`}`, place);
+  return mistake(
+    `${JSON.stringify(found)} is unexpected here.${hint === undefined ? '' : ` ${hint}.`}`,
+    place,
+  );
 }
 
 const OPERATOR = /^\s*(&&|\|\||==|!=|<=|>=|in\b|[<>+\-*/%])(?!=)\s*/;

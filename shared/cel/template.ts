@@ -7,8 +7,8 @@ import { jsonText } from './to-json';
 import { nameOf } from './type-check';
 
 /**
- * Compiles the templates of a request: a body, which is JSON or text, and the values of headers, which are text. Like
- * filters they never throw and have a limit of work.
+ * Compiles the templates of a request: a body, which is JSON or text, and the values of headers,
+ * which are text. Like filters they never throw and have a limit of work.
  */
 
 /** A rendered body. */
@@ -34,7 +34,9 @@ export function compileBody(text: string): Template<RenderedText> | Mistake {
     read: (result) => {
       if (typeof result === 'string') return { kind: 'text', text: result };
       if (isCelMap(result) || isCelList(result)) return { kind: 'json', text: jsonText(result) };
-      throw new UnusableResult(`the result is ${nameOf(celType(result))}, not a map, a list or text`);
+      throw new UnusableResult(
+        `the result is ${nameOf(celType(result))}, not a map, a list or text`,
+      );
     },
   });
 }
@@ -46,17 +48,25 @@ export function compileHeader(text: string): Template<string> | Mistake {
     hint: 'must be text. Write string(…) around it.',
     read: (result) => {
       if (typeof result === 'string') return result;
-      throw new UnusableResult(`the result is ${nameOf(celType(result))}, not text: write string(…) around it`);
+      throw new UnusableResult(
+        `the result is ${nameOf(celType(result))}, not text: write string(…) around it`,
+      );
     },
   });
 }
 
 function compileTemplate<T>(
   text: string,
-  { types, hint, read }: { types: readonly CelType['name'][]; hint: string; read: (result: CelValue) => T },
+  {
+    types,
+    hint,
+    read,
+  }: { types: readonly CelType['name'][]; hint: string; read: (result: CelValue) => T },
 ): Template<T> | Mistake {
   const wrongType = (type: CelType) =>
-    type.name === 'dyn' || types.includes(type.name) ? undefined : `The expression is ${nameOf(type)} but ${hint}`;
+    type.name === 'dyn' || types.includes(type.name)
+      ? undefined
+      : `The expression is ${nameOf(type)} but ${hint}`;
   const compiled = compileTo(text, 'request', { wrongType, read });
   if (compiled.kind === 'mistake') return compiled;
   const { type, evaluate } = compiled;

@@ -1,14 +1,21 @@
 import { type CelMap, celType, type CelValue, isCelList, isCelMap, isCelUint } from '@bufbuild/cel';
 import { toJson } from '@bufbuild/protobuf';
 import { isReflectMessage } from '@bufbuild/protobuf/reflect';
-import { type Duration, DurationSchema, type Timestamp, timestampDate, TimestampSchema } from '@bufbuild/protobuf/wkt';
+import {
+  type Duration,
+  DurationSchema,
+  type Timestamp,
+  timestampDate,
+  TimestampSchema,
+} from '@bufbuild/protobuf/wkt';
 import { UnusableResult } from './evaluation-error';
 import { nameOf } from './type-check';
 import { charge, TEXT_PER_UNIT } from './work-limit';
 
 /**
- * Converts values of an expression to JSON text. Keys keep their order; an object of JavaScript would move keys such as
- * "10" to its front. Its work is charged to the evaluation (`work-limit.ts`).
+ * Converts values of an expression to JSON text. Keys keep their order; an object of JavaScript
+ * would move keys such as "10" to its front. Its work is charged to the evaluation
+ * (`work-limit.ts`).
  *
  * | value     | JSON                                                   |
  * | --------- | ------------------------------------------------------ |
@@ -33,7 +40,9 @@ export function jsonText(value: CelValue): string {
   if (isCelUint(value)) return value.value.toString();
   if (value instanceof Uint8Array) return quoted(Buffer.from(value).toString('base64'));
   if (isReflectMessage(value, TimestampSchema)) return quoted(timeText(value.message as Timestamp));
-  if (isReflectMessage(value, DurationSchema)) return JSON.stringify(toJson(DurationSchema, value.message as Duration));
+  if (isReflectMessage(value, DurationSchema)) {
+    return JSON.stringify(toJson(DurationSchema, value.message as Duration));
+  }
   throw new UnusableResult(`the result contains ${nameOf(celType(value))}, which JSON cannot hold`);
 }
 
@@ -43,14 +52,17 @@ function quoted(text: string): string {
 }
 
 function numberText(value: number): string {
-  if (!Number.isFinite(value))
+  if (!Number.isFinite(value)) {
     throw new UnusableResult('the result contains a number that is infinite or not a number');
+  }
   return JSON.stringify(value);
 }
 
 /** Times of messages have milliseconds. A finer time keeps its digits. */
 function timeText(time: Timestamp): string {
-  return time.nanos % 1_000_000 === 0 ? timestampDate(time).toISOString() : toJson(TimestampSchema, time);
+  return time.nanos % 1_000_000 === 0
+    ? timestampDate(time).toISOString()
+    : toJson(TimestampSchema, time);
 }
 
 function listText(list: Iterable<CelValue>): string {
@@ -68,7 +80,11 @@ function mapText(map: CelMap): string {
   for (const [key, item] of map) {
     charge(ITEM_UNITS);
     const name = typeof key === 'object' ? key.value.toString() : String(key);
-    if (seen.has(name)) throw new UnusableResult('the result contains two keys with the same text, such as 1 and "1"');
+    if (seen.has(name)) {
+      throw new UnusableResult(
+        'the result contains two keys with the same text, such as 1 and "1"',
+      );
+    }
     seen.add(name);
     text += `${text === '' ? '' : ','}${quoted(name)}:${jsonText(item)}`;
   }

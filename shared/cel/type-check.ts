@@ -3,13 +3,25 @@ import { type Environment } from './environment';
 import { type Expr, mistake, type Mistake, operatorOf, textOf, type Tree } from './syntax';
 
 /**
- * Finds mistakes before there is a message: unknown names and functions, and operations on unsupported types. Values of
- * a message have the type `dyn`, which only the evaluation can check. The library's own checker covers only names and
- * literals; this one uses the library's table of functions.
+ * Finds mistakes before there is a message: unknown names and functions, and operations on
+ * unsupported types. Values of a message have the type `dyn`, which only the evaluation can check.
+ * The library's own checker covers only names and literals; this one uses the library's table of
+ * functions.
  */
 
 const { BOOL, BYTES, DOUBLE, DYN, INT, NULL, STRING, TYPE, UINT } = CelScalar;
-const TYPE_NAMES = new Set(['int', 'uint', 'double', 'bool', 'string', 'bytes', 'list', 'map', 'null_type', 'type']);
+const TYPE_NAMES = new Set([
+  'int',
+  'uint',
+  'double',
+  'bool',
+  'string',
+  'bytes',
+  'list',
+  'map',
+  'null_type',
+  'type',
+]);
 const MIN_INT = -(2n ** 63n);
 const MAX_INT = 2n ** 63n - 1n;
 const MAX_UINT = 2n ** 64n - 1n;
@@ -40,7 +52,9 @@ export function checkTypes(tree: Tree, environment: Environment): { type: CelTyp
 
 /** Returns the name of a type for people. */
 export function nameOf(type: CelType): string {
-  return type.name === 'dyn' ? 'anything' : type.name.replace(/^google\.protobuf\./, '').toLowerCase();
+  return type.name === 'dyn'
+    ? 'anything'
+    : type.name.replace(/^google\.protobuf\./, '').toLowerCase();
 }
 
 function fail(at: Expr, message: string, { tree }: Checking): never {
@@ -62,8 +76,9 @@ function typeOf(expr: Expr, checking: Checking): CelType {
       for (const element of kind.value.elements) typeOf(element, checking);
       return listType(DYN);
     case 'structExpr':
-      if (kind.value.messageName !== '')
+      if (kind.value.messageName !== '') {
         fail(expr, 'Message types are not supported. Write a map as {"key": value}.', checking);
+      }
       for (const { keyKind, value } of kind.value.entries) {
         if (keyKind.case === 'mapKey') typeOf(keyKind.value, checking);
         if (value) typeOf(value, checking);
@@ -77,7 +92,8 @@ function typeOf(expr: Expr, checking: Checking): CelType {
 }
 
 function constantType(expr: Expr, checking: Checking): CelType {
-  const constant = expr.exprKind.case === 'constExpr' ? expr.exprKind.value.constantKind : undefined;
+  const constant =
+    expr.exprKind.case === 'constExpr' ? expr.exprKind.value.constantKind : undefined;
   switch (constant?.case) {
     case 'boolValue':
       return BOOL;
@@ -90,7 +106,9 @@ function constantType(expr: Expr, checking: Checking): CelType {
     case 'stringValue':
       return STRING;
     case 'int64Value':
-      if (constant.value < MIN_INT || constant.value > MAX_INT) fail(expr, 'The number is too large.', checking);
+      if (constant.value < MIN_INT || constant.value > MAX_INT) {
+        fail(expr, 'The number is too large.', checking);
+      }
       return INT;
     case 'uint64Value':
       if (constant.value > MAX_UINT) fail(expr, 'The number is too large.', checking);
@@ -110,7 +128,11 @@ function nameType(expr: Expr, written: string, checking: Checking): CelType {
   if (type) return type;
   if (TYPE_NAMES.has(name)) return TYPE;
   const known = [...variables.keys()].join(', ');
-  return fail(expr, `Unknown name ${JSON.stringify(written)}. Known names: ${known}. Put text in quotes.`, checking);
+  return fail(
+    expr,
+    `Unknown name ${JSON.stringify(written)}. Known names: ${known}. Put text in quotes.`,
+    checking,
+  );
 }
 
 function selectType(expr: Expr, checking: Checking): CelType {
@@ -119,7 +141,11 @@ function selectType(expr: Expr, checking: Checking): CelType {
   if (!select || !operand) return fail(expr, 'The expression cannot be parsed.', checking);
   const type = typeOf(operand, checking);
   if (type.kind !== 'map' && type !== DYN) {
-    fail(expr, `${nameOf(type)} has no fields. Use .${select.field} on an object such as properties.`, checking);
+    fail(
+      expr,
+      `${nameOf(type)} has no fields. Use .${select.field} on an object such as properties.`,
+      checking,
+    );
   }
   if (select.testOnly) return BOOL;
   return type.kind === 'map' ? type.value : DYN;
@@ -149,12 +175,15 @@ function callType(expr: Expr, checking: Checking): CelType {
   const { function: name, args } = call;
   const known = checking.environment.functions.get(name);
   if (!known && !BUILT_IN.has(name)) fail(expr, unknownFunction(name), checking);
-  // After the check of the name: otherwise the variable of a misspelled loop would be reported instead.
+  // After the check of the name: otherwise the variable of a misspelled loop would be reported
+  // instead.
   const target = call.target && typeOf(call.target, checking);
   const types = args.map((arg) => typeOf(arg, checking));
   const builtIn = BUILT_IN.get(name)?.(types);
   if (typeof builtIn === 'string') return fail(expr, builtIn, checking);
-  if (builtIn) return 'at' in builtIn ? fail(args[builtIn.at] ?? expr, builtIn.message, checking) : builtIn;
+  if (builtIn) {
+    return 'at' in builtIn ? fail(args[builtIn.at] ?? expr, builtIn.message, checking) : builtIn;
+  }
   if (name === 'matches') checkPattern(expr, target ? args[0] : args[1], checking);
   const fitting = (known ?? []).filter((func) => fits(func, target, types));
   const [first] = fitting;
@@ -162,21 +191,30 @@ function callType(expr: Expr, checking: Checking): CelType {
   return fitting.every((func) => func.result.name === first.result.name) ? first.result : DYN;
 }
 
-/** Requires a literal, since a pattern is compiled once. A pattern from a message could be anything. */
+/**
+ * Requires a literal, since a pattern is compiled once. A pattern from a message could be anything.
+ */
 function checkPattern(expr: Expr, pattern: Expr | undefined, checking: Checking): void {
   if (textOf(pattern) === undefined) {
     fail(pattern ?? expr, 'matches() needs a literal pattern.', checking);
   }
 }
 
-/** @returns the result's type, or the mistake (with its argument); undefined: the functions of this name decide */
-type Rule = (types: readonly CelType[]) => CelType | string | { at: number; message: string } | undefined;
+/**
+ * @returns the result's type, or the mistake (with its argument); undefined: the functions of this
+ *   name decide
+ */
+type Rule = (
+  types: readonly CelType[],
+) => CelType | string | { at: number; message: string } | undefined;
 
 function logic(word: string): Rule {
   return (types) => {
     const at = types.findIndex((type) => !assignable(type, BOOL));
     const wrong = types[at];
-    return wrong ? { at, message: `${word} connects two conditions; this is ${nameOf(wrong)}.` } : BOOL;
+    return wrong
+      ? { at, message: `${word} connects two conditions; this is ${nameOf(wrong)}.` }
+      : BOOL;
   };
 }
 
@@ -190,11 +228,15 @@ function index([operand, key]: readonly CelType[]): CelType | string {
   if (!operand || !key || operand === DYN) return DYN;
   if (operand.kind === 'list') return operand.element;
   if (operand.kind !== 'map') return `[] works on lists and maps; this is ${nameOf(operand)}.`;
-  return operand.key === STRING && !assignable(key, STRING) ? 'Keys are text: ["key"].' : operand.value;
+  return operand.key === STRING && !assignable(key, STRING)
+    ? 'Keys are text: ["key"].'
+    : operand.value;
 }
 
 function choice([condition, one, other]: readonly CelType[]): CelType | string {
-  if (condition && !assignable(condition, BOOL)) return `? needs a condition before it; this is ${nameOf(condition)}.`;
+  if (condition && !assignable(condition, BOOL)) {
+    return `? needs a condition before it; this is ${nameOf(condition)}.`;
+  }
   return one && other && one.name === other.name ? one : DYN;
 }
 
@@ -211,22 +253,38 @@ const BUILT_IN: ReadonlyMap<string, Rule> = new Map<string, Rule>([
 const NUMBERS = new Set<CelType>([INT, UINT, DOUBLE]);
 
 function comparable(left: CelType, right: CelType): boolean {
-  return left === NULL || right === NULL || (NUMBERS.has(left) && NUMBERS.has(right)) || assignable(left, right);
+  return (
+    left === NULL ||
+    right === NULL ||
+    (NUMBERS.has(left) && NUMBERS.has(right)) ||
+    assignable(left, right)
+  );
 }
 
 function assignable(type: CelType, parameter: CelType): boolean {
-  return type === DYN || parameter === DYN || (type.kind === parameter.kind && type.name === parameter.name);
+  return (
+    type === DYN ||
+    parameter === DYN ||
+    (type.kind === parameter.kind && type.name === parameter.name)
+  );
 }
 
 function fits(func: CelFunc, target: CelType | undefined, types: readonly CelType[]): boolean {
-  if ((func.target === undefined) !== (target === undefined) || func.arguments.length !== types.length) return false;
+  if (
+    (func.target === undefined) !== (target === undefined) ||
+    func.arguments.length !== types.length
+  ) {
+    return false;
+  }
   if (func.target && target && !assignable(target, func.target)) return false;
   return func.arguments.every((parameter, at) => assignable(types[at] ?? DYN, parameter));
 }
 
 function unknownFunction(name: string): string {
   if (name === 'has') return 'has() takes a field: has(properties.total).';
-  if (LOOPS.has(name)) return `${name}() needs a name for the item: properties.products.${name}(p, p.price > 10).`;
+  if (LOOPS.has(name)) {
+    return `${name}() needs a name for the item: properties.products.${name}(p, p.price > 10).`;
+  }
   return `Unknown function ${JSON.stringify(name)}.`;
 }
 

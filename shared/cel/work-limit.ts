@@ -16,12 +16,15 @@ import {
 /**
  * Limits the work of one evaluation, and of all filters of one message together.
  *
- * Each step of a loop and each call of a function is charged to a budget, by the size of its input: a unit is a
- * microsecond or a few. When the budget is used up, the evaluation fails. Everything is charged: even without a loop,
- * `in` and `==` read whole lists and objects of a message each time the expression names them.
+ * Each step of a loop and each call of a function is charged to a budget, by the size of its input:
+ * a unit is a microsecond or a few. When the budget is used up, the evaluation fails. Everything is
+ * charged: even without a loop, `in` and `==` read whole lists and objects of a message each time
+ * the expression names them.
  */
 export const BUDGET = 2_000;
-/** A third of a second at most, far from a session's end, for any number of filters on the message. */
+/**
+ * A third of a second at most, far from a session's end, for any number of filters on the message.
+ */
 const MESSAGE_BUDGET = 100_000;
 /** Limit of a text that an expression makes by `+`. */
 const MAX_TEXT_LENGTH = 65_536;
@@ -91,10 +94,18 @@ export function charged(funcs: Iterable<CelFunc>): CelFunc[] {
     };
     if (isListConcat(func)) return celFunc(func.name, func.arguments, func.result, concatenate);
     return func.target === undefined
-      ? celFunc(func.name, func.arguments, func.result, (...args: CelValue[]) => pay(undefined, args))
-      : celMethod(func.name, func.target, func.arguments, func.result, function (...args: CelValue[]) {
-          return pay(this, args);
-        });
+      ? celFunc(func.name, func.arguments, func.result, (...args: CelValue[]) =>
+          pay(undefined, args),
+        )
+      : celMethod(
+          func.name,
+          func.target,
+          func.arguments,
+          func.result,
+          function (...args: CelValue[]) {
+            return pay(this, args);
+          },
+        );
   });
 }
 
@@ -117,8 +128,9 @@ function weighItem(item: CelValue): void {
 }
 
 /**
- * Concatenates two lists into a flat one. The library's concatenation refers to both lists, so the result of `map` is
- * as deep as it is long: reading it takes quadratic time, and ends in a stack overflow.
+ * Concatenates two lists into a flat one. The library's concatenation refers to both lists, so the
+ * result of `map` is as deep as it is long: reading it takes quadratic time, and ends in a stack
+ * overflow.
  */
 function concatenate(left: CelValue, right: CelValue): CelList {
   const items = [...itemsOf(left as CelList), ...itemsOf(right as CelList)];
@@ -134,12 +146,17 @@ function itemsOf(list: CelList): readonly CelValue[] {
   return made.get(list) ?? [...list];
 }
 
-/** Joins texts of a list, and stops at the limit of a text: the library would build the whole text first. */
+/**
+ * Joins texts of a list, and stops at the limit of a text: the library would build the whole text
+ * first.
+ */
 function join(this: CelList, separator = ''): string {
   let text = '';
   let isFirst = true;
   for (const item of this) {
-    if (typeof item !== 'string') throw new Error(`found no matching overload for 'join' applied to '(list)'`);
+    if (typeof item !== 'string') {
+      throw new Error(`found no matching overload for 'join' applied to '(list)'`);
+    }
     text += isFirst ? item : separator + item;
     isFirst = false;
     charge(0.1);

@@ -1,11 +1,17 @@
-import { type ConfigRecord, type Destination, MAX_ENTRIES, type RecordFormat, type Source } from '../model/config';
+import {
+  type ConfigRecord,
+  type Destination,
+  MAX_ENTRIES,
+  type RecordFormat,
+  type Source,
+} from '../model/config';
 import { FIRST_FORMAT, READS_FORMAT } from '../model/record-format';
 import { type Entry } from './types';
 import { writeKeyHash } from './encryption';
 
 /**
- * Answers the questions of every message without a search: which source a write key opens, which destinations are
- * connected to a source, and which format a record is written in.
+ * Answers the questions of every message without a search: which source a write key opens, which
+ * destinations are connected to a source, and which format a record is written in.
  */
 
 /** A source, and how long the given write key opens it. */
@@ -22,11 +28,14 @@ const NONE: readonly Entry<Destination>[] = [];
 export class ConfigIndex {
   /** by `WriteKey.key` */
   readonly #byKey = new Map<string, Opened>();
-  /** only of keys that opened a source; each key has a single text, so strangers cannot fill the map */
+  /**
+   * only of keys that opened a source; each key has a single text, so strangers cannot fill the map
+   */
   readonly #hashes = new Map<string, string>();
   readonly #destinationsBySource = new Map<string, Map<string, Entry<Destination>>>();
   /**
-   * Built on demand: at start, thousands of destinations of one source are read without rebuilding the list for each.
+   * Built on demand: at start, thousands of destinations of one source are read without rebuilding
+   * the list for each.
    */
   readonly #lists = new Map<string, readonly Entry<Destination>[]>();
   /** the format of the records that this process writes */
@@ -37,7 +46,10 @@ export class ConfigIndex {
     if (before?.data) this.#forget(before);
     const { version, data } = after;
     if (after.kind === 'record_format') {
-      this.recordFormat = Math.min((data as RecordFormat | undefined)?.format ?? FIRST_FORMAT, READS_FORMAT);
+      this.recordFormat = Math.min(
+        (data as RecordFormat | undefined)?.format ?? FIRST_FORMAT,
+        READS_FORMAT,
+      );
     }
     if (!data) return;
     if (after.kind === 'source') {
@@ -84,13 +96,16 @@ export class ConfigIndex {
         if (this.#byKey.get(key)?.entry.data.id === record.id) this.#byKey.delete(key);
       }
     } else if (record.kind === 'destination') {
-      for (const source of (record.data as Destination).sources) this.#connected(source).delete(record.id);
+      for (const source of (record.data as Destination).sources) {
+        this.#connected(source).delete(record.id);
+      }
     }
   }
 
   #connected(sourceId: string): Map<string, Entry<Destination>> {
     this.#lists.delete(sourceId);
-    const connected = this.#destinationsBySource.get(sourceId) ?? new Map<string, Entry<Destination>>();
+    const connected =
+      this.#destinationsBySource.get(sourceId) ?? new Map<string, Entry<Destination>>();
     this.#destinationsBySource.set(sourceId, connected);
     return connected;
   }

@@ -1,9 +1,10 @@
 import { type ConfigReader } from './types';
 
 /**
- * Holds items that an outdated `config` might decide wrongly, until this process knows `config` as of the item's
- * arrival. The first held item makes the reader of `config` look for its end at once. Then the reader reaches the end about
- * ten times a second, without further requests. While Kafka cannot be read, items wait.
+ * Holds items that an outdated `config` might decide wrongly, until this process knows `config` as
+ * of the item's arrival. The first held item makes the reader of `config` look for its end at once.
+ * Then the reader reaches the end about ten times a second, without further requests. While Kafka
+ * cannot be read, items wait.
  */
 
 /** The part of `config` that a gate reads. */
@@ -61,7 +62,9 @@ export class DecisionGate<T> {
     const changed = changes !== this.#changes;
     this.#changes = changes;
     if (this.#held.length === 0) return;
-    this.#keepUnless(({ item, sinceMs }) => this.decide(item, { current: sinceMs <= completeAt, changed }));
+    this.#keepUnless(({ item, sinceMs }) =>
+      this.decide(item, { current: sinceMs <= completeAt, changed }),
+    );
   }
 
   #guarded(held: Held<T>, take: (held: Held<T>) => boolean): boolean {

@@ -1,5 +1,11 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, hash } from 'node:crypto';
-import { type Encrypted, type WriteKey, type Destination, SYSTEM_ID, type SystemEntry } from '../model/config';
+import {
+  type Encrypted,
+  type WriteKey,
+  type Destination,
+  SYSTEM_ID,
+  type SystemEntry,
+} from '../model/config';
 import { AppError } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { type ConfigReader, type ConfigView } from './types';
@@ -7,12 +13,14 @@ import { type ConfigReader, type ConfigView } from './types';
 /**
  * Encrypts the confidential parts of `config`: shared secrets, header values, URLs and write keys.
  *
- * An encrypted text can be decrypted only for its own entry, since the entry's id is authenticated with it. A writer of
- * `config` therefore cannot move a customer's secret to another destination.
+ * An encrypted text can be decrypted only for its own entry, since the entry's id is authenticated
+ * with it. A writer of `config` therefore cannot move a customer's secret to another destination.
  */
 
 const ALGORITHM = 'aes-256-gcm';
-/** NIST SP 800-38D: GCM is designed for 96 bits. Random ones are safe for 2^32 texts under one key. */
+/**
+ * NIST SP 800-38D: GCM is designed for 96 bits. Random ones are safe for 2^32 texts under one key.
+ */
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
@@ -20,8 +28,8 @@ export interface Encryptor {
   /** @param ownerId the entry that the text belongs to */
   encrypt(text: string, ownerId: string): Encrypted;
   /**
-   * Returns the text, or a reason if no key decrypts it for this owner. Such a failure concerns one entry, and each
-   * caller handles it in its own way.
+   * Returns the text, or a reason if no key decrypts it for this owner. Such a failure concerns one
+   * entry, and each caller handles it in its own way.
    */
   decrypt(sealed: Encrypted, ownerId: string): Opened;
   /** Returns whether the first key encrypted it, judged by the key's name without decrypting */
@@ -37,14 +45,18 @@ interface Key {
 }
 
 /**
- * @param keys 32 bytes each: the first encrypts, all decrypt, so that a key can be rotated without rewriting `config`
+ * @param keys 32 bytes each: the first encrypts, all decrypt, so that a key can be rotated without
+ *   rewriting `config`
  * @throws AppError `bad_settings` without a key, or for a key of another length
  */
 export function createEncryptor(keys: readonly Buffer[]): Encryptor {
   const ring = keys.map((bytes): Key => ({ id: keyId(bytes), bytes }));
   const first = ring[0];
   if (!first || ring.some((key) => key.bytes.length !== 32)) {
-    throw new AppError('bad_settings', 'WAYPOST_SECRET_KEY must hold one or more keys of 32 bytes in base64');
+    throw new AppError(
+      'bad_settings',
+      'WAYPOST_SECRET_KEY must hold one or more keys of 32 bytes in base64',
+    );
   }
   return {
     encrypt: (text, ownerId) => seal(first, text, ownerId),
@@ -66,20 +78,32 @@ function seal(key: Key, text: string, ownerId: string): Encrypted {
   const cipher = createCipheriv(ALGORITHM, key.bytes, iv, { authTagLength: TAG_BYTES });
   cipher.setAAD(Buffer.from(ownerId));
   const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-  return [key.id, ...[iv, ciphertext, cipher.getAuthTag()].map((part) => part.toString('base64url'))].join('.');
+  return [
+    key.id,
+    ...[iv, ciphertext, cipher.getAuthTag()].map((part) => part.toString('base64url')),
+  ].join('.');
 }
 
 function open(ring: readonly Key[], sealed: Encrypted, ownerId: string): Opened {
   const [id, ...parts] = sealed.split('.');
   const [iv, ciphertext, tag] = parts.map((part) => Buffer.from(part, 'base64url'));
   // GCM would accept a truncated tag, which is easier to guess.
-  if (!iv || !ciphertext || !tag || parts.length !== 3 || iv.length !== IV_BYTES || tag.length !== TAG_BYTES) {
+  if (
+    !iv ||
+    !ciphertext ||
+    !tag ||
+    parts.length !== 3 ||
+    iv.length !== IV_BYTES ||
+    tag.length !== TAG_BYTES
+  ) {
     return { why: `A sealed text of ${ownerId} is malformed` };
   }
   const candidates = ring.filter((key) => key.id === id);
   if (candidates.length === 0) {
     return {
-      why: `A sealed text of ${ownerId} was written with a key that WAYPOST_SECRET_KEY does not contain. Add the previous key to the end of the list`,
+      why:
+        `A sealed text of ${ownerId} was written with a key that WAYPOST_SECRET_KEY does not ` +
+        'contain. Add the previous key to the end of the list',
     };
   }
   for (const key of candidates) {
@@ -102,29 +126,34 @@ function decrypt(
   try {
     return Buffer.concat([start, decipher.final()]).toString('utf8');
   } catch {
-    // `final` throws only if the tag does not match. The caller reports it, since it knows all keys.
+    // `final` throws only if the tag does not match. The caller reports it, since it knows all
+    // keys.
     return undefined;
   }
 }
 
 /** Identifies a key without revealing it: 48 bits of a hash of 256 random bits. */
 function keyId(key: Buffer): string {
-  return createHash('sha256').update('waypost key id\0').update(key).digest('base64url').slice(0, 8);
+  return createHash('sha256')
+    .update('waypost key id\0')
+    .update(key)
+    .digest('base64url')
+    .slice(0, 8);
 }
 
 const PREFIX = 'sha256:';
 
 /**
- * Returns the hash by which an encrypted write key is looked up. Keys are 128 random bits, so a plain SHA-256 cannot be
- * reversed by guessing.
+ * Returns the hash by which an encrypted write key is looked up. Keys are 128 random bits, so a
+ * plain SHA-256 cannot be reversed by guessing.
  */
 export function writeKeyHash(key: string): string {
   return PREFIX + hash('sha256', key, 'base64url');
 }
 
 /**
- * Returns the encrypted form of a write key: its hash for ingest, which looks keys up, and the encrypted key for control,
- * which shows it. Earlier versions stored the plain key alone.
+ * Returns the encrypted form of a write key: its hash for ingest, which looks keys up, and the
+ * encrypted key for control, which shows it. Earlier versions stored the plain key alone.
  * @param sourceId the entry that the key belongs to
  */
 export function encryptWriteKey(key: string, sourceId: string, encryptor: Encryptor): WriteKey {
@@ -132,11 +161,18 @@ export function encryptWriteKey(key: string, sourceId: string, encryptor: Encryp
 }
 
 /** @returns undefined if no key of the encryptor decrypts it */
-export function decryptWriteKey({ key, sealed }: WriteKey, sourceId: string, encryptor: Encryptor): string | undefined {
+export function decryptWriteKey(
+  { key, sealed }: WriteKey,
+  sourceId: string,
+  encryptor: Encryptor,
+): string | undefined {
   return sealed === undefined ? key : encryptor.decrypt(sealed, sourceId).text;
 }
 
-/** Stored encrypted beside the other entries, so that a process can check whether it has the key of `config`. */
+/**
+ * Stored encrypted beside the other entries, so that a process can check whether it has the key of
+ * `config`.
+ */
 const CANARY = 'waypost canary';
 
 export function newSystemEntry(encryptor: Encryptor): SystemEntry {
@@ -144,10 +180,14 @@ export function newSystemEntry(encryptor: Encryptor): SystemEntry {
 }
 
 /**
- * Returns why WAYPOST_SECRET_KEY of this process does not fit `config`, as one sentence for people; undefined if it
- * fits. In a system without a canary it fits if it decrypts any destination, or no destination exists.
+ * Returns why WAYPOST_SECRET_KEY of this process does not fit `config`, as one sentence for people;
+ * undefined if it fits. In a system without a canary it fits if it decrypts any destination, or no
+ * destination exists.
  */
-export function keyProblem(config: Pick<ConfigView, 'system' | 'list'>, encryptor: Encryptor): string | undefined {
+export function keyProblem(
+  config: Pick<ConfigView, 'system' | 'list'>,
+  encryptor: Encryptor,
+): string | undefined {
   const system = config.system()?.data;
   const fits = system
     ? encryptor.decrypt(system.canary, SYSTEM_ID).text === CANARY
@@ -157,14 +197,16 @@ export function keyProblem(config: Pick<ConfigView, 'system' | 'list'>, encrypto
       );
   if (fits) return undefined;
   return (
-    'WAYPOST_SECRET_KEY differs from the key that sealed config. Give control and delivery the same list of keys; if that ' +
+    'WAYPOST_SECRET_KEY differs from the key that sealed config. Give control and delivery ' +
+    'the same list of keys; if that ' +
     'key is lost, run `config reseal --key-lost`, and set URLs, headers and secrets again'
   );
 }
 
 /**
  * Logs at start, and when the canary changes, that the key does not fit.
- * @returns the reasons for `/readyz`: a process with another key must not replace a process with the right key
+ * @returns the reasons for `/readyz`: a process with another key must not replace a process with
+ *   the right key
  */
 export function watchKey(config: ConfigReader, encryptor: Encryptor, log: Log): () => string[] {
   let reasons: string[] = [];
@@ -181,6 +223,11 @@ export function watchKey(config: ConfigReader, encryptor: Encryptor, log: Log): 
 }
 
 function fitsDestinations(destinations: readonly Destination[], encryptor: Encryptor): boolean {
-  const sealed = destinations.flatMap(({ id, webhooks }) => webhooks.slice(0, 1).map(({ url }) => ({ id, url })));
-  return sealed.length === 0 || sealed.some(({ id, url }) => encryptor.decrypt(url, id).text !== undefined);
+  const sealed = destinations.flatMap(({ id, webhooks }) =>
+    webhooks.slice(0, 1).map(({ url }) => ({ id, url })),
+  );
+  return (
+    sealed.length === 0 ||
+    sealed.some(({ id, url }) => encryptor.decrypt(url, id).text !== undefined)
+  );
 }

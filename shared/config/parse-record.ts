@@ -9,7 +9,15 @@ export const CONFIG_FORMAT = 1;
 const header = z.object({ format: z.number() });
 const head = z.object({
   format: z.literal(CONFIG_FORMAT),
-  kind: z.enum(['source', 'destination', 'token', 'audience', 'computed_trait', 'record_format', 'system']),
+  kind: z.enum([
+    'source',
+    'destination',
+    'token',
+    'audience',
+    'computed_trait',
+    'record_format',
+    'system',
+  ]),
   id: z.string().min(1),
   version: z.int().min(1),
   replaces: z.int().min(0),
@@ -18,8 +26,13 @@ const head = z.object({
 });
 /** The fields that the indexes rely on. Control validated the rest before it wrote. */
 const shapes = {
-  source: z.object({ writeKeys: z.array(z.object({ key: z.string(), until: z.number().optional() })) }),
-  destination: z.object({ sources: z.array(z.string()), webhooks: z.array(z.object({ id: z.string() })) }),
+  source: z.object({
+    writeKeys: z.array(z.object({ key: z.string(), until: z.number().optional() })),
+  }),
+  destination: z.object({
+    sources: z.array(z.string()),
+    webhooks: z.array(z.object({ id: z.string() })),
+  }),
   token: z.object({ hash: z.string() }),
   audience: z.object({ key: z.string(), source: z.string() }),
   computed_trait: z.object({ key: z.string(), source: z.string() }),
@@ -46,7 +59,9 @@ export function parseRecord(key: string, value: string): Parsed {
     return unreadable('it is not JSON');
   }
   const format = header.safeParse(json);
-  if (format.success && format.data.format > CONFIG_FORMAT) return { kind: 'newer', key, format: format.data.format };
+  if (format.success && format.data.format > CONFIG_FORMAT) {
+    return { kind: 'newer', key, format: format.data.format };
+  }
   const parsed = head.safeParse(json);
   if (!parsed.success) return unreadable(`invalid fields: ${fieldsOf(parsed.error)}`);
   const { kind, id, data } = parsed.data;
@@ -61,7 +76,10 @@ export function parseRecord(key: string, value: string): Parsed {
 
 const connected = z.object({ data: z.object({ sources: z.array(z.string()) }) });
 
-/** Returns the sources that an unreadable record names where a destination has them; undefined if it names none there. */
+/**
+ * Returns the sources that an unreadable record names where a destination has them; undefined if it
+ * names none there.
+ */
 export function sourcesIn(value: string): readonly string[] | undefined {
   try {
     return connected.safeParse(JSON.parse(value)).data?.data.sources;
@@ -71,5 +89,7 @@ export function sourcesIn(value: string): readonly string[] | undefined {
 }
 
 function fieldsOf(error: z.ZodError): string {
-  return [...new Set(error.issues.map((issue) => issue.path.join('.') || '(whole record)'))].join(', ');
+  return [...new Set(error.issues.map((issue) => issue.path.join('.') || '(whole record)'))].join(
+    ', ',
+  );
 }

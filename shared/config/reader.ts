@@ -10,7 +10,10 @@ import { ConfigState, type ApplyResult } from './state';
 import { configAgeMs, type ConfigReader } from './types';
 import { withDeadline } from '../service/async';
 
-/** Follows topic `config` in memory. Each service opens one reader at start and uses it for every message. */
+/**
+ * Follows topic `config` in memory. Each service opens one reader at start and uses it for every
+ * message.
+ */
 
 /** Time for reading all of `config` at start: tens of thousands of entries take seconds. */
 const OPEN_DEADLINE_MS = 60_000;
@@ -37,10 +40,13 @@ export interface FollowedConfig extends ConfigReader {
 
 /**
  * Opens `config` and reads it to its end.
- * @throws AppError `kafka_unavailable` if the end is not reached in a minute; `newer_format` if a newer Waypost wrote
- * to it
+ * @throws AppError `kafka_unavailable` if the end is not reached in a minute; `newer_format` if a
+ * newer Waypost wrote to it
  */
-export async function openConfig(kafka: Kafka, options: OpenConfigOptions): Promise<FollowedConfig> {
+export async function openConfig(
+  kafka: Kafka,
+  options: OpenConfigOptions,
+): Promise<FollowedConfig> {
   const { part = WHOLE } = options;
   const state = new ConfigState(part);
   const following: Following = { changes: 0, onVerdict: [], onComplete: [] };
@@ -90,15 +96,24 @@ interface Following {
 const open = new Map<Tail, ConfigState>();
 const ageInfo = {
   name: 'waypost.config.age',
-  help: 'Time since the process knew all of `config`; below 1 while Kafka answers. A record that would be dropped or cancelled waits for it. In ingest, router, delivery, audiences and control.',
+  help:
+    'Time since the process knew all of `config`; below 1 while Kafka answers. A record that ' +
+    'would be dropped or cancelled waits for it. In ingest, router, delivery, audiences and ' +
+    'control.',
   unit: 's',
 } as const;
-metrics.gauge(ageInfo, () => [...open.keys()].map((tail) => ({ labels: {}, value: configAgeMs(tail) / 1_000 })));
+metrics.gauge(ageInfo, () =>
+  [...open.keys()].map((tail) => ({ labels: {}, value: configAgeMs(tail) / 1_000 })),
+);
 const unreadableInfo = {
   name: 'waypost.config.unreadable',
-  help: 'Entries of `config` whose last record this process cannot read; `config.unreadable` in its log names them. In ingest, router, delivery, audiences and control.',
+  help:
+    'Entries of `config` whose last record this process cannot read; `config.unreadable` in ' +
+    'its log names them. In ingest, router, delivery, audiences and control.',
 };
-metrics.gauge(unreadableInfo, () => [...open.values()].map((state) => ({ labels: {}, value: state.unreadable })));
+metrics.gauge(unreadableInfo, () =>
+  [...open.values()].map((state) => ({ labels: {}, value: state.unreadable })),
+);
 
 function follow(state: ConfigState, tail: Tail, following: Following): FollowedConfig {
   return {
@@ -151,7 +166,8 @@ function report(verdict: ApplyResult, record: InRecord, log: Log): void {
 function newerFormat(verdict: { key: string; format: number }): AppError {
   return new AppError(
     'newer_format',
-    `The topic config holds a record (${verdict.key}) of format ${verdict.format}, written by a newer Waypost; this process reads up to format ${CONFIG_FORMAT}. Upgrade it.`,
+    `The topic config holds a record (${verdict.key}) of format ${verdict.format}, written ` +
+      `by a newer Waypost; this process reads up to format ${CONFIG_FORMAT}. Upgrade it.`,
   );
 }
 
@@ -159,12 +175,16 @@ function newerFormat(verdict: { key: string; format: number }): AppError {
 const LOOK_DEADLINE_MS = 10_000;
 
 /**
- * Shares reads of a log's end among concurrent callers. At most one read runs at a time. A caller never gets the result
- * of a read that began before its call, which may have missed the caller's records.
+ * Shares reads of a log's end among concurrent callers. At most one read runs at a time. A caller
+ * never gets the result of a read that began before its call, which may have missed the caller's
+ * records.
  * @param look resolves when everything in the log at the time of the call is known
- * @returns a function that waits for the next read, and throws AppError `kafka_unavailable` after its deadline
+ * @returns a function that waits for the next read, and throws AppError `kafka_unavailable` after
+ *   its deadline
  */
-export function singleFlight(look: (deadlineMs: number) => Promise<void>): (deadlineMs: number) => Promise<void> {
+export function singleFlight(
+  look: (deadlineMs: number) => Promise<void>,
+): (deadlineMs: number) => Promise<void> {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
 

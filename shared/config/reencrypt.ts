@@ -1,14 +1,28 @@
-import { type Destination, type Kind, type Kinds, type Encrypted, type Source, SYSTEM_ID } from '../model/config';
+import { defined } from '../collections/defined';
+import {
+  type Destination,
+  type Kind,
+  type Kinds,
+  type Encrypted,
+  type Source,
+  SYSTEM_ID,
+} from '../model/config';
 import { mapAuth, mapSignature, mapTls } from '../model/endpoint-auth';
 import { AppError } from '../service/errors';
-import { keyProblem, newSystemEntry, type Encryptor, decryptWriteKey, encryptWriteKey } from './encryption';
+import {
+  keyProblem,
+  newSystemEntry,
+  type Encryptor,
+  decryptWriteKey,
+  encryptWriteKey,
+} from './encryption';
 import { type ConfigReader, type Entry } from './types';
 import { type ConfigWriter } from './writer';
 
 /**
- * Encrypts all of `config` with the first key of WAYPOST_SECRET_KEY, so that the other keys can be retired, and
- * converts plain write keys to the encrypted form. It is safe while control runs, since each write names the version
- * that it replaces, and can be repeated.
+ * Encrypts all of `config` with the first key of WAYPOST_SECRET_KEY, so that the other keys can be
+ * retired, and converts plain write keys to the encrypted form. It is safe while control runs,
+ * since each write names the version that it replaces, and can be repeated.
  */
 
 const REFRESH_MS = 10_000;
@@ -24,7 +38,10 @@ interface Resealed<T> {
 }
 
 /** Pure, except for the random parts of encrypted texts. */
-export function resealDestination(destination: Destination, encryptor: Encryptor): Resealed<Destination> {
+export function resealDestination(
+  destination: Destination,
+  encryptor: Encryptor,
+): Resealed<Destination> {
   const { id, webhooks, secrets, signature } = destination;
   const again = resealer(id, encryptor);
   const seal = (sealed: Encrypted) => again.seal(sealed);
@@ -32,18 +49,26 @@ export function resealDestination(destination: Destination, encryptor: Encryptor
     ...destination,
     webhooks: webhooks.map(({ url, headers, auth, tls, ...webhook }) => ({
       ...webhook,
-      ...(auth && { auth: mapAuth(auth, seal) }),
-      ...(tls && { tls: mapTls(tls, seal) }),
+      ...defined({
+        auth: auth ? mapAuth(auth, seal) : undefined,
+        tls: tls ? mapTls(tls, seal) : undefined,
+      }),
       url: again.seal(url),
-      headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, again.seal(value)])),
+      headers: Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [name, again.seal(value)]),
+      ),
     })),
-    ...(signature && { signature: mapSignature(signature, seal) }),
-    ...(secrets && {
-      secrets: {
-        ...secrets,
-        current: again.seal(secrets.current),
-        ...(secrets.previous !== undefined && { previous: again.seal(secrets.previous) }),
-      },
+    ...defined({
+      signature: signature ? mapSignature(signature, seal) : undefined,
+      secrets: secrets
+        ? {
+            ...secrets,
+            current: again.seal(secrets.current),
+            ...defined({
+              previous: secrets.previous !== undefined ? again.seal(secrets.previous) : undefined,
+            }),
+          }
+        : undefined,
     }),
   };
   return { data: again.changed ? data : undefined, unreadable: again.unreadable };
@@ -57,7 +82,9 @@ function resealSource(source: Source, encryptor: Encryptor): Resealed<Source> {
     const key = decryptWriteKey(writeKey, source.id, encryptor);
     if (key === undefined) unreadable = true;
     else changed = true;
-    return key === undefined ? writeKey : { ...writeKey, ...encryptWriteKey(key, source.id, encryptor) };
+    return key === undefined
+      ? writeKey
+      : { ...writeKey, ...encryptWriteKey(key, source.id, encryptor) };
   });
   return { data: changed ? { ...source, writeKeys } : undefined, unreadable };
 }
@@ -97,8 +124,8 @@ interface ResealOptions {
 }
 
 /**
- * @throws AppError `cannot_start` before the first write if no key decrypts `config`; `kafka_unavailable`: written
- * entries stay, and the next run continues
+ * @throws AppError `cannot_start` before the first write if no key decrypts `config`;
+ * `kafka_unavailable`: written entries stay, and the next run continues
  */
 export async function reencryptConfig(options: ResealOptions): Promise<ReencryptReport> {
   const { config, encryptor, keyLost = false, progress } = options;
@@ -122,7 +149,12 @@ export async function reencryptConfig(options: ResealOptions): Promise<Reencrypt
     await one('source', data.id, () => config.source(data.id), decided(resealSource, encryptor));
   }
   for (const { data } of config.list('destination')) {
-    await one('destination', data.id, () => config.destination(data.id), decided(resealDestination, encryptor));
+    await one(
+      'destination',
+      data.id,
+      () => config.destination(data.id),
+      decided(resealDestination, encryptor),
+    );
   }
   return report;
 }
@@ -130,7 +162,8 @@ export async function reencryptConfig(options: ResealOptions): Promise<Reencrypt
 function wrongKey(): AppError {
   return new AppError(
     'cannot_start',
-    'No key of WAYPOST_SECRET_KEY opens config, so nothing was written. Run it with the list of keys that control has. If that ' +
+    'No key of WAYPOST_SECRET_KEY opens config, so nothing was written. Run it with the ' +
+      'list of keys that control has. If that ' +
       'key is lost, run `config reseal --key-lost`, then set URLs, headers and secrets again.',
   );
 }

@@ -18,10 +18,11 @@ import { type ConfigView, type Entry } from './types';
 /**
  * The state of `config` after the records read so far.
  *
- * All readers of the same records hold the same state, because a record counts only if it replaces the present version.
- * The first of two concurrent writers in the log therefore wins for every reader. The only exception is an unknown key:
- * any version counts there, since compaction removes the records before it. After compaction, an ignored last record
- * would mislead a new reader; `unsettled` lists such keys.
+ * All readers of the same records hold the same state, because a record counts only if it replaces
+ * the present version. The first of two concurrent writers in the log therefore wins for every
+ * reader. The only exception is an unknown key: any version counts there, since compaction removes
+ * the records before it. After compaction, an ignored last record would mislead a new reader;
+ * `unsettled` lists such keys.
  */
 
 const DESTINATION = configKey('destination', '');
@@ -43,7 +44,10 @@ export class ConfigState implements ConfigView {
   /** lists of `#entries`, made on demand */
   readonly #lists = new Map<Kind, readonly Entry<Kinds[Kind]>[]>();
   readonly #unsettled = new Set<string>();
-  /** keys whose last record is unreadable, each with the sources of its destination as far as they are known */
+  /**
+   * keys whose last record is unreadable, each with the sources of its destination as far as they
+   * are known
+   */
   readonly #unreadable = new Map<string, readonly string[]>();
   readonly #index = new ConfigIndex();
 
@@ -54,21 +58,31 @@ export class ConfigState implements ConfigView {
     if (value === null) return this.#applyTombstone(key);
     const parsed = parseRecord(key, value);
     if ('kind' in parsed) {
-      this.#unreadable.set(key, [...(sourcesIn(value) ?? this.#unreadable.get(key) ?? NONE), ...this.#sourcesOf(key)]);
+      this.#unreadable.set(key, [
+        ...(sourcesIn(value) ?? this.#unreadable.get(key) ?? NONE),
+        ...this.#sourcesOf(key),
+      ]);
       // Compaction would keep only this record, and later readers would lose the entry.
       if (parsed.kind === 'unreadable' && this.#stored.has(key)) this.#unsettled.add(key);
       return parsed;
     }
     const record = this.part.trim(parsed.record);
     const present = this.#stored.get(key);
-    if (present && record.replaces !== present.version && !this.#replacesUnreadable(key, record, present)) {
-      // A record with the same content (a repeated append, or two repairs at the same time) is harmless.
+    if (
+      present &&
+      record.replaces !== present.version &&
+      !this.#replacesUnreadable(key, record, present)
+    ) {
+      // A record with the same content (a repeated append, or two repairs at the same time) is
+      // harmless.
       if (contentOf(record) !== contentOf(present)) this.#unsettled.add(key);
       else if (present.data !== undefined) this.#unsettled.delete(key);
       return {
         kind: 'ignored',
         key,
-        reason: `it replaces version ${record.replaces}, but the present version is ${present.version}`,
+        reason:
+          `it replaces version ${record.replaces}, but the present version is ` +
+          `${present.version}`,
       };
     }
     this.#unreadable.delete(key);
@@ -84,7 +98,10 @@ export class ConfigState implements ConfigView {
     return { kind: 'applied', record };
   }
 
-  /** Returns whether the record replaces a version that only newer processes can read, and that they applied. */
+  /**
+   * Returns whether the record replaces a version that only newer processes can read, and that they
+   * applied.
+   */
   #replacesUnreadable(key: string, record: ConfigRecord, present: ConfigRecord): boolean {
     return this.#unreadable.has(key) && record.replaces > present.version;
   }
@@ -102,8 +119,9 @@ export class ConfigState implements ConfigView {
   }
 
   /**
-   * Keys whose last record in the log is not the one in force. A reader that starts after compaction sees only that
-   * record and would apply it. The writer must therefore append the record in force again (writer.ts).
+   * Keys whose last record in the log is not the one in force. A reader that starts after
+   * compaction sees only that record and would apply it. The writer must therefore append the
+   * record in force again (writer.ts).
    */
   unsettled(): readonly string[] {
     return [...this.#unsettled];
@@ -121,7 +139,9 @@ export class ConfigState implements ConfigView {
   unreadableDestinationsOf(sourceId: string): readonly string[] {
     if (this.#unreadable.size === 0) return NONE;
     return [...this.#unreadable].flatMap(([key, sources]) => {
-      return key.startsWith(DESTINATION) && sources.includes(sourceId) ? [key.slice(DESTINATION.length)] : [];
+      return key.startsWith(DESTINATION) && sources.includes(sourceId)
+        ? [key.slice(DESTINATION.length)]
+        : [];
     });
   }
 
@@ -173,7 +193,9 @@ export class ConfigState implements ConfigView {
     return this.#index.destinationsOf(sourceId);
   }
 
-  /** In the order of first appearance. This is the order of creation until the topic is compacted. */
+  /**
+   * In the order of first appearance. This is the order of creation until the topic is compacted.
+   */
   list<K extends Kind>(kind: K): readonly Entry<Kinds[K]>[] {
     let list = this.#lists.get(kind);
     if (!list) this.#lists.set(kind, (list = [...this.#entriesOf(kind).values()]));
@@ -183,7 +205,9 @@ export class ConfigState implements ConfigView {
   #entriesOf(kind: Kind): Map<string, Entry<Kinds[Kind]>> {
     let entries = this.#entries.get(kind);
     if (!entries) {
-      if (this.part.skips.has(kind)) throw new Error(`this service does not hold entries of kind ${kind}`);
+      if (this.part.skips.has(kind)) {
+        throw new Error(`this service does not hold entries of kind ${kind}`);
+      }
       entries = new Map<string, Entry<Kinds[Kind]>>();
       this.#entries.set(kind, entries);
     }

@@ -19,8 +19,8 @@ export interface Entry<T> {
 export interface ConfigView {
   source(id: string): Entry<Source> | undefined;
   /**
-   * Returns the source that a write key opens now, enabled or not. The key is the present one, or a rotated one before
-   * its `until`.
+   * Returns the source that a write key opens now, enabled or not. The key is the present one, or a
+   * rotated one before its `until`.
    */
   sourceByWriteKey(key: string, nowMs: number): Entry<Source> | undefined;
   token(id: string): Entry<Token> | undefined;
@@ -36,26 +36,30 @@ export interface ConfigView {
   /** Returns the entries of a kind: the same list until one of them changes. */
   list<K extends Kind>(kind: K): readonly Entry<Kinds[K]>[];
   /**
-   * Returns whether this process cannot read the last record of an entry. The known state of the entry may then be
-   * wrong.
+   * Returns whether this process cannot read the last record of an entry. The known state of the
+   * entry may then be wrong.
    */
   isUnreadable(kind: Kind, id: string): boolean;
   /**
-   * Returns the ids of unreadable destinations that may be connected to the source: by their last readable record, or by
-   * the part of the unreadable one that this process understands.
+   * Returns the ids of unreadable destinations that may be connected to the source: by their last
+   * readable record, or by the part of the unreadable one that this process understands.
    */
   unreadableDestinationsOf(sourceId: string): readonly string[];
 }
 
 export interface ConfigReader extends ConfigView {
   /**
-   * Resolves when everything that was in `config` at the time of the call is known here. Concurrent calls share a read.
+   * Resolves when everything that was in `config` at the time of the call is known here. Concurrent
+   * calls share a read.
    * @throws AppError `kafka_unavailable` after `deadlineMs`
    */
   refresh(deadlineMs: number): Promise<void>;
   /** Everything in `config` up to this time, by `performance.now()`, is known here. */
   readonly completeAt: number;
-  /** Lets `completeAt` advance soon, and about ten times a second for the next seconds: somebody waits for it. */
+  /**
+   * Lets `completeAt` advance soon, and about ten times a second for the next seconds: somebody
+   * waits for it.
+   */
   hasten(): void;
   /** Called each time `completeAt` advances: at least twice a second while Kafka can be read. */
   onComplete(listener: () => void): void;

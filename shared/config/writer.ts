@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { defined } from '../collections/defined';
 import { inTurn, withDeadline } from '../service/async';
 import { configKey, type ConfigRecord, type Kind, type Kinds } from '../model/config';
 import { AppError, messageOf } from '../service/errors';
@@ -12,14 +13,16 @@ import { type ApplyResult } from './state';
 /**
  * Writes `config`. Only control uses it.
  *
- * A write is successful once its own record was read back and applied. A change that a caller sees as done is therefore
- * done for every reader. Turns run one after the other, so that a turn replaces exactly the versions that it read.
+ * A write is successful once its own record was read back and applied. A change that a caller sees
+ * as done is therefore done for every reader. Turns run one after the other, so that a turn
+ * replaces exactly the versions that it read.
  *
- * Repair after concurrent writes: if two control processes write at the same time, every reader of the whole log
- * ignores the second record. But compaction keeps the last record of a key, which is the ignored one, and a later
- * reader would apply it. A writer that sees an ignored last record therefore appends the record in force as the next
- * version (or the tombstone of a deleted entry). Two writers that do so concurrently append the same content; the
- * second record is ignored and, since its content is the same, needs no repair.
+ * Repair after concurrent writes: if two control processes write at the same time, every reader of
+ * the whole log ignores the second record. But compaction keeps the last record of a key, which is
+ * the ignored one, and a later reader would apply it. A writer that sees an ignored last record
+ * therefore appends the record in force as the next version (or the tombstone of a deleted entry).
+ * Two writers that do so concurrently append the same content; the second record is ignored and,
+ * since its content is the same, needs no repair.
  */
 
 /** Longer than a broker takes to elect a leader; shorter than people wait for a response. */
@@ -46,11 +49,14 @@ export type Write = <K extends Kind>(
 export interface ConfigWriter {
   /**
    * Appends a new version of an entry (without `data`: deletes it) and reads it back.
-   * @throws AppError `kafka_unavailable` if this takes longer than 10 s (it may have been written or not); `overloaded`
-   * if too many writes wait
+   * @throws AppError `kafka_unavailable` if this takes longer than 10 s (it may have been written
+   * or not); `overloaded` if too many writes wait
    */
   write: Write;
-  /** Runs `work` exclusively within this process. Its `write` is valid for this turn only. Errors as for `write`. */
+  /**
+   * Runs `work` exclusively within this process. Its `write` is valid for this turn only. Errors as
+   * for `write`.
+   */
   inTurn<T>(work: (write: Write) => Promise<T>): Promise<T>;
   /** Waits for the turns begun. */
   close(): Promise<void>;
@@ -111,11 +117,14 @@ function createWrite(options: ConfigWriterOptions): Write {
       version: replaces + 1,
       replaces,
       at: now().toISOString(),
-      ...(data && { data }),
+      ...defined({ data: data || undefined }),
     };
     const own = verdicts.next();
     try {
-      const headers = { [WRITE_HEADER]: own.mark, ...(note !== undefined && { [NOTE_HEADER]: note }) };
+      const headers = {
+        [WRITE_HEADER]: own.mark,
+        ...defined({ [NOTE_HEADER]: note }),
+      };
       await withDeadline(WRITE_DEADLINE_MS, producer.send([outRecord(key, record, headers)]));
       const verdict = await withDeadline(WRITE_DEADLINE_MS, own.verdict);
       if (verdict.kind !== 'applied') return { ok: false, reason: 'conflict' };
@@ -128,8 +137,8 @@ function createWrite(options: ConfigWriterOptions): Write {
 }
 
 /**
- * Appends the tombstone of a deletion, so that compaction removes the entry. The deletion itself is done; on failure
- * the next repair appends the tombstone.
+ * Appends the tombstone of a deletion, so that compaction removes the entry. The deletion itself is
+ * done; on failure the next repair appends the tombstone.
  */
 async function writeTombstone(key: string, { producer, log }: ConfigWriterOptions): Promise<void> {
   try {
@@ -140,7 +149,12 @@ async function writeTombstone(key: string, { producer, log }: ConfigWriterOption
 }
 
 /** Appends the record in force for every unsettled key; see the head of this file. */
-async function repairCompaction({ config, producer, log, now }: ConfigWriterOptions): Promise<void> {
+async function repairCompaction({
+  config,
+  producer,
+  log,
+  now,
+}: ConfigWriterOptions): Promise<void> {
   for (const key of config.unsettled()) {
     const present = config.recordAt(key);
     const at = now().toISOString();
@@ -190,14 +204,18 @@ interface Turns {
   idle(): Promise<void>;
 }
 
-/** Runs turns one after the other, in the order of calls. A failed turn does not affect the others. */
+/**
+ * Runs turns one after the other, in the order of calls. A failed turn does not affect the others.
+ */
 function takeTurns(): Turns {
   const oneAtATime = inTurn();
   let waiting = 0;
   return {
     take: (work) => {
       if (waiting >= MAX_TURNS) {
-        return Promise.reject(new AppError('overloaded', 'Too many changes are waiting. Try again shortly', true));
+        return Promise.reject(
+          new AppError('overloaded', 'Too many changes are waiting. Try again shortly', true),
+        );
       }
       waiting++;
       return oneAtATime(work).finally(() => waiting--);

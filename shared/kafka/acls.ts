@@ -1,4 +1,9 @@
-import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } from 'kafkajs';
+import {
+  AclOperationTypes,
+  AclPermissionTypes,
+  AclResourceTypes,
+  ResourcePatternTypes,
+} from 'kafkajs';
 import { AppError, messageOf } from '../service/errors';
 import { type Settings } from '../service/settings';
 import { briefClient, connectAdmin, kafkaAddress } from './connection';
@@ -7,7 +12,8 @@ import { type ScramMechanism, scramUsersRequest, scramUsersResponse } from './pr
 
 /** Creates ACLs and SCRAM users, as an administrator of the cluster. */
 
-type Operation = 'Read' | 'Write' | 'Create' | 'Delete' | 'Describe' | 'DescribeConfigs' | 'AlterConfigs';
+type Operation =
+  'Read' | 'Write' | 'Create' | 'Delete' | 'Describe' | 'DescribeConfigs' | 'AlterConfigs';
 
 /** One grant of Kafka. A prefixed name covers every name that begins with it. */
 export interface Grant {
@@ -38,7 +44,10 @@ export async function createAcls(settings: Settings, grants: readonly Grant[]): 
 /** Returns the entries of a grant, one for each operation. */
 function entriesOf({ operations, resource, prefixed, principal, name }: Grant) {
   return operations.map((operation) => ({
-    ...{ principal, host: '*', resourceName: name, permissionType: AclPermissionTypes.ALLOW },
+    principal,
+    host: '*',
+    resourceName: name,
+    permissionType: AclPermissionTypes.ALLOW,
     resourceType: resource === 'topic' ? AclResourceTypes.TOPIC : AclResourceTypes.GROUP,
     resourcePatternType: prefixed ? ResourcePatternTypes.PREFIXED : ResourcePatternTypes.LITERAL,
     operation: AclOperationTypes[kafkaName(operation)],
@@ -62,7 +71,10 @@ interface Cluster {
  * @param users passwords by user name
  * @throws AppError `cannot_start` with what to do
  */
-export async function createScramUsers(settings: Settings, users: ReadonlyMap<string, string>): Promise<void> {
+export async function createScramUsers(
+  settings: Settings,
+  users: ReadonlyMap<string, string>,
+): Promise<void> {
   const { KAFKA_SASL_MECHANISM: login } = settings;
   const mechanism: ScramMechanism = login === 'scram-sha-256' ? login : 'scram-sha-512';
   const client = briefClient(kafkaAddress(settings), 'waypost-acls');
@@ -71,7 +83,10 @@ export async function createScramUsers(settings: Settings, users: ReadonlyMap<st
   try {
     await cluster.refreshMetadata();
     const { connectionPool } = await cluster.findControllerBroker();
-    await connectionPool.send({ request: scramUsersRequest(mechanism, users), response: scramUsersResponse });
+    await connectionPool.send({
+      request: scramUsersRequest(mechanism, users),
+      response: scramUsersResponse,
+    });
   } catch (error) {
     throw refused('the users', error);
   } finally {
@@ -85,5 +100,7 @@ function refused(what: string, error: unknown): AppError {
     type === 'SECURITY_DISABLED'
       ? 'the brokers have no authorizer, so that ACLs have no effect'
       : `${messageOf(error)}; log in as a user that may alter the cluster`;
-  return new AppError('cannot_start', `Kafka does not create ${what}: ${hint}`, false, { cause: error });
+  return new AppError('cannot_start', `Kafka does not create ${what}: ${hint}`, false, {
+    cause: error,
+  });
 }

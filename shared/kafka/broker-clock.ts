@@ -1,18 +1,20 @@
 import { metrics, only } from '../telemetry/metrics';
 
 /**
- * Estimates the time of the brokers. Brokers timestamp every record (LogAppendTime), and waits and windows count from
- * these timestamps. With the clocks of the processes, a clock that is behind would make every wait longer, and a clock
- * that is ahead would turn delay topics into loops.
+ * Estimates the time of the brokers. Brokers timestamp every record (LogAppendTime), and waits and
+ * windows count from these timestamps. With the clocks of the processes, a clock that is behind
+ * would make every wait longer, and a clock that is ahead would turn delay topics into loops.
  *
- * It advances with the monotonic clock, so that a jump of this machine's clock does not move it. The timestamps of
- * records that this process writes correct it: it takes the median of the last ones, so that one broker with a wrong
- * clock does not decide. Before the first write, a record that was read proves that the brokers' time is at least its
- * timestamp.
+ * It advances with the monotonic clock, so that a jump of this machine's clock does not move it.
+ * The timestamps of records that this process writes correct it: it takes the median of the last
+ * ones, so that one broker with a wrong clock does not decide. Before the first write, a record
+ * that was read proves that the brokers' time is at least its timestamp.
  */
 export class BrokerClock {
   #offsetMs = 0;
-  /** least and greatest lead of the brokers' clock in the last writes, ms; the oldest is replaced */
+  /**
+   * least and greatest lead of the brokers' clock in the last writes, ms; the oldest is replaced
+   */
   readonly #least: number[] = [];
   readonly #most: number[] = [];
   #writes = 0;
@@ -35,12 +37,18 @@ export class BrokerClock {
     if (this.#writes === 0) this.#offsetMs = Math.max(this.#offsetMs, stampMs - this.steadyMs());
   }
 
-  /** Notes the timestamp of a record that was sent at `mark` and acknowledged now: a broker set it in between. */
+  /**
+   * Notes the timestamp of a record that was sent at `mark` and acknowledged now: a broker set it
+   * in between.
+   */
   wrote(stampMs: number, mark: number): void {
     const place = this.#writes++ % REMEMBERED_WRITES;
     this.#least[place] = stampMs - this.steadyMs();
     this.#most[place] = stampMs + 1 - mark;
-    this.#offsetMs = Math.min(middleOf(this.#most), Math.max(this.#offsetMs, middleOf(this.#least)));
+    this.#offsetMs = Math.min(
+      middleOf(this.#most),
+      Math.max(this.#offsetMs, middleOf(this.#least)),
+    );
   }
 }
 
@@ -58,7 +66,9 @@ export const brokerClock = new BrokerClock();
 metrics.gauge(
   {
     name: 'waypost.clock.difference',
-    help: 'Clock of the brokers, from the timestamps of records read and written, minus the clock of this machine.',
+    help:
+      'Clock of the brokers, from the timestamps of records read and written, minus the ' +
+      'clock of this machine.',
     unit: 's',
   },
   () => only((brokerClock.now() - Date.now()) / 1_000),

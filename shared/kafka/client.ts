@@ -31,15 +31,19 @@ import { specsOf } from './topics';
 
 const HEARTBEAT_MS = 1_000;
 /**
- * Members that share a group learn of a rebalance from the answer to a heartbeat, and members that have joined again
- * pause until all others have. With a second between heartbeats, partitions that did not move paused for up to 1.1 s;
- * with 0.3 s, for 0.5 s. The interval is below the longest wait of a fetch, because heartbeats follow a fetch: with
- * waits of 0.25 s, an interval of 0.3 s meant a heartbeat after every second fetch.
+ * Members that share a group learn of a rebalance from the answer to a heartbeat, and members that
+ * have joined again pause until all others have. With a second between heartbeats, partitions that
+ * did not move paused for up to 1.1 s; with 0.3 s, for 0.5 s. The interval is below the longest
+ * wait of a fetch, because heartbeats follow a fetch: with waits of 0.25 s, an interval of 0.3 s
+ * meant a heartbeat after every second fetch.
  */
 const SHARED_HEARTBEAT_MS = 150;
 const FETCH_WAIT_MS = 100;
 const REBALANCE_MS = 15_000;
-/** Record values are slices of the whole response, so that its size limits the memory that one slow record retains. */
+/**
+ * Record values are slices of the whole response, so that its size limits the memory that one slow
+ * record retains.
+ */
 const FETCH_BYTES = 1024 * 1024;
 const PARTITION_BYTES = 256 * 1024;
 const BATCH_FETCH_BYTES = 256 * 1024;
@@ -48,11 +52,17 @@ const BATCH_FETCH_BYTES = 256 * 1024;
  * Connects to Kafka, creates and checks the topics, and returns the port of `port.ts`.
  * @throws AppError `cannot_start`, with one plain sentence, if no broker answers
  */
-export async function connectKafka(settings: Settings, options: { clientId: string; log: Log }): Promise<Kafka> {
+export async function connectKafka(
+  settings: Settings,
+  options: { clientId: string; log: Log },
+): Promise<Kafka> {
   const { log } = options;
   const { KAFKA_SASL_MECHANISM: mechanism } = settings;
   if ((mechanism === 'plain' || mechanism === 'oauthbearer') && !settings.KAFKA_SSL) {
-    log.warn({ reason: `KAFKA_SASL_MECHANISM=${mechanism} needs KAFKA_SSL=true` }, 'kafka.password_in_clear');
+    log.warn(
+      { reason: `KAFKA_SASL_MECHANISM=${mechanism} needs KAFKA_SSL=true` },
+      'kafka.password_in_clear',
+    );
   }
   const plain = kafkajsClient({
     ...clientConfig(settings),
@@ -66,12 +76,24 @@ export async function connectKafka(settings: Settings, options: { clientId: stri
   const othersReturned = letOthersReturn(performance.now() - since, log);
   const prefix = settings.WAYPOST_TOPIC_PREFIX;
   const topics: CreateTopicsOptions = {
-    ...{ prefix, specs: specsOf(settings), partitions: settings.WAYPOST_PARTITIONS, log },
+    prefix,
+    specs: specsOf(settings),
+    partitions: settings.WAYPOST_PARTITIONS,
+    log,
     replication: settings.WAYPOST_REPLICATION ?? 3,
   };
   await createTopics(admin, topics);
   const led = allowLeaderless(plain, 'led');
-  return port({ client, led, admin, prefix, topics, rack: settings.KAFKA_CLIENT_RACK, othersReturned, log });
+  return port({
+    client,
+    led,
+    admin,
+    prefix,
+    topics,
+    rack: settings.KAFKA_CLIENT_RACK,
+    othersReturned,
+    log,
+  });
 }
 
 interface PortParts {
@@ -88,7 +110,16 @@ interface PortParts {
   log: Log;
 }
 
-function port({ client, led, admin, prefix, topics, rack = '', othersReturned, log }: PortParts): Kafka {
+function port({
+  client,
+  led,
+  admin,
+  prefix,
+  topics,
+  rack = '',
+  othersReturned,
+  log,
+}: PortParts): Kafka {
   const consumer = (groupId: string, more: Partial<ConsumerConfig> = {}) =>
     led.consumer({
       groupId,
@@ -101,7 +132,12 @@ function port({ client, led, admin, prefix, topics, rack = '', othersReturned, l
       maxBytesPerPartition: PARTITION_BYTES,
       allowAutoTopicCreation: false,
       // A crash is answered by a new consumer (restarting-consumer.ts).
-      retry: { initialRetryTime: 50, maxRetryTime: 1_000, retries: 8, restartOnFailure: () => Promise.resolve(false) },
+      retry: {
+        initialRetryTime: 50,
+        maxRetryTime: 1_000,
+        retries: 8,
+        restartOnFailure: () => Promise.resolve(false),
+      },
       ...more,
     });
 
@@ -110,7 +146,8 @@ function port({ client, led, admin, prefix, topics, rack = '', othersReturned, l
   const { admin: ledAdmin, readCommitted } = adminWithOffsets(led);
   return {
     read: (at) => reader.read(at),
-    committed: (group, topic) => orUnavailable(readGroup(admin, `${prefix}waypost-${group}`, prefix + topic)),
+    committed: (group, topic) =>
+      orUnavailable(readGroup(admin, `${prefix}waypost-${group}`, prefix + topic)),
     ranges: (topic, sinceMs) => orUnavailable(readRanges(admin, prefix + topic, sinceMs)),
     producer: async (producerOptions) => {
       const producer = await connectRequestSender(client, prefix);
@@ -120,14 +157,29 @@ function port({ client, led, admin, prefix, topics, rack = '', othersReturned, l
       await othersReturned;
       const membership = new Membership();
       const groupId = `${prefix}waypost-${consumeOptions.group}`;
-      const { maxBytesPerPartition = PARTITION_BYTES, fetchWaitMs = FETCH_WAIT_MS, batchMs } = consumeOptions;
+      const {
+        maxBytesPerPartition = PARTITION_BYTES,
+        fetchWaitMs = FETCH_WAIT_MS,
+        batchMs,
+      } = consumeOptions;
       const { maxWaitTime: maxWaitTimeInMs, minBytes } = fetchWait(batchMs, fetchWaitMs);
-      const joining = { partitionAssigners: [membership.assigner], heartbeatInterval: SHARED_HEARTBEAT_MS };
-      const make = () => consumer(groupId, { ...joining, maxBytesPerPartition, maxWaitTimeInMs, minBytes });
+      const joining = {
+        partitionAssigners: [membership.assigner],
+        heartbeatInterval: SHARED_HEARTBEAT_MS,
+      };
+      const make = () =>
+        consumer(groupId, { ...joining, maxBytesPerPartition, maxWaitTimeInMs, minBytes });
       // A partition that has no leader must not hide the offsets of the others.
       const partitionOf = await keyPartitions(ledAdmin, prefix, consumeOptions.topics);
       const parts = {
-        ...{ make, admin: ledAdmin, readCommitted, membership, groupId, prefix, log, partitionOf },
+        make,
+        admin: ledAdmin,
+        readCommitted,
+        membership,
+        groupId,
+        prefix,
+        log,
+        partitionOf,
         appendedAt: timeOf(reader, prefix),
       };
       const consumption = new KafkaConsumption(parts, consumeOptions);
@@ -159,17 +211,32 @@ async function startTail(
   options: TailOptions,
 ): Promise<Tail> {
   const connect = (topic: string) => connectCluster(client, topic);
-  // A reader of recent records does without unreadable partitions until they have a leader; others need every record.
+  // A reader of recent records does without unreadable partitions until they have a leader; others
+  // need every record.
   const looks = typeof options.from === 'string' ? admin : ledAdmin;
-  const tail = new KafkaTail(looks, ledAdmin, { ...options, prefix, wait: fetchWait(options.batchMs), connect, log });
+  const tail = new KafkaTail(looks, ledAdmin, {
+    ...options,
+    prefix,
+    wait: fetchWait(options.batchMs),
+    connect,
+    log,
+  });
   await tail.start();
   return tail;
 }
 
 /** Returns a function that reads when the record at an offset was appended, ms since 1970. */
 function timeOf(reader: DirectReader, prefix: string) {
-  return async ({ topic, number: partition }: TopicPartition, offset: number): Promise<number | undefined> => {
-    const { records } = await reader.read({ topic: topic.slice(prefix.length), partition, offset, maxBytes: 1 });
+  return async (
+    { topic, number: partition }: TopicPartition,
+    offset: number,
+  ): Promise<number | undefined> => {
+    const { records } = await reader.read({
+      topic: topic.slice(prefix.length),
+      partition,
+      offset,
+      maxBytes: 1,
+    });
     return records[0]?.timestampMs;
   };
 }
@@ -180,10 +247,16 @@ function fetchWait(batchMs: number | undefined, otherwiseMs = FETCH_WAIT_MS): Fe
     : { maxWaitTime: batchMs, minBytes: BATCH_FETCH_BYTES };
 }
 
-/** Returns the producer's mapping of keys to partitions, so that a consumer can tell whether it owns a key. */
+/**
+ * Returns the producer's mapping of keys to partitions, so that a consumer can tell whether it owns
+ * a key.
+ */
 async function keyPartitions(admin: Admin, prefix: string, topics: string[]) {
   const names = topics.map((topic) => prefix + topic);
-  const metadata = await whileLeadersAreFound(() => admin.fetchTopicMetadata({ topics: names }), START_WITHIN_MS);
+  const metadata = await whileLeadersAreFound(
+    () => admin.fetchTopicMetadata({ topics: names }),
+    START_WITHIN_MS,
+  );
   const counts = new Map(metadata.topics.map(({ name, partitions }) => [name, partitions.length]));
   return (topic: string, key: string): number => partitionOf(key, counts.get(prefix + topic) ?? 1);
 }
@@ -199,18 +272,29 @@ function clientConfig(settings: Settings): KafkaConfig {
 }
 
 /**
- * Writes kafkajs's log lines to Waypost's log. kafkajs logs normal events as errors (a rebalance, a loading
- * coordinator, a retry after a broker is unreachable), so that the highest level here is a warning. Relevant errors are
- * also thrown.
+ * Writes kafkajs's log lines to Waypost's log. kafkajs logs normal events as errors (a rebalance, a
+ * loading coordinator, a retry after a broker is unreachable), so that the highest level here is a
+ * warning. Relevant errors are also thrown.
  */
 function kafkaLogger(log: Log): logCreator {
   return () =>
     ({ namespace, level, log: entry }) => {
       const { message } = entry;
       const { error, topic, partition, groupId, broker } = entry as Record<string, unknown>;
-      const line = { client: 'kafkajs', namespace, topic, partition, groupId, broker, reason: error };
+      const line = {
+        client: 'kafkajs',
+        namespace,
+        topic,
+        partition,
+        groupId,
+        broker,
+        reason: error,
+      };
       if (level === logLevel.ERROR || level === logLevel.WARN) {
-        if (namespace === 'Connection' || /rebalancing|Crash|Restarting|Failed to send/.test(message)) {
+        if (
+          namespace === 'Connection' ||
+          /rebalancing|Crash|Restarting|Failed to send/.test(message)
+        ) {
           log.debug(line, message);
         } else {
           log.warn(line, message);

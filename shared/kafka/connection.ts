@@ -8,34 +8,44 @@ import { kafkajsClient } from './kafkajs/patches';
 import { readSettingFile, saslOf } from './sasl/sasl';
 
 /**
- * Connects to Kafka without the rest of the client: its address, and the wait until it can be used, which is later than
- * the first answer of its port. A new broker refuses consumer groups while their coordinator loads, and kafkajs reports
- * that as errors.
+ * Connects to Kafka without the rest of the client: its address, and the wait until it can be used,
+ * which is later than the first answer of its port. A new broker refuses consumer groups while
+ * their coordinator loads, and kafkajs reports that as errors.
  */
 
 const PAUSE_MS = 100;
 const CONNECT_TIMEOUT_MS = 2_000;
-/** A working broker answers sooner. After a longer silence the sessions of all consumers may have ended. */
+/**
+ * A working broker answers sooner. After a longer silence the sessions of all consumers may have
+ * ended.
+ */
 const PROMPT_MS = 2_000;
 /** Twice the time in which consumers return to their partitions (consumer/returning-members.ts). */
 export const OTHERS_RETURN_MS = 6_000;
 /**
- * Groups are spread over the partitions of `__consumer_offsets` by the hash of their name. Names whose last letters
- * follow each other have hashes that follow each other, so that three names reach three coordinators.
+ * Groups are spread over the partitions of `__consumer_offsets` by the hash of their name. Names
+ * whose last letters follow each other have hashes that follow each other, so that three names
+ * reach three coordinators.
  */
 const PROBES = ['waypost-ready-a', 'waypost-ready-b', 'waypost-ready-c'];
 
 /** Addresses of the brokers, with TLS and authentication. */
 export type KafkaAddress = { brokers: string[] } & Pick<KafkaConfig, 'ssl' | 'sasl'>;
 
-/** Returns the address from the settings. @throws AppError `bad_settings` without KAFKA_BROKERS, or for an unreadable file */
+/**
+ * Returns the address from the settings. @throws AppError `bad_settings` without KAFKA_BROKERS, or
+ * for an unreadable file
+ */
 export function kafkaAddress(settings: Settings): KafkaAddress {
   const sasl = saslOf(settings);
   const address = { brokers: requireBrokers(settings), ssl: settings.KAFKA_SSL && tlsOf(settings) };
   return sasl === undefined ? address : { ...address, sasl };
 }
 
-/** Returns properties that read their PEM file at each use: kafkajs copies them for each new connection. */
+/**
+ * Returns properties that read their PEM file at each use: kafkajs copies them for each new
+ * connection.
+ */
 function tlsOf(settings: Settings): NonNullable<KafkaConfig['ssl']> {
   const tls = {};
   for (const name of ['ca', 'cert', 'key'] as const) {
@@ -52,23 +62,32 @@ function tlsOf(settings: Settings): NonNullable<KafkaConfig['ssl']> {
 /**
  * Resolves when a broker answers, has a controller, and coordinates consumer groups.
  * @param giveUp ends the wait early
- * @throws AppError `cannot_start` after `deadlineMs`, with one sentence that names the brokers and the last reason
+ * @throws AppError `cannot_start` after `deadlineMs`, with one sentence that names the brokers and
+ *   the last reason
  */
-export async function waitForKafka(address: KafkaAddress, deadlineMs: number, giveUp?: AbortSignal): Promise<void> {
+export async function waitForKafka(
+  address: KafkaAddress,
+  deadlineMs: number,
+  giveUp?: AbortSignal,
+): Promise<void> {
   const until = performance.now() + deadlineMs;
   for (;;) {
     const look = await probeKafka(address);
     if (look.state === 'ready') return;
     if (giveUp?.aborted || performance.now() + PAUSE_MS >= until) {
-      throw new AppError('cannot_start', `Kafka cannot be reached at ${address.brokers.join(', ')}: ${look.reason}.`);
+      throw new AppError(
+        'cannot_start',
+        `Kafka cannot be reached at ${address.brokers.join(', ')}: ${look.reason}.`,
+      );
     }
     await sleep(PAUSE_MS);
   }
 }
 
 /**
- * Waits, if the broker stood still, until other processes have returned to their consumer groups. A consumer that joins
- * first would be assigned their partitions, and repeat what they have done since their last commits.
+ * Waits, if the broker stood still, until other processes have returned to their consumer groups. A
+ * consumer that joins first would be assigned their partitions, and repeat what they have done
+ * since their last commits.
  * @param connectMs time that this process needed to connect
  */
 export async function letOthersReturn(connectMs: number, log: Log): Promise<void> {
@@ -87,7 +106,8 @@ export async function connectAdmin(admin: Admin, brokers: string[]): Promise<voi
       'cannot_start',
       isLogin(error)
         ? `this process cannot log in to Kafka at ${names} (${reason}); check KAFKA_SASL_*`
-        : `no Kafka broker answers at ${names} (${reason}); check KAFKA_BROKERS and that the broker runs`,
+        : `no Kafka broker answers at ${names} (${reason}); check KAFKA_BROKERS and that the ` +
+            'broker runs',
       true,
       { cause: error },
     );
@@ -97,7 +117,11 @@ export async function connectAdmin(admin: Admin, brokers: string[]): Promise<voi
 /** Tells whether a broker refused the user, or no token could be had. */
 function isLogin(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return error.name === 'KafkaJSSASLAuthenticationError' || error instanceof AppError || isLogin(error.cause);
+  return (
+    error.name === 'KafkaJSSASLAuthenticationError' ||
+    error instanceof AppError ||
+    isLogin(error.cause)
+  );
 }
 
 /** Result of one probe of Kafka. `refuses_groups`: it answers, but no consumer can work with it. */
@@ -110,7 +134,9 @@ export async function probeKafka(address: KafkaAddress): Promise<Look> {
   try {
     await admin.connect();
     const { controller } = await admin.describeCluster();
-    if (controller === null || controller < 0) return { state: 'away', reason: 'it has no controller yet' };
+    if (controller === null || controller < 0) {
+      return { state: 'away', reason: 'it has no controller yet' };
+    }
     return await lookAtGroups(admin);
   } catch (error) {
     return { state: 'away', reason: plainReason(error) };
@@ -141,7 +167,10 @@ export function briefClient(address: KafkaAddress, clientId: string): KafkaJs {
   });
 }
 
-/** Returns the cause of an error, which kafkajs wraps, without a full stop: it becomes part of a sentence. */
+/**
+ * Returns the cause of an error, which kafkajs wraps, without a full stop: it becomes part of a
+ * sentence.
+ */
 function plainReason(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return messageOf(cause).trim().replace(/\.$/, '');

@@ -1,6 +1,7 @@
 /**
- * Lets the fetches of a reader wait longer while no records arrive. A broker answers a waiting fetch with the first record, so
- * that the longer wait delays no record. It does delay what a reader does between fetches, such as its heartbeats.
+ * Lets the fetches of a reader wait longer while no records arrive. A broker answers a waiting
+ * fetch with the first record, so that the longer wait delays no record. It does delay what a
+ * reader does between fetches, such as its heartbeats.
  */
 
 /** Time without a record after which a reader is idle. */
@@ -32,7 +33,10 @@ export class IdleWait {
     this.#busyAt = this.now();
   }
 
-  /** Returns the wait of a fetch that begins now. An idle reader waits for a single record: no larger batch would come. */
+  /**
+   * Returns the wait of a fetch that begins now. An idle reader waits for a single record: no
+   * larger batch would come.
+   */
   begin(): FetchWait {
     this.#isLong = this.now() - this.#busyAt >= IDLE_AFTER_MS;
     if (!this.#isLong) return this.busy;
@@ -41,7 +45,8 @@ export class IdleWait {
 
   /**
    * Notes that somebody waits for the end of the log: the next fetches are short.
-   * @param look finds the end now. It is called if the fetch under way is long; if it fails, the next fetch finds the end
+   * @param look finds the end now. It is called if the fetch under way is long; if it fails, the
+   *   next fetch finds the end
    */
   hasten(look: () => Promise<void>): void {
     this.stir();

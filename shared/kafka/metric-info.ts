@@ -22,7 +22,10 @@ export const KAFKA_METRICS = {
   },
   missed: {
     name: 'waypost.consumer.missed',
-    help: 'Offsets that the log no longer has: deleted before the group read them, or cut off afterwards by a power cut or because the topic was created again. The consumer continues with the records that exist.',
+    help:
+      'Offsets that the log no longer has: deleted before the group read them, or cut off ' +
+      'afterwards by a power cut or because the topic was created again. The consumer ' +
+      'continues with the records that exist.',
     labels: { ...GROUP_AND_TOPIC, reason: '`retention`, `truncated`' },
   },
   duration: {
@@ -33,12 +36,16 @@ export const KAFKA_METRICS = {
   },
   pending: {
     name: 'waypost.producer.pending',
-    help: 'Bytes that wait for an acknowledgement of Kafka, without up to 1 MB of each blocked partition.',
+    help:
+      'Bytes that wait for an acknowledgement of Kafka, without up to 1 MB of each blocked ' +
+      'partition.',
     unit: 'By',
   },
   limit: {
     name: 'waypost.producer.limit',
-    help: 'Most pending bytes. Ingest and control refuse calls beyond it. `waypost_producer_pending_bytes / waypost_producer_limit_bytes` is the fill.',
+    help:
+      'Most pending bytes. Ingest and control refuse calls beyond it. ' +
+      '`waypost_producer_pending_bytes / waypost_producer_limit_bytes` is the fill.',
     unit: 'By',
   },
   oldestPending: {
@@ -48,7 +55,9 @@ export const KAFKA_METRICS = {
   },
   blocked: {
     name: 'waypost.producer.blocked',
-    help: 'Partitions that have accepted no records for a second. They block no other partition. Their records wait, up to 1 MB each beside the limit, or go to another partition.',
+    help:
+      'Partitions that have accepted no records for a second. They block no other partition. ' +
+      'Their records wait, up to 1 MB each beside the limit, or go to another partition.',
     labels: {
       ...TOPIC,
       reason: 'the error of Kafka, `BROKER_UNREACHABLE`, `NO_ANSWER`',
@@ -61,28 +70,46 @@ export const KAFKA_METRICS = {
   },
   lag: {
     name: 'waypost.consumer.lag',
-    help: 'Unfinished records up to the end of the topic, over the partitions of this process and, at one member of the group, over those without a reader. Take the sum over processes. The process asks the broker at most every 5 s.',
+    help:
+      'Unfinished records up to the end of the topic, over the partitions of this process ' +
+      'and, at one member of the group, over those without a reader. Take the sum over ' +
+      'processes. The process asks the broker at most every 5 s.',
     labels: GROUP_AND_TOPIC,
   },
   oldest: {
     name: 'waypost.consumer.oldest',
-    help: 'Age of the oldest unfinished record that this process has read or refused for now, or that has no reader. Take the maximum. For `messages` it is the age of the oldest unrouted record, for `webhooks` of the oldest undelivered one.',
+    help:
+      'Age of the oldest unfinished record that this process has read or refused for now, or ' +
+      'that has no reader. Take the maximum. For `messages` it is the age of the oldest ' +
+      'unrouted record, for `webhooks` of the oldest undelivered one.',
     unit: 's',
     labels: GROUP_AND_TOPIC,
   },
   retention: {
     name: 'waypost.consumer.retention',
-    help: 'Retention of the topic in Kafka; absent if it has no limit. A group that falls further behind loses records.',
+    help:
+      'Retention of the topic in Kafka; absent if it has no limit. A group that falls ' +
+      'further behind loses records.',
     unit: 's',
     labels: GROUP_AND_TOPIC,
   },
   unassigned: {
     name: 'waypost.consumer.unassigned',
-    help: 'Partitions that no member of the group reads, as this process sees the group. Take the maximum. A few seconds above 0 are normal while members join or leave.',
+    help:
+      'Partitions that no member of the group reads, as this process sees the group. Take ' +
+      'the maximum. A few seconds above 0 are normal while members join or leave.',
     labels: GROUP_AND_TOPIC,
   },
-  open: { name: 'waypost.consumer.open', help: 'Records that were read and are unfinished.', labels: GROUP },
-  joined: { name: 'waypost.consumer.joined', help: '1 while the process is a member of its group.', labels: GROUP },
+  open: {
+    name: 'waypost.consumer.open',
+    help: 'Records that were read and are unfinished.',
+    labels: GROUP,
+  },
+  joined: {
+    name: 'waypost.consumer.joined',
+    help: '1 while the process is a member of its group.',
+    labels: GROUP,
+  },
   turned: {
     name: 'waypost.consumer.poll.age',
     help: 'Time since the last turn of the consumer loop. Beyond 60, `/livez` fails.',
@@ -91,7 +118,10 @@ export const KAFKA_METRICS = {
   },
   partitions: {
     name: 'waypost.consumer.partitions',
-    help: 'Partitions of this process that it has read from or that have a committed offset. `resting`: paused, because the process is full or because the head of a tier is not due.',
+    help:
+      'Partitions of this process that it has read from or that have a committed offset. ' +
+      '`resting`: paused, because the process is full or because the head of a tier is not ' +
+      'due.',
     labels: { ...GROUP_AND_TOPIC, state: '`reading`, `resting`, `leaving`' },
   },
   overdue: {

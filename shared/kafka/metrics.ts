@@ -7,13 +7,20 @@ import { KAFKA_METRICS as INFO } from './metric-info';
 import { type Partition } from './consumer/partition';
 import { type Part } from './produce/request';
 import { type Blocked } from './produce/errors';
-import { type BatchProducer, type BatchProducerOptions, type ConsumeOptions, type Consumption } from './port';
+import {
+  type BatchProducer,
+  type BatchProducerOptions,
+  type ConsumeOptions,
+  type Consumption,
+} from './port';
 import { TIER_PREFIX, tierDelayMs, tierTopic } from './topics';
 import { type UnassignedLag } from './consumer/describe-group';
 import { type Bounds, readBounds } from './kafkajs/leaderless';
 import { readRetention } from './topic-retention';
 
-/** Measures producers and consumers. Counts once for each request or fetch, never for each record. */
+/**
+ * Measures producers and consumers. Counts once for each request or fetch, never for each record.
+ */
 
 const KAFKA = { 'messaging.system': 'kafka' };
 const SEND = { ...KAFKA, 'messaging.operation.name': 'send' };
@@ -28,9 +35,13 @@ const failed = duration.of({ ...SEND, 'error.type': 'failed' });
 
 const producers = new Map<BatchProducer, BatchProducerOptions>();
 
-metrics.gauge(INFO.pending, () => only([...producers.keys()].reduce((sum, { pendingBytes }) => sum + pendingBytes, 0)));
+metrics.gauge(INFO.pending, () =>
+  only([...producers.keys()].reduce((sum, { pendingBytes }) => sum + pendingBytes, 0)),
+);
 metrics.gauge(INFO.limit, () => {
-  const limits = [...producers.values()].map(({ maxPendingBytes }) => maxPendingBytes).filter(Number.isFinite);
+  const limits = [...producers.values()]
+    .map(({ maxPendingBytes }) => maxPendingBytes)
+    .filter(Number.isFinite);
   return limits.length === 0 ? [] : only(limits.reduce((sum, bytes) => sum + bytes, 0));
 });
 metrics.gauge(INFO.oldestPending, () => {
@@ -86,7 +97,10 @@ export function meterProducer(
   };
 }
 
-/** `retention`: deleted before they were read; `truncated`: already read, and the log now ends below them */
+/**
+ * `retention`: deleted before they were read; `truncated`: already read, and the log now ends below
+ * them
+ */
 export type Missed = (typeof MISSED)[number];
 const MISSED = ['retention', 'truncated'] as const;
 
@@ -129,15 +143,25 @@ const LOOK_MS = 1_000;
 
 export function meterConsumer(metered: Metered): ConsumerMeter {
   const group = metered.label ?? metered.group;
-  const unknown = { known: new Map(), retained: new Map(), without: new Map(), lookedAt: -Infinity };
+  const unknown = {
+    known: new Map(),
+    retained: new Map(),
+    without: new Map(),
+    lookedAt: -Infinity,
+  };
   const watched: Watched = { ...metered, group, ...unknown };
   // The series exist from the start, so that the first missed offsets show as an increase.
-  for (const topic of metered.topics) for (const reason of MISSED) missed.of({ group, topic, reason });
+  for (const topic of metered.topics) {
+    for (const reason of MISSED) missed.of({ group, topic, reason });
+  }
   consumers.add(watched);
   return {
     read: (partition, records) => {
       const { topic } = partition;
-      const labels = { 'messaging.destination.name': topic, 'messaging.consumer.group.name': group };
+      const labels = {
+        'messaging.destination.name': topic,
+        'messaging.consumer.group.name': group,
+      };
       consumed.of({ ...POLL, ...labels }).value += records.length;
       partition.fetched(records);
     },
@@ -170,19 +194,25 @@ async function look(watched: Watched): Promise<void> {
 
 /** Returns one sample for each group. */
 function byGroup(value: (watched: Watched) => number): () => Sample[] {
-  return () => [...consumers].map((watched) => ({ labels: { group: watched.group }, value: value(watched) }));
+  return () =>
+    [...consumers].map((watched) => ({ labels: { group: watched.group }, value: value(watched) }));
 }
 
 /** Returns one sample for each topic of each group. */
 function byTopic(value: (watched: Watched, topic: string) => number): () => Sample[] {
   return () =>
     [...consumers].flatMap((watched) =>
-      watched.topics.map((topic) => ({ labels: { group: watched.group, topic }, value: value(watched, topic) })),
+      watched.topics.map((topic) => ({
+        labels: { group: watched.group, topic },
+        value: value(watched, topic),
+      })),
     );
 }
 
 function placesOf({ partitions }: Watched, topic: string) {
-  return [...partitions.values()].filter((partition) => partition.topic === topic).map(({ place }) => place);
+  return [...partitions.values()]
+    .filter((partition) => partition.topic === topic)
+    .map(({ place }) => place);
 }
 
 function lagOf(watched: Watched, topic: string): number {
@@ -198,16 +228,20 @@ function ageOf(watched: Watched, topic: string): number {
   const now = Date.now();
   const { oldestAtMs: unreadAtMs = now } = watched.without.get(topic) ?? {};
   return (
-    Math.max(0, now - unreadAtMs, ...placesOf(watched, topic).map(({ oldestAtMs = now }) => now - oldestAtMs)) / 1_000
+    Math.max(
+      0,
+      now - unreadAtMs,
+      ...placesOf(watched, topic).map(({ oldestAtMs = now }) => now - oldestAtMs),
+    ) / 1_000
   );
 }
 
 metrics.gauge(INFO.lag, byTopic(lagOf));
 metrics.gauge(INFO.oldest, byTopic(ageOf));
 metrics.gauge(INFO.retention, () =>
-  byTopic(({ retained, prefix }, topic) => (retained.get(prefix + topic) ?? Infinity) / 1_000)().filter(
-    ({ value }) => value < Infinity,
-  ),
+  byTopic(
+    ({ retained, prefix }, topic) => (retained.get(prefix + topic) ?? Infinity) / 1_000,
+  )().filter(({ value }) => value < Infinity),
 );
 metrics.gauge(
   INFO.unassigned,

@@ -1,6 +1,6 @@
 /**
- * Defines what Waypost needs from Kafka. The other files of this folder implement it with kafkajs. No code outside this
- * folder names kafkajs, so that another client can replace it.
+ * Defines what Waypost needs from Kafka. The other files of this folder implement it with kafkajs.
+ * No code outside this folder names kafkajs, so that another client can replace it.
  */
 
 export interface OutRecord {
@@ -15,7 +15,10 @@ export interface OutRecord {
   partition?: number;
 }
 
-/** A record as read. In a consumer group, its parts can be read only while it is offered to the handler. */
+/**
+ * A record as read. In a consumer group, its parts can be read only while it is offered to the
+ * handler.
+ */
 export interface InRecord {
   /** without the prefix */
   readonly topic: string;
@@ -29,18 +32,28 @@ export interface InRecord {
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** Sends records in few, large requests: immediately while it is idle, and in batches while it is busy. */
+/**
+ * Sends records in few, large requests: immediately while it is idle, and in batches while it is
+ * busy.
+ */
 export interface BatchProducer {
   /**
    * Resolves when Kafka acknowledged every record (acks=all).
-   * @throws AppError `overloaded` immediately if the buffer is full; `kafka_unavailable` after `deliveryTimeoutMs`;
-   *   `kafka_refused` if the broker refuses a record permanently (not retriable), or its topic until an operator changes
-   *   something (retriable; with `deliveryTimeoutMs: 'retry'` such records are held until then)
+   * @throws AppError `overloaded` immediately if the buffer is full; `kafka_unavailable` after
+   *   `deliveryTimeoutMs`; `kafka_refused` if the broker refuses a record permanently (not
+   *   retriable), or its topic until an operator changes something (retriable; with
+   *   `deliveryTimeoutMs: 'retry'` such records are held until then)
    */
   send(records: OutRecord[]): Promise<void>;
-  /** bytes accepted and not yet acknowledged, without the allowance of blocked partitions (1 MB each) */
+  /**
+   * bytes accepted and not yet acknowledged, without the allowance of blocked partitions (1 MB
+   * each)
+   */
   readonly pendingBytes: number;
-  /** when the oldest unacknowledged record was passed to `send`, ms since 1970; undefined if there is none */
+  /**
+   * when the oldest unacknowledged record was passed to `send`, ms since 1970; undefined if there
+   * is none
+   */
   readonly oldestPendingAt: number | undefined;
   /** Sends the remaining records, waits for them at most `deadlineMs`, and disconnects. */
   close(deadlineMs: number): Promise<void>;
@@ -49,32 +62,42 @@ export interface BatchProducer {
 /** A record of a consumer group. Its handler must call `done`, `handBack` or `defer`. */
 export interface OpenRecord extends InRecord {
   /**
-   * Marks the record as done: its outcome is acknowledged by Kafka, or not needed. Call once, in any order. The
-   * committed offset is the lowest open one. Late calls, after the partition was lost, do nothing.
+   * Marks the record as done: its outcome is acknowledged by Kafka, or not needed. Call once, in
+   * any order. The committed offset is the lowest open one. Late calls, after the partition was
+   * lost, do nothing.
    */
   done(): void;
-  /** True if the partition is to move to another member, or this process stops: hand back unstarted records. */
+  /**
+   * True if the partition is to move to another member, or this process stops: hand back unstarted
+   * records.
+   */
   readonly isRevoking: boolean;
   /**
-   * Hands an unprocessed record back while `isRevoking`: the revocation does not wait for it, and the next owner reads
-   * it, but not the done records behind it. Call it once, instead of `done`.
+   * Hands an unprocessed record back while `isRevoking`: the revocation does not wait for it, and
+   * the next owner reads it, but not the done records behind it. Call it once, instead of `done`.
    * @returns false if the commit metadata has no room for it: the record must be finished here
    */
   handBack(): boolean;
   /**
-   * Leaves the record in Kafka: its offset stays open without delaying a revocation, and costs a byte of memory. It is
-   * read again after `Consumption.readDeferred`, or by the next owner. Call it once, instead of `done`.
+   * Leaves the record in Kafka: its offset stays open without delaying a revocation, and costs a
+   * byte of memory. It is read again after `Consumption.readDeferred`, or by the next owner. Call
+   * it once, instead of `done`.
    */
   defer(): void;
 }
 
-/** `accepted`; or `busy`: offer it again after `Consumption.resume()`; or a wait, ms: offer it again after that time. */
+/**
+ * `accepted`; or `busy`: offer it again after `Consumption.resume()`; or a wait, ms: offer it again
+ * after that time.
+ */
 export type DispatchResult = 'accepted' | 'busy' | { againInMs: number };
 
 export interface Consumption {
   /** Reads on in partitions that were refused with `busy`. Cheap if there are none. */
   resume(): void;
-  /** Reads deferred records again, within a tenth of a second. Records that are done are skipped. */
+  /**
+   * Reads deferred records again, within a tenth of a second. Records that are done are skipped.
+   */
   readDeferred(): void;
   /** number of deferred records that were not read again */
   readonly deferred: number;
@@ -86,7 +109,10 @@ export interface Consumption {
   readonly open: number;
   /** Returns whether this process currently reads the records of this key. */
   owns(topic: string, key: string): boolean;
-  /** Accepts no more records, waits until none is open (at most `deadlineMs`), commits, and leaves the group. */
+  /**
+   * Accepts no more records, waits until none is open (at most `deadlineMs`), commits, and leaves
+   * the group.
+   */
   stop(deadlineMs: number): Promise<void>;
 }
 
@@ -97,46 +123,72 @@ export interface ConsumeOptions {
   label?: string;
   /** without the prefix */
   topics: string[];
-  /** Called in the order of each partition; must not block. An error that it throws ends the process. */
+  /**
+   * Called in the order of each partition; must not block. An error that it throws ends the
+   * process.
+   */
   onRecord(record: OpenRecord): DispatchResult;
   /** Called when open records become `isRevoking`: hand back the unstarted ones. */
   onRevoking?(): void;
   /** bytes of one partition in one fetch (default 1 MiB) */
   maxBytesPerPartition?: number;
   /**
-   * longest wait of a fetch for records (default 100 ms), which can delay a resumed partition as long. While there are neither
-   * records nor paused partitions, a fetch waits for 500 ms.
+   * longest wait of a fetch for records (default 100 ms), which can delay a resumed partition as
+   * long. While there are neither records nor paused partitions, a fetch waits for 500 ms.
    */
   fetchWaitMs?: number;
-  /** accepts this delay, ms, for far fewer fetches: they wait for more than the first record (replaces `fetchWaitMs`) */
+  /**
+   * accepts this delay, ms, for far fewer fetches: they wait for more than the first record
+   * (replaces `fetchWaitMs`)
+   */
   batchMs?: number | undefined;
   rebalanceListener?: RebalanceListener;
   /** called when the consumer cannot continue: end the process */
   onFatal(error: unknown): void;
 }
 
-/** Keeps state for each partition. Partitions are numbers, because co-partitioned topics share the state. */
+/**
+ * Keeps state for each partition. Partitions are numbers, because co-partitioned topics share the
+ * state.
+ */
 export interface RebalanceListener {
-  /** Called with the partitions that this process now owns. Release all others as soon as possible. */
+  /**
+   * Called with the partitions that this process now owns. Release all others as soon as possible.
+   */
   onAssigned(partitions: ReadonlySet<number>): void;
-  /** Called when the session was lost and other members may own the partitions: write no more records for them. */
+  /**
+   * Called when the session was lost and other members may own the partitions: write no more
+   * records for them.
+   */
   onLost(): void;
   /** Returns whether a partition is still in use: until then it goes to no other member. */
   isDraining(partition: number): boolean;
 }
 
-/** Reads a whole topic outside any group: `config`, or the tail of `attempts`. Commits no offsets. */
+/**
+ * Reads a whole topic outside any group: `config`, or the tail of `attempts`. Commits no offsets.
+ */
 export interface Tail {
   /**
-   * Resolves when `onRecord` has received all records that were in the topic at the time of the call.
+   * Resolves when `onRecord` has received all records that were in the topic at the time of the
+   * call.
    * @throws AppError `kafka_unavailable` after `deadlineMs`
    */
   caughtUp(deadlineMs: number): Promise<void>;
-  /** `onRecord` has received all records that were in the topic at this time, by `performance.now()`; -Infinity at first. */
+  /**
+   * `onRecord` has received all records that were in the topic at this time, by
+   * `performance.now()`; -Infinity at first.
+   */
   readonly completeAt: number;
-  /** Lets `completeAt` move soon, and about ten times a second for the next seconds: somebody waits for it. */
+  /**
+   * Lets `completeAt` move soon, and about ten times a second for the next seconds: somebody waits
+   * for it.
+   */
   hasten(): void;
-  /** Returns why the reader must be considered stuck (no progress although brokers answer); undefined otherwise. */
+  /**
+   * Returns why the reader must be considered stuck (no progress although brokers answer);
+   * undefined otherwise.
+   */
   stuck(): string | undefined;
   stop(): Promise<void>;
 }
@@ -145,7 +197,10 @@ export interface TailOptions {
   /** for the log */
   name: string;
   topic: string;
-  /** `sinceMs`: from the first record appended at that time (ms since 1970) or later, with at most about `atMost` records */
+  /**
+   * `sinceMs`: from the first record appended at that time (ms since 1970) or later, with at most
+   * about `atMost` records
+   */
   from: 'beginning' | 'end' | { sinceMs: number; atMost: number };
   /** as in `ConsumeOptions` */
   batchMs?: number | undefined;
@@ -161,16 +216,20 @@ export interface BatchProducerOptions {
   /** `retry`: tries until Kafka acknowledges, however long; a number: throws after this many ms */
   deliveryTimeoutMs: number | 'retry';
   /**
-   * Sends a record whose partition has accepted none for a second to the next partition of its topic that accepts
-   * records. For producers whose keys only keep records together, and are not essential. Default: the record waits.
+   * Sends a record whose partition has accepted none for a second to the next partition of its
+   * topic that accepts records. For producers whose keys only keep records together, and are not
+   * essential. Default: the record waits.
    */
   divert?: boolean;
   /**
-   * Least time between the starts of two requests, ms (default 0). A producer that was idle for this long sends
-   * immediately. A record in a small request costs both sides several times as much as in a large one.
+   * Least time between the starts of two requests, ms (default 0). A producer that was idle for
+   * this long sends immediately. A record in a small request costs both sides several times as much
+   * as in a large one.
    */
   lingerMs?: number;
-  /** Upper limit of `lingerMs`, as a multiple of the usual duration of a request (default: none). */
+  /**
+   * Upper limit of `lingerMs`, as a multiple of the usual duration of a request (default: none).
+   */
   lingerRequests?: number;
 }
 
@@ -180,8 +239,8 @@ export interface ReadAt {
   offset: number;
   maxBytes: number;
   /**
-   * A known end of the partition. Below it a read makes progress (`next` is behind `offset`), reports the records as
-   * `gone`, or fails. It never looks like the end.
+   * A known end of the partition. Below it a read makes progress (`next` is behind `offset`),
+   * reports the records as `gone`, or fails. It never looks like the end.
    */
   until?: number;
 }
@@ -219,7 +278,8 @@ export interface Kafka {
   consume(options: ConsumeOptions): Promise<Consumption>;
   tail(options: TailOptions): Promise<Tail>;
   /**
-   * Reads records from an offset on, up to `maxBytes` (at least one record), without a group and without waiting.
+   * Reads records from an offset on, up to `maxBytes` (at least one record), without a group and
+   * without waiting.
    * @throws AppError `kafka_unavailable`
    */
   read(at: ReadAt): Promise<Fetched>;
@@ -229,13 +289,14 @@ export interface Kafka {
    */
   committed(group: string, topic: string): Promise<number[]>;
   /**
-   * Returns the partitions of a topic; with `sinceMs`, `low` is the first record appended at that time or later.
+   * Returns the partitions of a topic; with `sinceMs`, `low` is the first record appended at that
+   * time or later.
    * @throws AppError `kafka_unavailable`
    */
   ranges(topic: string, sinceMs?: number): Promise<Range[]>;
   /**
-   * Gives existing topics the retention of WAYPOST_TOPIC_RETENTION, and leaves topics that it does not name. Logs where
-   * Kafka refuses it.
+   * Gives existing topics the retention of WAYPOST_TOPIC_RETENTION, and leaves topics that it does
+   * not name. Logs where Kafka refuses it.
    */
   setRetention(): Promise<void>;
   /** Returns all topics with the prefix, without it. */

@@ -1,7 +1,12 @@
 import { type Admin, type Kafka as KafkaJs } from 'kafkajs';
 import { sleep } from '../service/async';
 import { AppError, messageOf } from '../service/errors';
-import { type Cluster, connectCluster, type FetchedPartition, isOutOfRange } from './kafkajs/cluster';
+import {
+  type Cluster,
+  connectCluster,
+  type FetchedPartition,
+  isOutOfRange,
+} from './kafkajs/cluster';
 import { ConsumedRecord, Partition } from './consumer/partition';
 import { whileLeadersAreFound } from './kafkajs/leaderless';
 import { type Fetched, type Range, type ReadAt } from './port';
@@ -10,18 +15,22 @@ import { COMPACTED } from './topics';
 /**
  * Reads records from an offset on, without a consumer group.
  *
- * Invariant: the result is what the partition holds. An empty response proves nothing by itself: a broker that
- * throttles a client names no partition, and a new leader may not know the end of its log yet. Such a request is
- * repeated.
+ * Invariant: the result is what the partition holds. An empty response proves nothing by itself: a
+ * broker that throttles a client names no partition, and a new leader may not know the end of its
+ * log yet. Such a request is repeated.
  *
- * Reads of several partitions of a topic that are called at the same time share a request to each broker. They do not share
- * one with another topic: kafkajs shuffles the partitions of a request, and a response then names a topic several times.
+ * Reads of several partitions of a topic that are called at the same time share a request to each
+ * broker. They do not share one with another topic: kafkajs shuffles the partitions of a request,
+ * and a response then names a topic several times.
  */
 
 /** The second try finds a leader that moved; a starting broker needs a few more. */
 const TRIES = 4;
 const PAUSE_MS = 250;
-/** Time for which a throttled read is repeated. kafkajs waits between the requests as the broker demands. */
+/**
+ * Time for which a throttled read is repeated. kafkajs waits between the requests as the broker
+ * demands.
+ */
 const THROTTLED_MS = 60_000;
 
 /** Limits a response to several reads; one read may ask for more. */
@@ -50,9 +59,13 @@ export class DirectReader {
       try {
         const fetched = await this.#fetch(at);
         if (fetched) return fetched;
-        if (performance.now() - startedAt > THROTTLED_MS) throw new Error('the broker throttles this client');
+        if (performance.now() - startedAt > THROTTLED_MS) {
+          throw new Error('the broker throttles this client');
+        }
       } catch (error) {
-        if (isOutOfRange(error)) return { records: [], next: at.offset, end: at.offset, gone: true };
+        if (isOutOfRange(error)) {
+          return { records: [], next: at.offset, end: at.offset, gone: true };
+        }
         if (tries++ === TRIES) throw unavailable(error);
         await sleep(PAUSE_MS * tries);
         const cluster = await this.#cluster?.catch(() => undefined);
@@ -79,8 +92,9 @@ export class DirectReader {
     if (fetched === 'throttled') return undefined;
     const next = nextOffset(topic, fetched, offset);
     const end = Number(fetched.highWatermark);
-    if (next === offset && offset < Math.max(until, end))
+    if (next === offset && offset < Math.max(until, end)) {
       throw new Error(`the leader of ${topic} does not return offset ${offset} yet`);
+    }
     const owner = new Partition(topic, partition, offset);
     const records = fetched.messages
       .map((message) => new ConsumedRecord(owner, message))
@@ -117,8 +131,9 @@ export class DirectReader {
   }
 
   /**
-   * Answers reads with one request. An error that Kafka reports for one partition fails a whole request, so each of several is then
-   * read alone. Any other error is one of the broker, and fails them all.
+   * Answers reads with one request. An error that Kafka reports for one partition fails a whole
+   * request, so each of several is then read alone. Any other error is one of the broker, and fails
+   * them all.
    * @returns the reads that the others left no room for in the response
    */
   async #request(nodeId: string, asked: readonly Asked[]): Promise<readonly Asked[]> {
@@ -149,17 +164,28 @@ export class DirectReader {
         {
           topic: name,
           partitions: asked.map(({ partition, offset, maxBytes }) => ({
-            ...{ partition, fetchOffset: String(offset), maxBytes },
+            partition,
+            fetchOffset: String(offset),
+            maxBytes,
           })),
         },
       ],
     });
-    const found = responses.filter(({ topicName }) => topicName === name).flatMap(({ partitions }) => partitions);
+    const found = responses
+      .filter(({ topicName }) => topicName === name)
+      .flatMap(({ partitions }) => partitions);
     const isFull = found.some(({ next }) => next !== undefined);
     const byNumber = new Map(found.map((each) => [each.partition, each]));
     return asked.filter(({ topic, partition, offset, answer, fail }) => {
       const fetched = byNumber.get(partition);
-      if (fetched && isFull && fetched.next === undefined && Number(fetched.highWatermark) > offset) return true;
+      if (
+        fetched &&
+        isFull &&
+        fetched.next === undefined &&
+        Number(fetched.highWatermark) > offset
+      ) {
+        return true;
+      }
       if (fetched) answer(fetched);
       else if (clientSideThrottleTime > 0) answer('throttled');
       else fail(new Error(`the broker's answer lacks partition ${partition} of ${topic}`));
@@ -169,9 +195,9 @@ export class DirectReader {
 }
 
 /**
- * Returns the next offset after a fetch of one partition alone. A broker returns at least one batch, however large. In
- * a compacted topic, no batch below the high watermark means that compaction has left no records there. In other topics
- * it proves nothing, and the offset stays.
+ * Returns the next offset after a fetch of one partition alone. A broker returns at least one
+ * batch, however large. In a compacted topic, no batch below the high watermark means that
+ * compaction has left no records there. In other topics it proves nothing, and the offset stays.
  */
 export function nextOffset(
   topic: string,
@@ -190,7 +216,11 @@ export async function readGroup(admin: Admin, groupId: string, topic: string): P
 }
 
 /** Returns the partitions of a topic, as `Kafka.ranges` does. */
-export async function readRanges(admin: Admin, topic: string, sinceMs: number | undefined): Promise<Range[]> {
+export async function readRanges(
+  admin: Admin,
+  topic: string,
+  sinceMs: number | undefined,
+): Promise<Range[]> {
   const [ends, since] = await whileLeadersAreFound(() =>
     Promise.all([
       admin.fetchTopicOffsets(topic),
@@ -200,13 +230,19 @@ export async function readRanges(admin: Admin, topic: string, sinceMs: number | 
   return ends.map(({ partition, low, high }) => {
     const found = Number(since.find((entry) => entry.partition === partition)?.offset ?? low);
     // Kafka returns no offset for a time after the last record.
-    return { partition, low: found < 0 ? Number(high) : Math.max(found, Number(low)), high: Number(high) };
+    return {
+      partition,
+      low: found < 0 ? Number(high) : Math.max(found, Number(low)),
+      high: Number(high),
+    };
   });
 }
 
 /** Converts an error of kafkajs into the error that callers of the port expect. */
 export function unavailable(cause: unknown): AppError {
-  return new AppError('kafka_unavailable', `Kafka could not be read (${messageOf(cause)})`, true, { cause });
+  return new AppError('kafka_unavailable', `Kafka could not be read (${messageOf(cause)})`, true, {
+    cause,
+  });
 }
 
 /** Awaits a look-up. @throws AppError `kafka_unavailable` if it fails */

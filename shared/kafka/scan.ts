@@ -4,8 +4,9 @@ import { type Log } from '../telemetry/log';
 import { type InRecord, type Kafka, type Range } from './port';
 
 /**
- * Reads a known part of a topic, for this process alone. `Kafka.read` never takes an empty response for the end, so that
- * a scan is complete also while a broker throttles this client, or a new leader is behind.
+ * Reads a known part of a topic, for this process alone. `Kafka.read` never takes an empty response
+ * for the end, so that a scan is complete also while a broker throttles this client, or a new
+ * leader is behind.
  */
 
 type Reads = Pick<Kafka, 'read' | 'ranges'>;
@@ -32,15 +33,28 @@ export interface Piece {
   gone: boolean;
 }
 
-/** Reads the first records of a section. Records that no longer exist are skipped. @throws AppError `kafka_unavailable` */
+/**
+ * Reads the first records of a section. Records that no longer exist are skipped. @throws AppError
+ * `kafka_unavailable`
+ */
 export async function readPiece(kafka: Reads, section: Section): Promise<Piece> {
   const { topic, partition, from, to, maxBytes = FETCH_BYTES } = section;
-  const { records, next, gone } = await kafka.read({ topic, partition, offset: from, until: to, maxBytes });
+  const { records, next, gone } = await kafka.read({
+    topic,
+    partition,
+    offset: from,
+    until: to,
+    maxBytes,
+  });
   if (gone) {
     const low = (await rangeOf(kafka, { topic, partition }))?.low ?? to;
     return { records: [], next: low > from ? Math.min(low, to) : to, gone };
   }
-  return { records: next > to ? records.filter(({ offset }) => offset < to) : records, next: Math.min(next, to), gone };
+  return {
+    records: next > to ? records.filter(({ offset }) => offset < to) : records,
+    next: Math.min(next, to),
+    gone,
+  };
 }
 
 /** Reads a section to its end, fetch by fetch. @throws AppError `kafka_unavailable` */
@@ -52,8 +66,8 @@ export function scan(kafka: Reads, section: Section): AsyncGenerator<Piece, void
 const AT_ONCE = 8;
 
 /**
- * Reads sections of several partitions to their ends, some of them in each round. The fetches of a round share a request to each
- * broker, and 1 MiB.
+ * Reads sections of several partitions to their ends, some of them in each round. The fetches of a
+ * round share a request to each broker, and 1 MiB.
  * @throws AppError `kafka_unavailable`
  */
 export async function* scanAll(
@@ -64,9 +78,14 @@ export async function* scanAll(
   while (left.length > 0) {
     const round = left.slice(0, AT_ONCE);
     const maxBytes = Math.ceil(FETCH_BYTES / round.length);
-    const pieces = await Promise.all(round.map((section) => readOn(kafka, { maxBytes, ...section })));
+    const pieces = await Promise.all(
+      round.map((section) => readOn(kafka, { maxBytes, ...section })),
+    );
     for (const piece of pieces) yield piece;
-    const readOnNext = round.map((section, i) => ({ ...section, from: pieces[i]?.next ?? section.to }));
+    const readOnNext = round.map((section, i) => ({
+      ...section,
+      from: pieces[i]?.next ?? section.to,
+    }));
     left = [...left.slice(AT_ONCE), ...readOnNext.filter(({ from, to }) => from < to)];
   }
 }
@@ -75,10 +94,17 @@ async function readOn(kafka: Reads, section: Section): Promise<Piece & Pick<Sect
   const { topic, partition, from } = section;
   const piece = await readPiece(kafka, section);
   if (piece.next > from) return { partition, ...piece };
-  throw new AppError('kafka_unavailable', `Kafka returns no record of ${topic} at offset ${from}`, true);
+  throw new AppError(
+    'kafka_unavailable',
+    `Kafka returns no record of ${topic} at offset ${from}`,
+    true,
+  );
 }
 
-/** Returns the record at an offset that exists, or the first one behind it. @throws AppError `kafka_unavailable` */
+/**
+ * Returns the record at an offset that exists, or the first one behind it. @throws AppError
+ * `kafka_unavailable`
+ */
 export async function recordAt(
   kafka: Pick<Kafka, 'read'>,
   at: { topic: string; partition: number; offset: number },
@@ -87,7 +113,10 @@ export async function recordAt(
   return records[0];
 }
 
-/** Returns the range of one partition, as `Kafka.ranges` does; undefined if the topic has no such partition. */
+/**
+ * Returns the range of one partition, as `Kafka.ranges` does; undefined if the topic has no such
+ * partition.
+ */
 export async function rangeOf(
   kafka: Pick<Kafka, 'ranges'>,
   { topic, partition }: { topic: string; partition: number },
@@ -97,8 +126,8 @@ export async function rangeOf(
 }
 
 /**
- * Retries reads until Kafka is back, for code without a caller to report to, so that an unreachable broker ends no
- * process. Errors that are not retriable are rethrown.
+ * Retries reads until Kafka is back, for code without a caller to report to, so that an unreachable
+ * broker ends no process. Errors that are not retriable are rethrown.
  */
 export function retryingReads(
   kafka: Pick<Kafka, 'read' | 'ranges' | 'committed'>,

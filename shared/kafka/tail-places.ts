@@ -24,7 +24,10 @@ interface Ends {
   high: string;
 }
 
-type Looks = Pick<Admin, 'fetchTopicMetadata' | 'fetchTopicOffsets' | 'fetchTopicOffsetsByTimestamp'>;
+type Looks = Pick<
+  Admin,
+  'fetchTopicMetadata' | 'fetchTopicOffsets' | 'fetchTopicOffsetsByTimestamp'
+>;
 
 /** Tracks the positions of a tail in the partitions of its topic. */
 export class TailPlaces {
@@ -36,21 +39,36 @@ export class TailPlaces {
     private readonly from: TailOptions['from'],
   ) {}
 
-  /** Notes the partitions of the topic, and finds the start in those that have a leader. @param name with the prefix */
+  /**
+   * Notes the partitions of the topic, and finds the start in those that have a leader. @param name
+   * with the prefix
+   */
   async findStart(admin: Looks, name: string): Promise<void> {
-    const { topics } = await whileLeadersAreFound(() => admin.fetchTopicMetadata({ topics: [name] }), START_WITHIN_MS);
-    for (const { partitionId } of topics[0]?.partitions ?? [])
+    const { topics } = await whileLeadersAreFound(
+      () => admin.fetchTopicMetadata({ topics: [name] }),
+      START_WITHIN_MS,
+    );
+    for (const { partitionId } of topics[0]?.partitions ?? []) {
       this.#begin(partitionId, { position: -1, floor: Infinity });
+    }
     await whileLeadersAreFound(() => this.lookUp(admin, name), START_WITHIN_MS);
   }
 
-  /** Returns the place in a partition. A partition added to the topic since the start is read from offset 0. */
+  /**
+   * Returns the place in a partition. A partition added to the topic since the start is read from
+   * offset 0.
+   */
   getOrBegin(partition: number): Place {
     return this.#byPartition.get(partition) ?? this.#begin(partition, { position: 0, floor: 0 });
   }
 
   #begin(partition: number, at: Pick<Place, 'position' | 'floor'>): Place {
-    const place = { ...at, owner: new Partition(this.topic, partition, 0), interruptions: 0, completeAt: -Infinity };
+    const place = {
+      ...at,
+      owner: new Partition(this.topic, partition, 0),
+      interruptions: 0,
+      completeAt: -Infinity,
+    };
     this.#byPartition.set(partition, place);
     return place;
   }
@@ -71,8 +89,11 @@ export class TailPlaces {
       // A broker returns whole batches, which may start before the position.
       if (message.offset >= before) fetch.give(new ConsumedRecord(place.owner, message));
     }
-    if (fetch.isEmpty || fetched.next !== undefined) place.position = nextOffset(this.topic, fetched, before);
-    const complete = Number(fetched.highWatermark) <= place.position && place.position >= place.floor;
+    if (fetch.isEmpty || fetched.next !== undefined) {
+      place.position = nextOffset(this.topic, fetched, before);
+    }
+    const complete =
+      Number(fetched.highWatermark) <= place.position && place.position >= place.floor;
     if (complete) place.completeAt = fetch.begunAt;
     return complete || place.position > before;
   }
@@ -84,8 +105,8 @@ export class TailPlaces {
   }
 
   /**
-   * Looks up the missing starts and ends. Partitions that have no leader keep missing them. It does not change others,
-   * whose reader may have read further.
+   * Looks up the missing starts and ends. Partitions that have no leader keep missing them. It does
+   * not change others, whose reader may have read further.
    */
   async lookUp(admin: Looks, name: string): Promise<void> {
     const { from } = this;
@@ -100,33 +121,48 @@ export class TailPlaces {
       const bounds = { low: Number(end.low), high: Number(end.high) };
       const found = since.find((entry) => entry.partition === partition);
       if (place.position >= 0) place.position = this.#corrected(place.position, bounds);
-      else if (typeof from === 'string') place.position = from === 'beginning' ? bounds.low : bounds.high;
-      else if (found) place.position = this.#startAt(Number(found.offset), bounds, from.atMost);
+      else if (typeof from === 'string') {
+        place.position = from === 'beginning' ? bounds.low : bounds.high;
+      } else if (found) place.position = this.#startAt(Number(found.offset), bounds, from.atMost);
       if (place.position >= 0) place.floor = bounds.high;
     }
   }
 
   /** @param found offset of the first record since the start time; negative if there is none */
   #startAt(found: number, { low, high }: Bounds, atMost: number): number {
-    return Math.max(low, found < 0 ? high : found, high - Math.ceil(atMost / this.#byPartition.size));
+    return Math.max(
+      low,
+      found < 0 ? high : found,
+      high - Math.ceil(atMost / this.#byPartition.size),
+    );
   }
 
-  /** Moves a position whose records were deleted before they were read, or whose log was truncated and reuses offsets. */
+  /**
+   * Moves a position whose records were deleted before they were read, or whose log was truncated
+   * and reuses offsets.
+   */
   #corrected(position: number, { low, high }: Bounds): number {
     if (position < low) return low;
     if (position <= high) return position;
     return this.from === 'beginning' ? low : high;
   }
 
-  /** `onRecord` has received all records that the topic held at this time; Infinity for a topic without partitions. */
+  /**
+   * `onRecord` has received all records that the topic held at this time; Infinity for a topic
+   * without partitions.
+   */
   get completeAt(): number {
     let completeAt = Infinity;
-    for (const place of this.#byPartition.values()) completeAt = Math.min(completeAt, place.completeAt);
+    for (const place of this.#byPartition.values()) {
+      completeAt = Math.min(completeAt, place.completeAt);
+    }
     return completeAt;
   }
 
   hasReached(ends: readonly Ends[]): boolean {
-    return ends.every(({ partition, high }) => (this.#byPartition.get(partition)?.position ?? -1) >= Number(high));
+    return ends.every(
+      ({ partition, high }) => (this.#byPartition.get(partition)?.position ?? -1) >= Number(high),
+    );
   }
 
   /** Notes that these partitions are complete as of a time. */

@@ -10,12 +10,14 @@ import { type InRecord, type Tail, type TailOptions } from './port';
 import { type Place, TailPlaces } from './tail-places';
 
 /**
- * Reads a whole topic, or its tail, for this process alone. It uses no consumer group, so that it need not join before
- * it reads on. A loop for each broker fetches the partitions that the broker leads.
+ * Reads a whole topic, or its tail, for this process alone. It uses no consumer group, so that it
+ * need not join before it reads on. A loop for each broker fetches the partitions that the broker
+ * leads.
  *
- * Invariant: `completeAt` moves only with proof from a response: it names the partition, was not throttled, and its
- * high watermark lies at or before the position. After an interruption a new leader may report an older high watermark.
- * Then the position must also reach the end from ListOffsets, which a new leader answers only once it knows it.
+ * Invariant: `completeAt` moves only with proof from a response: it names the partition, was not
+ * throttled, and its high watermark lies at or before the position. After an interruption a new
+ * leader may report an older high watermark. Then the position must also reach the end from
+ * ListOffsets, which a new leader answers only once it knows it.
  */
 
 const FETCH_BYTES = 1024 * 1024;
@@ -50,7 +52,8 @@ export class KafkaTail implements Tail {
   readonly #stopping = new Promise<void>((resolve) => (this.#wakeStopped = resolve));
 
   /**
-   * @param admin for the start and `caughtUp`: fails while a partition that this reader needs has no leader
+   * @param admin for the start and `caughtUp`: fails while a partition that this reader needs has
+   *   no leader
    * @param led for recoveries: omits partitions that have no leader
    */
   constructor(
@@ -70,17 +73,26 @@ export class KafkaTail implements Tail {
   /** An unreachable broker does not count as stuck: each failed try is progress. */
   stuck(): string | undefined {
     if (this.#progress.stuck() === undefined) return undefined;
-    return `the reader of ${this.options.topic} has made no progress for ${Math.round(this.#progress.pollAgeMs)} ms`;
+    return (
+      `the reader of ${this.options.topic} has made no progress for ` +
+      `${Math.round(this.#progress.pollAgeMs)} ms`
+    );
   }
 
-  /** Starts reading. Records appended after this has resolved will be seen. @throws an error of kafkajs */
+  /**
+   * Starts reading. Records appended after this has resolved will be seen. @throws an error of
+   * kafkajs
+   */
   async start(): Promise<void> {
     await this.#places.findStart(this.admin, this.#topic);
     this.#cluster = await this.options.connect(this.#topic);
     this.#spread();
   }
 
-  /** Starts a loop for each broker that leads a partition and has none, and one for partitions that have no leader. */
+  /**
+   * Starts a loop for each broker that leads a partition and has none, and one for partitions that
+   * have no leader.
+   */
   #spread(): void {
     for (const { leader } of this.#cluster.findTopicPartitionMetadata(this.#topic)) {
       const node = String(leader);
@@ -134,7 +146,9 @@ export class KafkaTail implements Tail {
     if (known.length > 0) return this.#fetch(nodeId, known);
     await lookUp;
     // The look-up can know an older leader.
-    if (led.every(([, { floor }]) => floor === Infinity)) await withTimeout(FIRST_PAUSE_MS, this.#stopping);
+    if (led.every(([, { floor }]) => floor === Infinity)) {
+      await withTimeout(FIRST_PAUSE_MS, this.#stopping);
+    }
   }
 
   async #fetch(nodeId: string, led: [partition: number, place: Place][]): Promise<void> {
@@ -157,7 +171,9 @@ export class KafkaTail implements Tail {
     if (!isEmpty) this.#wait.stir();
     let progressed = clientSideThrottleTime > 0;
     const give = this.#give.bind(this);
-    for (const each of fetched) progressed = this.#places.take(each, { isEmpty, begunAt, give }) || progressed;
+    for (const each of fetched) {
+      progressed = this.#places.take(each, { isEmpty, begunAt, give }) || progressed;
+    }
     if (progressed) this.#progress.recordPoll();
     this.#wake();
     this.#advance();
@@ -182,7 +198,10 @@ export class KafkaTail implements Tail {
     return (this.#recovering ??= this.#recover().finally(() => (this.#recovering = undefined)));
   }
 
-  /** Finds leaders and ends again, and retries until it has them. A failed try means that a broker is unreachable. */
+  /**
+   * Finds leaders and ends again, and retries until it has them. A failed try means that a broker
+   * is unreachable.
+   */
   async #recover(): Promise<void> {
     const retry = this.#backoff();
     while (!this.#stopped) {
@@ -191,7 +210,10 @@ export class KafkaTail implements Tail {
         await this.#places.lookUp(this.led, this.#topic);
         return;
       } catch (error) {
-        this.options.log.debug({ reason: messageOf(error), name: this.options.name }, 'tail.not_recovered');
+        this.options.log.debug(
+          { reason: messageOf(error), name: this.options.name },
+          'tail.not_recovered',
+        );
         this.#progress.recordPoll();
         await retry.pause();
       }
@@ -218,7 +240,9 @@ export class KafkaTail implements Tail {
     const askedAt = performance.now();
     const look = whileLeadersAreFound(() => this.admin.fetchTopicOffsets(this.#topic));
     const ends = await withDeadline(deadlineMs, look);
-    while (!this.#places.hasReached(ends)) await withDeadline(until - performance.now(), this.#woken());
+    while (!this.#places.hasReached(ends)) {
+      await withDeadline(until - performance.now(), this.#woken());
+    }
     this.#places.complete(ends, askedAt);
     this.#advance();
   }

@@ -37,7 +37,10 @@ export async function inspectTopics(settings: Settings): Promise<TopicFindings> 
 
 /** Offsets that a group has lost, or may lose. */
 export interface OffsetFindings {
-  /** partitions that hold records and have no committed offset: their group reads them from the beginning */
+  /**
+   * partitions that hold records and have no committed offset: their group reads them from the
+   * beginning
+   */
   uncommitted: { group: string; topic: string; partitions: number[] }[];
   /** the shortest `offsets.retention.minutes` of the brokers, or why it could not be read */
   retentionMinutes: number | string;
@@ -46,8 +49,8 @@ export interface OffsetFindings {
 }
 
 /**
- * Inspects the groups of router, delivery and retry: if one of them starts from the beginning, receivers get requests
- * again.
+ * Inspects the groups of router, delivery and retry: if one of them starts from the beginning,
+ * receivers get requests again.
  * @throws if Kafka does not answer
  */
 export async function inspectOffsets(settings: Settings): Promise<OffsetFindings> {
@@ -64,12 +67,16 @@ export async function inspectOffsets(settings: Settings): Promise<OffsetFindings
       const committed = await admin.fetchOffsets({ groupId: group });
       for (const topic of topics.map((name) => prefix + name)) {
         const found = committed.find((each) => each.topic === topic)?.partitions ?? [];
-        const known = new Set(found.filter(({ offset }) => Number(offset) >= 0).map(({ partition }) => partition));
+        const known = new Set(
+          found.filter(({ offset }) => Number(offset) >= 0).map(({ partition }) => partition),
+        );
         const bounds = await readBounds(admin, topic);
         const partitions = [...bounds].flatMap(([number, { low, high }]) =>
           high > low && !known.has(number) ? [number] : [],
         );
-        if (partitions.length > 0) uncommitted.push({ group, topic, partitions: partitions.sort((a, b) => a - b) });
+        if (partitions.length > 0) {
+          uncommitted.push({ group, topic, partitions: partitions.sort((a, b) => a - b) });
+        }
       }
     }
     const longestMs = Math.max(...specs.map(({ retentionMs = 0 }) => retentionMs));
@@ -81,17 +88,24 @@ export async function inspectOffsets(settings: Settings): Promise<OffsetFindings
   });
 }
 
-async function offsetsRetention(admin: Admin, brokers: readonly { nodeId: number }[]): Promise<number | string> {
+async function offsetsRetention(
+  admin: Admin,
+  brokers: readonly { nodeId: number }[],
+): Promise<number | string> {
   const setting = 'offsets.retention.minutes';
   try {
     const { resources } = await admin.describeConfigs({
       includeSynonyms: false,
       resources: brokers.map(({ nodeId }) => ({
-        ...{ type: ConfigResourceTypes.BROKER, name: String(nodeId), configNames: [setting] },
+        type: ConfigResourceTypes.BROKER,
+        name: String(nodeId),
+        configNames: [setting],
       })),
     });
     const values = resources.flatMap(({ configEntries }) =>
-      configEntries.filter(({ configName }) => configName === setting).map(({ configValue }) => Number(configValue)),
+      configEntries
+        .filter(({ configName }) => configName === setting)
+        .map(({ configValue }) => Number(configValue)),
     );
     return values.length > 0 ? Math.min(...values) : 'brokers do not say';
   } catch (error) {

@@ -1,4 +1,5 @@
 export { READS_FORMAT } from '../model/record-format';
+import { defined } from '../collections/defined';
 import { type RecallRecord } from '../model/recall';
 import { formatDuration, parseDuration } from '../model/time';
 import { parkTiers } from '../model/schedule';
@@ -6,19 +7,24 @@ import { type TopicRetention } from '../service/retention';
 import { type Settings } from '../service/settings';
 
 /**
- * A row in the only table of topics, from which all other code derives topics. A key keeps together the records of a
- * source's user, of a destination's shard, or of one delivery.
+ * A row in the only table of topics, from which all other code derives topics. A key keeps together
+ * the records of a source's user, of a destination's shard, or of one delivery.
  */
 export interface TopicSpec {
   name: string;
-  /** `all`: WAYPOST_PARTITIONS; `one`: a single partition, so that all readers see the same order */
+  /**
+   * `all`: WAYPOST_PARTITIONS; `one`: a single partition, so that all readers see the same order
+   */
   partitions: 'all' | 'one';
   cleanup: 'delete' | 'compact';
   /** ms; absent if compaction keeps the last record of each key */
   retentionMs?: number;
   /** an operator has set the retention, so that existing topics get it too */
   retentionIsSet?: boolean;
-  /** Kafka does not compact the active segment, so that readers of the whole topic read up to this size in vain. */
+  /**
+   * Kafka does not compact the active segment, so that readers of the whole topic read up to this
+   * size in vain.
+   */
   segmentBytes?: number;
 }
 
@@ -26,8 +32,9 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Time for which compaction keeps a tombstone, ms. A reader that was away for less sees it. The audiences service
- * trusts a store that is up to half a day old, and a missed tombstone would leave the profile of a deleted user.
+ * Time for which compaction keeps a tombstone, ms. A reader that was away for less sees it. The
+ * audiences service trusts a store that is up to half a day old, and a missed tombstone would leave
+ * the profile of a deleted user.
  */
 export const TOMBSTONES_MS = DAY_MS;
 
@@ -37,27 +44,38 @@ export const REJECTED = 'messages.rejected';
 export const LIMITED = 'messages.limited';
 export const WEBHOOKS = 'webhooks';
 export const DUE = 'webhooks.due';
-/** Requests to take deliveries out of their tiers early, and notes of what was taken (`shared/model/recall.ts`). */
+/**
+ * Requests to take deliveries out of their tiers early, and notes of what was taken
+ * (`shared/model/recall.ts`).
+ */
 export const RECALLS = 'webhooks.recalls';
 export const DEAD = 'webhooks.dead';
 export const ATTEMPTS = 'attempts';
 export const CONFIG = 'config';
-/** The part of `messages` that profiles need, keyed by user and co-partitioned with the profiles. */
+/**
+ * The part of `messages` that profiles need, keyed by user and co-partitioned with the profiles.
+ */
 export const PROFILE_EVENTS = 'profiles.events';
 /** The profiles: the changelog from which a state store is restored. */
 export const PROFILES = 'profiles';
 /** Progress of each definition in each partition of profiles. */
 export const PROFILE_STATUS = 'profiles.status';
-/** Queries of control to the audiences service, and their results: read by running processes, useful for a moment. */
+/**
+ * Queries of control to the audiences service, and their results: read by running processes, useful
+ * for a moment.
+ */
 export const PROFILE_QUERIES = 'profiles.queries';
 export const PROFILE_RESULTS = 'profiles.results';
 /**
- * The names of these two topics before the first release. An audiences process also answers queries there, so that
- * control processes of that version still work. No service creates these topics.
+ * The names of these two topics before the first release. An audiences process also answers queries
+ * there, so that control processes of that version still work. No service creates these topics.
  */
 export const OLD_PROFILE_QUERIES = 'profiles.questions';
 export const OLD_PROFILE_RESULTS = 'profiles.answers';
-/** Topics in which compaction leaves gaps between offsets. In all others a gap means that retention deleted records. */
+/**
+ * Topics in which compaction leaves gaps between offsets. In all others a gap means that retention
+ * deleted records.
+ */
 export const COMPACTED: ReadonlySet<string> = new Set([CONFIG, PROFILES, PROFILE_STATUS]);
 /** Prefix of the tier topics; the delay follows. */
 export const TIER_PREFIX = 'webhooks.retry.';
@@ -72,15 +90,18 @@ export function tierDelayMs(topic: string): number | undefined {
   return topic.startsWith(TIER_PREFIX) ? parseDuration(topic.slice(TIER_PREFIX.length)) : undefined;
 }
 
-/** Returns the retention of `webhooks.recalls`, ms: its notes must outlast every record of a tier that they concern. */
+/**
+ * Returns the retention of `webhooks.recalls`, ms: its notes must outlast every record of a tier
+ * that they concern.
+ */
 export function recallsKeptMs(windowMs: number): number {
   return windowMs + 2 * DAY_MS;
 }
 
 /**
- * Returns all topics of a system. Tier topics keep the window or, if it is longer, their delay, and a day, so that an
- * outage of a day loses no delivery. The longer window of a destination changes nothing here: its deliveries are in a
- * tier for one delay at a time.
+ * Returns all topics of a system. Tier topics keep the window or, if it is longer, their delay, and
+ * a day, so that an outage of a day loses no delivery. The longer window of a destination changes
+ * nothing here: its deliveries are in a tier for one delay at a time.
  */
 export function topicSpecs(options: {
   retryDelaysMs: number[];
@@ -96,7 +117,10 @@ export function topicSpecs(options: {
   });
   const sized = (name: string, setMs: number | undefined): TopicSpec => ({
     ...keep(name, 7),
-    ...(setMs !== undefined && { retentionMs: setMs, retentionIsSet: true }),
+    ...defined({
+      retentionMs: setMs,
+      retentionIsSet: setMs !== undefined ? true : undefined,
+    }),
   });
   const { messages, webhooks, attempts } = options.retention ?? {};
   return [

@@ -4,21 +4,30 @@ import { type Log } from '../telemetry/log';
 import { type InRecord, type Kafka, type Tail } from './port';
 import { unavailable } from './reader';
 
-/** A tail that stays open for the next caller saves its connections, and one without callers costs fetches. */
+/**
+ * A tail that stays open for the next caller saves its connections, and one without callers costs
+ * fetches.
+ */
 const IDLE_MS = 10_000;
-/** A tail that stops says goodbye to its brokers for a second. It does not wait for one that is still starting. */
+/**
+ * A tail that stops says goodbye to its brokers for a second. It does not wait for one that is
+ * still starting.
+ */
 const STOP_WITHIN_MS = 2_000;
 
 /**
- * Reads a topic from its end while callers wait for records of a key: a permanent reader for a few test deliveries a
- * day would cost as much as the history's consumer.
+ * Reads a topic from its end while callers wait for records of a key: a permanent reader for a few
+ * test deliveries a day would cost as much as the history's consumer.
  */
 export class RecordWaiter {
   readonly #byKey = new Map<string, (value: Buffer) => void>();
   #tail: Promise<Tail> | undefined;
   #idle: NodeJS.Timeout | undefined;
 
-  /** @param beginWithinMs longest wait for the tail: it needs a leader of every partition, which can take a minute */
+  /**
+   * @param beginWithinMs longest wait for the tail: it needs a leader of every partition, which can
+   *   take a minute
+   */
   constructor(
     private readonly topic: string,
     private readonly kafka: Pick<Kafka, 'tail'>,
@@ -31,8 +40,8 @@ export class RecordWaiter {
   }
 
   /**
-   * Passes records of a key to `hear` that are appended after this has resolved, until `end` is called.
-   * A tail that takes longer than `beginWithinMs` keeps starting for the next caller.
+   * Passes records of a key to `hear` that are appended after this has resolved, until `end` is
+   * called. A tail that takes longer than `beginWithinMs` keeps starting for the next caller.
    * @throws AppError `kafka_unavailable`
    */
   async begin(key: string, hear: (value: Buffer) => void): Promise<void> {
@@ -68,7 +77,8 @@ export class RecordWaiter {
 
   #open(): Promise<Tail> {
     const { topic, log } = this;
-    const onFatal = (error: unknown) => log.error({ topic, reason: messageOf(error) }, 'listening.failed');
+    const onFatal = (error: unknown) =>
+      log.error({ topic, reason: messageOf(error) }, 'listening.failed');
     const onRecord = (record: InRecord) => this.#pass(record);
     const tail = this.kafka.tail({ name: `wait-${topic}`, topic, from: 'end', onRecord, onFatal });
     tail.catch(() => {

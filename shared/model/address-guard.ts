@@ -1,14 +1,16 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * Decides which addresses a webhook may reach. Customers choose the URLs; without this guard, anybody could make
- * Waypost call its own network. The guard checks every address when a connection is made, literal addresses included.
+ * Decides which addresses a webhook may reach. Customers choose the URLs; without this guard,
+ * anybody could make Waypost call its own network. The guard checks every address when a connection
+ * is made, literal addresses included.
  *
- * Only publicly routed addresses are allowed. The ranges are from ipaddr.js, narrowed where it is generous. An IPv6
- * address that carries an IPv4 address is judged by that:
+ * Only publicly routed addresses are allowed. The ranges are from ipaddr.js, narrowed where it is
+ * generous. An IPv6 address that carries an IPv4 address is judged by that:
  *
  * | form                              | judged                                                                  |
- * | --------------------------------- | ----------------------------------------------------------------------- |
+ * | --------------------------------- |
+ * ----------------------------------------------------------------------- |
  * | mapped, ::ffff:a.b.c.d            | as a.b.c.d: a socket makes the same connection of it                    |
  * | NAT64, 64:ff9b::a.b.c.d           | as a.b.c.d: IPv6-only networks reach public hosts this way              |
  * | NAT64, 64:ff9b:1::/48             | refused: only that network knows the position of the IPv4 address in it |
@@ -21,7 +23,10 @@ type Network = [Address, number];
 /** @returns undefined if the address may be reached, else the reason in a word or two */
 export type AddressGuard = (address: string) => string | undefined;
 
-/** Addresses on which clouds serve credentials. Some are in refused ranges anyway; 168.63.129.16 (Azure) is not. */
+/**
+ * Addresses on which clouds serve credentials. Some are in refused ranges anyway; 168.63.129.16
+ * (Azure) is not.
+ */
 const METADATA: ReadonlySet<string> = new Set([
   '169.254.169.254',
   '169.254.170.2',
@@ -33,13 +38,17 @@ const METADATA: ReadonlySet<string> = new Set([
 /** The reason for an address in a forbidden network. */
 export const FORBIDDEN = 'forbidden by WAYPOST_FORBIDDEN_NETWORKS';
 
-/** All address space assigned to public networks (IANA). ipaddr.js calls unassigned space outside of it unicast too. */
+/**
+ * All address space assigned to public networks (IANA). ipaddr.js calls unassigned space outside of
+ * it unicast too.
+ */
 const GLOBAL_UNICAST: Network = ipaddr.parseCIDR('2000::/3');
 const NAT64: Network = ipaddr.parseCIDR('64:ff9b::/96');
 
 /**
- * @param allowedNetworks CIDRs that may be reached although private; an IPv4 network also allows its mapped and NAT64
- * forms. A metadata service must be named by its exact address, since a wide network is rarely meant to contain it
+ * @param allowedNetworks CIDRs that may be reached although private; an IPv4 network also allows
+ * its mapped and NAT64 forms. A metadata service must be named by its exact address, since a wide
+ * network is rarely meant to contain it
  * @param forbiddenNetworks CIDRs that may not be reached, even if public or allowed
  * @throws Error for an invalid CIDR (settings are validated before)
  */
@@ -48,7 +57,9 @@ export function createAddressGuard(
   forbiddenNetworks: readonly string[] = [],
 ): AddressGuard {
   const allowed = allowedNetworks.map((cidr): Network => ipaddr.parseCIDR(cidr));
-  const exact = allowed.filter(([network, bits]) => bits === (network.kind() === 'ipv4' ? 32 : 128));
+  const exact = allowed.filter(
+    ([network, bits]) => bits === (network.kind() === 'ipv4' ? 32 : 128),
+  );
   const forbidden = forbiddenNetworks.map((cidr): Network => ipaddr.parseCIDR(cidr));
   return (text) => {
     const address = parse(text);
@@ -57,13 +68,17 @@ export function createAddressGuard(
     const isInSome = (networks: readonly Network[]) =>
       networks.some((network) => isIn(address, network) || isIn(target, network));
     if (isInSome(forbidden)) return FORBIDDEN;
-    return isInSome(METADATA.has(target.toString()) ? exact : allowed) ? undefined : refusal(target);
+    return isInSome(METADATA.has(target.toString()) ? exact : allowed)
+      ? undefined
+      : refusal(target);
   };
 }
 
 /**
- * Returns the address that a host name spells out, or undefined for a real name, which must be resolved first.
- * @param hostname of a WHATWG URL, which has already turned `127.1`, `0x7f000001` and the like into `127.0.0.1`
+ * Returns the address that a host name spells out, or undefined for a real name, which must be
+ * resolved first.
+ * @param hostname of a WHATWG URL, which has already turned `127.1`, `0x7f000001` and the like into
+ *   `127.0.0.1`
  */
 export function literalAddress(hostname: string): string | undefined {
   const bare = hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
@@ -71,7 +86,8 @@ export function literalAddress(hostname: string): string | undefined {
 }
 
 function parse(text: string): Address | undefined {
-  // ipaddr.js reads `::8.8.8.8` as mapped, unlike a socket. With a leading zero it reads it correctly.
+  // ipaddr.js reads `::8.8.8.8` as mapped, unlike a socket. With a leading zero it reads it
+  // correctly.
   const exact = text.replace(/^::(?=\d+\.)/, '0::');
   return ipaddr.isValid(exact) ? ipaddr.parse(exact) : undefined;
 }

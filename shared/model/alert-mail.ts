@@ -1,4 +1,7 @@
-/** Alerts by e-mail: the address as an endpoint, and the body of the record that delivery sends by SMTP. */
+/**
+ * Alerts by e-mail: the address as an endpoint, and the body of the record that delivery sends by
+ * SMTP.
+ */
 
 /** Before an address, where a webhook has the origin of its URL. */
 export const MAILBOX_PREFIX = 'mailto:';

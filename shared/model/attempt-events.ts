@@ -5,14 +5,23 @@ import { type MessageType } from './message';
 import { isoTime } from './time';
 
 /**
- * Defines the events of topic `attempts`. They report on deliveries and on the circuits of URLs. A record holds one event
- * as JSON, or many successful attempts as rows (`attempt-rows.ts`). An event names the record of its delivery instead of
- * repeating the body, and has the names and shapes of the control API. `reasons.ts` lists the reasons; an event of another
- * version of Waypost may have an unknown one.
+ * Defines the events of topic `attempts`. They report on deliveries and on the circuits of URLs. A
+ * record holds one event as JSON, or many successful attempts as rows (`attempt-rows.ts`). An event
+ * names the record of its delivery instead of repeating the body, and has the names and shapes of
+ * the control API. `reasons.ts` lists the reasons; an event of another version of Waypost may have
+ * an unknown one.
  */
 
 export type UrlErrorCode =
-  'timeout' | 'dns' | 'connection' | 'tls' | 'token' | 'proxy' | 'forbidden_address' | 'invalid_url' | 'status';
+  | 'timeout'
+  | 'dns'
+  | 'connection'
+  | 'tls'
+  | 'token'
+  | 'proxy'
+  | 'forbidden_address'
+  | 'invalid_url'
+  | 'status';
 /** `token`: the request for an OAuth2 token; `proxy`: the connection through an egress proxy */
 export type Phase = 'token' | 'proxy' | 'dns' | 'connect' | 'tls' | 'headers' | 'body';
 /** ms by phase */
@@ -33,12 +42,17 @@ export interface UrlAttempt {
   /** the webhook's id */
   url: string;
   origin: string;
-  /** `config` version of the destination whose webhook was called, which names the whole URL; absent in older records */
+  /**
+   * `config` version of the destination whose webhook was called, which names the whole URL; absent
+   * in older records
+   */
   destinationVersion?: number | undefined;
   outcome: Classification;
   status?: number;
   durationMs: number;
-  /** duration of each phase in ms, without phases that took no time, as on an existing connection */
+  /**
+   * duration of each phase in ms, without phases that took no time, as on an existing connection
+   */
   phases?: Phases | undefined;
   /** a kept connection broke before a response, and the request was sent again over a new one */
   resent?: true | undefined;
@@ -56,7 +70,9 @@ interface About {
   source: string;
   destination: string;
   type: MessageType;
-  /** name of the track call, page or screen; absent if the record of the delivery does not have it */
+  /**
+   * name of the track call, page or screen; absent if the record of the delivery does not have it
+   */
   event?: string | undefined;
   userId?: string | undefined;
   /** absent if `userId` is present */
@@ -73,7 +89,10 @@ interface About {
   at: string;
 }
 
-/** Returns the fields that all events of a delivery have. JSON leaves out undefined ones. @param atMs ms since 1970 */
+/**
+ * Returns the fields that all events of a delivery have. JSON leaves out undefined ones. @param
+ * atMs ms since 1970
+ */
 export function aboutDelivery(delivery: Delivery, record: About['record'], atMs: number) {
   return {
     delivery: delivery.id,
@@ -96,8 +115,8 @@ export function aboutDelivery(delivery: Delivery, record: About['record'], atMs:
 }
 
 /**
- * An attempt. A `late` event adds requests to the attempt with the same `n`: they were still open when another URL's 2xx
- * settled the delivery.
+ * An attempt. A `late` event adds requests to the attempt with the same `n`: they were still open
+ * when another URL's 2xx settled the delivery.
  */
 export interface AttemptEvent extends About {
   kind: 'attempt';
@@ -106,8 +125,8 @@ export interface AttemptEvent extends About {
   durationMs: number;
   urls: UrlAttempt[];
   /**
-   * A delivered attempt lists the ids of the destination's URLs that it did not call: they rejected the delivery earlier,
-   * or had no room before another URL accepted it. Absent if it called all.
+   * A delivered attempt lists the ids of the destination's URLs that it did not call: they rejected
+   * the delivery earlier, or had no room before another URL accepted it. Absent if it called all.
    */
   notCalled?: string[] | undefined;
   late?: true;
@@ -132,7 +151,9 @@ export interface DeadEvent extends About {
   n: number;
   /** one of `DEAD_REASONS`, or unknown */
   reason: string;
-  /** why it could not be rendered: the field and the reason, one line without values of the message */
+  /**
+   * why it could not be rendered: the field and the reason, one line without values of the message
+   */
   error?: string;
 }
 export interface CancelledEvent extends About {
@@ -155,7 +176,10 @@ export interface CircuitEvent {
   why: string;
   at: string;
 }
-/** The certificate of a server, from a TLS handshake of delivery: it ends soon, or it is new. The key is the origin. */
+/**
+ * The certificate of a server, from a TLS handshake of delivery: it ends soon, or it is new. The
+ * key is the origin.
+ */
 export interface CertificateEvent {
   kind: 'certificate';
   origin: string;

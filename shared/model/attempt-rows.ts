@@ -1,17 +1,26 @@
-import { type AttemptEvent, isNoticeEvent, type StoredEvent, type UrlAttempt } from './attempt-events';
+import {
+  type AttemptEvent,
+  isNoticeEvent,
+  type StoredEvent,
+  type UrlAttempt,
+} from './attempt-events';
 import { type BatchPlace } from './batch';
 import { type Delivery } from './delivery';
 import { isoTime } from './time';
 
 /**
- * Writes many successful attempts of several deliveries as one record of `attempts`, in rows with the same fields as
- * single events, and reads both (docs/design/decisions/0042-rows-of-attempts.md).
+ * Writes many successful attempts of several deliveries as one record of `attempts`, in rows with
+ * the same fields as single events, and reads both
+ * (docs/design/decisions/0042-rows-of-attempts.md).
  */
 
 /** The record format of rows, in the header `format`. */
 export const ROWS_FORMAT = 2;
 
-/** The columns of a row. A reader finds a column by its name in the record, because a newer version may add some. */
+/**
+ * The columns of a row. A reader finds a column by its name in the record, because a newer version
+ * may add some.
+ */
 const COLUMNS = [
   'context',
   'response',
@@ -19,7 +28,9 @@ const COLUMNS = [
   'message',
   'userId',
   'anonymousId',
-  /** ms since 1970; `windowMs` and `ageMs` lead from there to the end of the window and to the event */
+  /**
+   * ms since 1970; `windowMs` and `ageMs` lead from there to the end of the window and to the event
+   */
   'acceptedAt',
   'windowMs',
   'ageMs',
@@ -70,10 +81,14 @@ export interface PlainSuccess {
   atMs: number;
 }
 
-/** Only records with a batch have this last column: the batch's index in `batches`, and the place in it. */
+/**
+ * Only records with a batch have this last column: the batch's index in `batches`, and the place in
+ * it.
+ */
 const BATCH = 'batch';
 
-const headOf = (columns: readonly string[]) => `{"kind":"delivered","columns":${JSON.stringify(columns)},"contexts":[`;
+const headOf = (columns: readonly string[]) =>
+  `{"kind":"delivered","columns":${JSON.stringify(columns)},"contexts":[`;
 const HEAD = headOf(COLUMNS);
 const BATCH_HEAD = headOf([...COLUMNS, BATCH]);
 /** Bytes of a row beside its texts. */
@@ -99,7 +114,8 @@ export class AttemptRows {
 
   add(success: PlainSuccess): void {
     const { delivery: d, record, url, durationMs, atMs } = success;
-    this.#bytes += ROW_BYTES + d.id.length + d.messageId.length + (d.userId ?? d.anonymousId ?? '').length;
+    this.#bytes +=
+      ROW_BYTES + d.id.length + d.messageId.length + (d.userId ?? d.anonymousId ?? '').length;
     const row: unknown[] = [
       this.#context(success),
       this.#response(url),
@@ -137,10 +153,30 @@ export class AttemptRows {
     const { topic, partition } = record;
     const { origin, destinationVersion } = url;
     // No id, origin, topic or version contains a line break. An event may, and is the last.
-    const key = [destination, url.url, origin, destinationVersion, source, type, topic, partition, event].join('\n');
+    const key = [
+      destination,
+      url.url,
+      origin,
+      destinationVersion,
+      source,
+      type,
+      topic,
+      partition,
+      event,
+    ].join('\n');
     const known = this.#contexts.get(key);
     if (known !== undefined) return known;
-    const context = { source, destination, type, event, topic, partition, url: url.url, origin, destinationVersion };
+    const context = {
+      source,
+      destination,
+      type,
+      event,
+      topic,
+      partition,
+      url: url.url,
+      origin,
+      destinationVersion,
+    };
     this.#contexts.set(key, this.#contextTexts.length);
     const text = JSON.stringify(context);
     this.#bytes += text.length;
@@ -164,7 +200,8 @@ export class AttemptRows {
 }
 
 /**
- * Returns the events of a record of `attempts`, whose fields are not checked. Leaves out events for alerts.
+ * Returns the events of a record of `attempts`, whose fields are not checked. Leaves out events for
+ * alerts.
  * @throws SyntaxError, TypeError, RangeError if it cannot be read
  */
 export function readEvents(value: Buffer | string | null): StoredEvent[] {
@@ -175,18 +212,24 @@ export function readEvents(value: Buffer | string | null): StoredEvent[] {
 }
 
 /** Like `readEvents`, with another reader of rows. */
-export function readRecord<R>(value: Buffer | string | null, readRows: (record: Rows) => R[]): (StoredEvent | R)[] {
+export function readRecord<R>(
+  value: Buffer | string | null,
+  readRows: (record: Rows) => R[],
+): (StoredEvent | R)[] {
   const parsed = JSON.parse(String(value)) as StoredEvent | Rows;
   if (parsed.kind === 'delivered') return readRows(parsed);
   return isNoticeEvent(parsed) ? [] : [parsed];
 }
 
-/** Returns the event of one row. @throws RangeError if it refers to what its record does not have */
+/**
+ * Returns the event of one row. @throws RangeError if it refers to what its record does not have
+ */
 export function eventOfRow(record: Rows, places: Places, row: readonly unknown[]): AttemptEvent {
   const text = (column: Column) => row[places[column]] as string;
   const number = (column: Column) => row[places[column]] as number;
   const context = contextOf(record.contexts, number('context'));
-  const { source, destination, type, event, topic, partition, url, origin, destinationVersion } = context;
+  const { source, destination, type, event, topic, partition, url, origin, destinationVersion } =
+    context;
   const [acceptedAt, durationMs] = [number('acceptedAt'), number('urlDurationMs')];
   const phases = row[places.phases] as UrlAttempt['phases'] | null;
   // One field after the other: V8 makes dictionaries of copies (`...`), which takes twice as long.
@@ -236,9 +279,14 @@ export function contextOf<C>(contexts: readonly C[], index: unknown): C {
 /** The place of each column in the rows; -1: it has no batches */
 export type Places = Readonly<Record<Column | typeof BATCH, number>>;
 
-/** Returns the place of each column in the rows. @throws RangeError if the record does not have a column */
+/**
+ * Returns the place of each column in the rows. @throws RangeError if the record does not have a
+ * column
+ */
 export function placesOf(columns: readonly string[]): Places {
-  const places = Object.fromEntries([...COLUMNS, BATCH].map((column) => [column, columns.indexOf(column)]));
+  const places = Object.fromEntries(
+    [...COLUMNS, BATCH].map((column) => [column, columns.indexOf(column)]),
+  );
   const missing = COLUMNS.find((column) => places[column] === -1);
   if (missing) throw new RangeError(`the rows have no column ${missing}`);
   return places as Places;

@@ -1,9 +1,18 @@
 /**
- * The `config` entries of audiences and computed traits. Changes of both are sent as identify calls from a source
- * created for each, which destinations connect to like any other source.
+ * The `config` entries of audiences and computed traits. Changes of both are sent as identify calls
+ * from a source created for each, which destinations connect to like any other source.
  */
 
-export const COMPUTES = ['count', 'sum', 'min', 'max', 'first', 'last', 'most_frequent', 'unique'] as const;
+export const COMPUTES = [
+  'count',
+  'sum',
+  'min',
+  'max',
+  'first',
+  'last',
+  'most_frequent',
+  'unique',
+] as const;
 /** The aggregate of a computed trait over a user's events. */
 export type Compute = (typeof COMPUTES)[number];
 
@@ -19,7 +28,10 @@ interface Definition {
   source: string;
   /** increases when the data to count changes; counting then starts from zero */
   revision: number;
-  /** end of each partition of `messages` when this revision began; earlier messages belong to the first sync */
+  /**
+   * end of each partition of `messages` when this revision began; earlier messages belong to the
+   * first sync
+   */
   history: number[];
   createdAt: string;
   updatedAt: string;

@@ -1,4 +1,7 @@
-/** Several deliveries of one URL as one POST: a JSON array of the bodies that single POSTs would have carried. */
+/**
+ * Several deliveries of one URL as one POST: a JSON array of the bodies that single POSTs would
+ * have carried.
+ */
 
 export interface BatchSettings {
   maxEvents: number;
@@ -23,12 +26,21 @@ export const DELIVERIES_HEADER = 'waypost-deliveries';
 
 const JSON_TYPE = /^application\/(?:cloudevents\+)?json\b/i;
 
-/** Returns whether a body of this content type can be an element of the array. @param contentType absent: JSON */
+/**
+ * Returns whether a body of this content type can be an element of the array. @param contentType
+ * absent: JSON
+ */
 export function fitsInBatch(contentType: string | undefined): boolean {
   return contentType === undefined || JSON_TYPE.test(contentType);
 }
 
-/** Returns the content type of an array of such bodies. CloudEvents name a batch of theirs (HTTP binding, section 3.3). */
+/**
+ * Returns the content type of an array of such bodies. CloudEvents name a batch of theirs (HTTP
+ * binding, section 3.3).
+ */
 export function batchContentType(contentType: string | undefined): string | undefined {
-  return contentType?.replace(/^application\/cloudevents\+json/i, 'application/cloudevents-batch+json');
+  return contentType?.replace(
+    /^application\/cloudevents\+json/i,
+    'application/cloudevents-batch+json',
+  );
 }

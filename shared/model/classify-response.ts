@@ -4,7 +4,8 @@ import { type Classification, type Outcome, type UrlErrorCode } from './attempt-
  * Classifies a response at one URL, or its absence:
  *
  * | at one URL                                                  | classification                                |
- * | ----------------------------------------------------------- | --------------------------------------------- |
+ * | ----------------------------------------------------------- |
+ * --------------------------------------------- |
  * | 2xx                                                         | delivered                                     |
  * | no complete response in time (timeout)                      | retry                                         |
  * | 5xx, 408, 423, 425, 429                                     | retry, on 429 and 503 after `Retry-After`     |
@@ -46,7 +47,9 @@ const STATUS_WITH_RETRY_AFTER: ReadonlySet<number> = new Set([429, 503]);
 /** Windows are hardly longer than a day, and a receiver that asks for a year has made a mistake. */
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
-/** The three date forms of RFC 9110 section 5.6.7; all relevant ones begin with the day of the week. */
+/**
+ * The three date forms of RFC 9110 section 5.6.7; all relevant ones begin with the day of the week.
+ */
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
 
 /**
@@ -55,7 +58,9 @@ const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
  */
 export function classifyStatus(status: number, retried?: ReadonlySet<number>): Classification {
   if (status >= 200 && status < 300) return 'delivered';
-  if (status >= 300 && status < 500) return RETRIED_4XX.has(status) || retried?.has(status) ? 'retry' : 'rejected';
+  if (status >= 300 && status < 500) {
+    return RETRIED_4XX.has(status) || retried?.has(status) ? 'retry' : 'rejected';
+  }
   return 'retry';
 }
 
@@ -68,7 +73,11 @@ export function classifyError(code: UrlErrorCode): ErrorMeaning {
  * Returns the wait that a response asks for.
  * @returns ms; undefined if `Retry-After` has no meaning for the status, is absent or is unreadable
  */
-export function retryAfterMs(status: number, header: string | undefined, nowMs: number): number | undefined {
+export function retryAfterMs(
+  status: number,
+  header: string | undefined,
+  nowMs: number,
+): number | undefined {
   return STATUS_WITH_RETRY_AFTER.has(status) ? parseRetryAfter(header, nowMs) : undefined;
 }
 
@@ -90,8 +99,9 @@ function clamp(ms: number): number {
 }
 
 /**
- * Returns the outcome of an attempt from the classifications of its URLs. The first 2xx settles a delivery. Otherwise one URL to
- * retry keeps it going. Otherwise it is rejected, also if no URL is left.
+ * Returns the outcome of an attempt from the classifications of its URLs. The first 2xx settles a
+ * delivery. Otherwise one URL to retry keeps it going. Otherwise it is rejected, also if no URL is
+ * left.
  */
 export function mergeClassifications(urls: readonly Classification[]): Outcome {
   if (urls.includes('delivered')) return 'delivered';

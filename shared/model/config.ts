@@ -6,15 +6,19 @@ import { type RetryPlan } from './retry-plan';
 import { type RequestSettings } from './request-settings';
 
 /**
- * The entries of `config`: sources, destinations, audiences and computed traits (audience-definition.ts), and tokens of
- * the control API. Only control writes them. Secrets, header values and URLs are encrypted
- * (shared/config/encryption.ts) and decrypted only when they are used.
+ * The entries of `config`: sources, destinations, audiences and computed traits
+ * (audience-definition.ts), and tokens of the control API. Only control writes them. Secrets,
+ * header values and URLs are encrypted (shared/config/encryption.ts) and decrypted only when they
+ * are used.
  */
 
 export interface WriteKey {
   /** the key itself or, beside `sealed`, its hash: `sha256:` and base64url */
   key: string;
-  /** the key, which control can decrypt and show; absent in entries that were written before `config reseal` */
+  /**
+   * the key, which control can decrypt and show; absent in entries that were written before
+   * `config reseal`
+   */
   sealed?: Encrypted;
   /** ms since 1970 until which a rotated key still works; absent: the present key */
   until?: number;
@@ -33,8 +37,8 @@ export interface Source {
   /** absent: `server` */
   trust?: Trust;
   /**
-   * id of the audience or computed trait whose messages it sends; it has no write keys then, and is created and deleted
-   * with it
+   * id of the audience or computed trait whose messages it sends; it has no write keys then, and is
+   * created and deleted with it
    */
   of?: string;
   createdAt: string;
@@ -42,7 +46,8 @@ export interface Source {
 }
 
 /**
- * Limits of one source over all ingest processes together. An absent field takes the installation's default.
+ * Limits of one source over all ingest processes together. An absent field takes the installation's
+ * default.
  * @see services/ingest/rate-limits.ts
  */
 export interface SourceLimits {
@@ -55,8 +60,9 @@ export interface SourceLimits {
 }
 
 /**
- * `server`: only the customer's own servers know the write key. `browser`: the write key is public, so that anybody can
- * send with it. Audiences ignore such a source by default, since it could claim any user's id.
+ * `server`: only the customer's own servers know the write key. `browser`: the write key is public,
+ * so that anybody can send with it. Audiences ignore such a source by default, since it could claim
+ * any user's id.
  */
 export const TRUSTS = ['server', 'browser'] as const;
 export type Trust = (typeof TRUSTS)[number];
@@ -116,7 +122,10 @@ export interface Destination {
   shards?: number;
   /** absent: each event is sent alone */
   batch?: BatchSettings;
-  /** ms of failing after which Waypost switches it off; 0: never; absent: as the alerts' settings say */
+  /**
+   * ms of failing after which Waypost switches it off; 0: never; absent: as the alerts' settings
+   * say
+   */
   switchOffAfterMs?: number;
   /** absent: as the settings say */
   retry?: RetryPlan;
@@ -131,8 +140,8 @@ export interface Destination {
 export const DEFAULT_SHARDS = 4;
 
 /**
- * The id of Waypost's own destination, which alerts are sent to. Delivery treats it like any other, so signatures,
- * retries, the address guard and the history apply to alerts too.
+ * The id of Waypost's own destination, which alerts are sent to. Delivery treats it like any other,
+ * so signatures, retries, the address guard and the history apply to alerts too.
  */
 export const ALERTS_ID = 'alerts';
 
@@ -146,7 +155,10 @@ export interface AlertSettings {
   failingForMs: number;
   /** shortest time between two alerts of dead letters for one destination, ms */
   deadLettersEveryMs: number;
-  /** ms of failing after which a destination is switched off, unless it has its own setting; absent: never */
+  /**
+   * ms of failing after which a destination is switched off, unless it has its own setting; absent:
+   * never
+   */
   switchOffAfterMs?: number;
   /** addresses that each get every alert by e-mail */
   email?: string[];
@@ -155,7 +167,10 @@ export interface AlertSettings {
 }
 
 const MINUTE_MS = 60_000;
-export const DEFAULT_ALERTS: AlertSettings = { failingForMs: 30 * MINUTE_MS, deadLettersEveryMs: 60 * MINUTE_MS };
+export const DEFAULT_ALERTS: AlertSettings = {
+  failingForMs: 30 * MINUTE_MS,
+  deadLettersEveryMs: 60 * MINUTE_MS,
+};
 
 export const ROLES = ['admin', 'operator', 'read_only'] as const;
 export type Role = (typeof ROLES)[number];
@@ -175,7 +190,9 @@ export interface Token {
   updatedAt: string;
 }
 
-/** The format of the other entries: a single entry, created in a new system or by `config reseal`. */
+/**
+ * The format of the other entries: a single entry, created in a new system or by `config reseal`.
+ */
 export interface SystemEntry {
   id: typeof SYSTEM_ID;
   /** a known text, encrypted: shows whether a process has the key of the other entries */
@@ -186,8 +203,8 @@ export interface SystemEntry {
 export const SYSTEM_ID = 'system';
 
 /**
- * The format of the records that all processes write (record-format.ts): a single entry. A system that an earlier version
- * created has none and writes the first format.
+ * The format of the records that all processes write (record-format.ts): a single entry. A system
+ * that an earlier version created has none and writes the first format.
  */
 export interface RecordFormat {
   id: typeof RECORD_FORMAT_ID;
@@ -211,14 +228,17 @@ export interface Kinds {
   system: SystemEntry;
 }
 export type Kind = keyof Kinds;
-/** Limit of the entries of a kind, because services hold them in memory (docs/operations/sizing.md has the cost). */
+/**
+ * Limit of the entries of a kind, because services hold them in memory (docs/operations/sizing.md
+ * has the cost).
+ */
 export const MAX_ENTRIES = 100_000;
 /** Kinds of entries that users create and change. */
 export type ApiKind = Exclude<Kind, 'system'>;
 
 /**
- * One record of `config`: the whole entry, never a part. Every reader ignores a record that does not replace its
- * present version, so that two writers cannot overwrite each other unnoticed.
+ * One record of `config`: the whole entry, never a part. Every reader ignores a record that does
+ * not replace its present version, so that two writers cannot overwrite each other unnoticed.
  */
 export interface ConfigRecord<K extends Kind = Kind> {
   /** format version */

@@ -1,4 +1,5 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
+import { defined } from '../collections/defined';
 import { type CustomSignature, type SignatureSettings } from './endpoint-auth';
 import { HmacKey } from './hmac-key';
 
@@ -9,7 +10,8 @@ export interface PreparedSignatures {
   readonly xSignature: boolean;
   readonly custom: PreparedCustom | undefined;
   readonly ed25519:
-    { readonly current: KeyObject; readonly previous?: KeyObject; readonly overlapUntil: number } | undefined;
+    | { readonly current: KeyObject; readonly previous?: KeyObject; readonly overlapUntil: number }
+    | undefined;
 }
 
 interface PreparedCustom {
@@ -23,7 +25,8 @@ export function prepareSignatures(
   { xSignature = true, custom, ed25519 }: SignatureSettings<string>,
   secrets: { current: string; previous?: string } | undefined,
 ): PreparedSignatures {
-  const key = (secret: string) => new HmacKey(custom?.algorithm ?? 'sha256', Buffer.from(secret, 'utf8'));
+  const key = (secret: string) =>
+    new HmacKey(custom?.algorithm ?? 'sha256', Buffer.from(secret, 'utf8'));
   return {
     xSignature,
     custom: custom &&
@@ -34,7 +37,9 @@ export function prepareSignatures(
       },
     ed25519: ed25519 && {
       current: privateKeyOf(ed25519.current.privateKey),
-      ...(ed25519.previous && { previous: privateKeyOf(ed25519.previous.privateKey) }),
+      ...defined({
+        previous: ed25519.previous ? privateKeyOf(ed25519.previous.privateKey) : undefined,
+      }),
       overlapUntil: ed25519.overlapUntil ?? 0,
     },
   };
@@ -51,7 +56,10 @@ function privateKeyOf(text: string): KeyObject {
   return createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', d, x }, format: 'jwk' });
 }
 
-/** Returns the value of the custom header. @param isBefore true while receivers check with the previous secret */
+/**
+ * Returns the value of the custom header. @param isBefore true while receivers check with the
+ * previous secret
+ */
 export function customSignature(
   { settings, current, previous }: PreparedCustom,
   body: Buffer,
@@ -61,7 +69,10 @@ export function customSignature(
   return (settings.prefix ?? '') + key.sign('', body, settings.encoding);
 }
 
-/** Returns the `v1a` signatures of Standard Webhooks: two during a rotation. @param signed `id.timestamp.` */
+/**
+ * Returns the `v1a` signatures of Standard Webhooks: two during a rotation. @param signed
+ * `id.timestamp.`
+ */
 export function ed25519Signatures(
   { current, previous, overlapUntil }: NonNullable<PreparedSignatures['ed25519']>,
   { signed, body, nowMs }: { signed: string; body: Buffer; nowMs: number },

@@ -1,12 +1,21 @@
-import { eventNameOf, isCallType, isLongName, type Message, MESSAGE_TYPES, type MessageType } from './message';
+import {
+  eventNameOf,
+  isCallType,
+  isLongName,
+  type Message,
+  MESSAGE_TYPES,
+  type MessageType,
+} from './message';
 import { type RoutedFields, wantsWebhooks } from './route';
 import { bodyFields, renderBody } from './webhook-body';
 
 /**
- * Lets the router cut the delivered body off a message, where it would parse the message and render the body. The value of a
- * record begins with the fields of the body, in their order, and its header `body` says how many bytes they are.
+ * Lets the router cut the delivered body off a message, where it would parse the message and render
+ * the body. The value of a record begins with the fields of the body, in their order, and its
+ * header `body` says how many bytes they are.
  *
- * The router parses a message without this header: an older version wrote it, or the router needs more than a header can say.
+ * The router parses a message without this header: an older version wrote it, or the router needs
+ * more than a header can say.
  */
 
 /** The body begins with it, and the message does not contain it. */
@@ -19,7 +28,10 @@ export type KnownFields = RoutedFields & Pick<Message, 'name' | 'userId' | 'anon
 export interface WrittenMessage {
   /** JSON */
   value: string;
-  /** header `body`: bytes of the body's fields, type, the field that names the user, and the name of a page or screen */
+  /**
+   * header `body`: bytes of the body's fields, type, the field that names the user, and the name of
+   * a page or screen
+   */
   body?: string;
 }
 
@@ -28,7 +40,9 @@ export function writeMessage(message: Message): WrittenMessage {
   if (!canBeCut(message)) return { value: JSON.stringify(message) };
   const inBody = IN_BODY.get(message.type);
   const others: Record<string, unknown> = {};
-  for (const key of Object.keys(message)) if (!inBody?.has(key)) others[key] = message[key as keyof Message];
+  for (const key of Object.keys(message)) {
+    if (!inBody?.has(key)) others[key] = message[key as keyof Message];
+  }
   const body = renderBody(message);
   const bytes = Buffer.byteLength(body) - OPENING.length;
   const idField = message.userId === undefined ? 'anonymousId' : 'userId';
@@ -44,7 +58,9 @@ const IN_BODY: ReadonlyMap<MessageType, ReadonlySet<string>> = new Map(
   MESSAGE_TYPES.map((type) => [type, new Set(Object.keys(bodyFields({ type } as Message)))]),
 );
 
-/** Returns whether the body's fields are fields of the message, and its headers suffice to route it. */
+/**
+ * Returns whether the body's fields are fields of the message, and its headers suffice to route it.
+ */
 function canBeCut(message: Message): boolean {
   const { type, event } = message;
   if (type === 'alias' || type === 'delete' || Object.hasOwn(message, 'version')) return false;

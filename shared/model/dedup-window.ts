@@ -1,19 +1,22 @@
 import { hash } from 'node:crypto';
 
 /**
- * Remembers recently routed messages, so that a message that a client repeats after a lost acknowledgement is delivered
- * once.
+ * Remembers recently routed messages, so that a message that a client repeats after a lost
+ * acknowledgement is delivered once.
  *
- * Invariant: a message is a duplicate only of a lower offset in the same partition, and only once the output of that
- * record was acknowledged. A record that is read twice is therefore never its own duplicate, and no record is dropped
- * because of another that may itself be lost.
+ * Invariant: a message is a duplicate only of a lower offset in the same partition, and only once
+ * the output of that record was acknowledged. A record that is read twice is therefore never its
+ * own duplicate, and no record is dropped because of another that may itself be lost.
  *
- * Memory: 24 bytes an id in a ring (oldest first), and 8 to 17 in a table of ring positions by hash, both grown by
- * doubling: 65 MB at two million ids. A `Set` of strings would take several times that. The last doubling, from one
- * million to two, stops the process for a tenth of a second, once.
+ * Memory: 24 bytes an id in a ring (oldest first), and 8 to 17 in a table of ring positions by
+ * hash, both grown by doubling: 65 MB at two million ids. A `Set` of strings would take several
+ * times that. The last doubling, from one million to two, stops the process for a tenth of a
+ * second, once.
  */
 export interface DedupWindow {
-  /** true: the same message was routed from a lower offset of the partition, and its output is safe */
+  /**
+   * true: the same message was routed from a lower offset of the partition, and its output is safe
+   */
   isDuplicate(ref: MessageRef, nowMs: number): boolean;
   /** Call when Kafka has acknowledged all output of the record. */
   remember(ref: MessageRef, nowMs: number): void;
@@ -30,8 +33,8 @@ export interface MessageRef {
 }
 
 /**
- * Hashes a source and a message id: 16 hexadecimal digits. The hash is cryptographic, at 0.3 µs, so that no sender can
- * choose a message id that collides with an id of another source.
+ * Hashes a source and a message id: 16 hexadecimal digits. The hash is cryptographic, at 0.3 µs, so
+ * that no sender can choose a message id that collides with an id of another source.
  */
 export function callHash(sourceId: string, messageId: string): string {
   return hash('sha256', `${sourceId}\0${messageId}`).slice(0, 16);
@@ -47,7 +50,12 @@ export function refFromHash(call: string, partition: number, offset: number): Me
   };
 }
 
-export function messageRef(sourceId: string, messageId: string, partition: number, offset: number): MessageRef {
+export function messageRef(
+  sourceId: string,
+  messageId: string,
+  partition: number,
+  offset: number,
+): MessageRef {
   return refFromHash(callHash(sourceId, messageId), partition, offset);
 }
 
@@ -94,9 +102,11 @@ export function createDedupWindow(options: { maxIds?: number; keepMs?: number } 
     },
     remember(s, nowMs) {
       const nowS = Math.floor(nowMs / 1_000);
-      // The first position stays: later copies are duplicates, and the first record read again is not.
+      // The first position stays: later copies are duplicates, and the first record read again is
+      // not.
       if (this.isDuplicate(s, nowMs)) return;
-      // Two for each new entry: expired entries disappear over time, and no single call pays for an hour's worth.
+      // Two for each new entry: expired entries disappear over time, and no single call pays for an
+      // hour's worth.
       for (let n = 0; n < 2 && size > 0 && !isLive(oldest, nowS); n++) forgetOldest();
       if (size === ring.room) {
         if (ring.room < maxIds) grow();
@@ -151,7 +161,10 @@ function write(ring: Ring, i: number, s: MessageRef, nowS: number): void {
   ring.second[i] = nowS;
 }
 
-/** Ring positions by hash: open addressing, linear probing, at most half full. 0 is empty, else position + 1. */
+/**
+ * Ring positions by hash: open addressing, linear probing, at most half full. 0 is empty, else
+ * position + 1.
+ */
 function createTable(ring: Ring) {
   const slots = new Int32Array(2 ** Math.ceil(Math.log2(ring.room * 2)));
   const mask = slots.length - 1;
@@ -174,7 +187,8 @@ function createTable(ring: Ring) {
     remove(i: number) {
       let hole = slotOf(at(ring.high, i), at(ring.low, i));
       if (at(slots, hole) !== i + 1) return;
-      // Move later entries up if their probe path crosses the hole. Without deletion marks, searches stay fast.
+      // Move later entries up if their probe path crosses the hole. Without deletion marks,
+      // searches stay fast.
       for (let slot = (hole + 1) & mask; at(slots, slot) !== 0; slot = (slot + 1) & mask) {
         const home = at(ring.low, at(slots, slot) - 1) & mask;
         if (((slot - home) & mask) < ((slot - hole) & mask)) continue;
@@ -192,13 +206,13 @@ function at(array: Uint32Array | Int32Array | Float64Array, i: number): number {
 }
 
 /**
- * Drops the second of two records with the same step of the same delivery. If a process dies after it wrote the result
- * of a record and before it committed the record, the record is read again: its result would be written twice, and from
- * there on the delivery would exist twice.
+ * Drops the second of two records with the same step of the same delivery. If a process dies after
+ * it wrote the result of a record and before it committed the record, the record is read again: its
+ * result would be written twice, and from there on the delivery would exist twice.
  *
- * The same step is the same (delivery, replay, attempt, hop) at a higher offset of the same partition. A step may be
- * remembered as soon as its record is accepted: until the record is done, no commit passes it, so that after a crash
- * both are read again.
+ * The same step is the same (delivery, replay, attempt, hop) at a higher offset of the same
+ * partition. A step may be remembered as soon as its record is accepted: until the record is done,
+ * no commit passes it, so that after a crash both are read again.
  */
 export interface StepDedup {
   /** @returns whether to drop the record */
@@ -213,7 +227,8 @@ interface StepRecord {
 }
 
 /**
- * About 8 MB. At 5,000 records a second that is 40 s, several times what detecting and recovering from a crash takes.
+ * About 8 MB. At 5,000 records a second that is 40 s, several times what detecting and recovering
+ * from a crash takes.
  */
 const MOST_STEPS = 200_000;
 /** More than any topic has. Combines topic and partition into one number. */

@@ -4,15 +4,18 @@ import { RENDER_FAILED } from './reasons';
 import { type Method, METHODS } from './request-settings';
 
 /**
- * One message for one destination, as encoded in the headers of records on `webhooks`, `webhooks.retry.*`,
- * `webhooks.due` and `webhooks.dead`. The value of these records is the exact body, and is never changed.
+ * One message for one destination, as encoded in the headers of records on `webhooks`,
+ * `webhooks.retry.*`, `webhooks.due` and `webhooks.dead`. The value of these records is the exact
+ * body, and is never changed.
  */
 export interface Delivery {
   id: string;
   messageId: string;
   sourceId: string;
   destinationId: string;
-  /** `config` version of the destination that it was made for; absent if an older Waypost made it */
+  /**
+   * `config` version of the destination that it was made for; absent if an older Waypost made it
+   */
   destinationVersion?: number;
   type: MessageType;
   /** of the request; absent: POST */
@@ -29,25 +32,42 @@ export interface Delivery {
   anonymousId?: string;
   /** ms since 1970 */
   acceptedAt: number;
-  /** ms since 1970; afterwards nothing is sent, except one try for a delivery that waited only for Waypost */
+  /**
+   * ms since 1970; afterwards nothing is sent, except one try for a delivery that waited only for
+   * Waypost
+   */
   expiresAt: number;
   /** attempts already made */
   attempt: number;
-  /** further attempts, in batches that were rejected and halved; the retry plan does not count them */
+  /**
+   * further attempts, in batches that were rejected and halved; the retry plan does not count them
+   */
   halved?: number;
-  /** waits already begun, with or without an attempt; with `attempt` and `replay` it identifies this record */
+  /**
+   * waits already begun, with or without an attempt; with `attempt` and `replay` it identifies this
+   * record
+   */
   hop: number;
   /** number of the replay that it belongs to; 0: none */
   replay: number;
   /** hashes (urlHash) of the URLs that refused permanently */
   closed: string[];
-  /** ms since 1970: earliest time of the next attempt, if the wait (Retry-After, retry plan) outlasts its tier */
+  /**
+   * ms since 1970: earliest time of the next attempt, if the wait (Retry-After, retry plan)
+   * outlasts its tier
+   */
   notBefore?: number;
-  /** the next attempt is the last: the window has no room for another wait, or is over and one try is still due */
+  /**
+   * the next attempt is the last: the window has no room for another wait, or is over and one try
+   * is still due
+   */
   final?: boolean;
   /** a test: attempted once, whether the destination is on or off, and never retried */
   test?: boolean;
-  /** reason of its last wait (`WaitReason`) or of its end (`DeadReason`); another version may have written others */
+  /**
+   * reason of its last wait (`WaitReason`) or of its end (`DeadReason`); another version may have
+   * written others
+   */
   reason?: string;
   /** why its record left a tier early (`RecallAction`); its next record does not have it */
   recalled?: string;
@@ -61,15 +81,22 @@ export interface Delivery {
 /** Raised when older code can no longer read the record. */
 const DELIVERY_FORMAT = 2;
 
-/** Returns the format: 1 unless older code, which ignores these headers, would send another request. */
+/**
+ * Returns the format: 1 unless older code, which ignores these headers, would send another request.
+ */
 function formatOf({ method, contentType, headers, reason }: Delivery): '1' | '2' {
   const differs = method !== undefined || contentType !== undefined || headers !== undefined;
   return differs || reason === RENDER_FAILED ? '2' : '1';
 }
 
-/** Returns the delivery's id, derived from source, message and destination, and therefore the same on every try. */
+/**
+ * Returns the delivery's id, derived from source, message and destination, and therefore the same
+ * on every try.
+ */
 export function deliveryId(sourceId: string, messageId: string, destinationId: string): string {
-  const digest = createHash('sha256').update(`${sourceId}\0${messageId}\0${destinationId}`).digest('base64url');
+  const digest = createHash('sha256')
+    .update(`${sourceId}\0${messageId}\0${destinationId}`)
+    .digest('base64url');
   return `dlv_${digest.slice(0, 27)}`;
 }
 
@@ -79,8 +106,8 @@ export function urlHash(url: string): string {
 }
 
 /**
- * Returns the key on every webhooks topic. A destination is spread over its shards by user, and stays in few
- * partitions.
+ * Returns the key on every webhooks topic. A destination is spread over its shards by user, and
+ * stays in few partitions.
  */
 export function deliveryKey(destinationId: string, user: string, shards: number): string {
   return `${destinationId}:${String(fnv1a(user) % shards)}`;
@@ -123,7 +150,9 @@ export function encodeDelivery(d: Delivery): Record<string, string> {
   if (d.contentType !== undefined) headers['content-type'] = d.contentType;
   if (d.headers !== undefined) headers.headers = JSON.stringify(d.headers);
   if (d.event !== undefined) headers.event = d.event;
-  if (d.destinationVersion !== undefined) headers['destination-version'] = String(d.destinationVersion);
+  if (d.destinationVersion !== undefined) {
+    headers['destination-version'] = String(d.destinationVersion);
+  }
   // Record headers are UTF-8. A user id may contain anything that JSON allows.
   if (d.userId !== undefined) headers.user = d.userId;
   if (d.anonymousId !== undefined) headers.anonymous = d.anonymousId;
@@ -151,7 +180,9 @@ export type Decoded =
 
 type RawHeaders = Readonly<Record<string, string | undefined>>;
 
-/** Reads the headers of `encodeDelivery`. It never throws, and reports unreadable headers as such. */
+/**
+ * Reads the headers of `encodeDelivery`. It never throws, and reports unreadable headers as such.
+ */
 export function decodeDelivery(headers: RawHeaders): Decoded {
   const text = (name: string) => headers[name];
   const count = (name: string) => {
@@ -177,7 +208,8 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
   }
   const [acceptedAt, expiresAt] = [count('accepted-at'), count('expires-at')];
   const [attempt, hop, replay] = [count('attempt'), count('hop'), count('replay')];
-  const haveTimes = isTime(acceptedAt) && isTime(expiresAt) && isTime(Number(text('not-before') ?? 1));
+  const haveTimes =
+    isTime(acceptedAt) && isTime(expiresAt) && isTime(Number(text('not-before') ?? 1));
   if (!haveTimes || !(attempt >= 0 && hop >= 0 && replay >= 0)) {
     return { kind: 'unreadable', why: 'a header that must be a number is none' };
   }
@@ -213,7 +245,9 @@ function addOptional(delivery: Delivery, headers: RawHeaders): void {
   const { event, user, anonymous, reason, recalled, error, span } = headers;
   if (event !== undefined) delivery.event = event;
   if (user !== undefined) delivery.userId = user;
-  if (headers['destination-version']) delivery.destinationVersion = Number(headers['destination-version']);
+  if (headers['destination-version']) {
+    delivery.destinationVersion = Number(headers['destination-version']);
+  }
   if (anonymous !== undefined) delivery.anonymousId = anonymous;
   if (headers['not-before']) delivery.notBefore = Number(headers['not-before']);
   if (Number(headers.halved) > 0) delivery.halved = Number(headers.halved);
@@ -226,7 +260,10 @@ function addOptional(delivery: Delivery, headers: RawHeaders): void {
 }
 
 /** Adds the differences from the default POST. @returns false if one of them is invalid */
-function addRequest(delivery: Delivery, { method, 'content-type': contentType, headers }: RawHeaders): boolean {
+function addRequest(
+  delivery: Delivery,
+  { method, 'content-type': contentType, headers }: RawHeaders,
+): boolean {
   if (method !== undefined) {
     if (!METHODS.includes(method as Method)) return false;
     delivery.method = method as Method;
@@ -234,7 +271,13 @@ function addRequest(delivery: Delivery, { method, 'content-type': contentType, h
   if (contentType !== undefined) delivery.contentType = contentType;
   if (headers === undefined) return true;
   const list = parsed(headers);
-  if (!Array.isArray(list) || list.length % 2 === 1 || !list.every((item) => typeof item === 'string')) return false;
+  if (
+    !Array.isArray(list) ||
+    list.length % 2 === 1 ||
+    !list.every((item) => typeof item === 'string')
+  ) {
+    return false;
+  }
   delivery.headers = list;
   return true;
 }

@@ -2,6 +2,7 @@
  * Describes the authentication and the TLS settings of a URL, and the signatures of a
  * destination. `config` stores the secrets among them encrypted. Pure.
  */
+import { defined } from '../collections/defined';
 
 export const CLIENT_AUTHS = ['basic', 'body'] as const;
 type ClientAuth = (typeof CLIENT_AUTHS)[number];
@@ -61,23 +62,39 @@ export function mapAuth<S, T>(auth: Auth<S>, convert: (secret: S, field: string)
 
 function mapOAuth2<S, T>(auth: OAuth2<S>, convert: (secret: S, field: string) => T): OAuth2<T> {
   const { params, ...rest } = auth;
-  const converted = Object.entries(params ?? {}).map(([name, value]) => [name, convert(value, `params/${name}`)]);
+  const converted = Object.entries(params ?? {}).map(([name, value]) => [
+    name,
+    convert(value, `params/${name}`),
+  ]);
   return {
     ...rest,
     tokenUrl: convert(auth.tokenUrl, 'tokenUrl'),
     clientSecret: convert(auth.clientSecret, 'clientSecret'),
-    ...(params && { params: Object.fromEntries(converted) as Record<string, T> }),
+    ...defined({
+      params: params ? (Object.fromEntries(converted) as Record<string, T>) : undefined,
+    }),
   };
 }
 
 /** Returns the same with the private key converted. */
-export function mapTls<S, T>({ key, ...rest }: EndpointTls<S>, convert: (secret: S) => T): EndpointTls<T> {
-  return { ...rest, ...(key !== undefined && { key: convert(key) }) };
+export function mapTls<S, T>(
+  { key, ...rest }: EndpointTls<S>,
+  convert: (secret: S) => T,
+): EndpointTls<T> {
+  return {
+    ...rest,
+    ...defined({ key: key !== undefined ? convert(key) : undefined }),
+  };
 }
 
-/** Returns the name of the header that the authentication sets, in lower case; undefined if it sets none. */
+/**
+ * Returns the name of the header that the authentication sets, in lower case; undefined if it sets
+ * none.
+ */
 export function authHeaderName(auth: { type: string; name?: unknown }): string | undefined {
-  if (auth.type === 'header') return typeof auth.name === 'string' ? auth.name.toLowerCase() : undefined;
+  if (auth.type === 'header') {
+    return typeof auth.name === 'string' ? auth.name.toLowerCase() : undefined;
+  }
   return ['basic', 'bearer', 'oauth2'].includes(auth.type) ? 'authorization' : undefined;
 }
 
@@ -120,10 +137,20 @@ export interface Ed25519KeyPair<S> {
 }
 
 /** Returns the same with each private key converted. */
-export function mapSignature<S, T>(signature: SignatureSettings<S>, convert: (key: S) => T): SignatureSettings<T> {
+export function mapSignature<S, T>(
+  signature: SignatureSettings<S>,
+  convert: (key: S) => T,
+): SignatureSettings<T> {
   const { ed25519, ...rest } = signature;
   if (!ed25519) return rest;
   const pair = (one: Ed25519KeyPair<S>) => ({ ...one, privateKey: convert(one.privateKey) });
   const { current, previous, ...times } = ed25519;
-  return { ...rest, ed25519: { ...times, current: pair(current), ...(previous && { previous: pair(previous) }) } };
+  return {
+    ...rest,
+    ed25519: {
+      ...times,
+      current: pair(current),
+      ...defined({ previous: previous ? pair(previous) : undefined }),
+    },
+  };
 }

@@ -9,9 +9,9 @@ const DIGEST_BYTES: Record<Algorithm, number> = { sha1: 20, sha256: 32, sha512: 
 let scratch = Buffer.allocUnsafeSlow(16 * 1024);
 
 /**
- * Computes an HMAC (RFC 2104) from one-shot hashes: the result of `crypto.createHmac` at half its cost, since
- * `createHmac` makes a native object for each signature, which the garbage collector must find and free again. The key
- * is kept out of reach of inspection.
+ * Computes an HMAC (RFC 2104) from one-shot hashes: the result of `crypto.createHmac` at half its
+ * cost, since `createHmac` makes a native object for each signature, which the garbage collector
+ * must find and free again. The key is kept out of reach of inspection.
  */
 export class HmacKey {
   /** the key's inner and outer block, then room for the inner digest */
@@ -41,7 +41,11 @@ export class HmacKey {
     scratch.set(this.#inner, 0);
     if (head.length > 0) scratch.write(head, blockBytes, 'latin1');
     scratch.set(body, start);
-    this.#outer.write(hash(this.algorithm, scratch.subarray(0, end), 'binary'), blockBytes, 'latin1');
+    this.#outer.write(
+      hash(this.algorithm, scratch.subarray(0, end), 'binary'),
+      blockBytes,
+      'latin1',
+    );
     return hash(this.algorithm, this.#outer, encoding);
   }
 }

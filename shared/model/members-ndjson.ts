@@ -1,6 +1,6 @@
 /**
- * Converts a file of members to the API's format (NDJSON) while it is read. A line that is not JSON is a user id, unless
- * the file is CSV: its first line then names the column of the user ids.
+ * Converts a file of members to the API's format (NDJSON) while it is read. A line that is not JSON
+ * is a user id, unless the file is CSV: its first line then names the column of the user ids.
  */
 
 /** A file that would be read wrongly. Its message is a sentence for the user. */
@@ -9,8 +9,8 @@ export class MembersFileError extends Error {
 }
 
 /**
- * Returns a line in the API's format; undefined if it is blank. The API refuses a broken object, with the number of its
- * line.
+ * Returns a line in the API's format; undefined if it is blank. The API refuses a broken object,
+ * with the number of its line.
  */
 export function memberLine(line: string): string | undefined {
   const text = line.trim();
@@ -55,7 +55,9 @@ export function csvColumnOf(firstLine: string): CsvColumn | undefined {
     const index = cellsOf(text, separator).findIndex((cell) => NAMES_OF_SEVERAL.has(nameOf(cell)));
     if (index >= 0) return { separator, index };
     throw new MembersFileError(
-      `The first line has several columns. If the file is CSV, its first line must name the column of the user ids: user_id. Put a user id that contains "${separator === '\t' ? 'a tab' : separator}" in double quotes.`,
+      'The first line has several columns. If the file is CSV, its first line must name ' +
+        'the column of the user ids: user_id. Put a user id that contains ' +
+        `"${separator === '\t' ? 'a tab' : separator}" in double quotes.`,
     );
   }
   return undefined;

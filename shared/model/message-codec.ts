@@ -34,7 +34,9 @@ type RawHeaders = Readonly<Record<string, string | undefined>>;
 export function readMessageHeaders(headers: RawHeaders): HeadersDecision {
   const format = headers.format ?? '';
   if (Number(format) > MESSAGE_FORMAT) return { kind: 'newer', format };
-  if (format !== String(MESSAGE_FORMAT)) return rejected(`its header format is "${format.slice(0, 20)}"`);
+  if (format !== String(MESSAGE_FORMAT)) {
+    return rejected(`its header format is "${format.slice(0, 20)}"`);
+  }
   const sourceId = headers.source;
   const messageId = headers.message;
   if (!sourceId || !messageId) return rejected('its header source or message is missing');
@@ -42,7 +44,10 @@ export function readMessageHeaders(headers: RawHeaders): HeadersDecision {
   if (!isTime(acceptedAt)) return rejected('its header accepted-at is not a time');
   const head: MessageHeaders = {
     kind: 'message',
-    ...{ sourceId, messageId, acceptedAt, traceparent: headers.traceparent ?? '' },
+    sourceId,
+    messageId,
+    acceptedAt,
+    traceparent: headers.traceparent ?? '',
   };
   if (headers.body !== undefined) head.body = headers.body;
   if (headers.event !== undefined) head.event = headers.event;
@@ -61,25 +66,30 @@ interface MessageRecord {
 export function rememberMessage(seen: Pick<DedupWindow, 'remember'>, record: MessageRecord): void {
   const head = readMessageHeaders(record.headers);
   if (head.kind !== 'message') return;
-  seen.remember(messageRef(head.sourceId, head.messageId, record.partition, record.offset), record.timestampMs);
+  seen.remember(
+    messageRef(head.sourceId, head.messageId, record.partition, record.offset),
+    record.timestampMs,
+  );
 }
 
 /**
- * Ingest responds within 5 s, and appends the record by then or a little later. With a longer delay its clock is wrong.
+ * Ingest responds within 5 s, and appends the record by then or a little later. With a longer delay
+ * its clock is wrong.
  */
 const LARGEST_DELAY_MS = 10_000;
 
 /**
- * Returns when the window of a message begins, ms since 1970: when it was accepted, or when it was appended if ingest's
- * clock must be wrong. Otherwise a clock that is hours behind would leave its deliveries a single try.
+ * Returns when the window of a message begins, ms since 1970: when it was accepted, or when it was
+ * appended if ingest's clock must be wrong. Otherwise a clock that is hours behind would leave its
+ * deliveries a single try.
  */
 export function windowStart({ acceptedAt, appendedAt = acceptedAt }: MessageHeaders): number {
   return Math.abs(appendedAt - acceptedAt) <= LARGEST_DELAY_MS ? acceptedAt : appendedAt;
 }
 
 /**
- * @returns the message, or the reason why it is invalid. Only the fields used here are validated; ingest validated the
- * rest.
+ * @returns the message, or the reason why it is invalid. Only the fields used here are validated;
+ * ingest validated the rest.
  */
 export function parseMessage(value: Buffer | null): Message | string {
   if (value === null) return 'it has no value';
@@ -89,14 +99,18 @@ export function parseMessage(value: Buffer | null): Message | string {
   } catch {
     return 'its value is not JSON';
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return 'its value is not an object';
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    return 'its value is not an object';
+  }
   const message = parsed as Partial<Record<keyof Message, unknown>>;
   if (!(MESSAGE_TYPES as readonly unknown[]).includes(message.type)) return 'its type is not known';
   for (const name of ['messageId', 'timestamp'] as const) {
     if (typeof message[name] !== 'string') return `its ${name} is not a text`;
   }
   for (const name of ['userId', 'anonymousId'] as const) {
-    if (message[name] !== undefined && typeof message[name] !== 'string') return `its ${name} is not a text`;
+    if (message[name] !== undefined && typeof message[name] !== 'string') {
+      return `its ${name} is not a text`;
+    }
   }
   return parsed as Message;
 }

@@ -18,8 +18,9 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 export type JsonObject = { [key: string]: Json };
 
 /**
- * Times are ISO 8601 UTC with milliseconds. Missing values are absent, never null. Other keys that a client sent are
- * kept unchanged (a replay or an audience may use them); the router names the keys that it delivers.
+ * Times are ISO 8601 UTC with milliseconds. Missing values are absent, never null. Other keys that
+ * a client sent are kept unchanged (a replay or an audience may use them); the router names the
+ * keys that it delivers.
  */
 export interface Message {
   type: MessageType;
@@ -72,9 +73,17 @@ export function cutEventName(name: string): string {
   return `${name.slice(0, MAX_EVENT_CHARACTERS - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** Returns the name of a track call, page or screen, as deliveries carry it; undefined if it has none. */
-export function eventNameOf({ type, event, name }: Pick<Message, 'type' | 'event' | 'name'>): string | undefined {
-  const given: unknown = type === 'track' ? event : type === 'page' || type === 'screen' ? name : undefined;
+/**
+ * Returns the name of a track call, page or screen, as deliveries carry it; undefined if it has
+ * none.
+ */
+export function eventNameOf({
+  type,
+  event,
+  name,
+}: Pick<Message, 'type' | 'event' | 'name'>): string | undefined {
+  const given: unknown =
+    type === 'track' ? event : type === 'page' || type === 'screen' ? name : undefined;
   return typeof given === 'string' && given !== '' ? cutEventName(given) : undefined;
 }
 
@@ -82,7 +91,11 @@ export function eventNameOf({ type, event, name }: Pick<Message, 'type' | 'event
 export function messageHeaders(
   source: string,
   { messageId, type, event }: Pick<Message, 'messageId' | 'type' | 'event'>,
-  { acceptedAtMs, traceparent, body }: { acceptedAtMs: number; traceparent: string; body?: string | undefined },
+  {
+    acceptedAtMs,
+    traceparent,
+    body,
+  }: { acceptedAtMs: number; traceparent: string; body?: string | undefined },
 ): Record<string, string> {
   const headers: MessageHeaders = {
     format: String(MESSAGE_FORMAT),
@@ -97,8 +110,12 @@ export function messageHeaders(
 }
 
 /**
- * Returns the key on `messages`. It puts a user's messages of one source, and copies of one call, into one partition.
+ * Returns the key on `messages`. It puts a user's messages of one source, and copies of one call,
+ * into one partition.
  */
-export function messageKey(sourceId: string, message: Pick<Message, 'userId' | 'anonymousId' | 'messageId'>): string {
+export function messageKey(
+  sourceId: string,
+  message: Pick<Message, 'userId' | 'anonymousId' | 'messageId'>,
+): string {
   return `${sourceId}:${message.userId ?? message.anonymousId ?? message.messageId}`;
 }

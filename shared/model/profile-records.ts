@@ -1,14 +1,18 @@
 import { type Json, type JsonObject } from './message';
 
 /**
- * Records about profiles that one service writes and another reads: events, status, and queries of control to the processes
- * that own profiles (`profiles.queries`) with their results (`profiles.results`).
+ * Records about profiles that one service writes and another reads: events, status, and queries of
+ * control to the processes that own profiles (`profiles.queries`) with their results
+ * (`profiles.results`).
  *
- * Queries and results are keyed by the query's id. Each process answers for the partitions that it owns. A result is
- * therefore complete when all partitions have answered.
+ * Queries and results are keyed by the query's id. Each process answers for the partitions that it
+ * owns. A result is therefore complete when all partitions have answered.
  */
 
-/** Longest id of a user that has a profile. It is part of keys in the store, which are limited to 1,978 bytes. */
+/**
+ * Longest id of a user that has a profile. It is part of keys in the store, which are limited to
+ * 1,978 bytes.
+ */
 export const MAX_USER_BYTES = 512;
 
 /** Header `format` of the records of `profiles.events`. */
@@ -25,9 +29,9 @@ export interface ListedEvent {
 /**
  * The progress of a definition in one partition.
  *
- * waiting: the log must be read again · filling: it is being read · held: counts, and waits for the messages that
- * existed when it was created, or for a scan · scanning: its first sync runs · live · leaving: deleted, and its data is
- * being removed
+ * waiting: the log must be read again · filling: it is being read · held: counts, and waits for the
+ * messages that existed when it was created, or for a scan · scanning: its first sync runs · live ·
+ * leaving: deleted, and its data is being removed
  */
 export type Phase = 'waiting' | 'filling' | 'held' | 'scanning' | 'live' | 'leaving';
 
@@ -67,7 +71,9 @@ export interface PreviewQuery extends QueryHeader {
   sources?: string[];
 }
 
-/** Asks for the members of an audience, or the users with a computed trait, in order of their ids. */
+/**
+ * Asks for the members of an audience, or the users with a computed trait, in order of their ids.
+ */
 export interface MembersQuery extends QueryHeader {
   kind: 'members';
   /** id of the audience or computed trait */
@@ -133,7 +139,9 @@ export interface MembersResult {
 
 export type ProfileResult = ProcessAnswer | PreviewResult | MembersResult;
 
-/** @returns undefined if unreadable. Only Waypost writes queries, so it comes from a newer version. */
+/**
+ * @returns undefined if unreadable. Only Waypost writes queries, so it comes from a newer version.
+ */
 /** The part of a `Buffer` that readers need; the console's types know no `Buffer`. */
 type Bytes = { toString(): string };
 
@@ -149,7 +157,9 @@ export function readResult(value: Bytes | null): ProfileResult | undefined {
 function read(value: Bytes | null, kinds: readonly string[]): { kind: string } | undefined {
   try {
     const read = JSON.parse(value?.toString() ?? 'null') as { kind?: unknown } | null;
-    return typeof read?.kind === 'string' && kinds.includes(read.kind) ? { ...read, kind: read.kind } : undefined;
+    return typeof read?.kind === 'string' && kinds.includes(read.kind)
+      ? { ...read, kind: read.kind }
+      : undefined;
   } catch {
     return undefined;
   }

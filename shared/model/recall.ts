@@ -1,26 +1,29 @@
+import { defined } from '../collections/defined';
 import { aboutDelivery, type WaitingEvent } from './attempt-events';
 import { decodeDelivery } from './delivery';
 import { RETRY_REQUESTED } from './reasons';
 import { callHash } from './dedup-window';
 
 /**
- * Topic `webhooks.recalls`: requests to take waiting deliveries out of their tiers early, and the notes of retry about
- * what it took. Pure.
+ * Topic `webhooks.recalls`: requests to take waiting deliveries out of their tiers early, and the
+ * notes of retry about what it took. Pure.
  *
- * A recall copies the record of a tier to `webhooks.due` with the same step (delivery, replay, attempt, hop), exactly as
- * its return would have done later. The step is then noted here, and retry drops the record in the tier when it falls
- * due. If a crash prevents the note, both copies reach delivery, which drops the second record of a step.
+ * A recall copies the record of a tier to `webhooks.due` with the same step (delivery, replay,
+ * attempt, hop), exactly as its return would have done later. The step is then noted here, and
+ * retry drops the record in the tier when it falls due. If a crash prevents the note, both copies
+ * reach delivery, which drops the second record of a step.
  */
 
 /**
- * The record format from which all processes know recalls. An older retry process would return the copy in the tier a
- * second time, and an older delivery process would attempt a cancelled delivery.
+ * The record format from which all processes know recalls. An older retry process would return the
+ * copy in the tier a second time, and an older delivery process would attempt a cancelled delivery.
  */
 export const RECALLS_FORMAT = 3;
 
 /**
- * `retry`: a user sends it now; `retry_all`: a user sends all that wait at a destination; `recovered`: the circuit of a
- * URL closed, or its token endpoint or proxy answers again; `cancel`: a user ends it. It is also the header `recalled` of the copy.
+ * `retry`: a user sends it now; `retry_all`: a user sends all that wait at a destination;
+ * `recovered`: the circuit of a URL closed, or its token endpoint or proxy answers again; `cancel`:
+ * a user ends it. It is also the header `recalled` of the copy.
  */
 export const RECALL_ACTIONS = ['retry', 'retry_all', 'recovered', 'cancel'] as const;
 export type RecallAction = (typeof RECALL_ACTIONS)[number];
@@ -35,15 +38,18 @@ export interface Recall {
   id: string;
   action: RecallAction;
   destination: string;
-  /** keys of the destination's shards: their partitions are searched first, and for `recovered` they alone */
+  /**
+   * keys of the destination's shards: their partitions are searched first, and for `recovered` they
+   * alone
+   */
   keys: string[];
   /** of `recovered`: the reason why its deliveries wait; absent: `circuit_open` */
   reason?: RecoveredReason;
   /** one delivery; absent: all that wait */
   delivery?: { id: string; replay: number; attempt: number };
   /**
-   * For `cancel` of all: ends of the windows of the deliveries that are under way, ms since 1970. It also cancels
-   * deliveries that enter a tier within `STANDS_MS`, but no later replay.
+   * For `cancel` of all: ends of the windows of the deliveries that are under way, ms since 1970.
+   * It also cancels deliveries that enter a tier within `STANDS_MS`, but no later replay.
    */
   expiresBy?: number;
   /** over all retry processes */
@@ -94,8 +100,14 @@ function isComplete(read: RecallRecord): boolean {
     case 'recall': {
       const { action, id, destination, keys, delivery } = read;
       const isOne =
-        delivery === undefined || (isText(delivery.id) && [delivery.replay, delivery.attempt].every(isCount));
-      return RECALL_ACTIONS.includes(action) && [id, destination].every(isText) && isListOf(keys, isText) && isOne;
+        delivery === undefined ||
+        (isText(delivery.id) && [delivery.replay, delivery.attempt].every(isCount));
+      return (
+        RECALL_ACTIONS.includes(action) &&
+        [id, destination].every(isText) &&
+        isListOf(keys, isText) &&
+        isOne
+      );
     }
     case 'taken':
       return [read.recall, read.steps].every(isText) && isCount(read.count);
@@ -110,7 +122,8 @@ function isComplete(read: RecallRecord): boolean {
 
 const isText = (value: unknown) => typeof value === 'string';
 const isCount = (value: unknown) => Number.isInteger(value);
-const isListOf = (value: unknown, isOne: (each: unknown) => boolean) => Array.isArray(value) && value.every(isOne);
+const isListOf = (value: unknown, isOne: (each: unknown) => boolean) =>
+  Array.isArray(value) && value.every(isOne);
 
 /** The record of a delivery in a tier, as far as a recall looks at it. */
 export interface ParkedRecord {
@@ -123,8 +136,8 @@ export interface ParkedRecord {
 }
 
 /**
- * Time for which a cancel also concerns deliveries that were under way when it came, ms: longer than the longest timeout of
- * a request, as much for a token before it, and the queue of a lane.
+ * Time for which a cancel also concerns deliveries that were under way when it came, ms: longer
+ * than the longest timeout of a request, as much for a token before it, and the queue of a lane.
  */
 export const STANDS_MS = 75_000;
 /** Age at which retry drops the request of a job that no process of it works on, ms. */
@@ -139,10 +152,13 @@ export function isRecalled(recall: Recall, record: ParkedRecord, beforeMs: numbe
   if (recall.delivery) {
     const { id, replay, attempt } = recall.delivery;
     const same = headers.delivery === id && Number(headers.replay ?? 0) === replay;
-    // A retry is for the wait that the user saw, so it never takes the wait after the attempt that it caused.
+    // A retry is for the wait that the user saw, so it never takes the wait after the attempt that
+    // it caused.
     return same && (recall.action === 'cancel' || Number(headers.attempt ?? 0) <= attempt);
   }
-  if (record.timestampMs > beforeMs) return Number(headers['expires-at']) <= (recall.expiresBy ?? 0);
+  if (record.timestampMs > beforeMs) {
+    return Number(headers['expires-at']) <= (recall.expiresBy ?? 0);
+  }
   return recall.action !== 'recovered' || headers.reason === (recall.reason ?? 'circuit_open');
 }
 
@@ -152,7 +168,10 @@ function isOf(destination: string, key: Buffer): boolean {
 }
 const COLON = ':'.charCodeAt(0);
 
-/** Hashes the step of a record, in 16 hexadecimal digits. @returns undefined for a record without a delivery */
+/**
+ * Hashes the step of a record, in 16 hexadecimal digits. @returns undefined for a record without a
+ * delivery
+ */
 export function stepHash(headers: ParkedRecord['headers']): string | undefined {
   const { delivery, replay = '0', attempt = '0', hop = '0' } = headers;
   if (!delivery) return undefined;
@@ -161,7 +180,12 @@ export function stepHash(headers: ParkedRecord['headers']): string | undefined {
 
 /** @param hashes of `stepHash` */
 export function takenNote(recall: string, hashes: readonly string[]): TakenNote {
-  return { kind: 'taken', recall, count: hashes.length, steps: Buffer.from(hashes.join(''), 'hex').toString('base64') };
+  return {
+    kind: 'taken',
+    recall,
+    count: hashes.length,
+    steps: Buffer.from(hashes.join(''), 'hex').toString('base64'),
+  };
 }
 
 /** Returns the hashes of a note. */
@@ -170,15 +194,22 @@ export function stepsOf({ steps }: TakenNote): string[] {
 }
 
 /** Returns the headers of the copy: the record's headers, and the mark. */
-export function recalledHeaders(recall: Recall, headers: ParkedRecord['headers']): Record<string, string> {
+export function recalledHeaders(
+  recall: Recall,
+  headers: ParkedRecord['headers'],
+): Record<string, string> {
   return { ...(headers as Record<string, string>), recalled: recall.action };
 }
 
 /**
- * Returns the event that shows a retry in the history; undefined for what needs none: a recovered endpoint and a
- * cancelled delivery have other events.
+ * Returns the event that shows a retry in the history; undefined for what needs none: a recovered
+ * endpoint and a cancelled delivery have other events.
  */
-export function recallEvent(recall: Recall, record: ParkedRecord, nowMs: number): WaitingEvent | undefined {
+export function recallEvent(
+  recall: Recall,
+  record: ParkedRecord,
+  nowMs: number,
+): WaitingEvent | undefined {
   if (recall.action !== 'retry' && recall.action !== 'retry_all') return undefined;
   const decoded = decodeDelivery(record.headers);
   if (decoded.kind !== 'delivery') return undefined;
@@ -191,6 +222,6 @@ export function recallEvent(recall: Recall, record: ParkedRecord, nowMs: number)
     n: delivery.attempt,
     reason: RETRY_REQUESTED,
     nextAttemptAt: about.at,
-    ...(recall.job !== undefined && { job: recall.job }),
+    ...defined({ job: recall.job }),
   };
 }

@@ -1,8 +1,9 @@
 import { type Json } from './message';
 
 /**
- * Reports of calls that ingest does not accept. Rejected calls are reported to the caller, and on `messages.rejected` for
- * the debugger; requests answered with 429 are counted on `messages.limited`.
+ * Reports of calls that ingest does not accept. Rejected calls are reported to the caller, and on
+ * `messages.rejected` for the debugger; requests answered with 429 are counted on
+ * `messages.limited`.
  */
 
 /** Stable codes of faults of a call, for programs. The message beside a code is for people. */
@@ -48,7 +49,10 @@ export interface RejectedRecord {
   source: string;
   code: string;
   message: string;
-  /** The call as sent, without `writeKey` and `_metadata`; if it is too large, the beginning of its text. */
+  /**
+   * The call as sent, without `writeKey` and `_metadata`; if it is too large, the beginning of its
+   * text.
+   */
   call: Json;
   /** present if `call` is only a part */
   truncated?: true;

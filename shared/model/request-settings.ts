@@ -1,9 +1,13 @@
-/** The differences of a destination's requests from the default POST: the `request` of its entry. */
+/**
+ * The differences of a destination's requests from the default POST: the `request` of its entry.
+ */
 
 export const METHODS = ['POST', 'PUT', 'PATCH'] as const;
 export type Method = (typeof METHODS)[number];
 
-/** Shapes of the body that need no template (shared/model/formats). `default` is the message itself. */
+/**
+ * Shapes of the body that need no template (shared/model/formats). `default` is the message itself.
+ */
 export const BODY_FORMATS = [
   'default',
   'thin',

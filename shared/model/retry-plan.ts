@@ -1,8 +1,9 @@
 import { parkTiers, type Next } from './schedule';
 
 /**
- * The retry plan of a destination: its own delays, composed of the tiers that exist. A planned delay is the smallest sum
- * of tiers that is not shorter. The delivery passes from tier to tier without attempts until the delay is over.
+ * The retry plan of a destination: its own delays, composed of the tiers that exist. A planned
+ * delay is the smallest sum of tiers that is not shorter. The delivery passes from tier to tier
+ * without attempts until the delay is over.
  *
  * Delays with the tiers 10s,1m,5m,15m,30m and the tiers between them for parked deliveries:
  *
@@ -13,11 +14,14 @@ import { parkTiers, type Next } from './schedule';
  * | 1 m   | 1 m  | 1 m              |
  * | 2 h   | 2 h  | 30 m, four times |
  *
- * An attempt never begins before its delay is over. It begins later than the sum by at most the lateness of one return
- * for each tier; a wait that is late already takes fewer or shorter tiers for its rest.
+ * An attempt never begins before its delay is over. It begins later than the sum by at most the
+ * lateness of one return for each tier; a wait that is late already takes fewer or shorter tiers
+ * for its rest.
  */
 export interface RetryPlan {
-  /** ms before the second, third, … attempt; the last one repeats. Absent: the tiers as configured */
+  /**
+   * ms before the second, third, … attempt; the last one repeats. Absent: the tiers as configured
+   */
   delaysMs?: number[];
   /** ms after acceptance in which a delivery is attempted. Absent: WAYPOST_RETRY_WINDOW */
   windowMs?: number;
@@ -30,12 +34,18 @@ export interface RetryPlan {
 /** Longest timeout of a destination. A stopping delivery process waits for it. */
 export const MOST_TIMEOUT_MS = 30_000;
 
-/** Returns the smallest sum of tiers that is not shorter than the delay, ms. @param tiersMs as configured */
+/**
+ * Returns the smallest sum of tiers that is not shorter than the delay, ms. @param tiersMs as
+ * configured
+ */
 export function effectiveDelay(delayMs: number, tiersMs: readonly number[]): number {
   return sumsOf(tiersMs).notBelow(delayMs);
 }
 
-/** Returns the shortest delay that a plan may have, ms: a shorter one would become more than twice as long. */
+/**
+ * Returns the shortest delay that a plan may have, ms: a shorter one would become more than twice
+ * as long.
+ */
 export function leastDelay(tiersMs: readonly number[]): number {
   return Math.min(...tiersMs) / 2;
 }
@@ -51,8 +61,8 @@ interface PlanFrame {
 }
 
 /**
- * Returns the wait after a failed attempt. `Retry-After` prolongs it. If the wait would end after the window, it is the
- * longest sum of tiers that still fits, for one final try.
+ * Returns the wait after a failed attempt. `Retry-After` prolongs it. If the wait would end after
+ * the window, it is the longest sum of tiers that still fits, for one final try.
  * @param attempt number of attempts made so far, at least 1
  * @param final the attempt that just failed was the last
  */
@@ -73,14 +83,19 @@ export function afterPlannedFailure(
 const CLOSED: Next = { kind: 'closed' };
 
 /**
- * Returns the next tier of a planned wait; undefined if the delivery is due now: no tier ends within its window.
+ * Returns the next tier of a planned wait; undefined if the delivery is due now: no tier ends
+ * within its window.
  * @param notBefore end of the wait, ms since 1970, after `nowMs`
  */
-export function plannedHop({ nowMs, expiresAt, tiersMs, final }: PlanFrame, notBefore: number): Next | undefined {
+export function plannedHop(
+  { nowMs, expiresAt, tiersMs, final }: PlanFrame,
+  notBefore: number,
+): Next | undefined {
   const sums = sumsOf(tiersMs);
   const sumMs = sums.notBelow(notBefore - nowMs);
   if (!final && nowMs + sumMs <= expiresAt) return wait(nowMs, sumMs, sums, notBefore);
-  // The final try comes as late as the window allows. It is rounded down, so that it does not miss the window.
+  // The final try comes as late as the window allows. It is rounded down, so that it does not miss
+  // the window.
   const fittingMs = sums.notAbove(Math.min(final ? notBefore : expiresAt, expiresAt) - nowMs);
   if (fittingMs === undefined) return undefined;
   return { ...wait(nowMs, fittingMs, sums, nowMs + fittingMs), final: true };
@@ -95,12 +110,18 @@ function wait(nowMs: number, sumMs: number, sums: TierSums, notBefore: number) {
 /** Beyond this number of residues, only tiers that are multiples of the shortest one are used. */
 const MOST_RESIDUES = 1_000_000;
 
-/** The sums of some tiers, each used any number of times. Sums are counted in `unit`, the tiers' common divisor. */
+/**
+ * The sums of some tiers, each used any number of times. Sums are counted in `unit`, the tiers'
+ * common divisor.
+ */
 class TierSums {
   readonly #unitMs: number;
   /** in units, ascending */
   readonly #tiers: readonly number[];
-  /** by remainder of the shortest tier: the smallest sum with this remainder. All larger ones with it are sums too. */
+  /**
+   * by remainder of the shortest tier: the smallest sum with this remainder. All larger ones with
+   * it are sums too.
+   */
   readonly #least: Float64Array;
 
   /** @param tiersMs ascending, without repeats */
@@ -140,7 +161,10 @@ class TierSums {
   }
 }
 
-/** Goes round the remainders twice with each tier: after that, no sum with one more of it is smaller. */
+/**
+ * Goes round the remainders twice with each tier: after that, no sum with one more of it is
+ * smaller.
+ */
 function leastSums(tiers: readonly number[]): Float64Array {
   const [shortest = 1] = tiers;
   const least = new Float64Array(shortest).fill(Infinity);

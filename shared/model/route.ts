@@ -4,8 +4,9 @@ import { type Json, type JsonObject, type Message } from './message';
 /**
  * Decides which destinations get a message.
  *
- * Clients choose by `integrations`, at the top level or in `context`. For each key the top level wins, `all` is read as
- * `All` (Go clients write it this way), and other names count exactly as written. Then, for webhooks:
+ * Clients choose by `integrations`, at the top level or in `context`. For each key the top level
+ * wins, `all` is read as `All` (Go clients write it this way), and other names count exactly as
+ * written. Then, for webhooks:
  *
  * | `Webhooks`       | `All`   | delivered |
  * | ---------------- | ------- | --------- |
@@ -14,21 +15,25 @@ import { type Json, type JsonObject, type Message } from './message';
  * | absent           | false   | no        |
  * | absent           | else    | yes       |
  *
- * A choice is a boolean or an object (the options of a destination). Any other value (null, text, a number, a list),
- * and an `integrations` that is not an object, counts as absent: a client's mistake should not silently stop a
- * customer's events.
+ * A choice is a boolean or an object (the options of a destination). Any other value (null, text, a
+ * number, a list), and an `integrations` that is not an object, counts as absent: a client's
+ * mistake should not silently stop a customer's events.
  */
 const NAME = 'Webhooks';
 
-/** Evaluates a destination's filter for the message. A text is the reason why it failed, which counts as no match. */
+/**
+ * Evaluates a destination's filter for the message. A text is the reason why it failed, which
+ * counts as no match.
+ */
 export type FilterMatcher = (destination: Destination) => boolean | string;
 
 /**
- * Why a message goes to a destination (`routed`), or is dropped. `blocked`: the source blocks this event.
- * `filter_failed` carries the reason, and counts as no match.
+ * Why a message goes to a destination (`routed`), or is dropped. `blocked`: the source blocks this
+ * event. `filter_failed` carries the reason, and counts as no match.
  */
 export type RouteOutcome =
-  { outcome: Exclude<(typeof OUTCOMES)[number], 'filter_failed'> } | { outcome: 'filter_failed'; reason: string };
+  | { outcome: Exclude<(typeof OUTCOMES)[number], 'filter_failed'> }
+  | { outcome: 'filter_failed'; reason: string };
 export const OUTCOMES = [
   'routed',
   'source_off',
@@ -56,9 +61,9 @@ export interface Routed {
 }
 
 /**
- * Returns the destinations that get the message. Each is on, is connected to the source, accepts the type, has a
- * matching filter or none, and is not excluded by the caller. The source must be on and must not block the event. A
- * paused destination is included: its deliveries wait.
+ * Returns the destinations that get the message. Each is on, is connected to the source, accepts
+ * the type, has a matching filter or none, and is not excluded by the caller. The source must be on
+ * and must not block the event. A paused destination is included: its deliveries wait.
  * @param destinations any; unconnected ones are left out
  * @param ask called only for destinations with a filter
  */
@@ -94,8 +99,16 @@ export function routeOutcomeOf(
 }
 
 /** Returns whether the source blocks it: only track calls, by the event's name. */
-export function isBlocked({ type, event }: Pick<Message, 'type' | 'event'>, { blockedEvents }: Source): boolean {
-  return blockedEvents !== undefined && type === 'track' && event !== undefined && blockedEvents.includes(event);
+export function isBlocked(
+  { type, event }: Pick<Message, 'type' | 'event'>,
+  { blockedEvents }: Source,
+): boolean {
+  return (
+    blockedEvents !== undefined &&
+    type === 'track' &&
+    event !== undefined &&
+    blockedEvents.includes(event)
+  );
 }
 
 // Shared objects, so that common results allocate nothing.
@@ -118,7 +131,9 @@ function destinationVerdict(
 ): RouteOutcome {
   if (!destination.enabled) return { outcome: 'off' };
   if (!destination.sources.includes(source.id)) return { outcome: 'not_connected' };
-  if (destination.types !== undefined && !destination.types.includes(message.type)) return { outcome: 'type' };
+  if (destination.types !== undefined && !destination.types.includes(message.type)) {
+    return { outcome: 'type' };
+  }
   // A deletion asks receivers to forget a user. A filter on events must not hold it back.
   if (destination.filter === undefined || message.type === 'delete') return ROUTED;
   const says = ask(destination);

@@ -1,11 +1,11 @@
 /**
- * Decides in which delay topic (tier) a delivery waits next, and until when. A wait is always one of the existing
- * tiers: Kafka can wait for nothing else.
+ * Decides in which delay topic (tier) a delivery waits next, and until when. A wait is always one
+ * of the existing tiers: Kafka can wait for nothing else.
  *
  * A destination with a retry plan follows `retry-plan.ts` instead.
  *
- * The schedule of a delivery that fails at every try, at the default tiers and window (10s,1m,5m,15m,30m and 4h), each
- * attempt taking no time:
+ * The schedule of a delivery that fails at every try, at the default tiers and window
+ * (10s,1m,5m,15m,30m and 4h), each attempt taking no time:
  *
  * | attempt | after acceptance | then waits                                |
  * | ------- | ---------------- | ----------------------------------------- |
@@ -18,8 +18,9 @@
  * | 12      | 3 h 51 m 10 s    | 5 m: the largest tier that still fits     |
  * | 13      | 3 h 56 m 10 s    | nothing: that was the final try           |
  *
- * No wait ends after the window. Tiers add no jitter: every record of a tier waits equally long, so that records fall
- * due in the order of their offsets. The retry service spreads records that fall due together (`return-pace.ts`).
+ * No wait ends after the window. Tiers add no jitter: every record of a tier waits equally long, so
+ * that records fall due in the order of their offsets. The retry service spreads records that fall
+ * due together (`return-pace.ts`).
  */
 
 /** Back to the broker, into a tier. */
@@ -43,8 +44,8 @@ interface Frame {
   /** end of the window, ms since 1970 */
   expiresAt: number;
   /**
-   * As configured: the first is for the wait after the first attempt; in any order, repeats allowed; at least one. For
-   * `park` as configured, or the result of `parkTiers`.
+   * As configured: the first is for the wait after the first attempt; in any order, repeats
+   * allowed; at least one. For `park` as configured, or the result of `parkTiers`.
    */
   tiersMs: readonly number[];
 }
@@ -54,7 +55,10 @@ const WINDOW_MARGIN_MS = 1_000;
 /** In a short window, as in a test, the margin takes a quarter. */
 const LARGEST_MARGIN = 1 / 4;
 
-/** Returns until when a wait may be planned, so that the delivery returns within its window; ms since 1970. */
+/**
+ * Returns until when a wait may be planned, so that the delivery returns within its window; ms
+ * since 1970.
+ */
 export function lastReturnAt(expiresAt: number, windowMs: number): number {
   return expiresAt - Math.min(WINDOW_MARGIN_MS, windowMs * LARGEST_MARGIN);
 }
@@ -69,9 +73,10 @@ export interface WaitInput extends Frame {
 }
 
 /**
- * Returns the wait after a failed attempt: the tier of that attempt (the last one repeats), or the first that is long
- * enough for `Retry-After`, never a shorter one than was due. Beyond the longest tier it is that tier with `notBefore`,
- * so that further hops spend no attempts. Beyond the window it is the largest tier that still fits, for one final try.
+ * Returns the wait after a failed attempt: the tier of that attempt (the last one repeats), or the
+ * first that is long enough for `Retry-After`, never a shorter one than was due. Beyond the longest
+ * tier it is that tier with `notBefore`, so that further hops spend no attempts. Beyond the window
+ * it is the largest tier that still fits, for one final try.
  */
 export function afterFailure(input: WaitInput): Next {
   const { nowMs, attempt, expiresAt, tiersMs, retryAfterMs = 0 } = input;
@@ -86,8 +91,8 @@ export function afterFailure(input: WaitInput): Next {
 }
 
 /**
- * Returns the next wait of a delivery that came back before its `notBefore`: the first tier that is long enough for the
- * rest, else the longest. It spends no attempt.
+ * Returns the next wait of a delivery that came back before its `notBefore`: the first tier that is
+ * long enough for the rest, else the longest. It spends no attempt.
  */
 export function hop(input: Frame & { notBefore: number }): Next {
   const { nowMs, notBefore, expiresAt, tiersMs } = input;
@@ -102,15 +107,16 @@ export interface ParkInput extends Frame {
   /** expected duration of the obstacle, ms */
   expectedWaitMs: number;
   /**
-   * `nearest` (default): the tier nearest the expected wait, for a full lane. `down`: the largest tier not longer than
-   * it, for an open circuit, so that hops grow with the logarithm of the outage. `up`: the smallest tier that is long
-   * enough, else the longest, for a `Retry-After`.
+   * `nearest` (default): the tier nearest the expected wait, for a full lane. `down`: the largest
+   * tier not longer than it, for an open circuit, so that hops grow with the logarithm of the
+   * outage. `up`: the smallest tier that is long enough, else the longest, for a `Retry-After`.
    */
   round?: 'nearest' | 'down' | 'up';
 }
 
 /**
- * Returns the wait of a delivery that could not be started. It spends no attempt and never makes the next one the last.
+ * Returns the wait of a delivery that could not be started. It spends no attempt and never makes
+ * the next one the last.
  */
 export function park(input: ParkInput): Next {
   const { nowMs, expiresAt, tiersMs } = input;
@@ -122,18 +128,23 @@ export function park(input: ParkInput): Next {
   return { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs };
 }
 
-/** Largest ratio of neighbouring tiers for parked deliveries. Beyond it, another tier is added between them. */
+/**
+ * Largest ratio of neighbouring tiers for parked deliveries. Beyond it, another tier is added
+ * between them.
+ */
 const WIDEST_STEP = 3.5;
 
 /**
- * Returns the tiers for parked deliveries: the configured ones, and additional ones between distant neighbours. A
- * delivery parks in the largest tier not longer than the outage, and comes back during the outage once per tier length.
- * Between 10 s and 1 m, up to six times as many deliveries would come back as arrive; with 20 s in between, up to three
- * times. Retries keep to the configured tiers, as their schedule says.
+ * Returns the tiers for parked deliveries: the configured ones, and additional ones between distant
+ * neighbours. A delivery parks in the largest tier not longer than the outage, and comes back
+ * during the outage once per tier length. Between 10 s and 1 m, up to six times as many deliveries
+ * would come back as arrive; with 20 s in between, up to three times. Retries keep to the
+ * configured tiers, as their schedule says.
  *
  * 10s,1m,5m,15m,30m → 10s,20s,1m,2m,5m,15m,30m
  *
- * @returns ms, ascending, without repeats; cached by array, since it is needed for each parked record
+ * @returns ms, ascending, without repeats; cached by array, since it is needed for each parked
+ *   record
  */
 export function parkTiers(tiersMs: readonly number[]): readonly number[] {
   let tiers = parkTiersOf.get(tiersMs);
@@ -154,7 +165,10 @@ function between(shorter: number, longer: number): number[] {
   return [...between(shorter, middle), middle, ...between(middle, longer)];
 }
 
-/** Rounds down to one digit in its unit: 24.5 s → 20 s, 134 s → 2 m. The result is at least half of the input. */
+/**
+ * Rounds down to one digit in its unit: 24.5 s → 20 s, 134 s → 2 m. The result is at least half of
+ * the input.
+ */
 function plain(ms: number): number {
   const unit = [3_600_000, 60_000, 1_000, 1].find((unitMs) => ms >= unitMs) ?? 1;
   const place = unit * 10 ** Math.floor(Math.log10(ms / unit));
@@ -178,7 +192,10 @@ function finalTry({ nowMs, expiresAt, tiersMs }: Frame): Next {
   return { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs, final: true };
 }
 
-/** Prefers the shorter of two equally near tiers: coming back early costs a hop, coming back late costs time. */
+/**
+ * Prefers the shorter of two equally near tiers: coming back early costs a hop, coming back late
+ * costs time.
+ */
 function isNearer(tier: number, than: number, wanted: number): boolean {
   const [a, b] = [Math.abs(tier - wanted), Math.abs(than - wanted)];
   return a < b || (a === b && tier < than);

@@ -1,11 +1,14 @@
+import { compact } from '../collections/defined';
 import { customSignature, ed25519Signatures, type PreparedSignatures } from './custom-signatures';
 import { HmacKey } from './hmac-key';
 
 /**
- * Signs requests, so that receivers can verify their origin: `X-Signature`, as receivers of this product expect it, and
- * the three headers of Standard Webhooks (https://www.standardwebhooks.com), which any of their libraries verifies.
+ * Signs requests, so that receivers can verify their origin: `X-Signature`, as receivers of this
+ * product expect it, and the three headers of Standard Webhooks (https://www.standardwebhooks.com),
+ * which any of their libraries verifies.
  *
- * A rotation keeps two secrets for a while. `webhook-signature` has room for both; `X-Signature` has room for one:
+ * A rotation keeps two secrets for a while. `webhook-signature` has room for both; `X-Signature`
+ * has room for one:
  *
  * | now                             | webhook-signature    | X-Signature |
  * | ------------------------------- | -------------------- | ----------- |
@@ -42,7 +45,10 @@ export interface PreparedSecrets {
 
 const STANDARD_PREFIX = 'whsec_';
 
-/** Decodes and wraps the secrets. This costs more than a signature, so do it when the destination changes. */
+/**
+ * Decodes and wraps the secrets. This costs more than a signature, so do it when the destination
+ * changes.
+ */
 export function prepareSecrets(secrets: SigningSecrets): PreparedSecrets {
   const overlapUntil = secrets.overlapUntil ?? 0;
   return {
@@ -59,7 +65,10 @@ function keysOf(secret: string): Keys {
     ? Buffer.from(secret.slice(STANDARD_PREFIX.length), 'base64')
     : text;
   // An undecodable secret must not become an empty key, with which anybody could sign.
-  return { sha1: new HmacKey('sha1', text), sha256: new HmacKey('sha256', decoded.length > 0 ? decoded : text) };
+  return {
+    sha1: new HmacKey('sha1', text),
+    sha256: new HmacKey('sha256', decoded.length > 0 ? decoded : text),
+  };
 }
 
 /** The signed parts of one request. */
@@ -78,7 +87,10 @@ export interface ToSign {
   nowMs: number;
 }
 
-/** Returns the headers as a flat list of alternating names and values, which undici takes without a copy. */
+/**
+ * Returns the headers as a flat list of alternating names and values, which undici takes without a
+ * copy.
+ */
 export function signHeaders(toSign: ToSign): string[] {
   const { id, timestampS, body, secrets, signatures, nowMs } = toSign;
   const timestamp = String(timestampS);
@@ -87,26 +99,43 @@ export function signHeaders(toSign: ToSign): string[] {
   if (secrets === undefined) return headers;
 
   headers.push('X-Signature', xSignature(secrets, body, nowMs));
-  headers.push('webhook-signature', standardSignatures(secrets, `${id}.${timestamp}.`, { body, nowMs }));
+  headers.push(
+    'webhook-signature',
+    standardSignatures(secrets, `${id}.${timestamp}.`, { body, nowMs }),
+  );
   return headers;
 }
 
-/** Adds the signatures of a destination with `signature` settings. @param headers changed in place */
-function addSignatures(headers: string[], toSign: ToSign, signatures: PreparedSignatures): string[] {
+/**
+ * Adds the signatures of a destination with `signature` settings. @param headers changed in place
+ */
+function addSignatures(
+  headers: string[],
+  toSign: ToSign,
+  signatures: PreparedSignatures,
+): string[] {
   const { id, timestampS, body, secrets, nowMs } = toSign;
   const { custom, ed25519 } = signatures;
   const signed = `${id}.${String(timestampS)}.`;
-  if (secrets && signatures.xSignature) headers.push('X-Signature', xSignature(secrets, body, nowMs));
-  if (secrets && custom) headers.push(custom.settings.header, customSignature(custom, body, nowMs < secrets.switchAt));
-  const standard = [
-    ...(secrets ? [standardSignatures(secrets, signed, { body, nowMs })] : []),
+  if (secrets && signatures.xSignature) {
+    headers.push('X-Signature', xSignature(secrets, body, nowMs));
+  }
+  if (secrets && custom) {
+    headers.push(custom.settings.header, customSignature(custom, body, nowMs < secrets.switchAt));
+  }
+  const standard = compact([
+    secrets ? standardSignatures(secrets, signed, { body, nowMs }) : undefined,
     ...(ed25519 ? ed25519Signatures(ed25519, { signed, body, nowMs }) : []),
-  ];
+  ]);
   if (standard.length > 0) headers.push('webhook-signature', standard.join(' '));
   return headers;
 }
 
-function xSignature({ current, previous, switchAt }: PreparedSecrets, body: Buffer, nowMs: number): string {
+function xSignature(
+  { current, previous, switchAt }: PreparedSecrets,
+  body: Buffer,
+  nowMs: number,
+): string {
   const keys = previous !== undefined && nowMs < switchAt ? previous : current;
   return keys.sha1.sign('', body, 'hex');
 }

@@ -1,7 +1,7 @@
 /**
- * Reads, corrects and writes times and durations. The time of a call is computed by the server's clock: clients' clocks
- * are wrong, often by hours; reliable is only how long before sending the call was made. The result can always be written
- * as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
+ * Reads, corrects and writes times and durations. The time of a call is computed by the server's
+ * clock: clients' clocks are wrong, often by hours; reliable is only how long before sending the
+ * call was made. The result can always be written as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
  */
 
 /** `2026-11-21T08:19:06.123Z`: the form most clients send, which `Date` reads fast and exactly. */
@@ -11,8 +11,9 @@ const LETTER_T = 84;
 const LETTER_Z = 90;
 
 /**
- * Offset with or without a colon (Go v2: `+0000`), a fraction of any length (Go v3: nanoseconds), a space for the T, or
- * the date alone. Without an offset it is UTC: the time zone of the reading machine must not matter.
+ * Offset with or without a colon (Go v2: `+0000`), a fraction of any length (Go v3: nanoseconds), a
+ * space for the T, or the date alone. Without an offset it is UTC: the time zone of the reading
+ * machine must not matter.
  */
 const ISO =
   /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2})(:\d{2})?(?:[.,](\d{1,12}))? ?(?:([Zz])|([+-]\d{2})(?::?(\d{2}))?)?)?$/;
@@ -27,9 +28,10 @@ const FIRST_MS = Date.parse('0000-01-01T00:00:00.000Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * Returns ms since 1970 of a time in one of the clients' forms; fractions of a millisecond are cut off.
- * @returns undefined for values other than text, or unreadable text. Numbers are not read: they may be seconds or
- * milliseconds.
+ * Returns ms since 1970 of a time in one of the clients' forms; fractions of a millisecond are cut
+ * off.
+ * @returns undefined for values other than text, or unreadable text. Numbers are not read: they may
+ * be seconds or milliseconds.
  */
 export function readTime(value: unknown): number | undefined {
   if (typeof value !== 'string' || value.length > MAX_LENGTH) return undefined;
@@ -49,7 +51,8 @@ function isPlain(text: string): boolean {
 function readOther(text: string): number {
   const parts = ISO.exec(text);
   if (!parts) return HTTP_DATE.test(text) ? Date.parse(text) : NaN;
-  const [, date, hourMinute, second = ':00', fraction = '', , offsetHour, offsetMinute = '00'] = parts;
+  const [, date, hourMinute, second = ':00', fraction = '', , offsetHour, offsetMinute = '00'] =
+    parts;
   if (date === undefined) return NaN;
   if (hourMinute === undefined) return Date.parse(date);
   const zone = offsetHour === undefined ? 'Z' : `${offsetHour}:${offsetMinute}`;
@@ -57,9 +60,9 @@ function readOther(text: string): number {
 }
 
 /**
- * Returns `receivedAt − (sentAt − originalTimestamp)`: the time of the call in ms since 1970. Without a readable
- * `sentAt` it is the original unchanged. Without a readable original, or if the result is outside the years 0000 to
- * 9999, it is `receivedAtMs`.
+ * Returns `receivedAt − (sentAt − originalTimestamp)`: the time of the call in ms since 1970.
+ * Without a readable `sentAt` it is the original unchanged. Without a readable original, or if the
+ * result is outside the years 0000 to 9999, it is `receivedAtMs`.
  */
 export function correctedTimeMs(original: unknown, sentAt: unknown, receivedAtMs: number): number {
   const originalMs = readTime(original);
@@ -71,7 +74,10 @@ export function correctedTimeMs(original: unknown, sentAt: unknown, receivedAtMs
 
 const MINUTE_MS = 60_000;
 const CACHED_MINUTES = 16;
-/** `YYYY-MM-DDTHH:MM:` of recent minutes: an event contains three times, and two of them are often the same minutes. */
+/**
+ * `YYYY-MM-DDTHH:MM:` of recent minutes: an event contains three times, and two of them are often
+ * the same minutes.
+ */
 const minutes: { minute: number; text: string }[] = Array.from({ length: CACHED_MINUTES }, () => ({
   minute: NaN,
   text: '',
@@ -90,7 +96,9 @@ export function isoTime(ms: number): string {
   const cached = minutes[minute & (CACHED_MINUTES - 1)];
   const seconds = TWO[Math.floor(rest / 1_000)];
   const fraction = THREE[rest % 1_000];
-  if (cached === undefined || seconds === undefined || fraction === undefined) return new Date(ms).toISOString();
+  if (cached === undefined || seconds === undefined || fraction === undefined) {
+    return new Date(ms).toISOString();
+  }
   if (cached.minute !== minute) {
     const text = new Date(ms).toISOString();
     cached.text = text.slice(0, text.lastIndexOf(':') + 1);
@@ -110,7 +118,9 @@ let oldest = 0;
  * @returns ms since 1970; NaN if the text is not a time
  */
 export function timeOf(text: string): number {
-  if (text.length !== ISO_CHARACTERS || text[19] !== '.' || text[23] !== 'Z' || isHour24(text)) return Date.parse(text);
+  if (text.length !== ISO_CHARACTERS || text[19] !== '.' || text[23] !== 'Z' || isHour24(text)) {
+    return Date.parse(text);
+  }
   const minute = text.slice(0, MINUTE_CHARACTERS);
   const known = readMinutes.find((each) => each.text === minute)?.ms ?? readMinute(minute);
   const seconds = digit(text, 17) * 10 + digit(text, 18);
@@ -148,7 +158,10 @@ export function parseDuration(text: string): number | undefined {
   return Number(match[1]) * UNITS[match[2] as keyof typeof UNITS];
 }
 
-/** Returns the shortest exact spelling: 10000 → `10s`, 1500 → `1500ms`. Topic names of tiers contain it. */
+/**
+ * Returns the shortest exact spelling: 10000 → `10s`, 1500 → `1500ms`. Topic names of tiers contain
+ * it.
+ */
 export function formatDuration(ms: number): string {
   for (const unit of ['h', 'm', 's'] as const) {
     if (ms > 0 && ms % UNITS[unit] === 0) return `${String(ms / UNITS[unit])}${unit}`;

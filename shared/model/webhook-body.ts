@@ -1,11 +1,11 @@
 import { type Message, type MessageType } from './message';
 
 /**
- * Renders the body that customers receive. The router renders it once. Its bytes are never parsed or written again, so
- * that every try carries, and signs, the same bytes.
+ * Renders the body that customers receive. The router renders it once. Its bytes are never parsed
+ * or written again, so that every try carries, and signs, the same bytes.
  *
- * Receivers were written against these keys and this order, including the oddities: `version` is missing from a delete,
- * and the two ids of an alias have spaces in their names.
+ * Receivers were written against these keys and this order, including the oddities: `version` is
+ * missing from a delete, and the two ids of an alias have spaces in their names.
  */
 const BODY_BY_TYPE: Record<MessageType, (m: Message) => object> = {
   page: (m) => ({
@@ -76,8 +76,9 @@ const BODY_BY_TYPE: Record<MessageType, (m: Message) => object> = {
 };
 
 /**
- * Without `anonymousId`, a receiver could not distinguish anonymous users; without `messageId`, it could not drop
- * duplicates. `integrations` is the top-level value; `context.integrations` stays in the context.
+ * Without `anonymousId`, a receiver could not distinguish anonymous users; without `messageId`, it
+ * could not drop duplicates. `integrations` is the top-level value; `context.integrations` stays in
+ * the context.
  */
 function added(m: Message): object {
   return { anonymousId: m.anonymousId, messageId: m.messageId, integrations: m.integrations };
@@ -88,7 +89,10 @@ export function bodyFields(message: Message): object {
   return BODY_BY_TYPE[message.type](message);
 }
 
-/** Returns the JSON text to POST for a message. Absent keys are left out, as JSON.stringify does with undefined. */
+/**
+ * Returns the JSON text to POST for a message. Absent keys are left out, as JSON.stringify does
+ * with undefined.
+ */
 export function renderBody(message: Message): string {
   return JSON.stringify(bodyFields(message));
 }

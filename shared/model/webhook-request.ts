@@ -1,20 +1,28 @@
 import { DELIVERIES_HEADER } from './batch';
 
 /**
- * Describes the POST of a webhook without its body (webhook-body.ts): the headers that Waypost sets, and the parts that
- * a customer sets, its URL and its static headers. The API refuses a static header with the name of one of Waypost's.
- * Delivery leaves it out if it was stored before the name was reserved.
+ * Describes the POST of a webhook without its body (webhook-body.ts): the headers that Waypost
+ * sets, and the parts that a customer sets, its URL and its static headers. The API refuses a
+ * static header with the name of one of Waypost's. Delivery leaves it out if it was stored before
+ * the name was reserved.
  */
 
 /** The headers with the same value on every POST. `addOwnHeaders` adds each of them by name. */
-export const FIXED_HEADERS = { 'content-type': 'application/json', 'user-agent': 'Waypost/1.0' } as const;
-/** The names of all headers that Waypost sets, in lower case. `signHeaders` and `addOwnHeaders` set them. */
+export const FIXED_HEADERS = {
+  'content-type': 'application/json',
+  'user-agent': 'Waypost/1.0',
+} as const;
+/**
+ * The names of all headers that Waypost sets, in lower case. `signHeaders` and `addOwnHeaders` set
+ * them.
+ */
 export const OWN_HEADERS: readonly string[] = [
   ...Object.keys(FIXED_HEADERS),
   'webhook-id',
   'webhook-timestamp',
   'traceparent',
-  // `x-signature` needs a secret, and may be switched off. `webhook-signature` needs a secret or an Ed25519 key.
+  // `x-signature` needs a secret, and may be switched off. `webhook-signature` needs a secret or an
+  // Ed25519 key.
   'x-signature',
   'webhook-signature',
   DELIVERIES_HEADER,
@@ -40,28 +48,34 @@ const MAX_HOST_CHARACTERS = 253;
 export type UrlCheck = { ok: true; url: URL } | { ok: false; problem: string };
 
 /**
- * Checks the URL of a webhook: http or https, a host, no user info, no fragment, at most 2,048 characters.
+ * Checks the URL of a webhook: http or https, a host, no user info, no fragment, at most 2,048
+ * characters.
  * @param text as the customer wrote it
- * @returns the parsed URL, or the first problem in words that end a sentence beginning with "the URL". The text is not
- * repeated: its path may contain a token. The address is checked when connecting (address-guard.ts).
+ * @returns the parsed URL, or the first problem in words that end a sentence beginning with "the
+ * URL". The text is not repeated: its path may contain a token. The address is checked when
+ * connecting (address-guard.ts).
  */
 export function checkWebhookUrl(text: string): UrlCheck {
   const problem = formProblem(text);
   if (problem !== undefined) return { ok: false, problem };
   if (!URL.canParse(text)) return { ok: false, problem: 'is not a valid URL' };
   const url = new URL(text);
-  if (url.hostname.length > MAX_HOST_CHARACTERS) return { ok: false, problem: 'has a host name that is too long' };
+  if (url.hostname.length > MAX_HOST_CHARACTERS) {
+    return { ok: false, problem: 'has a host name that is too long' };
+  }
   return { ok: true, url };
 }
 
 /**
- * Refuses forms that the WHATWG parser would silently correct or drop (blanks, `http:host`, `http://@host`, a bare
- * `#`), so that the stored URL reads like the called one.
+ * Refuses forms that the WHATWG parser would silently correct or drop (blanks, `http:host`,
+ * `http://@host`, a bare `#`), so that the stored URL reads like the called one.
  */
 function formProblem(text: string): string | undefined {
   if (text.length > MAX_URL_CHARACTERS) return `is longer than ${MAX_URL_CHARACTERS} characters`;
   // eslint-disable-next-line no-control-regex -- this looks for control characters
-  if (/[\s\x00-\x1f\x7f\\]/.test(text)) return 'contains a space, a backslash or a control character';
+  if (/[\s\x00-\x1f\x7f\\]/.test(text)) {
+    return 'contains a space, a backslash or a control character';
+  }
   const scheme = /^https?:\/\//i.exec(text);
   if (!scheme) return 'must start with http:// or https://';
   const authority = /^[^/?#]*/.exec(text.slice(scheme[0].length))?.[0] ?? '';
@@ -82,7 +96,9 @@ const MAX_VALUE_BYTES = 1_024;
 
 /** RFC 9110 section 5.6.2: the characters of a field name. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** No control characters (CR and LF would begin another header) and no bytes of unspecified charset. */
+/**
+ * No control characters (CR and LF would begin another header) and no bytes of unspecified charset.
+ */
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 
 const OURS = 'is set by Waypost itself';
@@ -116,35 +132,51 @@ export function isOwnHeader(name: string): boolean {
 }
 
 /**
- * Checks all static headers of one webhook, when they are set and again when they are sent, so that no customer can forge a
- * signature, split a request or change its framing.
+ * Checks all static headers of one webhook, when they are set and again when they are sent, so that
+ * no customer can forge a signature, split a request or change its framing.
  * @param headers name → value, as the customer gave them
- * @returns every problem found; empty if all may be sent. Values are never repeated: they may be credentials.
+ * @returns every problem found; empty if all may be sent. Values are never repeated: they may be
+ *   credentials.
  */
 export function checkStaticHeaders(headers: Record<string, unknown>): HeaderProblem[] {
   return checkHeaders(headers, nameProblem);
 }
 
-/** The only header of Waypost that a destination may render: it replaces the content type of the body. */
+/**
+ * The only header of Waypost that a destination may render: it replaces the content type of the
+ * body.
+ */
 export const CONTENT_TYPE = 'content-type';
 export const CONTENT_ENCODING = 'content-encoding';
 
-/** Checks the names of headers that are rendered for each message, by the rules of static headers except `CONTENT_TYPE`. */
+/**
+ * Checks the names of headers that are rendered for each message, by the rules of static headers
+ * except `CONTENT_TYPE`.
+ */
 export function checkRenderedHeaders(names: readonly string[]): HeaderProblem[] {
   const headers = Object.fromEntries(names.map((name) => [name, '']));
-  return checkHeaders(headers, (name, lower) => (lower === CONTENT_TYPE ? undefined : newNameProblem(name, lower)));
+  return checkHeaders(headers, (name, lower) =>
+    lower === CONTENT_TYPE ? undefined : newNameProblem(name, lower),
+  );
 }
 
-function checkHeaders(headers: Record<string, unknown>, wrongName: typeof nameProblem): HeaderProblem[] {
+function checkHeaders(
+  headers: Record<string, unknown>,
+  wrongName: typeof nameProblem,
+): HeaderProblem[] {
   const problems: HeaderProblem[] = [];
   const entries = Object.entries(headers);
   if (entries.length > MAX_HEADERS) {
-    problems.push({ name: '', problem: `there are ${entries.length} headers; at most ${MAX_HEADERS} are allowed` });
+    problems.push({
+      name: '',
+      problem: `there are ${entries.length} headers; at most ${MAX_HEADERS} are allowed`,
+    });
   }
   const seen = new Set<string>();
   for (const [name, value] of entries) {
     const lower = name.toLowerCase();
-    const problem = wrongName(name, lower) ?? (seen.has(lower) ? 'is given twice' : valueProblem(value));
+    const problem =
+      wrongName(name, lower) ?? (seen.has(lower) ? 'is given twice' : valueProblem(value));
     if (problem !== undefined) problems.push({ name, problem });
     seen.add(lower);
   }
@@ -152,8 +184,8 @@ function checkHeaders(headers: Record<string, unknown>, wrongName: typeof namePr
 }
 
 /**
- * Returns why an authentication or a signature may not set a header of this name, as the end of a sentence; undefined if
- * it may.
+ * Returns why an authentication or a signature may not set a header of this name, as the end of a
+ * sentence; undefined if it may.
  */
 export function checkHeaderName(name: string): string | undefined {
   return newNameProblem(name, name.toLowerCase());
@@ -173,7 +205,10 @@ function refusal(lower: string): string | undefined {
   return REFUSED.get(lower) ?? REFUSED_PREFIXES.find(([prefix]) => lower.startsWith(prefix))?.[1];
 }
 
-/** Returns what is wrong with the value of a header; undefined if it may be sent. The value is not repeated. */
+/**
+ * Returns what is wrong with the value of a header; undefined if it may be sent. The value is not
+ * repeated.
+ */
 export function valueProblem(value: unknown): string | undefined {
   if (typeof value !== 'string') return 'must have a string value';
   if (value.length > MAX_VALUE_BYTES) return `has a value longer than ${MAX_VALUE_BYTES} bytes`;

@@ -6,8 +6,8 @@ import { type OutRecord } from '../kafka/port';
 import { failureText, type RenderFailure } from './render-request';
 
 /**
- * The dead letter of a delivery whose request cannot be rendered. There is no body, so its value names the record of the
- * message, from which a replay renders again.
+ * The dead letter of a delivery whose request cannot be rendered. There is no body, so its value
+ * names the record of the message, from which a replay renders again.
  */
 
 /** The record of a message. */
@@ -41,7 +41,12 @@ export function renderFailedRecords(
   const value = JSON.stringify({ record, ...failure, kind: undefined });
   return [
     { topic: ATTEMPTS, key: delivery.id, value: JSON.stringify(event) },
-    { topic: DEAD, key, value, headers: encodeDelivery({ ...delivery, reason: RENDER_FAILED, error }) },
+    {
+      topic: DEAD,
+      key,
+      value,
+      headers: encodeDelivery({ ...delivery, reason: RENDER_FAILED, error }),
+    },
   ];
 }
 

@@ -10,8 +10,8 @@ import { type Message } from '../model/message';
 import { CONTENT_TYPE, FIXED_HEADERS, valueProblem } from '../model/webhook-request';
 
 /**
- * Renders the request of a destination for a message: its body, content type and headers (docs/guide/bodies.md). Never
- * throws, and has a limit of work for each message, as filters have.
+ * Renders the request of a destination for a message: its body, content type and headers
+ * (docs/guide/bodies.md). Never throws, and has a limit of work for each message, as filters have.
  */
 
 /** Limit of a rendered body. A message has at most 32 KB. */
@@ -89,7 +89,9 @@ export function rendererOf(message: Message, sourceId: string, destinations = 1)
     try {
       return rendering.request(destination, message, sourceId);
     } catch (error) {
-      if (error instanceof Failed) return { kind: 'failed', field: error.field, message: error.message };
+      if (error instanceof Failed) {
+        return { kind: 'failed', field: error.field, message: error.message };
+      }
       return { kind: 'failed', field: 'format', message: 'it cannot be rendered' };
     } finally {
       budget.take(rendering.spent);
@@ -98,7 +100,11 @@ export function rendererOf(message: Message, sourceId: string, destinations = 1)
 }
 
 /** Renders one message for one destination. For a process that renders now and then. */
-export function renderOnce(message: Message, sourceId: string, destination: Target): Rendered | RenderFailure {
+export function renderOnce(
+  message: Message,
+  sourceId: string,
+  destination: Target,
+): Rendered | RenderFailure {
   return rendererOf(message, sourceId)(destination);
 }
 
@@ -124,10 +130,15 @@ class Rendering {
   request(destination: Target, message: Message, sourceId: string): Rendered {
     const { method, format = 'default' } = destination.request ?? {};
     const templates = templatesOf(destination);
-    const formatted = templates.body ? this.#body(templates.body) : formatBody(format, message, sourceId);
+    const formatted = templates.body
+      ? this.#body(templates.body)
+      : formatBody(format, message, sourceId);
     const body = Buffer.from(formatted.body);
     if (body.length > MAX_BODY_BYTES) {
-      throw new Failed(templates.body ? 'body' : 'format', `the body is larger than ${MAX_BODY_BYTES / 1_024} KB`);
+      throw new Failed(
+        templates.body ? 'body' : 'format',
+        `the body is larger than ${MAX_BODY_BYTES / 1_024} KB`,
+      );
     }
     let { contentType } = formatted;
     const headers = formatted.headers ?? [];
@@ -138,7 +149,10 @@ class Rendering {
     }
     const head: RenderedHead = {};
     if (method !== undefined && method !== 'POST') head.method = method;
-    if (contentType !== undefined && (contentType !== FIXED_HEADERS[CONTENT_TYPE] || format === 'pagerduty')) {
+    if (
+      contentType !== undefined &&
+      (contentType !== FIXED_HEADERS[CONTENT_TYPE] || format === 'pagerduty')
+    ) {
       head.contentType = contentType;
     }
     if (headers.length > 0) head.headers = headers;

@@ -35,7 +35,11 @@ export interface Backoff {
 }
 
 /** @param wait the pause itself, in ms; default: `sleep` */
-export function backoff(firstMs: number, longestMs: number, wait: (ms: number) => Promise<void> = sleep): Backoff {
+export function backoff(
+  firstMs: number,
+  longestMs: number,
+  wait: (ms: number) => Promise<void> = sleep,
+): Backoff {
   let nextMs = firstMs;
   return {
     get nextMs() {
@@ -52,7 +56,10 @@ export function backoff(firstMs: number, longestMs: number, wait: (ms: number) =
   };
 }
 
-/** Returns a function that runs work one at a time, in the order of its calls. A failure affects only its own caller. */
+/**
+ * Returns a function that runs work one at a time, in the order of its calls. A failure affects
+ * only its own caller.
+ */
 export function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   const ignore = () => undefined;
@@ -111,7 +118,8 @@ export function withTimeout(ms: number, work: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Waits for a response of Kafka, but at most `deadlineMs`; the work continues after that, and its failure is ignored.
+ * Waits for a response of Kafka, but at most `deadlineMs`; the work continues after that, and its
+ * failure is ignored.
  * @throws AppError `kafka_unavailable` if it takes longer; the error of the work
  */
 export function withDeadline<T>(deadlineMs: number, work: Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 /**
- * A list whose entries hold their own links: adding and removing takes constant time and allocates nothing. It suits
- * short-lived entries, such as requests in flight, for which a Map would grow and copy its table again and again
- * (compacting-map.ts).
+ * A list whose entries hold their own links: adding and removing takes constant time and allocates
+ * nothing. It suits short-lived entries, such as requests in flight, for which a Map would grow and
+ * copy its table again and again (compacting-map.ts).
  */
 
 /** An entry. It is in one chain at a time, which alone changes these fields. */

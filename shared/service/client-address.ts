@@ -1,8 +1,9 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * Determines the address of a client, for limits and logs. Anybody can write `X-Forwarded-For`, so it counts only if the
- * connection comes from a proxy that the operator trusts (`WAYPOST_TRUSTED_PROXIES`).
+ * Determines the address of a client, for limits and logs. Anybody can write `X-Forwarded-For`, so
+ * it counts only if the connection comes from a proxy that the operator trusts
+ * (`WAYPOST_TRUSTED_PROXIES`).
  */
 
 /**
@@ -19,13 +20,21 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
   const networks = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr));
   const trusts = (text: string) => {
     const address = ipaddr.process(text);
-    return networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
+    return networks.some(
+      ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
+    );
   };
   return (peer, forwardedFor) => {
     if (peer === undefined || peer === '') return UNKNOWN;
     let client = plain(peer);
-    if (networks.length === 0 || forwardedFor === undefined || !ipaddr.isValid(client) || !trusts(client))
+    if (
+      networks.length === 0 ||
+      forwardedFor === undefined ||
+      !ipaddr.isValid(client) ||
+      !trusts(client)
+    ) {
       return client;
+    }
     for (const entry of forwardedFor.split(',').reverse()) {
       const address = withoutPort(entry.trim());
       // The proxy that wrote something else ("unknown") is the last known address.
@@ -38,8 +47,8 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
 }
 
 /**
- * Returns the key by which addresses are limited: an IPv4 address, or the /64 of an IPv6 address, since a provider's
- * customer has at least all addresses of a /64.
+ * Returns the key by which addresses are limited: an IPv4 address, or the /64 of an IPv6 address,
+ * since a provider's customer has at least all addresses of a /64.
  */
 export function addressKey(text: string): string {
   const address = plain(text);

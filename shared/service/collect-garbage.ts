@@ -2,11 +2,13 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Frees dead objects early. Under load some objects become old and die soon after. By default V8 lets old objects grow to twice the live
- * ones, and to four times with a heap limit of 2 GB or more, before it collects them. With this flag, which holds for all threads, it collects them at
- * one and a half times, but not below `--initial-old-space-size`. It works in small steps, the longest of 5 to 10 ms, where a call of `gc()`
- * would stop the process for 50 ms. V8 does not count the buffers of dead fetches as heap, so a process asks for a
- * collection of young objects, which takes a few ms.
+ * Frees dead objects early. Under load some objects become old and die soon after. By default V8
+ * lets old objects grow to twice the live ones, and to four times with a heap limit of 2 GB or
+ * more, before it collects them. With this flag, which holds for all threads, it collects them at
+ * one and a half times, but not below `--initial-old-space-size`. It works in small steps, the
+ * longest of 5 to 10 ms, where a call of `gc()` would stop the process for 50 ms. V8 does not count
+ * the buffers of dead fetches as heap, so a process asks for a collection of young objects, which
+ * takes a few ms.
  */
 
 const GROWING_PERCENT = 50;

@@ -1,15 +1,17 @@
 /**
  * A Map for short-lived entries, such as requests in flight.
  *
- * V8 gives a Map a new table as its entries change, and the old table points to the new one. A table that became old while
- * the process was idle is freed only by a full collection. Until then it keeps the next table alive, that one the next, and
- * each of them its entries: everything that has passed through, copied by every collection of young objects (30 to 70 ms
- * once a second in the delivery service, now 5). A Map that is replaced regularly has no such chain.
+ * V8 gives a Map a new table as its entries change, and the old table points to the new one. A
+ * table that became old while the process was idle is freed only by a full collection. Until then
+ * it keeps the next table alive, that one the next, and each of them its entries: everything that
+ * has passed through, copied by every collection of young objects (30 to 70 ms once a second in the
+ * delivery service, now 5). A Map that is replaced regularly has no such chain.
  */
 
 /**
- * The Map is copied after LEAST_DELETED deletions, and one more for each ENTRIES_A_DELETION entries: often enough that under
- * load no table becomes old, at a cost of eight steps for each entry that passes.
+ * The Map is copied after LEAST_DELETED deletions, and one more for each ENTRIES_A_DELETION
+ * entries: often enough that under load no table becomes old, at a cost of eight steps for each
+ * entry that passes.
  */
 const LEAST_DELETED = 8;
 const ENTRIES_A_DELETION = 8;
@@ -38,7 +40,9 @@ export class CompactingMap<K, V> {
   /** @returns whether the key was present */
   delete(key: K): boolean {
     const was = this.#map.delete(key);
-    if (was && ++this.#deleted >= LEAST_DELETED + this.#map.size / ENTRIES_A_DELETION) this.#renew(this.#map);
+    if (was && ++this.#deleted >= LEAST_DELETED + this.#map.size / ENTRIES_A_DELETION) {
+      this.#renew(this.#map);
+    }
     return was;
   }
 
@@ -50,7 +54,9 @@ export class CompactingMap<K, V> {
     return this.#map.keys();
   }
 
-  /** Iterates in insertion order. It may still yield an entry that is deleted during the iteration. */
+  /**
+   * Iterates in insertion order. It may still yield an entry that is deleted during the iteration.
+   */
   values(): IterableIterator<V> {
     return this.#map.values();
   }

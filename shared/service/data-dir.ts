@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { accessSync, constants, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { AppError, messageOf } from './errors';
 import { isAlive, ownId, parseProcessId, type ProcessId } from './process-id';
@@ -7,11 +16,12 @@ import { isAlive, ownId, parseProcessId, type ProcessId } from './process-id';
 /**
  * The files of a data dir by which programs of one machine know of each other.
  *
- * The lock allows one Waypost per data dir. It is a file that names its owner by pid and start time, so it needs no clean end:
- * an owner that was killed, or whose pid now belongs to another process, holds nothing.
+ * The lock allows one Waypost per data dir. It is a file that names its owner by pid and start
+ * time, so it needs no clean end: an owner that was killed, or whose pid now belongs to another
+ * process, holds nothing.
  *
- * A lock appears complete or not at all (a link to a finished file). A stale lock is moved aside before it is replaced, so
- * that only one of two concurrent starts wins.
+ * A lock appears complete or not at all (a link to a finished file). A stale lock is moved aside
+ * before it is replaced, so that only one of two concurrent starts wins.
  */
 
 /** The file in which a local system publishes its addresses for other programs of the machine. */
@@ -30,7 +40,10 @@ export interface SystemFile {
 
 /** A lock that this process holds. */
 export interface Lock {
-  /** the previous owner ended without releasing the lock, and its child processes may still be ending */
+  /**
+   * the previous owner ended without releasing the lock, and its child processes may still be
+   * ending
+   */
   takenOver: boolean;
   release(): void;
 }
@@ -72,7 +85,8 @@ export function createDataDir(dir: string): void {
     const why = (error as NodeJS.ErrnoException).code ?? messageOf(error);
     throw new AppError(
       'cannot_start',
-      `The data dir ${dir} cannot be written (${why}): mount a volume there that this user may write, or set WAYPOST_DATA_DIR to another folder.`,
+      `The data dir ${dir} cannot be written (${why}): mount a volume there that this user ` +
+        'may write, or set WAYPOST_DATA_DIR to another folder.',
     );
   }
 }
@@ -80,7 +94,8 @@ export function createDataDir(dir: string): void {
 function inUse(dir: string, owner: ProcessId): AppError {
   return new AppError(
     'cannot_start',
-    `Another Waypost (pid ${String(owner.pid)}) uses the data dir ${dir}; stop it, or set WAYPOST_DATA_DIR to another one.`,
+    `Another Waypost (pid ${String(owner.pid)}) uses the data dir ${dir}; stop it, or set ` +
+      'WAYPOST_DATA_DIR to another one.',
   );
 }
 
@@ -95,7 +110,9 @@ function link(draft: string, file: string): boolean {
   }
 }
 
-/** Removes a stale lock. If another process has replaced it in the meantime, puts that lock back. */
+/**
+ * Removes a stale lock. If another process has replaced it in the meantime, puts that lock back.
+ */
 function moveAside(file: string, stale: string): void {
   const aside = `${file}.${randomUUID()}`;
   try {

@@ -1,6 +1,6 @@
 /**
- * The few errors that Waypost throws on purpose. A failure of an endpoint is not an error but an outcome
- * (shared/model/classify-response.ts).
+ * The few errors that Waypost throws on purpose. A failure of an endpoint is not an error but an
+ * outcome (shared/model/classify-response.ts).
  */
 
 /** Stable codes, for programs; the message is for people. */
@@ -47,6 +47,8 @@ export function newerFormat(
 ): AppError {
   return new AppError(
     'newer_format',
-    `The topic ${at.topic} holds a record (partition ${at.partition}, offset ${at.offset}) of format ${format}, written by a newer Waypost than ${who}. Upgrade it, or switch newer formats off before you go back (docs/operations/upgrading.md).`,
+    `The topic ${at.topic} holds a record (partition ${at.partition}, offset ${at.offset}) ` +
+      `of format ${format}, written by a newer Waypost than ${who}. Upgrade it, or switch ` +
+      'newer formats off before you go back (docs/operations/upgrading.md).',
   );
 }

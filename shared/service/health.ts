@@ -1,11 +1,15 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
+import { compact, defined } from '../collections/defined';
 import { AppError } from './errors';
 import { metrics } from '../telemetry/metrics';
 import { PROMETHEUS_TYPE, renderMetrics } from '../telemetry/prometheus';
 
 /** The health of a service. An empty list means healthy. */
 export interface Health {
-  /** Reasons to restart the process (a consumer loop that no longer turns). A missing broker is not one. */
+  /**
+   * Reasons to restart the process (a consumer loop that no longer turns). A missing broker is not
+   * one.
+   */
   notLive(): string[];
   /** Reasons why the process should get no work yet, or no more. */
   notReady(): string[];
@@ -30,7 +34,10 @@ interface Consumer {
   stuck(): string | undefined;
 }
 
-/** Age from which `/readyz` reports `config` as old. Kafka is unavailable then, and the service uses the `config` it has. */
+/**
+ * Age from which `/readyz` reports `config` as old. Kafka is unavailable then, and the service uses
+ * the `config` it has.
+ */
 const OLD_CONFIG_MS = 60_000;
 
 /** The health of a service with a consumer. */
@@ -49,16 +56,22 @@ export class ConsumerHealth implements Health {
   }
 
   notReady(): string[] {
-    return [...this.trouble(), ...(this.consumer()?.joined ? [] : ['not yet in its consumer group'])];
+    return compact([
+      ...this.trouble(),
+      this.consumer()?.joined ? undefined : 'not yet in its consumer group',
+    ]);
   }
 }
 
-/** Longer than any pause of a healthy loop: long polls take 100 ms, and requests time out after 10 s. */
+/**
+ * Longer than any pause of a healthy loop: long polls take 100 ms, and requests time out after 10
+ * s.
+ */
 const STUCK_AFTER_MS = 60_000;
 
 /**
- * Tracks whether a consumer's fetch loop still turns. An unreachable or hanging broker does not count as a stuck loop:
- * a request that times out and is retried counts as progress.
+ * Tracks whether a consumer's fetch loop still turns. An unreachable or hanging broker does not
+ * count as a stuck loop: a request that times out and is retried counts as progress.
  */
 export class PollLiveness {
   #turnedAt: number;
@@ -79,7 +92,9 @@ export class PollLiveness {
 
   stuck(): string | undefined {
     const age = this.pollAgeMs;
-    return age > STUCK_AFTER_MS ? `the consumer loop has not turned for ${Math.round(age)} ms` : undefined;
+    return age > STUCK_AFTER_MS
+      ? `the consumer loop has not turned for ${Math.round(age)} ms`
+      : undefined;
   }
 }
 
@@ -122,19 +137,30 @@ function answer(res: ServerResponse, said: Answer): void {
 
 function livenessOf(health: Health): Answer {
   const stuck = health.config?.stuck();
-  return { reasons: [...health.notLive(), ...(stuck === undefined ? [] : [stuck])] };
+  return { reasons: compact([...health.notLive(), stuck]) };
 }
 
 function readinessOf(health: Health): Answer {
   const reasons = health.stopping ? ['stopping'] : health.notReady();
   const degraded = health.degraded?.() ?? [];
-  if (!health.config) return { reasons, ...(degraded.length > 0 && { degraded }) };
+  if (!health.config) {
+    return {
+      reasons,
+      ...defined({ degraded: degraded.length > 0 ? degraded : undefined }),
+    };
+  }
   const age = Math.round(performance.now() - health.config.completeAt);
   if (age > OLD_CONFIG_MS) {
     const seconds = Math.round(age / 1_000);
-    degraded.push(`config has not been read to its end for ${String(seconds)} s: Kafka does not answer`);
+    degraded.push(
+      `config has not been read to its end for ${String(seconds)} s: Kafka does not answer`,
+    );
   }
-  return { reasons, ...(degraded.length > 0 && { degraded }), configAgeMs: age };
+  return {
+    reasons,
+    ...defined({ degraded: degraded.length > 0 ? degraded : undefined }),
+    configAgeMs: age,
+  };
 }
 
 /**

@@ -6,10 +6,15 @@ import { AppError, messageOf } from './errors';
 import { returnIdleMemory } from './idle-memory';
 import { type Settings } from './settings';
 
-/** The operating system's process of one or several services: its title, its signals, its exit code, and the order of the stop. */
+/**
+ * The operating system's process of one or several services: its title, its signals, its exit code,
+ * and the order of the stop.
+ */
 
 type HealthPort = Extract<keyof Settings, `WAYPOST_${string}_HEALTH_PORT`>;
-export type ServiceName = HealthPort extends `WAYPOST_${infer Name}_HEALTH_PORT` ? Lowercase<Name> : never;
+export type ServiceName = HealthPort extends `WAYPOST_${infer Name}_HEALTH_PORT`
+  ? Lowercase<Name>
+  : never;
 
 /** Services that accept work stop first, so that work in flight finds the next stage running. */
 export const STOP_ORDER: readonly (readonly ServiceName[])[] = [
@@ -19,9 +24,15 @@ export const STOP_ORDER: readonly (readonly ServiceName[])[] = [
   ['delivery'],
 ];
 
-/** Time from the first SIGTERM to a forced exit, unless a service needs more. Kubernetes' default grace period is 30 s. */
+/**
+ * Time from the first SIGTERM to a forced exit, unless a service needs more. Kubernetes' default
+ * grace period is 30 s.
+ */
 const STOP_DEADLINE_MS = 25_000;
-/** A service loses its broker soon after its supervisor, so it ends within this time, drained or not. */
+/**
+ * A service loses its broker soon after its supervisor, so it ends within this time, drained or
+ * not.
+ */
 const ORPHAN_DEADLINE_MS = 3_000;
 /** Part of the deadline that an unresponsive collector may use. */
 const TELEMETRY_MS = 2_000;
@@ -120,14 +131,16 @@ export class HostProcess {
   async #stop(reason: string, deadlineMs: number): Promise<void> {
     const telemetryMs = Math.min(TELEMETRY_MS, deadlineMs / 6);
     const until = performance.now() + deadlineMs - telemetryMs;
-    const groups = STOP_ORDER.map((group) => group.flatMap((name) => this.#running.get(name) ?? [])).filter(
-      ({ length }) => length > 0,
-    );
+    const groups = STOP_ORDER.map((group) =>
+      group.flatMap((name) => this.#running.get(name) ?? []),
+    ).filter(({ length }) => length > 0);
     let failed = false;
     for (const [i, group] of groups.entries()) {
       // The next groups get the time that this one leaves.
       const shareMs = Math.max(0, until - performance.now()) / (groups.length - i);
-      const stopped = await Promise.all(group.map((service) => stopService(service, reason, shareMs)));
+      const stopped = await Promise.all(
+        group.map((service) => stopService(service, reason, shareMs)),
+      );
       failed ||= stopped.includes(false);
     }
     // Draining still produces spans.
@@ -137,7 +150,11 @@ export class HostProcess {
 }
 
 /** @returns false if it failed, which is logged */
-async function stopService(service: HostedService, reason: string, deadlineMs: number): Promise<boolean> {
+async function stopService(
+  service: HostedService,
+  reason: string,
+  deadlineMs: number,
+): Promise<boolean> {
   const { log } = service;
   log.info({ reason }, 'service.stopping');
   try {
@@ -150,7 +167,10 @@ async function stopService(service: HostedService, reason: string, deadlineMs: n
   }
 }
 
-/** Recognizes the error by its name: a service that shares the process has its own class (deploy/bin/run-together.ts). */
+/**
+ * Recognizes the error by its name: a service that shares the process has its own class
+ * (deploy/bin/run-together.ts).
+ */
 function isAppError(error: unknown): error is AppError {
   return error instanceof AppError || (error instanceof Error && error.name === 'AppError');
 }
@@ -163,7 +183,8 @@ function exit(code: number): void {
 function onSignals(stop: (reason: string, deadlineMs: number) => void): void {
   process.on('SIGTERM', () => stop('SIGTERM', STOP_DEADLINE_MS));
   process.on('SIGINT', () => stop('SIGINT', STOP_DEADLINE_MS));
-  // The supervisor holds an IPC channel open, so the channel's end means that the supervisor has ended.
+  // The supervisor holds an IPC channel open, so the channel's end means that the supervisor has
+  // ended.
   if (!process.channel) return;
   process.on('disconnect', () => stop('disconnect', ORPHAN_DEADLINE_MS));
   process.channel.unref();

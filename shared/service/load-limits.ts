@@ -18,11 +18,12 @@ interface Bucket {
 const WHOLE = 1 - 1e-6;
 
 /**
- * Limits the rate of each key; time is an argument. A key is open while its bucket holds a whole token. A request may cost more than the bucket
- * holds; the debt then closes the key until it is paid back. So a batch larger than the burst still passes, and the rate
- * holds over time.
+ * Limits the rate of each key; time is an argument. A key is open while its bucket holds a whole
+ * token. A request may cost more than the bucket holds; the debt then closes the key until it is
+ * paid back. So a batch larger than the burst still passes, and the rate holds over time.
  *
- * An unknown bucket counts as full, so memory can be bounded: beyond `maxKeys` the oldest bucket is removed.
+ * An unknown bucket counts as full, so memory can be bounded: beyond `maxKeys` the oldest bucket is
+ * removed.
  */
 export class TokenBuckets {
   readonly #buckets = new Map<string, Bucket>();
@@ -67,9 +68,11 @@ function refill(bucket: Bucket, { perSecond, burst }: BucketRate, nowMs: number)
 }
 
 /**
- * Keeps a repeated event from filling the log. It measures time with a clock that does not jump when the machine's clock is set.
- * @returns a function that returns whether to log `key` now: at most once per `intervalMs`. Beyond `maxKeys` different
- * keys in one interval it returns false, so that invented keys cannot fill the memory either.
+ * Keeps a repeated event from filling the log. It measures time with a clock that does not jump
+ * when the machine's clock is set.
+ * @returns a function that returns whether to log `key` now: at most once per `intervalMs`. Beyond
+ * `maxKeys` different keys in one interval it returns false, so that invented keys cannot fill the
+ * memory either.
  */
 export function logThrottle(intervalMs: number, maxKeys: number): (key: string) => boolean {
   const spoken = new Map<string, number>();
@@ -86,7 +89,9 @@ export function logThrottle(intervalMs: number, maxKeys: number): (key: string) 
   };
 }
 
-/** Lets the first events of each key into the log and counts the others, until `drain` begins again. */
+/**
+ * Lets the first events of each key into the log and counts the others, until `drain` begins again.
+ */
 export class LogSample {
   readonly #seen = new Map<string, { logged: number; leftOut: number }>();
   #logged = 0;
@@ -123,8 +128,8 @@ export class LogSample {
 }
 
 /**
- * Refuses records while a buffer is full, and asks for them again when it is half empty. Resuming earlier would pause and
- * resume partitions for every few records.
+ * Refuses records while a buffer is full, and asks for them again when it is half empty. Resuming
+ * earlier would pause and resume partitions for every few records.
  */
 export class Backpressure {
   #refused = false;
@@ -138,14 +143,20 @@ export class Backpressure {
     private readonly onRoom: () => void,
   ) {}
 
-  /** Returns whether a record may be taken now. A refusal is remembered until `resumeAtHalf` resumes. */
+  /**
+   * Returns whether a record may be taken now. A refusal is remembered until `resumeAtHalf`
+   * resumes.
+   */
   accepts(): boolean {
     if (this.fill() < 1) return true;
     this.#refused = true;
     return false;
   }
 
-  /** Resumes if records were refused and the buffer is at most half full. Call this whenever its fill has fallen. */
+  /**
+   * Resumes if records were refused and the buffer is at most half full. Call this whenever its
+   * fill has fallen.
+   */
   resumeAtHalf(): void {
     if (!this.#refused || this.fill() > 0.5) return;
     this.#refused = false;

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * Distinguishes a process from a later one with the same pid by its start time. A lock or a pid file with both survives any
- * crash and never refers to another process.
+ * Distinguishes a process from a later one with the same pid by its start time. A lock or a pid
+ * file with both survives any crash and never refers to another process.
  */
 
 /** A process, unique among all processes of this machine, past and future. */
@@ -33,9 +33,13 @@ export function isAlive(id: ProcessId): boolean {
 export function parseProcessId(text: string): ProcessId | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || !('pid' in value) || !('started' in value)) return undefined;
+    if (typeof value !== 'object' || value === null || !('pid' in value) || !('started' in value)) {
+      return undefined;
+    }
     const { pid, started } = value;
-    return typeof pid === 'number' && pid > 0 && typeof started === 'string' ? { pid, started } : undefined;
+    return typeof pid === 'number' && pid > 0 && typeof started === 'string'
+      ? { pid, started }
+      : undefined;
   } catch {
     return undefined;
   }
@@ -45,7 +49,10 @@ function startOf(pid: number): string | undefined {
   return process.platform === 'linux' ? startFromProc(pid) : startFromPs(pid);
 }
 
-/** Field 22 of /proc/<pid>/stat counts from boot, so the boot id is added. The name, field 2, may contain spaces. */
+/**
+ * Field 22 of /proc/<pid>/stat counts from boot, so the boot id is added. The name, field 2, may
+ * contain spaces.
+ */
 function startFromProc(pid: number): string | undefined {
   let stat: string;
   try {
@@ -68,8 +75,16 @@ function bootId(): string {
 
 function startFromPs(pid: number): string | undefined {
   try {
-    const options = { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' }, stdio: 'pipe' } as const;
-    const [state = '', ...started] = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], options)
+    const options = {
+      encoding: 'utf8',
+      env: { ...process.env, LC_ALL: 'C' },
+      stdio: 'pipe',
+    } as const;
+    const [state = '', ...started] = execFileSync(
+      'ps',
+      ['-o', 'stat=,lstart=', '-p', String(pid)],
+      options,
+    )
       .trim()
       .split(/\s+/);
     return state === '' || state.startsWith('Z') ? undefined : started.join(' ');

@@ -5,7 +5,9 @@ import { dirname, join } from 'node:path';
 function repositoryRoot(from: string): string {
   if (existsSync(join(from, 'package.json'))) return from;
   const parent = dirname(from);
-  if (parent === from) throw new Error('Waypost must run inside its repository: no package.json was found above it.');
+  if (parent === from) {
+    throw new Error('Waypost must run inside its repository: no package.json was found above it.');
+  }
   return repositoryRoot(parent);
 }
 

@@ -22,7 +22,9 @@ export const topicRetention = list.transform((parts, ctx) => {
     const ms = parseDuration(text);
     if (topic && ms && ms <= MOST_MS && retention[topic] === undefined) retention[topic] = ms;
     else {
-      const message = `may name ${RETAINED.join(', ')} at most once each, with a duration of at most ${MOST}, such as messages=3d,webhooks=1d, not "${part}"`;
+      const message =
+        `may name ${RETAINED.join(', ')} at most once each, with a duration of at most ` +
+        `${MOST}, such as messages=3d,webhooks=1d, not "${part}"`;
       ctx.addIssue({ code: 'custom', message });
     }
   }
@@ -30,8 +32,13 @@ export const topicRetention = list.transform((parts, ctx) => {
 });
 
 /** Returns the retention of the topics that deliveries need until they end, ms by topic. */
-export function retentionOfDeliveries({ messages, webhooks }: TopicRetention): [topic: string, ms: number][] {
-  return Object.entries({ messages, webhooks }).flatMap(([topic, ms]) => (ms === undefined ? [] : [[topic, ms]]));
+export function retentionOfDeliveries({
+  messages,
+  webhooks,
+}: TopicRetention): [topic: string, ms: number][] {
+  return Object.entries({ messages, webhooks }).flatMap(([topic, ms]) =>
+    ms === undefined ? [] : [[topic, ms]],
+  );
 }
 
 /**
@@ -39,15 +46,23 @@ export function retentionOfDeliveries({ messages, webhooks }: TopicRetention): [
  * @param windowMs the time in which deliveries are attempted
  * @param whose the setting or destination that has this window
  */
-export function retentionProblems(retention: TopicRetention, windowMs: number, whose: string): string[] {
+export function retentionProblems(
+  retention: TopicRetention,
+  windowMs: number,
+  whose: string,
+): string[] {
   const short = retentionOfDeliveries(retention).filter(([, ms]) => ms < windowMs);
   const least = formatDuration(windowMs);
   return short.map(
-    ([topic]) => `WAYPOST_TOPIC_RETENTION: ${topic} must keep at least ${least}, the window of ${whose}`,
+    ([topic]) =>
+      `WAYPOST_TOPIC_RETENTION: ${topic} must keep at least ${least}, the window of ${whose}`,
   );
 }
 
-/** @throws AppError `bad_settings` if deliveries of a destination may last longer than a topic keeps records */
+/**
+ * @throws AppError `bad_settings` if deliveries of a destination may last longer than a topic keeps
+ *   records
+ */
 export function requireRetention(
   retention: TopicRetention,
   destinations: readonly { data: Pick<Destination, 'id' | 'retry'> }[],

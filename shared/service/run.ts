@@ -11,7 +11,9 @@ import { type Health, serveHealth } from './health';
 import { type ServiceName, HostProcess } from './host-process';
 import { loadSettings, type Settings } from './settings';
 
-/** Runs a service: settings, log, telemetry, health, Kafka, and the order in which its parts stop. */
+/**
+ * Runs a service: settings, log, telemetry, health, Kafka, and the order in which its parts stop.
+ */
 
 /** The parts that services share. */
 export interface ServiceContext {
@@ -24,11 +26,14 @@ export interface ServiceContext {
   /** Opens `config`, on which the health depends from now on. Call it after `connect`. */
   readonly openConfig: () => Promise<ConfigReader>;
   /**
-   * Registers a part to be stopped. The part that was opened last stops first, and each has stopped before the next.
-   * `deadlineMs` is the time for all parts.
+   * Registers a part to be stopped. The part that was opened last stops first, and each has stopped
+   * before the next. `deadlineMs` is the time for all parts.
    */
   readonly onStop: (stop: Stop) => void;
-  /** Sets the time that the service needs to stop, ms: it gets more than the usual deadline if it needs more. */
+  /**
+   * Sets the time that the service needs to stop, ms: it gets more than the usual deadline if it
+   * needs more.
+   */
   readonly stopWithin: (neededMs: () => number) => void;
 }
 
@@ -36,16 +41,19 @@ type Stop = (deadlineMs: number) => unknown;
 
 let sharedProcess: HostProcess | undefined;
 
-/** Lets `runService` add its service to a process of several, instead of taking the process for itself. */
+/**
+ * Lets `runService` add its service to a process of several, instead of taking the process for
+ * itself.
+ */
 export function shareProcess(process: HostProcess): void {
   sharedProcess = process;
 }
 
 /**
- * Runs one service, as this process or as a part of it: telemetry, title, signals, graceful stop, and one plain sentence
- * (no stack trace) if it cannot start.
- * @param warmUp lets V8 compile the code of the service before it starts; not called in a process of several services, which
- *   count from their own starts on
+ * Runs one service, as this process or as a part of it: telemetry, title, signals, graceful stop,
+ * and one plain sentence (no stack trace) if it cannot start.
+ * @param warmUp lets V8 compile the code of the service before it starts; not called in a process
+ *   of several services, which count from their own starts on
  */
 export function runService(
   name: ServiceName,
@@ -105,7 +113,12 @@ export function createContext(parts: ContextParts): OpenContext {
     },
     openConfig: async () => {
       if (!health || !kafka) throw new Error('connect comes before openConfig');
-      const config = (health.config = await openConfig(kafka, { name, part: PARTS[name] ?? WHOLE, log, onFatal }));
+      const config = (health.config = await openConfig(kafka, {
+        name,
+        part: PARTS[name] ?? WHOLE,
+        log,
+        onFatal,
+      }));
       stops.push(() => config.stop());
       return config;
     },

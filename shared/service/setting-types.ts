@@ -4,7 +4,10 @@ import ipaddr from 'ipaddr.js';
 import { readProxyUrl } from '../model/proxy-url';
 import { parseDuration } from '../model/time';
 
-/** The types of settings: each parses the text of an environment variable, or says what is wrong with it. */
+/**
+ * The types of settings: each parses the text of an environment variable, or says what is wrong
+ * with it.
+ */
 
 /** A duration in ms. @param text the default */
 export const duration = (text: string) => durationFrom(text, 1);
@@ -18,7 +21,10 @@ const durationFrom = (text: string, leastMs: number) =>
     .transform((value, ctx) => {
       const ms = parseDuration(value);
       if (ms === undefined || ms < leastMs) {
-        ctx.addIssue({ code: 'custom', message: `must be a duration such as 500ms, 5s, 10m or 4h, not "${value}"` });
+        ctx.addIssue({
+          code: 'custom',
+          message: `must be a duration such as 500ms, 5s, 10m or 4h, not "${value}"`,
+        });
         return z.NEVER;
       }
       return ms;
@@ -59,7 +65,9 @@ export const retryDelays = list.transform((parts, ctx) => {
   if (bad.length > 0 || parts.length === 0 || parts.length > 16) {
     ctx.addIssue({
       code: 'custom',
-      message: `must be 1 to 16 durations such as 10s,1m,5m${bad.length > 0 ? `; these are not: ${bad.join(', ')}` : ''}`,
+      message:
+        'must be 1 to 16 durations such as ' +
+        `10s,1m,5m${bad.length > 0 ? `; these are not: ${bad.join(', ')}` : ''}`,
     });
     return z.NEVER;
   }
@@ -79,8 +87,13 @@ export const networks = list.transform((parts, ctx) => {
 
 /** Ports and ranges of ports: `80,443,1024-65535`. Empty: all. */
 export const ports = list.transform((parts, ctx) => {
-  const ranges = parts.map((part) => /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(part)?.slice(1).map(Number) ?? []);
-  const read = ranges.map(([from = 0, to = NaN]): [number, number] => [from, Number.isNaN(to) ? from : to]);
+  const ranges = parts.map(
+    (part) => /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(part)?.slice(1).map(Number) ?? [],
+  );
+  const read = ranges.map(([from = 0, to = NaN]): [number, number] => [
+    from,
+    Number.isNaN(to) ? from : to,
+  ]);
   const bad = parts.filter((_, i) => !isPortRange(read[i]));
   if (bad.length > 0) {
     ctx.addIssue({
@@ -95,7 +108,9 @@ function isPortRange([from, to]: [number, number] = [0, 0]): boolean {
   return from >= 1 && from <= to && to <= 65_535;
 }
 
-/** The URL of an egress proxy. The message never repeats the value, because it may hold a password. */
+/**
+ * The URL of an egress proxy. The message never repeats the value, because it may hold a password.
+ */
 export const proxyUrl = z.string().transform((text, ctx) => {
   const read = readProxyUrl(text);
   if (typeof read !== 'string') return read;
@@ -103,7 +118,9 @@ export const proxyUrl = z.string().transform((text, ctx) => {
   return z.NEVER;
 });
 
-/** `10.0.0.2`, `10.0.0.2:5353`, `fd00::2`, `[fd00::2]:5353`: an address, and a port other than 53. */
+/**
+ * `10.0.0.2`, `10.0.0.2:5353`, `fd00::2`, `[fd00::2]:5353`: an address, and a port other than 53.
+ */
 const DNS_SERVER = /^(?:\[(?<six>[^\]]+)\]|(?<four>[\d.]+)):(?<port>\d{1,5})$/;
 export const dnsServers = list.transform((parts, ctx) => {
   const bad = parts.filter((part) => {
@@ -114,7 +131,9 @@ export const dnsServers = list.transform((parts, ctx) => {
   if (bad.length > 0) {
     ctx.addIssue({
       code: 'custom',
-      message: `must be addresses such as 10.0.0.2, 10.0.0.2:5353 or [fd00::2]:5353, not ${bad.join(', ')}`,
+      message:
+        'must be addresses such as 10.0.0.2, 10.0.0.2:5353 or [fd00::2]:5353, not ' +
+        `${bad.join(', ')}`,
     });
   }
   return parts;
@@ -124,16 +143,24 @@ export const secretKeys = list.transform((parts, ctx) => {
   const keys = parts.map((part) => Buffer.from(part, 'base64'));
   // The message never repeats the value, because it is a secret.
   if (keys.length === 0 || keys.some((key) => key.length !== 32)) {
-    ctx.addIssue({ code: 'custom', message: 'must be one or more keys of 32 bytes in base64, separated by commas' });
+    ctx.addIssue({
+      code: 'custom',
+      message: 'must be one or more keys of 32 bytes in base64, separated by commas',
+    });
   }
   return keys;
 });
 
 /** `key=value` pairs, separated by commas, as RFC 7628 allows them beside a bearer token. */
 export const extensions = list.transform((parts, ctx) => {
-  const pairs = parts.map((part) => /^(?<key>[A-Za-z]+)=(?<value>[\x21-\x7e]+)$/.exec(part)?.groups ?? {});
+  const pairs = parts.map(
+    (part) => /^(?<key>[A-Za-z]+)=(?<value>[\x21-\x7e]+)$/.exec(part)?.groups ?? {},
+  );
   if (pairs.some(({ key }) => key === undefined || key === 'auth')) {
-    ctx.addIssue({ code: 'custom', message: 'must be pairs such as logicalCluster=lkc-1,identityPoolId=pool-1' });
+    ctx.addIssue({
+      code: 'custom',
+      message: 'must be pairs such as logicalCluster=lkc-1,identityPoolId=pool-1',
+    });
     return z.NEVER;
   }
   return Object.fromEntries(pairs.map(({ key = '', value = '' }) => [key, value]));

@@ -19,8 +19,8 @@ import {
 } from './setting-types';
 
 /**
- * All settings of all services, so that one environment works for all of them and each refuses an unknown setting. Units
- * are in the names of the parsed values.
+ * All settings of all services, so that one environment works for all of them and each refuses an
+ * unknown setting. Units are in the names of the parsed values.
  */
 
 const table = {
@@ -38,7 +38,10 @@ const table = {
   KAFKA_SASL_PASSWORD: z.string().optional(),
   KAFKA_SASL_PASSWORD_FILE: z.string().optional(),
   KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL: z
-    .url({ protocol: /^(https?|file)$/, error: 'must be an address such as https://login.example.com/oauth2/token' })
+    .url({
+      protocol: /^(https?|file)$/,
+      error: 'must be an address such as https://login.example.com/oauth2/token',
+    })
     .optional(),
   KAFKA_SASL_OAUTHBEARER_SCOPE: z.string().optional(),
   KAFKA_SASL_OAUTHBEARER_AUDIENCE: z.string().optional(),
@@ -91,7 +94,10 @@ const table = {
   WAYPOST_RETRY_DELAYS: retryDelays.prefault('10s,1m,5m,15m,30m'),
   WAYPOST_SMTP_URL: z
     // The message never repeats the value, because it may hold a password.
-    .url({ protocol: /^smtps?$/, error: 'must be an address such as smtps://user:password@mail.example.com' })
+    .url({
+      protocol: /^smtps?$/,
+      error: 'must be an address such as smtps://user:password@mail.example.com',
+    })
     .optional(),
   WAYPOST_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
@@ -102,16 +108,25 @@ const table = {
   WAYPOST_OFFLINE: flag.default(false),
   WAYPOST_MAVEN_MIRROR: z
     // The message never repeats the value, because it may hold a password.
-    .url({ protocol: /^https?$/, error: 'must be an address such as https://mirror.example.com/maven' })
+    .url({
+      protocol: /^https?$/,
+      error: 'must be an address such as https://mirror.example.com/maven',
+    })
     .transform((url) => `${url.replace(/\/+$/, '')}/`)
     .optional(),
 };
 
 export const settingsSchema = z.object(table);
 
-/** Settings of the command line only (cli/), which a service accepts in its environment and ignores. */
+/**
+ * Settings of the command line only (cli/), which a service accepts in its environment and ignores.
+ */
 const COMMAND_LINE: readonly string[] = [
-  ...['WAYPOST_URL', 'WAYPOST_TOKEN', 'WAYPOST_WRITE_KEY', 'WAYPOST_SHARED_SECRET', 'WAYPOST_ENDPOINT_AUTH'],
+  'WAYPOST_URL',
+  'WAYPOST_TOKEN',
+  'WAYPOST_WRITE_KEY',
+  'WAYPOST_SHARED_SECRET',
+  'WAYPOST_ENDPOINT_AUTH',
 ];
 
 /** The parsed settings. Durations are in milliseconds, keys are buffers, lists are arrays. */
@@ -122,16 +137,23 @@ export type Settings = z.infer<typeof settingsSchema>;
  * @throws AppError `bad_settings` that lists every mistake, one line each, without any secret.
  */
 export function loadSettings(env: Record<string, string | undefined>): Settings {
-  const known = Object.fromEntries(Object.keys(table).map((name) => [name, env[name] === '' ? undefined : env[name]]));
+  const known = Object.fromEntries(
+    Object.keys(table).map((name) => [name, env[name] === '' ? undefined : env[name]]),
+  );
   const mistakes = Object.keys(env)
     .filter(
-      (name) => /^(WAYPOST|KAFKA_SASL_OAUTHBEARER)_/.test(name) && !(name in table) && !COMMAND_LINE.includes(name),
+      (name) =>
+        /^(WAYPOST|KAFKA_SASL_OAUTHBEARER)_/.test(name) &&
+        !(name in table) &&
+        !COMMAND_LINE.includes(name),
     )
     .map((name) => `${name}: there is no such setting${suggestion(name, Object.keys(table))}`);
 
   const parsed = settingsSchema.safeParse(known);
   if (!parsed.success) {
-    for (const issue of parsed.error.issues) mistakes.push(`${issue.path.join('.')}: ${issue.message}`);
+    for (const issue of parsed.error.issues) {
+      mistakes.push(`${issue.path.join('.')}: ${issue.message}`);
+    }
   } else {
     mistakes.push(...contradictions(parsed.data));
     if (mistakes.length === 0) return parsed.data;
@@ -139,23 +161,31 @@ export function loadSettings(env: Record<string, string | undefined>): Settings 
   throw new AppError('bad_settings', `These settings are wrong:\n  ${mistakes.join('\n  ')}`);
 }
 
-/** Returns the brokers for a service that needs a running Kafka. @throws AppError `bad_settings` without KAFKA_BROKERS. */
+/**
+ * Returns the brokers for a service that needs a running Kafka. @throws AppError `bad_settings`
+ * without KAFKA_BROKERS.
+ */
 export function requireBrokers(settings: Settings): string[] {
   if (!settings.KAFKA_BROKERS || settings.KAFKA_BROKERS.length === 0) {
     throw new AppError(
       'bad_settings',
-      'KAFKA_BROKERS is not set. Give it the address of a Kafka broker (host:port), or run `npm start`, which brings its own.',
+      'KAFKA_BROKERS is not set. Give it the address of a Kafka broker (host:port), or run ' +
+        '`npm start`, which brings its own.',
     );
   }
   return settings.KAFKA_BROKERS;
 }
 
-/** Returns the keys for a service that decrypts secrets of `config`. @throws AppError `bad_settings` without WAYPOST_SECRET_KEY. */
+/**
+ * Returns the keys for a service that decrypts secrets of `config`. @throws AppError `bad_settings`
+ * without WAYPOST_SECRET_KEY.
+ */
 export function requireSecretKeys(settings: Settings): Buffer[] {
   if (settings.WAYPOST_SECRET_KEY) return settings.WAYPOST_SECRET_KEY;
   throw new AppError(
     'bad_settings',
-    'WAYPOST_SECRET_KEY is not set. Give all services the same key: 32 random bytes in base64 (openssl rand -base64 32).',
+    'WAYPOST_SECRET_KEY is not set. Give all services the same key: 32 random bytes in ' +
+      'base64 (openssl rand -base64 32).',
   );
 }
 
@@ -165,7 +195,9 @@ function contradictions(settings: Settings): string[] {
   mistakes.push(...retentionProblems(retention, windowMs, 'WAYPOST_RETRY_WINDOW'));
   for (const broker of settings.KAFKA_BROKERS ?? []) {
     if (!/^(\[[0-9a-fA-F:]+\]|[^:\s/]+):\d{1,5}$/.test(broker)) {
-      mistakes.push(`KAFKA_BROKERS: must be host:port, several separated by commas, not "${broker}"`);
+      mistakes.push(
+        `KAFKA_BROKERS: must be host:port, several separated by commas, not "${broker}"`,
+      );
     }
   }
   return mistakes;
@@ -203,7 +235,9 @@ function saslMistakes(settings: Settings): string[] {
     mistakes.push(`KAFKA_SASL_MECHANISM: oauthbearer needs ${ENDPOINT} beside it`);
   }
   if (mechanism === 'aws-msk-iam' && !(settings.KAFKA_SSL && awsRegion(settings))) {
-    mistakes.push('KAFKA_SASL_MECHANISM: aws-msk-iam needs KAFKA_SSL=true and AWS_REGION beside it');
+    mistakes.push(
+      'KAFKA_SASL_MECHANISM: aws-msk-iam needs KAFKA_SSL=true and AWS_REGION beside it',
+    );
   }
   return [...mistakes, ...userMistakes(settings)];
 }
@@ -212,17 +246,22 @@ function userMistakes(settings: Settings): string[] {
   const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: username } = settings;
   const ofUser = given(settings, USER);
   if (mechanism === 'aws-msk-iam' || settings[ENDPOINT]?.startsWith('file:')) {
-    return ofUser ? [`${ofUser}: has no effect here; ${mechanism ?? ''} takes its token from elsewhere`] : [];
+    return ofUser
+      ? [`${ofUser}: has no effect here; ${mechanism ?? ''} takes its token from elsewhere`]
+      : [];
   }
   // Otherwise a system meant to authenticate would connect without it.
-  if (mechanism === undefined) return ofUser ? [`${ofUser}: needs KAFKA_SASL_MECHANISM beside it`] : [];
+  if (mechanism === undefined) {
+    return ofUser ? [`${ofUser}: needs KAFKA_SASL_MECHANISM beside it`] : [];
+  }
   if (settings.KAFKA_SASL_PASSWORD && settings.KAFKA_SASL_PASSWORD_FILE) {
     return ['KAFKA_SASL_PASSWORD and KAFKA_SASL_PASSWORD_FILE: give only one of them'];
   }
   if (username && given(settings, USER.slice(1))) return [];
   const what = mechanism === 'oauthbearer' ? ' (client id and secret)' : '';
   return [
-    `KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD${what} beside it; KAFKA_SASL_PASSWORD_FILE can replace the password`,
+    `KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD${what} beside ` +
+      'it; KAFKA_SASL_PASSWORD_FILE can replace the password',
   ];
 }
 
@@ -231,8 +270,15 @@ function given(settings: Settings, names: readonly (keyof Settings)[]): string {
   return names.filter((name) => settings[name]).join(', ');
 }
 
-/** Returns the region of an Amazon MSK cluster, from the names of its brokers or from AWS_REGION. */
-export function awsRegion(settings: Pick<Settings, 'KAFKA_BROKERS' | 'AWS_REGION'>): string | undefined {
+/**
+ * Returns the region of an Amazon MSK cluster, from the names of its brokers or from AWS_REGION.
+ */
+export function awsRegion(
+  settings: Pick<Settings, 'KAFKA_BROKERS' | 'AWS_REGION'>,
+): string | undefined {
   const [broker = ''] = settings.KAFKA_BROKERS ?? [];
-  return /\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?:\d+$/.exec(broker)?.[1] ?? settings.AWS_REGION;
+  return (
+    /\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?:\d+$/.exec(broker)?.[1] ??
+    settings.AWS_REGION
+  );
 }

@@ -1,12 +1,16 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { type Distribution, LATENCY_BOUNDS, metrics, only } from './metrics';
 
-/** Metrics of HTTP requests that a service answers, with the names of OpenTelemetry's conventions. */
+/**
+ * Metrics of HTTP requests that a service answers, with the names of OpenTelemetry's conventions.
+ */
 
 const durations = metrics.histogram(
   {
     name: 'http.server.request.duration',
-    help: 'Time from the head of a request to the last byte of its response, at ingest and at the API of control.',
+    help:
+      'Time from the head of a request to the last byte of its response, at ingest and at ' +
+      'the API of control.',
     unit: 's',
     labels: {
       'http.request.method': 'the method, or `_OTHER`',
@@ -25,23 +29,34 @@ const series = new Map<string, Distribution>();
 /** Registers the gauge of active requests. Call it once, in a service that answers requests. */
 export function observeServer(): void {
   metrics.gauge(
-    { name: 'http.server.active_requests', help: 'Requests in progress, at ingest and at the API of control.' },
+    {
+      name: 'http.server.active_requests',
+      help: 'Requests in progress, at ingest and at the API of control.',
+    },
     () => only(active),
   );
 }
 
 /**
  * Measures a request from its start.
- * @param routeOf returns its documented path, without any text of the client; called after the response
+ * @param routeOf returns its documented path, without any text of the client; called after the
+ *   response
  */
-export function watchRequest(req: IncomingMessage, res: ServerResponse, routeOf: () => string): void {
+export function watchRequest(
+  req: IncomingMessage,
+  res: ServerResponse,
+  routeOf: () => string,
+): void {
   const begunAt = performance.now();
   active++;
   res.once('close', () => {
     active--;
     // A client that left earlier got no response.
-    if (res.headersSent)
-      count(req.method ?? '', routeOf(), res.statusCode).record((performance.now() - begunAt) / 1_000);
+    if (res.headersSent) {
+      count(req.method ?? '', routeOf(), res.statusCode).record(
+        (performance.now() - begunAt) / 1_000,
+      );
+    }
   });
 }
 

@@ -1,9 +1,10 @@
 /**
- * Metrics as plain numbers in objects: counting adds to a field, and only a reader (Prometheus, or the SDK) pays for names
- * and labels. Labels follow the OpenTelemetry conventions; `prometheus.ts` and `otel-sdk.ts` export them.
+ * Metrics as plain numbers in objects: counting adds to a field, and only a reader (Prometheus, or
+ * the SDK) pays for names and labels. Labels follow the OpenTelemetry conventions; `prometheus.ts`
+ * and `otel-sdk.ts` export them.
  *
- * Invariant: the number of series is bounded. A label's values are few and known; if they are not (a status, say), values
- * beyond `MOST_SERIES` are counted as `other`.
+ * Invariant: the number of series is bounded. A label's values are few and known; if they are not
+ * (a status, say), values beyond `MOST_SERIES` are counted as `other`.
  */
 
 export type Labels = Readonly<Record<string, string>>;
@@ -77,7 +78,10 @@ export class Family<T extends { readonly labels: Labels }> {
     private readonly make: (labels: Labels) => T,
   ) {}
 
-  /** Returns the series with these labels; keep it if you count often. Pass labels in the same order each time. */
+  /**
+   * Returns the series with these labels; keep it if you count often. Pass labels in the same order
+   * each time.
+   */
   of(labels: Labels = {}): T {
     const key = Object.values(labels).join('\0');
     const known = this.#series.get(key);
@@ -144,7 +148,13 @@ export class Metrics {
   }
 
   histogram(info: MetricInfo, bounds: readonly number[]): Family<Distribution> {
-    const metric: HistogramMetric = { kind: 'histogram', info, bounds, tee: undefined, read: () => family.all() };
+    const metric: HistogramMetric = {
+      kind: 'histogram',
+      info,
+      bounds,
+      tee: undefined,
+      read: () => family.all(),
+    };
     const family = new Family(info, (labels) => new Distribution(labels, metric));
     this.#families.push(family);
     this.#add(metric);
@@ -157,7 +167,10 @@ export class Metrics {
     for (const metric of this.#metrics) onAdded(metric);
   }
 
-  /** Registers a function that fetches values before metrics are read. @returns a function that removes it */
+  /**
+   * Registers a function that fetches values before metrics are read. @returns a function that
+   * removes it
+   */
   beforeReading(refresh: () => Promise<void>): () => void {
     this.#refreshers.add(refresh);
     return () => this.#refreshers.delete(refresh);
@@ -165,9 +178,11 @@ export class Metrics {
 
   /** Runs these functions. Await it before reading metrics; concurrent readers share one run. */
   refresh(): Promise<void> {
-    this.#refreshing ??= Promise.allSettled([...this.#refreshers].map((refresh) => refresh())).then(() => {
-      this.#refreshing = undefined;
-    });
+    this.#refreshing ??= Promise.allSettled([...this.#refreshers].map((refresh) => refresh())).then(
+      () => {
+        this.#refreshing = undefined;
+      },
+    );
     return this.#refreshing;
   }
 
@@ -176,11 +191,13 @@ export class Metrics {
   }
 
   /**
-   * Runs work that must not be counted, and then sets every counter and histogram back to 0. Only for a process that has
-   * counted nothing yet.
+   * Runs work that must not be counted, and then sets every counter and histogram back to 0. Only
+   * for a process that has counted nothing yet.
    */
   async uncounted(work: () => Promise<void>): Promise<void> {
-    const tees = this.#metrics.flatMap((metric) => (metric.kind === 'histogram' ? [{ metric, tee: metric.tee }] : []));
+    const tees = this.#metrics.flatMap((metric) =>
+      metric.kind === 'histogram' ? [{ metric, tee: metric.tee }] : [],
+    );
     for (const { metric } of tees) metric.tee = undefined;
     try {
       await work();
@@ -205,4 +222,6 @@ export function only(value: number): Sample[] {
 }
 
 /** Histogram bounds in seconds, from the conventions of HTTP and messaging. */
-export const LATENCY_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+export const LATENCY_BOUNDS = [
+  0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
+];

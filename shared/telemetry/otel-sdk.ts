@@ -11,6 +11,7 @@ import {
   type SpanContext,
 } from '@opentelemetry/api';
 import { NodeSDK, tracing } from '@opentelemetry/sdk-node';
+import { defined } from '../collections/defined';
 import {
   type HistogramMetric,
   type Labels,
@@ -22,8 +23,9 @@ import {
 import { spanIdOf, type SpanSpec, traceIdOf } from './trace';
 
 /**
- * Runs OpenTelemetry's SDK, configured by its own `OTEL_*` variables. Ingest decides which traces are recorded, and the
- * decision travels with each message, so the sampler here records every span. Ids are assigned earlier, not by the SDK.
+ * Runs OpenTelemetry's SDK, configured by its own `OTEL_*` variables. Ingest decides which traces
+ * are recorded, and the decision travels with each message, so the sampler here records every span.
+ * Ids are assigned earlier, not by the SDK.
  */
 
 const KINDS = {
@@ -47,15 +49,22 @@ export function startSdk(): Sdk {
     generateTraceId: () => traceIdOf(next?.context ?? ''),
     generateSpanId: () => spanIdOf(next?.context ?? ''),
   };
-  // No context manager: parents are passed explicitly, so that no promise of the process has to carry one.
-  const sdk = new NodeSDK({ idGenerator, sampler: new tracing.AlwaysOnSampler(), contextManager: null as never });
+  // No context manager: parents are passed explicitly, so that no promise of the process has to
+  // carry one.
+  const sdk = new NodeSDK({
+    idGenerator,
+    sampler: new tracing.AlwaysOnSampler(),
+    contextManager: null as never,
+  });
   sdk.start();
 
   const tracer = trace.getTracer('waypost');
   const record = (spec: SpanSpec) => {
     next = spec;
     const parent =
-      spec.parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, contextOf(spec.parent));
+      spec.parent === undefined
+        ? ROOT_CONTEXT
+        : trace.setSpanContext(ROOT_CONTEXT, contextOf(spec.parent));
     const span = tracer.startSpan(
       spec.name,
       {
@@ -102,8 +111,9 @@ function epochMs(moment: number): number {
 }
 
 /**
- * Registers Waypost's metrics as instruments of the SDK. The SDK reads counters and gauges when it exports; it has no
- * observable histogram, so each value is also recorded in the SDK's own. (Without a metric reader this does nothing.)
+ * Registers Waypost's metrics as instruments of the SDK. The SDK reads counters and gauges when it
+ * exports; it has no observable histogram, so each value is also recorded in the SDK's own.
+ * (Without a metric reader this does nothing.)
  */
 function observeMetrics(metrics: Metrics, always: Labels): void {
   const meter = api.getMeter('waypost');
@@ -122,7 +132,9 @@ function observe(meter: Meter, metric: ReadMetric, of: { metrics: Metrics; alway
       : meter.createObservableGauge(name, options);
   instrument.addCallback(async (result) => {
     await of.metrics.refresh();
-    for (const { labels, value } of metric.read()) result.observe(value, { ...labels, ...of.always });
+    for (const { labels, value } of metric.read()) {
+      result.observe(value, { ...labels, ...of.always });
+    }
   });
 }
 
@@ -133,5 +145,8 @@ function tell(meter: Meter, metric: HistogramMetric, always: Labels): void {
 }
 
 function optionsOf({ help: description, unit }: MetricInfo) {
-  return { description, ...(unit === undefined ? {} : { unit }) };
+  return {
+    description,
+    ...defined({ unit }),
+  };
 }

@@ -1,6 +1,14 @@
-import { type Distribution, type Labels, type Metric, type MetricInfo, type Metrics } from './metrics';
+import {
+  type Distribution,
+  type Labels,
+  type Metric,
+  type MetricInfo,
+  type Metrics,
+} from './metrics';
 
-/** Renders metrics for Prometheus: text format 0.0.4, names by OpenTelemetry's rules for Prometheus. */
+/**
+ * Renders metrics for Prometheus: text format 0.0.4, names by OpenTelemetry's rules for Prometheus.
+ */
 
 export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -17,7 +25,9 @@ const UNITS = { s: '_seconds', By: '_bytes', '1': '_ratio' } as const;
 
 /** `http.server.request.duration` in seconds → `http_server_request_duration_seconds`. */
 export function prometheusName({ name, unit }: MetricInfo, kind: Metric['kind']): string {
-  return plain(name) + (unit === undefined ? '' : UNITS[unit]) + (kind === 'counter' ? '_total' : '');
+  return (
+    plain(name) + (unit === undefined ? '' : UNITS[unit]) + (kind === 'counter' ? '_total' : '')
+  );
 }
 
 function renderMetric(metric: Metric, always: Labels): string {
@@ -43,7 +53,11 @@ function histogramLines(name: string, series: Distribution, always: Labels): str
     const le = bound === undefined ? '+Inf' : String(bound);
     return `${name}_bucket${braces({ ...labels, le })} ${String(count)}`;
   });
-  return [...buckets, `${name}_sum${braces(labels)} ${String(series.sum)}`, `${name}_count${braces(labels)} ${count}`];
+  return [
+    ...buckets,
+    `${name}_sum${braces(labels)} ${String(series.sum)}`,
+    `${name}_count${braces(labels)} ${count}`,
+  ];
 }
 
 function braces(labels: Labels): string {

@@ -7,7 +7,8 @@ import { monitorEventLoopDelay, performance, type EventLoopUtilization } from 'n
 import { ROOT } from '../service/repo-root';
 
 /**
- * Starts telemetry. Without `OTEL_*` variables the SDK is not loaded: it costs 30 MB and a quarter of a second.
+ * Starts telemetry. Without `OTEL_*` variables the SDK is not loaded: it costs 30 MB and a quarter
+ * of a second.
  */
 
 export type { Sdk };
@@ -27,12 +28,15 @@ export function startTelemetry(service: string, { sdk, isShared }: Hosting): voi
   sampleRoots(sampledRatio(process.env));
   const labels = isShared ? { service } : {};
   sdk.export(metrics, labels);
-  writeSpansBy((span) => sdk.record(isShared ? { ...span, attributes: { ...span.attributes, ...labels } } : span));
+  writeSpansBy((span) =>
+    sdk.record(isShared ? { ...span, attributes: { ...span.attributes, ...labels } } : span),
+  );
 }
 
 /**
  * Loads the SDK if the environment asks for it.
- * @param name the service name of all that the process exports, unless the environment has another one
+ * @param name the service name of all that the process exports, unless the environment has another
+ *   one
  */
 export function loadSdk(name: string): Sdk | undefined {
   if (!isSdkWanted(process.env)) return undefined;
@@ -41,7 +45,8 @@ export function loadSdk(name: string): Sdk | undefined {
   // Logs go to stdout. The process's arguments and its user are not exported.
   process.env.OTEL_LOGS_EXPORTER ??= 'none';
   process.env.OTEL_NODE_RESOURCE_DETECTORS ??= 'env,host,serviceinstance';
-  // Spans of many messages end at the same time: the SDK's 2,048 would be too few for a thousand messages a second.
+  // Spans of many messages end at the same time: the SDK's 2,048 would be too few for a thousand
+  // messages a second.
   process.env.OTEL_BSP_MAX_QUEUE_SIZE ??= '16384';
   // Not `import`, which would always load it.
   // eslint-disable-next-line @typescript-eslint/no-require-imports
@@ -51,8 +56,8 @@ export function loadSdk(name: string): Sdk | undefined {
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns whether the environment asks for the SDK by naming an exporter or an endpoint. (By default the SDK would export to
- * this machine's port 4318 unasked.)
+ * Returns whether the environment asks for the SDK by naming an exporter or an endpoint. (By
+ * default the SDK would export to this machine's port 4318 unasked.)
  */
 export function isSdkWanted(env: Env): boolean {
   if (env.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true') return false;
@@ -65,8 +70,8 @@ export function isSdkWanted(env: Env): boolean {
 }
 
 /**
- * Returns the recorded share of new traces, 0 to 1, by OTEL_TRACES_SAMPLER and its argument. Parents do not count, because
- * Waypost starts every trace. Unknown values mean all, as in the SDK.
+ * Returns the recorded share of new traces, 0 to 1, by OTEL_TRACES_SAMPLER and its argument.
+ * Parents do not count, because Waypost starts every trace. Unknown values mean all, as in the SDK.
  */
 export function sampledRatio(env: Env): number {
   if (env.OTEL_TRACES_EXPORTER?.trim() === 'none') return 0;
@@ -87,7 +92,10 @@ export function sampledRatio(env: Env): number {
 
 /** Metrics of the process: event loop, CPU, memory, uptime and version. */
 
-/** The timer of the monitor wakes an idle process: at 20 ms it took a tenth of the CPU of an idle service. */
+/**
+ * The timer of the monitor wakes an idle process: at 20 ms it took a tenth of the CPU of an idle
+ * service.
+ */
 const DELAY_RESOLUTION_MS = 50;
 const NS_PER_S = 1e9;
 const US_PER_S = 1e6;
@@ -107,17 +115,23 @@ export function measureProcess(metrics: Metrics): void {
       { labels: { 'cpu.mode': 'system' }, value: system / US_PER_S },
     ];
   });
-  metrics.gauge({ name: 'process.memory.usage', help: 'Resident memory of the process.', unit: 'By' }, () =>
-    only(process.memoryUsage.rss()),
+  metrics.gauge(
+    { name: 'process.memory.usage', help: 'Resident memory of the process.', unit: 'By' },
+    () => only(process.memoryUsage.rss()),
   );
   metrics.gauge({ name: 'v8js.memory.heap.used', help: 'Heap in use.', unit: 'By' }, () =>
     only(process.memoryUsage().heapUsed),
   );
-  metrics.gauge({ name: 'process.uptime', help: 'Time since the process started.', unit: 's' }, () =>
-    only(process.uptime()),
+  metrics.gauge(
+    { name: 'process.uptime', help: 'Time since the process started.', unit: 's' },
+    () => only(process.uptime()),
   );
   const version = versionOf();
-  const info = { name: 'waypost.info', help: 'Always 1.', labels: { version: 'the version of Waypost' } };
+  const info = {
+    name: 'waypost.info',
+    help: 'Always 1.',
+    labels: { version: 'the version of Waypost' },
+  };
   metrics.gauge(info, () => [{ labels: { version }, value: 1 }]);
 }
 
@@ -144,13 +158,19 @@ function measureEventLoop(metrics: Metrics): void {
   });
   for (const name of ['p50', 'p99', 'max'] as const) {
     const help = `Delay of timers since the last scrape: ${name}.`;
-    metrics.gauge({ name: `nodejs.eventloop.delay.${name}`, help, unit: 's' }, () => only(read[name]));
+    metrics.gauge({ name: `nodejs.eventloop.delay.${name}`, help, unit: 's' }, () =>
+      only(read[name]),
+    );
   }
   const help = 'Share of time that the event loop was busy since the last scrape, 0 to 1.';
-  metrics.gauge({ name: 'nodejs.eventloop.utilization', help, unit: '1' }, () => only(read.utilization));
+  metrics.gauge({ name: 'nodejs.eventloop.utilization', help, unit: '1' }, () =>
+    only(read.utilization),
+  );
 }
 
 function versionOf(): string {
-  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    version: string;
+  };
   return version;
 }

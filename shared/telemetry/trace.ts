@@ -1,11 +1,12 @@
 import { randomFillSync } from 'node:crypto';
 
 /**
- * Trace contexts by W3C Trace Context, and spans. Waypost's traces begin at ingest and never continue a caller's trace;
- * otherwise any caller could fill them or join them.
+ * Trace contexts by W3C Trace Context, and spans. Waypost's traces begin at ingest and never
+ * continue a caller's trace; otherwise any caller could fill them or join them.
  *
- * Spans are recorded when they have ended, with ids that were assigned before. No object of the SDK is held while a message
- * is processed, and a message that is not sampled costs one comparison. Without an SDK (`start.ts`) no span is recorded.
+ * Spans are recorded when they have ended, with ids that were assigned before. No object of the SDK
+ * is held while a message is processed, and a message that is not sampled costs one comparison.
+ * Without an SDK (`start.ts`) no span is recorded.
  */
 
 const TRACE_ID_BYTES = 16;
@@ -29,7 +30,10 @@ export function sampleRoots(ratio: number): void {
   sampled = ratio;
 }
 
-/** Returns a new, unique root `00-<trace id>-<span id>-<flags>`. (All zeros, the invalid id, does not happen.) */
+/**
+ * Returns a new, unique root `00-<trace id>-<span id>-<flags>`. (All zeros, the invalid id, does
+ * not happen.)
+ */
 export function newTraceparent(): string {
   const traceId = randomHex(TRACE_ID_BYTES);
   return `00-${traceId}-${randomHex(SPAN_ID_BYTES)}-${isChosen(traceId, sampled) ? '01' : '00'}`;
@@ -47,7 +51,10 @@ const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 const TRACE_ID = { from: 3, to: 35 };
 const SPAN_ID = { from: 36, to: 52 };
 
-/** Returns the context of a new span in the same trace, to be sent with a request. An invalid parent starts a new trace. */
+/**
+ * Returns the context of a new span in the same trace, to be sent with a request. An invalid parent
+ * starts a new trace.
+ */
 export function childTraceparent(parent: string): string {
   if (!TRACEPARENT.test(parent)) return newTraceparent();
   return withSpanId(parent, randomHex(SPAN_ID_BYTES));
@@ -115,7 +122,10 @@ export function recordSpan(span: SpanSpec): void {
   if (isTraced(span.context)) record?.(span);
 }
 
-/** Returns the root of a trace that is always recorded, at any ratio: for a test, or a request with recorded messages. */
+/**
+ * Returns the root of a trace that is always recorded, at any ratio: for a test, or a request with
+ * recorded messages.
+ */
 export function recordedRoot(): string {
   return `${newTraceparent().slice(0, -1)}1`;
 }

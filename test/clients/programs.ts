@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { compact } from '../../shared/collections/defined';
 import { ROOT } from '../../shared/service/repo-root';
 import { GO, PYTHON, type Tool } from '../support/external-tools';
 
@@ -34,13 +35,15 @@ export const PROGRAMS = {
   goV2: { name: 'go-v2', needs: GO, prepare: () => go('go-v2') },
 } satisfies Record<string, ClientProgram>;
 
-/** Runs a program to its end. @throws Error if its exit code is not 0: some calls were not delivered */
+/**
+ * Runs a program to its end. @throws Error if its exit code is not 0: some calls were not delivered
+ */
 export async function runClient(
   client: ClientProgram,
   { url, writeKey, user }: { url: string; writeKey: string; user: string },
 ): Promise<void> {
   const [command = '', ...args] = await client.prepare();
-  await run(command, [...args, url, writeKey, user, ...(client.extra === undefined ? [] : [client.extra])]);
+  await run(command, compact([...args, url, writeKey, user, client.extra]));
 }
 
 function node(dir: string): Promise<string[]> {

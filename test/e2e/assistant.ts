@@ -4,12 +4,15 @@ import { aTrack } from '../support/factories';
 import { type StorySystem } from '../support/story-system';
 
 /**
- * Twenty tasks of a first hour, as an AI assistant does them with the tools of `waypost mcp`, on the system of
- * support.test.ts. The API alone shows whether a task is done.
+ * Twenty tasks of a first hour, as an AI assistant does them with the tools of `waypost mcp`, on
+ * the system of support.test.ts. The API alone shows whether a task is done.
  */
 
 /** Calls a tool. @throws Error if the tool fails, or does not exist for this token */
-export type Use = (tool: string, args?: object) => Promise<Record<string, never> & { data: never[] }>;
+export type Use = (
+  tool: string,
+  args?: object,
+) => Promise<Record<string, never> & { data: never[] }>;
 
 export interface Task {
   /** Prepares the task. */
@@ -19,7 +22,11 @@ export interface Task {
   shows: () => Promise<unknown>;
 }
 
-const HELLO = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+const HELLO = {
+  protocolVersion: '2025-06-18',
+  capabilities: {},
+  clientInfo: { name: 'test', version: '1' },
+};
 
 interface Said {
   id?: number;
@@ -49,12 +56,19 @@ export function assistantWith({ system }: StorySystem, token: string): Use {
 }
 
 /** @param gone a path that rejects everything until a task mends it */
-export function firstHour({ system, sink, settled }: StorySystem, gone: string): Record<string, Task> {
+export function firstHour(
+  { system, sink, settled }: StorySystem,
+  gone: string,
+): Record<string, Task> {
   const read = async (path: string) => (await system.control('GET', path)).body;
   const named = async (kind: string, name: string) =>
-    ((await read(`/${kind}?limit=200`)).data as { id: string; name: string; [field: string]: unknown }[]).find(
-      (entry) => entry.name === name,
-    );
+    (
+      (await read(`/${kind}?limit=200`)).data as {
+        id: string;
+        name: string;
+        [field: string]: unknown;
+      }[]
+    ).find((entry) => entry.name === name);
   const has = (kind: string, name: string, fields: object) => async () =>
     expect(await named(kind, name)).toMatchObject(fields);
   const update = (body: object) => (use: Use) => use('update_destination', { id: 'Orders', body });
@@ -67,7 +81,9 @@ export function firstHour({ system, sink, settled }: StorySystem, gone: string):
     await settled();
     const { writeKey } = (await named('sources', 'Assistant shop'))!;
     for (const userId of users) await system.send(String(writeKey), 'track', aTrack({ userId }));
-    await eventually(async () => expect(await dead()).toHaveLength(users.length), { deadlineMs: 90_000 });
+    await eventually(async () => expect(await dead()).toHaveLength(users.length), {
+      deadlineMs: 90_000,
+    });
     sink.on(gone, { status: 200 });
   };
   return {
@@ -79,7 +95,9 @@ export function firstHour({ system, sink, settled }: StorySystem, gone: string):
       act: async (use) =>
         use('create_destination', {
           body: {
-            ...{ name: 'Orders', type: 'webhooks', sharedSecret: 'a secret of the assistant' },
+            name: 'Orders',
+            type: 'webhooks',
+            sharedSecret: 'a secret of the assistant',
             sources: [(await named('sources', 'Assistant shop'))?.id ?? 'src_none'],
             webhooks: [{ url: sink.url(gone), headers: {} }],
           },
@@ -88,7 +106,10 @@ export function firstHour({ system, sink, settled }: StorySystem, gone: string):
     },
     'deliver only tracks of completed orders': {
       act: update({ types: ['track'], filter: 'event == "Order Completed"' }),
-      shows: has('destinations', 'Orders', { types: ['track'], filter: 'event == "Order Completed"' }),
+      shows: has('destinations', 'Orders', {
+        types: ['track'],
+        filter: 'event == "Order Completed"',
+      }),
     },
     'limit the rate': {
       act: update({ maxPerSecond: 50 }),
@@ -121,14 +142,20 @@ export function firstHour({ system, sink, settled }: StorySystem, gone: string):
       shows: () =>
         eventually(async () => {
           const { id } = (await named('destinations', 'Orders'))!;
-          const [last] = (await read(`/audit?entry=${id}`)).data as { changes: { field: string }[] }[];
+          const [last] = (await read(`/audit?entry=${id}`)).data as {
+            changes: { field: string }[];
+          }[];
           expect(last?.changes.map(({ field }) => field)).toContain('sharedSecret');
         }),
     },
     'find the delivery of a customer that failed, and replay it': {
       given: () => orders('u-assistant', 'u-2', 'u-3'),
       act: async (use) => {
-        const { data } = await use('list_deliveries', { destination: 'Orders', user: 'u-assistant', code: '410' });
+        const { data } = await use('list_deliveries', {
+          destination: 'Orders',
+          user: 'u-assistant',
+          code: '410',
+        });
         const [first] = data as { id: string }[];
         return use('replay_delivery', { id: first?.id ?? 'dlv_none' });
       },
@@ -136,26 +163,36 @@ export function firstHour({ system, sink, settled }: StorySystem, gone: string):
     },
     'replay everything that is dead': {
       act: async (use) =>
-        use('create_replay', { body: { destination: (await named('destinations', 'Orders'))?.id ?? 'dst_none' } }),
+        use('create_replay', {
+          body: { destination: (await named('destinations', 'Orders'))?.id ?? 'dst_none' },
+        }),
       shows: () => eventually(async () => expect(await dead()).toEqual([]), { deadlineMs: 90_000 }),
     },
     'block an event at the source': {
-      act: (use) => use('update_source', { id: 'Assistant shop', body: { blockedEvents: ['Cart Viewed'] } }),
+      act: (use) =>
+        use('update_source', { id: 'Assistant shop', body: { blockedEvents: ['Cart Viewed'] } }),
       shows: has('sources', 'Assistant shop', { blockedEvents: ['Cart Viewed'] }),
     },
     'rotate the write key with an overlap': {
       act: (use) => use('rotate_source_key', { id: 'Assistant shop', body: { overlap: '2h' } }),
-      shows: has('sources', 'Assistant shop', { oldWriteKeys: [expect.objectContaining({ key: expect.any(String) })] }),
+      shows: has('sources', 'Assistant shop', {
+        oldWriteKeys: [expect.objectContaining({ key: expect.any(String) })],
+      }),
     },
     'send alerts to a webhook': {
       act: (use) =>
-        use('update_alerts', { body: { webhooks: [{ url: sink.url('/alerts'), headers: {} }], failingFor: '5m' } }),
-      shows: async () => expect(await read('/alerts')).toMatchObject({ failingFor: '5m', webhooks: [{}] }),
+        use('update_alerts', {
+          body: { webhooks: [{ url: sink.url('/alerts'), headers: {} }], failingFor: '5m' },
+        }),
+      shows: async () =>
+        expect(await read('/alerts')).toMatchObject({ failingFor: '5m', webhooks: [{}] }),
     },
     'acknowledge a notice': {
       // The dead letters cause it.
       given: () =>
-        eventually(async () => expect((await read('/notices')).data).not.toEqual([]), { deadlineMs: 90_000 }),
+        eventually(async () => expect((await read('/notices')).data).not.toEqual([]), {
+          deadlineMs: 90_000,
+        }),
       act: async (use) => {
         const { data } = await read('/notices?acknowledged=false');
         const [first] = data as { id: string }[];
@@ -166,7 +203,11 @@ export function firstHour({ system, sink, settled }: StorySystem, gone: string):
     'create an audience': {
       act: (use) =>
         use('create_audience', {
-          body: { name: 'Loyal', condition: 'count("Order Completed", duration("720h")) >= 3', destinations: [] },
+          body: {
+            name: 'Loyal',
+            condition: 'count("Order Completed", duration("720h")) >= 3',
+            destinations: [],
+          },
         }),
       shows: has('audiences', 'Loyal', { key: 'loyal' }),
     },
@@ -186,12 +227,18 @@ export function firstHour({ system, sink, settled }: StorySystem, gone: string):
     },
     'create a token that expires': {
       act: (use) =>
-        use('create_token', { body: { name: 'Dashboard', role: 'read_only', expiresAt: '2100-01-31T00:00:00Z' } }),
-      shows: has('tokens', 'Dashboard', { role: 'read_only', expiresAt: '2100-01-31T00:00:00.000Z' }),
+        use('create_token', {
+          body: { name: 'Dashboard', role: 'read_only', expiresAt: '2100-01-31T00:00:00Z' },
+        }),
+      shows: has('tokens', 'Dashboard', {
+        role: 'read_only',
+        expiresAt: '2100-01-31T00:00:00.000Z',
+      }),
     },
     'delete what is stored of a user': {
       act: (use) => use('create_deletion', { body: { userIds: ['u-forgotten'] } }),
-      shows: async () => expect((await read('/deletions')).data).toMatchObject([{ userIds: ['u-forgotten'] }]),
+      shows: async () =>
+        expect((await read('/deletions')).data).toMatchObject([{ userIds: ['u-forgotten'] }]),
     },
     'delete the destination': {
       act: (use) => use('delete_destination', { id: 'Orders' }),
@@ -200,14 +247,31 @@ export function firstHour({ system, sink, settled }: StorySystem, gone: string):
   };
 }
 
-/** Returns what an assistant could have changed: entries with their versions, and facts that only become more. */
-export async function stateOf({ system }: StorySystem): Promise<{ entries: string[]; facts: string[] }> {
+/**
+ * Returns what an assistant could have changed: entries with their versions, and facts that only
+ * become more.
+ */
+export async function stateOf({
+  system,
+}: StorySystem): Promise<{ entries: string[]; facts: string[] }> {
   const rows = async (path: string, of: (row: Record<string, unknown>) => unknown) => {
     const { body } = await system.control('GET', `/${path}?limit=200`);
-    return (body.data as Record<string, unknown>[]).map((row) => `${String(row.id)} ${JSON.stringify(of(row))}`);
+    return (body.data as Record<string, unknown>[]).map(
+      (row) => `${String(row.id)} ${JSON.stringify(of(row))}`,
+    );
   };
-  const kinds = ['sources', 'destinations', 'audiences', 'computed-traits', 'tokens', 'deletions', 'replays'];
-  const entries = await Promise.all(kinds.map((path) => rows(path, ({ version = null }) => version)));
+  const kinds = [
+    'sources',
+    'destinations',
+    'audiences',
+    'computed-traits',
+    'tokens',
+    'deletions',
+    'replays',
+  ];
+  const entries = await Promise.all(
+    kinds.map((path) => rows(path, ({ version = null }) => version)),
+  );
   const { body: alerts } = await system.control('GET', '/alerts');
   return {
     entries: [...entries.flat(), `alerts ${String(alerts.version)}`],

@@ -1,11 +1,15 @@
 import { type Outcome, runChaos } from '../../tools/chaos/run';
 
-/** Twenty seconds of random faults under load, with a fixed seed; `npm run chaos` runs longer and with other seeds. */
+/**
+ * Twenty seconds of random faults under load, with a fixed seed; `npm run chaos` runs longer and
+ * with other seeds.
+ */
 
 const SEED = 20_240;
 
-test('under random faults every acknowledged call reaches one end, and every repeat is explained', async () => {
-  // The faults are kills, stops and freezes of services; crash.test.ts breaks the broker. Some endpoints misbehave.
+test('under random faults acknowledged calls end once, and repeats are explained', async () => {
+  // The faults are kills, stops and freezes of services; crash.test.ts breaks the broker. Some
+  // endpoints misbehave.
   const lines: string[] = [];
   const options = {
     seed: SEED,

@@ -9,7 +9,10 @@ import { startProgram } from '../support/child-program';
 import { type StorySystem } from '../support/story-system';
 import { GO, testWith, type Tool } from '../support/external-tools';
 
-/** Waypost's clients while ingest is killed and restarted: every call arrives once, and memory stays bounded. */
+/**
+ * Waypost's clients while ingest is killed and restarted: every call arrives once, and memory stays
+ * bounded.
+ */
 
 const run = promisify(execFile);
 /** `CLIENT_CALLS=100000` by hand: minutes. */
@@ -26,14 +29,17 @@ export function outageStories(stage: () => StorySystem): void {
   const clients: { name: string; needs?: Tool; command(): Promise<string[]> }[] = [
     {
       name: 'waypost-node',
-      command: () => Promise.resolve([process.execPath, join(ROOT, 'test/clients/waypost-node/main.cjs')]),
+      command: () =>
+        Promise.resolve([process.execPath, join(ROOT, 'test/clients/waypost-node/main.cjs')]),
     },
     {
       name: 'waypost-go',
       needs: GO,
       command: async () => {
         const binary = join(scratch, 'waypost-go');
-        await run('go', ['build', '-o', binary, '.'], { cwd: join(ROOT, 'test/clients/waypost-go') });
+        await run('go', ['build', '-o', binary, '.'], {
+          cwd: join(ROOT, 'test/clients/waypost-go'),
+        });
         return [binary];
       },
     },
@@ -75,10 +81,15 @@ export function outageStories(stage: () => StorySystem): void {
 
         await eventually(() => expect(seen.size).toBe(CALLS), { deadlineMs: 120_000 + CALLS });
         expect([...seen.values()].filter((count) => count > 1)).toEqual([]);
-        const said = JSON.parse(program.output().trim().split('\n').at(-1)!) as { delivered: number; peakKb: number };
+        const said = JSON.parse(program.output().trim().split('\n').at(-1)!) as {
+          delivered: number;
+          peakKb: number;
+        };
         expect(said.delivered).toBe(CALLS);
         expect(said.peakKb).toBeLessThan(MAX_PEAK_KB);
-        process.stderr.write(`${client.name}: ${CALLS} calls, peak ${Math.round(said.peakKb / 1024)} MB\n`);
+        process.stderr.write(
+          `${client.name}: ${CALLS} calls, peak ${Math.round(said.peakKb / 1024)} MB\n`,
+        );
       },
       600_000,
     );

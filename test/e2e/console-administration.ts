@@ -5,7 +5,10 @@ import { aTrack } from '../support/factories';
 import { type StorySystem } from '../support/story-system';
 import { type Destination, type Source } from '../../tools/harness/api';
 
-/** Administration of tokens, secrets, keys and users in the console, on the system of console.test.ts. */
+/**
+ * Administration of tokens, secrets, keys and users in the console, on the system of
+ * console.test.ts.
+ */
 
 export interface Scene {
   stage: StorySystem;
@@ -14,7 +17,9 @@ export interface Scene {
   /** delivers to `path` of the stage's sink */
   hook: Destination;
   path: string;
-  /** Checks the page for errors and accessibility; with a picture, also in dark mode and on a phone. */
+  /**
+   * Checks the page for errors and accessibility; with a picture, also in dark mode and on a phone.
+   */
   isGood: (picture?: string) => Promise<void>;
 }
 
@@ -81,36 +86,35 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     await eventually(async () => {
       await stage.system.send(shop.writeKey, 'track', aTrack());
       const request = stage.sink.received(path).at(-1);
-      expect(request && [secret, old].map((each) => libraryAccepts(each, request))).toEqual([true, true]);
+      expect(request && [secret, old].map((each) => libraryAccepts(each, request))).toEqual([
+        true,
+        true,
+      ]);
     });
   },
 
-  'a rotated write key stays valid during the overlap, and the page shows code with the new key': async ({
-    stage,
-    tab,
-    shop,
-    isGood,
-  }) => {
-    const { page } = tab;
-    await page.goto(`${stage.system.controlUrl}/sources/${shop.id}`);
-    await page.getByLabel('Overlap').fill('2h');
-    await page.getByRole('button', { name: 'Rotate the key' }).click();
-    await confirm(tab, 'Rotate the write key?', 'Rotate the key');
-    await page.getByText('is still valid until').waitFor();
-    const { body: source } = await stage.system.control('GET', `/sources/${shop.id}`);
-    expect(source.oldWriteKeys).toMatchObject([{ key: shop.writeKey }]);
-    await page.getByText(String(source.writeKey)).first().waitFor();
-    expect(
-      await page
-        .getByRole('region', { name: /^code for/ })
-        .first()
-        .textContent(),
-    ).toContain(source.writeKey);
-    for (const key of [shop.writeKey, source.writeKey as string]) {
-      expect((await stage.system.send(key, 'track', aTrack())).status).toBe(200);
-    }
-    await isGood();
-  },
+  'a rotated write key stays valid during the overlap, and the page shows code with the new key':
+    async ({ stage, tab, shop, isGood }) => {
+      const { page } = tab;
+      await page.goto(`${stage.system.controlUrl}/sources/${shop.id}`);
+      await page.getByLabel('Overlap').fill('2h');
+      await page.getByRole('button', { name: 'Rotate the key' }).click();
+      await confirm(tab, 'Rotate the write key?', 'Rotate the key');
+      await page.getByText('is still valid until').waitFor();
+      const { body: source } = await stage.system.control('GET', `/sources/${shop.id}`);
+      expect(source.oldWriteKeys).toMatchObject([{ key: shop.writeKey }]);
+      await page.getByText(String(source.writeKey)).first().waitFor();
+      expect(
+        await page
+          .getByRole('region', { name: /^code for/ })
+          .first()
+          .textContent(),
+      ).toContain(source.writeKey);
+      for (const key of [shop.writeKey, source.writeKey as string]) {
+        expect((await stage.system.send(key, 'track', aTrack())).status).toBe(200);
+      }
+      await isGood();
+    },
 
   'an administrator deletes users and filters the audit trail by action and actor': async ({
     stage,
@@ -126,7 +130,8 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByRole('status').getByText('delete messages were sent.').waitFor();
     await page.getByRole('row', { name: /user-forgotten, user-gone/ }).waitFor();
     await isGood();
-    const messages = () => stage.sink.received(path).filter(({ body }) => body.toString().includes('"type":"delete"'));
+    const messages = () =>
+      stage.sink.received(path).filter(({ body }) => body.toString().includes('"type":"delete"'));
     await eventually(() => expect(messages()).toHaveLength(2));
 
     // The trail comes from Kafka, and the page shows the state at the time it was opened.
@@ -164,7 +169,13 @@ async function confirm({ page }: Tab, question: string, label: string): Promise<
   await dialog.waitFor({ state: 'detached' });
 }
 
-async function asked({ system }: StorySystem, path: string, token: string): Promise<{ status: number; body: unknown }> {
-  const answer = await fetch(`${system.controlUrl}/api/v1${path}`, { headers: { authorization: `Bearer ${token}` } });
+async function asked(
+  { system }: StorySystem,
+  path: string,
+  token: string,
+): Promise<{ status: number; body: unknown }> {
+  const answer = await fetch(`${system.controlUrl}/api/v1${path}`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
   return { status: answer.status, body: await answer.json() };
 }

@@ -2,7 +2,10 @@ import { eventually } from '../support/eventually';
 import { type Call } from '../support/factories';
 import { type Scene } from './console-administration';
 
-/** Audiences in the console, from the empty list to members at a webhook, on the system of console.test.ts. */
+/**
+ * Audiences in the console, from the empty list to members at a webhook, on the system of
+ * console.test.ts.
+ */
 
 const PATH = '/newsletter';
 /** For results that pass through several services. */
@@ -11,121 +14,140 @@ const LONG_MS = 120_000;
 const SHOWN_MS = 10_000;
 
 export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
-  'an administrator builds an audience, its members arrive at a webhook, and its page shows them': async (scene) => {
-    const { stage, tab, isGood } = scene;
-    const { page } = tab;
-    const newsletter = await stage.system.createDestination({
-      ...{ name: 'Newsletter', sources: [], webhooks: [{ url: stage.sink.url(PATH) }] },
-    });
-    await stage.system.createDestination({
-      ...{ name: 'Archive', sources: [], webhooks: [{ url: stage.sink.url('/archive') }], enabled: false },
-    });
-    await has(scene, 'ann', 'pro', 2);
-    await has(scene, 'bob', 'free', 3);
-    await has(scene, 'cid', 'pro', 1);
-    await stage.settled();
+  'an administrator builds an audience, its members arrive at a webhook, and its page shows them':
+    async (scene) => {
+      const { stage, tab, isGood } = scene;
+      const { page } = tab;
+      const newsletter = await stage.system.createDestination({
+        name: 'Newsletter',
+        sources: [],
+        webhooks: [{ url: stage.sink.url(PATH) }],
+      });
+      await stage.system.createDestination({
+        name: 'Archive',
+        sources: [],
+        webhooks: [{ url: stage.sink.url('/archive') }],
+        enabled: false,
+      });
+      await has(scene, 'ann', 'pro', 2);
+      await has(scene, 'bob', 'free', 3);
+      await has(scene, 'cid', 'pro', 1);
+      await stage.settled();
 
-    await page.goto(`${stage.system.controlUrl}/audiences`);
-    await page.getByText('No audiences yet').waitFor();
-    await page.getByRole('link', { name: 'Build your first audience' }).click();
-    await page.getByRole('heading', { name: 'Build an audience' }).waitFor();
-    await page.getByText('Not yet: Enter a name').waitFor();
-    await page.getByLabel(/^Name/).fill('Loyal Pros');
-    await page.getByText('Receivers see the trait loyal_pros').waitFor();
+      await page.goto(`${stage.system.controlUrl}/audiences`);
+      await page.getByText('No audiences yet').waitFor();
+      await page.getByRole('link', { name: 'Build your first audience' }).click();
+      await page.getByRole('heading', { name: 'Build an audience' }).waitFor();
+      await page.getByText('Not yet: Enter a name').waitFor();
+      await page.getByLabel(/^Name/).fill('Loyal Pros');
+      await page.getByText('Receivers see the trait loyal_pros').waitFor();
 
-    // With the keyboard alone: the page names missing input, and Tab moves from field to field.
-    await page.getByLabel('What', { exact: true }).focus();
-    await page.keyboard.press('Tab');
-    await page.keyboard.type('plan');
-    await page.keyboard.press('Tab');
-    await page.keyboard.press('Tab');
-    await page.keyboard.type('pro');
-    const text = page.getByRole('region', { name: 'condition in CEL', exact: true });
-    await eventually(async () =>
-      expect(await text.textContent()).toBe('has(user.traits.plan) && user.traits.plan == "pro"'),
-    );
-    const preview = page.getByRole('region', { name: 'Preview', exact: true });
-    await preview.getByText('2 users', { exact: true }).waitFor({ timeout: LONG_MS });
+      // With the keyboard alone: the page names missing input, and Tab moves from field to field.
+      await page.getByLabel('What', { exact: true }).focus();
+      await page.keyboard.press('Tab');
+      await page.keyboard.type('plan');
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Tab');
+      await page.keyboard.type('pro');
+      const text = page.getByRole('region', { name: 'condition in CEL', exact: true });
+      await eventually(async () =>
+        expect(await text.textContent()).toBe('has(user.traits.plan) && user.traits.plan == "pro"'),
+      );
+      const preview = page.getByRole('region', { name: 'Preview', exact: true });
+      await preview.getByText('2 users', { exact: true }).waitFor({ timeout: LONG_MS });
 
-    await page.getByRole('button', { name: 'Add a condition' }).click();
-    const second = page.getByRole('group', { name: 'Condition 2' });
-    await second.getByLabel('What').selectOption('count');
-    await page.getByText('Condition 2: Enter an event').waitFor();
-    await second.getByLabel('Event').fill('Order Completed');
-    await second.getByLabel('Times').fill('2');
-    await second.getByLabel('Within the last').fill('30');
-    await preview.getByText('1 user', { exact: true }).waitFor({ timeout: LONG_MS });
-    await preview.getByRole('cell', { name: 'ann', exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Add a condition' }).click();
+      const second = page.getByRole('group', { name: 'Condition 2' });
+      await second.getByLabel('What').selectOption('count');
+      await page.getByText('Condition 2: Enter an event').waitFor();
+      await second.getByLabel('Event').fill('Order Completed');
+      await second.getByLabel('Times').fill('2');
+      await second.getByLabel('Within the last').fill('30');
+      await preview.getByText('1 user', { exact: true }).waitFor({ timeout: LONG_MS });
+      await preview.getByRole('cell', { name: 'ann', exact: true }).waitFor();
 
-    await page.getByRole('button', { name: 'Edit as CEL' }).click();
-    const written = page.getByLabel('Condition', { exact: true });
-    const condition = await written.inputValue();
-    expect(condition).toContain('&& count("Order Completed", duration("720h")) >= 2');
-    await written.fill(`${condition} &&`);
-    await page.getByText(/^Line 2, column \d+: The expression ends too early/).waitFor();
-    await isRefused(scene);
-    await written.fill(`${condition} && user.traits.plan in ["pro"]`);
-    await page.getByText('This condition cannot be shown as rows').waitFor();
-    await written.fill(condition);
-    await page.getByRole('button', { name: 'Edit as rows' }).click();
-    await eventually(async () => expect(await second.getByLabel('Times').inputValue()).toBe('2'));
+      await page.getByRole('button', { name: 'Edit as CEL' }).click();
+      const written = page.getByLabel('Condition', { exact: true });
+      const condition = await written.inputValue();
+      expect(condition).toContain('&& count("Order Completed", duration("720h")) >= 2');
+      await written.fill(`${condition} &&`);
+      await page.getByText(/^Line 2, column \d+: The expression ends too early/).waitFor();
+      await isRefused(scene);
+      await written.fill(`${condition} && user.traits.plan in ["pro"]`);
+      await page.getByText('This condition cannot be shown as rows').waitFor();
+      await written.fill(condition);
+      await page.getByRole('button', { name: 'Edit as rows' }).click();
+      await eventually(async () => expect(await second.getByLabel('Times').inputValue()).toBe('2'));
 
-    await page.getByLabel('Newsletter').check();
-    await page.getByLabel('Archive (off)').check();
-    await page.getByText('Archive: disabled.').waitFor();
-    await page.getByLabel('Archive (off)').uncheck();
-    await page.getByLabel('Sync interval').fill('1s');
-    await isGood('audience-builder');
-    await page.getByRole('button', { name: 'Create audience' }).click();
+      await page.getByLabel('Newsletter').check();
+      await page.getByLabel('Archive (off)').check();
+      await page.getByText('Archive: disabled.').waitFor();
+      await page.getByLabel('Archive (off)').uncheck();
+      await page.getByLabel('Sync interval').fill('1s');
+      await isGood('audience-builder');
+      await page.getByRole('button', { name: 'Create audience' }).click();
 
-    await page.getByRole('heading', { name: 'Loyal Pros' }).waitFor();
-    await eventually(() => expect(told(scene)).toEqual([['ann', { loyal_pros: true }]]), { deadlineMs: LONG_MS });
-    await page.getByLabel('State').getByText('live', { exact: true }).waitFor({ timeout: LONG_MS });
-    await has(scene, 'cid', 'pro', 1);
-    await eventually(() => expect(told(scene).map(([user]) => user)).toEqual(['ann', 'cid']), { deadlineMs: LONG_MS });
+      await page.getByRole('heading', { name: 'Loyal Pros' }).waitFor();
+      await eventually(() => expect(told(scene)).toEqual([['ann', { loyal_pros: true }]]), {
+        deadlineMs: LONG_MS,
+      });
+      await page
+        .getByLabel('State')
+        .getByText('live', { exact: true })
+        .waitFor({ timeout: LONG_MS });
+      await has(scene, 'cid', 'pro', 1);
+      await eventually(() => expect(told(scene).map(([user]) => user)).toEqual(['ann', 'cid']), {
+        deadlineMs: LONG_MS,
+      });
 
-    await eventually(
-      async () => {
-        await page.reload();
-        await page.getByText('2 users now').waitFor({ timeout: SHOWN_MS });
-        await page
-          .getByRole('region', { name: 'Members' })
-          .getByRole('cell', { name: 'cid', exact: true })
-          .waitFor({ timeout: SHOWN_MS });
-      },
-      { deadlineMs: LONG_MS },
-    );
-    await page.getByRole('region', { name: 'Syncs' }).getByRole('row').nth(1).waitFor();
-    await isGood('audience');
-    await page.getByLabel('User id').fill('bob');
-    await page.getByLabel('User id').press('Enter');
-    await page.getByText('bob is not a member.').waitFor();
-    await page.waitForURL(/user=bob/);
+      await eventually(
+        async () => {
+          await page.reload();
+          await page.getByText('2 users now').waitFor({ timeout: SHOWN_MS });
+          await page
+            .getByRole('region', { name: 'Members' })
+            .getByRole('cell', { name: 'cid', exact: true })
+            .waitFor({ timeout: SHOWN_MS });
+        },
+        { deadlineMs: LONG_MS },
+      );
+      await page.getByRole('region', { name: 'Syncs' }).getByRole('row').nth(1).waitFor();
+      await isGood('audience');
+      await page.getByLabel('User id').fill('bob');
+      await page.getByLabel('User id').press('Enter');
+      await page.getByText('bob is not a member.').waitFor();
+      await page.waitForURL(/user=bob/);
 
-    // Another administrator saves first, and neither change is lost.
-    const id = /\/audiences\/(aud_[^?]+)/.exec(page.url())![1]!;
-    await stage.system.control('PATCH', `/audiences/${id}`, { syncEvery: '2s' });
-    await page.getByLabel(/^Name/).fill('Our loyal pros');
-    await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Someone else changed this while you were editing').waitFor();
-    await isRefused(scene);
-    await page.getByRole('button', { name: 'Keep both changes' }).click();
-    await page.getByRole('heading', { name: 'Our loyal pros' }).waitFor();
-    expect((await stage.system.control('GET', `/audiences/${id}`)).body).toMatchObject({
-      ...{ name: 'Our loyal pros', key: 'loyal_pros', syncEvery: '2s', destinations: [newsletter.id] },
-    });
+      // Another administrator saves first, and neither change is lost.
+      const id = /\/audiences\/(aud_[^?]+)/.exec(page.url())![1]!;
+      await stage.system.control('PATCH', `/audiences/${id}`, { syncEvery: '2s' });
+      await page.getByLabel(/^Name/).fill('Our loyal pros');
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
+      await page.getByText('Someone else changed this while you were editing').waitFor();
+      await isRefused(scene);
+      await page.getByRole('button', { name: 'Keep both changes' }).click();
+      await page.getByRole('heading', { name: 'Our loyal pros' }).waitFor();
+      expect((await stage.system.control('GET', `/audiences/${id}`)).body).toMatchObject({
+        name: 'Our loyal pros',
+        key: 'loyal_pros',
+        syncEvery: '2s',
+        destinations: [newsletter.id],
+      });
 
-    await page.goto(`${stage.system.controlUrl}/audiences/new`);
-    await page.getByLabel(/^Name/).fill('loyal PROS');
-    await page.getByText('It would use the trait loyal_pros, which “Our loyal pros” already uses').first().waitFor();
-    await page.getByRole('link', { name: 'Audiences', exact: true }).first().click();
-    await page.getByRole('link', { name: 'Our loyal pros' }).waitFor();
-    await isGood('audiences');
-    await page.getByRole('link', { name: 'Our loyal pros' }).click();
-    await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('No audiences yet').waitFor();
-  },
+      await page.goto(`${stage.system.controlUrl}/audiences/new`);
+      await page.getByLabel(/^Name/).fill('loyal PROS');
+      await page
+        .getByText('It would use the trait loyal_pros, which “Our loyal pros” already uses')
+        .first()
+        .waitFor();
+      await page.getByRole('link', { name: 'Audiences', exact: true }).first().click();
+      await page.getByRole('link', { name: 'Our loyal pros' }).waitFor();
+      await isGood('audiences');
+      await page.getByRole('link', { name: 'Our loyal pros' }).click();
+      await page.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+      await page.getByText('No audiences yet').waitFor();
+    },
 
   'an administrator uploads a list and creates a computed trait': async (scene) => {
     const { stage, tab, isGood } = scene;
@@ -137,13 +159,19 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByRole('button', { name: 'Create audience' }).click();
     await page.getByRole('heading', { name: 'Invited' }).waitFor();
     stage.sink.clear();
-    const file = (text: string) => ({ name: 'members', mimeType: 'text/plain', buffer: Buffer.from(text) });
+    const file = (text: string) => ({
+      name: 'members',
+      mimeType: 'text/plain',
+      buffer: Buffer.from(text),
+    });
     const upload = async (text: string) => {
       await page.locator('input[type=file]').setInputFiles(file(text));
       await page.getByRole('button', { name: 'Upload' }).click();
     };
     // A CSV shows how its first lines are read, before they count.
-    await page.locator('input[type=file]').setInputFiles(file('user_id,email\nfay,fay@example.com\n'));
+    await page
+      .locator('input[type=file]')
+      .setInputFiles(file('user_id,email\nfay,fay@example.com\n'));
     const first = page.getByRole('region', { name: 'first lines', exact: true });
     await first.getByText('fay').waitFor();
     expect((await first.textContent())!.trim()).toBe('"fay"');
@@ -156,9 +184,12 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await upload('dan\n{"userId":"eve"}\n');
     await page.getByText('2 members uploaded').waitFor();
     const users = () => told(scene).map(([user, traits]) => `${user} ${JSON.stringify(traits)}`);
-    await eventually(() => expect(users().sort()).toEqual(['dan {"invited":true}', 'eve {"invited":true}']), {
-      deadlineMs: LONG_MS,
-    });
+    await eventually(
+      () => expect(users().sort()).toEqual(['dan {"invited":true}', 'eve {"invited":true}']),
+      {
+        deadlineMs: LONG_MS,
+      },
+    );
     await page.getByText('The upload is applied.').waitFor();
     // Without a reload.
     const members = page.getByRole('region', { name: 'Members', exact: true });
@@ -177,7 +208,9 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await isGood('computed-trait-builder');
     await page.getByRole('button', { name: 'Create trait' }).click();
     await page.getByRole('heading', { name: 'Order count' }).waitFor();
-    await eventually(() => expect(users()).toContain('bob {"order_count":3}'), { deadlineMs: LONG_MS });
+    await eventually(() => expect(users()).toContain('bob {"order_count":3}'), {
+      deadlineMs: LONG_MS,
+    });
     await eventually(
       async () => {
         await page.reload();
@@ -191,8 +224,17 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
 };
 
 /** Sends a user with a plan and a number of orders. */
-async function has({ stage, shop }: Scene, userId: string, plan: string, orders: number): Promise<void> {
-  const calls = Array.from({ length: orders }, () => ({ type: 'track', userId, event: 'Order Completed' }));
+async function has(
+  { stage, shop }: Scene,
+  userId: string,
+  plan: string,
+  orders: number,
+): Promise<void> {
+  const calls = Array.from({ length: orders }, () => ({
+    type: 'track',
+    userId,
+    event: 'Order Completed',
+  }));
   const batch = [{ type: 'identify', userId, traits: { plan } }, ...calls];
   const { status } = await stage.system.send(shop.writeKey, 'batch', { batch });
   expect(status).toBe(200);
@@ -204,7 +246,9 @@ function told({ stage }: Scene): [userId: string, traits: unknown][] {
   return calls.map(({ userId, traits }) => [userId, traits]);
 }
 
-/** Expects refused requests in the browser's console, which writes them by itself, and forgets them. */
+/**
+ * Expects refused requests in the browser's console, which writes them by itself, and forgets them.
+ */
 async function isRefused({ tab }: Scene): Promise<void> {
   await eventually(() => expect(tab.complaints.length).toBeGreaterThan(0));
   expect(tab.complaints.splice(0).filter((text) => !/4(12|22)/.test(text))).toEqual([]);

@@ -4,152 +4,186 @@ import { eventually } from '../support/eventually';
 import { aTrack, someTracks } from '../support/factories';
 import { type Scene } from './console-administration';
 
-/** Stories about the endpoints of a destination in the console. They run on the system of console.test.ts. */
+/**
+ * Stories about the endpoints of a destination in the console. They run on the system of
+ * console.test.ts.
+ */
 
 const SECRET = 'planted-client-secret';
 
 export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
-  'an administrator connects Slack behind OAuth2, previews a recent event, and corrects refused fields': async ({
-    stage,
-    tab,
-    shop,
-    isGood,
-  }) => {
-    const { page } = tab;
-    stage.sink.on('/token', { body: JSON.stringify({ access_token: 'planted-token', token_type: 'Bearer' }) });
-    await stage.system.send(shop.writeKey, 'track', aTrack({ event: 'Cart Previewed', userId: 'user-preview' }));
-    await eventually(async () => {
-      const { body } = await stage.system.control('GET', '/events?accepted=true&user=user-preview');
-      expect(body.data).toHaveLength(1);
-    });
-    await page.goto(`${stage.system.controlUrl}/connect/new?type=webhooks&sources=${shop.id}`);
-    await page.getByLabel('Address').fill(stage.sink.url('/slack'));
-    await openSection(page, 'Authentication');
-    await page.getByLabel('Authenticate by').selectOption('oauth2');
-    await page.getByLabel('Token URL').fill(stage.sink.url('/token'));
-    await page.getByLabel('Client id').fill('waypost');
-    await page.getByLabel('Client secret').fill(SECRET);
+  'an administrator connects Slack behind OAuth2, previews a recent event, and corrects refused fields':
+    async ({ stage, tab, shop, isGood }) => {
+      const { page } = tab;
+      stage.sink.on('/token', {
+        body: JSON.stringify({ access_token: 'planted-token', token_type: 'Bearer' }),
+      });
+      await stage.system.send(
+        shop.writeKey,
+        'track',
+        aTrack({ event: 'Cart Previewed', userId: 'user-preview' }),
+      );
+      await eventually(async () => {
+        const { body } = await stage.system.control(
+          'GET',
+          '/events?accepted=true&user=user-preview',
+        );
+        expect(body.data).toHaveLength(1);
+      });
+      await page.goto(`${stage.system.controlUrl}/connect/new?type=webhooks&sources=${shop.id}`);
+      await page.getByLabel('Address').fill(stage.sink.url('/slack'));
+      await openSection(page, 'Authentication');
+      await page.getByLabel('Authenticate by').selectOption('oauth2');
+      await page.getByLabel('Token URL').fill(stage.sink.url('/token'));
+      await page.getByLabel('Client id').fill('waypost');
+      await page.getByLabel('Client secret').fill(SECRET);
 
-    await openSection(page, 'Request');
-    await page.getByLabel('Body', { exact: true }).selectOption('slack');
-    await page.getByRole('button', { name: 'Preview with an event' }).click();
-    const body = page.getByRole('region', { name: 'previewed body' });
-    await body.getByText('"Cart Previewed"').first().waitFor();
-    await page.getByRole('region', { name: 'previewed request' }).getByText('authorization: ***').waitFor();
-    await isGood('request-preview');
-    // A mistake of a template is at its field while the user types.
-    await page.getByLabel('Body', { exact: true }).selectOption('template');
-    await page.getByLabel('Template', { exact: true }).fill('{"text": properties.coupon}');
-    await problemOf(page, 'Template').getByText('there is no "coupon"').waitFor();
-    await refused(tab);
-    await page.getByLabel('Template', { exact: true }).fill('{"text": event + " by " + userId}');
-    await body.getByText('"Cart Previewed by user-preview"').waitFor();
-    await page.getByLabel('Body', { exact: true }).selectOption('slack');
+      await openSection(page, 'Request');
+      await page.getByLabel('Body', { exact: true }).selectOption('slack');
+      await page.getByRole('button', { name: 'Preview with an event' }).click();
+      const body = page.getByRole('region', { name: 'previewed body' });
+      await body.getByText('"Cart Previewed"').first().waitFor();
+      await page
+        .getByRole('region', { name: 'previewed request' })
+        .getByText('authorization: ***')
+        .waitFor();
+      await isGood('request-preview');
+      // A mistake of a template is at its field while the user types.
+      await page.getByLabel('Body', { exact: true }).selectOption('template');
+      await page.getByLabel('Template', { exact: true }).fill('{"text": properties.coupon}');
+      await problemOf(page, 'Template').getByText('there is no "coupon"').waitFor();
+      await refused(tab);
+      await page.getByLabel('Template', { exact: true }).fill('{"text": event + " by " + userId}');
+      await body.getByText('"Cart Previewed by user-preview"').waitFor();
+      await page.getByLabel('Body', { exact: true }).selectOption('slack');
 
-    await openSection(page, 'TLS');
-    await page.getByLabel('Client certificate').fill('no certificate');
-    await page.getByLabel('Private key').fill('no key');
-    await page.getByRole('button', { name: 'Save and continue' }).click();
-    await problemOf(page, 'Client certificate').getByText('is not a certificate in PEM').waitFor();
-    await problemOf(page, 'Private key').getByText('is not a private key in PEM').waitFor();
-    await refused(tab);
-    await isGood();
-    await page.getByLabel('Client certificate').fill('');
-    await page.getByLabel('Private key').fill('');
-    await page.getByRole('button', { name: 'Save and continue' }).click();
+      await openSection(page, 'TLS');
+      await page.getByLabel('Client certificate').fill('no certificate');
+      await page.getByLabel('Private key').fill('no key');
+      await page.getByRole('button', { name: 'Save and continue' }).click();
+      await problemOf(page, 'Client certificate')
+        .getByText('is not a certificate in PEM')
+        .waitFor();
+      await problemOf(page, 'Private key').getByText('is not a private key in PEM').waitFor();
+      await refused(tab);
+      await isGood();
+      await page.getByLabel('Client certificate').fill('');
+      await page.getByLabel('Private key').fill('');
+      await page.getByRole('button', { name: 'Save and continue' }).click();
 
-    await eventually(
-      async () => {
-        await page.getByRole('button', { name: 'Send a test' }).click();
-        await page.getByText('Test delivered').waitFor({ timeout: 4_000 });
-      },
-      { deadlineMs: 90_000 },
-    );
-    const [request] = stage.sink.received('/slack');
-    expect(request!.headers.authorization).toBe('Bearer planted-token');
-    expect(JSON.parse(request!.body.toString())).toMatchObject({ blocks: [{ type: 'header' }, {}, {}] });
-    expect(await page.content()).not.toContain(SECRET);
-  },
+      await eventually(
+        async () => {
+          await page.getByRole('button', { name: 'Send a test' }).click();
+          await page.getByText('Test delivered').waitFor({ timeout: 4_000 });
+        },
+        { deadlineMs: 90_000 },
+      );
+      const [request] = stage.sink.received('/slack');
+      expect(request!.headers.authorization).toBe('Bearer planted-token');
+      expect(JSON.parse(request!.body.toString())).toMatchObject({
+        blocks: [{ type: 'header' }, {}, {}],
+      });
+      expect(await page.content()).not.toContain(SECRET);
+    },
 
-  'a stored secret is kept until its host changes, and a destination gets a retry plan and an Ed25519 key': async ({
-    stage,
-    tab,
-    shop,
-    isGood,
-  }) => {
-    const { page } = tab;
-    const auth = { type: 'bearer', token: 'planted-bearer' };
-    const webhook = { url: stage.sink.url('/kept'), auth };
-    const { id } = await stage.system.createDestination({
-      ...{ name: 'Behind a token', sources: [shop.id], enabled: false, sharedSecret: 'a secret of this one' },
-      webhooks: [webhook],
-    });
-    const stored = async () => (await stage.system.control('GET', `/destinations/${id}`)).body;
-    await page.goto(`${stage.system.controlUrl}/destinations/${id}`);
-    const save = page.getByRole('button', { name: 'Save', exact: true });
-    await openSection(page, 'Authentication');
-    await page.getByText('Stored, and kept').waitFor();
-    await page.getByLabel('Address').fill('http://127.0.0.1:9/kept');
-    await problemOf(page, 'Token').getByText('Enter it again: the URL has another host').waitFor();
-    await page.getByRole('button', { name: 'Save', exact: true, disabled: true }).waitFor();
-    await page.getByLabel('Address').fill(stage.sink.url('/kept-too'));
-    await page.getByText('Stored, and kept').waitFor();
+  'a stored secret is kept until its host changes, and a destination gets a retry plan and an Ed25519 key':
+    async ({ stage, tab, shop, isGood }) => {
+      const { page } = tab;
+      const auth = { type: 'bearer', token: 'planted-bearer' };
+      const webhook = { url: stage.sink.url('/kept'), auth };
+      const { id } = await stage.system.createDestination({
+        name: 'Behind a token',
+        sources: [shop.id],
+        enabled: false,
+        sharedSecret: 'a secret of this one',
+        webhooks: [webhook],
+      });
+      const stored = async () => (await stage.system.control('GET', `/destinations/${id}`)).body;
+      await page.goto(`${stage.system.controlUrl}/destinations/${id}`);
+      const save = page.getByRole('button', { name: 'Save', exact: true });
+      await openSection(page, 'Authentication');
+      await page.getByText('Stored, and kept').waitFor();
+      await page.getByLabel('Address').fill('http://127.0.0.1:9/kept');
+      await problemOf(page, 'Token')
+        .getByText('Enter it again: the URL has another host')
+        .waitFor();
+      await page.getByRole('button', { name: 'Save', exact: true, disabled: true }).waitFor();
+      await page.getByLabel('Address').fill(stage.sink.url('/kept-too'));
+      await page.getByText('Stored, and kept').waitFor();
 
-    await openSection(page, 'Retries');
-    await page.getByLabel('Delays').fill('2500ms, 1h');
-    await page.getByText('Waypost waits 3s, 1h.').waitFor();
-    await page.getByLabel('Delays').fill('1ms');
-    await openSection(page, 'Signatures');
-    await page.getByLabel('Sign with Ed25519 too').check();
-    await page.getByLabel('Signature for receivers of other products').selectOption('github');
-    await save.click();
-    // The page cannot know the shortest delay before the API names it.
-    await problemOf(page, 'Delays').getByText('must be at least 500 ms').waitFor();
-    await refused(tab);
-    await page.getByLabel('Delays').fill('2500ms');
-    await save.click();
-    await page.getByText('No unsaved changes').waitFor();
-    expect(await stored()).toMatchObject({
-      webhooks: [{ url: stage.sink.url('/kept-too'), auth: { type: 'bearer', token: { keep: true } } }],
-      signature: { ed25519: true, custom: { header: 'X-Hub-Signature-256' } },
-      retry: { delays: ['2500ms'], effectiveDelays: ['3s'] },
-    });
+      await openSection(page, 'Retries');
+      await page.getByLabel('Delays').fill('2500ms, 1h');
+      await page.getByText('Waypost waits 3s, 1h.').waitFor();
+      await page.getByLabel('Delays').fill('1ms');
+      await openSection(page, 'Signatures');
+      await page.getByLabel('Sign with Ed25519 too').check();
+      await page.getByLabel('Signature for receivers of other products').selectOption('github');
+      await save.click();
+      // The page cannot know the shortest delay before the API names it.
+      await problemOf(page, 'Delays').getByText('must be at least 500 ms').waitFor();
+      await refused(tab);
+      await page.getByLabel('Delays').fill('2500ms');
+      await save.click();
+      await page.getByText('No unsaved changes').waitFor();
+      expect(await stored()).toMatchObject({
+        webhooks: [
+          { url: stage.sink.url('/kept-too'), auth: { type: 'bearer', token: { keep: true } } },
+        ],
+        signature: { ed25519: true, custom: { header: 'X-Hub-Signature-256' } },
+        retry: { delays: ['2500ms'], effectiveDelays: ['3s'] },
+      });
 
-    await openSection(page, 'Signatures');
-    await page.getByRole('region', { name: 'public key', exact: true }).getByText('whpk_').waitFor();
-    await page.getByRole('button', { name: 'Rotate the Ed25519 key' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Rotate the Ed25519 key?' });
-    await dialog.getByRole('button', { name: 'Rotate the Ed25519 key' }).click();
-    await page.getByRole('region', { name: 'public key 2' }).getByText('whpk_').waitFor();
-    // A rotated key does not conflict with the form.
-    await page.getByLabel('Rate limit').fill('5');
-    await save.click();
-    await page.getByText('No unsaved changes').waitFor();
-    expect(await stored()).toMatchObject({ maxPerSecond: 5 });
-    for (const section of ['Authentication', 'TLS', 'Request', 'Signatures', 'Batches', 'Retries', 'Proxy']) {
-      await openSection(page, section);
-    }
-    await page.setViewportSize({ width: 390, height: 800 });
-    await eventually(async () =>
-      expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true),
-    );
-    await page.setViewportSize({ width: 1200, height: 800 });
-    await isGood('destination-sections');
-    expect(await page.content()).not.toContain('planted-bearer');
-  },
+      await openSection(page, 'Signatures');
+      await page
+        .getByRole('region', { name: 'public key', exact: true })
+        .getByText('whpk_')
+        .waitFor();
+      await page.getByRole('button', { name: 'Rotate the Ed25519 key' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Rotate the Ed25519 key?' });
+      await dialog.getByRole('button', { name: 'Rotate the Ed25519 key' }).click();
+      await page.getByRole('region', { name: 'public key 2' }).getByText('whpk_').waitFor();
+      // A rotated key does not conflict with the form.
+      await page.getByLabel('Rate limit').fill('5');
+      await save.click();
+      await page.getByText('No unsaved changes').waitFor();
+      expect(await stored()).toMatchObject({ maxPerSecond: 5 });
+      for (const section of [
+        'Authentication',
+        'TLS',
+        'Request',
+        'Signatures',
+        'Batches',
+        'Retries',
+        'Proxy',
+      ]) {
+        await openSection(page, section);
+      }
+      await page.setViewportSize({ width: 390, height: 800 });
+      await eventually(async () =>
+        expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true),
+      );
+      await page.setViewportSize({ width: 1200, height: 800 });
+      await isGood('destination-sections');
+      expect(await page.content()).not.toContain('planted-bearer');
+    },
 
   'the page of a delivery shows the other events of its batch': async ({ stage, tab, isGood }) => {
     const { page } = tab;
     const source = await stage.system.createSource('Batched');
     const { id } = await stage.system.createDestination({
-      ...{ name: 'In batches', sources: [source.id], shards: 1, batch: { maxEvents: 3, maxWait: '1m' } },
+      name: 'In batches',
+      sources: [source.id],
+      shards: 1,
+      batch: { maxEvents: 3, maxWait: '1m' },
       webhooks: [{ url: stage.sink.url('/batched') }],
     });
     await stage.settled();
     const calls = someTracks(3).map((call, i) => ({ ...call, event: `Event ${'ABC'[i]!}` }));
     await stage.system.send(source.writeKey, 'batch', { batch: calls });
     const [request] = await stage.sink.waitFor(1, { path: '/batched' });
-    const names = (JSON.parse(request!.body.toString()) as { event: string }[]).map(({ event }) => event);
+    const names = (JSON.parse(request!.body.toString()) as { event: string }[]).map(
+      ({ event }) => event,
+    );
     const batch = request!.headers['webhook-id']!;
     await eventually(async () => {
       const { body } = await stage.system.control('GET', `/deliveries?batch=${batch}`);

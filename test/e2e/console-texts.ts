@@ -3,7 +3,10 @@ import { type Tab } from '../support/browser';
 
 /** The console in its pseudo-locale, which marks each text of the catalogue: ⟦Šíǧń óúť ~~~⟧. */
 
-/** Chooses the pseudo-locale for the next pages, which keep what the API answers: the browser may forget it any time. */
+/**
+ * Chooses the pseudo-locale for the next pages, which keep what the API answers: the browser may
+ * forget it any time.
+ */
 export async function chooseMarkedTexts(page: Page): Promise<void> {
   await page.addInitScript(`(() => {
     localStorage.setItem('waypost.pseudo', 'true');
@@ -29,8 +32,8 @@ function wordsIn(text: string): string[] {
 }
 
 /**
- * All texts of the page, also of folded parts, and the attributes that people read; and what the API answered. Code and
- * dates are no texts.
+ * All texts of the page, also of folded parts, and the attributes that people read; and what the
+ * API answered. Code and dates are no texts.
  */
 const TEXTS = `(() => {
   const isCode = (element) => element.closest('code, pre, time, script, style, noscript, [aria-hidden=true], .json, .recharts-wrapper svg') !== null;
@@ -50,20 +53,27 @@ const TEXTS = `(() => {
 /** Names of HTTP, of call types and of languages, which the page knows without the API. */
 const CODES = new Set(
   wordsIn(
-    'HTTP GET POST PUT PATCH DELETE SHA-1 track identify page screen group alias delete webhook-signature X-Signature curl Node Python Go',
+    'HTTP GET POST PUT PATCH DELETE SHA-1 track identify page screen group alias delete ' +
+      'webhook-signature X-Signature curl Node Python Go',
   ),
 );
 
 /**
- * Returns the texts that neither come from the catalogue nor consist of words of the API's responses. A pill shows a
- * state, whose code is a word of the API, so each pill must come from the catalogue.
+ * Returns the texts that neither come from the catalogue nor consist of words of the API's
+ * responses. A pill shows a state, whose code is a word of the API, so each pill must come from the
+ * catalogue.
  */
 export async function unmarkedTexts(tab: Tab): Promise<string[]> {
-  const page = (await tab.evaluate(TEXTS)) as { found: [place: string, text: string][]; answers: string[] };
+  const page = (await tab.evaluate(TEXTS)) as {
+    found: [place: string, text: string][];
+    answers: string[];
+  };
   const data = new Set(page.answers.flatMap(wordsIn));
   return page.found.flatMap(([place, text]) => {
     const rest = withoutMarked(text);
-    const foreign = wordsIn(rest).filter((word) => place === 'pill' || !(data.has(word) || CODES.has(word)));
+    const foreign = wordsIn(rest).filter(
+      (word) => place === 'pill' || !(data.has(word) || CODES.has(word)),
+    );
     return foreign.length === 0 ? [] : [`${place}: ${text.trim()}`];
   });
 }

@@ -11,7 +11,10 @@ import { audiences } from './console-audiences';
 import { endpoints, openSection } from './console-endpoints';
 import { chooseMarkedTexts, unmarkedTexts } from './console-texts';
 
-/** The console in a real browser, on the whole system: the visible pages, and secrets that no page may contain. */
+/**
+ * The console in a real browser, on the whole system: the visible pages, and secrets that no page
+ * may contain.
+ */
 
 let stage: StorySystem;
 let browser: Browser;
@@ -22,16 +25,24 @@ let shop: Source;
 let hooks: Record<'crm' | 'warehouse' | 'ledger', Destination>;
 
 const MINUTES = 8 * 60_000;
-const story = (name: string, tell: () => Promise<void>, timeoutMs: number) => testWith(CHROMIUM, name, tell, timeoutMs);
+const story = (name: string, tell: () => Promise<void>, timeoutMs: number) =>
+  testWith(CHROMIUM, name, tell, timeoutMs);
 
 beforeAll(async () => {
   [stage, browser] = await Promise.all([
-    openStorySystem({ env: { WAYPOST_TIMEOUT: '2s', WAYPOST_RETRY_DELAYS: '1s,2s' }, together: true }),
+    openStorySystem({
+      env: { WAYPOST_TIMEOUT: '2s', WAYPOST_RETRY_DELAYS: '1s,2s' },
+      together: true,
+    }),
     openChromium(),
   ]);
   shop = await stage.system.createSource('Web shop');
   const connect = (name: string, path: string) =>
-    stage.system.createDestination({ name, sources: [shop.id], webhooks: [{ url: stage.sink.url(path) }] });
+    stage.system.createDestination({
+      name,
+      sources: [shop.id],
+      webhooks: [{ url: stage.sink.url(path) }],
+    });
   hooks = {
     crm: await connect('CRM', '/crm'),
     warehouse: await connect('Warehouse', '/warehouse'),
@@ -78,7 +89,10 @@ async function signIn(path: string): Promise<void> {
   expect(page.url()).toBe(at(path));
 }
 
-/** Signs in and waits for the session: leaving the page earlier would cancel the request that creates it. */
+/**
+ * Signs in and waits for the session: leaving the page earlier would cancel the request that
+ * creates it.
+ */
 async function enter(token: string): Promise<void> {
   const { page } = tab;
   await page.getByLabel(/^Token/).fill(token);
@@ -214,7 +228,9 @@ story(
       { deadlineMs: 90_000 },
     );
     await isGoodEverywhere('connect-7-first-event');
-    const [request] = stage.sink.received('/first').filter(({ headers }) => headers['x-api-key'] !== undefined);
+    const [request] = stage.sink
+      .received('/first')
+      .filter(({ headers }) => headers['x-api-key'] !== undefined);
     expect(request?.headers['x-api-key']).toBe('planted-header-value');
     expect(request?.headers['x-signature']).toMatch(/^[0-9a-f]{40}$/);
     await holdsNoSecret('planted-shared-secret', 'planted-header-value');
@@ -222,7 +238,9 @@ story(
   MINUTES,
 );
 
-/** Expects a refused request in the browser's console, which writes it by itself, and forgets it. */
+/**
+ * Expects a refused request in the browser's console, which writes it by itself, and forgets it.
+ */
 async function refused(status: number): Promise<void> {
   const [first, ...others] = await eventually(() => {
     if (tab.complaints.length === 0) throw new Error('the console of the browser has no error');
@@ -232,13 +250,19 @@ async function refused(status: number): Promise<void> {
   tab.complaints.push(...others);
 }
 
-/** Checks that neither the page nor its address nor its storage contains the token or another planted secret. */
+/**
+ * Checks that neither the page nor its address nor its storage contains the token or another
+ * planted secret.
+ */
 async function holdsNoSecret(...planted: string[]): Promise<void> {
   const held = await tab.evaluate(
-    'location.href + document.documentElement.outerHTML + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + document.cookie' +
+    'location.href + document.documentElement.outerHTML + JSON.stringify(localStorage) + ' +
+      'JSON.stringify(sessionStorage) + document.cookie' +
       " + [...document.querySelectorAll('input')].map((input) => input.value).join()",
   );
-  for (const secret of [stage.system.adminToken, ...planted]) expect(String(held).includes(secret)).toBe(false);
+  for (const secret of [stage.system.adminToken, ...planted]) {
+    expect(String(held).includes(secret)).toBe(false);
+  }
 }
 
 const CHOOSE_TWO = `
@@ -253,12 +277,20 @@ story(
   'an operator finds and replays a failed delivery, and replays a scope',
   async () => {
     const { page } = tab;
-    await stage.system.send(shop.writeKey, 'track', aTrack({ userId: 'user-lost', event: 'Order Lost' }));
+    await stage.system.send(
+      shop.writeKey,
+      'track',
+      aTrack({ userId: 'user-lost', event: 'Order Lost' }),
+    );
     await stage.sink.waitFor(1, { path: '/crm' });
 
-    // While a filter changes, the page still shows the rows of the one before: only its id names one row.
+    // While a filter changes, the page still shows the rows of the one before: only its id names
+    // one row.
     const lost = await eventually(async () => {
-      const { body } = await stage.system.control('GET', `/deliveries?destination=${hooks.crm.id}&user=user-lost`);
+      const { body } = await stage.system.control(
+        'GET',
+        `/deliveries?destination=${hooks.crm.id}&user=user-lost`,
+      );
       return (body.data as { id: string }[])[0]!.id;
     });
 
@@ -267,14 +299,18 @@ story(
     await page.getByLabel('Type').waitFor();
     await page.evaluate(CHOOSE_TWO);
     await page.waitForURL(
-      (url) => url.searchParams.get('type') === 'track' && url.searchParams.get('status') === 'dead',
+      (url) =>
+        url.searchParams.get('type') === 'track' && url.searchParams.get('status') === 'dead',
     );
     await page.goto(at(`/deliveries?destination=${hooks.crm.id}`));
     // The filter applies while the user types.
     await page.getByLabel('User id').fill('user-lost');
     await page.waitForURL(/user=user-lost/);
     await page.getByLabel('Status').selectOption('dead');
-    const row = page.getByRole('link', { name: `track: Order Lost, dead, delivery ${lost}`, exact: true });
+    const row = page.getByRole('link', {
+      name: `track: Order Lost, dead, delivery ${lost}`,
+      exact: true,
+    });
     await row.waitFor();
     await page.waitForURL(/status=dead/);
     await page.getByRole('button', { name: 'Save this view' }).click();
@@ -282,7 +318,8 @@ story(
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     const clear = page.getByRole('button', { name: 'Clear' });
     await clear.click();
-    // Until then the select still shows the view, and the new state would undo the choice of the same one.
+    // Until then the select still shows the view, and the new state would undo the choice of the
+    // same one.
     await clear.waitFor({ state: 'detached' });
     await page.getByLabel('Saved views').selectOption('Dead of CRM');
     await page.waitForURL(/user=user-lost/);
@@ -290,7 +327,10 @@ story(
     await isGood();
     await row.click();
 
-    await page.getByLabel('Facts').getByText('The endpoint rejected it. It is not retried').waitFor();
+    await page
+      .getByLabel('Facts')
+      .getByText('The endpoint rejected it. It is not retried')
+      .waitFor();
     await page.getByText('410').first().waitFor();
     await page
       .getByLabel('Timeline')
@@ -321,9 +361,11 @@ story(
     await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
     await page.getByRole('region', { name: /of replay 1$/ }).waitFor();
     await page.getByLabel('Facts').getByText('delivered').waitFor();
-    expect(stage.sink.received('/crm').map(({ headers }) => `/deliveries/${headers['webhook-id'] ?? ''}`)).toEqual([
-      new URL(page.url()).pathname,
-    ]);
+    expect(
+      stage.sink
+        .received('/crm')
+        .map(({ headers }) => `/deliveries/${headers['webhook-id'] ?? ''}`),
+    ).toEqual([new URL(page.url()).pathname]);
     await page
       .getByRole('region', { name: 'Differences' })
       .getByRole('row', { name: /^Status 410 200/ })
@@ -331,9 +373,14 @@ story(
     await isGood('delivery-replayed');
 
     // One URL of several gets it again.
-    const [one, other] = ['/crm', '/crm-copy'].map((path) => stage.sink.url(path)) as [string, string];
+    const [one, other] = ['/crm', '/crm-copy'].map((path) => stage.sink.url(path)) as [
+      string,
+      string,
+    ];
     const setUrls = (...urls: string[]) =>
-      stage.system.control('PATCH', `/destinations/${hooks.crm.id}`, { webhooks: urls.map((url) => ({ url })) });
+      stage.system.control('PATCH', `/destinations/${hooks.crm.id}`, {
+        webhooks: urls.map((url) => ({ url })),
+      });
     expect((await setUrls(one, other)).status).toBe(200);
     await page.getByRole('button', { name: 'Replay' }).click();
     const choice = page.getByRole('dialog');
@@ -419,7 +466,9 @@ story(
     await page.getByText('live', { exact: true }).waitFor();
     await stage.system.send(shop.writeKey, 'track', aTrack({ event: 'Cart Viewed' }));
     await page.getByText('track: Cart Viewed').waitFor();
-    await stage.system.send(shop.writeKey, 'batch', { batch: [{ type: 'track', event: 'Nobody Did It' }] });
+    await stage.system.send(shop.writeKey, 'batch', {
+      batch: [{ type: 'track', event: 'Nobody Did It' }],
+    });
     await page.getByText('track: Nobody Did It').waitFor();
     await isGood();
     await page.getByLabel('Show', { exact: true }).selectOption('false');
@@ -437,7 +486,8 @@ story(
 );
 
 story(
-  'a filter is checked while it is typed, an event is blocked, and the debugger says why calls are not delivered',
+  'a filter is checked while it is typed, an event is blocked, and the debugger says why ' +
+    'calls are not delivered',
   async () => {
     const { page } = tab;
     const { id } = hooks.ledger;
@@ -449,7 +499,11 @@ story(
     await filter.fill('event == "Cart Viewed" && properties.total > 100');
     await page.getByText(/It matches \d+ of the last \d+ events?/).waitFor();
     await page.getByRole('button', { name: 'Show events' }).click();
-    await page.getByRole('region', { name: 'Filter results' }).getByText('track: Cart Viewed').first().waitFor();
+    await page
+      .getByRole('region', { name: 'Filter results' })
+      .getByText('track: Cart Viewed')
+      .first()
+      .waitFor();
     await isGood('destination-filter');
     await filter.fill('event == "Nothing"');
 
@@ -518,7 +572,12 @@ const WIDER = `document.documentElement.scrollWidth <= innerWidth ? [] : [...doc
   .filter((element) => element.getBoundingClientRect().right > innerWidth).map((element) => element.className || element.tagName)`;
 
 /** Path, heading, a text that appears once data has loaded, and the name of the picture. */
-const pages = (): [path: string, heading: string, shows: string | RegExp, name: string | undefined][] => [
+const pages = (): [
+  path: string,
+  heading: string,
+  shows: string | RegExp,
+  name: string | undefined,
+][] => [
   ['/?span=1h', 'Overview', /^[1-9]\d* accepted, 1 rejected$/, 'overview'],
   ['/destinations', 'Destinations', 'healthy', 'destinations'],
   [`/destinations/${hooks.crm.id}`, 'CRM', 'Success rate, 24 h', 'destination'],
@@ -547,9 +606,13 @@ async function drag(chart: Locator): Promise<void> {
 }
 
 story(
-  'every page is accessible in light mode, in dark mode and on a phone, for administrators and for read-only tokens',
+  'every page is accessible in light mode, in dark mode and on a phone, for administrators ' +
+    'and for read-only tokens',
   async () => {
-    const { body: token } = await stage.system.control('POST', '/tokens', { name: 'Support', role: 'read_only' });
+    const { body: token } = await stage.system.control('POST', '/tokens', {
+      name: 'Support',
+      role: 'read_only',
+    });
     // Signing out ends a session for good, and the other tests share theirs.
     await tab.close();
     tab = await openTab(browser);
@@ -567,7 +630,11 @@ story(
     await page.goto(at('/'));
     await page.getByRole('region', { name: 'First steps' }).getByRole('link').first().waitFor();
     await page.getByText('As a table').click();
-    await page.getByRole('region', { name: 'Deliveries over time' }).getByRole('link').first().click();
+    await page
+      .getByRole('region', { name: 'Deliveries over time' })
+      .getByRole('link')
+      .first()
+      .click();
     await page.waitForURL(/deliveries\?since=.*until=/);
     await page
       .getByRole('link', { name: /^track/ })
@@ -607,7 +674,11 @@ story(
     await openSection(page, 'Request');
     await eventually(async () => expect(await page.getByLabel('Method').isDisabled()).toBe(true));
     await page.getByRole('button', { name: 'Preview with an event' }).click();
-    await page.getByRole('region', { name: 'previewed body' }).getByText('"track"').first().waitFor();
+    await page
+      .getByRole('region', { name: 'previewed body' })
+      .getByText('"track"')
+      .first()
+      .waitFor();
     await isGood();
     await page.goto(at(`/sources/${shop.id}`));
     await page.getByText('Write keys are shown to administrators only.').waitFor();
@@ -624,13 +695,22 @@ story(
   async () => {
     await stage.system.send(shop.writeKey, 'track', aTrack());
     const delivery = await eventually(async () => {
-      const { body } = await stage.system.control('GET', `/deliveries?destination=${hooks.crm.id}&limit=1`);
+      const { body } = await stage.system.control(
+        'GET',
+        `/deliveries?destination=${hooks.crm.id}&limit=1`,
+      );
       return (body.data as { id: string }[])[0]!.id;
     });
     const paths = [
       ...pages().map(([path]) => path),
-      ...['/audiences/traits', '/audiences/traits/new', '/audiences/new?by=list', `/deliveries/${delivery}`],
-      ...['/connect', '/connect/new?type=webhooks', `/connect/new?type=webhooks&sources=${shop.id}`, '/no/such/page'],
+      '/audiences/traits',
+      '/audiences/traits/new',
+      '/audiences/new?by=list',
+      `/deliveries/${delivery}`,
+      '/connect',
+      '/connect/new?type=webhooks',
+      `/connect/new?type=webhooks&sources=${shop.id}`,
+      '/no/such/page',
       ...['settings', 'switch', 'live'].map((step) => `/connect/${hooks.ledger.id}/${step}`),
     ];
     /** findings of all pages, so that one run shows them all */
@@ -639,7 +719,9 @@ story(
       await chooseMarkedTexts(own.page);
       const find = async (look: () => Promise<string[]>) => {
         // Data and charts may still arrive.
-        await eventually(async () => expect(await look()).toEqual([]), { deadlineMs: 30_000 }).catch(() => undefined);
+        await eventually(async () => expect(await look()).toEqual([]), {
+          deadlineMs: 30_000,
+        }).catch(() => undefined);
         found.push(...(await look()).map((finding) => `${own.page.url()} ${finding}`));
       };
       return async (path) => {
@@ -659,8 +741,13 @@ story(
 );
 
 for (const [name, tell] of Object.entries({ ...administration, ...audiences, ...endpoints })) {
-  const check = (picture?: string) => (picture === undefined ? isGood() : isGoodEverywhere(picture));
-  story(name, () => tell({ stage, tab, shop, hook: hooks.ledger, path: '/ledger', isGood: check }), MINUTES);
+  const check = (picture?: string) =>
+    picture === undefined ? isGood() : isGoodEverywhere(picture);
+  story(
+    name,
+    () => tell({ stage, tab, shop, hook: hooks.ledger, path: '/ledger', isGood: check }),
+    MINUTES,
+  );
 }
 
 story(

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
+import { compact } from '../../shared/collections/defined';
 import { eventually } from '../support/eventually';
 import { openLoadedSystem, PER_SECOND, type LoadedSystem } from '../../tools/harness/loaded-system';
 import { isAlive, type ProcessId, processId } from '../../shared/service/process-id';
@@ -7,9 +8,10 @@ import { descendantIds, descendants } from '../support/supervised';
 import { TraitOracle } from '../support/trait-oracle';
 
 /**
- * One system with an embedded Kafka, under constant load, with one endpoint that hangs. The tests freeze and kill Kafka,
- * kill the services two at a time, and restart the whole system. No acknowledged call is lost, and the values of a computed
- * trait never decrease and are correct in the end.
+ * One system with an embedded Kafka, under constant load, with one endpoint that hangs. The tests
+ * freeze and kill Kafka, kill the services two at a time, and restart the whole system. No
+ * acknowledged call is lost, and the values of a computed trait never decrease and are correct in
+ * the end.
  */
 
 const OUTAGE_MS = 10_000;
@@ -38,7 +40,9 @@ const servicePids = () => SERVICES.map((name) => rig.system.pids(name));
 
 function liveness(): Promise<number[]> {
   const port = (name: ServiceName) => rig.system.env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!;
-  return Promise.all(SERVICES.map(async (name) => (await fetch(`http://127.0.0.1:${port(name)}/livez`)).status));
+  return Promise.all(
+    SERVICES.map(async (name) => (await fetch(`http://127.0.0.1:${port(name)}/livez`)).status),
+  );
 }
 
 /** Returns the log lines about services that ended; none if all services still run. */
@@ -52,7 +56,7 @@ function endings(): string[] {
 /** Returns every process of the system, including the broker and its watcher. */
 function family(): ProcessId[] {
   const own = processId(rig.system.pid);
-  return [...(own ? [own] : []), ...descendantIds(rig.system.pid)];
+  return compact([own, ...descendantIds(rig.system.pid)]);
 }
 
 /** Returns the processes of the family that still run. */
@@ -60,11 +64,16 @@ function alive(family: ProcessId[]): ProcessId[] {
   return family.filter(isAlive);
 }
 
-test('while Kafka is frozen for ten seconds ingest answers 503 with Retry-After in time, and work resumes afterwards', async () => {
-  // A frozen broker neither answers nor closes connections. Callers are asked to retry, and their calls arrive later.
+test('while Kafka is frozen for ten seconds ingest answers 503 with Retry-After', async () => {
+  // A frozen broker neither answers nor closes connections. Callers are asked to retry, and their
+  // calls arrive later.
   const { load } = rig;
   await rig.flowing();
-  const before = { services: servicePids(), refused: load.refusals.get(503) ?? 0, repeats: rig.healthy.repeats };
+  const before = {
+    services: servicePids(),
+    refused: load.refusals.get(503) ?? 0,
+    repeats: rig.healthy.repeats,
+  };
   const java = broker();
   process.kill(java, 'SIGSTOP');
   try {
@@ -77,7 +86,8 @@ test('while Kafka is frozen for ten seconds ingest answers 503 with Retry-After 
   }
   await rig.flowing();
   process.stdout.write(
-    `frozen: ${(load.refusals.get(503) ?? 0) - before.refused} answers 503, slowest answer ${load.slowestAnswerMs} ms, ` +
+    `frozen: ${(load.refusals.get(503) ?? 0) - before.refused} answers 503, slowest answer ` +
+      `${load.slowestAnswerMs} ms, ` +
       `${rig.healthy.repeats - before.repeats} repeats\n`,
   );
   expect(load.refusals.get(503) ?? 0).toBeGreaterThan(before.refused);
@@ -89,7 +99,8 @@ test('while Kafka is frozen for ten seconds ingest answers 503 with Retry-After 
 }, 500_000);
 
 test('the supervisor restarts a killed Kafka, and work resumes', async () => {
-  // The broker returns at its address, the services find it, and every request was answered with 200 or 503.
+  // The broker returns at its address, the services find it, and every request was answered with
+  // 200 or 503.
   const { load, healthy } = rig;
   const before = { java: broker(), services: servicePids(), repeats: healthy.repeats };
   process.kill(before.java, 'SIGKILL');
@@ -111,7 +122,7 @@ const PAIRS: [ServiceName, ServiceName][] = [
 ];
 
 test.each(PAIRS)(
-  '%s and %s are restarted after a kill, every acknowledged call arrives, and repeats are limited to uncommitted records',
+  '%s and %s restart when killed, acknowledged calls arrive, and only uncommitted records repeat',
   async (...names) => {
     await rig.flowing();
     const { healthy } = rig;
@@ -125,7 +136,8 @@ test.each(PAIRS)(
     await rig.caughtUp();
     const repeats = healthy.repeats - repeatsBefore;
     process.stdout.write(
-      `${names.join(' and ')} killed: ${repeats} repeats, ${uncommitted.join(' and ')} records were not committed\n`,
+      `${names.join(' and ')} killed: ${repeats} repeats, ${uncommitted.join(' and ')} ` +
+        `records were not committed\n`,
     );
     expect(repeats).toBeLessThanOrEqual(uncommitted[0]! + uncommitted[1]! + slack(lookMs));
   },
@@ -136,7 +148,7 @@ test('the kill tests cover every service', () => {
   expect(PAIRS.flat().sort()).toEqual([...SERVICES].sort());
 });
 
-test('no process outlives a supervisor killed with SIGKILL, and the next start continues with its data', async () => {
+test('no process outlives SIGKILL of a supervisor, and the next start has its data', async () => {
   await rig.flowing();
   const all = family();
   const before = rig.healthy.repeats;
@@ -149,7 +161,7 @@ test('no process outlives a supervisor killed with SIGKILL, and the next start c
   process.stdout.write(`kill -9 of the supervisor: ${rig.healthy.repeats - before} repeats\n`);
 }, 500_000);
 
-test('after SIGTERM under load every acknowledged call arrives, before the stop or after the next start', async () => {
+test('acknowledged calls arrive after SIGTERM under load, or after the next start', async () => {
   // The system exits with 0 by itself.
   const all = family();
   const before = rig.healthy.repeats;
@@ -172,6 +184,6 @@ test('after all faults every acknowledged call has arrived at both endpoints', a
   expect(load.acknowledged.size).toBeGreaterThan(PER_SECOND);
 }, 500_000);
 
-test('after all faults the receiver has the correct trait of every user and got no value twice', async () => {
+test('after all faults the receiver has the correct traits and got no value twice', async () => {
   await eventually(() => orders.expectRight(), { deadlineMs: 120_000, everyMs: 500 });
 });

@@ -16,7 +16,10 @@ import { aTrack } from '../support/factories';
 import { PYTHON, testWith } from '../support/external-tools';
 import { type StorySystem } from '../support/story-system';
 
-/** The blocks of the README, of docs/guide/cli.md and of docs/guide/migrate-*.md against the whole system. */
+/**
+ * The blocks of the README, of docs/guide/cli.md and of docs/guide/migrate-*.md against the whole
+ * system.
+ */
 
 const run = promisify(execFile);
 const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
@@ -43,7 +46,10 @@ export function pageStories(stage: () => StorySystem): void {
       cwd: dir,
       env: { ...process.env, ...cliSettings(), ...env },
     });
-  const cliSettings = () => ({ WAYPOST_URL: stage().system.controlUrl, WAYPOST_TOKEN: stage().system.adminToken });
+  const cliSettings = () => ({
+    WAYPOST_URL: stage().system.controlUrl,
+    WAYPOST_TOKEN: stage().system.adminToken,
+  });
 
   function file(page: string, name: string, as: string): void {
     writeFileSync(join(dir, as), here(blockNamed(page, name)));
@@ -60,23 +66,38 @@ export function pageStories(stage: () => StorySystem): void {
       expect(program.output()).toMatch(/Listening to destination|accepted +track/);
     });
     program.child.kill('SIGINT');
-    expect([await program.exited, program.output()]).toEqual([0, expect.not.stringContaining('rror')]);
+    expect([await program.exited, program.output()]).toEqual([
+      0,
+      expect.not.stringContaining('rror'),
+    ]);
   }
 
   /** Returns the source that an import created. */
   async function imported(name: string): Promise<Source> {
     await stage().settled();
     const { body } = await stage().system.control('GET', '/sources?limit=200');
-    return (body as { data: (Source & { name: string })[] }).data.find((source) => source.name === name)!;
+    return (body as { data: (Source & { name: string })[] }).data.find(
+      (source) => source.name === name,
+    )!;
   }
 
-  /** Runs the receiver of a page on a request, and on the same request with another body, which it must refuse. */
-  async function received(page: string, secret: string, request: ReceivedRequest): Promise<unknown> {
+  /**
+   * Runs the receiver of a page on a request, and on the same request with another body, which it
+   * must refuse.
+   */
+  async function received(
+    page: string,
+    secret: string,
+    request: ReceivedRequest,
+  ): Promise<unknown> {
     file(page, 'receiver', 'receiver.mjs');
     const verify = async (body: string): Promise<string> => {
       const input = JSON.stringify([request.headers, body, secret]);
-      const code = `import { verify } from './receiver.mjs'; console.log(JSON.stringify(verify(...${input})))`;
-      return (await run(process.execPath, ['--input-type=module', '-e', code], { cwd: dir })).stdout;
+      const code =
+        "import { verify } from './receiver.mjs'; " +
+        `console.log(JSON.stringify(verify(...${input})))`;
+      return (await run(process.execPath, ['--input-type=module', '-e', code], { cwd: dir }))
+        .stdout;
     };
     const body = request.body.toString();
     await expect(verify(body.replace('u', 'v'))).rejects.toThrow(/signature/);
@@ -86,7 +107,8 @@ export function pageStories(stage: () => StorySystem): void {
   /** Starts an API that answers these paths. @returns its address */
   async function vendorApi(answers: Record<string, unknown>): Promise<string> {
     const server = createServer(({ url = '', headers }, response) => {
-      const answer = headers.authorization === 'Bearer a vendor token' ? answers[url.split('?')[0]!] : undefined;
+      const answer =
+        headers.authorization === 'Bearer a vendor token' ? answers[url.split('?')[0]!] : undefined;
       response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
       response.end(JSON.stringify(answer));
     });
@@ -100,7 +122,10 @@ export function pageStories(stage: () => StorySystem): void {
     writeFileSync(join(dir, '.waypost/admin-token'), stage().system.adminToken);
     const [token, ...steps] = blockNamed('README.md', 'first event').split(/\n\n/);
     const step = async (nth: number, values: Record<string, string> = {}) => {
-      const code = Object.entries(values).reduce((text, [name, value]) => text.replaceAll(name, value), steps[nth]!);
+      const code = Object.entries(values).reduce(
+        (text, [name, value]) => text.replaceAll(name, value),
+        steps[nth]!,
+      );
       return JSON.parse((await shell(`${token!}\n${code}`)).stdout) as Source;
     };
     const { id, writeKey } = await step(0);
@@ -108,7 +133,10 @@ export function pageStories(stage: () => StorySystem): void {
     await stage().settled();
     await step(2, { WRITE_KEY: writeKey });
     const [request] = await stage().sink.waitFor(1, { path: '/first-event' });
-    expect(JSON.parse(request!.body.toString())).toMatchObject({ type: 'track', properties: { total: 42 } });
+    expect(JSON.parse(request!.body.toString())).toMatchObject({
+      type: 'track',
+      properties: { total: 42 },
+    });
     expect(request!.headers['x-signature']).toMatch(/^[0-9a-f]{40}$/);
   });
 
@@ -116,9 +144,14 @@ export function pageStories(stage: () => StorySystem): void {
     const { system } = stage();
     // The README's first event has the names of the pages, too.
     const named = (command: string) => command.replaceAll('My ', 'Our ');
-    const commands = (page: string, name: string) => named(blockNamed(page, name)).trimEnd().split('\n');
+    const commands = (page: string, name: string) =>
+      named(blockNamed(page, name)).trimEnd().split('\n');
     const source = await system.createSource('Our site');
-    await system.createDestination({ name: 'Our hook', sources: [source.id], webhooks: [{ url: hook('/commands') }] });
+    await system.createDestination({
+      name: 'Our hook',
+      sources: [source.id],
+      webhooks: [{ url: hook('/commands') }],
+    });
     await stage().settled();
     const files = {
       'loyal.cel': 'has(user.traits.plan) && user.traits.plan == "pro"',
@@ -126,9 +159,14 @@ export function pageStories(stage: () => StorySystem): void {
       'users.txt': 'cid\n',
       bq: '#!/bin/sh\necho \'{"remove": "bob"}\'\n',
     };
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text, { mode: 0o755 });
+    for (const [name, text] of Object.entries(files)) {
+      writeFileSync(join(dir, name), text, { mode: 0o755 });
+    }
     const env = { ...system.env, PATH: `${dir}:${process.env.PATH!}` };
-    await shell(named('npx waypost send identify --source "My site" --user ann --traits \'{"plan": "pro"}\''), env);
+    await shell(
+      named('npx waypost send identify --source "My site" --user ann --traits \'{"plan": "pro"}\''),
+      env,
+    );
 
     for (const command of [
       ...commands('docs/guide/cli.md', 'first commands'),
@@ -138,20 +176,25 @@ export function pageStories(stage: () => StorySystem): void {
     ]) {
       if (/ (listen|tail) /.test(command)) await follow(command, source);
       // A new audience reads the messages before it has members.
-      else if (command.includes('--user ann')) await eventually(() => shell(command, env), { deadlineMs: 90_000 });
-      else await shell(command, env);
+      else if (command.includes('--user ann')) {
+        await eventually(() => shell(command, env), { deadlineMs: 90_000 });
+      } else await shell(command, env);
     }
   }, 400_000);
 
-  test('the guide for users of Segment brings a call of its library to a receiver that checks X-Signature', async () => {
+  test('the guide for Segment brings a call to a receiver that checks X-Signature', async () => {
     const page = 'docs/guide/migrate-segment.md';
-    await shell(blockNamed(page, 'import').replace('https://example.com/segment', hook('/segment')));
+    await shell(
+      blockNamed(page, 'import').replace('https://example.com/segment', hook('/segment')),
+    );
     const { writeKey } = await imported('Shop');
     file(page, 'client', 'client.mjs');
     await shell('node client.mjs', { WRITE_KEY: writeKey });
     const [request] = await stage().sink.waitFor(1, { path: '/segment' });
     expect(request!.headers.authorization).toBe('Bearer a-token');
-    expect(await received(page, 'the shared secret of Segment', request!)).toMatchObject({ event: 'Order Completed' });
+    expect(await received(page, 'the shared secret of Segment', request!)).toMatchObject({
+      event: 'Order Completed',
+    });
   });
 
   testWith(
@@ -159,32 +202,52 @@ export function pageStories(stage: () => StorySystem): void {
     'the guide for users of RudderStack brings a call of its library to the copied webhook',
     async () => {
       const page = 'docs/guide/migrate-rudderstack.md';
-      const config = { webhookUrl: hook('/rudder'), webhookMethod: 'POST', headers: [{ from: 'x-key', to: 'k' }, {}] };
+      const config = {
+        webhookUrl: hook('/rudder'),
+        webhookMethod: 'POST',
+        headers: [{ from: 'x-key', to: 'k' }, {}],
+      };
       const destinations = [
         { id: 'd1', name: 'A webhook', enabled: true, config },
         { id: 'd2', name: 'A warehouse', enabled: true, config: { bucketName: 'b' } },
       ];
-      const workspace = { sources: [{ name: 'Rudder app', enabled: true, writeKey: 'theirs', destinations }] };
+      const workspace = {
+        sources: [{ name: 'Rudder app', enabled: true, writeKey: 'theirs', destinations }],
+      };
       writeFileSync(join(dir, 'workspace.json'), JSON.stringify(workspace));
       file(page, 'convert', 'rudderstack-to-waypost.mjs');
       await shell(blockNamed(page, 'import'));
       const { writeKey } = await imported('Rudder app');
       file(page, 'client', 'client.py');
-      await run(await pythonWithClients(), ['client.py'], { cwd: dir, env: { ...process.env, WRITE_KEY: writeKey } });
+      await run(await pythonWithClients(), ['client.py'], {
+        cwd: dir,
+        env: { ...process.env, WRITE_KEY: writeKey },
+      });
       const [request] = await stage().sink.waitFor(1, { path: '/rudder' });
       expect(request!.headers['x-key']).toBe('k');
-      expect(JSON.parse(request!.body.toString())).toMatchObject({ userId: 'u1', properties: { total: 42 } });
+      expect(JSON.parse(request!.body.toString())).toMatchObject({
+        userId: 'u1',
+        properties: { total: 42 },
+      });
     },
   );
 
-  test('the guide for users of Svix copies its endpoints, secrets and headers, and delivers the wanted types', async () => {
+  test('the guide for Svix copies endpoints, secrets, headers and wanted types', async () => {
     const page = 'docs/guide/migrate-svix.md';
-    const endpoint = (id: string, more: object) => ({ id, url: hook(`/svix-${id}`), disabled: false, ...more });
+    const endpoint = (id: string, more: object) => ({
+      id,
+      url: hook(`/svix-${id}`),
+      disabled: false,
+      ...more,
+    });
     const only = (data: unknown[]) => ({ data, iterator: null, done: true });
     const at = '/api/v1/app/app_1/endpoint/';
     const SVIX_URL = await vendorApi({
       '/api/v1/app/': only([{ id: 'app_1', uid: 'svix-acme', name: 'Acme' }]),
-      [at]: only([endpoint('ep_1', { filterTypes: ['invoice.paid'] }), endpoint('ep_2', { filterTypes: ['other'] })]),
+      [at]: only([
+        endpoint('ep_1', { filterTypes: ['invoice.paid'] }),
+        endpoint('ep_2', { filterTypes: ['other'] }),
+      ]),
       ...Object.fromEntries(
         ['ep_1', 'ep_2'].flatMap((id) => [
           [`${at}${id}/secret/`, { key: SECRET }],
@@ -204,14 +267,28 @@ export function pageStories(stage: () => StorySystem): void {
     expect(stage().sink.received('/svix-ep_2')).toEqual([]);
   });
 
-  test('the guide for users of Outpost copies the webhooks of a tenant, and delivers the wanted topics', async () => {
+  test("the guide for Outpost copies a tenant's webhooks, and delivers its topics", async () => {
     const page = 'docs/guide/migrate-outpost.md';
     const credentials = { secret: SECRET };
     const config = { url: hook('/outpost'), custom_headers: '{"x-key": "k"}' };
     const OUTPOST_URL = await vendorApi({
       '/tenants/acme/destinations': [
-        { id: 'des_1', type: 'webhook', topics: ['user.created'], config, credentials, disabled_at: null },
-        { id: 'des_2', type: 'aws_sqs', topics: '*', config: {}, credentials: {}, disabled_at: null },
+        {
+          id: 'des_1',
+          type: 'webhook',
+          topics: ['user.created'],
+          config,
+          credentials,
+          disabled_at: null,
+        },
+        {
+          id: 'des_2',
+          type: 'aws_sqs',
+          topics: '*',
+          config: {},
+          credentials: {},
+          disabled_at: null,
+        },
       ],
     });
     file(page, 'convert', 'outpost-to-waypost.mjs');

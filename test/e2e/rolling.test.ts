@@ -8,7 +8,10 @@ import { openLoadedSystem, type LoadedSystem } from '../../tools/harness/loaded-
 import { type Service, startBeside } from '../support/service';
 import { openTopics, type Topics } from '../support/topics';
 
-/** Rolling restarts and scaling under load, with endpoints that hang or are slow: clients and receivers see no fault. */
+/**
+ * Rolling restarts and scaling under load, with endpoints that hang or are slow: clients and
+ * receivers see no fault.
+ */
 
 const SLOW_MS = 4_900;
 const env = {
@@ -31,7 +34,9 @@ beforeAll(async () => {
   rig = await openLoadedSystem({ env, slowMs: SLOW_MS });
   topics = await openTopics(rig.system);
   tail = await topics.kafka.tail({
-    ...{ name: 'rolling', topic: ATTEMPTS, from: 'beginning' },
+    name: 'rolling',
+    topic: ATTEMPTS,
+    from: 'beginning',
     onRecord: ({ value }) => {
       for (const event of readEvents(value)) if (event.kind !== 'circuit') note(event);
     },
@@ -61,20 +66,31 @@ async function stop(service: Service): Promise<void> {
   expect(await service.stop()).toBe(0);
 }
 
-/** Checks that no endpoint got a delivery again after taking it, and that clients were only asked to retry. */
+/**
+ * Checks that no endpoint got a delivery again after taking it, and that clients were only asked to
+ * retry.
+ */
 async function expectNoFaultSeen(): Promise<void> {
-  // A repeat arrives after its cause was written, and perhaps before this process has read the cause.
+  // A repeat arrives after its cause was written, and perhaps before this process has read the
+  // cause.
   await tail.caughtUp(120_000);
   const { healthy, failing, slow, load } = rig;
   process.stdout.write(
-    `${load.acknowledged.size} acknowledged, repeats: ${healthy.repeats} healthy, ${failing.repeats} failing, ` +
-      `${slow.repeats} of ${slow.taken} slow (${ranOut} ran out of time); refusals ${JSON.stringify([...load.refusals, ...load.silences])}\n`,
+    `${load.acknowledged.size} acknowledged, repeats: ${healthy.repeats} healthy, ` +
+      `${failing.repeats} failing, ` +
+      `${slow.repeats} of ${slow.taken} slow (${ranOut} ran out of time); refusals ` +
+      `${JSON.stringify([...load.refusals, ...load.silences])}\n`,
   );
-  expect({ healthy: healthy.repeats, failing: failing.repeats }).toEqual({ healthy: 0, failing: 0 });
+  expect({ healthy: healthy.repeats, failing: failing.repeats }).toEqual({
+    healthy: 0,
+    failing: 0,
+  });
   expect(slow.repeats).toBeLessThanOrEqual(ranOut);
   // A client whose connection is refused goes to the other ingest.
   expect([...load.silences.keys()].filter((code) => code !== 'ECONNREFUSED')).toEqual([]);
-  expect([...load.refusals.keys()].filter((status) => status !== 'none' && status !== 503)).toEqual([]);
+  expect([...load.refusals.keys()].filter((status) => status !== 'none' && status !== 503)).toEqual(
+    [],
+  );
   expect(load.withoutRetryAfter).toBe(0);
 }
 
@@ -99,7 +115,7 @@ test('a restart of one service after another is invisible to clients and receive
   expect(rig.system.output()).not.toMatch(/service\.(failed|stop_overdue|stop_failed)/);
 }, 600_000);
 
-test('scaling delivery from one process to three and back is invisible to clients and receivers', async () => {
+test('scaling delivery from one process to three and back is invisible outside', async () => {
   await rig.flowing();
   const second = await step('1 to 2', () => start('delivery'));
   const third = await step('2 to 3', () => start('delivery'));
@@ -131,7 +147,10 @@ function balance(ingests: { url: string; healthPort: string }[]): NodeJS.Timeout
   return setInterval(() => void look(), 100);
 }
 
-/** Makes a change and prints the longest pause of deliveries, for partitions that stayed and for partitions that moved. */
+/**
+ * Makes a change and prints the longest pause of deliveries, for partitions that stayed and for
+ * partitions that moved.
+ */
 async function step<T>(name: string, change: () => Promise<T>): Promise<T> {
   const [from, before] = [Date.now(), owners()];
   const result = await change();
@@ -141,15 +160,20 @@ async function step<T>(name: string, change: () => Promise<T>): Promise<T> {
     stayed: before.get(partition) === after.get(partition),
     ms: longestGap(times.filter((at) => at >= from)),
   }));
-  const most = (stayed: boolean) => Math.max(0, ...pauses.filter((p) => p.stayed === stayed).map(({ ms }) => ms));
-  process.stdout.write(`${name}: partitions that stayed paused for ${most(true)} ms, others for ${most(false)} ms\n`);
+  const most = (stayed: boolean) =>
+    Math.max(0, ...pauses.filter((p) => p.stayed === stayed).map(({ ms }) => ms));
+  process.stdout.write(
+    `${name}: partitions that stayed paused for ${most(true)} ms, others for ${most(false)} ms\n`,
+  );
   return result;
 }
 
 function note(event: DeliveryEvent): void {
   if (event.kind !== 'attempt') return;
   const { record, at, outcome, destination, urls } = event;
-  if (destination === rig.slow.destination && urls.some(({ error }) => error?.code === 'timeout')) ranOut++;
+  if (destination === rig.slow.destination && urls.some(({ error }) => error?.code === 'timeout')) {
+    ranOut++;
+  }
   if (outcome !== 'delivered' || record.topic !== WEBHOOKS) return;
   const times = deliveredAt.get(record.partition);
   if (times) times.push(Date.parse(at));
@@ -161,7 +185,9 @@ function longestGap(times: number[]): number {
   return Math.max(0, ...sorted.map((at, i) => at - (sorted[i - 1] ?? at)));
 }
 
-/** Returns which additional process has each partition, by the last assignment that each has logged. */
+/**
+ * Returns which additional process has each partition, by the last assignment that each has logged.
+ */
 function owners(): Map<number, number> {
   return new Map(
     [...beside].flatMap((service) => {
@@ -171,7 +197,9 @@ function owners(): Map<number, number> {
         .split('\n')
         .slice(0, -1)
         .findLast((line) => line.includes('consumer.assigned'));
-      const { assignment = {} } = JSON.parse(said ?? '{}') as { assignment?: Record<string, number[]> };
+      const { assignment = {} } = JSON.parse(said ?? '{}') as {
+        assignment?: Record<string, number[]>;
+      };
       return (assignment[`${rig.system.prefix}${WEBHOOKS}`] ?? []).map(
         (partition) => [partition, service.pid] as const,
       );

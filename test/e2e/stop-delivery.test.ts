@@ -2,19 +2,23 @@ import { eventually } from '../support/eventually';
 import { someTracks } from '../support/factories';
 import { openStorySystem, type StorySystem } from '../support/story-system';
 
-/** SIGTERM to delivery while its lanes are full: requests in flight end, and the next process sends the rest. */
+/**
+ * SIGTERM to delivery while its lanes are full: requests in flight end, and the next process sends
+ * the rest.
+ */
 
 const CALLS = 100;
 const PATH = '/patient';
 
 let stage: StorySystem;
 beforeAll(async () => {
-  // Longer than the endpoint is made to wait here, and shorter than the 25 s that delivery has to stop.
+  // Longer than the endpoint is made to wait here, and shorter than the 25 s that delivery has to
+  // stop.
   stage = await openStorySystem({ env: { WAYPOST_TIMEOUT: '20s' } });
 });
 afterAll(() => stage.close());
 
-test('delivery stops after its requests in flight, and the next process sends each waiting delivery once', async () => {
+test('delivery finishes open requests, and the next process sends the rest once', async () => {
   const { system, sink, topics } = stage;
   // Given an endpoint that holds its answers, and more calls than its lane may have in flight.
   let answer: () => void = () => undefined;
@@ -46,9 +50,12 @@ test('delivery stops after its requests in flight, and the next process sends ea
   answer();
   await eventually(() => expect(system.pids('delivery')).not.toContain(pid), { everyMs: 20 });
 
-  // Then it has sent only the requests in flight. Its successor sends the rest, and each call arrives once.
+  // Then it has sent only the requests in flight. Its successor sends the rest, and each call
+  // arrives once.
   expect(sink.received(PATH)).toHaveLength(inFlight);
-  await eventually(() => expect(sink.deliveries(PATH).distinct).toBe(CALLS), { deadlineMs: 120_000 });
+  await eventually(() => expect(sink.deliveries(PATH).distinct).toBe(CALLS), {
+    deadlineMs: 120_000,
+  });
   await eventually(() => {
     for (const { messageId } of calls) expect(topics.attemptsOf(messageId)).toHaveLength(1);
   });

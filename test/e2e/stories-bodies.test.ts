@@ -8,8 +8,8 @@ import { openStorySystem, type StorySystem } from '../support/story-system';
 import { isSignedBy } from '../support/verify-signature';
 
 /**
- * Requests in the shape that the receiver wants: method, body, headers and compression. They pass the egress proxy of the
- * setting, which is in a network that is not allowed.
+ * Requests in the shape that the receiver wants: method, body, headers and compression. They pass
+ * the egress proxy of the setting, which is in a network that is not allowed.
  */
 
 const SECRET = 'a secret of the tests';
@@ -30,29 +30,44 @@ afterAll(async () => {
   await proxy.close();
 });
 
-test('the proxy of the setting is asked for names, while the proxy of a destination may not be in a forbidden network', async () => {
+test("the set proxy gets names, and a destination's is in no forbidden network", async () => {
   const { sink, system, topics } = stage;
   const named = (path: string) => sink.url(path).replace('127.0.0.1', 'localhost');
   const { send, source } = await stage.connect({ webhooks: [{ url: named('/by-name') }] });
-  const own = { webhooks: [{ url: sink.url('/forbidden') }], proxy: `http://${PROXY_HOST}:${String(proxy.port)}` };
+  const own = {
+    webhooks: [{ url: sink.url('/forbidden') }],
+    proxy: `http://${PROXY_HOST}:${String(proxy.port)}`,
+  };
   const { id } = await system.createDestination({ sources: [source.id], ...own });
-  await system.createDestination({ sources: [source.id], webhooks: [{ url: sink.url('/direct') }], proxy: 'none' });
+  await system.createDestination({
+    sources: [source.id],
+    webhooks: [{ url: sink.url('/direct') }],
+    proxy: 'none',
+  });
   await stage.settled();
   const asked = proxy.asked.length;
   const { messageId } = await send();
   for (const path of ['/by-name', '/direct']) await sink.waitFor(1, { path });
   expect(proxy.asked.slice(asked)).toEqual([`localhost:${String(sink.port)}`]);
-  const { urls } = await topics.event(messageId, 'attempt', ({ destination }) => destination === id);
+  const { urls } = await topics.event(
+    messageId,
+    'attempt',
+    ({ destination }) => destination === id,
+  );
   const message = expect.stringContaining(`the proxy ${PROXY_HOST}`);
-  expect(urls).toMatchObject([{ outcome: 'rejected', error: { code: 'forbidden_address', message } }]);
+  expect(urls).toMatchObject([
+    { outcome: 'rejected', error: { code: 'forbidden_address', message } },
+  ]);
   expect(sink.received('/forbidden')).toEqual([]);
 });
 
-test('a destination sends its own method, body and headers, compressed and signed, as the preview shows them', async () => {
+test('a destination sends its own compressed and signed request as previewed', async () => {
   const { sink, system } = stage;
   const request = {
     method: 'PUT',
-    body: '{"z": properties.total, "10": 2.0, "products": properties.products.map(p, p.sku), "text": properties.text}',
+    body:
+      '{"z": properties.total, "10": 2.0, "products": properties.products.map(p, p.sku), ' +
+      '"text": properties.text}',
     headers: { 'X-User': 'userId + "/" + type' },
     gzipAbove: 100,
   };
@@ -66,12 +81,19 @@ test('a destination sends its own method, body and headers, compressed and signe
   const body = `{"z":5,"10":2,"products":["a","b"],"text":"${text}"}`;
   expect(received).toMatchObject({
     method: 'PUT',
-    headers: { 'x-user': 'user-1/track', 'content-encoding': 'gzip', 'content-type': 'application/json' },
+    headers: {
+      'x-user': 'user-1/track',
+      'content-encoding': 'gzip',
+      'content-type': 'application/json',
+    },
   });
   const plain = gunzipSync(received!.body);
   expect(plain.toString()).toBe(body);
   expect(isSignedBy(SECRET, { ...received!, body: plain })).toBe(true);
-  const preview = await system.control('POST', '/destinations/preview', { destination: destination.id, message: call });
+  const preview = await system.control('POST', '/destinations/preview', {
+    destination: destination.id,
+    message: call,
+  });
   expect(preview.body).toMatchObject({ method: 'PUT', body });
   const shown = (preview.body as { headers: Record<string, string> }).headers;
   for (const [name, value] of Object.entries(shown)) {
@@ -90,13 +112,17 @@ test('a destination sends its own method, body and headers, compressed and signe
   });
 });
 
-test('destinations of one message get their own formats, and the default one is unchanged', async () => {
+test('destinations of one message get their formats, and the default is unchanged', async () => {
   const { sink, system } = stage;
   const { send, source } = await stage.connect({ webhooks: [{ url: sink.url('/plain') }] });
   const formats = ['cloudevents-binary', 'slack', 'text'];
   for (const format of formats) {
     const request = format === 'text' ? { body: 'event + " by " + userId' } : { format };
-    await system.createDestination({ sources: [source.id], webhooks: [{ url: sink.url(`/${format}`) }], request });
+    await system.createDestination({
+      sources: [source.id],
+      webhooks: [{ url: sink.url(`/${format}`) }],
+      request,
+    });
   }
   await stage.settled();
   const { messageId } = await send();
@@ -105,16 +131,23 @@ test('destinations of one message get their own formats, and the default one is 
   const [event, slack, text] = await Promise.all(
     formats.map(async (format) => (await sink.waitFor(1, { path: `/${format}` }))[0]!),
   );
-  expect(JSON.parse(plain!.body.toString())).toMatchObject({ version: 1, type: 'track', messageId });
+  expect(JSON.parse(plain!.body.toString())).toMatchObject({
+    version: 1,
+    type: 'track',
+    messageId,
+  });
   expect(event!.body.equals(plain!.body)).toBe(true);
-  expect(HTTP.toEvent({ headers: event!.headers, body: event!.body.toString() })).toMatchObject({ id: messageId });
+  expect(HTTP.toEvent({ headers: event!.headers, body: event!.body.toString() })).toMatchObject({
+    id: messageId,
+  });
   expect(JSON.parse(slack!.body.toString())).toMatchObject({ text: 'Order Completed' });
   expect([text!.body.toString(), text!.headers['content-type']]).toEqual([
-    ...['Order Completed by user-1', 'text/plain; charset=utf-8'],
+    'Order Completed by user-1',
+    'text/plain; charset=utf-8',
   ]);
 });
 
-test('a body that cannot be rendered is a dead letter, and replays deliver it once the template is corrected', async () => {
+test('a body that cannot render is a dead letter, and replays after a fix send it', async () => {
   const { sink, system, topics } = stage;
   const broken = { body: '{"coupon": properties.coupon}' };
   const { send, change, destination } = await stage.connect({
@@ -125,21 +158,36 @@ test('a body that cannot be rendered is a dead letter, and replays deliver it on
 
   const letters = await Promise.all([one, all].map(({ messageId }) => topics.dead(messageId)));
   for (const { delivery, body } of letters) {
-    expect(delivery).toMatchObject({ reason: 'render_failed', error: 'request/body: there is no "coupon"' });
-    expect(JSON.parse(body.toString())).toMatchObject({ field: 'body', record: { topic: 'messages' } });
+    expect(delivery).toMatchObject({
+      reason: 'render_failed',
+      error: 'request/body: there is no "coupon"',
+    });
+    expect(JSON.parse(body.toString())).toMatchObject({
+      field: 'body',
+      record: { topic: 'messages' },
+    });
   }
   const [first, second] = letters.map(({ delivery }) => delivery.id);
-  const show = async (id = '') => (await system.control('GET', `/deliveries/${id}`)).body as Record<string, unknown>;
+  const show = async (id = '') =>
+    (await system.control('GET', `/deliveries/${id}`)).body as Record<string, unknown>;
   await eventually(async () => {
-    for (const id of [first, second])
+    for (const id of [first, second]) {
       expect(await show(id)).toMatchObject({
-        ...{ status: 'dead', reason: 'render_failed', body: null, attempts: [] },
+        status: 'dead',
+        reason: 'render_failed',
+        body: null,
+        attempts: [],
         lastError: { code: 'render_failed', message: 'request/body: there is no "coupon"' },
       });
+    }
   });
-  const replay = (id: string | undefined, body: object) => system.control('POST', `/deliveries/${id}/replay`, body);
+  const replay = (id: string | undefined, body: object) =>
+    system.control('POST', `/deliveries/${id}/replay`, body);
   const refused = await replay(first, { render: 'again' });
-  expect([refused.status, refused.body]).toMatchObject([422, { errors: [{ pointer: '#/request/body' }] }]);
+  expect([refused.status, refused.body]).toMatchObject([
+    422,
+    { errors: [{ pointer: '#/request/body' }] },
+  ]);
 
   await change({ request: { body: '{"order": properties.orderId}' } });
   await stage.settled();
@@ -148,10 +196,17 @@ test('a body that cannot be rendered is a dead letter, and replays deliver it on
   expect(job.status).toBe(202);
   // The job begins once the history has read what precedes it.
   const requests = await sink.waitFor(2, { path: '/mended', timeoutMs: 120_000 });
-  expect(requests.map(({ body }) => body.toString())).toEqual(['{"order":"A-17"}', '{"order":"A-17"}']);
-  expect(new Set(requests.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([first, second]));
+  expect(requests.map(({ body }) => body.toString())).toEqual([
+    '{"order":"A-17"}',
+    '{"order":"A-17"}',
+  ]);
+  expect(new Set(requests.map(({ headers }) => headers['webhook-id']))).toEqual(
+    new Set([first, second]),
+  );
   await eventually(async () => {
-    for (const id of [first, second]) expect(await show(id)).toMatchObject({ status: 'delivered', replay: 1 });
+    for (const id of [first, second]) {
+      expect(await show(id)).toMatchObject({ status: 'delivered', replay: 1 });
+    }
   });
 
   // As it was sent, and again by other settings.
@@ -160,7 +215,9 @@ test('a body that cannot be rendered is a dead letter, and replays deliver it on
   expect((await replay(first, {})).status).toBe(202);
   const [same] = (await sink.waitFor(3, { path: '/mended' })).slice(2);
   expect([same!.method, same!.body.toString()]).toEqual(['POST', '{"order":"A-17"}']);
-  await eventually(async () => expect(await show(first)).toMatchObject({ status: 'delivered', replay: 2 }));
+  await eventually(async () =>
+    expect(await show(first)).toMatchObject({ status: 'delivered', replay: 2 }),
+  );
   expect((await replay(first, { render: 'again' })).status).toBe(202);
   const [other] = (await sink.waitFor(4, { path: '/mended' })).slice(3);
   expect([other!.method, other!.body.toString()]).toEqual(['PATCH', '{"user":"user-1"}']);

@@ -44,27 +44,40 @@ async function send(connection: Connection, forMs: number): Promise<string[]> {
   return ids;
 }
 
-/** Returns latencies from the sending of a call to its arrival at the healthy endpoints, for arrivals within a time span. */
+/**
+ * Returns latencies from the sending of a call to its arrival at the healthy endpoints, for
+ * arrivals within a time span.
+ */
 function healthyLatencies(from: number, to: number) {
   const ms = HEALTHY.flatMap((path) => stage.sink.received(path))
     .filter(({ at }) => at >= from && at < to)
-    .map(({ at, body }) => at - (JSON.parse(body.toString()) as { properties: { sentAt: number } }).properties.sentAt)
+    .map(
+      ({ at, body }) =>
+        at - (JSON.parse(body.toString()) as { properties: { sentAt: number } }).properties.sentAt,
+    )
     .sort((a, b) => a - b);
   const part = (of: number) => ms[Math.floor(ms.length * of)] ?? NaN;
   return { p50: part(0.5), p99: part(0.99), max: part(1 - 1e-9) };
 }
 
-test('an endpoint that hangs does not delay the others, gets single probes, and gets every call once it is back', async () => {
+test('a hung endpoint delays no others, gets single probes, and then every call', async () => {
   // Four healthy destinations and one whose receiver hangs for a while get the same calls.
   const { sink, topics, system } = stage;
   const connection = await stage.connect({ webhooks: [{ url: sink.url(HEALTHY[0]) }] });
   const sources = [connection.source.id];
-  for (const path of HEALTHY.slice(1)) await system.createDestination({ sources, webhooks: [{ url: sink.url(path) }] });
-  const { id } = await system.createDestination({ sources, webhooks: [{ url: sick.url('/sick') }] });
+  for (const path of HEALTHY.slice(1)) {
+    await system.createDestination({ sources, webhooks: [{ url: sink.url(path) }] });
+  }
+  const { id } = await system.createDestination({
+    sources,
+    webhooks: [{ url: sick.url('/sick') }],
+  });
   await stage.settled();
   const circuits: CircuitEvent[] = [];
   follow = await topics.kafka.tail({
-    ...{ name: 'circuits', topic: 'attempts', from: 'beginning' },
+    name: 'circuits',
+    topic: 'attempts',
+    from: 'beginning',
     onRecord: ({ key, value }) => {
       if (key?.toString() === id) circuits.push(JSON.parse(String(value)) as CircuitEvent);
     },
@@ -90,15 +103,19 @@ test('an endpoint that hangs does not delay the others, gets single probes, and 
   const probes = probesSince();
   const [clean, bad] = [healthyLatencies(from, hungAt), healthyLatencies(hungAt, Date.now())];
   process.stdout.write(
-    `hung: opened after ${onset - hungAt} ms, ${sick.maxConnections} connections at most, ${probes.length} probes in ` +
+    `hung: opened after ${onset - hungAt} ms, ${sick.maxConnections} connections at most, ` +
+      `${probes.length} probes in ` +
       `${Date.now() - onset} ms; healthy, before and during: ${JSON.stringify([clean, bad])}\n`,
   );
   expect(sick.maxConnections).toBeLessThanOrEqual(64);
-  // Single probes, not the whole stream. On a busy machine some requests of the first wave arrive late.
+  // Single probes, not the whole stream. On a busy machine some requests of the first wave arrive
+  // late.
   expect(probes.length).toBeLessThan(during.length / 4);
   // While it hangs, the others get every call.
   const all = [...before, ...during];
-  for (const path of HEALTHY) await eventually(() => allArrived(sink, path, all), { deadlineMs: 60_000 });
+  for (const path of HEALTHY) {
+    await eventually(() => allArrived(sink, path, all), { deadlineMs: 60_000 });
+  }
 
   const backAt = Date.now();
   sick.on('/sick', {});
@@ -108,9 +125,13 @@ test('an endpoint that hangs does not delay the others, gets single probes, and 
   // The backlog does not wait for its tiers: retry takes it out of them.
   const records = (await readTopic(topics.kafka, RECALLS)).map(({ value }) => readRecall(value));
   const recalls = new Set(
-    records.flatMap((each) => (each?.kind === 'recall' && each.destination === id ? [each.id] : [])),
+    records.flatMap((each) =>
+      each?.kind === 'recall' && each.destination === id ? [each.id] : [],
+    ),
   );
-  const taken = records.flatMap((each) => (each?.kind === 'taken' && recalls.has(each.recall) ? [each.count] : []));
+  const taken = records.flatMap((each) =>
+    each?.kind === 'taken' && recalls.has(each.recall) ? [each.count] : [],
+  );
   expect(taken.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(0);
   const closedAt = Date.parse(closed!.at);
   const arrivals = sick.received('/sick').filter(({ at }) => at >= backAt);
@@ -118,16 +139,22 @@ test('an endpoint that hangs does not delay the others, gets single probes, and 
     (n) => (arrivals[n]?.at ?? NaN) - closedAt,
   );
   process.stdout.write(
-    `the one that hung: its circuit closed ${closedAt - backAt} ms after it was back; of ${arrivals.length} the first ` +
-      `arrived ${first} ms after that, 95 % within ${most} ms, the last, which kept its plan, after ${last} ms\n`,
+    `the one that hung: its circuit closed ${closedAt - backAt} ms after it was back; of ` +
+      `${arrivals.length} the first ` +
+      `arrived ${first} ms after that, 95 % within ${most} ms, the last, which kept its ` +
+      `plan, after ${last} ms\n`,
   );
   await eventually(() => expect(circuits.at(-1)).toMatchObject({ state: 'closed' }));
 }, 400_000);
 
 function allArrived(at: Sink, path: string, ids: string[]): void {
   const arrived = new Set(
-    at.received(path).map(({ body }) => (JSON.parse(body.toString()) as { messageId: string }).messageId),
+    at
+      .received(path)
+      .map(({ body }) => (JSON.parse(body.toString()) as { messageId: string }).messageId),
   );
   const missing = ids.filter((id) => !arrived.has(id));
-  if (missing.length > 0) throw new Error(`${missing.length} of ${ids.length} have not arrived at ${path}`);
+  if (missing.length > 0) {
+    throw new Error(`${missing.length} of ${ids.length} have not arrived at ${path}`);
+  }
 }

@@ -7,8 +7,9 @@ import { makeCertificate } from '../support/certificate';
 import { aTrack } from '../support/factories';
 
 /**
- * The network between delivery and a receiver: forbidden networks, certificates, names and ports, and the retry window.
- * The receiver is at 127.0.0.2, the only allowed address. Most tests wait, so they wait together.
+ * The network between delivery and a receiver: forbidden networks, certificates, names and ports,
+ * and the retry window. The receiver is at 127.0.0.2, the only allowed address. Most tests wait, so
+ * they wait together.
  */
 
 const WINDOW_MS = 6_000;
@@ -37,7 +38,7 @@ async function sinkWith(options: Parameters<typeof startSink>[0]): Promise<Sink>
 }
 
 test.concurrent(
-  'a delivery is retried until no tier fits into its window, and is then dead with the reason window_closed',
+  'a delivery is retried until no tier fits its window, and then dead with reason window_closed',
   async () => {
     const { sink, topics } = stage;
     sink.on('/down', { status: 500 });
@@ -51,7 +52,8 @@ test.concurrent(
     expect(attempts.map(({ n }) => n)).toEqual(attempts.map((_, i) => i + 1));
     expect(delivery.attempt).toBe(attempts.length);
     expect(sink.received('/down')).toHaveLength(attempts.length);
-    // Waits of 300 ms, then 600 ms each: eleven attempts without lost time, and fewer on a slow machine.
+    // Waits of 300 ms, then 600 ms each: eleven attempts without lost time, and fewer on a slow
+    // machine.
     expect(attempts.length).toBeGreaterThanOrEqual(3);
     expect(attempts.length).toBeLessThanOrEqual(12);
     expect(Date.parse(attempts.at(-1)!.at)).toBeLessThanOrEqual(delivery.expiresAt);
@@ -61,19 +63,30 @@ test.concurrent(
 );
 
 test.concurrent(
-  'every delivery above the rate of its destination is delivered or becomes a dead letter with the reason rate_limited',
+  'any delivery above a rate is delivered or becomes a dead letter with the reason rate_limited',
   async () => {
     // Forty concurrent calls, at a rate of one a second.
     const { sink, topics } = stage;
-    const { send } = await stage.connect({ webhooks: [{ url: sink.url('/slow-lane') }], maxPerSecond: 1 });
+    const { send } = await stage.connect({
+      webhooks: [{ url: sink.url('/slow-lane') }],
+      maxPerSecond: 1,
+    });
     const calls = await Promise.all(Array.from({ length: 40 }, () => send()));
     const ends = await Promise.all(
       calls.map(({ messageId }) =>
         eventually(() => {
           const end = topics
             .eventsOf(messageId)
-            .find((event) => event.kind === 'dead' || (event.kind === 'attempt' && event.outcome === 'delivered'));
-          if (!end) throw new Error(`no end of ${messageId}: ${JSON.stringify(topics.eventsOf(messageId))}`);
+            .find(
+              (event) =>
+                event.kind === 'dead' ||
+                (event.kind === 'attempt' && event.outcome === 'delivered'),
+            );
+          if (!end) {
+            throw new Error(
+              `no end of ${messageId}: ${JSON.stringify(topics.eventsOf(messageId))}`,
+            );
+          }
           return end;
         }),
       ),
@@ -95,32 +108,41 @@ describe('addresses that webhooks may not reach', () => {
     ['IPv6 loopback', (port: number) => `http://[::1]:${port}/`],
     ['this host', (port: number) => `http://0.0.0.0:${port}/`],
     ['a private network', () => 'http://192.168.0.1/'],
-  ])('a delivery to a URL at %s is a dead letter after one attempt, without a connection', async (_, url) => {
-    const victim = await sinkWith({ host: '127.0.0.1' });
-    const { send } = await stage.connect({ webhooks: [{ url: url(victim.port) }] });
-    const { messageId } = await send();
-    expect((await stage.topics.dead(messageId)).delivery).toMatchObject({ reason: 'rejected', attempt: 1 });
-    await stage.topics.event(messageId, 'dead');
-    expect(stage.topics.attemptsOf(messageId)).toEqual([
-      expect.objectContaining({
-        outcome: 'rejected',
-        urls: [
-          expect.objectContaining({
-            outcome: 'rejected',
-            error: expect.objectContaining({ code: 'forbidden_address' }),
-          }),
-        ],
-      }),
-    ]);
-    expect(victim.totalConnections).toBe(0);
-  });
+  ])(
+    'a delivery to a URL at %s is a dead letter after one attempt, without a connection',
+    async (_, url) => {
+      const victim = await sinkWith({ host: '127.0.0.1' });
+      const { send } = await stage.connect({ webhooks: [{ url: url(victim.port) }] });
+      const { messageId } = await send();
+      expect((await stage.topics.dead(messageId)).delivery).toMatchObject({
+        reason: 'rejected',
+        attempt: 1,
+      });
+      await stage.topics.event(messageId, 'dead');
+      expect(stage.topics.attemptsOf(messageId)).toEqual([
+        expect.objectContaining({
+          outcome: 'rejected',
+          urls: [
+            expect.objectContaining({
+              outcome: 'rejected',
+              error: expect.objectContaining({ code: 'forbidden_address' }),
+            }),
+          ],
+        }),
+      ]);
+      expect(victim.totalConnections).toBe(0);
+    },
+  );
 });
 
 test.concurrent('a forbidden URL does not affect the other URL of its destination', async () => {
-  // The forbidden URL comes first. From the second attempt on, the delivery goes to the other URL alone.
+  // The forbidden URL comes first. From the second attempt on, the delivery goes to the other URL
+  // alone.
   const { sink, topics } = stage;
   sink.on('/beside', [{ status: 503 }, {}]);
-  const { send } = await stage.connect({ webhooks: [{ url: 'http://10.0.0.1/' }, { url: sink.url('/beside') }] });
+  const { send } = await stage.connect({
+    webhooks: [{ url: 'http://10.0.0.1/' }, { url: sink.url('/beside') }],
+  });
   const { messageId } = await send();
   await topics.event(messageId, 'attempt', ({ n, outcome }) => n === 2 && outcome === 'delivered');
   const attempts = topics.attemptsOf(messageId);
@@ -164,18 +186,25 @@ describe('certificates', () => {
   );
 });
 
-test.concurrent('a delivery whose connection is refused is retried and arrives once the receiver listens', async () => {
-  const port = await freePort();
-  const { send } = await stage.connect({ webhooks: [{ url: `http://${HOST}:${port}/late` }] });
-  const { messageId } = await send();
-  const first = await stage.topics.event(messageId, 'attempt');
-  expect(first).toMatchObject({ outcome: 'retry', urls: [{ error: { code: 'connection', phase: 'connect' } }] });
-  const sink = await sinkWith({ port });
-  await sink.waitFor(1, { path: '/late' });
-});
+test.concurrent(
+  'a delivery whose connection is refused is retried and arrives once the receiver listens',
+  async () => {
+    const port = await freePort();
+    const { send } = await stage.connect({ webhooks: [{ url: `http://${HOST}:${port}/late` }] });
+    const { messageId } = await send();
+    const first = await stage.topics.event(messageId, 'attempt');
+    expect(first).toMatchObject({
+      outcome: 'retry',
+      urls: [{ error: { code: 'connection', phase: 'connect' } }],
+    });
+    const sink = await sinkWith({ port });
+    await sink.waitFor(1, { path: '/late' });
+  },
+);
 
 test.concurrent('a delivery whose connection is reset is retried', async () => {
-  // A receiver of this test alone: delivery sends again at once on a new connection when a kept one turns out to be closed.
+  // A receiver of this test alone: delivery sends again at once on a new connection when a kept one
+  // turns out to be closed.
   const sink = await sinkWith({});
   sink.on('/reset', [{ misbehave: 'reset' }, {}]);
   const { send } = await stage.connect({ webhooks: [{ url: sink.url('/reset') }] });
@@ -185,65 +214,108 @@ test.concurrent('a delivery whose connection is reset is retried', async () => {
   expect(first).toMatchObject({ outcome: 'retry', urls: [{ error: { code: 'connection' } }] });
 });
 
-test.concurrent('a delivery to a name without an address fails with the error dns and is retried', async () => {
-  const { send } = await stage.connect({ webhooks: [{ url: 'http://no-such-host.invalid/' }] });
-  const { messageId } = await send();
-  const first = await stage.topics.event(messageId, 'attempt');
-  expect(first).toMatchObject({ outcome: 'retry', urls: [{ error: { code: 'dns', phase: 'dns' } }] });
-  await stage.topics.event(messageId, 'attempt', ({ n }) => n === 2);
-});
+test.concurrent(
+  'a delivery to a name without an address fails with the error dns and is retried',
+  async () => {
+    const { send } = await stage.connect({ webhooks: [{ url: 'http://no-such-host.invalid/' }] });
+    const { messageId } = await send();
+    const first = await stage.topics.event(messageId, 'attempt');
+    expect(first).toMatchObject({
+      outcome: 'retry',
+      urls: [{ error: { code: 'dns', phase: 'dns' } }],
+    });
+    await stage.topics.event(messageId, 'attempt', ({ n }) => n === 2);
+  },
+);
 
-test.concurrent('static headers arrive unchanged, and none can replace a header that Waypost sets', async () => {
-  const { sink, system } = stage;
-  const webhooks = [
-    { url: sink.url('/headers?token=t'), headers: { Authorization: 'Bearer of-the-customer', 'X-Team': 'a b' } },
-  ];
-  const { send } = await stage.connect({ webhooks });
-  await send(aTrack());
-  const [request] = await sink.waitFor(1, { path: '/headers' });
-  expect(request!.path).toBe('/headers?token=t');
-  expect(request!.headers).toMatchObject({
-    authorization: 'Bearer of-the-customer',
-    'x-team': 'a b',
-    'content-type': 'application/json',
-    'user-agent': 'Waypost/1.0',
-    'content-length': String(request!.body.length),
-    host: `${HOST}:${sink.port}`,
-  });
-  const names = request!.rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
-  expect(new Set(names).size).toBe(names.length);
+test.concurrent(
+  'static headers arrive unchanged, and none can replace a header that Waypost sets',
+  async () => {
+    const { sink, system } = stage;
+    const webhooks = [
+      {
+        url: sink.url('/headers?token=t'),
+        headers: { Authorization: 'Bearer of-the-customer', 'X-Team': 'a b' },
+      },
+    ];
+    const { send } = await stage.connect({ webhooks });
+    await send(aTrack());
+    const [request] = await sink.waitFor(1, { path: '/headers' });
+    expect(request!.path).toBe('/headers?token=t');
+    expect(request!.headers).toMatchObject({
+      authorization: 'Bearer of-the-customer',
+      'x-team': 'a b',
+      'content-type': 'application/json',
+      'user-agent': 'Waypost/1.0',
+      'content-length': String(request!.body.length),
+      host: `${HOST}:${sink.port}`,
+    });
+    const names = request!.rawHeaders
+      .filter((_, i) => i % 2 === 0)
+      .map((name) => name.toLowerCase());
+    expect(new Set(names).size).toBe(names.length);
 
-  const ours = [
-    ...['Content-Type', 'User-Agent', 'Traceparent', 'tracestate', 'X-Signature', 'webhook-id', 'Webhook-Anything'],
-    ...['Host', 'Content-Length', 'Content-Encoding', 'Connection', 'Keep-Alive', 'Transfer-Encoding', 'TE', 'Trailer'],
-    ...['Upgrade', 'Expect', 'Proxy-Authorization'],
-  ];
-  const source = await system.createSource();
-  const answer = await system.control('POST', '/destinations', {
-    name: 'Forger',
-    type: 'webhooks',
-    sources: [source.id],
-    webhooks: [{ url: sink.url('/forged'), headers: Object.fromEntries(ours.map((name) => [name, 'forged'])) }],
-  });
-  expect(answer.status).toBe(422);
-  const named = (answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer);
-  expect(named.sort()).toEqual(ours.map((name) => `#/webhooks/0/headers/${name}`).sort());
-});
+    const ours = [
+      'Content-Type',
+      'User-Agent',
+      'Traceparent',
+      'tracestate',
+      'X-Signature',
+      'webhook-id',
+      'Webhook-Anything',
+      'Host',
+      'Content-Length',
+      'Content-Encoding',
+      'Connection',
+      'Keep-Alive',
+      'Transfer-Encoding',
+      'TE',
+      'Trailer',
+      'Upgrade',
+      'Expect',
+      'Proxy-Authorization',
+    ];
+    const source = await system.createSource();
+    const answer = await system.control('POST', '/destinations', {
+      name: 'Forger',
+      type: 'webhooks',
+      sources: [source.id],
+      webhooks: [
+        {
+          url: sink.url('/forged'),
+          headers: Object.fromEntries(ours.map((name) => [name, 'forged'])),
+        },
+      ],
+    });
+    expect(answer.status).toBe(422);
+    const named = (answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer);
+    expect(named.sort()).toEqual(ours.map((name) => `#/webhooks/0/headers/${name}`).sort());
+  },
+);
 
 // After all others: it looks at all sources and destinations.
 test.each([
   ['arrives at an address in an allowed network', HOST, 'The call arrived once'],
-  ['is refused for the address of the check in any other network', '127.0.0.3', 'no allowed network contains it'],
-])('the check of an installation succeeds when its call %s, and deletes its entries', async (_, address, end) => {
-  const { system } = stage;
-  const lines: string[] = [];
-  const env = {
-    WAYPOST_INGEST_URL: system.ingestUrl,
-    WAYPOST_URL: system.controlUrl,
-    WAYPOST_TOKEN: system.adminToken,
-  };
-  await check(address, env, (line) => lines.push(line), 0);
-  expect(lines.at(-1)).toContain(end);
-  const left = await Promise.all(['/sources', '/destinations'].map((path) => system.control('GET', path)));
-  expect(JSON.stringify(left)).not.toContain('Check of the installation');
-});
+  [
+    'is refused for the address of the check in any other network',
+    '127.0.0.3',
+    'no allowed network contains it',
+  ],
+])(
+  'the check of an installation succeeds when its call %s, and deletes its entries',
+  async (_, address, end) => {
+    const { system } = stage;
+    const lines: string[] = [];
+    const env = {
+      WAYPOST_INGEST_URL: system.ingestUrl,
+      WAYPOST_URL: system.controlUrl,
+      WAYPOST_TOKEN: system.adminToken,
+    };
+    await check(address, env, (line) => lines.push(line), 0);
+    expect(lines.at(-1)).toContain(end);
+    const left = await Promise.all(
+      ['/sources', '/destinations'].map((path) => system.control('GET', path)),
+    );
+    expect(JSON.stringify(left)).not.toContain('Check of the installation');
+  },
+);

@@ -1,13 +1,19 @@
 import { type Delivery, type Replay } from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
 import { openTab, type Tab } from '../support/browser';
 import { CHROMIUM, openChromium } from '../support/chromium';
 import { testWith } from '../support/external-tools';
 import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 import { eventually } from '../support/eventually';
 
-/** Deliveries that leave their tier early: sent now, cancelled, or because their endpoint recovered. */
+/**
+ * Deliveries that leave their tier early: sent now, cancelled, or because their endpoint recovered.
+ */
 
-/** Longer than the history lags on a busy machine, and short enough to see that the copy in the tier is dropped. */
+/**
+ * Longer than the history lags on a busy machine, and short enough to see that the copy in the tier
+ * is dropped.
+ */
 const TIER_S = 40;
 /** For deliveries that wait as long as a test runs. */
 const LONG_TIER = '10m';
@@ -31,7 +37,7 @@ async function api<T>(method: string, path: string, body?: object): Promise<Answ
   const response = await fetch(`${controlUrl}/api/v1${path}`, {
     method,
     headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
+    ...defined({ body: body ? JSON.stringify(body) : undefined }),
   });
   return { status: response.status, body: (await response.json()) as T };
 }
@@ -40,8 +46,13 @@ async function api<T>(method: string, path: string, body?: object): Promise<Answ
 async function waiting({ destination }: Connection, count: number): Promise<Delivery[]> {
   return eventually(
     async () => {
-      const { body } = await api<{ data: Delivery[] }>('GET', `/deliveries?destination=${destination.id}&limit=200`);
-      const open = body.data.filter(({ attemptsMade, status }) => attemptsMade > 0 || status === 'held');
+      const { body } = await api<{ data: Delivery[] }>(
+        'GET',
+        `/deliveries?destination=${destination.id}&limit=200`,
+      );
+      const open = body.data.filter(
+        ({ attemptsMade, status }) => attemptsMade > 0 || status === 'held',
+      );
       expect(open).toHaveLength(count);
       return open;
     },
@@ -74,20 +85,31 @@ const dropped = () => counted('waypost_retries_dropped_total');
 async function waitsForToken(): Promise<void> {
   const { sink } = stage;
   let works = false;
-  const token = { body: '{"access_token":"planted-token","token_type":"Bearer","expires_in":3600}' };
+  const token = {
+    body: '{"access_token":"planted-token","token_type":"Bearer","expires_in":3600}',
+  };
   sink.on('/token', () => (works ? token : { status: 500 }));
-  const auth = { type: 'oauth2', tokenUrl: sink.url('/token'), clientId: 'waypost', clientSecret: 'planted-secret' };
+  const auth = {
+    type: 'oauth2',
+    tokenUrl: sink.url('/token'),
+    clientId: 'waypost',
+    clientSecret: 'planted-secret',
+  };
   const webhooks = [{ url: sink.url('/guarded'), auth }];
   const connection = await stage.connect({ webhooks });
   for (let i = 0; i < 5; i++) await connection.send();
   const held = await waiting(connection, 5);
-  expect(held.map(({ reason, attemptsMade }) => [reason, attemptsMade])).toEqual(Array(5).fill(['token', 0]));
+  expect(held.map(({ reason, attemptsMade }) => [reason, attemptsMade])).toEqual(
+    Array(5).fill(['token', 0]),
+  );
   works = true;
   const requests = await sink.waitFor(5, { path: '/guarded', timeoutMs: 60_000 });
-  expect(requests.map(({ headers }) => headers.authorization)).toEqual(Array(5).fill('Bearer planted-token'));
+  expect(requests.map(({ headers }) => headers.authorization)).toEqual(
+    Array(5).fill('Bearer planted-token'),
+  );
 }
 
-test('a delivery is sent now, cancelled, or leaves its tier with the first token, also after retry was killed', async () => {
+test('a delivery is sent now, cancelled, or freed by a token, also after a kill', async () => {
   const { sink, system } = stage;
   sink.on('/now', [{ status: 503 }, {}]);
   sink.on('/unwanted', [{ status: 503 }, {}]);
@@ -95,22 +117,34 @@ test('a delivery is sent now, cancelled, or leaves its tier with the first token
   const unwanted = await stage.connect({ webhooks: [{ url: sink.url('/unwanted') }] });
   await now.send();
   await unwanted.send();
-  const [{ id }, { id: unwantedId }] = [(await waiting(now, 1))[0]!, (await waiting(unwanted, 1))[0]!];
-  expect(await api('POST', `/deliveries/${id}/retry`)).toMatchObject({ status: 202, body: { id, action: 'retry' } });
+  const [{ id }, { id: unwantedId }] = [
+    (await waiting(now, 1))[0]!,
+    (await waiting(unwanted, 1))[0]!,
+  ];
+  expect(await api('POST', `/deliveries/${id}/retry`)).toMatchObject({
+    status: 202,
+    body: { id, action: 'retry' },
+  });
   expect((await api('POST', `/deliveries/${unwantedId}/cancel`)).status).toBe(202);
 
   await sink.waitFor(2, { path: '/now' });
   // Kafka, not the process, remembers which deliveries have left.
   const pids = system.pids('retry');
   system.kill('retry');
-  await eventually(() => expect(system.pids('retry').filter((pid) => !pids.includes(pid))).toHaveLength(1));
+  await eventually(() =>
+    expect(system.pids('retry').filter((pid) => !pids.includes(pid))).toHaveLength(1),
+  );
   await eventually(
     async () => {
       const { body } = await api<Delivery>('GET', `/deliveries/${id}`);
       expect(body).toMatchObject({ status: 'delivered', replay: 0, attemptsMade: 2 });
       expect(body.attempts.map(({ n }) => n)).toEqual([1, 2]);
       const other = await api<Delivery>('GET', `/deliveries/${unwantedId}`);
-      expect(other.body).toMatchObject({ status: 'cancelled', reason: 'cancelled_by_user', nextAttemptAt: null });
+      expect(other.body).toMatchObject({
+        status: 'cancelled',
+        reason: 'cancelled_by_user',
+        nextAttemptAt: null,
+      });
     },
     { deadlineMs: 60_000 },
   );
@@ -136,7 +170,8 @@ async function confirm({ page }: Tab, label: string, question: string): Promise<
 
 testWith(
   CHROMIUM,
-  'an operator sends and cancels waiting deliveries in the console: one, several, and all of a destination',
+  'an operator sends and cancels waiting deliveries in the console: one, several, and all ' +
+    'of a destination',
   async () => {
     const { sink, system } = stage;
     let works = false;
@@ -193,13 +228,16 @@ testWith(
   300_000,
 );
 
-// After a test whose deliveries wait in another tier, and before tests whose copies would count too.
+// After a test whose deliveries wait in another tier, and before tests whose copies would count
+// too.
 test('the copies of the first test are dropped when they fall due', async () => {
   await eventually(async () => expect(await dropped()).toBe(7), { deadlineMs: 120_000 });
-  expect(['/now', '/unwanted', '/guarded'].map((path) => stage.sink.received(path).length)).toEqual([2, 1, 5]);
+  expect(['/now', '/unwanted', '/guarded'].map((path) => stage.sink.received(path).length)).toEqual(
+    [2, 1, 5],
+  );
 });
 
-test('all that waits at a destination is sent now as a job, which counts what was delivered', async () => {
+test('all that waits at a destination is sent now by a job that counts deliveries', async () => {
   const { sink } = stage;
   let works = false;
   const accepted: (string | undefined)[] = [];
@@ -218,7 +256,10 @@ test('all that waits at a destination is sent now as a job, which counts what wa
   const started = await api<Replay>('POST', `/destinations/${connection.destination.id}/retry`, {
     maxPerSecond: 1_000,
   });
-  expect(started).toMatchObject({ status: 202, body: { action: 'retry', destination: connection.destination.id } });
+  expect(started).toMatchObject({
+    status: 202,
+    body: { action: 'retry', destination: connection.destination.id },
+  });
   const done = await ended(started.body.id);
   await eventually(
     async () => {
@@ -246,7 +287,9 @@ test('a job says how many of its deliveries a later job sent again', async () =>
   await waiting(connection, FEW);
   const first = await ended((await api<Replay>('POST', path)).body.id);
   const counts = async ({ id }: Replay) => {
-    const { sent, delivered, failedAgain, superseded } = (await api<Replay>('GET', `/replays/${id}`)).body;
+    const { sent, delivered, failedAgain, superseded } = (
+      await api<Replay>('GET', `/replays/${id}`)
+    ).body;
     return { sent, delivered, failedAgain, superseded };
   };
   const failed = { sent: FEW, delivered: 0, failedAgain: FEW, superseded: 0 };

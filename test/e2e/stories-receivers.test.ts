@@ -8,8 +8,8 @@ import { type FailingReceiver, failingReceivers } from '../support/failing-recei
 import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 
 /**
- * Failing receivers of every kind run beside two healthy ones: each affects its own lane alone, and the record of each
- * attempt names the true cause.
+ * Failing receivers of every kind run beside two healthy ones: each affects its own lane alone, and
+ * the record of each attempt names the true cause.
  */
 
 /** Three times the initial limit of a lane. */
@@ -89,8 +89,14 @@ beforeAll(async () => {
     ...Object.entries(NAMES).map(([kind, name]) => [kind, `http://${name}/`]),
   ] as [string, string][];
   for (const [kind, url] of urls) {
-    const types = kind.startsWith('well') ? {} : { types: [ANSWER.includes(kind) ? 'identify' : 'track'] };
-    const { id } = await system.createDestination({ sources: [connection.source.id], webhooks: [{ url }], ...types });
+    const types = kind.startsWith('well')
+      ? {}
+      : { types: [ANSWER.includes(kind) ? 'identify' : 'track'] };
+    const { id } = await system.createDestination({
+      sources: [connection.source.id],
+      webhooks: [{ url }],
+      ...types,
+    });
     destinations.set(kind, id);
   }
   await stage.settled();
@@ -111,7 +117,9 @@ async function wave(type: CallType, count: number): Promise<string[]> {
 
 function eventsOf(kind: string): DeliveryEvent[] {
   const id = destinations.get(kind);
-  return sent.flatMap((messageId) => stage.topics.eventsOf(messageId)).filter(({ destination }) => destination === id);
+  return sent
+    .flatMap((messageId) => stage.topics.eventsOf(messageId))
+    .filter(({ destination }) => destination === id);
 }
 
 function attemptsOf(kind: string): AttemptEvent[] {
@@ -119,7 +127,9 @@ function attemptsOf(kind: string): AttemptEvent[] {
 }
 
 function delivered(kind: string): string[] {
-  return attemptsOf(kind).flatMap(({ outcome, message }) => (outcome === 'delivered' ? message : []));
+  return attemptsOf(kind).flatMap(({ outcome, message }) =>
+    outcome === 'delivered' ? message : [],
+  );
 }
 
 function causeOf({ urls, outcome }: AttemptEvent): string {
@@ -138,11 +148,13 @@ function wellHasAll(path: string): void {
 
 test('healthy receivers get every call with the first attempt, while all others fail', async () => {
   // The first wave of tracks shows the faults, and the second comes amid them.
-  // Pages come first, for the healthy receivers alone: a cold process needs longer than `is slow` has to spare.
+  // Pages come first, for the healthy receivers alone: a cold process needs longer than `is slow`
+  // has to spare.
   await wave('page', TRACKS);
   await eventually(() => wellHasAll('/named'));
   identifies = await wave('identify', IDENTIFIES);
-  // A request on a forgotten connection waits for the timeout and is retried, at times more than once.
+  // A request on a forgotten connection waits for the timeout and is retried, at times more than
+  // once.
   await eventually(() => expect(delivered('forgets its connections')).toHaveLength(IDENTIFIES), {
     deadlineMs: 120_000,
   });
@@ -156,28 +168,42 @@ test('healthy receivers get every call with the first attempt, while all others 
     { deadlineMs: 120_000 },
   );
   await wave('track', TRACKS);
-  for (const path of ['/well', '/named']) await eventually(() => wellHasAll(path), { deadlineMs: 60_000 });
+  for (const path of ['/well', '/named']) {
+    await eventually(() => wellHasAll(path), { deadlineMs: 60_000 });
+  }
   for (const kind of ['well', 'well by its name']) {
     await eventually(() => expect(eventsOf(kind)).toHaveLength(sent.length));
-    for (const event of eventsOf(kind)) expect(event).toMatchObject({ kind: 'attempt', n: 1, outcome: 'delivered' });
+    for (const event of eventsOf(kind)) {
+      expect(event).toMatchObject({ kind: 'attempt', n: 1, outcome: 'delivered' });
+    }
   }
 }, 500_000);
 
-test.each(Object.entries(EXPECTED))('attempts at a receiver that %s show %s', async (kind, [cause, ...others]) => {
-  await eventually(() => expect(attemptsOf(kind).map(causeOf)).toContain(cause), { deadlineMs: 60_000 });
-  // On a busy machine the timeout may come before the true cause.
-  const causes = new Set(
-    attemptsOf(kind)
-      .map(causeOf)
-      .filter((shown) => !shown.startsWith('timeout/')),
-  );
-  expect([cause, ...others]).toEqual(expect.arrayContaining([...causes]));
-  if (!QUICK.includes(kind)) expect(sick.get(kind)?.maxConnections ?? 0).toBeLessThanOrEqual(MOST_CONNECTIONS);
-});
+test.each(Object.entries(EXPECTED))(
+  'attempts at a receiver that %s show %s',
+  async (kind, [cause, ...others]) => {
+    await eventually(() => expect(attemptsOf(kind).map(causeOf)).toContain(cause), {
+      deadlineMs: 60_000,
+    });
+    // On a busy machine the timeout may come before the true cause.
+    const causes = new Set(
+      attemptsOf(kind)
+        .map(causeOf)
+        .filter((shown) => !shown.startsWith('timeout/')),
+    );
+    expect([cause, ...others]).toEqual(expect.arrayContaining([...causes]));
+    if (!QUICK.includes(kind)) {
+      expect(sick.get(kind)?.maxConnections ?? 0).toBeLessThanOrEqual(MOST_CONNECTIONS);
+    }
+  },
+);
 
 test('a receiver that forgets its connections gets every call in the end', async () => {
   // It answers the first request of each connection alone.
-  await eventually(() => expect(new Set(delivered('forgets its connections'))).toEqual(new Set(identifies)), {
-    deadlineMs: 120_000,
-  });
+  await eventually(
+    () => expect(new Set(delivered('forgets its connections'))).toEqual(new Set(identifies)),
+    {
+      deadlineMs: 120_000,
+    },
+  );
 });

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { defined } from '../../shared/collections/defined';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { readEvents } from '../../shared/model/attempt-rows';
 import { common, openStorySystem, type StorySystem } from '../support/story-system';
@@ -7,12 +8,17 @@ import { eventually } from '../support/eventually';
 import { readTopic } from '../support/topics';
 import { hexSha1, isSignedBy, standardSignature } from '../support/verify-signature';
 
-/** Responses of URLs and their effect on a delivery: retried, delivered or dead. Most tests wait, so they wait together. */
+/**
+ * Responses of URLs and their effect on a delivery: retried, delivered or dead. Most tests wait, so
+ * they wait together.
+ */
 
 const SECRET = 'a secret of the tests';
 let stage: StorySystem;
 beforeAll(async () => {
-  stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: '300ms,600ms', WAYPOST_TIMEOUT: '4s' } });
+  stage = await openStorySystem({
+    env: { WAYPOST_RETRY_DELAYS: '300ms,600ms', WAYPOST_TIMEOUT: '4s' },
+  });
 });
 afterAll(() => stage.close());
 
@@ -23,7 +29,10 @@ test.concurrent(
   async () => {
     const { sink, topics } = stage;
     sink.on('/flaky', [{ status: 503 }, { status: 503 }, {}]);
-    const { send } = await stage.connect({ webhooks: [{ url: sink.url('/flaky') }], sharedSecret: SECRET });
+    const { send } = await stage.connect({
+      webhooks: [{ url: sink.url('/flaky') }],
+      sharedSecret: SECRET,
+    });
     const { messageId } = await send();
 
     const requests = await sink.waitFor(3, { path: '/flaky' });
@@ -40,7 +49,9 @@ test.concurrent(
       [2, 'retry', 503],
       [3, 'delivered', 200],
     ]);
-    expect(attempts.map(({ delivery }) => delivery)).toEqual(requests.map(({ headers }) => headers['webhook-id']));
+    expect(attempts.map(({ delivery }) => delivery)).toEqual(
+      requests.map(({ headers }) => headers['webhook-id']),
+    );
     expect(attempts[0]).toMatchObject({ reason: 'backoff', nextAttemptAt: expect.any(String) });
     // A wait lasts at least as long as its tier.
     expect(requests[1]!.at - requests[0]!.at).toBeGreaterThanOrEqual(300);
@@ -48,28 +59,39 @@ test.concurrent(
   },
 );
 
-test.concurrent('a destination with a plan is retried by its delays, statuses and timeout, never early', async () => {
-  const { sink, topics } = stage;
-  // 5 s is longer than WAYPOST_TIMEOUT. The tiers are 300 ms and 600 ms: 700 ms are 900 ms, and 2 s are 2.1 s.
-  sink.on('/planned', [{ status: 404 }, { status: 503 }, { delayMs: 5_000 }]);
-  const retry = { delays: ['700ms', '2s'], window: '72h', timeout: '15s', on: [404] };
-  const { send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/planned') }], retry });
-  const { body } = await stage.system.control('GET', `/destinations/${destination.id}`);
-  expect(body).toMatchObject({ retry: { ...retry, window: '3d', effectiveDelays: ['900ms', '2100ms'] } });
-  const { messageId } = await send();
+test.concurrent(
+  'a destination with a plan is retried by its delays, statuses and timeout, never early',
+  async () => {
+    const { sink, topics } = stage;
+    // 5 s is longer than WAYPOST_TIMEOUT. The tiers are 300 ms and 600 ms: 700 ms are 900 ms, and 2
+    // s are 2.1 s.
+    sink.on('/planned', [{ status: 404 }, { status: 503 }, { delayMs: 5_000 }]);
+    const retry = { delays: ['700ms', '2s'], window: '72h', timeout: '15s', on: [404] };
+    const { send, destination } = await stage.connect({
+      webhooks: [{ url: sink.url('/planned') }],
+      retry,
+    });
+    const { body } = await stage.system.control('GET', `/destinations/${destination.id}`);
+    expect(body).toMatchObject({
+      retry: { ...retry, window: '3d', effectiveDelays: ['900ms', '2100ms'] },
+    });
+    const { messageId } = await send();
 
-  const requests = await sink.waitFor(3, { path: '/planned' });
-  await topics.event(messageId, 'attempt', ({ outcome }) => outcome === 'delivered');
-  const attempts = topics.attemptsOf(messageId);
-  expect(attempts.map(({ n, outcome, urls }) => [n, outcome, firstOf(urls).status])).toEqual([
-    [1, 'retry', 404],
-    [2, 'retry', 503],
-    [3, 'delivered', 200],
-  ]);
-  expect(Date.parse(attempts[0]!.expiresAt) - Date.parse(attempts[0]!.acceptedAt)).toBe(72 * 3_600_000);
-  expect(requests[1]!.at - requests[0]!.at).toBeGreaterThanOrEqual(700);
-  expect(requests[2]!.at - requests[1]!.at).toBeGreaterThanOrEqual(2_000);
-});
+    const requests = await sink.waitFor(3, { path: '/planned' });
+    await topics.event(messageId, 'attempt', ({ outcome }) => outcome === 'delivered');
+    const attempts = topics.attemptsOf(messageId);
+    expect(attempts.map(({ n, outcome, urls }) => [n, outcome, firstOf(urls).status])).toEqual([
+      [1, 'retry', 404],
+      [2, 'retry', 503],
+      [3, 'delivered', 200],
+    ]);
+    expect(Date.parse(attempts[0]!.expiresAt) - Date.parse(attempts[0]!.acceptedAt)).toBe(
+      72 * 3_600_000,
+    );
+    expect(requests[1]!.at - requests[0]!.at).toBeGreaterThanOrEqual(700);
+    expect(requests[2]!.at - requests[1]!.at).toBeGreaterThanOrEqual(2_000);
+  },
+);
 
 test.concurrent.each([
   ['http', 'hangs'],
@@ -78,7 +100,7 @@ test.concurrent.each([
   ['socks5', 'hangs'],
   ['socks5', 'refuses'],
 ] as const)(
-  'a proxy of type %s that %s holds its deliveries without an attempt or an open circuit, and the destinations beside it get theirs',
+  'a proxy of type %s that %s holds only its own deliveries, with no attempt or open circuit',
   async (scheme, mood) => {
     const { sink, topics } = stage;
     const proxy = await (scheme === 'http' ? startHttpProxy() : startSocksProxy());
@@ -109,7 +131,9 @@ test.concurrent.each([
         for (const made of attempts()) expect(made).toMatchObject([{ n: 1, outcome: 'delivered' }]);
       });
       expect(sink.received(behind)).toHaveLength(1 + waiting.length);
-      const events = (await readTopic(topics.kafka, ATTEMPTS)).flatMap(({ value }) => readEvents(value));
+      const events = (await readTopic(topics.kafka, ATTEMPTS)).flatMap(({ value }) =>
+        readEvents(value),
+      );
       const circuits = events.filter(
         ({ kind, destination }) => kind === 'circuit' && destination === held.destination.id,
       );
@@ -121,13 +145,13 @@ test.concurrent.each([
 );
 
 test.concurrent(
-  'a secret with whsec_ signs as base64, any other as UTF-8 bytes, and without a secret there is no signature',
+  'a secret with whsec_ signs as base64, others as UTF-8 bytes, and no secret gives no signature',
   async () => {
     const { sink } = stage;
     const signed = async (path: string, sharedSecret?: string) => {
       const { send } = await stage.connect({
         webhooks: [{ url: sink.url(path) }],
-        ...(sharedSecret === undefined ? {} : { sharedSecret }),
+        ...defined({ sharedSecret }),
       });
       await send();
       return firstOf(await sink.waitFor(1, { path }));
@@ -139,25 +163,33 @@ test.concurrent(
     expect(umlauts.headers['x-signature']).toBe(hexSha1('schlüssel 🔑', umlauts.body));
     expect(umlauts.headers['webhook-signature']).toBe(standardSignature('schlüssel 🔑', umlauts));
     const none = await signed('/secret/none');
-    expect(none.headers).toMatchObject({ 'webhook-id': expect.any(String), 'webhook-timestamp': expect.any(String) });
+    expect(none.headers).toMatchObject({
+      'webhook-id': expect.any(String),
+      'webhook-timestamp': expect.any(String),
+    });
     expect(Object.keys(none.headers)).not.toEqual(expect.arrayContaining(['x-signature']));
     expect(Object.keys(none.headers)).not.toEqual(expect.arrayContaining(['webhook-signature']));
   },
 );
 
-test.concurrent('the attempts of a delivery have one trace id and different span ids in traceparent', async () => {
-  // Given an endpoint that is down once; then both tries name the same trace.
-  const { sink } = stage;
-  sink.on('/traced', [{ status: 500 }, {}]);
-  const { send } = await stage.connect({ webhooks: [{ url: sink.url('/traced') }] });
-  await send();
-  const parents = (await sink.waitFor(2, { path: '/traced' })).map(({ headers }) => headers.traceparent!.split('-'));
-  expect(parents[0]![1]).toBe(parents[1]![1]);
-  expect(parents[0]![2]).not.toBe(parents[1]![2]);
-});
+test.concurrent(
+  'the attempts of a delivery have one trace id and different span ids in traceparent',
+  async () => {
+    // Given an endpoint that is down once; then both tries name the same trace.
+    const { sink } = stage;
+    sink.on('/traced', [{ status: 500 }, {}]);
+    const { send } = await stage.connect({ webhooks: [{ url: sink.url('/traced') }] });
+    await send();
+    const parents = (await sink.waitFor(2, { path: '/traced' })).map(({ headers }) =>
+      headers.traceparent!.split('-'),
+    );
+    expect(parents[0]![1]).toBe(parents[1]![1]);
+    expect(parents[0]![2]).not.toBe(parents[1]![2]);
+  },
+);
 
 test.concurrent(
-  'an endpoint that does not answer in time gets a retry, and the attempt names the phase of the timeout',
+  "an endpoint that answers too late gets a retry, and the attempt names the timeout's phase",
   async () => {
     const { sink, topics } = stage;
     sink.on('/silent', [{ misbehave: 'hang' }, {}]);
@@ -184,60 +216,78 @@ test.concurrent('a 200 whose body never ends is a timeout in phase body', async 
   const { send } = await stage.connect({ webhooks: [{ url: sink.url('/drip') }] });
   const { messageId } = await send();
   const first = await topics.event(messageId, 'attempt', ({ n }) => n === 1);
-  expect(first).toMatchObject({ outcome: 'retry', urls: [{ error: { code: 'timeout', phase: 'body' } }] });
+  expect(first).toMatchObject({
+    outcome: 'retry',
+    urls: [{ error: { code: 'timeout', phase: 'body' } }],
+  });
   await topics.event(messageId, 'attempt', ({ n, outcome }) => n === 2 && outcome === 'delivered');
 });
 
-test.concurrent('with two URLs the first 2xx settles a delivery immediately, though the other URL hangs', async () => {
-  // Each message is settled before the timeout of the hanging URL. The timeout is added late, and that URL sees each
-  // message once.
-  const { sink, topics } = stage;
-  sink.on('/pair/dead', { misbehave: 'hang' });
-  const { send, destination } = await stage.connect({
-    webhooks: [{ url: sink.url('/pair/dead') }, { url: sink.url('/pair/well') }],
-    // Longer than both messages need on a busy machine.
-    retry: { timeout: '15s' },
-  });
-  const [first, second] = [await send(), await send()];
-  await sink.waitFor(2, { path: '/pair/well' });
-  // Both have arrived while the first request to the hanging URL is still open.
-  expect(topics.eventsOf(first.messageId).some((event) => event.kind === 'attempt' && event.late)).toBe(false);
+test.concurrent(
+  'with two URLs the first 2xx settles a delivery immediately, though the other URL hangs',
+  async () => {
+    // Each message is settled before the timeout of the hanging URL. The timeout is added late, and
+    // that URL sees each message once.
+    const { sink, topics } = stage;
+    sink.on('/pair/dead', { misbehave: 'hang' });
+    const { send, destination } = await stage.connect({
+      webhooks: [{ url: sink.url('/pair/dead') }, { url: sink.url('/pair/well') }],
+      // Longer than both messages need on a busy machine.
+      retry: { timeout: '15s' },
+    });
+    const [first, second] = [await send(), await send()];
+    await sink.waitFor(2, { path: '/pair/well' });
+    // Both have arrived while the first request to the hanging URL is still open.
+    expect(
+      topics.eventsOf(first.messageId).some((event) => event.kind === 'attempt' && event.late),
+    ).toBe(false);
 
-  for (const { messageId } of [first, second]) {
-    const late = await topics.event(messageId, 'attempt', (event) => event.late === true);
-    const events = topics.eventsOf(messageId);
-    expect(events).toHaveLength(2);
-    expect(events[0]).toMatchObject({ kind: 'attempt', n: 1, outcome: 'delivered' });
-    expect(topics.attemptsOf(messageId)[0]!.urls).toMatchObject([
-      { url: destination.webhooks[1]!.id, outcome: 'delivered', status: 200 },
-    ]);
-    expect(late).toMatchObject({ n: 1, urls: [{ url: destination.webhooks[0]!.id, error: { code: 'timeout' } }] });
-    expect(Date.parse(events[0]!.at)).toBeLessThan(Date.parse(late.at));
-  }
-  expect(sink.deliveries('/pair/dead')).toMatchObject({ distinct: 2, repeats: 0 });
-  expect(sink.deliveries('/pair/well')).toMatchObject({ distinct: 2, repeats: 0 });
-});
+    for (const { messageId } of [first, second]) {
+      const late = await topics.event(messageId, 'attempt', (event) => event.late === true);
+      const events = topics.eventsOf(messageId);
+      expect(events).toHaveLength(2);
+      expect(events[0]).toMatchObject({ kind: 'attempt', n: 1, outcome: 'delivered' });
+      expect(topics.attemptsOf(messageId)[0]!.urls).toMatchObject([
+        { url: destination.webhooks[1]!.id, outcome: 'delivered', status: 200 },
+      ]);
+      expect(late).toMatchObject({
+        n: 1,
+        urls: [{ url: destination.webhooks[0]!.id, error: { code: 'timeout' } }],
+      });
+      expect(Date.parse(events[0]!.at)).toBeLessThan(Date.parse(late.at));
+    }
+    expect(sink.deliveries('/pair/dead')).toMatchObject({ distinct: 2, repeats: 0 });
+    expect(sink.deliveries('/pair/well')).toMatchObject({ distinct: 2, repeats: 0 });
+  },
+);
 
-test.concurrent('with two URLs a 404 is final for its URL, and only the URL with a 503 gets retries', async () => {
-  const { sink, topics } = stage;
-  sink.on('/mixed/gone', { status: 404 }).on('/mixed/down', [{ status: 503 }, { status: 503 }, {}]);
-  const webhooks = [{ url: sink.url('/mixed/gone') }, { url: sink.url('/mixed/down') }];
-  const { send } = await stage.connect({ webhooks });
-  const { messageId } = await send();
-  await topics.event(messageId, 'attempt', ({ outcome }) => outcome === 'delivered');
-  expect(sink.received('/mixed/gone')).toHaveLength(1);
-  expect(sink.received('/mixed/down')).toHaveLength(3);
-  const attempts = topics.attemptsOf(messageId);
-  expect(attempts.map(({ urls }) => urls.length)).toEqual([2, 1, 1]);
-  expect(attempts[0]).toMatchObject({ outcome: 'retry' });
-});
+test.concurrent(
+  'with two URLs a 404 is final for its URL, and only the URL with a 503 gets retries',
+  async () => {
+    const { sink, topics } = stage;
+    sink
+      .on('/mixed/gone', { status: 404 })
+      .on('/mixed/down', [{ status: 503 }, { status: 503 }, {}]);
+    const webhooks = [{ url: sink.url('/mixed/gone') }, { url: sink.url('/mixed/down') }];
+    const { send } = await stage.connect({ webhooks });
+    const { messageId } = await send();
+    await topics.event(messageId, 'attempt', ({ outcome }) => outcome === 'delivered');
+    expect(sink.received('/mixed/gone')).toHaveLength(1);
+    expect(sink.received('/mixed/down')).toHaveLength(3);
+    const attempts = topics.attemptsOf(messageId);
+    expect(attempts.map(({ urls }) => urls.length)).toEqual([2, 1, 1]);
+    expect(attempts[0]).toMatchObject({ outcome: 'retry' });
+  },
+);
 
 test.concurrent(
   'a delivery that every URL rejects becomes a dead letter after one attempt, with the exact body',
   async () => {
     const { sink, topics } = stage;
     sink.on('/no/1', { status: 404 }).on('/no/2', { status: 410 });
-    const { send } = await stage.connect({ webhooks: [{ url: sink.url('/no/1') }, { url: sink.url('/no/2') }] });
+    const { send } = await stage.connect({
+      webhooks: [{ url: sink.url('/no/1') }, { url: sink.url('/no/2') }],
+    });
     const { messageId } = await send();
     const { delivery, body } = await topics.dead(messageId);
     expect(delivery).toMatchObject({ reason: 'rejected', attempt: 1 });
@@ -247,7 +297,9 @@ test.concurrent(
     expect(sink.received('/no/2')).toHaveLength(1);
     const dead = await topics.event(messageId, 'dead');
     expect(dead).toMatchObject({ reason: 'rejected', n: 1, delivery: delivery.id });
-    expect(topics.attemptsOf(messageId)).toEqual([expect.objectContaining({ n: 1, outcome: 'rejected' })]);
+    expect(topics.attemptsOf(messageId)).toEqual([
+      expect.objectContaining({ n: 1, outcome: 'rejected' }),
+    ]);
   },
 );
 
@@ -258,28 +310,33 @@ test.concurrent('a redirect is not followed and counts as rejected', async () =>
   const { messageId } = await send();
   expect((await topics.dead(messageId)).delivery.reason).toBe('rejected');
   await topics.event(messageId, 'dead');
-  expect(topics.attemptsOf(messageId)[0]).toMatchObject({ urls: [{ status: 302, outcome: 'rejected' }] });
+  expect(topics.attemptsOf(messageId)[0]).toMatchObject({
+    urls: [{ status: 302, outcome: 'rejected' }],
+  });
   expect(sink.received('/moved-to')).toEqual([]);
 });
 
-test.concurrent('a response that echoes secrets of its request is stored with *** in their place', async () => {
-  // The receiver answers with the path, the query and a static header of the request.
-  const { sink, topics } = stage;
-  const path = '/echo?token=t0ken-of-the-url';
-  const location = sink.url(`${path}&again=1`);
-  sink.on('/echo', {
-    status: 302,
-    headers: { location, 'x-seen': 'Bearer h3ader-secret' },
-    body: `${path} h3ader-secret`,
-  });
-  const headers = { Authorization: 'Bearer h3ader-secret' };
-  const { send } = await stage.connect({ webhooks: [{ url: sink.url(path), headers }] });
-  const { messageId } = await send();
-  await topics.event(messageId, 'dead');
-  const response = topics.attemptsOf(messageId)[0]!.urls[0]!.response!;
-  expect(response).toMatchObject({ body: '*** ***', headers: { 'x-seen': '***' } });
-  expect(response.headers.location).toBe(`${new URL(location).origin}/***`);
-});
+test.concurrent(
+  'a response that echoes secrets of its request is stored with *** in their place',
+  async () => {
+    // The receiver answers with the path, the query and a static header of the request.
+    const { sink, topics } = stage;
+    const path = '/echo?token=t0ken-of-the-url';
+    const location = sink.url(`${path}&again=1`);
+    sink.on('/echo', {
+      status: 302,
+      headers: { location, 'x-seen': 'Bearer h3ader-secret' },
+      body: `${path} h3ader-secret`,
+    });
+    const headers = { Authorization: 'Bearer h3ader-secret' };
+    const { send } = await stage.connect({ webhooks: [{ url: sink.url(path), headers }] });
+    const { messageId } = await send();
+    await topics.event(messageId, 'dead');
+    const response = topics.attemptsOf(messageId)[0]!.urls[0]!.response!;
+    expect(response).toMatchObject({ body: '*** ***', headers: { 'x-seen': '***' } });
+    expect(response.headers.location).toBe(`${new URL(location).origin}/***`);
+  },
+);
 
 test.concurrent.each([408, 423, 425, 429, 500, 502, 504])('a %d gets a retry', async (status) => {
   const { sink, topics } = stage;
@@ -290,28 +347,35 @@ test.concurrent.each([408, 423, 425, 429, 500, 502, 504])('a %d gets a retry', a
   await topics.event(messageId, 'attempt', ({ n, outcome }) => n === 2 && outcome === 'delivered');
 });
 
-test.concurrent('a Retry-After beyond the longest tier is respected, and its hops spend no attempt', async () => {
-  // The 503 asks for 2 s, and the longest tier has 600 ms.
-  const { sink, topics } = stage;
-  sink.on('/later', [{ status: 503, headers: { 'retry-after': '2' } }, {}]);
-  const { send } = await stage.connect({ webhooks: [{ url: sink.url('/later') }] });
-  const { messageId } = await send();
-  const [first, second] = await sink.waitFor(2, { path: '/later' });
-  expect(second!.at - first!.at).toBeGreaterThanOrEqual(2_000);
-  const last = await topics.event(messageId, 'attempt', ({ outcome }) => outcome === 'delivered');
-  expect(last.n).toBe(2);
-  expect(last.hop).toBeGreaterThanOrEqual(3);
-  expect(topics.attemptsOf(messageId).map(({ n, reason }) => [n, reason])).toEqual([
-    [1, 'retry_after'],
-    [2, undefined],
-  ]);
-});
+test.concurrent(
+  'a Retry-After beyond the longest tier is respected, and its hops spend no attempt',
+  async () => {
+    // The 503 asks for 2 s, and the longest tier has 600 ms.
+    const { sink, topics } = stage;
+    sink.on('/later', [{ status: 503, headers: { 'retry-after': '2' } }, {}]);
+    const { send } = await stage.connect({ webhooks: [{ url: sink.url('/later') }] });
+    const { messageId } = await send();
+    const [first, second] = await sink.waitFor(2, { path: '/later' });
+    expect(second!.at - first!.at).toBeGreaterThanOrEqual(2_000);
+    const last = await topics.event(messageId, 'attempt', ({ outcome }) => outcome === 'delivered');
+    expect(last.n).toBe(2);
+    expect(last.hop).toBeGreaterThanOrEqual(3);
+    expect(topics.attemptsOf(messageId).map(({ n, reason }) => [n, reason])).toEqual([
+      [1, 'retry_after'],
+      [2, undefined],
+    ]);
+  },
+);
 
 // After all others, whose connections it would count.
 test('a response body is stored up to 16 KiB and marked as truncated beyond', async () => {
   const { sink, topics } = stage;
   const limit = 16 * 1024;
-  sink.on('/answer/full', { status: 404, body: 'x'.repeat(limit), headers: { 'x-kind': 'full', 'set-cookie': 'a=b' } });
+  sink.on('/answer/full', {
+    status: 404,
+    body: 'x'.repeat(limit),
+    headers: { 'x-kind': 'full', 'set-cookie': 'a=b' },
+  });
   sink.on('/answer/over', { status: 404, body: 'x'.repeat(limit + 1) });
   sink.on('/answer/endless', { misbehave: 'endless' });
   const kept = async (path: string) => {
@@ -327,7 +391,11 @@ test('a response body is stored up to 16 KiB and marked as truncated beyond', as
   expect(over.response).toMatchObject({ truncated: true });
   expect(over.response!.body).toHaveLength(limit);
   const endless = await kept('/answer/endless');
-  expect(endless).toMatchObject({ outcome: 'delivered', status: 200, response: { truncated: true } });
+  expect(endless).toMatchObject({
+    outcome: 'delivered',
+    status: 200,
+    response: { truncated: true },
+  });
   // Delivery closes the connection in place of reading the rest.
   await eventually(() => expect(sink.connections).toBeLessThan(20));
 });

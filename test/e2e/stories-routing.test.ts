@@ -12,11 +12,20 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Sends the calls and one more that every destination accepts, and waits for the expected calls and that one. */
-async function expectArrivals(connection: Connection, path: string, calls: { no: Call[]; yes: Call[] }): Promise<void> {
+/**
+ * Sends the calls and one more that every destination accepts, and waits for the expected calls and
+ * that one.
+ */
+async function expectArrivals(
+  connection: Connection,
+  path: string,
+  calls: { no: Call[]; yes: Call[] },
+): Promise<void> {
   // All calls have one user and so one partition: each is routed before the last one.
   const last = aTrack();
-  for (const call of [...calls.no, ...calls.yes, last]) await connection.send({ ...call, userId: last.userId });
+  for (const call of [...calls.no, ...calls.yes, last]) {
+    await connection.send({ ...call, userId: last.userId });
+  }
   const expected = [...calls.yes, last].map(({ messageId }) => messageId).sort();
   await eventually(() => {
     const bodies = stage.sink.received(path).map(({ body }) => JSON.parse(body.toString()) as Call);
@@ -52,13 +61,18 @@ test('calls whose integrations exclude webhooks are not delivered', async () => 
     { integrations: { Webhooks: false }, context: { integrations: { Webhooks: true } } },
   ];
   const calls = (choices: JsonObject[], kind: string) =>
-    choices.map((choice, i) => aTrack({ messageId: `${kind}-${i}-${JSON.stringify(choice)}`.slice(0, 99), ...choice }));
+    choices.map((choice, i) =>
+      aTrack({ messageId: `${kind}-${i}-${JSON.stringify(choice)}`.slice(0, 99), ...choice }),
+    );
   const [yes, no] = [calls(wanted, 'yes'), calls(unwanted, 'no')];
   await expectArrivals(connection, '/choices', { no, yes });
 });
 
 test('a destination gets the types that it lists, from its sources alone', async () => {
-  const picky = await stage.connect({ webhooks: [{ url: stage.sink.url('/picky') }], types: ['identify', 'track'] });
+  const picky = await stage.connect({
+    webhooks: [{ url: stage.sink.url('/picky') }],
+    types: ['identify', 'track'],
+  });
   const other = await stage.connect({ webhooks: [{ url: stage.sink.url('/other') }] });
   const types: CallType[] = ['identify', 'page', 'screen', 'group', 'alias'];
   const [identify, ...others] = types.map((type) => aCall(type));
@@ -66,7 +80,7 @@ test('a destination gets the types that it lists, from its sources alone', async
   await expectArrivals(other, '/other', { no: [], yes: [] });
 });
 
-test('a message goes to every destination of its source, with the same body and different delivery ids', async () => {
+test('all destinations of a source get the same body with different delivery ids', async () => {
   const { sink, system } = stage;
   const { source, send } = await stage.connect({ webhooks: [{ url: sink.url('/fan/1') }] });
   await system.createDestination({ sources: [source.id], webhooks: [{ url: sink.url('/fan/2') }] });
@@ -78,7 +92,7 @@ test('a message goes to every destination of its source, with the same body and 
   expect(one!.headers['webhook-id']).not.toBe(two!.headers['webhook-id']);
 });
 
-test('the key of a source that is switched off is refused with 401 until it is on again', async () => {
+test('the key of a source that is off is refused with 401 until it is on again', async () => {
   const { system, sink } = stage;
   const { source, send } = await stage.connect({ webhooks: [{ url: sink.url('/source') }] });
   const put = (enabled: boolean) => system.control('PATCH', `/sources/${source.id}`, { enabled });
@@ -114,13 +128,23 @@ describe('the body, byte for byte', () => {
   };
   const tail = (id: string) =>
     `"context":{"ip":"10.1.2.3"},"anonymousId":"anon-1","messageId":"${id}","integrations":{"All":true}}`;
-  const head = (type: string) => `{"version":1,"type":"${type}","userId":"kim","timestamp":"${AT}",`;
+  const head = (type: string) =>
+    `{"version":1,"type":"${type}","userId":"kim","timestamp":"${AT}",`;
   const cases: [CallType, string][] = [
-    ['page', `${head('page')}"properties":{"url":"https://shop.example/pricing"},"name":"Pricing","category":"Docs",`],
+    [
+      'page',
+      `${head('page')}"properties":{"url":"https://shop.example/pricing"},"name":"Pricing","category":"Docs",`,
+    ],
     ['screen', `${head('screen')}"name":"Cart","properties":{"items":3},`],
     ['identify', `${head('identify')}"traits":{"email":"kim@example.com","plan":"pro"},`],
-    ['track', `${head('track')}"event":"Order Completed","properties":{"orderId":"A-17","total":12.5},`],
-    ['alias', `{"version":1,"type":"alias","Previous ID":"visitor-9","User ID":"kim","timestamp":"${AT}",`],
+    [
+      'track',
+      `${head('track')}"event":"Order Completed","properties":{"orderId":"A-17","total":12.5},`,
+    ],
+    [
+      'alias',
+      `{"version":1,"type":"alias","Previous ID":"visitor-9","User ID":"kim","timestamp":"${AT}",`,
+    ],
     ['group', `${head('group')}"groupId":"team-4","traits":{"name":"Team Four"},`],
   ];
   let connection: Connection;
@@ -144,7 +168,14 @@ describe('the body, byte for byte', () => {
 
   test('absent fields leave no empty keys in a body', async () => {
     const messageId = 'bare-track';
-    const bare = { type: 'track', messageId, anonymousId: 'anon-1', event: 'Seen', timestamp: AT, properties: null };
+    const bare = {
+      type: 'track',
+      messageId,
+      anonymousId: 'anon-1',
+      event: 'Seen',
+      timestamp: AT,
+      properties: null,
+    };
     expect((await stage.system.send(connection.source.writeKey, 'track', bare)).status).toBe(200);
     expect(await bodyOf(messageId)).toBe(
       `{"version":1,"type":"track","timestamp":"${AT}","event":"Seen","anonymousId":"anon-1","messageId":"bare-track"}`,
@@ -152,16 +183,33 @@ describe('the body, byte for byte', () => {
   });
 
   test('text beyond ASCII arrives as UTF-8', async () => {
-    const properties = { name: 'Žofie 🙂 \u2028 "quoted" \\ \u0000', nested: { 'key with space': [1.5, null, true] } };
+    const properties = {
+      name: 'Žofie 🙂 \u2028 "quoted" \\ \u0000',
+      nested: { 'key with space': [1.5, null, true] },
+    };
     const { messageId } = await connection.send(aTrack({ properties, timestamp: AT }));
     expect(await bodyOf(messageId)).toContain(`"properties":${JSON.stringify(properties)}`);
   });
 
   test('the body of a deletion names the user and nothing else', async () => {
     const { topics } = stage;
-    const message = { type: 'delete', messageId: 'delete-kim', userId: 'kim', timestamp: AT, receivedAt: AT };
-    const headers = { format: '1', source: connection.source.id, message: 'delete-kim', traceparent: '' };
-    const producer = await topics.kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 5_000 });
+    const message = {
+      type: 'delete',
+      messageId: 'delete-kim',
+      userId: 'kim',
+      timestamp: AT,
+      receivedAt: AT,
+    };
+    const headers = {
+      format: '1',
+      source: connection.source.id,
+      message: 'delete-kim',
+      traceparent: '',
+    };
+    const producer = await topics.kafka.producer({
+      maxPendingBytes: 1e6,
+      deliveryTimeoutMs: 5_000,
+    });
     const value = JSON.stringify(message);
     await producer.send([
       {
@@ -183,7 +231,9 @@ test('the timestamp of a call is corrected for the clock of its client', async (
   const clock = (agoMs: number) => new Date(Date.now() - DAY_MS - agoMs).toISOString();
   const batch = { sentAt: clock(0), batch: [aTrack({ timestamp: clock(60_000) })] };
   const from = Date.now();
-  expect((await stage.system.send(source.writeKey, 'batch', batch)).body).toEqual({ success: true });
+  expect((await stage.system.send(source.writeKey, 'batch', batch)).body).toEqual({
+    success: true,
+  });
   const [request] = await stage.sink.waitFor(1, { path: '/clock' });
   const { timestamp } = JSON.parse(request!.body.toString()) as { timestamp: string };
   expect(timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -197,7 +247,10 @@ test('an invalid call is rejected alone, and the other calls of its batch arrive
   const answer = await stage.system.send(source.writeKey, 'batch', { batch });
   expect(answer).toMatchObject({
     status: 200,
-    body: { success: true, rejected: [{ index: 1, code: 'no_user_anon_id', message: expect.any(String) }] },
+    body: {
+      success: true,
+      rejected: [{ index: 1, code: 'no_user_anon_id', message: expect.any(String) }],
+    },
   });
   await stage.sink.waitFor(2, { path: '/batch' });
 });
@@ -205,7 +258,11 @@ test('an invalid call is rejected alone, and the other calls of its batch arrive
 test('a destination that is off gets a test send and no messages', async () => {
   // The response of the test send has the attempt.
   const { sink, system } = stage;
-  const fields = { webhooks: [{ url: sink.url('/tested') }], enabled: false, sharedSecret: 'of the test' };
+  const fields = {
+    webhooks: [{ url: sink.url('/tested') }],
+    enabled: false,
+    sharedSecret: 'of the test',
+  };
   const { destination, send } = await stage.connect(fields);
   await send();
   const answer = await system.control('POST', `/destinations/${destination.id}/test`, {
@@ -220,19 +277,25 @@ test('a destination that is off gets a test send and no messages', async () => {
     },
   });
   const [request, ...more] = sink.received('/tested');
-  expect(JSON.parse(request!.body.toString())).toMatchObject({ type: 'identify', userId: 'tester' });
+  expect(JSON.parse(request!.body.toString())).toMatchObject({
+    type: 'identify',
+    userId: 'tester',
+  });
   expect(request!.headers['webhook-id']).toBe(answer.body.delivery);
   expect(more).toEqual([]);
 });
 
-test('a failed test send is reported with its status and causes no retry and no dead letter', async () => {
+test('a failed test send reports its status and causes no retry or dead letter', async () => {
   const { sink, system, topics } = stage;
   sink.on('/tested/down', { status: 503, body: 'not today' });
   const { destination } = await stage.connect({ webhooks: [{ url: sink.url('/tested/down') }] });
   const answer = await system.control('POST', `/destinations/${destination.id}/test`, {});
   expect(answer).toMatchObject({
     status: 200,
-    body: { status: 'dead', attempt: { outcome: 'retry', urls: [{ status: 503, response: { body: 'not today' } }] } },
+    body: {
+      status: 'dead',
+      attempt: { outcome: 'retry', urls: [{ status: 503, response: { body: 'not today' } }] },
+    },
   });
   // Longer than the longest tier: a retry would have come.
   const marker = await stage.connect({ webhooks: [{ url: sink.url('/marker') }] });
@@ -244,10 +307,16 @@ test('a failed test send is reported with its status and causes no retry and no 
 
 test('the destinations of an audience get its members and no other users', async () => {
   // One user meets the condition before the audience exists, one afterwards, and one never.
-  const events = await stage.connect({ webhooks: [{ url: stage.sink.url('/audience-events') }], types: ['group'] });
+  const events = await stage.connect({
+    webhooks: [{ url: stage.sink.url('/audience-events') }],
+    types: ['group'],
+  });
   const told = await stage.connect({ webhooks: [{ url: stage.sink.url('/audience') }] });
-  const [before, after, never] = ['before', 'after', 'never'].map((name) => `${name}-${Date.now()}`);
-  const order = (userId: string | undefined) => events.send({ ...aTrack(), event: 'Order Completed', userId: userId! });
+  const [before, after, never] = ['before', 'after', 'never'].map(
+    (name) => `${name}-${Date.now()}`,
+  );
+  const order = (userId: string | undefined) =>
+    events.send({ ...aTrack(), event: 'Order Completed', userId: userId! });
   for (const user of [before, before, after, never]) await order(user);
   const condition = 'count("Order Completed", duration("24h")) >= 2';
   const about = { condition, sources: [events.source.id] };
@@ -270,7 +339,8 @@ test('the destinations of an audience get its members and no other users', async
     syncEvery: '1s',
   });
   expect(made.status).toBe(201);
-  const bodies = () => stage.sink.received('/audience').map(({ body }) => JSON.parse(body.toString()) as Call);
+  const bodies = () =>
+    stage.sink.received('/audience').map(({ body }) => JSON.parse(body.toString()) as Call);
   const users = () => bodies().map(({ userId }) => userId);
   await eventually(
     () => {
@@ -280,7 +350,9 @@ test('the destinations of an audience get its members and no other users', async
   );
   const { id, name } = made.body as { id: string; name: string };
   expect(bodies()[0]).toMatchObject({
-    ...{ version: 1, type: 'identify', traits: { vip_customers: true } },
+    version: 1,
+    type: 'identify',
+    traits: { vip_customers: true },
     context: { audience: { id, name } },
   });
   await order(after);
@@ -292,7 +364,10 @@ test('the destinations of an audience get its members and no other users', async
   );
   await eventually(async () => {
     const { body } = await stage.system.control('GET', `/audiences/${id}`);
-    expect(body).toMatchObject({ key: 'vip_customers', status: { phase: 'live', members: 2, sent: 2, waiting: 0 } });
+    expect(body).toMatchObject({
+      key: 'vip_customers',
+      status: { phase: 'live', members: 2, sent: 2, waiting: 0 },
+    });
   });
   const list = async (path: string) => {
     const { body } = await stage.system.control('GET', `/audiences/${id}/${path}`);

@@ -4,13 +4,14 @@ import { type Call } from '../support/factories';
 import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 
 /**
- * Changes that an operator makes while deliveries wait apply to their next attempt. The tests wait together: each has
- * its own destination.
+ * Changes that an operator makes while deliveries wait apply to their next attempt. The tests wait
+ * together: each has its own destination.
  */
 
 let stage: StorySystem;
 beforeAll(async () => {
-  // Long enough to change something while a delivery waits, on a busy machine too; short enough to wait for.
+  // Long enough to change something while a delivery waits, on a busy machine too; short enough to
+  // wait for.
   stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: '10s' } });
 });
 afterAll(() => stage.close());
@@ -27,15 +28,23 @@ async function waiting(path: string, fields: object = {}): Promise<Connection & 
 test.concurrent('switching a destination off cancels its waiting delivery', async () => {
   const { call, change } = await waiting('/off');
   await change({ enabled: false });
-  expect(await stage.topics.event(call.messageId, 'cancelled')).toMatchObject({ reason: 'destination_disabled', n: 1 });
+  expect(await stage.topics.event(call.messageId, 'cancelled')).toMatchObject({
+    reason: 'destination_disabled',
+    n: 1,
+  });
   expect(stage.sink.received('/off')).toHaveLength(1);
   expect(stage.topics.deadOf(call.messageId)).toEqual([]);
 });
 
 test.concurrent('deleting a destination cancels its waiting delivery', async () => {
   const { call, destination } = await waiting('/deleted');
-  expect((await stage.system.control('DELETE', `/destinations/${destination.id}`)).status).toBe(204);
-  expect(await stage.topics.event(call.messageId, 'cancelled')).toMatchObject({ reason: 'destination_deleted', n: 1 });
+  expect((await stage.system.control('DELETE', `/destinations/${destination.id}`)).status).toBe(
+    204,
+  );
+  expect(await stage.topics.event(call.messageId, 'cancelled')).toMatchObject({
+    reason: 'destination_deleted',
+    n: 1,
+  });
   expect(stage.sink.received('/deleted')).toHaveLength(1);
 });
 
@@ -52,12 +61,16 @@ test.concurrent(
 );
 
 test.concurrent(
-  'after a rotation with an overlap a retry has webhook-signature of both secrets and X-Signature of the old one',
+  'after a rotation a retry has webhook-signature of both secrets and X-Signature of the old one',
   async () => {
     const { destination } = await waiting('/rotated', { sharedSecret: 'the old secret' });
-    const answer = await stage.system.control('POST', `/destinations/${destination.id}/rotate-secret`, {
-      overlap: '1h',
-    });
+    const answer = await stage.system.control(
+      'POST',
+      `/destinations/${destination.id}/rotate-secret`,
+      {
+        overlap: '1h',
+      },
+    );
     expect(answer.status).toBe(200);
     const generated = answer.body.sharedSecret as string;
     const [, second] = await stage.sink.waitFor(2, { path: '/rotated' });
@@ -69,22 +82,37 @@ test.concurrent(
   },
 );
 
-test.concurrent('once switchAt has passed X-Signature is of the new secret and webhook-signature of both', async () => {
-  const { destination } = await waiting('/switched', { sharedSecret: 'the old secret' });
-  const rotation = { overlap: '1h', switchAt: new Date().toISOString(), sharedSecret: 'the new secret' };
-  expect((await stage.system.control('POST', `/destinations/${destination.id}/rotate-secret`, rotation)).status).toBe(
-    200,
-  );
-  const [, second] = await stage.sink.waitFor(2, { path: '/switched' });
-  expect(second!.headers['x-signature']).toBe(hexSha1('the new secret', second!.body));
-  expect(second!.headers['webhook-signature']!.split(' ')).toHaveLength(2);
-});
+test.concurrent(
+  'once switchAt has passed X-Signature is of the new secret and webhook-signature of both',
+  async () => {
+    const { destination } = await waiting('/switched', { sharedSecret: 'the old secret' });
+    const rotation = {
+      overlap: '1h',
+      switchAt: new Date().toISOString(),
+      sharedSecret: 'the new secret',
+    };
+    expect(
+      (
+        await stage.system.control(
+          'POST',
+          `/destinations/${destination.id}/rotate-secret`,
+          rotation,
+        )
+      ).status,
+    ).toBe(200);
+    const [, second] = await stage.sink.waitFor(2, { path: '/switched' });
+    expect(second!.headers['x-signature']).toBe(hexSha1('the new secret', second!.body));
+    expect(second!.headers['webhook-signature']!.split(' ')).toHaveLength(2);
+  },
+);
 
 test.concurrent('after a change of the URL a retry goes to the new URL alone', async () => {
   const { change } = await waiting('/wrong');
   await change({ webhooks: [{ url: stage.sink.url('/right') }] });
   const [request] = await stage.sink.waitFor(1, { path: '/right' });
-  expect(request!.headers['webhook-id']).toBe(stage.sink.received('/wrong')[0]!.headers['webhook-id']);
+  expect(request!.headers['webhook-id']).toBe(
+    stage.sink.received('/wrong')[0]!.headers['webhook-id'],
+  );
   expect(stage.sink.received('/wrong')).toHaveLength(1);
 });
 
@@ -102,7 +130,11 @@ test.concurrent(
     expect(sink.received('/paused')).toHaveLength(1);
     await change({ paused: false });
     await sink.waitFor(3, { path: '/paused' });
-    const done = await topics.event(call.messageId, 'attempt', ({ outcome }) => outcome === 'delivered');
+    const done = await topics.event(
+      call.messageId,
+      'attempt',
+      ({ outcome }) => outcome === 'delivered',
+    );
     expect(done.n).toBe(2);
     expect((await topics.event(during.messageId, 'attempt')).n).toBe(1);
   },
@@ -110,7 +142,10 @@ test.concurrent(
 
 test.concurrent('switching a destination on and off takes effect without a restart', async () => {
   const { system, sink } = stage;
-  const { change, send } = await stage.connect({ webhooks: [{ url: sink.url('/switch') }], enabled: false });
+  const { change, send } = await stage.connect({
+    webhooks: [{ url: sink.url('/switch') }],
+    enabled: false,
+  });
   const before = ['router', 'delivery'].map((name) => system.pids(name as 'router'));
   await send();
   await change({ enabled: true });
@@ -120,7 +155,9 @@ test.concurrent('switching a destination on and off takes effect without a resta
     await sink.waitFor(1, { path: '/switch', timeoutMs: 100 });
     return messageId;
   });
-  process.stdout.write(`a destination switched on got its first call after ${Date.now() - from} ms\n`);
+  process.stdout.write(
+    `a destination switched on got its first call after ${Date.now() - from} ms\n`,
+  );
   expect(on).toBeDefined();
   await change({ enabled: false });
   await stage.settled();

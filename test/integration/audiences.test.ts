@@ -21,8 +21,9 @@ import { freePorts } from '../support/free-port';
 import { type Service, startService } from '../support/service';
 
 /**
- * Audiences on a real Kafka, while their processes are killed, share partitions and lose their stores. The test receiver
- * reads the syncs in `messages`; its expected state follows from the calls that were sent.
+ * Audiences on a real Kafka, while their processes are killed, share partitions and lose their
+ * stores. The test receiver reads the syncs in `messages`; its expected state follows from the
+ * calls that were sent.
  */
 
 const USERS = 120;
@@ -69,17 +70,24 @@ beforeAll(async () => {
   const config = await openConfig(kafka, { name: 'test', log, onFatal });
   writer = openWriter({ config, producer, log, now: () => new Date() });
   tail = await kafka.tail({
-    ...{ name: 'receiver', topic: MESSAGES, from: 'beginning', onFatal },
+    name: 'receiver',
+    topic: MESSAGES,
+    from: 'beginning',
+    onFatal,
     onRecord: (record) => {
       const message = JSON.parse(String(record.value)) as Message;
-      if (message.context?.audience === undefined && message.context?.computedTrait === undefined) return;
+      if (message.context?.audience === undefined && message.context?.computedTrait === undefined) {
+        return;
+      }
       // The router drops copies.
       if (ids.has(message.messageId)) return;
       ids.add(message.messageId);
       for (const [trait, value] of Object.entries(message.traits ?? {})) {
         const key = `${trait} ${message.userId}`;
         const before = known.get(key);
-        if (before && before.at >= message.timestamp) throw new Error(`${key} was told with an older time`);
+        if (before && before.at >= message.timestamp) {
+          throw new Error(`${key} was told with an older time`);
+        }
         known.set(key, { value, at: message.timestamp, changes: (before?.changes ?? 0) + 1 });
       }
     },
@@ -153,8 +161,15 @@ function messageOf(n: number): Message {
   const userId = `user-${(n * 7) % USERS}`;
   const at = new Date().toISOString();
   const base = { messageId: `m${n}`, timestamp: at, receivedAt: at, userId };
-  if (n % 10 === 0) return { ...base, type: 'identify', traits: { plan: n % 20 === 0 ? 'pro' : 'free', n } };
-  return { ...base, type: 'track', event: n % 3 === 0 ? 'Order Completed' : 'Seen', properties: { total: n % 50 } };
+  if (n % 10 === 0) {
+    return { ...base, type: 'identify', traits: { plan: n % 20 === 0 ? 'pro' : 'free', n } };
+  }
+  return {
+    ...base,
+    type: 'track',
+    event: n % 3 === 0 ? 'Order Completed' : 'Seen',
+    properties: { total: n % 50 },
+  };
 }
 
 function recordOf(message: Message, source: string): OutRecord {
@@ -162,7 +177,12 @@ function recordOf(message: Message, source: string): OutRecord {
     acceptedAtMs: Date.now(),
     traceparent: newTraceparent(),
   });
-  return { topic: MESSAGES, key: messageKey(source, message), value: JSON.stringify(message), headers };
+  return {
+    topic: MESSAGES,
+    key: messageKey(source, message),
+    value: JSON.stringify(message),
+    headers,
+  };
 }
 
 const sent: Message[] = [];
@@ -178,7 +198,10 @@ async function send(count: number): Promise<void> {
   );
 }
 
-/** Sends copies of the last calls to other partitions, as ingest does while a partition cannot be written. */
+/**
+ * Sends copies of the last calls to other partitions, as ingest does while a partition cannot be
+ * written.
+ */
 async function repeatLast(count: number): Promise<void> {
   const copies = sent
     .slice(-count)
@@ -192,18 +215,24 @@ async function allRead(): Promise<void> {
     ['audiences', MESSAGES],
     ['audiences-profiles', PROFILE_EVENTS],
   ] as const) {
-    const ends = (await kafka.ranges(topic)).sort((a, b) => a.partition - b.partition).map(({ high }) => high);
+    const ends = (await kafka.ranges(topic))
+      .sort((a, b) => a.partition - b.partition)
+      .map(({ high }) => high);
     await eventually(
       async () => {
         const committed = await kafka.committed(group, topic);
-        expect(ends.map((end, i) => end - (committed[i] ?? 0)).filter((behind) => behind > 0)).toEqual([]);
+        expect(
+          ends.map((end, i) => end - (committed[i] ?? 0)).filter((behind) => behind > 0),
+        ).toEqual([]);
       },
       { deadlineMs: 150_000 },
     );
   }
 }
 
-/** True once the trait `late` is defined: it counts the same events as `seen`, and is created later. */
+/**
+ * True once the trait `late` is defined: it counts the same events as `seen`, and is created later.
+ */
 let isLateDefined = false;
 
 /** Returns the state that the receiver must have after all calls. */
@@ -225,7 +254,10 @@ function expected(): Record<string, unknown> {
 
 function actual(): Record<string, unknown> {
   return Object.fromEntries(
-    Object.keys(expected()).map((key) => [key, known.get(key)?.value ?? (/^(buyers|pros)/.test(key) ? false : 0)]),
+    Object.keys(expected()).map((key) => [
+      key,
+      known.get(key)?.value ?? (/^(buyers|pros)/.test(key) ? false : 0),
+    ]),
   );
 }
 
@@ -234,11 +266,14 @@ const isSettled = () => {
 };
 const settled = () => eventually(isSettled, { deadlineMs: 150_000 });
 
-test('no call is counted twice or lost while audiences processes are killed, join and lose their stores', async () => {
+test('no call is counted twice or lost while audiences die, join and lose stores', async () => {
   // Sent before there is a definition: the first sync includes these calls.
   await send(600);
   await define({ key: 'buyers', condition: 'count("Order Completed") >= 5' }, 'audience');
-  await define({ key: 'spent', compute: 'sum', event: 'Order Completed', property: 'total' }, 'computed_trait');
+  await define(
+    { key: 'spent', compute: 'sum', event: 'Order Completed', property: 'total' },
+    'computed_trait',
+  );
   await start('a');
   await define({ key: 'pros', condition: 'user.traits.plan == "pro"' }, 'audience');
   for (let round = 0; round < ROUNDS; round++) {
@@ -251,7 +286,9 @@ test('no call is counted twice or lost while audiences processes are killed, joi
     if (round % 3 !== 1) rmSync(join(dir, victim), { recursive: true, force: true });
     await other;
     if (victim === 'a') await start('a');
-    else if (round === 1) await define({ key: 'seen', compute: 'count', event: 'Seen' }, 'computed_trait');
+    else if (round === 1) {
+      await define({ key: 'seen', compute: 'count', event: 'Seen' }, 'computed_trait');
+    }
     if (running.has('b')) await kill('b');
   }
   await settled();
@@ -267,11 +304,13 @@ test('no call is counted twice or lost while audiences processes are killed, joi
   await start('a');
   await send(1);
   await settled();
-  const again = [...known].filter(([key, { changes }]) => changes > (before.get(key) ?? 0)).map(([key]) => key);
+  const again = [...known]
+    .filter(([key, { changes }]) => changes > (before.get(key) ?? 0))
+    .map(([key]) => key);
   expect(again.every((key) => key.endsWith(` ${sent.at(-1)!.userId}`))).toBe(true);
 }, 900_000);
 
-test('a call with copies in several partitions is counted once, also after a restart and by a later definition', async () => {
+test('copies of a call in several partitions count once, also after a restart', async () => {
   // The source of a call follows from its index in one `send`, so that a copy has the same source.
   const calls = USERS / 2;
   await send(calls);
@@ -289,7 +328,8 @@ test('a call with copies in several partitions is counted once, also after a res
 }, 600_000);
 
 const names = Array.from({ length: USERS }, (_, i) => `user-${i}`);
-const inAs = (key: string, value: unknown) => names.filter((user) => expected()[`${key} ${user}`] === value);
+const inAs = (key: string, value: unknown) =>
+  names.filter((user) => expected()[`${key} ${user}`] === value);
 
 /** Starts a preview and waits until it has ended or failed. */
 async function previewed(condition: string): Promise<PreviewView> {
@@ -304,7 +344,7 @@ async function previewed(condition: string): Promise<PreviewView> {
   );
 }
 
-test('a preview has the size of the audience, and the member list has exactly the members', async () => {
+test("a preview has the audience's size, and the member list exactly the members", async () => {
   const buyers = inAs('buyers', true);
   expect(await previewed('count("Order Completed") >= 5')).toMatchObject({
     phase: 'done',
@@ -323,7 +363,12 @@ test('a preview has the size of the audience, and the member list has exactly th
 
   const found: string[] = [];
   for (let from: Place | undefined = { partition: 0 }; from;) {
-    const page = await members.page({ definition: 'aud_buyers', limit: 40, from, expected: new Map() });
+    const page = await members.page({
+      definition: 'aud_buyers',
+      limit: 40,
+      from,
+      expected: new Map(),
+    });
     found.push(...page.members.map(({ userId }) => userId));
     from = page.next;
   }
@@ -352,11 +397,16 @@ test('while partitions move, no preview reports a wrong size as complete', async
   );
 }, 600_000);
 
-test('without an audiences process previews and member lists are unavailable, and not empty', async () => {
+test('without an audiences process previews and lists are unavailable, not empty', async () => {
   await Promise.all([...running.keys()].map(kill));
   const unavailable = { status: 503, also: { headers: { 'Retry-After': '5' } } };
   await expect(previews.start({ condition: 'true' })).rejects.toMatchObject(unavailable);
   await expect(
-    members.page({ definition: 'aud_buyers', limit: 7, from: { partition: 0 }, expected: new Map() }),
+    members.page({
+      definition: 'aud_buyers',
+      limit: 7,
+      from: { partition: 0 },
+      expected: new Map(),
+    }),
   ).rejects.toMatchObject(unavailable);
 });

@@ -42,10 +42,13 @@ afterAll(async () => {
   await brokers.close();
 });
 
-test('without the third broker every call is delivered once, though two partitions lack replicas', async () => {
+test('without a third broker calls arrive once while two partitions lack replicas', async () => {
   // Given ten partitions: two of them have their second replica on the third broker.
   const lacking = [4, 9];
-  const replicas = Array.from({ length: 10 }, (_, partition) => [1 + (partition % 2), 2 - (partition % 2)]);
+  const replicas = Array.from({ length: 10 }, (_, partition) => [
+    1 + (partition % 2),
+    2 - (partition % 2),
+  ]);
   for (const partition of lacking) replicas[partition] = [1 + (partition % 2), 3];
   const on = (stage = await setUp('lacking.', { [MESSAGES]: replicas, [WEBHOOKS]: replicas }));
   // Deliveries that do not fit into a lane come back through the tiers.
@@ -57,7 +60,9 @@ test('without the third broker every call is delivered once, though two partitio
   await brokers.stopThird(on.prefix + MESSAGES, lacking[0]!);
   const atOutage = await endsOf(on);
   const during = await sendAll(on, 'during');
-  process.stderr.write(`calls delivered per second: ${before} with all brokers, ${during} without the third\n`);
+  process.stderr.write(
+    `calls delivered per second: ${before} with all brokers, ${during} without the third\n`,
+  );
   expect(grown(atOutage, await endsOf(on))).toEqual([0, 1, 2, 3, 5, 6, 7, 8]);
 
   // When it returns, the two partitions accept records again.
@@ -73,10 +78,12 @@ test('without the third broker every call is delivered once, though two partitio
   // No call was delivered twice, and no record was written twice.
   const arrived = sink.requests.map(messageIdOf);
   expect(arrived).toHaveLength(new Set(arrived).size);
-  for (const topic of [MESSAGES, WEBHOOKS]) expect((await idsOf(on, topic)).sort()).toEqual(arrived.sort());
+  for (const topic of [MESSAGES, WEBHOOKS]) {
+    expect((await idsOf(on, topic)).sort()).toEqual(arrived.sort());
+  }
 }, 600_000);
 
-test('a router that starts while a partition has no leader reads the other partitions, and that one once it has a leader', async () => {
+test('a router that starts while a partition lacks a leader reads that one later', async () => {
   const on = (stage = await setUp('leaderless.', { [MESSAGES]: [[1], [2], [3]] }));
   await on.producer.send(['a', 'b', 'c'].map((id, partition) => ({ ...message(id), partition })));
   await brokers.stopThird(on.prefix + CONFIG, 0);
@@ -118,7 +125,10 @@ async function setUp(prefix: string, topics: Record<string, number[][]>): Promis
     WAYPOST_SOURCE_MAX_PER_SECOND: '1000000',
     WAYPOST_INGEST_PORT: String(ingestPort),
   };
-  const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
+  const kafka = await connectKafka(loadSettings(env), {
+    clientId: 'test',
+    log: createLog('test', 'silent'),
+  });
   const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 10_000 });
   await producer.send(configOf(env));
   const running: Service[] = [];
@@ -132,10 +142,22 @@ async function setUp(prefix: string, topics: Record<string, number[][]>): Promis
 
 function configOf(env: Record<string, string>): OutRecord[] {
   const encryptor = createEncryptor(requireSecretKeys(loadSettings(env)));
-  const url = { id: 'whk_1', origin: sink.url(''), headers: {}, url: encryptor.encrypt(sink.url('/hook'), 'dst_1') };
+  const url = {
+    id: 'whk_1',
+    origin: sink.url(''),
+    headers: {},
+    url: encryptor.encrypt(sink.url('/hook'), 'dst_1'),
+  };
   const data: Destination = {
-    ...{ id: 'dst_1', name: 'hook', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
-    ...{ createdAt: AT, updatedAt: AT, webhooks: [url] },
+    id: 'dst_1',
+    name: 'hook',
+    type: 'webhooks',
+    enabled: true,
+    paused: false,
+    sources: ['src_1'],
+    createdAt: AT,
+    updatedAt: AT,
+    webhooks: [url],
   };
   const entry = { format: 1 as const, version: 1, replaces: 0, at: AT };
   const records: ConfigRecord[] = [
@@ -143,14 +165,26 @@ function configOf(env: Record<string, string>): OutRecord[] {
     { ...entry, kind: 'destination', id: data.id, data },
   ];
   return records.map((record) => ({
-    ...{ topic: CONFIG, key: configKey(record.kind, record.id), value: JSON.stringify(record) },
+    topic: CONFIG,
+    key: configKey(record.kind, record.id),
+    value: JSON.stringify(record),
   }));
 }
 
 function message(id: string): OutRecord {
-  const value = { type: 'track', messageId: id, event: 'e', userId: id, timestamp: AT, receivedAt: AT };
+  const value = {
+    type: 'track',
+    messageId: id,
+    event: 'e',
+    userId: id,
+    timestamp: AT,
+    receivedAt: AT,
+  };
   const headers = {
-    ...{ format: '1', source: 'src_1', message: id, 'accepted-at': String(Date.now()) },
+    format: '1',
+    source: 'src_1',
+    message: id,
+    'accepted-at': String(Date.now()),
     traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
   };
   return { topic: MESSAGES, key: `src_1:${id}`, value: JSON.stringify(value), headers };

@@ -16,7 +16,9 @@ beforeAll(async () => {
   await createReadyTopics(admin, topics);
   for (const i of [1, 2]) {
     const partitions = Array.from({ length: 40 }, (_, partition) => ({
-      ...{ partition, offset: String(100 * i + partition), metadata: `m${i}.${partition}` },
+      partition,
+      offset: String(100 * i + partition),
+      metadata: `m${i}.${partition}`,
     }));
     await admin.setOffsets({ groupId: name, topic: `${name}.${i}`, partitions });
   }
@@ -27,7 +29,7 @@ afterAll(async () => {
   await admin.disconnect();
 });
 
-test('the answer holds the partitions that were asked for and no other, with or without a commit', async () => {
+test('the answer has the asked partitions and no others, with or without a commit', async () => {
   const places = [
     { topic: `${name}.1`, number: 3 },
     { topic: `${name}.2`, number: 39 },

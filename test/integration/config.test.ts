@@ -12,7 +12,10 @@ import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 
-/** `config` on a real Kafka: two control processes and their readers, each with separate connections. */
+/**
+ * `config` on a real Kafka: two control processes and their readers, each with separate
+ * connections.
+ */
 
 const AT = '2026-11-21T08:00:00.000Z';
 const log = createLog('test', 'silent');
@@ -43,7 +46,11 @@ async function connect(): Promise<Kafka> {
 
 async function openControl() {
   const kafka = await connect();
-  const config = await openConfig(kafka, { name: 'test', log, onFatal: (error) => failures.push(error) });
+  const config = await openConfig(kafka, {
+    name: 'test',
+    log,
+    onFatal: (error) => failures.push(error),
+  });
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
   const writer = openWriter({ config, producer, log, now: () => new Date() });
   closing.push(async () => {
@@ -67,7 +74,9 @@ it('a change of config by one process is known to another within a second', asyn
   for (let version = 1; version <= 9; version += 2) {
     const [one, two] = [`name ${String(version)}`, `name ${String(version + 1)}`];
     const replaces = version - 1;
-    expect(await a.writer.write('source', 's1', aSource('s1', one), { replaces })).toMatchObject({ ok: true });
+    expect(await a.writer.write('source', 's1', aSource('s1', one), { replaces })).toMatchObject({
+      ok: true,
+    });
     expect(a.config.source('s1')?.data.name).toBe(one);
     const writtenAt = performance.now();
     await eventually(() => expect(b.config.sourceByWriteKey('key-s1', 0)?.data.name).toBe(one));
@@ -83,7 +92,7 @@ it('a change of config by one process is known to another within a second', asyn
   expect(Math.min(...refreshed)).toBeLessThan(2_000);
 });
 
-it('one of two concurrent writes wins, and all readers of config agree, including late ones', async () => {
+it('one of two concurrent writes wins, and all readers agree, including late ones', async () => {
   const [a, b] = [await openControl(), await openControl()];
   const wins = { a: 0, b: 0 };
   for (let round = 0; round < 10; round++) {
@@ -96,7 +105,10 @@ it('one of two concurrent writes wins, and all readers of config agree, includin
     wins[first.ok ? 'a' : 'b']++;
     const winner = first.ok ? 'a' : 'b';
     await Promise.all([a.config.refresh(60_000), b.config.refresh(60_000)]);
-    expect([a.config.source(id)?.data.name, b.config.source(id)?.data.name]).toEqual([winner, winner]);
+    expect([a.config.source(id)?.data.name, b.config.source(id)?.data.name]).toEqual([
+      winner,
+      winner,
+    ]);
   }
   // Both repair the records that they ignored, so that compaction cannot bring them back.
   await eventually(async () => {
@@ -146,7 +158,11 @@ it('config can be copied to a new system and not to one that has entries', async
   await restore();
   const kafka = await connectKafka(loadSettings(elsewhere), { clientId: 'test', log });
   kafkas.push(kafka);
-  const copy = await openConfig(kafka, { name: 'test', log, onFatal: (error) => failures.push(error) });
+  const copy = await openConfig(kafka, {
+    name: 'test',
+    log,
+    onFatal: (error) => failures.push(error),
+  });
   closing.push(() => copy.stop());
   await original.config.refresh(60_000);
   expect(copy.list('source')).toEqual(original.config.list('source'));
@@ -154,11 +170,16 @@ it('config can be copied to a new system and not to one that has entries', async
   await expect(restore()).rejects.toThrow(/not empty/);
 });
 
-it('config is encrypted again while control reads it, so that the old secret key can be removed', async () => {
+it('config is encrypted again while control reads, so the old key can be removed', async () => {
   const [old, newer] = [randomBytes(32), randomBytes(32)];
   const control = await openControl();
   const destination = (encryptor: Encryptor): Destination => ({
-    ...{ id: 'dst_1', name: 'Hooks', type: 'webhooks', enabled: true, paused: false, sources: [] },
+    id: 'dst_1',
+    name: 'Hooks',
+    type: 'webhooks',
+    enabled: true,
+    paused: false,
+    sources: [],
     webhooks: [
       {
         id: 'whk_1',
@@ -167,10 +188,13 @@ it('config is encrypted again while control reads it, so that the old secret key
         headers: {},
       },
     ],
-    ...{ createdAt: AT, updatedAt: AT },
+    createdAt: AT,
+    updatedAt: AT,
   });
   await control.writer.write('source', 'site', aSource('site', 'Site'), { replaces: 0 });
-  await control.writer.write('destination', 'dst_1', destination(createEncryptor([old])), { replaces: 0 });
+  await control.writer.write('destination', 'dst_1', destination(createEncryptor([old])), {
+    replaces: 0,
+  });
   const run = async (...keys: Buffer[]) => {
     const said: string[] = [];
     const key = keys.map((each) => each.toString('base64')).join(',');
@@ -192,7 +216,11 @@ it('a record of a newer format ends the readers of config', async () => {
   const kafka = await connect();
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
   await producer.send([{ topic: 'config', key: 'rule:1', value: '{"format":2}' }]);
-  await eventually(() => expect(failures).toContainEqual(expect.objectContaining({ code: 'newer_format' })));
-  await expect(openConfig(kafka, { name: 'test', log, onFatal: () => undefined })).rejects.toThrow(/format 2.*Upgrade/);
+  await eventually(() =>
+    expect(failures).toContainEqual(expect.objectContaining({ code: 'newer_format' })),
+  );
+  await expect(openConfig(kafka, { name: 'test', log, onFatal: () => undefined })).rejects.toThrow(
+    /format 2.*Upgrade/,
+  );
   await producer.close(1_000);
 });

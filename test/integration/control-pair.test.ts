@@ -3,10 +3,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openPostgres } from '../../services/control/history/postgres';
+import { defined } from '../../shared/collections/defined';
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { decodeDelivery, encodeDelivery } from '../../shared/model/delivery';
 import { connectKafka } from '../../shared/kafka/client';
-import { type BatchProducer, type InRecord, type Kafka, type OutRecord } from '../../shared/kafka/port';
+import {
+  type BatchProducer,
+  type InRecord,
+  type Kafka,
+  type OutRecord,
+} from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type PostgresServer, postgresServer } from '../support/database';
@@ -45,7 +51,10 @@ beforeAll(async () => {
     WAYPOST_DATABASE_URL: server.url,
     WAYPOST_LOG_LEVEL: 'info',
   };
-  kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
+  kafka = await connectKafka(loadSettings(env), {
+    clientId: 'test',
+    log: createLog('test', 'silent'),
+  });
   producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
   controls = [await startControl(), await startControl()];
 }, 300_000);
@@ -59,13 +68,16 @@ afterAll(async () => {
 
 async function startControl(): Promise<Control> {
   const [port, healthPort] = await freePorts(2);
-  const ports = { WAYPOST_CONTROL_PORT: String(port), WAYPOST_CONTROL_HEALTH_PORT: String(healthPort) };
+  const ports = {
+    WAYPOST_CONTROL_PORT: String(port),
+    WAYPOST_CONTROL_HEALTH_PORT: String(healthPort),
+  };
   const service = await startService('control', { ...env, ...ports });
   const call = async (method: string, path: string, body?: object): Promise<Json> => {
     const answer = await fetch(`http://127.0.0.1:${String(port)}/api/v1${path}`, {
       method,
       headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
+      ...defined({ body: body ? JSON.stringify(body) : undefined }),
     });
     const json = (await answer.json()) as Json;
     if (!answer.ok) throw new Error(`${method} ${path}: ${JSON.stringify(json)}`);
@@ -78,10 +90,17 @@ async function startControl(): Promise<Control> {
 const both = () => controls as [Control, Control];
 const makeDestination = async (over: object = {}): Promise<string> => {
   const body = { name: 'Hooks', type: 'webhooks', sources: [], enabled: true, ...over };
-  return (await both()[0].call('POST', '/destinations', { ...body, webhooks: [{ url: 'https://a.example/' }] })).id;
+  return (
+    await both()[0].call('POST', '/destinations', {
+      ...body,
+      webhooks: [{ url: 'https://a.example/' }],
+    })
+  ).id;
 };
 const told = (event: DeliveryEvent): OutRecord => ({
-  ...{ topic: 'attempts', key: event.delivery, value: JSON.stringify(event) },
+  topic: 'attempts',
+  key: event.delivery,
+  value: JSON.stringify(event),
 });
 
 it('a user who was deleted through one process does not come back through the other', async () => {
@@ -95,29 +114,48 @@ it('a user who was deleted through one process does not come back through the ot
   const known = async (by: Control, user: string) =>
     ((await by.call('GET', `/deliveries?user=${user}&limit=200`)).data as unknown[]).length;
   const shown = async (by: Control) =>
-    ((await by.call('GET', `/events?source=${source}`)).data as { call: Json }[]).map(({ call }) => call.userId).sort();
+    ((await by.call('GET', `/events?source=${source}`)).data as { call: Json }[])
+      .map(({ call }) => call.userId)
+      .sort();
   const call = (userId: string): OutRecord => ({
-    ...{ topic: 'messages', key: userId, value: JSON.stringify({ type: 'track', userId }), headers: { source } },
+    topic: 'messages',
+    key: userId,
+    value: JSON.stringify({ type: 'track', userId }),
+    headers: { source },
   });
   await producer.send([call('kim'), call('lee')]);
-  for (const control of both()) await eventually(async () => expect(await shown(control)).toEqual(['kim', 'lee']));
+  for (const control of both()) {
+    await eventually(async () => expect(await shown(control)).toEqual(['kim', 'lee']));
+  }
 
   await one.call('POST', '/deletions', { userIds: ['kim'] });
   await producer.send([...events('kim', 100), ...events('lee', 100)].map(told));
   for (const control of both()) {
     await eventually(async () => expect(await shown(control)).toEqual(['lee']));
-    await eventually(async () => expect(await known(control, 'lee')).toBe(100), { deadlineMs: 60_000 });
+    await eventually(async () => expect(await known(control, 'lee')).toBe(100), {
+      deadlineMs: 60_000,
+    });
     expect(await known(control, 'kim')).toBe(0);
   }
 }, 240_000);
 
-it('failing destinations cause notices and are switched off, and recovered ones cause notices, while the history is blocked', async () => {
+it('with a blocked history destinations that fail or recover still cause notices', async () => {
   const [one] = both();
   await one.call('PATCH', '/alerts', { failingFor: '10s' });
-  const [sick, hopeless] = [await makeDestination(), await makeDestination({ switchOffAfter: '20s' })];
+  const [sick, hopeless] = [
+    await makeDestination(),
+    await makeDestination({ switchOffAfter: '20s' }),
+  ];
   const seconds = (ago: number) => new Date(Date.now() - ago * 1_000).toISOString();
   const fails = (destination: string, ago: number) =>
-    told(aFailure({ delivery: randomUUID(), destination, at: seconds(ago), nextAttemptAt: seconds(ago) }));
+    told(
+      aFailure({
+        delivery: randomUUID(),
+        destination,
+        at: seconds(ago),
+        nextAttemptAt: seconds(ago),
+      }),
+    );
   const notices = async () =>
     ((await one.call('GET', '/notices')).data as { destination: string; kind: string }[])
       .map(({ destination, kind }) => `${destination === sick ? 'sick' : 'hopeless'} ${kind}`)
@@ -126,15 +164,27 @@ it('failing destinations cause notices and are switched off, and recovered ones 
   try {
     await database.transaction(async ({ query }) => {
       await query('lock table waypost.deliveries in access exclusive mode');
-      await producer.send([fails(sick, 15), fails(sick, 1), fails(hopeless, 30), fails(hopeless, 1)]);
+      await producer.send([
+        fails(sick, 15),
+        fails(sick, 1),
+        fails(hopeless, 30),
+        fails(hopeless, 1),
+      ]);
       await eventually(
-        async () => expect(await notices()).toEqual(['hopeless failing', 'hopeless switched_off', 'sick failing']),
+        async () =>
+          expect(await notices()).toEqual([
+            'hopeless failing',
+            'hopeless switched_off',
+            'sick failing',
+          ]),
         { deadlineMs: 60_000 },
       );
       expect((await one.call('GET', `/destinations/${hopeless}`)).enabled).toBe(false);
       const well = anAttempt({ delivery: randomUUID(), destination: sick, at: seconds(0) });
       await producer.send([told(well)]);
-      await eventually(async () => expect(await notices()).toContain('sick recovered'), { deadlineMs: 60_000 });
+      await eventually(async () => expect(await notices()).toContain('sick recovered'), {
+        deadlineMs: 60_000,
+      });
     });
   } finally {
     await database.close();
@@ -147,10 +197,25 @@ describe('a replay of 10,000', () => {
     const prefix = randomUUID().slice(0, 8);
     const letters = Array.from({ length: count }, (_, i): OutRecord => {
       const delivery = {
-        ...{ id: `${prefix}-${i}`, messageId: 'm', sourceId: 'src_1', destinationId: destination, traceparent: '' },
-        ...{ type: 'track' as const, acceptedAt: 1, expiresAt: 1, attempt: 1, hop: 0, replay: 0, closed: [] },
+        id: `${prefix}-${i}`,
+        messageId: 'm',
+        sourceId: 'src_1',
+        destinationId: destination,
+        traceparent: '',
+        type: 'track' as const,
+        acceptedAt: 1,
+        expiresAt: 1,
+        attempt: 1,
+        hop: 0,
+        replay: 0,
+        closed: [],
       };
-      return { topic: 'webhooks.dead', key: `${destination}:${i}`, value: '{}', headers: encodeDelivery(delivery) };
+      return {
+        topic: 'webhooks.dead',
+        key: `${destination}:${i}`,
+        value: '{}',
+        headers: encodeDelivery(delivery),
+      };
     });
     await producer.send(letters);
     return destination;
@@ -182,7 +247,7 @@ describe('a replay of 10,000', () => {
   const hasSent = (count: number) => (job: Json) => expect(job.sent).toBeGreaterThanOrEqual(count);
   const isDone = (job: Json) => expect(job.status).toBe('done');
 
-  it('stops when it is cancelled through the other process, and sends each delivery at most once', async () => {
+  it('stops if the other process cancels it, and sends each delivery at most once', async () => {
     const [owner, other] = both();
     const destination = await bury(10_000);
     const id = await begin(owner, destination);
@@ -200,7 +265,7 @@ describe('a replay of 10,000', () => {
     expect([all.size, most(all)]).toEqual([10_000, 1]);
   }, 300_000);
 
-  it('continues in the other process when its own is frozen, which sends nothing more when it resumes', async () => {
+  it('continues in the other process if its own freezes, which later sends nothing', async () => {
     const [owner, other] = both();
     const destination = await bury(10_000);
     const id = await begin(owner, destination);
@@ -212,13 +277,16 @@ describe('a replay of 10,000', () => {
       owner.child.kill('SIGCONT');
     }
     await eventually(() => expect(owner.output()).toContain('replay.lost'));
-    expect(await other.call('GET', `/replays/${id}`)).toMatchObject({ status: 'done', sent: 10_000 });
+    expect(await other.call('GET', `/replays/${id}`)).toMatchObject({
+      status: 'done',
+      sent: 10_000,
+    });
     const times = await sent(destination);
     expect([times.size, most(times)]).toEqual([10_000, 1]);
   }, 300_000);
 
   // The last test: it leaves one process.
-  it('continues in the other process when its own is killed, and sends each delivery once', async () => {
+  it('continues in the other process after a kill, and sends each delivery once', async () => {
     const [owner, other] = both();
     const destination = await bury(10_000);
     const id = await begin(owner, destination);

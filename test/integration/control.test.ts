@@ -69,7 +69,7 @@ it('control reports ready', async () => {
   expect(answer.status).toBe(200);
 });
 
-it('another service knows a new source within a second, and can decrypt a new destination', async () => {
+it('another service knows a new source in a second, and decrypts a new destination', async () => {
   const config = await openConfig(kafka, { name: 'test', log, onFatal });
   try {
     const source = (await call('post', '/sources').send({ name: 'Site' })).body;
@@ -93,7 +93,8 @@ it('another service knows a new source within a second, and can decrypt a new de
     // The fastest of several rounds counts: a busy machine delays some.
     const known: number[] = [];
     for (let i = 0; i < 5; i++) {
-      const { writeKey } = (await call('post', '/sources').send({ name: `Site ${String(i)}` })).body;
+      const { writeKey } = (await call('post', '/sources').send({ name: `Site ${String(i)}` }))
+        .body;
       const madeAt = performance.now();
       await eventually(() => expect(config.sourceByWriteKey(writeKey, Date.now())).toBeDefined());
       known.push(performance.now() - madeAt);
@@ -104,7 +105,7 @@ it('another service knows a new source within a second, and can decrypt a new de
   }
 });
 
-it('control answers a change without waiting for the next poll, though it reads its own record back', async () => {
+it('control answers a change before the next poll, though it reads its record back', async () => {
   const { id } = (await call('post', '/sources').send({ name: 'Fast' })).body;
   const rounds = 20;
   const times: number[] = [];
@@ -133,12 +134,19 @@ describe('a test send', () => {
   beforeAll(async () => {
     const [healthPort] = await freePorts(1);
     sink = await startSink();
-    sink.on('/ok', { status: 204 }).on('/late', { delayMs: 200 }).on('/gone', { status: 410, body: 'gone' });
-    delivery = startSupervised(process.execPath, ['--enable-source-maps', 'dist/services/delivery/main.js'], {
-      ...env,
-      WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8',
-      WAYPOST_DELIVERY_HEALTH_PORT: String(healthPort),
-    });
+    sink
+      .on('/ok', { status: 204 })
+      .on('/late', { delayMs: 200 })
+      .on('/gone', { status: 410, body: 'gone' });
+    delivery = startSupervised(
+      process.execPath,
+      ['--enable-source-maps', 'dist/services/delivery/main.js'],
+      {
+        ...env,
+        WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8',
+        WAYPOST_DELIVERY_HEALTH_PORT: String(healthPort),
+      },
+    );
     await eventually(
       async () => {
         const answer = await fetch(`http://127.0.0.1:${String(healthPort)}/readyz`);
@@ -154,30 +162,49 @@ describe('a test send', () => {
   const make = async (paths: string[], over: object = {}) => {
     const webhooks = paths.map((path) => ({ url: sink.url(path), headers: { 'X-Key': 'value' } }));
     const body = { ...aDestination('none'), sources: [], webhooks, ...over };
-    return (await call('post', '/destinations').send(body)).body as { id: string; webhooks: { id: string }[] };
+    return (await call('post', '/destinations').send(body)).body as {
+      id: string;
+      webhooks: { id: string }[];
+    };
   };
 
   it('goes through delivery with a signature and returns its attempt', async () => {
     const { id, webhooks } = await make(['/ok']);
-    const answer = await call('post', `/destinations/${id}/test`).send({ type: 'page', name: 'Home' });
+    const answer = await call('post', `/destinations/${id}/test`).send({
+      type: 'page',
+      name: 'Home',
+    });
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({
       status: 'delivered',
-      attempt: { n: 1, outcome: 'delivered', urls: [{ url: webhooks[0]!.id, outcome: 'delivered', status: 204 }] },
+      attempt: {
+        n: 1,
+        outcome: 'delivered',
+        urls: [{ url: webhooks[0]!.id, outcome: 'delivered', status: 204 }],
+      },
     });
     expect(() => RESPONSES.Test.parse(answer.body)).not.toThrow();
     const [request] = sink.received('/ok');
-    expect(request!.headers).toMatchObject({ 'x-key': 'value', 'webhook-id': answer.body.delivery });
+    expect(request!.headers).toMatchObject({
+      'x-key': 'value',
+      'webhook-id': answer.body.delivery,
+    });
     expect(request!.headers['x-signature']).toBe(
       createHmac('sha1', 'shared secret').update(request!.body).digest('hex'),
     );
-    expect(JSON.parse(request!.body.toString())).toMatchObject({ version: 1, type: 'page', name: 'Home' });
+    expect(JSON.parse(request!.body.toString())).toMatchObject({
+      version: 1,
+      type: 'page',
+      name: 'Home',
+    });
   });
 
-  it('reports every URL, though the first 2xx settles it, also for a destination that is off', async () => {
+  it('reports every URL, though the first 2xx settles it, also if switched off', async () => {
     const { id } = await make(['/ok', '/late', '/gone'], { enabled: false });
     const { body } = await call('post', `/destinations/${id}/test`);
-    expect(body.attempt.urls.map((url: { status: number }) => url.status).sort()).toEqual([200, 204, 410]);
+    expect(body.attempt.urls.map((url: { status: number }) => url.status).sort()).toEqual([
+      200, 204, 410,
+    ]);
     expect(body.status).toBe('delivered');
   });
 
@@ -197,8 +224,11 @@ describe('the process', () => {
   const start = (over: Record<string, string>) =>
     new Promise<{ code: unknown; stderr: string }>((resolve) => {
       const given = { PATH: process.env.PATH, ...env, ...over };
-      execFile(process.execPath, ['dist/services/control/main.js'], { env: given }, (error, _stdout, stderr) =>
-        resolve({ code: error?.code, stderr }),
+      execFile(
+        process.execPath,
+        ['dist/services/control/main.js'],
+        { env: given },
+        (error, _stdout, stderr) => resolve({ code: error?.code, stderr }),
       );
     });
 

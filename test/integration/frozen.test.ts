@@ -6,8 +6,9 @@ import { destinationAt, openProcesses, type Processes } from '../support/process
 import { type Service } from '../support/service';
 
 /**
- * Two delivery processes with slow endpoints and thousands of queued deliveries. One is frozen for longer than its session
- * timeout: the other takes over its partitions and sends the uncommitted deliveries.
+ * Two delivery processes with slow endpoints and thousands of queued deliveries. One is frozen for
+ * longer than its session timeout: the other takes over its partitions and sends the uncommitted
+ * deliveries.
  */
 
 const PARTITIONS = 6;
@@ -46,16 +47,35 @@ function deliveries(): OutRecord[] {
     const userId = `user-${String(i)}`;
     const destinationId = DESTINATIONS[i % DESTINATIONS.length]!;
     const delivery: Delivery = {
-      ...{ id: `dlv_${String(i)}`, messageId: `m-${String(i)}`, sourceId: 'src_1', destinationId },
-      ...{ type: 'track', userId, acceptedAt: now, expiresAt: now + 3_600_000, attempt: 0, hop: 0, replay: 0 },
-      ...{ closed: [], traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` },
+      id: `dlv_${String(i)}`,
+      messageId: `m-${String(i)}`,
+      sourceId: 'src_1',
+      destinationId,
+      type: 'track',
+      userId,
+      acceptedAt: now,
+      expiresAt: now + 3_600_000,
+      attempt: 0,
+      hop: 0,
+      replay: 0,
+      closed: [],
+      traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
     };
     const key = deliveryKey(destinationId, userId, SHARDS);
-    return { topic: WEBHOOKS, key, value: '{}', headers: encodeDelivery(delivery), partition: i % PARTITIONS };
+    return {
+      topic: WEBHOOKS,
+      key,
+      value: '{}',
+      headers: encodeDelivery(delivery),
+      partition: i % PARTITIONS,
+    };
   });
 }
 
-/** Waits until this number of members read all partitions. @param except members that must not be the only ones */
+/**
+ * Waits until this number of members read all partitions. @param except members that must not be
+ * the only ones
+ */
 async function shared(members: number, except?: ReadonlySet<string>): Promise<Set<string>> {
   return eventually(
     async () => {
@@ -74,16 +94,23 @@ async function finished(): Promise<void> {
   const { admin, prefix } = processes;
   await eventually(
     async () => {
-      const ends = new Map((await admin.fetchTopicOffsets(prefix + WEBHOOKS)).map((end) => [end.partition, end.high]));
-      const [group] = await admin.fetchOffsets({ groupId: `${prefix}waypost-delivery`, topics: [prefix + WEBHOOKS] });
-      const committed = new Map(group!.partitions.map(({ partition, offset }) => [partition, offset]));
+      const ends = new Map(
+        (await admin.fetchTopicOffsets(prefix + WEBHOOKS)).map((end) => [end.partition, end.high]),
+      );
+      const [group] = await admin.fetchOffsets({
+        groupId: `${prefix}waypost-delivery`,
+        topics: [prefix + WEBHOOKS],
+      });
+      const committed = new Map(
+        group!.partitions.map(({ partition, offset }) => [partition, offset]),
+      );
       expect(committed).toEqual(ends);
     },
     { deadlineMs: 180_000 },
   );
 }
 
-test('a delivery process frozen for longer than its session repeats requests in flight and not its queue', async () => {
+test('delivery frozen beyond its session repeats requests in flight, not its queue', async () => {
   const { producer, sink } = processes;
   await producer.send(DESTINATIONS.map((id) => destinationAt(processes, id, '/hook')));
   const [frozen] = await Promise.all([start('delivery'), start('delivery'), start('retry')]);
@@ -98,14 +125,18 @@ test('a delivery process frozen for longer than its session repeats requests in 
   });
 
   void producer.send(deliveries());
-  await eventually(async () => expect(await frozen.metric('waypost_lanes_queued')).toBeGreaterThan(QUEUED), {
-    everyMs: 20,
-  });
+  await eventually(
+    async () => expect(await frozen.metric('waypost_lanes_queued')).toBeGreaterThan(QUEUED),
+    {
+      everyMs: 20,
+    },
+  );
   process.kill(frozen.pid, 'SIGSTOP');
   // Requests that it had sent before may still wait for this process to read them.
   await fetch(sink.url('/after'), { method: 'POST' });
   const inFlight = unanswered;
-  // A process that ignored its loss of partitions would send its whole queue to endpoints that are quick again.
+  // A process that ignored its loss of partitions would send its whole queue to endpoints that are
+  // quick again.
   release();
   try {
     await shared(1);
@@ -113,16 +144,20 @@ test('a delivery process frozen for longer than its session repeats requests in 
     process.kill(frozen.pid, 'SIGCONT');
   }
   await shared(2, before);
-  await eventually(() => expect(sink.deliveries('/hook').distinct).toBe(DELIVERIES), { deadlineMs: 180_000 });
+  await eventually(() => expect(sink.deliveries('/hook').distinct).toBe(DELIVERIES), {
+    deadlineMs: 180_000,
+  });
   await finished();
   await eventually(async () => {
-    expect([await frozen.metric('waypost_lanes_queued'), await frozen.metric('waypost_requests_in_flight')]).toEqual([
-      0, 0,
-    ]);
+    expect([
+      await frozen.metric('waypost_lanes_queued'),
+      await frozen.metric('waypost_requests_in_flight'),
+    ]).toEqual([0, 0]);
   });
   const { repeats } = sink.deliveries('/hook');
   process.stdout.write(`frozen: ${String(repeats)} repeats; ${String(inFlight)} were in flight\n`);
-  // Each response that arrived during the freeze releases one more request before the process sees how late it is.
+  // Each response that arrived during the freeze releases one more request before the process sees
+  // how late it is.
   expect(repeats).toBeLessThanOrEqual(2 * inFlight);
   expect(2 * inFlight).toBeLessThan(QUEUED / 2);
 }, 600_000);

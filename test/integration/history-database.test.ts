@@ -20,12 +20,28 @@ import {
   settleAlerts,
 } from '../../services/control/alerts/store';
 import { COLUMNS, toCopy } from '../../services/control/history/row-codec';
-import { endedSessions, recordTokenUses, sessionKeys, tokenUses } from '../../services/control/auth/store';
+import {
+  endedSessions,
+  recordTokenUses,
+  sessionKeys,
+  tokenUses,
+} from '../../services/control/auth/store';
 import { openCircuits } from '../../services/control/history/circuits';
 import { type Database } from '../../services/control/history/database';
 import { applyEvent } from '../../services/control/history/delivery-row';
-import { type AuditFilter, auditId, type AuditRow, listAudit, recordAudit } from '../../services/control/audit/store';
-import { Forgotten, getDeletion, listDeletions, recordDeletion } from '../../services/control/deletions/store';
+import {
+  type AuditFilter,
+  auditId,
+  type AuditRow,
+  listAudit,
+  recordAudit,
+} from '../../services/control/audit/store';
+import {
+  Forgotten,
+  getDeletion,
+  listDeletions,
+  recordDeletion,
+} from '../../services/control/deletions/store';
 import { dropLease, type Lease, takeLease } from '../../services/control/history/leases';
 import {
   addJob,
@@ -58,9 +74,19 @@ import {
 import { type Admit, readParts, recordEvents } from '../../services/control/history/record-events';
 import { cleanUp, keepWithin } from '../../services/control/history/retention';
 import { addEventNames, listEventNames } from '../../services/control/sources/store';
-import { listSyncs, saveSyncs, sizesOf, type SyncRow, thinSyncs } from '../../services/control/audiences/store';
+import {
+  listSyncs,
+  saveSyncs,
+  sizesOf,
+  type SyncRow,
+  thinSyncs,
+} from '../../services/control/audiences/store';
 import { databaseId, migrate } from '../../services/control/history/schema';
-import { dropVersions, readVersions, recordVersions } from '../../services/control/destinations/versions';
+import {
+  dropVersions,
+  readVersions,
+  recordVersions,
+} from '../../services/control/destinations/versions';
 import { BodyIndex } from '../../services/control/search/body-index';
 import { unpack } from '../../services/control/search/chunk';
 import { searchDeliveries } from '../../services/control/search/search';
@@ -70,9 +96,20 @@ import { memoryLog } from '../support/memory-log';
 import { type CircuitEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
 import { type PostgresServer, postgresServer } from '../support/database';
 import { eventually } from '../support/eventually';
-import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait, START } from '../support/events';
+import {
+  aCancellation,
+  aDeath,
+  aFailure,
+  anAttempt,
+  at,
+  aUrl,
+  aWait,
+  START,
+} from '../support/events';
 
-/** The history on both databases: rows written from events, found by filters and dropped in time. */
+/**
+ * The history on both databases: rows written from events, found by filters and dropped in time.
+ */
 
 interface Kind {
   open(): Promise<Database>;
@@ -127,16 +164,22 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       'destination_versions',
       'search_chunks',
       'search_positions',
-    ])
+    ]) {
       await database.query(`delete from waypost.${table}`);
+    }
     parts = [];
   });
-  const record = (...events: (DeliveryEvent | CircuitEvent)[]) => recordEvents(database, events, parts);
+  const record = (...events: (DeliveryEvent | CircuitEvent)[]) =>
+    recordEvents(database, events, parts);
   const list = async (filter: Filter = {}, limit = 100) =>
     (await listDeliveries(database, filter, { limit })).map(({ id }) => id);
   const indexesOf = async (part: string) =>
-    (await database.query('select 1 from pg_indexes where schemaname = $1 and tablename = $2', ['waypost', part]))
-      .length;
+    (
+      await database.query('select 1 from pg_indexes where schemaname = $1 and tablename = $2', [
+        'waypost',
+        part,
+      ])
+    ).length;
   const total = async (what: string) =>
     (await countsBetween(database, { sinceMs: 0, untilMs: Number.MAX_SAFE_INTEGER }))
       .filter((each) => each.what === what)
@@ -151,12 +194,21 @@ describe.each(Object.keys(kinds))('%s', (name) => {
 
   /** of a partition, with its primary key */
   const INDEXES = 16;
-  const LATER_COLUMNS = ['anonymous_id', 'event', 'last_status', 'last_error', 'dead_error', 'batches', 'job'];
+  const LATER_COLUMNS = [
+    'anonymous_id',
+    'event',
+    'last_status',
+    'last_error',
+    'dead_error',
+    'batches',
+    'job',
+  ];
 
   /** Writes a delivery into a separate partition, as versions without the later columns did. */
   const writeAsOlder = async (delivery: string) => {
     await database.query(
-      `create table waypost.deliveries_1 partition of waypost.deliveries for values from (${START - 10}) to (${START + 10})`,
+      'create table waypost.deliveries_1 partition of waypost.deliveries for values from ' +
+        `(${START - 10}) to (${START + 10})`,
     );
     await database.query('insert into waypost.parts (name, from_ms, to_ms) values ($1, $2, $3)', [
       'deliveries_1',
@@ -171,7 +223,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await database.transaction(({ copy }) => copy('waypost.deliveries', columns.join(', '), row));
   };
 
-  it('adopts the tables and rows of an older version and creates their indexes at the next retention run', async () => {
+  it('adopts older tables and rows, and indexes them at the next retention run', async () => {
     await database.query('drop schema waypost cascade');
     await migrate(database, 6);
     await writeAsOlder('old');
@@ -198,7 +250,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       );
       return found?.indexdef;
     };
-    await database.query(`create index ${part}_by_destination on waypost.${part} (destination, accepted_at)`);
+    await database.query(
+      `create index ${part}_by_destination on waypost.${part} (destination, accepted_at)`,
+    );
     await migrate(database);
     expect(await definition()).toBeUndefined();
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 2 * 86_400_000);
@@ -206,7 +260,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list({ destination: 'dst_1', type: 'track' })).toHaveLength(1);
   });
 
-  it('creates the indexes of a partition when it is complete, or immediately on a server', async () => {
+  it('creates the indexes of a partition when complete, or immediately on a server', async () => {
     await record(anAttempt());
     const [{ name: part }] = parts as [TablePartition];
     expect(await indexesOf(part)).toBe(database.kind === 'server' ? INDEXES : 1);
@@ -217,7 +271,10 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await indexesOf(part)).toBe(database.kind === 'server' ? INDEXES : 1);
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, later);
     expect(await indexesOf(part)).toBe(INDEXES);
-    await record(anAttempt({ delivery: 'dlv_2', userId: 'user-2' }), aFailure({ n: 2, hop: 1, at: at(70) }));
+    await record(
+      anAttempt({ delivery: 'dlv_2', userId: 'user-2' }),
+      aFailure({ n: 2, hop: 1, at: at(70) }),
+    );
     expect(await list({ user: 'user-2' })).toEqual(['dlv_2']);
   });
 
@@ -246,7 +303,10 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const found = (await listDeliveries(explained, filter, { limit: 50 })).map(({ id }) => id);
     expect(found).toEqual(['dlv_29', 'dlv_28', 'dlv_26', 'dlv_25', 'dlv_23', 'dlv_22', 'dlv_20']);
     expect(await countDeliveries(explained, filter)).toEqual({ count: 7, exact: true });
-    expect(plans).toEqual([expect.stringContaining('_by_ended'), expect.stringContaining('_by_ended')]);
+    expect(plans).toEqual([
+      expect.stringContaining('_by_ended'),
+      expect.stringContaining('_by_ended'),
+    ]);
   });
 
   it('refuses tables of a newer version', async () => {
@@ -262,16 +322,32 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await record(aFailure());
     await record(anAttempt({ n: 2, hop: 1, at: at(12) }));
     const row = await getDelivery(database, 'dlv_1');
-    expect(row).toMatchObject({ status: 'delivered', made: 2, acceptedAt: START, userId: 'user-1' });
+    expect(row).toMatchObject({
+      status: 'delivered',
+      made: 2,
+      acceptedAt: START,
+      userId: 'user-1',
+    });
     expect(row!.tries.map(({ outcome }) => outcome)).toEqual(['retry', 'delivered']);
     expect(await getDelivery(database, 'dlv_none')).toBeUndefined();
   });
 
-  it('finds the members of each batch that a delivery was sent in, also once the partition is indexed', async () => {
-    const sent = (id: string, index: number) => [aUrl({ outcome: 'retry', batch: { id, size: 2, index } })];
-    await record(aFailure({ urls: sent('bat_-_1', 0) }), aFailure({ delivery: 'dlv_2', urls: sent('bat_-_1', 1) }));
-    await record(anAttempt({ n: 2, hop: 1, at: at(11), urls: sent('bat_2', 0) }), anAttempt({ delivery: 'dlv_3' }));
-    const found = async () => [await list({ batch: 'bat_-_1' }), await list({ batch: 'bat_2', destination: 'dst_1' })];
+  it('finds the members of each batch of a delivery, also in an indexed partition', async () => {
+    const sent = (id: string, index: number) => [
+      aUrl({ outcome: 'retry', batch: { id, size: 2, index } }),
+    ];
+    await record(
+      aFailure({ urls: sent('bat_-_1', 0) }),
+      aFailure({ delivery: 'dlv_2', urls: sent('bat_-_1', 1) }),
+    );
+    await record(
+      anAttempt({ n: 2, hop: 1, at: at(11), urls: sent('bat_2', 0) }),
+      anAttempt({ delivery: 'dlv_3' }),
+    );
+    const found = async () => [
+      await list({ batch: 'bat_-_1' }),
+      await list({ batch: 'bat_2', destination: 'dst_1' }),
+    ];
     expect(await found()).toEqual([['dlv_2', 'dlv_1'], ['dlv_1']]);
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 2 * 86_400_000);
     expect(await found()).toEqual([['dlv_2', 'dlv_1'], ['dlv_1']]);
@@ -290,13 +366,17 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await record(...story, ...others);
     expect(await list()).toEqual(['dlv_3', 'dlv_2', 'dlv_1']);
     expect(await getDelivery(database, 'dlv_1')).toMatchObject({ status: 'dead', made: 2 });
-    expect([await total('attempts'), await total('failed'), await total('dead')]).toEqual([3, 2, 1]);
+    expect([await total('attempts'), await total('failed'), await total('dead')]).toEqual([
+      3, 2, 1,
+    ]);
     expect([await total('delivered'), await total('cancelled')]).toEqual([1, 1]);
   });
 
   it('writes all of a batch or nothing', async () => {
     const impossible = anAttempt({ delivery: 'dlv_2', hop: 2 ** 40 });
-    await expect(record(anAttempt(), impossible)).rejects.toMatchObject({ code: expect.stringMatching(/^22/) });
+    await expect(record(anAttempt(), impossible)).rejects.toMatchObject({
+      code: expect.stringMatching(/^22/),
+    });
     expect(await list()).toEqual([]);
     expect(parts).toEqual([]);
     expect(await readParts(database)).toEqual([]);
@@ -323,7 +403,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const userId = randomBytes(15_000).toString('base64');
     await record(anAttempt({ userId }), anAttempt({ delivery: 'dlv_2' }));
     expect(await list({ user: userId })).toEqual(['dlv_1']);
-    expect((await getDelivery(database, 'dlv_1'))?.userId).toBe(`${userId.slice(0, 100)}…${hash('sha256', userId)}`);
+    expect((await getDelivery(database, 'dlv_1'))?.userId).toBe(
+      `${userId.slice(0, 100)}…${hash('sha256', userId)}`,
+    );
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 2 * 86_400_000);
     expect(await indexesOf(parts[0]!.name)).toBe(INDEXES);
     const deletion = { at: START + 1, anonymous: [], sources: null, affected: [], messages: 0 };
@@ -338,21 +420,27 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     // The rows of an embedded database of an older version: without indexes, with the whole id.
     await database.query(`drop index if exists waypost.${part!.name}_by_user`);
     await database.query('update waypost.parts set indexed = false');
-    await database.query(`update waypost.${part!.name} set user_id = $1 where id = 'dlv_2'`, [userId]);
+    await database.query(`update waypost.${part!.name} set user_id = $1 where id = 'dlv_2'`, [
+      userId,
+    ]);
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 2 * 86_400_000);
     expect(await indexesOf(part!.name)).toBe(INDEXES);
     expect(await list({ user: userId })).toEqual(['dlv_2']);
     expect(await list({ user: 'user-1' })).toEqual(['dlv_1']);
   });
 
-  it('indexes the other partitions and deletes old ones when one partition cannot be indexed', async () => {
+  it('indexes other partitions and deletes old ones although one cannot be indexed', async () => {
     const days = (n: number) => START + n * 86_400_000;
     const accepted = (n: number) => new Date(days(n)).toISOString();
-    await record(anAttempt({ acceptedAt: accepted(0) }), anAttempt({ delivery: 'dlv_2', acceptedAt: accepted(1) }));
+    await record(
+      anAttempt({ acceptedAt: accepted(0) }),
+      anAttempt({ delivery: 'dlv_2', acceptedAt: accepted(1) }),
+    );
     const [bad, good] = parts.map((part) => part.name);
     for (const part of [bad!, good!]) {
-      for (const index of ['destination', 'source', 'status', 'type'])
+      for (const index of ['destination', 'source', 'status', 'type']) {
         await database.query(`drop index if exists waypost.${part}_by_${index}`);
+      }
     }
     await database.query('update waypost.parts set indexed = false');
     const tooLong = randomBytes(15_000).toString('base64');
@@ -363,9 +451,13 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     parts = await keepWithin(database, { forMs: days(10), maxBytes: 1e12 }, days(3), { onFailure });
     expect(failures).toEqual([bad]);
     expect(await indexesOf(good!)).toBe(INDEXES);
-    parts = await keepWithin(database, { forMs: 86_400_000, maxBytes: 1e12 }, days(3), { onFailure });
+    parts = await keepWithin(database, { forMs: 86_400_000, maxBytes: 1e12 }, days(3), {
+      onFailure,
+    });
     expect(await total('delivered')).toBe(0);
-    await expect(keepWithin(database, { forMs: days(10), maxBytes: 1e12 }, days(3))).resolves.toEqual([]);
+    await expect(
+      keepWithin(database, { forMs: days(10), maxBytes: 1e12 }, days(3)),
+    ).resolves.toEqual([]);
   });
 
   describe('lists', () => {
@@ -382,7 +474,10 @@ describe.each(Object.keys(kinds))('%s', (name) => {
           acceptedAt: at(Math.floor(i / 3) + (i < 15 ? 0 : 86_400)),
         }),
       );
-      await record(...events, aDeath({ delivery: 'dlv_dead', acceptedAt: at(1), userId: 'user-x' }));
+      await record(
+        ...events,
+        aDeath({ delivery: 'dlv_dead', acceptedAt: at(1), userId: 'user-x' }),
+      );
     });
 
     it.each<[string, Filter, number]>([
@@ -445,8 +540,13 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ]);
   });
 
-  it('closes a circuit after a success that began later, and reads rows of an older version with their new status', async () => {
-    const circuit = { kind: 'circuit', destination: 'dst_1', url: 'whk_1', origin: 'https://a.example' } as const;
+  it('closes a circuit after a later success, and gives older rows a new status', async () => {
+    const circuit = {
+      kind: 'circuit',
+      destination: 'dst_1',
+      url: 'whk_1',
+      origin: 'https://a.example',
+    } as const;
     await record({ ...circuit, why: 'failed', state: 'open', at: at(10), destinationVersion: 3 });
     expect(await openCircuits(database)).toMatchObject([{ url: 'whk_1', version: 3 }]);
     await record(anAttempt({ at: at(10) }));
@@ -454,7 +554,10 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await record(anAttempt({ delivery: 'dlv_2', at: at(20) }));
     expect(await openCircuits(database)).toEqual([]);
 
-    await record(aWait({ delivery: 'dlv_3' }), aFailure({ delivery: 'dlv_4', reason: 'retry_after' }));
+    await record(
+      aWait({ delivery: 'dlv_3' }),
+      aFailure({ delivery: 'dlv_4', reason: 'retry_after' }),
+    );
     // As a version without `held` wrote it.
     await database.query(`update waypost.deliveries set status = 'waiting' where id = 'dlv_3'`);
     await database.query(`update waypost.meta set value = '13' where key = 'version'`);
@@ -473,7 +576,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
 
   it('stores versions of destinations until no attempt can name them', async () => {
     const version = (number: number, seconds: number) => ({
-      ...{ destination: 'dst_1', version: number, at: Date.parse(at(seconds)) },
+      destination: 'dst_1',
+      version: number,
+      at: Date.parse(at(seconds)),
       data: number === 3 ? undefined : ({ id: 'dst_1', name: `v${String(number)}` } as Destination),
     });
     await recordVersions(database, [version(1, 1), version(2, 2)]);
@@ -503,17 +608,37 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     };
     const nowMs = Date.now();
     const sends = (id: string, userId: string, body: string) => {
-      const about = { id, messageId: `msg-${id}`, sourceId: 'src_1', destinationId: 'dst_1', type: 'track' as const };
-      const times = { acceptedAt: nowMs - 1_000, expiresAt: nowMs, attempt: 0, hop: 0, replay: 0, closed: [] };
+      const about = {
+        id,
+        messageId: `msg-${id}`,
+        sourceId: 'src_1',
+        destinationId: 'dst_1',
+        type: 'track' as const,
+      };
+      const times = {
+        acceptedAt: nowMs - 1_000,
+        expiresAt: nowMs,
+        attempt: 0,
+        hop: 0,
+        replay: 0,
+        closed: [],
+      };
       const headers = encodeDelivery({ ...about, ...times, userId, traceparent: '' });
       memory.append([{ topic: 'webhooks', key: 'k', value: body, headers }]);
-      return record(anAttempt({ delivery: id, userId, acceptedAt: new Date(nowMs - 1_000).toISOString() }));
+      return record(
+        anAttempt({ delivery: id, userId, acceptedAt: new Date(nowMs - 1_000).toISOString() }),
+      );
     };
     const retentionMs = 86_400_000;
     const newReader = () =>
       new BodyIndex({
-        ...{ kafka: memory.kafka, history, retentionMs, maxBytes: 1e9, now: () => new Date(nowMs) },
-        ...{ log: pino({ level: 'silent' }), othersFirst: () => false },
+        kafka: memory.kafka,
+        history,
+        retentionMs,
+        maxBytes: 1e9,
+        now: () => new Date(nowMs),
+        log: pino({ level: 'silent' }),
+        othersFirst: () => false,
       });
     /** Each time by another process. */
     const look = async () => {
@@ -550,18 +675,33 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await found('a-170')).toEqual([['dlv_2'], true]);
     await look();
     const chunks = await database.query<{ data: string }>('select data from waypost.search_chunks');
-    const texts = await Promise.all(chunks.map(async ({ data }) => (await unpack(data)).text.toString()));
-    expect([texts.join().includes('a-1701'), texts.join().includes('a-1702')]).toEqual([false, true]);
+    const texts = await Promise.all(
+      chunks.map(async ({ data }) => (await unpack(data)).text.toString()),
+    );
+    expect([texts.join().includes('a-1701'), texts.join().includes('a-1702')]).toEqual([
+      false,
+      true,
+    ]);
   });
 
   it('stores each configuration change once and lists the newest first', async () => {
     const by = { id: 'tok_1', name: 'Kim', role: 'admin' } as const;
     const row = (version: number, over: Partial<AuditRow> = {}): AuditRow => ({
-      ...{ kind: 'source', entry: 'src_1', version, at: START + version, action: 'changed', name: 'Site', by },
+      kind: 'source',
+      entry: 'src_1',
+      version,
+      at: START + version,
+      action: 'changed',
+      name: 'Site',
+      by,
       changes: [{ field: 'name', from: 'a', to: 'b\0' }],
       ...over,
     });
-    const rows = [row(1), row(2), row(1, { kind: 'token', entry: 'tok_2', by: { ...by, id: 'admin' } })];
+    const rows = [
+      row(1),
+      row(2),
+      row(1, { kind: 'token', entry: 'tok_2', by: { ...by, id: 'admin' } }),
+    ];
     await recordAudit(database, rows);
     await recordAudit(database, [...rows, row(3)]);
     const found = async (filter: AuditFilter, page = { limit: 10 }) =>
@@ -571,11 +711,21 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await found({ since: START + 2, until: START + 3 })).toEqual(['src_1.2']);
     expect(await found({ entry: 'src_1', by: 'tok_1' })).toEqual(['src_1.3', 'src_1.2', 'src_1.1']);
     const after = { at: START + 2, id: auditId(rows[1]!) };
-    expect((await listAudit(database, {}, { limit: 2, after })).map(auditId)).toEqual(['tok_2.1', 'src_1.1']);
+    expect((await listAudit(database, {}, { limit: 2, after })).map(auditId)).toEqual([
+      'tok_2.1',
+      'src_1.1',
+    ]);
     expect((await listAudit(database, { by: 'admin' }, { limit: 1 }))[0]).toEqual(rows[2]);
   });
 
-  const scope = { destination: 'dst_1', origin: 'messages', from: null, to: 1, status: null, type: null } as const;
+  const scope = {
+    destination: 'dst_1',
+    origin: 'messages',
+    from: null,
+    to: 1,
+    status: null,
+    type: null,
+  } as const;
   const job = (id: string, over: Partial<Job> = {}): Job => ({
     ...newJob(
       { scope: { ...scope, includeDelivered: false }, preview: false, maxPerSecond: 1 },
@@ -583,18 +733,24 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ),
     ...over,
   });
-  const [mine, theirs] = ['mine', 'theirs'].map((owner) => ({ owner, forMs: 60_000 })) as [Lease, Lease];
+  const [mine, theirs] = ['mine', 'theirs'].map((owner) => ({ owner, forMs: 60_000 })) as [
+    Lease,
+    Lease,
+  ];
   const expire = () => database.query('update waypost.replays set lease_until = 1');
-  const claimed = async (lease: Lease, limit = 5) => (await claimJobs(database, limit, lease)).map(({ id }) => id);
+  const claimed = async (lease: Lease, limit = 5) =>
+    (await claimJobs(database, limit, lease)).map(({ id }) => id);
 
-  it('lets only the owner of a replay write it, and another process once the lease has run out', async () => {
+  it('lets only the owner of a replay write it, or another process after the lease', async () => {
     await addJob(database, job('rpl_1'), mine);
-    expect(await saveJob(database, job('rpl_1', { status: 'running', sent: 5 }), mine)).toBe('saved');
+    expect(await saveJob(database, job('rpl_1', { status: 'running', sent: 5 }), mine)).toBe(
+      'saved',
+    );
     expect(await saveJob(database, job('rpl_1', { sent: 9 }), theirs)).toBe('lost');
-    expect([await renewJob(database, 'rpl_1', mine), await renewJob(database, 'rpl_1', theirs)]).toEqual([
-      'running',
-      undefined,
-    ]);
+    expect([
+      await renewJob(database, 'rpl_1', mine),
+      await renewJob(database, 'rpl_1', theirs),
+    ]).toEqual(['running', undefined]);
     expect(await getJob(database, 'rpl_1')).toEqual(job('rpl_1', { status: 'running', sent: 5 }));
     expect(await isFree(database, 'rpl_1')).toBe(false);
     expect(await claimed(mine)).toEqual([]);
@@ -607,13 +763,18 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   });
 
   it('gives replays without a live owner to one process each, the oldest first', async () => {
-    for (const id of ['rpl_1', 'rpl_2', 'rpl_3']) await addJob(database, job(id, { createdAt: START }), mine);
+    for (const id of ['rpl_1', 'rpl_2', 'rpl_3']) {
+      await addJob(database, job(id, { createdAt: START }), mine);
+    }
     expect(name === 'PGlite' ? [] : await claimed(theirs)).toEqual([]);
     await releaseJob(database, 'rpl_2', 'theirs');
     await releaseJob(database, 'rpl_1', 'mine');
     await releaseJob(database, 'rpl_3', 'mine');
     expect(await claimed(theirs, 1)).toEqual(['rpl_1']);
-    expect([await claimed(theirs), await claimed(theirs)]).toEqual([expect.arrayContaining(['rpl_3']), []]);
+    expect([await claimed(theirs), await claimed(theirs)]).toEqual([
+      expect.arrayContaining(['rpl_3']),
+      [],
+    ]);
   });
 
   it('takes over a replay of an older version after a minute without a write', async () => {
@@ -628,16 +789,23 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       ]);
     }
     expect(await claimed(mine)).toEqual(expect.arrayContaining(['rpl_old']));
-    expect(name === 'PostgreSQL' && (await isFree(database, 'rpl_alive'))).toBe(name === 'PostgreSQL');
+    expect(name === 'PostgreSQL' && (await isFree(database, 'rpl_alive'))).toBe(
+      name === 'PostgreSQL',
+    );
   });
 
-  it('keeps a replay cancelled that another process runs, and stores the progress of that process', async () => {
+  it('keeps a replay of another process cancelled, and stores its progress', async () => {
     await addJob(database, job('rpl_1', { status: 'running' }), mine);
-    expect([await cancelJob(database, 'rpl_1'), await cancelJob(database, 'rpl_1')]).toEqual([true, false]);
+    expect([await cancelJob(database, 'rpl_1'), await cancelJob(database, 'rpl_1')]).toEqual([
+      true,
+      false,
+    ]);
     expect(await renewJob(database, 'rpl_1', mine)).toBe('cancelled');
     expect(await isFree(database, 'rpl_1')).toBe(false);
     expect(await resumeJob(database, job('rpl_1'), theirs)).toBeUndefined();
-    expect(await saveJob(database, job('rpl_1', { status: 'running', sent: 7 }), mine)).toBe('cancelled');
+    expect(await saveJob(database, job('rpl_1', { status: 'running', sent: 7 }), mine)).toBe(
+      'cancelled',
+    );
     expect(await getJob(database, 'rpl_1')).toMatchObject({ status: 'cancelled', sent: 7 });
     expect(await isFree(database, 'rpl_1')).toBe(true);
     const again = job('rpl_1', { status: 'running', sent: 7 });
@@ -658,7 +826,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await getJob(database, 'rpl_1')).toMatchObject({ status: 'done', sent: 3, results });
   });
 
-  it('counts the deliveries of a job by their results, and leaves those of a later job to it', async () => {
+  it('counts the deliveries of a job by result, and leaves those of a later job', async () => {
     const sent = (delivery: string, job: string, replay = 1) =>
       aWait({ delivery, replay, reason: REPLAYED, job, at: at(60 + replay) });
     const dead = (delivery: string) => aDeath({ delivery });
@@ -666,8 +834,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await record(
       ...['untried', 'again', 'failed'].map((delivery) => anAttempt({ delivery })),
       ...['waiting', 'delivered', 'dead', 'cancelled', 'later'].map(dead),
-      ...['untried', 'again', 'failed', 'waiting', 'delivered', 'dead', 'cancelled', 'later'].map((delivery) =>
-        sent(delivery, 'rpl_1'),
+      ...['untried', 'again', 'failed', 'waiting', 'delivered', 'dead', 'cancelled', 'later'].map(
+        (delivery) => sent(delivery, 'rpl_1'),
       ),
       ...['again', 'delivered'].map((delivery) => anAttempt({ delivery, ...tried })),
       aFailure({ delivery: 'failed', ...tried }),
@@ -695,9 +863,11 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   it('lists replays and the known deliveries', async () => {
     await addJob(database, job('rpl_1'), mine);
     await addJob(database, job('rpl_2', { status: 'done' }), mine);
-    expect((await listJobs(database, { limit: 1, after: { at: START, id: 'rpl_2' } })).map(({ id }) => id)).toEqual([
-      'rpl_1',
-    ]);
+    expect(
+      (await listJobs(database, { limit: 1, after: { at: START, id: 'rpl_2' } })).map(
+        ({ id }) => id,
+      ),
+    ).toEqual(['rpl_1']);
     await record(anAttempt(), aFailure({ delivery: 'dlv_2', replay: 1 }));
     expect([...(await knownOf(database, ['dlv_1', 'dlv_2', 'dlv_3']))]).toEqual([
       ['dlv_1', { status: 'delivered', replay: 0 }],
@@ -705,7 +875,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ]);
   });
 
-  it('deletes the rows of a user, of all sources or of the given ones, and lists deleted users', async () => {
+  it("deletes a user's rows, of all or the given sources, and lists deleted users", async () => {
     const about = [
       { delivery: 'd1', userId: 'kim' },
       { delivery: 'd2', userId: 'kim', source: 'src_2' },
@@ -730,7 +900,14 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       { ...anonymous, delivery: 'd5', anonymousId: 'kim' },
       { ...anonymous, delivery: 'd6', anonymousId: 'x' },
     );
-    const visitor = { ...deletion, id: 'del_3', at: deletion.at - 1, users: [], anonymous: ['kim'], sources: null };
+    const visitor = {
+      ...deletion,
+      id: 'del_3',
+      at: deletion.at - 1,
+      users: [],
+      anonymous: ['kim'],
+      sources: null,
+    };
     expect(await recordDeletion(database, visitor)).toBe(1);
     expect(await list()).toEqual(['d4', 'd6', 'd3']);
     await database.query(`delete from waypost.deletions where id = 'del_3'`);
@@ -761,7 +938,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       async (queries) => {
         await forgotten.learn(queries, database.kind, START);
         await then();
-        return (event) => event.kind === 'delivered' || !forgotten.has(event, Date.parse(event.acceptedAt));
+        return (event) =>
+          event.kind === 'delivered' || !forgotten.has(event, Date.parse(event.acceptedAt));
       };
     const write = (admit: Admit) => recordEvents(database, [kim, lee], parts, admit);
 
@@ -807,14 +985,22 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       const events = Array.from({ length: count }, (_, i) => {
         // Random, because the database compresses.
         const body = Array.from({ length: 200 }, () => Math.random().toString(36)).join('');
-        const attempt = anAttempt({ delivery: `d${day}-${from + i}`, acceptedAt: acceptedAt(from + i) });
-        return { ...attempt, urls: attempt.urls.map((url) => ({ ...url, response: { ...big, body } })) };
+        const attempt = anAttempt({
+          delivery: `d${day}-${from + i}`,
+          acceptedAt: acceptedAt(from + i),
+        });
+        return {
+          ...attempt,
+          urls: attempt.urls.map((url) => ({ ...url, response: { ...big, body } })),
+        };
       });
       await record(...events);
     };
 
     it('partitions that are too old, and keeps accepting events', async () => {
-      for (const day of [0, 1, 2]) await record(anAttempt({ delivery: `d${day}`, acceptedAt: at(day * 86_400) }));
+      for (const day of [0, 1, 2]) {
+        await record(anAttempt({ delivery: `d${day}`, acceptedAt: at(day * 86_400) }));
+      }
       const day = 86_400_000;
       const midnight = Math.floor(START / day) * day;
       parts = await keepWithin(database, { forMs: day, maxBytes: 1e12 }, midnight + 2 * day);
@@ -834,7 +1020,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       expect(left.length).toBeGreaterThan(149);
       expect(left.length).toBeLessThan(1_500);
       const [size] = await database.query<{ bytes: number }>(
-        `select sum(pg_total_relation_size(('waypost.' || name)::regclass))::bigint as bytes from waypost.parts`,
+        "select sum(pg_total_relation_size(('waypost.' || name)::regclass))::bigint as " +
+          'bytes from waypost.parts',
       );
       // Within the limit, plus rows written between two retention runs.
       expect(size!.bytes).toBeLessThan(keep.maxBytes * 2);
@@ -852,17 +1039,26 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const known = await troubled(database);
     expect([...known.keys()]).toEqual(['dst_1']);
     expect(known.get('dst_1')).toMatchObject({ failures: [{ count: 1 }], dead: { count: 1 } });
-    const locked = await database.transaction((queries) => lockHealth(queries, ['dst_2', 'dst_1', 'dst_none']));
+    const locked = await database.transaction((queries) =>
+      lockHealth(queries, ['dst_2', 'dst_1', 'dst_none']),
+    );
     expect([...locked.keys()].sort()).toEqual(['dst_1', 'dst_2']);
   });
 
   it('updates stored positions only from their current values, all of them or none', async () => {
     await beginPositions(database, new Map([[0, 5]]));
-    await beginPositions(database, new Map(Object.entries({ 0: 9, 1: 2 }).map(([key, next]) => [Number(key), next])));
+    await beginPositions(
+      database,
+      new Map(Object.entries({ 0: 9, 1: 2 }).map(([key, next]) => [Number(key), next])),
+    );
     const move = (...moves: { partition: number; from: number; to: number }[]) =>
       database.transaction((queries) => movePositions(queries, moves));
-    expect(await move({ partition: 0, from: 5, to: 8 }, { partition: 1, from: 2, to: 0 })).toBe(true);
-    expect(await move({ partition: 0, from: 8, to: 9 }, { partition: 1, from: 2, to: 3 })).toBe(false);
+    expect(await move({ partition: 0, from: 5, to: 8 }, { partition: 1, from: 2, to: 0 })).toBe(
+      true,
+    );
+    expect(await move({ partition: 0, from: 8, to: 9 }, { partition: 1, from: 2, to: 3 })).toBe(
+      false,
+    );
     expect(await move({ partition: 2, from: 0, to: 1 })).toBe(false);
     expect(await readPositions(database)).toEqual(
       new Map([
@@ -874,9 +1070,21 @@ describe.each(Object.keys(kinds))('%s', (name) => {
 
   it('stores and finds notices, and lists alerts still to be sent', async () => {
     const notice = (over: Partial<Notice>): Notice => ({
-      ...{ id: 'ntc_1', at: START, destination: 'dst_1', name: 'Höoks', kind: 'failing', since: START, endedAt: null },
-      ...{ failures: 3, deadLetters: 0, partlyDelivered: 0, fullProfiles: 0, expiresAt: null },
-      ...{ error: 'status 503', alert: 'due', acknowledged: null },
+      id: 'ntc_1',
+      at: START,
+      destination: 'dst_1',
+      name: 'Höoks',
+      kind: 'failing',
+      since: START,
+      endedAt: null,
+      failures: 3,
+      deadLetters: 0,
+      partlyDelivered: 0,
+      fullProfiles: 0,
+      expiresAt: null,
+      error: 'status 503',
+      alert: 'due',
+      acknowledged: null,
       ...over,
     });
     const [first, second] = [
@@ -889,9 +1097,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       (await listNotices(database, filter, { limit: 9 })).map(({ id }) => id);
     expect(await listNotices(database, {}, { limit: 9 })).toEqual([second, first]);
     expect(await found({ open: true })).toEqual(['ntc_1']);
-    expect(await found({ open: false, kind: 'recovered', destination: 'dst_1', acknowledged: false })).toEqual([
-      'ntc_2',
-    ]);
+    expect(
+      await found({ open: false, kind: 'recovered', destination: 'dst_1', acknowledged: false }),
+    ).toEqual(['ntc_2']);
     const after = { at: START + 1, id: 'ntc_2' };
     expect(await listNotices(database, {}, { limit: 1, after })).toEqual([first]);
     expect((await dueNotices(database, 9)).map(({ id }) => id)).toEqual(['ntc_1', 'ntc_2']);
@@ -905,34 +1113,38 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       endedAt: START + 5,
       acknowledged: seen,
     });
-    expect(await acknowledge(database, 'ntc_1', { ...seen, at: 0 })).toMatchObject({ acknowledged: seen });
+    expect(await acknowledge(database, 'ntc_1', { ...seen, at: 0 })).toMatchObject({
+      acknowledged: seen,
+    });
     expect(await found({ acknowledged: true })).toEqual(['ntc_1']);
     expect(await getNotice(database, 'ntc_none')).toBeUndefined();
   });
 
-  it('keeps every sync for a day, then one an hour, with the same result after repeated writes', async () => {
+  it('keeps every sync for a day, then one an hour, also after repeated writes', async () => {
     const HOUR = 3_600_000;
     const now = 1_000 * 24 * HOUR;
     const row = (bucket: number, members: number, over: Partial<SyncRow> = {}): SyncRow => ({
-      ...{
-        definition: 'aud_1',
-        bucket,
-        at: bucket + 5,
-        said: bucket + 6,
-        members,
-        looked: 10,
-        changed: 1,
-        sent: members,
-      },
-      ...{ waiting: 0, ...over },
+      definition: 'aud_1',
+      bucket,
+      at: bucket + 5,
+      said: bucket + 6,
+      members,
+      looked: 10,
+      changed: 1,
+      sent: members,
+      waiting: 0,
+      ...over,
     });
-    const all = [row(now - 26 * HOUR, 1), row(now - 26 * HOUR + 60_000, 2), row(now - 60_000, 3), row(now, 4)];
+    const all = [
+      row(now - 26 * HOUR, 1),
+      row(now - 26 * HOUR + 60_000, 2),
+      row(now - 60_000, 3),
+      row(now, 4),
+    ];
     const found = async () =>
-      (await listSyncs(database, 'aud_1', { limit: 9, before: undefined })).map(({ bucket, members, looked }) => [
-        bucket - now,
-        members,
-        looked,
-      ]);
+      (await listSyncs(database, 'aud_1', { limit: 9, before: undefined })).map(
+        ({ bucket, members, looked }) => [bucket - now, members, looked],
+      );
     await saveSyncs(database, [...all, row(now, 9, { definition: 'aud_2' })]);
     // A partial second read does not reduce counts, and older figures do not replace later ones.
     await saveSyncs(database, [row(now, 1, { looked: 4, said: now })]);
@@ -954,7 +1166,15 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     }
     const page = await listSyncs(database, 'aud_1', { limit: 1, before: now });
     expect(page).toEqual([
-      { bucket: now - 60_000, at: now - 59_995, members: 3, looked: 10, changed: 1, sent: 3, waiting: 0 },
+      {
+        bucket: now - 60_000,
+        at: now - 59_995,
+        members: 3,
+        looked: 10,
+        changed: 1,
+        sent: 3,
+        waiting: 0,
+      },
     ]);
     const sizes = (fromMs: number) => sizesOf(database, 'aud_1', { fromMs, toMs: now + HOUR });
     expect((await sizes(now - 30 * HOUR)).map(({ members }) => members)).toEqual([2, 5]);
@@ -963,7 +1183,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await found()).toEqual([]);
   });
 
-  it('gives all control processes the same session keys, and drops keys once their sessions have ended', async () => {
+  it('gives all control processes the same session keys until the sessions end', async () => {
     const key = (period: number, by: string) => ({ period, madeAt: period * 1_000, key: by });
     const both = await Promise.all([
       sessionKeys(database, key(1, 'mine'), 0),
@@ -974,7 +1194,10 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await sessionKeys(database, key(1, 'late'), 0)).toEqual(both[0]);
     const two = await sessionKeys(database, key(2, 'second'), 0);
     expect(two).toEqual([key(2, 'second'), ...both[0]]);
-    expect(await sessionKeys(database, key(3, 'third'), 2_500)).toEqual([key(3, 'third'), key(2, 'second')]);
+    expect(await sessionKeys(database, key(3, 'third'), 2_500)).toEqual([
+      key(3, 'third'),
+      key(2, 'second'),
+    ]);
   });
 
   it('lists ended sessions to every control process until they would have expired', async () => {
@@ -983,7 +1206,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       { id: 'two', until: 2_000 },
     ];
     expect(await endedSessions(database, [one], 500)).toEqual([one]);
-    expect(await endedSessions(database, [one, two], 600)).toEqual(expect.arrayContaining([one, two]));
+    expect(await endedSessions(database, [one, two], 600)).toEqual(
+      expect.arrayContaining([one, two]),
+    );
     expect(await endedSessions(database, [], 1_000)).toEqual([two]);
     await endedSessions(database, [{ id: 'three', until: 9_000 }], 5_000);
     expect(await endedSessions(database, [], 0)).toEqual([{ id: 'three', until: 9_000 }]);

@@ -53,7 +53,10 @@ function settingsOf(more: Record<string, string>) {
 
 async function call(control: RunningControl, path: string, init: RequestInit = {}) {
   const headers = { authorization: `Bearer ${TOKEN}` };
-  const answer = await fetch(`http://127.0.0.1:${String(control.port)}/api/v1${path}`, { ...init, headers });
+  const answer = await fetch(`http://127.0.0.1:${String(control.port)}/api/v1${path}`, {
+    ...init,
+    headers,
+  });
   return { status: answer.status, body: (await answer.json()) as Json };
 }
 
@@ -80,11 +83,20 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
     await control.stop(5_000);
   });
   const give = (...events: DeliveryEvent[]) =>
-    producer.send(events.map((event) => ({ topic: 'attempts', key: event.delivery, value: JSON.stringify(event) })));
+    producer.send(
+      events.map((event) => ({
+        topic: 'attempts',
+        key: event.delivery,
+        value: JSON.stringify(event),
+      })),
+    );
   const some = (prefix: string, count: number) =>
     Array.from({ length: count }, (_, i) => {
       const now = Date.now();
-      const times = { acceptedAt: new Date(now - 1_000).toISOString(), at: new Date(now).toISOString() };
+      const times = {
+        acceptedAt: new Date(now - 1_000).toISOString(),
+        at: new Date(now).toISOString(),
+      };
       return anAttempt({ delivery: `${prefix}${String(i)}`, userId: prefix, ...times });
     });
   const known = async (user: string) => {
@@ -100,7 +112,8 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
   });
 
   it('shows the actor and fields of configuration changes', async () => {
-    const made = (await call(control, '/sources', { method: 'POST', body: '{"name":"Site"}' })).body;
+    const made = (await call(control, '/sources', { method: 'POST', body: '{"name":"Site"}' }))
+      .body;
     await call(control, `/sources/${made.id}/rotate-key`, { method: 'POST', body: '{}' });
     const { data } = await eventually(async () => {
       const { body } = await call(control, `/audit?entry=${made.id}`);
@@ -109,7 +122,13 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
     });
     expect(data).toMatchObject([
       { action: 'changed', version: 2, changes: [{ field: 'writeKeys', from: '***', to: '***' }] },
-      { action: 'created', version: 1, kind: 'source', name: 'Site', by: { id: 'admin', role: 'admin' } },
+      {
+        action: 'created',
+        version: 1,
+        kind: 'source',
+        name: 'Site',
+        by: { id: 'admin', role: 'admin' },
+      },
     ]);
     expect(JSON.stringify(data)).not.toContain(made.writeKey);
     expect(() => RESPONSES.Audit.parse({ data, next: null })).not.toThrow();
@@ -124,8 +143,12 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
   });
 });
 
-it('control serves configuration without its database, reports the outage, and recovers with the database', async () => {
-  const control = await startControl(settingsOf({ WAYPOST_DATABASE_URL: server.url }), log, onFatal);
+it('control serves config without its database, reports the outage, and recovers', async () => {
+  const control = await startControl(
+    settingsOf({ WAYPOST_DATABASE_URL: server.url }),
+    log,
+    onFatal,
+  );
   try {
     expect((await call(control, '/deliveries')).status).toBe(200);
     await server.kill();
@@ -144,7 +167,11 @@ it('control serves configuration without its database, reports the outage, and r
 
 it('control starts without its database and opens it later', async () => {
   await server.kill();
-  const control = await startControl(settingsOf({ WAYPOST_DATABASE_URL: server.url }), log, onFatal);
+  const control = await startControl(
+    settingsOf({ WAYPOST_DATABASE_URL: server.url }),
+    log,
+    onFatal,
+  );
   try {
     expect(await readyz(control)).toMatchObject({
       status: 200,
@@ -153,9 +180,15 @@ it('control starts without its database and opens it later', async () => {
     expect((await call(control, '/overview')).status).toBe(503);
     expect((await call(control, '/sources')).status).toBe(200);
     await server.start();
-    await eventually(async () => expect((await call(control, '/overview')).status).toBe(200), { deadlineMs: 60_000 });
+    await eventually(async () => expect((await call(control, '/overview')).status).toBe(200), {
+      deadlineMs: 60_000,
+    });
     await eventually(async () =>
-      expect((await readyz(control)).body).toEqual({ ok: true, reasons: [], configAgeMs: expect.any(Number) }),
+      expect((await readyz(control)).body).toEqual({
+        ok: true,
+        reasons: [],
+        configAgeMs: expect.any(Number),
+      }),
     );
   } finally {
     await control.stop(5_000);

@@ -10,7 +10,10 @@ import { aSource } from '../support/fakes';
 import { type IngestProcess, startIngestProcess } from '../support/ingest-process';
 import { limitMemory } from '../support/memory-limit';
 
-/** Ingest with the limits of the Helm chart's container: 512 MiB, and 320 MB of heap. The kernel kills a process above it. */
+/**
+ * Ingest with the limits of the Helm chart's container: 512 MiB, and 320 MB of heap. The kernel
+ * kills a process above it.
+ */
 
 const MIB = 1024 * 1024;
 /** `FROZEN_S=60` makes it a minute. */
@@ -27,7 +30,10 @@ beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'waypost-ingest-memory-'));
   broker = await (await findKafka(() => undefined))({ dir });
   await broker.ready(120_000);
-  const more = { NODE_OPTIONS: '--max-old-space-size=320', WAYPOST_SOURCE_MAX_PER_SECOND: '1000000' };
+  const more = {
+    NODE_OPTIONS: '--max-old-space-size=320',
+    WAYPOST_SOURCE_MAX_PER_SECOND: '1000000',
+  };
   ingest = await startIngestProcess(broker.address, { more, within: limit.command });
   await ingest.addSources(aSource(), aSource({ id: 'src_2', writeKeys: [{ key: 'key-2' }] }));
 }, 240_000);
@@ -38,18 +44,28 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const track = (userId: string) => ({ type: 'track', userId, event: 'e', properties: { pad: 'x'.repeat(900) } });
+const track = (userId: string) => ({
+  type: 'track',
+  userId,
+  event: 'e',
+  properties: { pad: 'x'.repeat(900) },
+});
 const basic = (key: string) => `Basic ${Buffer.from(`${key}:`).toString('base64')}`;
 const single = JSON.stringify(track('u'));
 const batch = JSON.stringify({ batch: Array.from({ length: 100 }, (_, i) => track(`u${i}`)) });
 const accepted = (key: string) =>
-  eventually(async () => expect(await ingest.post(key, '/v1/t', track('u'))).toMatchObject({ status: 200 }), {
-    deadlineMs: 120_000,
-  });
+  eventually(
+    async () => expect(await ingest.post(key, '/v1/t', track('u'))).toMatchObject({ status: 200 }),
+    {
+      deadlineMs: 120_000,
+    },
+  );
 
 /** Returns the peak memory of the process, MiB. */
 const peakMib = () =>
-  Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${ingest.process.pid}/status`, 'utf8'))?.[1]) / 1_024;
+  Number(
+    /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${ingest.process.pid}/status`, 'utf8'))?.[1],
+  ) / 1_024;
 
 /** Sends a body without its last byte. */
 function stall(bytes: number, key: string): Socket {
@@ -58,7 +74,8 @@ function stall(bytes: number, key: string): Socket {
   // A refusal resets the connection while the client still writes.
   socket.on('error', () => undefined);
   socket.write(
-    `POST /v1/batch HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic(key)}\r\nContent-Length: ${bytes}\r\n\r\n`,
+    `POST /v1/batch HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic(key)}\r\nContent-Length: ` +
+      `${bytes}\r\n\r\n`,
   );
   socket.write(Buffer.alloc(bytes - 1, ' '));
   return socket.resume();
@@ -70,9 +87,12 @@ test(
     await accepted('key-2');
     const stalled = Array.from({ length: 700 }, () => stall(500_000, 'key-1'));
     await eventually(() =>
-      expect(stalled.every(({ writableLength, destroyed }) => destroyed || writableLength === 0)).toBe(true),
+      expect(
+        stalled.every(({ writableLength, destroyed }) => destroyed || writableLength === 0),
+      ).toBe(true),
     );
-    // Almost as large as a request may be: it does not fit where another stalled body would not fit.
+    // Almost as large as a request may be: it does not fit where another stalled body would not
+    // fit.
     const large = { batch: Array.from({ length: 500 }, (_, i) => track(`u${i}`)) };
     for (let i = 0; i < 10; i++) {
       expect(await ingest.post('key-2', '/v1/batch', large)).toMatchObject({ status: 200 });
@@ -83,7 +103,10 @@ test(
   TEST_MS,
 );
 
-/** Sends requests with every client until the given time, at least two with each. @returns the number of answers by status */
+/**
+ * Sends requests with every client until the given time, at least two with each. @returns the
+ * number of answers by status
+ */
 async function load(untilMs: number): Promise<Map<number, number>> {
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
   const statuses = new Map<number, number>();
@@ -103,13 +126,15 @@ async function load(untilMs: number): Promise<Map<number, number>> {
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }
   };
-  await Promise.all(Array.from({ length: CLIENTS }, (_, i) => client(i % 2 === 0 ? single : batch)));
+  await Promise.all(
+    Array.from({ length: CLIENTS }, (_, i) => client(i % 2 === 0 ? single : batch)),
+  );
   agent.destroy();
   return statuses;
 }
 
 test(
-  'while Kafka is frozen ingest answers 503 within its memory limit, and afterwards accepts calls again',
+  'while Kafka is frozen ingest answers 503 within its memory limit, and then takes calls again',
   async () => {
     await accepted('key-1');
     await broker.pause();
@@ -124,7 +149,9 @@ test(
     expect(peakMib()).toBeLessThan(512);
     expect(ingest.process.child.exitCode).toBeNull();
     await accepted('key-1');
-    process.stdout.write(`${statuses.get(503)} answers of 503, at most ${peakMib().toFixed(0)} MiB\n`);
+    process.stdout.write(
+      `${statuses.get(503)} answers of 503, at most ${peakMib().toFixed(0)} MiB\n`,
+    );
   },
   TEST_MS,
 );

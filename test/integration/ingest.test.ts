@@ -7,7 +7,10 @@ import { type IngestProcess, startIngestProcess } from '../support/ingest-proces
 let ingest: IngestProcess;
 beforeAll(async () => {
   ingest = await startIngestProcess(process.env.KAFKA_BROKERS!);
-  await ingest.addSources(aSource(), aSource({ id: 'src_off', enabled: false, writeKeys: [{ key: 'key-off' }] }));
+  await ingest.addSources(
+    aSource(),
+    aSource({ id: 'src_off', enabled: false, writeKeys: [{ key: 'key-off' }] }),
+  );
 });
 afterAll(() => ingest.close());
 
@@ -29,7 +32,9 @@ async function read(topic: string): Promise<Stored[]> {
       records.push({
         key: String(key),
         value: JSON.parse(String(value)),
-        headers: Object.fromEntries(Object.entries(headers).map(([name, bytes]) => [name, String(bytes)])),
+        headers: Object.fromEntries(
+          Object.entries(headers).map(([name, bytes]) => [name, String(bytes)]),
+        ),
       }),
     onFatal: (error) => {
       throw error;
@@ -44,7 +49,11 @@ const idsOf = (records: Stored[]) => records.map(({ headers }) => headers.messag
 
 test('accepted and rejected calls are in Kafka when they are acknowledged', async () => {
   const answer = await ingest.post('key-1', '/v1/batch', {
-    batch: [{ ...track, messageId: 'm1' }, { type: 'track' }, { ...track, messageId: 'm2', userId: 'v' }],
+    batch: [
+      { ...track, messageId: 'm1' },
+      { type: 'track' },
+      { ...track, messageId: 'm2', userId: 'v' },
+    ],
   });
   expect(answer).toMatchObject({ status: 200, body: { success: true, rejected: [{ index: 1 }] } });
 
@@ -92,7 +101,9 @@ test('ingest accepts a new source and refuses unknown and disabled ones', async 
 test('each of many concurrent calls is stored exactly once', async () => {
   const ids = Array.from({ length: 500 }, (_, i) => `many-${i}`);
   const answers = await Promise.all(
-    ids.map((messageId, i) => ingest.post('key-1', '/v1/t', { ...track, messageId, userId: `u${i % 50}` })),
+    ids.map((messageId, i) =>
+      ingest.post('key-1', '/v1/t', { ...track, messageId, userId: `u${i % 50}` }),
+    ),
   );
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   const seen = idsOf(await read('messages')).filter((id) => id.startsWith('many-'));
@@ -100,8 +111,15 @@ test('each of many concurrent calls is stored exactly once', async () => {
 });
 
 test('a batch with the maximum number of calls is stored', async () => {
-  const batch = Array.from({ length: 2_500 }, (_, i) => ({ ...track, userId: `u${i}`, messageId: `full-${i}` }));
-  const answer = await ingest.post('key-1', '/v1/batch', { batch, context: { pad: 'x'.repeat(500) } });
+  const batch = Array.from({ length: 2_500 }, (_, i) => ({
+    ...track,
+    userId: `u${i}`,
+    messageId: `full-${i}`,
+  }));
+  const answer = await ingest.post('key-1', '/v1/batch', {
+    batch,
+    context: { pad: 'x'.repeat(500) },
+  });
   expect(answer).toMatchObject({ status: 200, body: { success: true } });
   const seen = idsOf(await read('messages')).filter((id) => id.startsWith('full-'));
   expect(seen).toHaveLength(2_500);

@@ -3,7 +3,12 @@ import { AssignerProtocol, Kafka as KafkaJs, logLevel, type PartitionAssigner } 
 import { brokerClock } from '../../shared/kafka/broker-clock';
 import { connectKafka } from '../../shared/kafka/client';
 import { inspectOffsets } from '../../shared/kafka/topic-report';
-import { type Consumption, type Kafka, type OpenRecord, type OutRecord } from '../../shared/kafka/port';
+import {
+  type Consumption,
+  type Kafka,
+  type OpenRecord,
+  type OutRecord,
+} from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { metrics } from '../../shared/telemetry/metrics';
@@ -36,10 +41,14 @@ afterAll(async () => {
 });
 
 const records = (topic: string, count: number, bytes = 100): OutRecord[] =>
-  Array.from({ length: count }, (_, i) => ({ topic, key: `k${String(i)}`, value: Buffer.alloc(bytes, 'x') }));
+  Array.from({ length: count }, (_, i) => ({
+    topic,
+    key: `k${String(i)}`,
+    value: Buffer.alloc(bytes, 'x'),
+  }));
 
 describe('a batch producer', () => {
-  test('writes every record in requests within the size limit of the broker, and then resolves', async () => {
+  test("writes records in requests within the broker's size limit, then resolves", async () => {
     const kafka = await connect();
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const seen: number[] = [];
@@ -54,7 +63,11 @@ describe('a batch producer', () => {
     await Promise.all([
       producer.send(records('messages', 2_000, 1_000)),
       producer.send(
-        Array.from({ length: 3_000 }, () => ({ topic: 'messages', key: 'same', value: Buffer.alloc(1_000) })),
+        Array.from({ length: 3_000 }, () => ({
+          topic: 'messages',
+          key: 'same',
+          value: Buffer.alloc(1_000),
+        })),
       ),
     ]);
     expect(producer.pendingBytes).toBe(0);
@@ -65,7 +78,7 @@ describe('a batch producer', () => {
     await producer.close(1_000);
   });
 
-  test('refuses records beyond its limit immediately, and a record that is too large without others', async () => {
+  test('refuses records beyond its limit at once, and an oversized one by itself', async () => {
     const kafka = await connect();
     const producer = await kafka.producer({ maxPendingBytes: 50_000, deliveryTimeoutMs: 'retry' });
     const first = producer.send(records('messages', 300));
@@ -74,8 +87,12 @@ describe('a batch producer', () => {
       retriable: true,
     });
     await first;
-    const large = producer.send([{ topic: 'messages', key: 'large', value: Buffer.alloc(1_200_000) }]);
-    const neighbour = producer.send([{ topic: 'messages', key: 'n', value: 'x' }]).catch((error: unknown) => error);
+    const large = producer.send([
+      { topic: 'messages', key: 'large', value: Buffer.alloc(1_200_000) },
+    ]);
+    const neighbour = producer
+      .send([{ topic: 'messages', key: 'n', value: 'x' }])
+      .catch((error: unknown) => error);
     await expect(large).rejects.toMatchObject({ code: 'kafka_refused', retriable: false });
     await neighbour;
     await producer.send(records('messages', 1));
@@ -94,7 +111,7 @@ test('the timestamp of one written record corrects the broker clock', async () =
 });
 
 describe('a tail', () => {
-  test('is caught up once it has read every record of the time of the call, also in an empty topic', async () => {
+  test('is caught up after all records of the time of the call, also without any', async () => {
     const kafka = await connect();
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const keys: string[] = [];
@@ -116,7 +133,7 @@ describe('a tail', () => {
     await producer.close(1_000);
   });
 
-  test('from the end gets the records written after it was opened, and no earlier ones', async () => {
+  test('from the end gets records written after it was opened, and no earlier ones', async () => {
     const kafka = await connect();
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     await producer.send(records('attempts', 20));
@@ -153,10 +170,18 @@ describe('reading at a given offset', () => {
     const fetched = await kafka.read({ ...at, offset: 7 });
     expect(fetched).toMatchObject({ end: 50, gone: false });
     expect(fetched.records[0]).toMatchObject({ topic: 'webhooks.dead', partition, offset: 7 });
-    expect([String(fetched.records[0]!.value), String(fetched.records[0]!.headers.n)]).toEqual(['v7', 'v7']);
+    expect([String(fetched.records[0]!.value), String(fetched.records[0]!.headers.n)]).toEqual([
+      'v7',
+      'v7',
+    ]);
     expect(fetched.records[0]!.timestampMs).toBeGreaterThan(Date.now() - 60_000);
     expect(fetched.next).toBe(fetched.records.at(-1)!.offset + 1);
-    expect(await kafka.read({ ...at, offset: 50 })).toEqual({ records: [], next: 50, end: 50, gone: false });
+    expect(await kafka.read({ ...at, offset: 50 })).toEqual({
+      records: [],
+      next: 50,
+      end: 50,
+      gone: false,
+    });
     expect(await kafka.read({ ...at, offset: 51 })).toMatchObject({ records: [], gone: true });
     await producer.close(1_000);
   });
@@ -173,7 +198,9 @@ describe('reading at a given offset', () => {
       before.map((range) => ({ ...range, low: range.high })),
     );
     await producer.send([{ topic: 'webhooks.retry.15m', key: 'later', value: 'x' }]);
-    const after = (await kafka.ranges('webhooks.retry.15m', since)).filter(({ low, high }) => high > low);
+    const after = (await kafka.ranges('webhooks.retry.15m', since)).filter(
+      ({ low, high }) => high > low,
+    );
     expect(after).toHaveLength(1);
     expect(after[0]!.high - after[0]!.low).toBe(1);
     await producer.close(1_000);
@@ -190,7 +217,12 @@ describe('a consumer group', () => {
 
   async function join(group: string, topic: string): Promise<Member> {
     const kafka = await connect();
-    const member: Member = { consumption: undefined as unknown as Consumption, seen: [], held: [], holding: false };
+    const member: Member = {
+      consumption: undefined as unknown as Consumption,
+      seen: [],
+      held: [],
+      holding: false,
+    };
     member.consumption = await kafka.consume({
       group,
       topics: [topic],
@@ -206,14 +238,17 @@ describe('a consumer group', () => {
     return member;
   }
 
-  test('a member that joins a group without commits gets its share, and every partition of an empty topic is read', async () => {
+  test('a member of a group without commits gets its share, even of an empty topic', async () => {
     const kafka = await connect();
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const first = await join('fresh', 'webhooks.retry.30m');
     const second = await join('fresh', 'webhooks.retry.30m');
     running.add(first.consumption).add(second.consumption);
     const one = Array.from({ length: 4 }, (_, partition) => ({
-      ...{ topic: 'webhooks.retry.30m', key: null, value: 'x', partition },
+      topic: 'webhooks.retry.30m',
+      key: null,
+      value: 'x',
+      partition,
     }));
     await producer.send(one);
     const read = () => [...first.seen, ...second.seen].toSorted();
@@ -230,7 +265,9 @@ describe('a consumer group', () => {
     const seen: string[] = [];
     const kafka = await connect();
     const consumption = await kafka.consume({
-      ...{ group, topics: [topic], onFatal: fatal },
+      group,
+      topics: [topic],
+      onFatal: fatal,
       onRecord: (record) => {
         seen.push(String(record.value));
         record.done();
@@ -244,19 +281,32 @@ describe('a consumer group', () => {
 
   /** Returns records for one partition, with numbered values. */
   const numbered = (topic: string, count: number, name: string): OutRecord[] =>
-    Array.from({ length: count }, (_, i) => ({ topic, key: null, value: `${name}${String(i)}`, partition: 0 }));
+    Array.from({ length: count }, (_, i) => ({
+      topic,
+      key: null,
+      value: `${name}${String(i)}`,
+      partition: 0,
+    }));
 
   test('after a committed offset beyond the end of the log only new records are read', async () => {
     const kafka = await connect();
     const [topic, group] = ['webhooks.retry.2m', 'beyond'];
-    const admin = new KafkaJs({ brokers: [process.env.KAFKA_BROKERS!], logLevel: logLevel.NOTHING }).admin();
+    const admin = new KafkaJs({
+      brokers: [process.env.KAFKA_BROKERS!],
+      logLevel: logLevel.NOTHING,
+    }).admin();
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     await producer.send(numbered(topic, 10, 'before'));
     await admin.connect();
     const groupId = `${prefix}waypost-${group}`;
-    await admin.setOffsets({ groupId, topic: prefix + topic, partitions: [{ partition: 0, offset: '60' }] });
+    await admin.setOffsets({
+      groupId,
+      topic: prefix + topic,
+      partitions: [{ partition: 0, offset: '60' }],
+    });
     const first = await consumeAll(group, topic);
-    const committed = async () => (await admin.fetchOffsets({ groupId, topics: [prefix + topic] }))[0]?.partitions[0];
+    const committed = async () =>
+      (await admin.fetchOffsets({ groupId, topics: [prefix + topic] }))[0]?.partitions[0];
     await eventually(async () => expect(await committed()).toMatchObject({ offset: '10' }));
     await producer.send(numbered(topic, 40, 'after'));
     const after = numbered(topic, 40, 'after').map(({ value }) => value);
@@ -267,10 +317,13 @@ describe('a consumer group', () => {
     await producer.close(1_000);
   });
 
-  test('a consumer of a topic that is deleted and created again reads the records of the new topic', async () => {
+  test('a consumer of a topic deleted and created again reads the new records', async () => {
     const kafka = await connect();
     const [topic, group] = ['webhooks.retry.20s', 'again'];
-    const admin = new KafkaJs({ brokers: [process.env.KAFKA_BROKERS!], logLevel: logLevel.NOTHING }).admin();
+    const admin = new KafkaJs({
+      brokers: [process.env.KAFKA_BROKERS!],
+      logLevel: logLevel.NOTHING,
+    }).admin();
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const { consumption, seen } = await consumeAll(group, topic);
     await producer.send(numbered(topic, 100, 'old'));
@@ -279,10 +332,14 @@ describe('a consumer group', () => {
     await admin.deleteTopics({ topics: [prefix + topic] });
     const configEntries = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
     await eventually(async () => {
-      await admin.createTopics({ topics: [{ topic: prefix + topic, numPartitions: 4, configEntries }] });
+      await admin.createTopics({
+        topics: [{ topic: prefix + topic, numPartitions: 4, configEntries }],
+      });
     });
     await producer.send(numbered(topic, 40, 'new'));
-    const all = [...numbered(topic, 100, 'old'), ...numbered(topic, 40, 'new')].map(({ value }) => value);
+    const all = [...numbered(topic, 100, 'old'), ...numbered(topic, 40, 'new')].map(
+      ({ value }) => value,
+    );
     await eventually(() => expect(seen).toEqual(all), { deadlineMs: 120_000 });
     await consumption.stop(5_000);
     await admin.disconnect();
@@ -292,20 +349,28 @@ describe('a consumer group', () => {
   test('records that retention deletes before they are read are counted', async () => {
     const kafka = await connect();
     const [topic, group] = ['webhooks.retry.15m', 'expired'];
-    const admin = new KafkaJs({ brokers: [process.env.KAFKA_BROKERS!], logLevel: logLevel.NOTHING }).admin();
+    const admin = new KafkaJs({
+      brokers: [process.env.KAFKA_BROKERS!],
+      logLevel: logLevel.NOTHING,
+    }).admin();
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     // Kafka lists partitions in no fixed order.
     const at = (await kafka.ranges(topic)).find(({ partition }) => partition === 0)!;
     await producer.send(numbered(topic, 5, 'read'));
     const first = await consumeAll(group, topic);
-    await eventually(() => expect(first.seen.filter((value) => value.startsWith('read'))).toHaveLength(5));
+    await eventually(() =>
+      expect(first.seen.filter((value) => value.startsWith('read'))).toHaveLength(5),
+    );
     await first.consumption.stop(5_000);
     await producer.send(numbered(topic, 10, 'gone'));
     await admin.connect();
     const offset = String(at.high + 15);
     // kafkajs deletes only from topics whose leaders it knows.
     await admin.fetchTopicOffsets(prefix + topic);
-    await admin.deleteTopicRecords({ topic: prefix + topic, partitions: [{ partition: 0, offset }] });
+    await admin.deleteTopicRecords({
+      topic: prefix + topic,
+      partitions: [{ partition: 0, offset }],
+    });
     await producer.send(numbered(topic, 5, 'kept'));
     const second = await consumeAll(group, topic);
     await eventually(() => expect(second.seen).toContain('kept4'));
@@ -317,14 +382,16 @@ describe('a consumer group', () => {
     await producer.close(1_000);
   });
 
-  test('deferred records that retention deletes are counted, and no record is read again for their sake', async () => {
+  test('deferred records that retention deletes are counted, without another read', async () => {
     const kafka = await connect();
     const [topic, group] = ['webhooks.retry.30m', 'deferring'];
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const at = (await kafka.ranges(topic)).find(({ partition }) => partition === 0)!;
     const seen: string[] = [];
     const consumption = await kafka.consume({
-      ...{ group, topics: [topic], onFatal: fatal },
+      group,
+      topics: [topic],
+      onFatal: fatal,
       onRecord: (record) => {
         const value = String(record.value);
         if (/^(deferred|done|later)/.test(value)) seen.push(value);
@@ -337,11 +404,17 @@ describe('a consumer group', () => {
     await producer.send(numbered(topic, 3, 'deferred'));
     await producer.send(numbered(topic, 5, 'done'));
     await eventually(() => expect(seen).toContain('done4'));
-    const admin = new KafkaJs({ brokers: [process.env.KAFKA_BROKERS!], logLevel: logLevel.NOTHING }).admin();
+    const admin = new KafkaJs({
+      brokers: [process.env.KAFKA_BROKERS!],
+      logLevel: logLevel.NOTHING,
+    }).admin();
     await admin.connect();
     await admin.fetchTopicOffsets(prefix + topic);
     const offset = String(at.high + 2);
-    await admin.deleteTopicRecords({ topic: prefix + topic, partitions: [{ partition: 0, offset }] });
+    await admin.deleteTopicRecords({
+      topic: prefix + topic,
+      partitions: [{ partition: 0, offset }],
+    });
 
     consumption.readDeferred();
     await eventually(() => expect(seen.filter((value) => value === 'deferred2')).toHaveLength(2));
@@ -350,14 +423,16 @@ describe('a consumer group', () => {
     expect(seen).toHaveLength(3 + 5 + 1 + 1);
     const line = `waypost_consumer_missed_total{group="${group}",topic="${topic}",reason="retention"} 2`;
     expect((await renderMetrics(metrics)).split('\n')).toContain(line);
-    await eventually(async () => expect((await kafka.committed(group, topic))[0]).toBe(at.high + 2));
+    await eventually(async () =>
+      expect((await kafka.committed(group, topic))[0]).toBe(at.high + 2),
+    );
     await consumption.stop(5_000);
     running.delete(consumption);
     await admin.disconnect();
     await producer.close(1_000);
   });
 
-  test('metrics count partitions that no member reads, the records in them and the age of the oldest', async () => {
+  test('metrics count unread partitions, their records and the age of the oldest', async () => {
     const kafka = await connect();
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const topic = 'webhooks.retry.5m';
@@ -373,10 +448,14 @@ describe('a consumer group', () => {
     const { consumption } = await join('unread', topic);
     running.add(consumption);
     await producer.send(
-      [2, 3].flatMap((partition) => [1, 2, 3].map(() => ({ topic, key: null, value: 'x', partition }))),
+      [2, 3].flatMap((partition) =>
+        [1, 2, 3].map(() => ({ topic, key: null, value: 'x', partition })),
+      ),
     );
     const read = async (name: string) => {
-      const line = (await renderMetrics(metrics)).split('\n').find((l) => l.startsWith(name) && l.includes('"unread"'));
+      const line = (await renderMetrics(metrics))
+        .split('\n')
+        .find((l) => l.startsWith(name) && l.includes('"unread"'));
       return Number(line?.split(' ').at(-1));
     };
     // Nothing is known between two assignments, and brokers are asked every five seconds at most.
@@ -390,7 +469,9 @@ describe('a consumer group', () => {
       { deadlineMs: 120_000 },
     );
     await leader.disconnect();
-    await eventually(async () => expect(await read('waypost_consumer_unassigned')).toBe(0), { deadlineMs: 120_000 });
+    await eventually(async () => expect(await read('waypost_consumer_unassigned')).toBe(0), {
+      deadlineMs: 120_000,
+    });
     await consumption.stop(5_000);
     await producer.close(1_000);
   });
@@ -432,7 +513,7 @@ describe('a consumer group', () => {
     await producer.close(1_000);
   });
 
-  test('partitions that hold records and have no committed offset are found until their group commits', async () => {
+  test('partitions with records and no committed offset are found until a commit', async () => {
     const kafka = await connect();
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     await producer.send(numbered('webhooks', 5, 'first'));
@@ -441,9 +522,16 @@ describe('a consumer group', () => {
       return uncommitted.filter(({ group }) => group === `${prefix}waypost-delivery`);
     };
     expect(await delivery()).toEqual([
-      { group: `${prefix}waypost-delivery`, topic: `${prefix}webhooks`, partitions: expect.arrayContaining([0]) },
+      {
+        group: `${prefix}waypost-delivery`,
+        topic: `${prefix}webhooks`,
+        partitions: expect.arrayContaining([0]),
+      },
     ]);
-    expect(await inspectOffsets(settings)).toMatchObject({ retentionMinutes: 43_200, longestMinutes: 43_200 });
+    expect(await inspectOffsets(settings)).toMatchObject({
+      retentionMinutes: 43_200,
+      longestMinutes: 43_200,
+    });
     const { consumption } = await consumeAll('delivery', 'webhooks');
     await eventually(async () => expect(await delivery()).toEqual([]));
     await consumption.stop(5_000);
@@ -469,7 +557,10 @@ describe('a consumer group', () => {
     await producer.close(1_000);
   });
 
-  /** Joins a group and holds records: some in flight, which end after a revocation, and some queued, which are handed back. */
+  /**
+   * Joins a group and holds records: some in flight, which end after a revocation, and some queued,
+   * which are handed back.
+   */
   async function joinWithQueue(group: string) {
     const queued = new Set<OpenRecord>();
     const inFlight = new Set<OpenRecord>();
@@ -508,9 +599,12 @@ describe('a consumer group', () => {
     return { consumption, queued, inFlight, counts, seen, state };
   }
 
-  const twoTopics = () => [...records('webhooks.retry.10s', 150), ...records('webhooks.retry.1m', 150)];
+  const twoTopics = () => [
+    ...records('webhooks.retry.10s', 150),
+    ...records('webhooks.retry.1m', 150),
+  ];
 
-  test('a member that stops hands back its queued records, and the next one reads those alone', async () => {
+  test('a stopping member hands back its queued records, and the next reads those', async () => {
     const kafka = await connect();
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     await producer.send(twoTopics());
@@ -522,35 +616,46 @@ describe('a consumer group', () => {
 
     const second = await joinWithQueue('give-back-stop');
     second.state.holding = false;
-    await eventually(() => expect(second.seen.length).toBeGreaterThanOrEqual(first.counts.released), {
-      deadlineMs: 60_000,
-    });
+    await eventually(
+      () => expect(second.seen.length).toBeGreaterThanOrEqual(first.counts.released),
+      {
+        deadlineMs: 60_000,
+      },
+    );
     // After these records are read, a repeated read would have shown.
     await producer.send(twoTopics());
-    await eventually(() => expect(second.seen.length).toBeGreaterThanOrEqual(first.counts.released + 300));
+    await eventually(() =>
+      expect(second.seen.length).toBeGreaterThanOrEqual(first.counts.released + 300),
+    );
     expect(second.seen).toHaveLength(first.counts.released + 300);
     expect(new Set([...first.seen, ...second.seen]).size).toBe(600);
     await second.consumption.stop(20_000);
     await producer.close(1_000);
   });
 
-  test('a partition that moves hands its queued records to the new owner, and back again', async () => {
+  test('a partition that moves hands its queue to the new owner, and back again', async () => {
     const kafka = await connect();
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const first = await joinWithQueue('give-back-move');
     await eventually(() => expect(first.seen.length).toBeGreaterThanOrEqual(600));
     const second = await joinWithQueue('give-back-move');
-    await eventually(() => expect(first.counts.released).toBeGreaterThan(20), { deadlineMs: 60_000 });
-    await eventually(() => expect(second.seen).toHaveLength(first.counts.released), { deadlineMs: 60_000 });
+    await eventually(() => expect(first.counts.released).toBeGreaterThan(20), {
+      deadlineMs: 60_000,
+    });
+    await eventually(() => expect(second.seen).toHaveLength(first.counts.released), {
+      deadlineMs: 60_000,
+    });
     await second.consumption.stop(20_000);
     expect(second.counts.released).toBeGreaterThan(0);
-    await eventually(() => expect(first.seen).toHaveLength(600 + second.counts.released), { deadlineMs: 60_000 });
+    await eventually(() => expect(first.seen).toHaveLength(600 + second.counts.released), {
+      deadlineMs: 60_000,
+    });
     await first.consumption.stop(20_000);
     expect(first.consumption.open).toBe(0);
     await producer.close(1_000);
   });
 
-  test('when a member joins and another leaves in order no record is lost, and the remaining member reads none twice', async () => {
+  test('no record is lost or read twice when members join and leave in order', async () => {
     const kafka = await connect();
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const one = await join('grow', 'messages.rejected');
@@ -564,13 +669,15 @@ describe('a consumer group', () => {
     await eventually(() => expect(two.seen.length).toBeGreaterThan(100));
     await one.consumption.stop(5_000);
     clearInterval(load);
-    await eventually(() => expect(new Set([...one.seen, ...two.seen]).size).toBe(sent), { deadlineMs: 60_000 });
+    await eventually(() => expect(new Set([...one.seen, ...two.seen]).size).toBe(sent), {
+      deadlineMs: 60_000,
+    });
     expect(new Set(two.seen).size).toBe(two.seen.length);
     await two.consumption.stop(5_000);
     await producer.close(1_000);
   });
 
-  test('a group that grows from one to three members and shrinks under load reads no record twice', async () => {
+  test('a group of one grows to three and shrinks under load without reading twice', async () => {
     const kafka = await connect();
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const seen: string[] = [];
@@ -598,7 +705,9 @@ describe('a consumer group', () => {
     }, 10).unref();
     const moved = async () => {
       const count = seen.length;
-      await eventually(() => expect(seen.length).toBeGreaterThan(count + 500), { deadlineMs: 60_000 });
+      await eventually(() => expect(seen.length).toBeGreaterThan(count + 500), {
+        deadlineMs: 60_000,
+      });
     };
     const one = await member('one');
     await moved();
@@ -614,7 +723,9 @@ describe('a consumer group', () => {
     await eventually(() => expect(new Set(seen).size).toBe(before + sent), { deadlineMs: 60_000 });
     expect(seen).toHaveLength(new Set(seen).size);
     // The last member owns every partition, by the partitioner of the producer.
-    expect(records('attempts', 40).every(({ key }) => three.owns('attempts', key ?? ''))).toBe(true);
+    expect(records('attempts', 40).every(({ key }) => three.owns('attempts', key ?? ''))).toBe(
+      true,
+    );
     await three.stop(10_000);
     await producer.close(1_000);
   });
@@ -624,15 +735,24 @@ describe('a consumer group', () => {
 function halfAssigner(topic: string): PartitionAssigner {
   const name = 'waypost-cooperative';
   return () => ({
-    ...{ name, version: 1 },
+    name,
+    version: 1,
     protocol: ({ topics }) => ({
       name,
-      metadata: AssignerProtocol.MemberMetadata.encode({ version: 1, topics, userData: Buffer.alloc(0) }),
+      metadata: AssignerProtocol.MemberMetadata.encode({
+        version: 1,
+        topics,
+        userData: Buffer.alloc(0),
+      }),
     }),
     assign: ({ members }) =>
       Promise.resolve(
         members.map(({ memberId }, i) => {
-          const parts = { version: 1, assignment: { [topic]: i === 0 ? [0, 1] : [] }, userData: Buffer.alloc(0) };
+          const parts = {
+            version: 1,
+            assignment: { [topic]: i === 0 ? [0, 1] : [] },
+            userData: Buffer.alloc(0),
+          };
           return { memberId, memberAssignment: AssignerProtocol.MemberAssignment.encode(parts) };
         }),
       ),
@@ -643,7 +763,13 @@ function halfAssigner(topic: string): PartitionAssigner {
 async function ends(kafka: Kafka): Promise<number> {
   let count = 0;
   for (const topic of ['webhooks.dead', 'attempts']) {
-    const tail = await kafka.tail({ name: 'count', topic, from: 'beginning', onRecord: () => count++, onFatal: fatal });
+    const tail = await kafka.tail({
+      name: 'count',
+      topic,
+      from: 'beginning',
+      onRecord: () => count++,
+      onFatal: fatal,
+    });
     await tail.caughtUp(60_000);
     await tail.stop();
   }

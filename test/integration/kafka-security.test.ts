@@ -35,8 +35,8 @@ import { systemEnv } from '../../tools/harness/system';
 import { readTopic } from '../support/topics';
 
 /**
- * Kafka with production security: TLS with a private authority, certificates on both sides, a SCRAM password or a token
- * for each service, and exactly the ACLs of deploy/kafka/acls.ts.
+ * Kafka with production security: TLS with a private authority, certificates on both sides, a SCRAM
+ * password or a token for each service, and exactly the ACLs of deploy/kafka/acls.ts.
  */
 
 const PREFIX = 'secured.';
@@ -72,7 +72,10 @@ beforeAll(async () => {
   const admin = { ...environment('admin'), KAFKA_SASL_MECHANISM: 'plain' };
   await waitForKafka(addressOf(admin), READY_MS);
   await grant(admin, grantsOf(PREFIX, USER));
-  await createScramUsers(loadSettings(admin), new Map(userNames(USER).map((name) => [name, PASSWORD])));
+  await createScramUsers(
+    loadSettings(admin),
+    new Map(userNames(USER).map((name) => [name, PASSWORD])),
+  );
   await eventually(() => connected(kafkaAs(environment('topics'))));
   provider = await startProvider();
   sink = await startSink();
@@ -104,52 +107,75 @@ test('every service works as a separate Kafka user with no more rights than it n
   sink.on('/', [{ status: 503 }, {}]);
   const { id, writeKey } = await control('POST', '/sources', { name: 'A source' });
   const destination = await control('POST', '/destinations', {
-    ...{ name: 'A destination', type: 'webhooks', enabled: true, sources: [id] },
+    name: 'A destination',
+    type: 'webhooks',
+    enabled: true,
+    sources: [id],
     webhooks: [{ url: sink.url('/'), headers: {} }],
   });
   await eventually(async () => {
-    await call('POST', `http://127.0.0.1:${shared.WAYPOST_INGEST_PORT!}/v1/track`, {}, { ...aTrack(), writeKey });
+    await call(
+      'POST',
+      `http://127.0.0.1:${shared.WAYPOST_INGEST_PORT!}/v1/track`,
+      {},
+      { ...aTrack(), writeKey },
+    );
     await sink.waitFor(2, { timeoutMs: 2_000 });
   });
   const delivered = await eventually(async () => {
-    const { data } = await control('GET', `/deliveries?destination=${destination.id}&status=delivered`);
+    const { data } = await control(
+      'GET',
+      `/deliveries?destination=${destination.id}&status=delivered`,
+    );
     if (data.length === 0) throw new Error('no delivery is in the history');
     return data[0];
   });
   await control('POST', `/deliveries/${delivered.id}/replay`);
-  expect(await control('POST', `/destinations/${destination.id}/test`, {})).toMatchObject({ status: 'delivered' });
+  expect(await control('POST', `/destinations/${destination.id}/test`, {})).toMatchObject({
+    status: 'delivered',
+  });
   await control('POST', '/deletions', { userIds: ['somebody'] });
   await eventually(() => {
-    const types = sink.received('/').map(({ body }) => (JSON.parse(String(body)) as { type: string }).type);
+    const types = sink
+      .received('/')
+      .map(({ body }) => (JSON.parse(String(body)) as { type: string }).type);
     expect(types).toContain('delete');
   });
   for (const service of running) expect(service.output()).not.toMatch(/authoriz/i);
 
   // Kafka refuses writes that a service has no right to.
-  await expect(Promise.all(FORBIDDEN.map(([name, topic]) => written(name, topic)))).resolves.toEqual(
-    FORBIDDEN.map(() => 'TOPIC_AUTHORIZATION_FAILED'),
-  );
+  await expect(
+    Promise.all(FORBIDDEN.map(([name, topic]) => written(name, topic))),
+  ).resolves.toEqual(FORBIDDEN.map(() => 'TOPIC_AUTHORIZATION_FAILED'));
 }, 400_000);
 
-test('without the right to write messages.rejected ingest and router continue, and the router writes the record once it has the right', async () => {
+test('without the right to write messages.rejected ingest and router continue', async () => {
   await startAll();
   const admin = { ...environment('admin'), KAFKA_SASL_MECHANISM: 'plain' };
   const rejected = `${PREFIX}${REJECTED}`;
   const ofRejected = grantsOf(PREFIX, USER).filter(({ name }) => name === rejected);
   const { id, writeKey } = await control('POST', '/sources', { name: 'A source' });
   await control('POST', '/destinations', {
-    ...{ name: 'A destination', type: 'webhooks', enabled: true, sources: [id] },
+    name: 'A destination',
+    type: 'webhooks',
+    enabled: true,
+    sources: [id],
     webhooks: [{ url: sink.url('/rights'), headers: {} }],
   });
   const arrives = async (name: string) => {
-    const calls = Array.from({ length: 20 }, (_, i) => ({ ...aTrack(), messageId: `${name}-${i}` }));
+    const calls = Array.from({ length: 20 }, (_, i) => ({
+      ...aTrack(),
+      messageId: `${name}-${i}`,
+    }));
     // The last call of the batch is rejected.
     const batch = [...calls, { type: 'track', messageId: `${name}-no-user` }];
     const url = `http://127.0.0.1:${shared.WAYPOST_INGEST_PORT!}/v1/batch`;
     const { status } = await call('POST', url, {}, { batch, writeKey });
     expect(status).toBe(200);
     await eventually(() => {
-      const ids = sink.received('/rights').map(({ body }) => (JSON.parse(String(body)) as Call).messageId);
+      const ids = sink
+        .received('/rights')
+        .map(({ body }) => (JSON.parse(String(body)) as Call).messageId);
       expect(calls.filter(({ messageId }) => !ids.includes(messageId))).toEqual([]);
     });
   };
@@ -157,7 +183,9 @@ test('without the right to write messages.rejected ingest and router continue, a
 
   // Given a revoked right, and a message that the router cannot read.
   await revoke(admin, ['router', 'ingest'], rejected);
-  await eventually(async () => expect(await written('router', REJECTED)).toBe('TOPIC_AUTHORIZATION_FAILED'));
+  await eventually(async () =>
+    expect(await written('router', REJECTED)).toBe('TOPIC_AUTHORIZATION_FAILED'),
+  );
   const env = loadSettings({ ...shared, ...environment('ingest') });
   const kafka = await connectKafka(env, { clientId: 'test', log: createLog('test', 'silent') });
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
@@ -172,7 +200,9 @@ test('without the right to write messages.rejected ingest and router continue, a
   expect(await textOf(view, REJECTED)).not.toContain('unreadable by the router');
 
   await grant(admin, ofRejected);
-  await eventually(async () => expect(await textOf(view, REJECTED)).toContain('unreadable by the router'));
+  await eventually(async () =>
+    expect(await textOf(view, REJECTED)).toContain('unreadable by the router'),
+  );
   await producer.close(1_000);
   await Promise.all([kafka.close(), view.close()]);
 }, 400_000);
@@ -184,9 +214,12 @@ const FORBIDDEN = [
   ['retry', 'messages'],
 ] as const;
 
-test('a topic without the right to write delays no other topic, and its records are written once the right is granted', async () => {
+test('a topic without the right to write delays no other, and is written later', async () => {
   const settings = loadSettings({ ...shared, ...environment('ingest') });
-  const kafka = await connectKafka(settings, { clientId: 'test', log: createLog('test', 'silent') });
+  const kafka = await connectKafka(settings, {
+    clientId: 'test',
+    log: createLog('test', 'silent'),
+  });
   const patient = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 'retry' });
   const hurried = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
   const record = (topic: string, value: string) => ({ topic, key: 'k', value });
@@ -206,18 +239,27 @@ test('a topic without the right to write delays no other topic, and its records 
 
   const principal = `User:${USER}ingest`;
   await grant({ ...environment('admin'), KAFKA_SASL_MECHANISM: 'plain' }, [
-    { principal, resource: 'topic', name: `${PREFIX}webhooks`, prefixed: false, operations: ['Write'] },
+    {
+      principal,
+      resource: 'topic',
+      name: `${PREFIX}webhooks`,
+      prefixed: false,
+      operations: ['Write'],
+    },
   ]);
   await held;
   await Promise.all([patient.close(1_000), hurried.close(1_000)]);
   await kafka.close();
 }, 240_000);
 
-test('a client logs in with a token of its identity provider, requested once for all its connections', async () => {
+test('a client logs in with one token of its identity provider for all connections', async () => {
   await startAll();
   const before = tokens;
   const env = { ...shared, ...environment('ingest'), ...bearer() };
-  const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
+  const kafka = await connectKafka(loadSettings(env), {
+    clientId: 'test',
+    log: createLog('test', 'silent'),
+  });
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
   await producer.send([{ topic: 'messages', key: 'k', value: 'with a token' }]);
   expect(tokens - before).toBe(1);
@@ -227,13 +269,28 @@ test('a client logs in with a token of its identity provider, requested once for
   await kafka.close();
 }, 240_000);
 
-test('a client takes a renewed certificate and a changed password from their files at its next connection', async () => {
+test('a client rereads its certificate and password files at its next connection', async () => {
   const certificate = (notAfter: Date) => {
-    const { cert, key } = makeCertificate({ name: 'renewed', issuer: authority, notBefore: new Date(0), notAfter });
-    return { KAFKA_SSL_CERT_FILE: file('renewed.pem', cert), KAFKA_SSL_KEY_FILE: file('renewed.key', key) };
+    const { cert, key } = makeCertificate({
+      name: 'renewed',
+      issuer: authority,
+      notBefore: new Date(0),
+      notAfter,
+    });
+    return {
+      KAFKA_SSL_CERT_FILE: file('renewed.pem', cert),
+      KAFKA_SSL_KEY_FILE: file('renewed.key', key),
+    };
   };
-  const password = { KAFKA_SASL_PASSWORD: '', KAFKA_SASL_PASSWORD_FILE: file('password', 'an older password\n') };
-  const client = kafkaAs({ ...environment('router'), ...certificate(new Date(1_000)), ...password });
+  const password = {
+    KAFKA_SASL_PASSWORD: '',
+    KAFKA_SASL_PASSWORD_FILE: file('password', 'an older password\n'),
+  };
+  const client = kafkaAs({
+    ...environment('router'),
+    ...certificate(new Date(1_000)),
+    ...password,
+  });
   await expect(connected(client)).rejects.toThrow(/certificate/);
   certificate(new Date(Date.now() + 60_000_000));
   await expect(connected(client)).rejects.toThrow(/authentication failed/i);
@@ -244,15 +301,17 @@ test('a client takes a renewed certificate and a changed password from their fil
 test('one command creates topics, ACLs and users, with generated passwords in a file', async () => {
   const users = join(dir, 'users');
   const options = ['--acls', '--user-prefix', 'other-', '--scram-users', users];
-  const make = startSupervised(process.execPath, ['dist/deploy/bin/main.js', 'service', 'topics', ...options], {
-    ...environment('admin'),
-    ...{
+  const make = startSupervised(
+    process.execPath,
+    ['dist/deploy/bin/main.js', 'service', 'topics', ...options],
+    {
+      ...environment('admin'),
       KAFKA_SASL_MECHANISM: 'plain',
       WAYPOST_TOPIC_PREFIX: 'other.',
       WAYPOST_PARTITIONS: '1',
       WAYPOST_REPLICATION: '1',
     },
-  });
+  );
   const lines = /topics\.checked[^]*acls\.created[^]*users\.created/;
   expect([await make.exited, make.output()]).toEqual([0, expect.stringMatching(lines)]);
   const [, password = ''] = /^other-ingest=(.+)$/m.exec(readFileSync(users, 'utf8')) ?? [];
@@ -263,12 +322,14 @@ test('one command creates topics, ACLs and users, with generated passwords in a 
   expect(await written('ingest', 'other.webhooks', login)).toBe('TOPIC_AUTHORIZATION_FAILED');
 }, 240_000);
 
-test('without the right to alter the cluster no ACLs and no users are created, and the error says what to do', async () => {
+test('without the right to alter the cluster no ACLs and no users are created', async () => {
   const settings = loadSettings(environment('ingest'));
   await expect(createAcls(settings, grantsOf(PREFIX, USER))).rejects.toThrow(
     /log in as a user that may alter the cluster/,
   );
-  await expect(createScramUsers(settings, new Map([['x', 'y']]))).rejects.toThrow(/log in as a user that may alter/);
+  await expect(createScramUsers(settings, new Map([['x', 'y']]))).rejects.toThrow(
+    /log in as a user that may alter/,
+  );
 });
 
 test.each<[string, Record<string, string>, RegExp]>([
@@ -283,7 +344,9 @@ test.each<[string, Record<string, string>, RegExp]>([
     /^Kafka refuses the token: .*insufficient_scope/,
   ],
 ])('Kafka refuses a login with %s', async (_, wrong, reason) => {
-  await expect(probeKafka(addressOf({ ...environment('router'), ...bearer(), ...wrong }))).resolves.toEqual({
+  await expect(
+    probeKafka(addressOf({ ...environment('router'), ...bearer(), ...wrong })),
+  ).resolves.toEqual({
     state: 'away',
     reason: expect.stringMatching(reason),
   });
@@ -308,21 +371,36 @@ test.each<[string, Record<string, string>, RegExp]>([
 /** Creates the topics as the user with that right, and starts every service. */
 async function startAll(): Promise<void> {
   if (running.length > 0) return;
-  const topics = startSupervised(process.execPath, ['dist/deploy/bin/main.js', 'service', 'topics'], {
-    ...shared,
-    ...environment('topics'),
-    // The job then reads `config`.
-    WAYPOST_TOPIC_RETENTION: 'webhooks=7d',
-  });
-  expect([await topics.exited, topics.output()]).toEqual([0, expect.stringContaining('topics.created')]);
-  running.push(...(await Promise.all(SERVICES.map((name) => startService(name, { ...shared, ...environment(name) })))));
+  const topics = startSupervised(
+    process.execPath,
+    ['dist/deploy/bin/main.js', 'service', 'topics'],
+    {
+      ...shared,
+      ...environment('topics'),
+      // The job then reads `config`.
+      WAYPOST_TOPIC_RETENTION: 'webhooks=7d',
+    },
+  );
+  expect([await topics.exited, topics.output()]).toEqual([
+    0,
+    expect.stringContaining('topics.created'),
+  ]);
+  running.push(
+    ...(await Promise.all(
+      SERVICES.map((name) => startService(name, { ...shared, ...environment(name) })),
+    )),
+  );
 }
 
 /** Returns the metrics of the topics that a service cannot write. */
 async function blocked(service: string): Promise<string> {
-  const answer = await fetch(`http://127.0.0.1:${shared[`WAYPOST_${service}_HEALTH_PORT`]!}/metrics`);
+  const answer = await fetch(
+    `http://127.0.0.1:${shared[`WAYPOST_${service}_HEALTH_PORT`]!}/metrics`,
+  );
   const lines = (await answer.text()).split('\n');
-  return lines.filter((line) => line.startsWith('waypost_producer_blocked{') && !line.endsWith(' 0')).join('\n');
+  return lines
+    .filter((line) => line.startsWith('waypost_producer_blocked{') && !line.endsWith(' 0'))
+    .join('\n');
 }
 
 /** Returns all values of a topic. */
@@ -346,7 +424,11 @@ const addressOf = (env: Record<string, string>) => kafkaAddress(loadSettings(env
 function kafkaAs(env: Record<string, string>): KafkaJs {
   const config = addressOf(env) as ConstructorParameters<typeof KafkaJs>[0];
   // Nothing is repeated, and a busy machine may need seconds for TLS.
-  const patience = { connectionTimeout: 30_000, authenticationTimeout: 30_000, retry: { retries: 0 } };
+  const patience = {
+    connectionTimeout: 30_000,
+    authenticationTimeout: 30_000,
+    retry: { retries: 0 },
+  };
   return new KafkaJs({ ...config, ...patience, logLevel: logLevel.NOTHING });
 }
 
@@ -360,7 +442,8 @@ async function connected(kafka: KafkaJs): Promise<void> {
   }
 }
 
-const grant = (env: Record<string, string>, grants: Grant[]) => createAcls(loadSettings(env), grants);
+const grant = (env: Record<string, string>, grants: Grant[]) =>
+  createAcls(loadSettings(env), grants);
 
 /** Returns the settings that log in with a token. */
 function bearer(): Record<string, string> {
@@ -372,17 +455,24 @@ function bearer(): Record<string, string> {
   };
 }
 
-/** Starts an identity provider whose clients have one secret. Its tokens have no signature, which this broker allows. */
+/**
+ * Starts an identity provider whose clients have one secret. Its tokens have no signature, which
+ * this broker allows.
+ */
 async function startProvider(): Promise<Server> {
   const server = createServer((request, response) => {
     void text(request).then((body) => {
-      const [id, secret] = Buffer.from(request.headers.authorization!.slice(6), 'base64').toString().split(':');
+      const [id, secret] = Buffer.from(request.headers.authorization!.slice(6), 'base64')
+        .toString()
+        .split(':');
       if (secret !== PASSWORD) return response.writeHead(401).end('{"error":"invalid_client"}');
       tokens++;
       const now = Math.floor(Date.now() / 1_000);
       const scope = new URLSearchParams(body).get('scope') ?? 'none';
       const parts = [{ alg: 'none' }, { sub: id, iat: now, exp: now + 3_600, scope }];
-      const jwt = parts.map((part) => `${Buffer.from(JSON.stringify(part)).toString('base64url')}.`).join('');
+      const jwt = parts
+        .map((part) => `${Buffer.from(JSON.stringify(part)).toString('base64url')}.`)
+        .join('');
       return response.end(JSON.stringify({ access_token: jwt, expires_in: 3_600 }));
     });
   });
@@ -391,14 +481,24 @@ async function startProvider(): Promise<Server> {
 }
 
 /** Revokes the right of services to write a topic. */
-async function revoke(env: Record<string, string>, services: string[], topic: string): Promise<void> {
+async function revoke(
+  env: Record<string, string>,
+  services: string[],
+  topic: string,
+): Promise<void> {
   const admin = kafkaAs(env).admin();
   await admin.connect();
   const about = { resourceName: topic, resourceType: AclResourceTypes.TOPIC };
-  const right = { operation: AclOperationTypes.WRITE, permissionType: AclPermissionTypes.ALLOW, host: '*' };
+  const right = {
+    operation: AclOperationTypes.WRITE,
+    permissionType: AclPermissionTypes.ALLOW,
+    host: '*',
+  };
   await admin.deleteAcls({
     filters: services.map((name) => ({
-      ...{ ...about, ...right, resourcePatternType: ResourcePatternTypes.LITERAL },
+      ...about,
+      ...right,
+      resourcePatternType: ResourcePatternTypes.LITERAL,
       principal: `User:${USER}${name}`,
     })),
   });
@@ -406,7 +506,11 @@ async function revoke(env: Record<string, string>, services: string[], topic: st
 }
 
 /** Writes a record as a service. @returns the type of Kafka's error, or "accepted" */
-async function written(user: string, topic: string, login: Record<string, string> = {}): Promise<string> {
+async function written(
+  user: string,
+  topic: string,
+  login: Record<string, string> = {},
+): Promise<string> {
   const producer = kafkaAs({ ...environment(user), ...login }).producer({ retry: { retries: 0 } });
   await producer.connect();
   const name = topic.startsWith('other.') ? topic : PREFIX + topic;
@@ -425,7 +529,9 @@ async function written(user: string, topic: string, login: Record<string, string
 async function control(method: string, path: string, body?: unknown) {
   const url = `http://127.0.0.1:${shared.WAYPOST_CONTROL_PORT!}/api/v1${path}`;
   const answer = await call(method, url, { authorization: `Bearer ${TOKEN}` }, body);
-  if (answer.status >= 400) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+  if (answer.status >= 400) {
+    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+  }
   return answer.body;
 }
 
@@ -440,9 +546,13 @@ async function securedProperties(): Promise<Record<string, string>> {
     'inter.broker.listener.name': 'SASL_SSL',
     'sasl.mechanism.inter.broker.protocol': 'PLAIN',
     'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-512,OAUTHBEARER',
-    'listener.name.sasl_ssl.plain.sasl.jaas.config': `${module('plain.Plain')} username="broker" password="${PASSWORD}" user_broker="${PASSWORD}" user_${USER}admin="${PASSWORD}";`,
+    'listener.name.sasl_ssl.plain.sasl.jaas.config':
+      `${module('plain.Plain')} username="broker" password="${PASSWORD}" ` +
+      `user_broker="${PASSWORD}" user_${USER}admin="${PASSWORD}";`,
     'listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config': `${module('scram.Scram')};`,
-    'listener.name.sasl_ssl.oauthbearer.sasl.jaas.config': `${module('oauthbearer.OAuthBearer')} unsecuredLoginStringClaim_sub="broker" unsecuredValidatorRequiredScope="kafka";`,
+    'listener.name.sasl_ssl.oauthbearer.sasl.jaas.config':
+      `${module('oauthbearer.OAuthBearer')} unsecuredLoginStringClaim_sub="broker" ` +
+      'unsecuredValidatorRequiredScope="kafka";',
     'listener.name.sasl_ssl.ssl.client.auth': 'required',
     'ssl.keystore.type': 'PEM',
     'ssl.keystore.key': server.key,

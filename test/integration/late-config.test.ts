@@ -19,7 +19,9 @@ import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { type Sink, startSink } from '../../tools/harness/sink';
 
-/** Router and delivery that read each change of `config` three seconds after control has written it. */
+/**
+ * Router and delivery that read each change of `config` three seconds after control has written it.
+ */
 
 const LATE_MS = 3_000;
 const AT = new Date().toISOString();
@@ -86,9 +88,17 @@ function late(kafka: Kafka): Kafka {
 function aDestination(id: string, path: string, over: Partial<Destination> = {}): Destination {
   const url = sink.url(path);
   return {
-    ...{ id, name: id, type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
-    ...{ createdAt: AT, updatedAt: AT },
-    webhooks: [{ id: `wh_${id}`, url: encryptor.encrypt(url, id), origin: new URL(url).origin, headers: {} }],
+    id,
+    name: id,
+    type: 'webhooks',
+    enabled: true,
+    paused: false,
+    sources: ['src_1'],
+    createdAt: AT,
+    updatedAt: AT,
+    webhooks: [
+      { id: `wh_${id}`, url: encryptor.encrypt(url, id), origin: new URL(url).origin, headers: {} },
+    ],
     ...over,
   };
 }
@@ -106,7 +116,14 @@ async function openRouter(): Promise<Router> {
   const kafka = late(await connect());
   const config = await openConfig(kafka, { name: 'router', log, onFatal });
   const producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
-  const { router, consumption } = await startRouter({ kafka, config, producer, windowMs: 3_600_000, log, onFatal });
+  const { router, consumption } = await startRouter({
+    kafka,
+    config,
+    producer,
+    windowMs: 3_600_000,
+    log,
+    onFatal,
+  });
   closing.push(async () => {
     await consumption.stop(10_000);
     await Promise.all([producer.close(1_000), config.stop()]);
@@ -128,13 +145,23 @@ async function startLateDelivery(): Promise<void> {
 const write = (destination: Destination, replaces: number) =>
   control.writer.write('destination', destination.id, destination, { replaces });
 const trackCall = (messageId: string) =>
-  JSON.stringify({ type: 'track', event: 'e', messageId, userId: 'u1', timestamp: AT, receivedAt: AT });
+  JSON.stringify({
+    type: 'track',
+    event: 'e',
+    messageId,
+    userId: 'u1',
+    timestamp: AT,
+    receivedAt: AT,
+  });
 const headersOf = (source: string, message: string) => ({
-  ...{ format: '1', source, message, 'accepted-at': String(Date.now()) },
+  format: '1',
+  source,
+  message,
+  'accepted-at': String(Date.now()),
 });
 const pathsOf = () => sink.requests.map(({ path }) => path).sort();
 
-test('calls arrive at a destination that was created, switched on or corrected before delivery has read the change', async () => {
+test('calls reach a new, enabled or corrected destination not yet read by delivery', async () => {
   await control.writer.write('source', 'src_1', aSource(), { replaces: 0 });
   await write(aDestination('dst_switched', '/switched', { enabled: false }), 0);
   await write(aDestination('dst_corrected', '/old'), 0);
@@ -143,7 +170,10 @@ test('calls arrive at a destination that was created, switched on or corrected b
   const tail = await (
     await connect()
   ).tail({
-    ...{ name: 'test', topic: ATTEMPTS, from: 'beginning', onFatal },
+    name: 'test',
+    topic: ATTEMPTS,
+    from: 'beginning',
+    onFatal,
     onRecord: ({ value }) => events.push(...readEvents(value)),
   });
   closing.push(() => tail.stop());
@@ -166,11 +196,13 @@ test('calls arrive at a destination that was created, switched on or corrected b
   expect(pathsOf()).toEqual(['/corrected', '/made', '/switched']);
 }, 240_000);
 
-test('calls arrive that the router reads before their source or destination, or before their source is switched on', async () => {
+test('calls arrive that the router reads before their source or destination', async () => {
   sink.requests.length = 0;
   const isNew = { sources: ['src_new'] };
   await control.writer.write('source', 'src_old', aSource({ id: 'src_old' }), { replaces: 0 });
-  await control.writer.write('source', 'src_off', aSource({ id: 'src_off', enabled: false }), { replaces: 0 });
+  await control.writer.write('source', 'src_off', aSource({ id: 'src_off', enabled: false }), {
+    replaces: 0,
+  });
   await write(aDestination('dst_off', '/off-before', { sources: ['src_off'] }), 0);
   const [router] = await Promise.all([openRouter(), withDelivery()]);
 
@@ -179,18 +211,21 @@ test('calls arrive that the router reads before their source or destination, or 
   await write(aDestination('dst_of_old', '/destination-made', { sources: ['src_old'] }), 0);
   await control.writer.write('source', 'src_off', aSource({ id: 'src_off' }), { replaces: 1 });
   const calls = ['src_new', 'src_old', 'src_off', 'src_without'].map((source) => ({
-    ...{
-      topic: MESSAGES,
-      key: `${source}:u1`,
-      value: trackCall(`m-${source}`),
-      headers: headersOf(source, `m-${source}`),
-    },
+    topic: MESSAGES,
+    key: `${source}:u1`,
+    value: trackCall(`m-${source}`),
+    headers: headersOf(source, `m-${source}`),
   }));
   await control.producer.send(calls);
 
-  await eventually(() => expect(pathsOf()).toEqual(['/destination-made', '/off-before', '/source-made']), {
-    deadlineMs: 90_000,
-  });
+  await eventually(
+    () => expect(pathsOf()).toEqual(['/destination-made', '/off-before', '/source-made']),
+    {
+      deadlineMs: 90_000,
+    },
+  );
   // Only the call of a source that does not exist is dropped.
-  await eventually(() => expect(router.counts).toMatchObject({ routed: 3, deliveries: 3, dropped: 1, rejected: 0 }));
+  await eventually(() =>
+    expect(router.counts).toMatchObject({ routed: 3, deliveries: 3, dropped: 1, rejected: 0 }),
+  );
 }, 240_000);

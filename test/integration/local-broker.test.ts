@@ -35,7 +35,8 @@ async function start(): Promise<Broker> {
   return broker;
 }
 
-const client = (broker: Broker) => new Kafka({ brokers: [broker.address], logLevel: logLevel.NOTHING });
+const client = (broker: Broker) =>
+  new Kafka({ brokers: [broker.address], logLevel: logLevel.NOTHING });
 
 async function produce(broker: Broker, value: string): Promise<void> {
   const producer = client(broker).producer();
@@ -44,15 +45,20 @@ async function produce(broker: Broker, value: string): Promise<void> {
   await producer.disconnect();
 }
 
-/** Waits until the topic ends at this offset: a broker answers a moment before it leads its partitions. */
+/**
+ * Waits until the topic ends at this offset: a broker answers a moment before it leads its
+ * partitions.
+ */
 async function endsAt(broker: Broker, offset: string): Promise<void> {
   const admin = client(broker).admin();
   await admin.connect();
-  await eventually(async () => expect(await admin.fetchTopicOffsets('kept')).toMatchObject([{ high: offset }]));
+  await eventually(async () =>
+    expect(await admin.fetchTopicOffsets('kept')).toMatchObject([{ high: offset }]),
+  );
   await admin.disconnect();
 }
 
-test('records and address survive a stop, a SIGKILL and a broker that was left running', async () => {
+test('records and address survive a stop, a SIGKILL and a broker left running', async () => {
   const first = await start();
   const admin = client(first).admin();
   await admin.connect();
@@ -80,7 +86,9 @@ test('records and address survive a stop, a SIGKILL and a broker that was left r
 
   const properties = readFileSync(join(dir, 'server.properties'), 'utf8');
   expect(properties).toContain('auto.create.topics.enable=false');
-  expect(Number(/offsets\.retention\.minutes=(\d+)/.exec(properties)?.[1])).toBeGreaterThanOrEqual(43_200);
+  expect(Number(/offsets\.retention\.minutes=(\d+)/.exec(properties)?.[1])).toBeGreaterThanOrEqual(
+    43_200,
+  );
 }, 600_000);
 
 test('a broker keeps its ports, unless another program has taken one', async () => {
@@ -96,5 +104,7 @@ test('a broker keeps its ports, unless another program has taken one', async () 
 
 test('an unreachable broker causes an error of one sentence', async () => {
   const brokers = [`127.0.0.1:${String(await freePort())}`];
-  await expect(waitForKafka({ brokers }, 500)).rejects.toThrow(/^Kafka cannot be reached at 127\.0\.0\.1:\d+: .*\.$/);
+  await expect(waitForKafka({ brokers }, 500)).rejects.toThrow(
+    /^Kafka cannot be reached at 127\.0\.0\.1:\d+: .*\.$/,
+  );
 });

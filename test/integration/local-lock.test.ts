@@ -15,7 +15,9 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 describe('the lock of a data dir', () => {
   test('is refused while its owner runs, with one sentence that names the owner', () => {
     const lock = takeLock(dir);
-    expect(() => takeLock(dir)).toThrow(new RegExp(`pid ${String(process.pid)}\\).*WAYPOST_DATA_DIR`));
+    expect(() => takeLock(dir)).toThrow(
+      new RegExp(`pid ${String(process.pid)}\\).*WAYPOST_DATA_DIR`),
+    );
     lock.release();
     expect(takeLock(dir).takenOver).toBe(false);
   });
@@ -56,7 +58,9 @@ describe('the generated secrets', () => {
     const first = localSecrets(dir, {});
     expect(Buffer.from(first.WAYPOST_SECRET_KEY, 'base64')).toHaveLength(32);
     expect(first.WAYPOST_ADMIN_TOKEN.length).toBeGreaterThanOrEqual(32);
-    for (const file of ['admin-token', 'secret-key']) expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);
+    for (const file of ['admin-token', 'secret-key']) {
+      expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);
+    }
     expect(localSecrets(dir, {})).toEqual(first);
   });
 

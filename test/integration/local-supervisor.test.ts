@@ -42,7 +42,10 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Lists processes on the data dir of this test: the command lines of broker and stubs name its files. */
+/**
+ * Lists processes on the data dir of this test: the command lines of broker and stubs name its
+ * files.
+ */
 const ours = () => processes().filter(({ command }) => command.includes(dir));
 const shared = () => ({
   KAFKA_BROKERS: process.env.KAFKA_BROKERS!,
@@ -52,7 +55,10 @@ const shared = () => ({
 const stubs = (more: NodeJS.ProcessEnv = {}, programs = {}) =>
   (supervised = startWithStubs(join(dir, 'stubs'), { ...env, ...more }, programs));
 const startReal = (more: NodeJS.ProcessEnv = {}) =>
-  (supervised = startSupervised(process.execPath, ['dist/deploy/bin/main.js', 'start'], { ...env, ...more }));
+  (supervised = startSupervised(process.execPath, ['dist/deploy/bin/main.js', 'start'], {
+    ...env,
+    ...more,
+  }));
 
 /** Checks that the system exits with 1 and prints no stack trace. @returns its output */
 async function refusal(system: Supervised): Promise<string> {
@@ -62,7 +68,7 @@ async function refusal(system: Supervised): Promise<string> {
 }
 
 describe('with its own broker', () => {
-  test('the supervisor restarts its broker, and SIGKILL of the supervisor ends every process', async () => {
+  test('the supervisor restarts its broker, and its SIGKILL ends every process', async () => {
     const system = stubs();
     await system.printed('waypost ready', READY_MS);
     // A watcher process has the command line of the broker too, and outlives it by a moment.
@@ -81,10 +87,11 @@ describe('with its own broker', () => {
     await eventually(() => expect([...below.filter(isAlive), ...ours()]).toEqual([]));
   }, 300_000);
 
-  test('a start right after a SIGKILL waits for processes left behind, and stops its services in order', async () => {
+  test('a start after SIGKILL waits for processes left behind, and stops in order', async () => {
     const first = stubs();
     await first.printed('waypost ready', READY_MS);
-    // The watcher of the broker outlives it by a moment, and holds nothing that the second start needs.
+    // The watcher of the broker outlives it by a moment, and holds nothing that the second start
+    // needs.
     const below = descendants(first.pid)
       .filter(({ command }) => !command.includes('waypost-watch'))
       .flatMap(({ pid }) => processId(pid) ?? []);
@@ -113,13 +120,16 @@ describe('with an existing broker', () => {
   test('the supervisor restarts a service that dies, and refuses a second start', async () => {
     const system = stubs(shared());
     await system.printed('waypost ready');
-    const router = () => descendants(system.pid).find(({ command }) => command.startsWith('waypost-router'));
+    const router = () =>
+      descendants(system.pid).find(({ command }) => command.startsWith('waypost-router'));
     const before = router()!;
     process.kill(before.pid, 'SIGKILL');
     await eventually(() => expect(router()!.pid).not.toBe(before.pid));
 
     const other = startReal(shared());
-    expect(await refusal(other)).toContain(`Another Waypost (pid ${String(system.pid)}) uses the data dir`);
+    expect(await refusal(other)).toContain(
+      `Another Waypost (pid ${String(system.pid)}) uses the data dir`,
+    );
     supervised = system;
 
     // Two signals in quick succession count as one.
@@ -132,12 +142,17 @@ describe('with an existing broker', () => {
     const system = stubs(shared());
     await system.printed('waypost ready');
     const pid = (name: string) =>
-      descendants(system.pid).find(({ command }) => command.startsWith(`waypost-${name}`))?.pid ?? 0;
+      descendants(system.pid).find(({ command }) => command.startsWith(`waypost-${name}`))?.pid ??
+      0;
     const before = pid('control');
-    await eventually(() => expect(getPriority(before)).toBeGreaterThan(getPriority(pid('delivery'))));
+    await eventually(() =>
+      expect(getPriority(before)).toBeGreaterThan(getPriority(pid('delivery'))),
+    );
     process.kill(before, 'SIGKILL');
     await eventually(() => expect([0, before]).not.toContain(pid('control')));
-    await eventually(() => expect(getPriority(pid('control'))).toBeGreaterThan(getPriority(pid('delivery'))));
+    await eventually(() =>
+      expect(getPriority(pid('control'))).toBeGreaterThan(getPriority(pid('delivery'))),
+    );
     expect(getPriority(pid('delivery'))).toBe(getPriority(system.pid));
     system.child.kill('SIGTERM');
     expect(await system.exited).toBe(0);
@@ -168,23 +183,33 @@ describe('a refused start prints one sentence about', () => {
     const server = createServer().listen(Number(env.WAYPOST_INGEST_PORT), '127.0.0.1');
     await once(server, 'listening');
     const text = await refusal(startReal()).finally(() => server.close());
-    expect(text.trim()).toMatch(/^Port \d+ \(WAYPOST_INGEST_PORT\) on 127\.0\.0\.1 is in use: .*\.$/);
+    expect(text.trim()).toMatch(
+      /^Port \d+ \(WAYPOST_INGEST_PORT\) on 127\.0\.0\.1 is in use: .*\.$/,
+    );
   });
 
   test('all invalid settings', async () => {
-    const text = await refusal(startReal({ WAYPOST_TIMEOUT: 'soon', WAYPOST_PARTITIONS: '0', WAYPOST_PORT: '1' }));
-    for (const name of ['WAYPOST_TIMEOUT', 'WAYPOST_PARTITIONS', 'WAYPOST_PORT']) expect(text).toContain(name);
+    const text = await refusal(
+      startReal({ WAYPOST_TIMEOUT: 'soon', WAYPOST_PARTITIONS: '0', WAYPOST_PORT: '1' }),
+    );
+    for (const name of ['WAYPOST_TIMEOUT', 'WAYPOST_PARTITIONS', 'WAYPOST_PORT']) {
+      expect(text).toContain(name);
+    }
   });
 
   test('a missing container engine', async () => {
-    const text = await refusal(startReal({ WAYPOST_KAFKA: 'container', DOCKER_HOST: 'unix:///nowhere.sock' }));
+    const text = await refusal(
+      startReal({ WAYPOST_KAFKA: 'container', DOCKER_HOST: 'unix:///nowhere.sock' }),
+    );
     expect(text.trim()).toMatch(/^No container engine answers \(Docker or podman\): .*\.$/);
   });
 
   test('an unreachable broker', async () => {
     const address = `127.0.0.1:${String(await freePort())}`;
     const text = await refusal(startReal({ KAFKA_BROKERS: address }));
-    expect(text.trim()).toMatch(new RegExp(`^Kafka cannot be reached at ${address}: .*KAFKA_BROKERS.*\\.$`));
+    expect(text.trim()).toMatch(
+      new RegExp(`^Kafka cannot be reached at ${address}: .*KAFKA_BROKERS.*\\.$`),
+    );
   });
 
   test.each([
@@ -192,7 +217,9 @@ describe('a refused start prints one sentence about', () => {
     [['service', 'shipping'], 'There is no service "shipping"'],
     [['begin'], 'Usage: '],
   ])('the arguments %j', async (args, sentence) => {
-    const text = await refusal(startSupervised(process.execPath, ['dist/deploy/bin/main.js', ...args], {}));
+    const text = await refusal(
+      startSupervised(process.execPath, ['dist/deploy/bin/main.js', ...args], {}),
+    );
     expect(text).toMatch(new RegExp(`^${sentence}.*ingest\\|router`));
   });
 });

@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { SERVICES } from '../../deploy/standalone/service-list';
 import { isAlive } from '../../shared/service/process-id';
 import { eventually } from '../support/eventually';
-import { descendantIds, descendants, startSupervised, type Supervised } from '../support/supervised';
+import {
+  descendantIds,
+  descendants,
+  startSupervised,
+  type Supervised,
+} from '../support/supervised';
 import { startSystem, systemEnv } from '../../tools/harness/system';
 
 /** The commands that people type, with the real services. */
@@ -17,13 +22,15 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-test('a signal to npm alone stops npm start and its processes, and a second start has all data', async () => {
+test('a signal to npm alone stops all processes, and a second start has all data', async () => {
   const env = await systemEnv({ embedded: true, dataDir: dir, prefix: '' });
   npm = startSupervised('npm', ['start'], env);
   await npm.printed('waypost ready', 240_000);
   const below = descendants(npm.pid);
   const ids = descendantIds(npm.pid);
-  for (const name of SERVICES) expect(below.some(({ command }) => command.startsWith(`waypost-${name}`))).toBe(true);
+  for (const name of SERVICES) {
+    expect(below.some(({ command }) => command.startsWith(`waypost-${name}`))).toBe(true);
+  }
   expect(below.some(({ command }) => command === 'waypost')).toBe(true);
 
   // The printed commands run in a shell without changes.
@@ -42,7 +49,10 @@ test('a signal to npm alone stops npm start and its processes, and a second star
 
   const system = await startSystem({ embedded: true, dataDir: dir, env });
   const { status, body } = await system.control('GET', '/sources');
-  expect([status, body.data.map(({ name }: { name: string }) => name)]).toEqual([200, ['First source']]);
+  expect([status, body.data.map(({ name }: { name: string }) => name)]).toEqual([
+    200,
+    ['First source'],
+  ]);
   expect(await system.stop()).toBe(0);
 }, 600_000);
 

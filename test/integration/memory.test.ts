@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { ROOT } from '../../shared/service/repo-root';
 import { startProgram } from '../support/child-program';
 
-/** Two processes of a service, each with a program in a file, because `node -e` itself uses `node:vm`. */
+/**
+ * Two processes of a service, each with a program in a file, because `node -e` itself uses
+ * `node:vm`.
+ */
 
 /** Works for a moment, and then waits. */
 const IDLE = `
@@ -16,8 +19,8 @@ const IDLE = `
 const DEADLINE_MS = 200_000;
 
 /**
- * Makes at least 800 MB of objects, and keeps the last 60 MB of them, so that they become old. It works for eleven seconds,
- * in which a process looks at its memory twice.
+ * Makes at least 800 MB of objects, and keeps the last 60 MB of them, so that they become old. It
+ * works for eleven seconds, in which a process looks at its memory twice.
  */
 const BUSY = `
   new (require(process.argv[2]).HostProcess)(['router']);
@@ -35,8 +38,16 @@ const BUSY = `
   setInterval(() => living, 1_000);
 `;
 
-/** With a limit of 4 GB, V8 by default collects old objects at up to four times the live ones, on a small machine too. */
-const FLAGS = ['--trace-gc', '--max-semi-space-size=16', '--initial-old-space-size=64', '--max-old-space-size=4096'];
+/**
+ * With a limit of 4 GB, V8 by default collects old objects at up to four times the live ones, on a
+ * small machine too.
+ */
+const FLAGS = [
+  '--trace-gc',
+  '--max-semi-space-size=16',
+  '--initial-old-space-size=64',
+  '--max-old-space-size=4096',
+];
 
 const dir = mkdtempSync(join(tmpdir(), 'waypost-memory-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -44,19 +55,24 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 function run(name: string, program: string) {
   const file = join(dir, `${name}.js`);
   writeFileSync(file, program);
-  return startProgram(process.execPath, [...FLAGS, file, join(ROOT, 'dist/shared/service/host-process.js')]);
+  return startProgram(process.execPath, [
+    ...FLAGS,
+    file,
+    join(ROOT, 'dist/shared/service/host-process.js'),
+  ]);
 }
 
-test('V8 collects all objects, and returns free pages, once a process has little to do', async () => {
+test('V8 collects all objects and returns pages once a process has little to do', async () => {
   const idle = run('idle', IDLE);
   await idle.printed(/Mark-Compact \(reduce\)/, DEADLINE_MS);
   await idle.stop();
 });
 
-test('a busy process holds few dead objects, and never asks for a collection of all objects', async () => {
+test('a busy process holds few dead objects, and never asks for a full collection', async () => {
   const busy = run('busy', BUSY);
   await busy.printed(/held at most 1?\d\d MB/);
-  // V8 names the reason of a collection by `gc()` "testing", also if it finishes a collection in steps.
+  // V8 names the reason of a collection by `gc()` "testing", also if it finishes a collection in
+  // steps.
   expect(busy.output()).toMatch(/testing/);
   expect(busy.output()).not.toMatch(/Mark-Compact(?!.* steps ).*testing/);
   await busy.stop();

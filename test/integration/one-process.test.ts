@@ -6,7 +6,10 @@ import { openProcesses } from '../support/processes';
 import { type StorySystem, openStorySystem } from '../support/story-system';
 import { startSupervised, type Supervised } from '../support/supervised';
 
-/** Several services in one process: their work, their health and metrics apart, and their common end. */
+/**
+ * Several services in one process: their work, their health and metrics apart, and their common
+ * end.
+ */
 
 const healthPort = (env: Record<string, string>, name: ServiceName) =>
   env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!;
@@ -27,19 +30,21 @@ describe('all services in one process', () => {
     Object.fromEntries(
       lines
         .filter((line) => line.startsWith(`messaging_client_${what}_messages_total`))
-        .map((line) => [/messaging_destination_name="([^"]*)"/.exec(line)?.[1], Number(line.split(' ').at(-1))]),
+        .map((line) => [
+          /messaging_destination_name="([^"]*)"/.exec(line)?.[1],
+          Number(line.split(' ').at(-1)),
+        ]),
     );
 
-  test('they deliver and retry calls, each answers at its own health port, and each counts its own work alone', async () => {
+  test('they deliver and retry calls, with their own health ports and work counts', async () => {
     const { system, sink } = story;
     sink.on('/hook', [{ status: 503 }, {}]);
     const connection = await story.connect({ webhooks: [{ url: sink.url('/hook') }] });
     const call = await connection.send(aTrack());
     const requests = await sink.waitFor(2, { path: '/hook' });
-    expect(requests.map(({ body }) => (JSON.parse(String(body)) as { messageId: string }).messageId)).toEqual([
-      call.messageId,
-      call.messageId,
-    ]);
+    expect(
+      requests.map(({ body }) => (JSON.parse(String(body)) as { messageId: string }).messageId),
+    ).toEqual([call.messageId, call.messageId]);
 
     for (const name of SERVICES) {
       const ready = await fetch(`http://127.0.0.1:${healthPort(system.env, name)}/readyz`);
@@ -61,7 +66,7 @@ describe('all services in one process', () => {
     });
   });
 
-  test('they end with the process: those that accept work stop first, and delivery last', async () => {
+  test('they end with the process: those accepting work first, and delivery last', async () => {
     const { system } = story;
     const from = system.output().length;
     expect(await system.stop()).toBe(0);
@@ -81,30 +86,43 @@ describe('some services in one process', () => {
   let running: Supervised | undefined;
   afterEach(() => running?.end('SIGKILL'));
 
-  test('the failure of one ends them all, and the services that are not named do not start', async () => {
-    const processes = await openProcesses({ prefix: 'one-process', partitions: 1, retryDelays: '1s' });
+  test('the failure of one ends them all, and services not named do not start', async () => {
+    const processes = await openProcesses({
+      prefix: 'one-process',
+      partitions: 1,
+      retryDelays: '1s',
+    });
     try {
       const ports = await freePorts(SERVICES.length);
       const env = Object.fromEntries(
         SERVICES.map((name, i) => [`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`, String(ports[i]!)]),
       );
       const start = (...args: string[]) =>
-        (running = startSupervised(process.execPath, ['dist/deploy/bin/main.js', 'service', ...args], {
-          ...processes.env,
-          ...env,
-        }));
+        (running = startSupervised(
+          process.execPath,
+          ['dist/deploy/bin/main.js', 'service', ...args],
+          {
+            ...processes.env,
+            ...env,
+          },
+        ));
       const first = start('router', 'retry');
       const ready = async (name: ServiceName) =>
         (await fetch(`http://127.0.0.1:${healthPort(env, name)}/readyz`)).status;
-      await eventually(async () => expect([await ready('router'), await ready('retry')]).toEqual([200, 200]), {
-        deadlineMs: 60_000,
-      });
+      await eventually(
+        async () => expect([await ready('router'), await ready('retry')]).toEqual([200, 200]),
+        {
+          deadlineMs: 60_000,
+        },
+      );
       await expect(ready('delivery')).rejects.toThrow();
 
       // The port of retry is in use, so that delivery starts and retry does not.
       const second = start('delivery', 'retry');
       expect(await second.exited).toBe(1);
-      expect(second.output()).toContain(`waypost-retry: port ${healthPort(env, 'retry')} on 127.0.0.1 is in use`);
+      expect(second.output()).toContain(
+        `waypost-retry: port ${healthPort(env, 'retry')} on 127.0.0.1 is in use`,
+      );
       expect(await first.end('SIGTERM')).toBe(0);
     } finally {
       await processes.close();

@@ -17,8 +17,9 @@ import { type Json, type Source } from '../../tools/harness/api';
 import { startSystem, type System } from '../../tools/harness/system';
 
 /**
- * Poison records through the whole system: calls go through ingest, and records that only an older version wrote go straight
- * to the topics. After each kind an ordinary user's call is delivered, and in the end the user is in the audience.
+ * Poison records through the whole system: calls go through ingest, and records that only an older
+ * version wrote go straight to the topics. After each kind an ordinary user's call is delivered,
+ * and in the end the user is in the audience.
  */
 
 const NOW = () => new Date().toISOString();
@@ -28,32 +29,44 @@ const random = (bytes: number) =>
     .toString('base64')
     .slice(0, bytes);
 const nested = (depth: number): Json => (depth === 0 ? 1 : { a: nested(depth - 1) });
-const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, i]));
+const keys = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, i]));
 const text = (json: string) => ({ json });
 
 type Calls = (Record<string, Json> | { json: string })[];
 const identifies = (userId: string, traits: (i: number) => Json, count = 1): Calls =>
   Array.from({ length: count }, (_, i) => ({ type: 'identify', userId, traits: traits(i) }));
-const track = (over: Record<string, Json>): Calls => [{ type: 'track', userId: 'poison', event: 'Seen', ...over }];
+const track = (over: Record<string, Json>): Calls => [
+  { type: 'track', userId: 'poison', event: 'Seen', ...over },
+];
 
 /** Ingest may accept or refuse these calls; none of them may stop a service. */
 const CALLS: Record<string, Calls> = {
-  'ids of 20 KB': [...track({ userId: random(20_000) }), { type: 'alias', previousId: 'a', userId: random(20_000) }],
+  'ids of 20 KB': [
+    ...track({ userId: random(20_000) }),
+    { type: 'alias', previousId: 'a', userId: random(20_000) },
+  ],
   'ids of 512 bytes': [
     ...track({ userId: random(512) }),
     { type: 'alias', previousId: random(512), userId: random(512) },
   ],
   'an event whose name has 30 KB': track({ event: random(30_000) }),
-  'traits whose names have 30 KB': identifies('poison', (i) => ({ [`${i}${'n'.repeat(30_000)}`]: 1 }), 45),
+  'traits whose names have 30 KB': identifies(
+    'poison',
+    (i) => ({ [`${i}${'n'.repeat(30_000)}`]: 1 }),
+    45,
+  ),
   'traits that fill a profile': identifies(
     'fat',
-    (i) => Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`t${i}-${n}`, '重'.repeat(1_000)])),
+    (i) =>
+      Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`t${i}-${n}`, '重'.repeat(1_000)])),
     20,
   ),
   'an alias of a full profile to another one': [
     ...identifies(
       'fat2',
-      (i) => Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`u${i}-${n}`, '重'.repeat(1_000)])),
+      (i) =>
+        Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`u${i}-${n}`, '重'.repeat(1_000)])),
       12,
     ),
     { type: 'alias', previousId: 'fat2', userId: 'fat' },
@@ -63,13 +76,17 @@ const CALLS: Record<string, Calls> = {
     ...identifies('a\0b', () => ({ plan: 'pro', 'x\0': '\0' })),
   ],
   'half of a surrogate pair': [
-    text('{"type":"track","userId":"a\\ud800b","event":"\\udfff","properties":{"\\ud800":"\\udc00"}}'),
+    text(
+      '{"type":"track","userId":"a\\ud800b","event":"\\udfff","properties":{"\\ud800":"\\udc00"}}',
+    ),
     text('{"type":"identify","userId":"a\\ud800b","traits":{"plan":"pro","\\ud800":"\\ud800"}}'),
   ],
   'the largest numbers': [
     ...track({ properties: { total: 1e308 } }),
     ...track({ properties: { total: 1e308 } }),
-    text('{"type":"track","userId":"poison","event":"Seen","properties":{"total":1e999,"n":-1e-999}}'),
+    text(
+      '{"type":"track","userId":"poison","event":"Seen","properties":{"total":1e999,"n":-1e-999}}',
+    ),
   ],
   'times at the ends of the calendar': [
     '9999-12-31T23:59:59.999Z',
@@ -96,16 +113,30 @@ const CALLS: Record<string, Calls> = {
 
 /** Returns a message as an older ingest would have written it. */
 function message(fields: Partial<Message>): OutRecord {
-  const whole = { messageId: `old-${randomUUID()}`, timestamp: NOW(), receivedAt: NOW(), ...fields } as Message;
+  const whole = {
+    messageId: `old-${randomUUID()}`,
+    timestamp: NOW(),
+    receivedAt: NOW(),
+    ...fields,
+  } as Message;
   const headers = messageHeaders(stage.source.id, whole, {
     acceptedAtMs: Date.now(),
     traceparent: newTraceparent(),
   });
-  return { topic: MESSAGES, key: messageKey(stage.source.id, whole), value: JSON.stringify(whole), headers };
+  return {
+    topic: MESSAGES,
+    key: messageKey(stage.source.id, whole),
+    value: JSON.stringify(whole),
+    headers,
+  };
 }
 const event = (over: object): OutRecord => ({
-  ...{ topic: ATTEMPTS, key: 'dlv' },
-  value: JSON.stringify({ ...anAttempt({ delivery: `dlv_${randomUUID()}`, acceptedAt: NOW(), at: NOW() }), ...over }),
+  topic: ATTEMPTS,
+  key: 'dlv',
+  value: JSON.stringify({
+    ...anAttempt({ delivery: `dlv_${randomUUID()}`, acceptedAt: NOW(), at: NOW() }),
+    ...over,
+  }),
 });
 const profileEvent = (
   value: string | null,
@@ -113,9 +144,12 @@ const profileEvent = (
   headers: Record<string, string> = { format: '1' },
 ): OutRecord => ({
   topic: PROFILE_EVENTS,
-  ...{ key, value, headers },
+  key,
+  value,
+  headers,
 });
-const identify = (traits: Json) => JSON.stringify({ kind: 'identify', source: 's', traits, atMs: 1 });
+const identify = (traits: Json) =>
+  JSON.stringify({ kind: 'identify', source: 's', traits, atMs: 1 });
 
 const RECORDS: Record<string, () => OutRecord[]> = {
   'messages with ids of 20 KB': () => [
@@ -150,9 +184,13 @@ const RECORDS: Record<string, () => OutRecord[]> = {
     profileEvent(JSON.stringify({ kind: 'alias', to: random(20_000) })),
     profileEvent('{"kind":"merge","profile":null}'),
     profileEvent('{"kind":"merge","profile":{"c":{"a":null},"t":{"s":7}}}'),
-    profileEvent(JSON.stringify({ kind: 'merge', profile: { t: { s: { ['n'.repeat(900_000)]: [1, 1] } } } })),
+    profileEvent(
+      JSON.stringify({ kind: 'merge', profile: { t: { s: { ['n'.repeat(900_000)]: [1, 1] } } } }),
+    ),
     profileEvent('{"kind":"of tomorrow"}'),
-    ...Array.from({ length: 45 }, (_, i) => profileEvent(identify({ [`${i}${'n'.repeat(30_000)}`]: 1 }), 'legacy')),
+    ...Array.from({ length: 45 }, (_, i) =>
+      profileEvent(identify({ [`${i}${'n'.repeat(30_000)}`]: 1 }), 'legacy'),
+    ),
   ],
 };
 
@@ -170,24 +208,31 @@ async function open(env: Record<string, string>): Promise<typeof stage> {
   const sink = await startSink({});
   const system = await startSystem({ env });
   const settings = loadSettings({ ...system.env, KAFKA_BROKERS: system.brokers });
-  const kafka = await connectKafka(settings, { clientId: 'test', log: createLog('test', 'silent') });
+  const kafka = await connectKafka(settings, {
+    clientId: 'test',
+    log: createLog('test', 'silent'),
+  });
   const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
   const admin = new KafkaJs({ brokers: [system.brokers], logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   const source = await system.createSource();
-  const destination = await system.createDestination({ sources: [source.id], webhooks: [{ url: sink.url('/') }] });
+  const destination = await system.createDestination({
+    sources: [source.id],
+    webhooks: [{ url: sink.url('/') }],
+  });
   const made = await system.control('POST', '/audiences', {
-    ...{ name: 'Pros', condition: 'user.traits.plan == "pro"', syncEvery: '1s', destinations: [destination.id] },
+    name: 'Pros',
+    condition: 'user.traits.plan == "pro"',
+    syncEvery: '1s',
+    destinations: [destination.id],
   });
   await system.control('POST', '/computed-traits', {
-    ...{
-      name: 'Spent',
-      compute: 'sum',
-      event: 'Seen',
-      property: 'total',
-      syncEvery: '1s',
-      destinations: [destination.id],
-    },
+    name: 'Spent',
+    compute: 'sum',
+    event: 'Seen',
+    property: 'total',
+    syncEvery: '1s',
+    destinations: [destination.id],
   });
   return { system, sink, kafka, producer, admin, source, audience: made.body.id };
 }
@@ -214,7 +259,9 @@ async function ordinary(): Promise<string> {
   await eventually(
     async () => {
       expect(await call({ type: 'identify', userId, traits: { plan: 'pro' } })).toBe(200);
-      await eventually(async () => expect(await statusOf(userId)).toBe('delivered'), { deadlineMs: 30_000 });
+      await eventually(async () => expect(await statusOf(userId)).toBe('delivered'), {
+        deadlineMs: 30_000,
+      });
     },
     { deadlineMs: 150_000 },
   );
@@ -222,14 +269,20 @@ async function ordinary(): Promise<string> {
 }
 
 async function statusOf(user: string): Promise<string | undefined> {
-  const { body } = await stage.system.control('GET', `/deliveries?user=${encodeURIComponent(user)}`);
+  const { body } = await stage.system.control(
+    'GET',
+    `/deliveries?user=${encodeURIComponent(user)}`,
+  );
   return body.data?.[0]?.status;
 }
 
 const isMember = (user: string) =>
   eventually(
     async () => {
-      const { body } = await stage.system.control('GET', `/audiences/${stage.audience}/members?user=${user}`);
+      const { body } = await stage.system.control(
+        'GET',
+        `/audiences/${stage.audience}/members?user=${user}`,
+      );
       expect(body.data?.map(({ userId }: Json) => userId)).toEqual([user]);
     },
     { deadlineMs: 60_000 },
@@ -270,7 +323,9 @@ describe.each(['PGlite', 'PostgreSQL'])('with a history in %s', (database) => {
   it('the history finds the delivery of a user with a too long id by the whole id', async () => {
     const userId = random(3_000);
     await stage.producer.send([message({ type: 'track', userId, event: 'Seen' })]);
-    await eventually(async () => expect(await statusOf(userId)).toBe('delivered'), { deadlineMs: 60_000 });
+    await eventually(async () => expect(await statusOf(userId)).toBe('delivered'), {
+      deadlineMs: 60_000,
+    });
   });
 
   it('a profile that Kafka refuses stays unchanged, and the others are written', async () => {
@@ -292,15 +347,20 @@ describe.each(['PGlite', 'PostgreSQL'])('with a history in %s', (database) => {
     expect(await call({ type: 'identify', userId: 'refused', traits: { plan: 'pro' } })).toBe(200);
     await isMember('refused');
     await limitTo(20_000);
-    const traits = Object.fromEntries(Array.from({ length: 28 }, (_, i) => [`t${i}`, random(1_000)]));
+    const traits = Object.fromEntries(
+      Array.from({ length: 28 }, (_, i) => [`t${i}`, random(1_000)]),
+    );
     expect(await call({ type: 'identify', userId: 'refused', traits })).toBe(200);
     await isMember(await ordinary());
     // The ordinary user may be in another partition.
     await eventually(() => expect(stage.system.output()).toContain('profile.refused'));
     await limitTo(1_048_576);
     const full = async () =>
-      (await stage.system.control('GET', `/audiences/${stage.audience}`)).body.status.full as number;
-    await eventually(async () => expect(await full()).toBeGreaterThanOrEqual(1), { deadlineMs: 60_000 });
+      (await stage.system.control('GET', `/audiences/${stage.audience}`)).body.status
+        .full as number;
+    await eventually(async () => expect(await full()).toBeGreaterThanOrEqual(1), {
+      deadlineMs: 60_000,
+    });
   }, 400_000);
 
   it('after all poison records the same processes run, and new members are listed', async () => {
@@ -318,15 +378,20 @@ describe.each(['PGlite', 'PostgreSQL'])('with a history in %s', (database) => {
       WAYPOST_AUDIENCES_HEALTH_PORT: String(port),
     };
     const pid = stage.system.pids('audiences')[0]!;
-    await expect(startService('audiences', env)).rejects.toThrow(`Another Waypost (pid ${pid}) uses the data dir`);
+    await expect(startService('audiences', env)).rejects.toThrow(
+      `Another Waypost (pid ${pid}) uses the data dir`,
+    );
   });
 
-  it('audiences refuse to start if profiles have more partitions than at their creation', async () => {
+  it('audiences refuse to start if profiles gained partitions since their creation', async () => {
     const topic = `${stage.system.prefix}${PROFILE_EVENTS}`;
     await stage.admin.createPartitions({ topicPartitions: [{ topic, count: 6 }] });
     stage.system.kill('audiences');
     await eventually(
-      () => expect(stage.system.output()).toContain('has 6 partitions, and its profiles were made with 3'),
+      () =>
+        expect(stage.system.output()).toContain(
+          'has 6 partitions, and its profiles were made with 3',
+        ),
       { deadlineMs: 150_000 },
     );
   }, 400_000);

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Kafka as KafkaJs, logLevel } from 'kafkajs';
-import { decodeDelivery, type Delivery, deliveryKey, encodeDelivery } from '../../shared/model/delivery';
+import {
+  decodeDelivery,
+  type Delivery,
+  deliveryKey,
+  encodeDelivery,
+} from '../../shared/model/delivery';
 import { createStepDedup } from '../../shared/model/dedup-window';
 import { connectKafka } from '../../shared/kafka/client';
 import { createReadyTopics } from '../../shared/kafka/create-topics';
@@ -45,16 +50,26 @@ const due: Returned[] = [];
 const running: Service[] = [];
 
 beforeAll(async () => {
-  kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
+  kafka = await connectKafka(loadSettings(env), {
+    clientId: 'test',
+    log: createLog('test', 'silent'),
+  });
   producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
   const forks = createStepDedup();
   tail = await kafka.tail({
-    ...{ name: 'due', topic: DUE, from: 'beginning' },
+    name: 'due',
+    topic: DUE,
+    from: 'beginning',
     onRecord: (record) => {
       const decoded = decodeDelivery(record.headers);
       if (decoded.kind !== 'delivery') throw new Error(JSON.stringify(decoded));
       const fork = forks.isDuplicateStep(record, Date.now());
-      due.push({ delivery: decoded.delivery, at: record.timestampMs, body: String(record.value), fork });
+      due.push({
+        delivery: decoded.delivery,
+        at: record.timestampMs,
+        body: String(record.value),
+        fork,
+      });
     },
     onFatal: (error) => {
       throw error;
@@ -99,8 +114,19 @@ function aDelivery(userId: string): Delivery {
   const id = `dlv_${randomUUID()}`;
   const now = Date.now();
   return {
-    ...{ id, messageId: id, sourceId: 'src_1', destinationId: 'dst_1', type: 'track', userId },
-    ...{ acceptedAt: now, expiresAt: now + 3_600_000, attempt: 1, hop: 1, replay: 0, closed: [], traceparent: '' },
+    id,
+    messageId: id,
+    sourceId: 'src_1',
+    destinationId: 'dst_1',
+    type: 'track',
+    userId,
+    acceptedAt: now,
+    expiresAt: now + 3_600_000,
+    attempt: 1,
+    hop: 1,
+    replay: 0,
+    closed: [],
+    traceparent: '',
   };
 }
 
@@ -108,20 +134,28 @@ const returnedOf = (ids: Set<string>) => due.filter(({ delivery }) => ids.has(de
 
 /** Waits until this number of different deliveries has returned. */
 function returned(ids: () => Set<string>, count: number): Promise<void> {
-  return eventually(() => expect(distinct(ids())).toBeGreaterThanOrEqual(count), { deadlineMs: 120_000 });
+  return eventually(() => expect(distinct(ids())).toBeGreaterThanOrEqual(count), {
+    deadlineMs: 120_000,
+  });
 }
-const distinct = (ids: Set<string>) => new Set(returnedOf(ids).map(({ delivery }) => delivery.id)).size;
+const distinct = (ids: Set<string>) =>
+  new Set(returnedOf(ids).map(({ delivery }) => delivery.id)).size;
 
-/** Checks that each delivery returned complete, not before its time, and once except for duplicate steps. */
+/**
+ * Checks that each delivery returned complete, not before its time, and once except for duplicate
+ * steps.
+ */
 function allOnce(ids: Set<string>): void {
   const all = returnedOf(ids);
   const kept = all.filter(({ fork }) => !fork).map(({ delivery }) => delivery.id);
   expect(kept.toSorted()).toEqual([...ids].toSorted());
   expect(all.filter(({ delivery, body }) => body !== `body of ${delivery.id}`)).toEqual([]);
-  expect(all.filter(({ delivery, at }) => at < delivery.acceptedAt + Math.min(...TIERS_MS))).toEqual([]);
+  expect(
+    all.filter(({ delivery, at }) => at < delivery.acceptedAt + Math.min(...TIERS_MS)),
+  ).toEqual([]);
 }
 
-test('while retry processes stop by SIGTERM and others start, each delivery returns once', async () => {
+test('while retry processes stop by SIGTERM or start, each delivery returns once', async () => {
   // Two of three processes stop while deliveries fall due, and one starts.
   const from = due.length;
   const waiting = wait(WAITING);
@@ -137,7 +171,7 @@ test('while retry processes stop by SIGTERM and others start, each delivery retu
   expect(returnedOf(ids)).toHaveLength(WAITING);
 }, 300_000);
 
-test('when a retry process is killed no delivery is lost, and delivery drops those that return again', async () => {
+test('a killed retry process loses no delivery, and delivery drops repeated ones', async () => {
   const from = due.length;
   const waiting = wait(WAITING);
   const soFar = () => new Set(due.slice(from).map(({ delivery }) => delivery.id));
@@ -147,22 +181,31 @@ test('when a retry process is killed no delivery is lost, and delivery drops tho
   const ids = await waiting;
   await returned(() => ids, WAITING);
   allOnce(ids);
-  process.stdout.write(`killed: ${returnedOf(ids).length - WAITING} of ${WAITING} were given back twice\n`);
+  process.stdout.write(
+    `killed: ${returnedOf(ids).length - WAITING} of ${WAITING} were given back twice\n`,
+  );
 }, 300_000);
 
 test('retry reads a tier that is created while it runs', async () => {
   const tier = tierTopic(7_000);
-  const admin = new KafkaJs({ brokers: env.KAFKA_BROKERS.split(','), logLevel: logLevel.NOTHING }).admin();
+  const admin = new KafkaJs({
+    brokers: env.KAFKA_BROKERS.split(','),
+    logLevel: logLevel.NOTHING,
+  }).admin();
   await admin.connect();
   const topic = `${env.WAYPOST_TOPIC_PREFIX}${tier}`;
   const configEntries = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
-  await createReadyTopics(admin, [{ topic, numPartitions: 6, replicationFactor: 1, configEntries }]);
+  await createReadyTopics(admin, [
+    { topic, numPartitions: 6, replicationFactor: 1, configEntries },
+  ]);
   await admin.disconnect();
   const waiting = Array.from({ length: 30 }, (_, i) => aDelivery(`user-${i}`));
   const ids = new Set(waiting.map(({ id }) => id));
   await producer.send(
     waiting.map((delivery) => ({
-      ...{ topic: tier, value: `body of ${delivery.id}`, headers: encodeDelivery(delivery) },
+      topic: tier,
+      value: `body of ${delivery.id}`,
+      headers: encodeDelivery(delivery),
       key: deliveryKey(delivery.destinationId, delivery.userId!, 12),
     })),
   );

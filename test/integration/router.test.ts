@@ -1,8 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { type ConfigRecord, configKey, type Destination, type Source } from '../../shared/model/config';
-import { decodeDelivery, deliveryId, deliveryKey, type Delivery } from '../../shared/model/delivery';
+import {
+  type ConfigRecord,
+  configKey,
+  type Destination,
+  type Source,
+} from '../../shared/model/config';
+import {
+  decodeDelivery,
+  deliveryId,
+  deliveryKey,
+  type Delivery,
+} from '../../shared/model/delivery';
 import { connectKafka } from '../../shared/kafka/client';
-import { type BatchProducer, type InRecord, type Kafka, type OutRecord, type Tail } from '../../shared/kafka/port';
+import {
+  type BatchProducer,
+  type InRecord,
+  type Kafka,
+  type OutRecord,
+  type Tail,
+} from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually, Final } from '../support/eventually';
@@ -59,15 +75,24 @@ async function setUp(...config: ConfigRecord[]): Promise<Setup> {
     WAYPOST_RETRY_WINDOW: '1h',
     WAYPOST_ROUTER_HEALTH_PORT: String(healthPort),
   };
-  const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
+  const kafka = await connectKafka(loadSettings(env), {
+    clientId: 'test',
+    log: createLog('test', 'silent'),
+  });
   const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 10_000 });
   await producer.send(config.map(configOut));
   const { routed, rejected, tails } = await follow(kafka);
   const start = async () => {
-    const started = startSupervised(process.execPath, ['--enable-source-maps', 'dist/services/router/main.js'], env);
+    const started = startSupervised(
+      process.execPath,
+      ['--enable-source-maps', 'dist/services/router/main.js'],
+      env,
+    );
     await eventually(
       async () => {
-        if ((started.child.exitCode ?? started.child.signalCode) !== null) throw new Final(started.output());
+        if ((started.child.exitCode ?? started.child.signalCode) !== null) {
+          throw new Final(started.output());
+        }
         const answer = await fetch(`http://127.0.0.1:${String(healthPort)}/readyz`);
         if (!answer.ok) throw new Error(`the router is not ready: ${started.output()}`);
       },
@@ -106,7 +131,11 @@ async function follow(kafka: Kafka) {
     tail('webhooks', (record) => {
       const decoded = decodeDelivery(record.headers);
       if (decoded.kind !== 'delivery') throw new Error(decoded.kind);
-      routed.push({ delivery: decoded.delivery, key: String(record.key), body: String(record.value) });
+      routed.push({
+        delivery: decoded.delivery,
+        key: String(record.key),
+        body: String(record.value),
+      });
     }),
     tail('messages.rejected', (record) => {
       rejected.push(JSON.parse(String(record.value)) as Record<string, unknown>);
@@ -153,7 +182,14 @@ function aMessage(
   over: { sourceId?: string; headers?: Record<string, string>; value?: string } = {},
 ) {
   const source = over.sourceId ?? 'src_1';
-  const message = { type: 'track', messageId, event: 'e', userId: 'u1', timestamp: AT, receivedAt: AT };
+  const message = {
+    type: 'track',
+    messageId,
+    event: 'e',
+    userId: 'u1',
+    timestamp: AT,
+    receivedAt: AT,
+  };
   return {
     topic: 'messages',
     key: `${source}:u1`,
@@ -203,10 +239,12 @@ test('a message becomes one delivery for each destination that selects it', asyn
       traceparent: TRACEPARENT,
     },
   });
-  expect(setup.routed.find(({ delivery }) => delivery.destinationId === 'dst_2')).toMatchObject({ key: 'dst_2:0' });
+  expect(setup.routed.find(({ delivery }) => delivery.destinationId === 'dst_2')).toMatchObject({
+    key: 'dst_2:0',
+  });
 });
 
-test('the router drops a repeated message, moves an unreadable one to messages.rejected and reads on', async () => {
+test('the router drops repeats and moves unreadable messages to messages.rejected', async () => {
   const setup = await setUp(...standard());
   await setup.append([aMessage('m1')]);
   await eventually(() => expect(setup.routed).toHaveLength(1));
@@ -229,12 +267,21 @@ test('the router drops a repeated message, moves an unreadable one to messages.r
 
 test('no message of a new source for a new destination is lost', async () => {
   const setup = await setUp();
-  const made = [sourceRecord(aSource({ id: 'src_9' })), destinationRecord(aDestination({ sources: ['src_9'] }))];
+  const made = [
+    sourceRecord(aSource({ id: 'src_9' })),
+    destinationRecord(aDestination({ sources: ['src_9'] })),
+  ];
   await setup.append(made.map(configOut));
-  await setup.append([aMessage('m1', { sourceId: 'src_9' }), aMessage('lost', { sourceId: 'src_gone' })]);
+  await setup.append([
+    aMessage('m1', { sourceId: 'src_9' }),
+    aMessage('lost', { sourceId: 'src_gone' }),
+  ]);
   await eventually(() => expect(ids(setup.routed)).toEqual(['m1']));
   // Messages of a deleted source delay no others.
-  await setup.append([aMessage('also lost', { sourceId: 'src_gone' }), aMessage('m2', { sourceId: 'src_9' })]);
+  await setup.append([
+    aMessage('also lost', { sourceId: 'src_gone' }),
+    aMessage('m2', { sourceId: 'src_9' }),
+  ]);
   await eventually(() => expect(ids(setup.routed)).toEqual(['m1', 'm2']));
 });
 
@@ -260,35 +307,53 @@ test('a router killed under load routes every message after its restart', async 
   await setup.restart();
   await appended;
   await setup.append(records.slice(10_000));
-  await eventually(() => expect(new Set(ids(setup.routed)).size).toBe(all.length), { deadlineMs: 90_000 });
+  await eventually(() => expect(new Set(ids(setup.routed)).size).toBe(all.length), {
+    deadlineMs: 90_000,
+  });
   expect(setup.rejected).toEqual([]);
 }, 300_000);
 
 test('a graceful stop of the router repeats no delivery', async () => {
   const setup = await setUp(...standard());
   const all = Array.from({ length: 5_000 }, (_, i) => `m${String(i)}`);
-  const appended = setup.append(all.map((id, i) => ({ ...aMessage(id), key: `src_1:u${String(i)}` })));
+  const appended = setup.append(
+    all.map((id, i) => ({ ...aMessage(id), key: `src_1:u${String(i)}` })),
+  );
   await eventually(() => expect(setup.routed.length).toBeGreaterThan(100), { everyMs: 5 });
   await setup.router.end('SIGTERM');
   await setup.restart();
   await appended;
-  await eventually(() => expect(new Set(ids(setup.routed)).size).toBe(all.length), { deadlineMs: 90_000 });
+  await eventually(() => expect(new Set(ids(setup.routed)).size).toBe(all.length), {
+    deadlineMs: 90_000,
+  });
   expect(setup.routed).toHaveLength(all.length);
 }, 300_000);
 
-test('messages of an unreadable source stay in Kafka while others pass, and are routed once it is readable', async () => {
-  const setup = await setUp(...standard(), destinationRecord(aDestination({ id: 'dst_2', sources: ['src_2'] })));
+test('messages of an unreadable source wait for it in Kafka, while others pass', async () => {
+  const setup = await setUp(
+    ...standard(),
+    destinationRecord(aDestination({ id: 'dst_2', sources: ['src_2'] })),
+  );
   await setup.append([
-    { topic: 'config', key: configKey('source', 'src_2'), value: '{"format":1,"of a newer":"kind"}' },
+    {
+      topic: 'config',
+      key: configKey('source', 'src_2'),
+      value: '{"format":1,"of a newer":"kind"}',
+    },
   ]);
   const calls = Array.from({ length: 21_000 }, (_, i) => ({
-    ...{ ...aMessage(`m${String(i)}`, { sourceId: 'src_2' }), key: `src_2:u${String(i)}` },
+    ...aMessage(`m${String(i)}`, { sourceId: 'src_2' }),
+    key: `src_2:u${String(i)}`,
   }));
   await setup.append(calls);
-  const others = Array.from({ length: 30 }, (_, i) => ({ ...aMessage(`o${String(i)}`), key: `src_1:u${String(i)}` }));
+  const others = Array.from({ length: 30 }, (_, i) => ({
+    ...aMessage(`o${String(i)}`),
+    key: `src_1:u${String(i)}`,
+  }));
   await setup.append(others);
   await eventually(() => expect(setup.routed).toHaveLength(others.length), { deadlineMs: 90_000 });
-  const held = (count: number) => new RegExp(`^waypost_messages_held\\{.*where="kafka".*\\} ${String(count)}$`, 'm');
+  const held = (count: number) =>
+    new RegExp(`^waypost_messages_held\\{.*where="kafka".*\\} ${String(count)}$`, 'm');
   await eventually(async () => expect(await setup.metrics()).toMatch(held(calls.length)));
   const deferred = /"source":"src_2","reason":"source_unreadable".*messages\.deferred/;
   await eventually(() => expect(setup.router.output()).toMatch(deferred));
@@ -300,11 +365,17 @@ test('messages of an unreadable source stay in Kafka while others pass, and are 
   expect(setup.routed).toHaveLength(all);
 }, 300_000);
 
-test('a record of a newer format ends the router with a plain sentence and is not skipped', async () => {
+test('a record of a newer format is not skipped, but ends the router with a reason', async () => {
   const setup = await setUp(...standard());
-  await setup.append([aMessage('m1'), aMessage('m2', { headers: { format: '2' } }), aMessage('m3')]);
+  await setup.append([
+    aMessage('m1'),
+    aMessage('m2', { headers: { format: '2' } }),
+    aMessage('m3'),
+  ]);
   expect(await setup.router.exited).toBe(1);
-  expect(setup.router.output()).toMatch(/format 2, written by a newer Waypost than this router\. Upgrade it, or/);
+  expect(setup.router.output()).toMatch(
+    /format 2, written by a newer Waypost than this router\. Upgrade it, or/,
+  );
   expect(ids(setup.routed).filter((id) => id !== 'm1')).toEqual([]);
   expect(setup.rejected).toEqual([]);
 });

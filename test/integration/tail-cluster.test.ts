@@ -1,5 +1,10 @@
 import { connectKafka } from '../../shared/kafka/client';
-import { type BatchProducer, type Consumption, type Kafka, type Tail } from '../../shared/kafka/port';
+import {
+  type BatchProducer,
+  type Consumption,
+  type Kafka,
+  type Tail,
+} from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { metrics } from '../../shared/telemetry/metrics';
@@ -7,7 +12,10 @@ import { renderMetrics } from '../../shared/telemetry/prometheus';
 import { eventually } from '../support/eventually';
 import { startThreeBrokers, type ThreeBrokers } from '../support/three-brokers';
 
-/** Tails and consumers of topics with leaders on three brokers, which they ask separately, and consumers near a replica. */
+/**
+ * Tails and consumers of topics with leaders on three brokers, which they ask separately, and
+ * consumers near a replica.
+ */
 
 const RECORDS = 8_000;
 const RECOVERY_MS = 120_000;
@@ -36,7 +44,10 @@ afterEach(async () => {
 
 afterAll(() => brokers.close());
 
-async function connect(prefix: string, env: Record<string, string> = {}): Promise<[Kafka, BatchProducer]> {
+async function connect(
+  prefix: string,
+  env: Record<string, string> = {},
+): Promise<[Kafka, BatchProducer]> {
   const settings = loadSettings({
     ...env,
     KAFKA_BROKERS: brokers.brokers,
@@ -49,8 +60,9 @@ async function connect(prefix: string, env: Record<string, string> = {}): Promis
   return [kafka, producer];
 }
 
-test('a tail is caught up only once all partitions are read, though some brokers have no records', async () => {
-  // One partition is full and all others are empty: during its reads the leaders of empty partitions answer many times.
+test('a tail is caught up after all partitions, even if brokers have no records', async () => {
+  // One partition is full and all others are empty: during its reads the leaders of empty
+  // partitions answer many times.
   await brokers.createTopic('spread.messages', [[1], [2], [3], [1], [2], [3]], 1);
   const [on, writer] = await connect('spread.');
   const record = { topic: 'messages', key: 'same', value: Buffer.alloc(5_000, 'x') };
@@ -69,15 +81,19 @@ test('a tail is caught up only once all partitions are read, though some brokers
   }
 }, 400_000);
 
-test('while a partition has no leader, others are measured, and a tail that starts then reads it from the start time later', async () => {
+test("a tail started without a partition's leader later reads from its start time", async () => {
   // Given records of two times in each of three partitions, which have no second replica.
   await brokers.createTopic('late.messages', [[1], [2], [3]], 1);
   const [on, writer] = await connect('late.');
   const write = (value: string, partitions = [0, 1, 2]) =>
-    writer.send(partitions.map((partition) => ({ topic: 'messages', key: null, value, partition })));
+    writer.send(
+      partitions.map((partition) => ({ topic: 'messages', key: null, value, partition })),
+    );
   const accepted: number[] = [];
   consumption = await on.consume({
-    ...{ group: 'test', topics: ['messages'], onFatal },
+    group: 'test',
+    topics: ['messages'],
+    onFatal,
     onRecord: (record) => {
       accepted.push(record.timestampMs);
       return 'accepted';
@@ -88,17 +104,25 @@ test('while a partition has no leader, others are measured, and a tail that star
   const since = 1 + Math.max(...accepted);
   await eventually(() => expect(Date.now()).toBeGreaterThan(since));
   await write('new');
-  await eventually(async () => expect(await lagOf('messages')).toBe(6), { deadlineMs: RECOVERY_MS });
+  await eventually(async () => expect(await lagOf('messages')).toBe(6), {
+    deadlineMs: RECOVERY_MS,
+  });
 
-  // When the third broker is down, the lag of the others still grows, and the last known one of its partition stays.
+  // When the third broker is down, the lag of the others still grows, and the last known one of its
+  // partition stays.
   await brokers.stopThird('late.config', 0);
   await write('newer', [0, 1]);
-  await eventually(async () => expect(await lagOf('messages')).toBe(8), { deadlineMs: RECOVERY_MS });
+  await eventually(async () => expect(await lagOf('messages')).toBe(8), {
+    deadlineMs: RECOVERY_MS,
+  });
 
   // A tail that starts now reads the others.
   const read: string[] = [];
   tail = await on.tail({
-    ...{ name: 'test', topic: 'messages', from: { sinceMs: since, atMost: 1_000 }, onFatal },
+    name: 'test',
+    topic: 'messages',
+    from: { sinceMs: since, atMost: 1_000 },
+    onFatal,
     onRecord: ({ partition, value }) => read.push(`${String(value)} ${String(partition)}`),
   });
   await tail.caughtUp(RECOVERY_MS);
@@ -112,14 +136,16 @@ test('while a partition has no leader, others are measured, and a tail that star
   expect(read.slice(4)).toEqual(['new 2', 'newest 2']);
 }, 600_000);
 
-test('a consumer reads from the replica of its rack, and from the leader while that broker is down', async () => {
+test('a consumer reads from the replica of its rack, or the leader if that is down', async () => {
   // The first broker leads, the third has the consumer's rack.
   await brokers.createTopic('near.messages', [[1, 3, 2]], 1);
   const [on, writer] = await connect('near.', { KAFKA_CLIENT_RACK: 'rack-3' });
   const spied = spyOnFetches('near.messages');
   const read: string[] = [];
   consumption = await on.consume({
-    ...{ group: 'test', topics: ['messages'], onFatal },
+    group: 'test',
+    topics: ['messages'],
+    onFatal,
     onRecord: ({ value }) => {
       read.push(String(value));
       return 'accepted';
@@ -130,7 +156,8 @@ test('a consumer reads from the replica of its rack, and from the leader while t
     written.push(value);
     await writer.send([{ topic: 'messages', key: null, value }]);
   };
-  const arrives = () => eventually(() => expect(read).toEqual(written), { deadlineMs: RECOVERY_MS });
+  const arrives = () =>
+    eventually(() => expect(read).toEqual(written), { deadlineMs: RECOVERY_MS });
   try {
     await write('first');
     await arrives();
@@ -153,7 +180,9 @@ test('a consumer reads from the replica of its rack, and from the leader while t
 
 interface Fetching {
   nodeId: number;
-  fetch(request: object): Promise<{ responses: { topicName: string; partitions: { messages: unknown[] }[] }[] }>;
+  fetch(
+    request: object,
+  ): Promise<{ responses: { topicName: string; partitions: { messages: unknown[] }[] }[] }>;
 }
 
 /** Notes the brokers from which records of a topic are fetched. */
@@ -164,7 +193,9 @@ function spyOnFetches(topic: string): { nodes: Set<number>; end: () => void } {
   const { fetch } = prototype;
   prototype.fetch = async function (request) {
     const result = await fetch.call(this, request);
-    const records = result.responses.filter(({ topicName }) => topicName === topic).flatMap((each) => each.partitions);
+    const records = result.responses
+      .filter(({ topicName }) => topicName === topic)
+      .flatMap((each) => each.partitions);
     if (records.some(({ messages }) => messages.length > 0)) nodes.add(this.nodeId);
     return result;
   };

@@ -24,8 +24,9 @@ import { aSource } from '../support/fakes';
 import { setFetchQuota } from '../support/quotas';
 
 /**
- * A broker that throttles: it answers a fetch beyond the quota without any partition. Each test reads about 1.5 times the
- * bytes that the quota allows in one burst. The tests run concurrently, because they mostly wait.
+ * A broker that throttles: it answers a fetch beyond the quota without any partition. Each test
+ * reads about 1.5 times the bytes that the quota allows in one burst. The tests run concurrently,
+ * because they mostly wait.
  */
 
 const RECORDS = 400;
@@ -77,7 +78,15 @@ test.concurrent(
     await fill(
       numbers.map((i) => {
         const data = aSource({ id: `src_${String(i)}`, name: filler });
-        const record = { format: 1, kind: 'source', id: data.id, version: 1, replaces: 0, at, data };
+        const record = {
+          format: 1,
+          kind: 'source',
+          id: data.id,
+          version: 1,
+          replaces: 0,
+          at,
+          data,
+        };
         return { topic: 'config', key: `source:${data.id}`, value: JSON.stringify(record) };
       }),
     );
@@ -116,10 +125,19 @@ test.concurrent(
   'a throttled catch-up of audiences skips no event',
   async () => {
     const at = new Date().toISOString();
-    const message = { type: 'identify', messageId: 'm', timestamp: at, receivedAt: at, userId: 'u' } as Message;
+    const message = {
+      type: 'identify',
+      messageId: 'm',
+      timestamp: at,
+      receivedAt: at,
+      userId: 'u',
+    } as Message;
     await fill(
       numbers.map((i) => {
-        const keyed = eventOf({ ...message, userId: `u${String(i)}`, traits: { note: filler } }, 'src_1')!;
+        const keyed = eventOf(
+          { ...message, userId: `u${String(i)}`, traits: { note: filler } },
+          'src_1',
+        )!;
         return { topic: 'profiles.events', key: keyed.user, ...encodeEvent(keyed.event) };
       }),
     );
@@ -138,8 +156,21 @@ test.concurrent(
 test.concurrent(
   'a throttled replay finds every dead letter',
   async () => {
-    const about = { messageId: 'm', sourceId: 'src_1', destinationId: 'dst_1', type: 'track' as const };
-    const state = { acceptedAt: 1, expiresAt: 2, attempt: 1, hop: 0, replay: 0, closed: [], traceparent: '' };
+    const about = {
+      messageId: 'm',
+      sourceId: 'src_1',
+      destinationId: 'dst_1',
+      type: 'track' as const,
+    };
+    const state = {
+      acceptedAt: 1,
+      expiresAt: 2,
+      attempt: 1,
+      hop: 0,
+      replay: 0,
+      closed: [],
+      traceparent: '',
+    };
     await fill(
       numbers.map((i) => ({
         topic: 'webhooks.dead',
@@ -155,7 +186,9 @@ test.concurrent(
       forgotten: new Forgotten(),
       learnDeletions: () => Promise.resolve(),
     };
-    const config = { destination: () => ({ version: 1, data: { enabled: true } }) } as unknown as ConfigView;
+    const config = {
+      destination: () => ({ version: 1, data: { enabled: true } }),
+    } as unknown as ConfigView;
     const producer = { send: () => Promise.resolve() };
     const parts = {
       producer,
@@ -168,13 +201,23 @@ test.concurrent(
       log,
     };
     const replays = new Replays({ ...parts, alone: false, kafka: await throttled() });
-    const scope = { destination: 'dst_1', origin: 'dead_letters' as const, from: null, to: Date.now() };
-    const wanted = { scope: { ...scope, status: null, type: null, includeDelivered: true }, preview: true };
+    const scope = {
+      destination: 'dst_1',
+      origin: 'dead_letters' as const,
+      from: null,
+      to: Date.now(),
+    };
+    const wanted = {
+      scope: { ...scope, status: null, type: null, includeDelivered: true },
+      preview: true,
+    };
     const { id } = await replays.start({ ...wanted, maxPerSecond: 10_000 }, `replay-${run}`);
     const ended = await eventually(
       async () => {
         const job = await replays.get(id);
-        if (job.status !== 'done') throw new Error(`the replay is ${job.status}: ${String(job.error)}`);
+        if (job.status !== 'done') {
+          throw new Error(`the replay is ${job.status}: ${String(job.error)}`);
+        }
         return job;
       },
       { deadlineMs: 240_000 },

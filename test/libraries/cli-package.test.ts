@@ -6,7 +6,10 @@ import { promisify } from 'node:util';
 import { ROOT } from '../../shared/service/repo-root';
 import { freePort } from '../support/free-port';
 
-/** @waypost/cli as an installed package: its contents, and commands that run from it without a clone. */
+/**
+ * @waypost/cli as an installed package: its contents, and commands that run from it without a
+ *   clone.
+ */
 
 const run = promisify(execFile);
 let dir: string;
@@ -44,7 +47,11 @@ const manifest = () =>
 /** Runs a command outside the repository, so that it finds no `.waypost` and no stored login. */
 async function waypost(...args: string[]): Promise<{ code: number; out: string; err: string }> {
   const script = join(installed(), manifest().bin.waypost);
-  const env = { PATH: dirname(process.execPath), HOME: home, KAFKA_BROKERS: `127.0.0.1:${await freePort()}` };
+  const env = {
+    PATH: dirname(process.execPath),
+    HOME: home,
+    KAFKA_BROKERS: `127.0.0.1:${await freePort()}`,
+  };
   return run(process.execPath, [script, ...args], { cwd: home, env }).then(
     ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
     (error: unknown) => {
@@ -55,13 +62,25 @@ async function waypost(...args: string[]): Promise<{ code: number; out: string; 
 }
 
 test('the package of the command line holds one script and no services', () => {
-  expect(files).toEqual(['LICENSE', 'README.md', 'package.json', 'waypost.js'].map((name) => `package/${name}`));
-  const heavy = ['@electric-sql/pglite', '@opentelemetry/sdk-node', 'express', 'lmdb', 'pg', 'undici', 'vite'];
+  expect(files).toEqual(
+    ['LICENSE', 'README.md', 'package.json', 'waypost.js'].map((name) => `package/${name}`),
+  );
+  const heavy = [
+    '@electric-sql/pglite',
+    '@opentelemetry/sdk-node',
+    'express',
+    'lmdb',
+    'pg',
+    'undici',
+    'vite',
+  ];
   expect(heavy.filter((name) => name in manifest().dependencies)).toEqual([]);
 });
 
 test('the installed command line shows its help and its version', async () => {
-  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    version: string;
+  };
   expect(await waypost('--version')).toEqual({ code: 0, out: `${version}\n`, err: '' });
   const { code, out } = await waypost('--help');
   expect(code).toBe(0);
@@ -77,7 +96,11 @@ test('the installed command line says that no Waypost answers at an address', as
 });
 
 test('the doctor of the installed command line looks for Kafka and finds none', async () => {
-  const { code, out, err } = await waypost('doctor', '--url', `http://127.0.0.1:${await freePort()}`);
+  const { code, out, err } = await waypost(
+    'doctor',
+    '--url',
+    `http://127.0.0.1:${await freePort()}`,
+  );
   expect(code).toBe(1);
   expect(out).toMatch(/^fail +kafka/m);
   expect(`${out}${err}`).not.toMatch(/Cannot find module|because of a bug/);

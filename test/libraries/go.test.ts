@@ -11,7 +11,9 @@ import { GO, testWith } from '../support/external-tools';
 
 const run = promisify(execFile);
 const CLIENT = join(ROOT, 'clients/go');
-const PROGRAMS = ['examples/send-go', 'examples/receive-go', 'test/clients/waypost-go'].map((dir) => join(ROOT, dir));
+const PROGRAMS = ['examples/send-go', 'examples/receive-go', 'test/clients/waypost-go'].map((dir) =>
+  join(ROOT, dir),
+);
 
 async function go(dir: string, args: string[], env: Record<string, string> = {}): Promise<string> {
   try {
@@ -43,10 +45,16 @@ testWith(
       'whsec_AAAA',
     ];
     const body = '{"event":"Ünïcode 😀"}';
-    const requests = secrets.map((secret) => ({ secret, body, headers: signedHeaders(secret, Buffer.from(body)) }));
+    const requests = secrets.map((secret) => ({
+      secret,
+      body,
+      headers: signedHeaders(secret, Buffer.from(body)),
+    }));
     writeFileSync(file, JSON.stringify(requests));
     try {
-      const output = await go(CLIENT, ['test', '-race', '-count=1', '-v', './...'], { WAYPOST_SIGNED_REQUESTS: file });
+      const output = await go(CLIENT, ['test', '-race', '-count=1', '-v', './...'], {
+        WAYPOST_SIGNED_REQUESTS: file,
+      });
       expect(output).toContain('--- PASS: TestWhatWaypostSigned');
       expect(output).not.toContain('--- SKIP');
     } finally {

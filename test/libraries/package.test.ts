@@ -7,7 +7,10 @@ import { installExamples, type InstalledExamples } from '../support/installed-ex
 import { startProgram } from '../support/child-program';
 import { startSink } from '../../tools/harness/sink';
 
-/** @waypost/node as an installed package: its contents, its imports, and the end of a process that uses it. */
+/**
+ * @waypost/node as an installed package: its contents, its imports, and the end of a process that
+ *   uses it.
+ */
 
 const run = promisify(execFile);
 let installed: InstalledExamples;
@@ -36,12 +39,19 @@ test.each([
   mkdirSync(dir);
   writeFileSync(
     join(dir, file),
-    `import { Analytics } from '@waypost/node';\nimport { verifyWebhook } from '@waypost/node/webhook';\n{${USE}\n}\nexport {};\n`,
+    `import { Analytics } from '@waypost/node';\nimport { verifyWebhook } from ` +
+      `'@waypost/node/webhook';\n{${USE}\n}\nexport {};\n`,
   );
   const module = { Node16: 'Node16', Bundler: 'ES2022', Node10: 'CommonJS' }[resolution]!;
   const compilerOptions = {
-    ...{ module, moduleResolution: resolution, target: 'ES2022', lib: ['ES2022', 'DOM'], types: [], strict: true },
-    ...{ noEmit: true, ignoreDeprecations: '6.0' },
+    module,
+    moduleResolution: resolution,
+    target: 'ES2022',
+    lib: ['ES2022', 'DOM'],
+    types: [],
+    strict: true,
+    noEmit: true,
+    ignoreDeprecations: '6.0',
   };
   writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }));
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
@@ -60,7 +70,9 @@ test.each([
   const source = `${load}
     const analytics = new Analytics({ writeKey: 'k', endpoint: '${sink.url('/')}' });
     analytics.track({ userId: 'u', event: 'Last words' });`;
-  const program = startProgram(process.execPath, [`--input-type=${type}`, '-e', source], { cwd: installed.dir });
+  const program = startProgram(process.execPath, [`--input-type=${type}`, '-e', source], {
+    cwd: installed.dir,
+  });
   expect([await program.exited, program.output()]).toEqual([0, '']);
   expect(sink.received('/v1/batch')).toHaveLength(1);
   await sink.close();

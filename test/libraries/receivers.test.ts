@@ -10,7 +10,10 @@ import { blockNamed } from '../support/doc-blocks';
 import { signedHeaders } from '../support/signed-headers';
 import { GO, PYTHON, testWith, type Tool } from '../support/external-tools';
 
-/** The receivers of examples/ and of docs/guide/receiving.md, with signed requests and with forged ones. */
+/**
+ * The receivers of examples/ and of docs/guide/receiving.md, with signed requests and with forged
+ * ones.
+ */
 
 const run = promisify(execFile);
 const SECRETS = ['gehëim-秘密', `whsec_${Buffer.alloc(32, 7).toString('base64')}`];
@@ -34,8 +37,14 @@ interface Receiver {
 }
 
 const receivers: Receiver[] = [
-  { name: 'Express', command: () => [process.execPath, join(installed.dir, 'receive-express/main.js')] },
-  { name: 'Fastify', command: () => [process.execPath, join(installed.dir, 'receive-fastify/main.js')] },
+  {
+    name: 'Express',
+    command: () => [process.execPath, join(installed.dir, 'receive-express/main.js')],
+  },
+  {
+    name: 'Fastify',
+    command: () => [process.execPath, join(installed.dir, 'receive-fastify/main.js')],
+  },
   { name: 'Go', needs: GO, command: builtGo },
   { name: 'Python', needs: PYTHON, command: () => ['python3', pythonOfThePage()] },
 ];
@@ -55,10 +64,13 @@ function pythonOfThePage(): string {
 for (const receiver of receivers) {
   testWith(
     receiver.needs,
-    `the ${receiver.name} receiver accepts signed requests, processes each once and refuses all others`,
+    `the ${receiver.name} receiver accepts signed requests, processes each once and ` +
+      'refuses all others',
     async () => {
       const [command, ...args] = await receiver.command();
-      const program = startProgram(command!, args, { env: { PORT: '0', WEBHOOK_SECRET: SECRETS.join(',') } });
+      const program = startProgram(command!, args, {
+        env: { PORT: '0', WEBHOOK_SECRET: SECRETS.join(',') },
+      });
       try {
         await story(program);
       } finally {
@@ -93,8 +105,9 @@ async function story(program: Program): Promise<void> {
     'no signature': [{}],
     'nothing at all': [{}, Buffer.alloc(0)],
   };
-  for (const [name, [headers, body]] of Object.entries(refused))
+  for (const [name, [headers, body]] of Object.entries(refused)) {
     expect([name, await post(headers, body)]).toEqual([name, 401]);
+  }
 
   // The output of a program may arrive through its pipe after its response.
   await program.printed(/track of Zoë\n[\s\S]*track of Zoë\n/);

@@ -20,9 +20,15 @@ export interface Tab {
   page: Page;
   /** errors of the page's console and exceptions of its scripts */
   complaints: string[];
-  /** Evaluates an expression in the page. Its content security policy, which forbids `eval`, does not apply. */
+  /**
+   * Evaluates an expression in the page. Its content security policy, which forbids `eval`, does
+   * not apply.
+   */
   evaluate(expression: string): Promise<unknown>;
-  /** Returns serious accessibility violations, one a line. @param rule limits the check to one rule of axe */
+  /**
+   * Returns serious accessibility violations, one a line. @param rule limits the check to one rule
+   * of axe
+   */
   barriers(rule?: string): Promise<string[]>;
   /** Takes a picture for the documentation if `SCREENSHOTS` is set. */
   shoot(name: string): Promise<void>;
@@ -46,7 +52,9 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
   const evaluate = async (expression: string): Promise<unknown> => {
     const asked = { expression, awaitPromise: true, returnByValue: true };
     const { result, exceptionDetails } = await devtools.send('Runtime.evaluate', asked);
-    if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+    if (exceptionDetails) {
+      throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+    }
     return result.value as unknown;
   };
   return {

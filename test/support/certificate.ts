@@ -2,9 +2,9 @@ import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 
 /**
- * Creates X.509 certificates for tests of TLS, without openssl and without keys in the repository: self-signed, signed by
- * a test authority, expired, or for another host. The DER encoding (RFC 5280) is written by hand, which is short for the
- * few fields needed.
+ * Creates X.509 certificates for tests of TLS, without openssl and without keys in the repository:
+ * self-signed, signed by a test authority, expired, or for another host. The DER encoding (RFC
+ * 5280) is written by hand, which is short for the few fields needed.
  */
 export interface Certificate {
   /** PEM */
@@ -37,7 +37,11 @@ export function makeCertificate(options: CertificateOptions = {}): Certificate &
   const signature = sign('sha256', body, options.issuer?.key ?? key);
   const der = sequence(body, ECDSA_WITH_SHA256, bitString(signature));
   const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
-  return { name, key, cert: `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n` };
+  return {
+    name,
+    key,
+    cert: `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`,
+  };
 }
 
 function toBeSigned(options: CertificateOptions, name: string, publicKey: KeyObject): Buffer {
@@ -92,11 +96,17 @@ const alternativeNames = (hosts: string[]) =>
     octetString(
       sequence(
         ...hosts.map((host) =>
-          isIPv4(host) ? der(0x87, Buffer.from(host.split('.').map(Number))) : der(0x82, Buffer.from(host, 'ascii')),
+          isIPv4(host)
+            ? der(0x87, Buffer.from(host.split('.').map(Number)))
+            : der(0x82, Buffer.from(host, 'ascii')),
         ),
       ),
     ),
   );
 
 const basicConstraints = (authority: boolean) =>
-  sequence(BASIC_CONSTRAINTS, bool(true), octetString(authority ? sequence(bool(true)) : sequence()));
+  sequence(
+    BASIC_CONSTRAINTS,
+    bool(true),
+    octetString(authority ? sequence(bool(true)) : sequence()),
+  );

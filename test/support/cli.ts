@@ -16,7 +16,10 @@ export interface Ran {
 export interface Running {
   out(): string;
   err(): string;
-  /** @throws Error if it ends first, or has not printed a match after `deadlineMs` (default: that of `eventually`) */
+  /**
+   * @throws Error if it ends first, or has not printed a match after `deadlineMs` (default: that of
+   *   `eventually`)
+   */
   said(expression: RegExp, deadlineMs?: number): Promise<void>;
   /** Interrupts it, as Ctrl-C does. */
   interrupt(): Promise<Ran>;
@@ -30,12 +33,22 @@ export type Surroundings = Partial<Pick<ProcessContext, 'env' | 'cwd' | 'home' |
 };
 
 export function begin(argv: string[], around: Surroundings = {}): Running {
-  const { input = '', env = {}, cwd = process.cwd(), home = '/nonexistent', terminal = false } = around;
+  const {
+    input = '',
+    env = {},
+    cwd = process.cwd(),
+    home = '/nonexistent',
+    terminal = false,
+  } = around;
   const stop = new AbortController();
   const said = { out: '', err: '' };
   let over = false;
   const ended = run(argv, {
-    ...{ env, cwd, home, terminal, stop: stop.signal },
+    env,
+    cwd,
+    home,
+    terminal,
+    stop: stop.signal,
     stdin: around.stdin ?? Readable.from([Buffer.from(input)]),
     out: (text) => (said.out += text),
     err: (text) => (said.err += text),

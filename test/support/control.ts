@@ -106,7 +106,15 @@ export async function controlUnderTest(
   const encryptor = createEncryptor([SECRET_KEY]);
   if (options.isNew) await markNewSystem({ config, writer, encryptor, now, log });
   const replays = new Replays({
-    ...{ kafka, producer, history, config, encryptor, windowMs: WINDOW_MS, now, log },
+    kafka,
+    producer,
+    history,
+    config,
+    encryptor,
+    windowMs: WINDOW_MS,
+    now,
+    log,
+
     // A stopped process, whose clock stands, sends nothing.
     steadyMs: () => now().getTime(),
     alone: false,
@@ -121,16 +129,35 @@ export async function controlUnderTest(
     onFatal,
   });
   const bodies = new BodyIndex({
-    ...{ kafka, history, retentionMs: 2 * DAY_MS, maxBytes: options.maxSearchBytes ?? 1e9, now, log },
+    kafka,
+    history,
+    retentionMs: 2 * DAY_MS,
+    maxBytes: options.maxSearchBytes ?? 1e9,
+    now,
+    log,
     othersFirst: () => false,
     ...options.bodyTurns,
   });
   const jobs = { kafka, producer, history, config, windowMs: WINDOW_MS, now, log };
   const alerts = new Alerts({ ...jobs, entries, encryptor, fullProfiles });
-  const formats = new RecordFormatSwitch({ kafka, config, entries, now, steadyMs: () => clock.now.getTime(), log });
+  const formats = new RecordFormatSwitch({
+    kafka,
+    config,
+    entries,
+    now,
+    steadyMs: () => clock.now.getTime(),
+    log,
+  });
   const { adminToken = ADMIN_TOKEN } = options;
   const nowMs = () => clock.now.getTime();
-  const sessions = new Sessions({ history, secretKeys: [SECRET_KEY], adminToken, alone: false, now: nowMs, log });
+  const sessions = new Sessions({
+    history,
+    secretKeys: [SECRET_KEY],
+    adminToken,
+    alone: false,
+    now: nowMs,
+    log,
+  });
   const uses = new TokenUses(history, nowMs, log);
   await sessions.sync();
   const deps = {
@@ -161,7 +188,11 @@ export async function controlUnderTest(
     now,
   };
   const identities = openIdentities(adminToken, config);
-  const refusals = new Refusals({ clientAddress: createClientAddress(['192.0.2.0/24']), log, now: nowMs });
+  const refusals = new Refusals({
+    clientAddress: createClientAddress(['192.0.2.0/24']),
+    log,
+    now: nowMs,
+  });
   const app = createApp(deps, { identities, sessions, uses, refusals }, options.consoleFolder);
   return {
     app,
@@ -176,7 +207,8 @@ export async function controlUnderTest(
     sessions,
     uses,
     logged: () => lines.join(''),
-    call: (method, path) => supertest(app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${adminToken}`),
+    call: (method, path) =>
+      supertest(app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${adminToken}`),
   };
 }
 

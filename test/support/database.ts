@@ -34,7 +34,10 @@ const IN_MEMORY = `
 
 /** Opens PGlite, which is PostgreSQL, without files. */
 export async function memoryDatabase(): Promise<Database> {
-  const worker = new Worker(IN_MEMORY, { eval: true, workerData: require.resolve('@electric-sql/pglite') });
+  const worker = new Worker(IN_MEMORY, {
+    eval: true,
+    workerData: require.resolve('@electric-sql/pglite'),
+  });
   // A test that ends before the database is open must not wait for it.
   worker.unref();
   const database = await databaseInThread(worker, () => undefined);
@@ -52,7 +55,8 @@ export interface PostgresServer {
 
 /**
  * Starts a PostgreSQL server on new files, which `stop` removes.
- * @throws Error if PostgreSQL is not installed: the history supports both databases and is tested on both
+ * @throws Error if PostgreSQL is not installed: the history supports both databases and is tested
+ *   on both
  */
 export async function postgresServer(): Promise<PostgresServer> {
   const bin = postgresBinaries();
@@ -63,11 +67,15 @@ export async function postgresServer(): Promise<PostgresServer> {
   if (owner) chownSync(dir, owner.uid, owner.gid);
   chmodSync(dir, 0o700);
   const data = join(dir, 'data');
-  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'waypost', '-A', 'trust', '-E', 'UTF8', '--no-sync'], {
-    ...owner,
-    cwd: dir,
-    stdio: 'pipe',
-  });
+  execFileSync(
+    join(bin, 'initdb'),
+    ['-D', data, '-U', 'waypost', '-A', 'trust', '-E', 'UTF8', '--no-sync'],
+    {
+      ...owner,
+      cwd: dir,
+      stdio: 'pipe',
+    },
+  );
   const args = [
     '-D',
     data,
@@ -116,11 +124,17 @@ export async function postgresServer(): Promise<PostgresServer> {
 function postgresBinaries(): string {
   const root = '/usr/lib/postgresql';
   const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
-  const found = versions.map((version) => join(root, version, 'bin')).find((bin) => existsSync(join(bin, 'postgres')));
+  const found = versions
+    .map((version) => join(root, version, 'bin'))
+    .find((bin) => existsSync(join(bin, 'postgres')));
   if (found) return found;
-  const [path] = (process.env.PATH ?? '').split(':').filter((dir) => existsSync(join(dir, 'postgres')));
+  const [path] = (process.env.PATH ?? '')
+    .split(':')
+    .filter((dir) => existsSync(join(dir, 'postgres')));
   if (path) return path;
-  throw new Error('No PostgreSQL is installed, and the history is tested on it: apt-get install postgresql');
+  throw new Error(
+    'No PostgreSQL is installed, and the history is tested on it: apt-get install postgresql',
+  );
 }
 
 function postgresUser(): { uid: number; gid: number } {

@@ -26,26 +26,49 @@ interface Running {
 
 export async function startDelivery(
   kafka: Kafka,
-  { encryptor, log, onFatal }: { encryptor: Encryptor; log: Log; onFatal: (error: unknown) => void },
+  {
+    encryptor,
+    log,
+    onFatal,
+  }: { encryptor: Encryptor; log: Log; onFatal: (error: unknown) => void },
 ): Promise<Running> {
   const config = await openConfig(kafka, { name: 'delivery', log, onFatal });
   const producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
   const clock = new StallClock();
   const lanes = new LaneRegistry({
-    ...{ lane: laneOptions(TIERS), pool: SOCKETS, keepMs: keepLaneMs(TIERS), clock },
-    ...{ rateShare: () => 1, onCircuit: () => undefined },
+    lane: laneOptions(TIERS),
+    pool: SOCKETS,
+    keepMs: keepLaneMs(TIERS),
+    clock,
+    rateShare: () => 1,
+    onCircuit: () => undefined,
   });
-  const guard = createAddressGuard(loadSettings({ WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8' }).WAYPOST_ALLOWED_NETWORKS);
+  const guard = createAddressGuard(
+    loadSettings({ WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8' }).WAYPOST_ALLOWED_NETWORKS,
+  );
   const names = new NameResolver(TIMEOUT_MS);
   const sender = new Sender({ timeoutMs: TIMEOUT_MS, guard, names, clock, mostConnections: 100 });
   let consumption: Consumption | undefined = undefined;
   const deliverer = new Deliverer({
-    ...{ config, lanes, sender, producer, tiersMs: TIERS, windowMs: 3_600_000, limits: LIMITS, log, onFatal },
+    config,
+    lanes,
+    sender,
+    producer,
+    tiersMs: TIERS,
+    windowMs: 3_600_000,
+    limits: LIMITS,
+    log,
+    onFatal,
     destinations: new Destinations(config, encryptor, log),
     onRoom: () => consumption?.resume(),
   });
   const onRecord = deliverer.onRecord.bind(deliverer);
-  const reading = (consumption = await kafka.consume({ group: 'delivery', topics: [WEBHOOKS], onRecord, onFatal }));
+  const reading = (consumption = await kafka.consume({
+    group: 'delivery',
+    topics: [WEBHOOKS],
+    onRecord,
+    onFatal,
+  }));
   return {
     writes: () => config.recordFormat(),
     stop: async () => {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { ROOT } from '../../shared/service/repo-root';
 
 /**
- * The code blocks of a page. The comment before a block of commands or code names the test that runs it, `run by
- * <path>: <name>`, or says why none does, `not run: <reason>`.
+ * The code blocks of a page. The comment before a block of commands or code names the test that
+ * runs it, `run by <path>: <name>`, or says why none does, `not run: <reason>`.
  */
 
 export interface DocBlock {
@@ -38,9 +38,14 @@ export function blocksOf(page: string): DocBlock[] {
   return blocks;
 }
 
-/** @returns the code of the block that a test runs under this name. @throws Error if the page has no such block */
+/**
+ * @returns the code of the block that a test runs under this name. @throws Error if the page has no
+ *   such block
+ */
 export function blockNamed(page: string, name: string): string {
-  const found = blocksOf(page).find(({ mark }) => mark.startsWith('run by ') && mark.endsWith(`: ${name}`));
+  const found = blocksOf(page).find(
+    ({ mark }) => mark.startsWith('run by ') && mark.endsWith(`: ${name}`),
+  );
   if (!found) throw new Error(`${page} has no block marked "run by …: ${name}"`);
   return found.code;
 }

@@ -3,7 +3,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../shared/service/repo-root';
 
-/** Returns every page in Markdown that is not ignored by git. @param patterns as for `git ls-files` */
+/**
+ * Returns every page in Markdown that is not ignored by git. @param patterns as for `git ls-files`
+ */
 export function markdownPages(...patterns: string[]): string[] {
   const args = ['ls-files', '--cached', '--others', '--exclude-standard', ...patterns];
   const lines = execFileSync('git', args, { cwd: ROOT }).toString().split('\n');

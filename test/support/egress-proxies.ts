@@ -12,7 +12,10 @@ export interface TestProxy {
   readonly asked: string[];
   /** `Proxy-Authorization` or the SOCKS login of each */
   readonly logins: string[];
-  /** Changes its mood, for its open connections too: a bad proxy closes them, or leaves them silent if it hangs. */
+  /**
+   * Changes its mood, for its open connections too: a bad proxy closes them, or leaves them silent
+   * if it hangs.
+   */
   behave(mood: Mood): void;
   close(): Promise<void>;
 }
@@ -29,7 +32,11 @@ export async function startHttpProxy(mood: Mood = 'works', host = '127.0.0.1'): 
     else if (status) socket.end(`HTTP/1.1 ${String(status)} No\r\n\r\n`);
     else if (proxy.mood === 'works') {
       const { hostname, port } = new URL(`http://${url}`);
-      join(socket, { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || 80 }, 'HTTP/1.1 200 OK\r\n\r\n');
+      join(
+        socket,
+        { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || 80 },
+        'HTTP/1.1 200 OK\r\n\r\n',
+      );
     }
   });
   return listen(server, proxy, host);
@@ -60,7 +67,9 @@ function greet(proxy: TestProxy, socket: Socket, greeting: Buffer): void {
   else {
     socket.once('data', (login) => {
       const userLength = login[1]!;
-      proxy.logins.push(`${login.subarray(2, 2 + userLength).toString()}:${login.subarray(3 + userLength).toString()}`);
+      proxy.logins.push(
+        `${login.subarray(2, 2 + userLength).toString()}:${login.subarray(3 + userLength).toString()}`,
+      );
       const refused = proxy.mood === 'wants login';
       socket.write(Buffer.from([1, refused ? 1 : 0]));
       if (!refused) socket.once('data', (asked) => answer(proxy, socket, asked));
@@ -70,7 +79,9 @@ function greet(proxy: TestProxy, socket: Socket, greeting: Buffer): void {
 
 function answer(proxy: TestProxy, socket: Socket, asked: Buffer): void {
   const isName = asked[3] === 3;
-  const host = isName ? asked.subarray(5, 5 + asked[4]!).toString() : [...asked.subarray(4, 8)].join('.');
+  const host = isName
+    ? asked.subarray(5, 5 + asked[4]!).toString()
+    : [...asked.subarray(4, 8)].join('.');
   const port = asked.readUInt16BE(asked.length - 2);
   proxy.asked.push(`${host}:${String(port)}`);
   const code = proxy.mood === 'refuses' ? 2 : proxy.mood === 'unreachable' ? 4 : 0;
@@ -101,7 +112,14 @@ function proxyOn(server: Server, mood: Mood): TestProxy {
     for (const socket of sockets) socket.destroy();
     return new Promise<void>((resolve) => server.close(() => resolve()));
   };
-  const proxy: TestProxy = { port: 0, mood, asked: [], logins: [], behave: (next) => behave(next), close };
+  const proxy: TestProxy = {
+    port: 0,
+    mood,
+    asked: [],
+    logins: [],
+    behave: (next) => behave(next),
+    close,
+  };
   const behave = (next: Mood) => {
     proxy.mood = next;
     for (const socket of next === 'works' ? [] : sockets) {

@@ -3,11 +3,15 @@ import { isAlive, type ProcessId } from '../../shared/service/process-id';
 import { descendantIds } from './supervised';
 
 /**
- * The environment of test files that start processes. After a file it kills every process that the file left behind: a
- * test or hook that ran out of time has not stopped its processes, and jest would wait for them without end.
+ * The environment of test files that start processes. After a file it kills every process that the
+ * file left behind: a test or hook that ran out of time has not stopped its processes, and jest
+ * would wait for them without end.
  */
 export default class ProcessEnvironment extends TestEnvironment {
-  /** Processes of before the file: if jest runs a single file in its own process, the broker of the test run is one. */
+  /**
+   * Processes of before the file: if jest runs a single file in its own process, the broker of the
+   * test run is one.
+   */
   #before = new Set<string>();
 
   override async setup(): Promise<void> {

@@ -32,7 +32,14 @@ const ABOUT = {
 };
 
 export function aUrl(over: Partial<UrlAttempt> = {}): UrlAttempt {
-  return { url: 'whk_1', origin: 'https://a.example', outcome: 'delivered', status: 200, durationMs: 12, ...over };
+  return {
+    url: 'whk_1',
+    origin: 'https://a.example',
+    outcome: 'delivered',
+    status: 200,
+    durationMs: 12,
+    ...over,
+  };
 }
 
 export function anAttempt(over: Partial<AttemptEvent> = {}): AttemptEvent {
@@ -47,7 +54,14 @@ export function aFailure(over: Partial<AttemptEvent> = {}): AttemptEvent {
 }
 
 export function aWait(over: Partial<WaitingEvent> = {}): WaitingEvent {
-  return { ...ABOUT, kind: 'waiting', n: 0, reason: 'circuit_open', nextAttemptAt: at(60), ...over };
+  return {
+    ...ABOUT,
+    kind: 'waiting',
+    n: 0,
+    reason: 'circuit_open',
+    nextAttemptAt: at(60),
+    ...over,
+  };
 }
 
 export function aDeath(over: Partial<DeadEvent> = {}): DeadEvent {

@@ -5,7 +5,8 @@ export class Final extends Error {}
 
 /**
  * Calls `check` until it no longer throws, and returns its result.
- * @throws the last error of `check` after `deadlineMs` (default 60 s: CI machines are slow), or a `Final` immediately
+ * @throws the last error of `check` after `deadlineMs` (default 60 s: CI machines are slow), or a
+ *   `Final` immediately
  */
 export async function eventually<T>(
   check: () => T | Promise<T>,

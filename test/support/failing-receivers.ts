@@ -23,7 +23,8 @@ export function failingReceivers(slowMs: number) {
     'never reads': async () => uncounted(await raw(() => undefined)),
     'never reads the body': () => http({ misbehave: 'never_read' }),
     'never accepts': () => at('http', startNeverAccepting()),
-    // As after a restart of a proxy that forgot its connections: requests on an old connection vanish.
+    // As after a restart of a proxy that forgot its connections: requests on an old connection
+    // vanish.
     'forgets its connections': () =>
       raw((socket) => onRequests(socket, (nth) => (nth === 0 ? socket.write(OK) : undefined))),
     'drips its head': () =>
@@ -37,9 +38,12 @@ export function failingReceivers(slowMs: number) {
     'answers without end': () => http({ misbehave: 'endless' }),
     'answers with a head too large': () =>
       raw((socket) =>
-        onRequests(socket, () => socket.write(`HTTP/1.1 200 OK\r\n${MANY_HEADERS}content-length: 2\r\n\r\nok`)),
+        onRequests(socket, () =>
+          socket.write(`HTTP/1.1 200 OK\r\n${MANY_HEADERS}content-length: 2\r\n\r\nok`),
+        ),
       ),
-    'speaks something else': () => raw((socket) => onRequests(socket, () => socket.write('220 ready for mail\r\n'))),
+    'speaks something else': () =>
+      raw((socket) => onRequests(socket, () => socket.write('220 ready for mail\r\n'))),
     resets: () => http({ misbehave: 'reset' }),
     'resets within the body': () =>
       raw((socket) =>
@@ -61,7 +65,8 @@ export function failingReceivers(slowMs: number) {
         startRawServer((socket) => socket.once('data', () => socket.resetAndDestroy()).resume()),
       ),
     'has no TLS': () => at('https', startSink()),
-    'proves nothing': () => at('https', startSink({ tls: makeCertificate({ hosts: ['shop.example'] }) })),
+    'proves nothing': () =>
+      at('https', startSink({ tls: makeCertificate({ hosts: ['shop.example'] }) })),
   } satisfies Record<string, () => Promise<FailingReceiver>>;
 }
 
@@ -75,7 +80,9 @@ function raw(onConnection: Parameters<typeof startRawServer>[0]): Promise<Failin
   return at('http', startRawServer(onConnection));
 }
 
-/** A socket that is not read does not report its end either, so that connections cannot be counted. */
+/**
+ * A socket that is not read does not report its end either, so that connections cannot be counted.
+ */
 function uncounted({ url, close }: FailingReceiver): FailingReceiver {
   return { url, maxConnections: 0, close };
 }

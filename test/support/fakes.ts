@@ -3,7 +3,10 @@ import { type Source } from '../../shared/model/config';
 import { AppError } from '../../shared/service/errors';
 import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
 
-/** Fakes of the producer and `config` for tests of ingest's HTTP behaviour. No test imitates Kafka beyond this. */
+/**
+ * Fakes of the producer and `config` for tests of ingest's HTTP behaviour. No test imitates Kafka
+ * beyond this.
+ */
 
 export interface RecordingProducer extends BatchProducer {
   /** the records of each `send`, in order */
@@ -34,7 +37,10 @@ export function recordingProducer(): RecordingProducer {
   };
 }
 
-type Progress = Pick<ConfigReader, 'completeAt' | 'changes' | 'hasten' | 'onComplete' | 'recordFormat'>;
+type Progress = Pick<
+  ConfigReader,
+  'completeAt' | 'changes' | 'hasten' | 'onComplete' | 'recordFormat'
+>;
 
 /** Reading progress of `config`, set by a test. */
 export interface FakeProgress extends Progress {
@@ -89,7 +95,9 @@ export function fakeConfig(...sources: Source[]): FakeConfig {
     source: (id) => known.get(id),
     sourceByWriteKey: (key, nowMs) =>
       [...known.values()].find(({ data }) =>
-        data.writeKeys.some((known) => known.key === key && (known.until === undefined || known.until > nowMs)),
+        data.writeKeys.some(
+          (known) => known.key === key && (known.until === undefined || known.until > nowMs),
+        ),
       ),
     destination: () => undefined,
     token: () => undefined,
@@ -108,7 +116,9 @@ export function fakeConfig(...sources: Source[]): FakeConfig {
     stuck: () => undefined,
     refresh() {
       this.refreshes++;
-      if (this.away) return Promise.reject(new AppError('kafka_unavailable', 'config cannot be read', true));
+      if (this.away) {
+        return Promise.reject(new AppError('kafka_unavailable', 'config cannot be read', true));
+      }
       unseen.splice(0).forEach(add);
       return Promise.resolve();
     },

@@ -4,7 +4,8 @@ import { type Cluster, type FetchResponse } from '../../shared/kafka/kafkajs/clu
 /** A fake broker that is throttled, behind or silent. It has one partition, led by node 1. */
 
 /** Response to a fetch: an error to throw, or the end of its partition. */
-export type BrokerAnswer = Error | { throttledMs: number } | 'nothing' | { highWatermark: number; next?: number };
+export type BrokerAnswer =
+  Error | { throttledMs: number } | 'nothing' | { highWatermark: number; next?: number };
 
 export interface FaultyBroker {
   cluster: Cluster;
@@ -24,11 +25,16 @@ export function faultyBroker(topic: string, answers: BrokerAnswer[], end: number
     end,
     asked,
     admin: {
-      fetchTopicMetadata: () => Promise.resolve({ topics: [{ name: topic, partitions: [{ partitionId: 0 }] }] }),
-      fetchTopicOffsets: () => Promise.resolve([{ partition: 0, low: '0', high: String(broker.end) }]),
+      fetchTopicMetadata: () =>
+        Promise.resolve({ topics: [{ name: topic, partitions: [{ partitionId: 0 }] }] }),
+      fetchTopicOffsets: () =>
+        Promise.resolve([{ partition: 0, low: '0', high: String(broker.end) }]),
     } as unknown as Admin,
     cluster: {
-      ...{ connect: done, disconnect: done, addTargetTopic: done, refreshMetadata: done },
+      connect: done,
+      disconnect: done,
+      addTargetTopic: done,
+      refreshMetadata: done,
       refreshMetadataIfNecessary: done,
       findTopicPartitionMetadata: () => [{ partitionId: 0, leader: 1 }],
       findLeaderForPartitions: () => ({ '1': [0] }),
@@ -50,7 +56,11 @@ export function faultyBroker(topic: string, answers: BrokerAnswer[], end: number
 
 const done = () => Promise.resolve();
 
-function responseOf(topicName: string, partition: number, answer: Exclude<BrokerAnswer, Error>): FetchResponse {
+function responseOf(
+  topicName: string,
+  partition: number,
+  answer: Exclude<BrokerAnswer, Error>,
+): FetchResponse {
   if (answer === 'nothing') return { clientSideThrottleTime: 0, responses: [] };
   if ('throttledMs' in answer) return { clientSideThrottleTime: answer.throttledMs, responses: [] };
   const { highWatermark, next } = answer;

@@ -1,8 +1,14 @@
 import { freePorts as freePortsOf } from '../../deploy/standalone/ports';
 
-/** Ports for tests. They are below the range of outgoing connections, so that no connection takes one by chance. */
+/**
+ * Ports for tests. They are below the range of outgoing connections, so that no connection takes
+ * one by chance.
+ */
 
-/** Ports that this test file uses already: a service that is down for a moment comes back on its port. */
+/**
+ * Ports that this test file uses already: a service that is down for a moment comes back on its
+ * port.
+ */
 const given = new Set<number>();
 
 /** Returns a free port of loopback. */
@@ -11,8 +17,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Returns `count` different ports. Each worker of jest takes the numbers with one remainder, so that no other worker takes
- * a port before its service listens there.
+ * Returns `count` different ports. Each worker of jest takes the numbers with one remainder, so
+ * that no other worker takes a port before its service listens there.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const found: number[] = [];

@@ -1,6 +1,9 @@
 import { type Random } from '../../tools/harness/random';
 
-/** Mutates texts, JSON and headers for fuzz tests of the HTTP APIs. The same `random` gives the same requests. */
+/**
+ * Mutates texts, JSON and headers for fuzz tests of the HTTP APIs. The same `random` gives the same
+ * requests.
+ */
 
 const ODD_TEXTS = [
   '',
@@ -29,8 +32,23 @@ const ODD_TEXTS = [
 ] as const;
 
 const ODD_VALUES: readonly unknown[] = [
-  ...[null, true, false, 0, -1, 0.5, 1e308, -1e308, Number.MAX_SAFE_INTEGER + 2, 2 ** 31, 2 ** 63],
-  ...[[], {}, [[]], [null], { __proto: 1 }, { constructor: { prototype: 1 } }],
+  null,
+  true,
+  false,
+  0,
+  -1,
+  0.5,
+  1e308,
+  -1e308,
+  Number.MAX_SAFE_INTEGER + 2,
+  2 ** 31,
+  2 ** 63,
+  [],
+  {},
+  [[]],
+  [null],
+  { __proto: 1 },
+  { constructor: { prototype: 1 } },
 ];
 
 export function oddText(random: Random): string {
@@ -53,9 +71,13 @@ export function mutatedJson(random: Random, value: unknown): unknown {
   }
   const fields = { ...(value as Record<string, unknown>) };
   const names = Object.keys(fields);
-  if (names.length === 0 || random.next() < 0.15) return { ...fields, [oddText(random)]: oddValue(random) };
+  if (names.length === 0 || random.next() < 0.15) {
+    return { ...fields, [oddText(random)]: oddValue(random) };
+  }
   const name = random.one(names);
-  if (random.next() < 0.15) return Object.fromEntries(Object.entries(fields).filter(([each]) => each !== name));
+  if (random.next() < 0.15) {
+    return Object.fromEntries(Object.entries(fields).filter(([each]) => each !== name));
+  }
   return { ...fields, [name]: mutatedJson(random, fields[name]) };
 }
 
@@ -87,14 +109,41 @@ export function oddBody(random: Random): Buffer {
 export function oddHeaders(random: Random): Record<string, string> {
   const choices: (() => Record<string, string>)[] = [
     () => ({
-      'content-type': random.one(['text/plain', 'application/json; charset=utf-7', ';;', 'multipart/form-data']),
+      'content-type': random.one([
+        'text/plain',
+        'application/json; charset=utf-7',
+        ';;',
+        'multipart/form-data',
+      ]),
     }),
-    () => ({ 'content-encoding': random.one(['gzip', 'br', 'deflate', 'zstd', 'gzip, gzip', 'é']) }),
-    () => ({ accept: random.one(['text/html', '*/*;q=é', '', 'application/json;;', ','.repeat(500)]) }),
+    () => ({
+      'content-encoding': random.one(['gzip', 'br', 'deflate', 'zstd', 'gzip, gzip', 'é']),
+    }),
+    () => ({
+      accept: random.one(['text/html', '*/*;q=é', '', 'application/json;;', ','.repeat(500)]),
+    }),
     () => ({ 'accept-encoding': random.one(['gzip;q=é', '*;q=0', 'identity;q=0']) }),
-    () => ({ origin: random.one(['null', 'http://', 'http://[::1', 'é', 'https://evil.example', 'x'.repeat(5_000)]) }),
+    () => ({
+      origin: random.one([
+        'null',
+        'http://',
+        'http://[::1',
+        'é',
+        'https://evil.example',
+        'x'.repeat(5_000),
+      ]),
+    }),
     () => ({ host: random.one(['', 'é', 'a:b:c', '[::1', 'evil.example', 'x'.repeat(5_000)]) }),
-    () => ({ 'x-forwarded-for': random.one(['', ',,,', 'é', '1.2.3.4, unknown', '::::', '9'.repeat(5_000)]) }),
+    () => ({
+      'x-forwarded-for': random.one([
+        '',
+        ',,,',
+        'é',
+        '1.2.3.4, unknown',
+        '::::',
+        '9'.repeat(5_000),
+      ]),
+    }),
     () => ({ 'x-forwarded-proto': random.one(['https', 'é', 'https,http', '']) }),
     () => ({ 'x-forwarded-host': random.one(['evil.example', 'é']) }),
     () => ({ 'x-http-method-override': 'DELETE' }),
@@ -112,7 +161,22 @@ export function oddHeaders(random: Random): Record<string, string> {
 /** Returns the text with one character added, removed or replaced. */
 export function mutatedText(random: Random, text: string): string {
   const at = random.between(0, text.length);
-  const other = random.one(['/', '%', '.', '%2f', 'A', '?', '#', ';', '\\', '*', '%C3%A9', '{id}', '~', ':']);
+  const other = random.one([
+    '/',
+    '%',
+    '.',
+    '%2f',
+    'A',
+    '?',
+    '#',
+    ';',
+    '\\',
+    '*',
+    '%C3%A9',
+    '{id}',
+    '~',
+    ':',
+  ]);
   const rest = text.slice(at + random.between(0, 1));
   return text.slice(0, at) + (random.next() < 0.3 ? '' : other) + rest;
 }

@@ -7,12 +7,15 @@ import { loadSettings } from '../../shared/service/settings';
 import { makeHistoryFiles } from './history-files';
 
 /**
- * Prepares a test run: its Kafka, and the files of an empty history, which each started system copies. Kafka is the one in
- * KAFKA_BROKERS, or a broker that serves the whole run. Tests use different topic prefixes. Without Kafka the setup
- * throws an error that says what to install.
+ * Prepares a test run: its Kafka, and the files of an empty history, which each started system
+ * copies. Kafka is the one in KAFKA_BROKERS, or a broker that serves the whole run. Tests use
+ * different topic prefixes. Without Kafka the setup throws an error that says what to install.
  */
 
-/** State for the teardown. It is on `globalThis` because jest loads the two files separately, and again for each project. */
+/**
+ * State for the teardown. It is on `globalThis` because jest loads the two files separately, and
+ * again for each project.
+ */
 export interface TestRun {
   stop(): Promise<void>;
 }
@@ -48,7 +51,8 @@ async function giveKafka(): Promise<() => Promise<void>> {
   const broker = await launch({
     dir,
     shortLived: true,
-    // Every test creates topics: index files are preallocated small, and the log cleaner need not run often.
+    // Every test creates topics: index files are preallocated small, and the log cleaner need not
+    // run often.
     properties: { 'log.index.size.max.bytes': '262144', 'log.cleaner.backoff.ms': '500' },
   });
   const stop = async () => {

@@ -44,8 +44,12 @@ export async function render(values: object, options: Options = {}): Promise<Ren
   return {
     objects,
     one: (kind, ending = '') => {
-      const found = objects.filter((object) => object.kind === kind && object.metadata.name.endsWith(ending));
-      if (found.length !== 1) throw new Error(`${String(found.length)} of kind ${kind} end in ${ending}`);
+      const found = objects.filter(
+        (object) => object.kind === kind && object.metadata.name.endsWith(ending),
+      );
+      if (found.length !== 1) {
+        throw new Error(`${String(found.length)} of kind ${kind} end in ${ending}`);
+      }
       return found[0]!;
     },
   };
@@ -79,7 +83,11 @@ async function helmTemplate(values: object, { cluster, flags = [] }: Options): P
   try {
     // `helm template` asks the server for objects, but not for its version and kinds.
     const at = server
-      ? ['--dry-run=server', `--kube-apiserver=${server.url}`, ...server.kinds.map((kind) => `--api-versions=${kind}`)]
+      ? [
+          '--dry-run=server',
+          `--kube-apiserver=${server.url}`,
+          ...server.kinds.map((kind) => `--api-versions=${kind}`),
+        ]
       : [];
     const options = ['--namespace=here', '--values=-', '--kube-version=1.34.0', ...at, ...flags];
     return await run(['template', 'waypost', CHART, ...options], values);
@@ -91,10 +99,15 @@ async function helmTemplate(values: object, { cluster, flags = [] }: Options): P
 function run(args: string[], values: object): Promise<string> {
   return new Promise((resolve, reject) => {
     const env = { ...process.env, KUBECONFIG: '/dev/null' };
-    const child = execFile('helm', args, { env, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
-      if (error) reject(new Error(stderr));
-      else resolve(stdout);
-    });
+    const child = execFile(
+      'helm',
+      args,
+      { env, maxBuffer: 64 * 1024 * 1024 },
+      (error, stdout, stderr) => {
+        if (error) reject(new Error(stderr));
+        else resolve(stdout);
+      },
+    );
     child.stdin!.end(JSON.stringify(values));
   });
 }
@@ -107,8 +120,13 @@ const RESOURCES: Record<string, { name: string; kind: string; namespaced: boolea
   '/apis/keda.sh/v1alpha1': [{ name: 'scaledobjects', kind: 'ScaledObject', namespaced: true }],
 };
 
-/** Starts an API server with these objects. It knows KEDA if it has the definition of a ScaledObject. */
-async function startApi(objects: Record<string, object>): Promise<{ url: string; kinds: string[]; close: () => void }> {
+/**
+ * Starts an API server with these objects. It knows KEDA if it has the definition of a
+ * ScaledObject.
+ */
+async function startApi(
+  objects: Record<string, object>,
+): Promise<{ url: string; kinds: string[]; close: () => void }> {
   const hasKeda = Object.keys(objects).some((path) => path.includes('keda'));
   const known = Object.keys(RESOURCES).filter((path) => hasKeda || !path.includes('keda'));
   const groups = known.map((path) => {
@@ -124,19 +142,31 @@ async function startApi(objects: Record<string, object>): Promise<{ url: string;
     ...Object.fromEntries(
       known.map((path) => [
         path,
-        { kind: 'APIResourceList', groupVersion: path.slice('/apis/'.length), resources: RESOURCES[path] },
+        {
+          kind: 'APIResourceList',
+          groupVersion: path.slice('/apis/'.length),
+          resources: RESOURCES[path],
+        },
       ]),
     ),
     ...objects,
   };
-  const missing = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404 };
+  const missing = {
+    kind: 'Status',
+    apiVersion: 'v1',
+    status: 'Failure',
+    reason: 'NotFound',
+    code: 404,
+  };
   const server = createServer((request, response) => {
     const answer = answers[new URL(request.url!, 'http://api').pathname];
     response.writeHead(answer ? 200 : 404, { 'content-type': 'application/json' });
     response.end(JSON.stringify(answer ?? missing));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const kinds = known.flatMap((path) => RESOURCES[path]!.map(({ kind }) => `${path.slice('/apis/'.length)}/${kind}`));
+  const kinds = known.flatMap((path) =>
+    RESOURCES[path]!.map(({ kind }) => `${path.slice('/apis/'.length)}/${kind}`),
+  );
   const url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
   return { url, kinds, close: () => server.close() };
 }

@@ -5,8 +5,8 @@ import { openPglite } from '../../services/control/history/pglite';
 import { migrate } from '../../services/control/history/schema';
 
 /**
- * Files of an empty embedded history. Creating them and their tables takes six seconds of CPU: a test run creates them
- * once, and each system that it starts gets a copy.
+ * Files of an empty embedded history. Creating them and their tables takes six seconds of CPU: a
+ * test run creates them once, and each system that it starts gets a copy.
  */
 
 /** Creates the files, once for the whole run. @returns a function that removes them */
@@ -25,7 +25,10 @@ export async function makeHistoryFiles(): Promise<() => void> {
   };
 }
 
-/** Copies the files into a data dir that has none. Outside a test run the system creates them itself. */
+/**
+ * Copies the files into a data dir that has none. Outside a test run the system creates them
+ * itself.
+ */
 export function copyHistoryFiles(dataDir: string): void {
   const from = process.env.TEST_HISTORY_FILES;
   const to = join(dataDir, 'history', 'pg');

@@ -15,7 +15,10 @@ export interface IngestProcess {
   url: string;
   /** the reasons of `/readyz`; undefined if it does not answer */
   notReady(): Promise<string[] | undefined>;
-  /** Writes sources to `config`, as control does. When this resolves, ingest may not have read them yet. */
+  /**
+   * Writes sources to `config`, as control does. When this resolves, ingest may not have read them
+   * yet.
+   */
   addSources(...sources: Source[]): Promise<void>;
   /** POSTs with `key` as the user name of Basic authentication. */
   post(
@@ -43,7 +46,10 @@ export async function startIngestProcess(
     ...more,
   };
   const ingest = await startService('ingest', env, within);
-  const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
+  const kafka = await connectKafka(loadSettings(env), {
+    clientId: 'test',
+    log: createLog('test', 'silent'),
+  });
   return {
     process: ingest,
     kafka,
@@ -63,7 +69,15 @@ async function writeSources(kafka: Kafka, sources: Source[]): Promise<void> {
   const at = new Date().toISOString();
   await producer.send(
     sources.map((data) => {
-      const record: ConfigRecord = { format: 1, kind: 'source', id: data.id, version: 1, replaces: 0, at, data };
+      const record: ConfigRecord = {
+        format: 1,
+        kind: 'source',
+        id: data.id,
+        version: 1,
+        replaces: 0,
+        at,
+        data,
+      };
       return { topic: 'config', key: configKey('source', data.id), value: JSON.stringify(record) };
     }),
   );

@@ -19,7 +19,8 @@ export async function installExamples(): Promise<InstalledExamples> {
     throw new Error('clients/node is not built: run `npm run build:clients` first.');
   }
   const dir = mkdtempSync(join(tmpdir(), 'waypost-examples-'));
-  // The package as a registry would hold it: a file that package.json does not list is missing here too.
+  // The package as a registry would hold it: a file that package.json does not list is missing here
+  // too.
   const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', dir], {
     cwd: join(ROOT, 'clients/node'),
   });

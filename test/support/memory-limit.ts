@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto';
 
 /** A memory limit by cgroup, as a container has: the kernel kills a process that exceeds it. */
 export interface MemoryLimit {
-  /** a command that runs its arguments within the limit; empty if this machine allows no new cgroup */
+  /**
+   * a command that runs its arguments within the limit; empty if this machine allows no new cgroup
+   */
   command: string[];
   remove(): void;
 }

@@ -10,8 +10,9 @@ import {
 } from '../../shared/kafka/port';
 
 /**
- * An in-memory log behind the port of shared/kafka, for unit tests of code that reads and writes topics: one partition a
- * topic, and every record reaches the tails a moment after it was written. It has no consumer groups.
+ * An in-memory log behind the port of shared/kafka, for unit tests of code that reads and writes
+ * topics: one partition a topic, and every record reaches the tails a moment after it was written.
+ * It has no consumer groups.
  */
 export interface MemoryLog {
   kafka: Kafka;
@@ -98,12 +99,19 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
       const records = all
         .slice(offset)
         .filter((record, i) => (bytes += record.value?.length ?? 0) <= maxBytes || i === 0);
-      return Promise.resolve({ records, next: offset + records.length, end: all.length, gone: offset > all.length });
+      return Promise.resolve({
+        records,
+        next: offset + records.length,
+        end: all.length,
+        gone: offset > all.length,
+      });
     },
     ranges: (name, sinceMs = 0) => {
       const all = topic(name);
       const found = all.findIndex(({ timestampMs }) => timestampMs >= sinceMs);
-      return Promise.resolve([{ partition: 0, low: found < 0 ? all.length : found, high: all.length }]);
+      return Promise.resolve([
+        { partition: 0, low: found < 0 ? all.length : found, high: all.length },
+      ]);
     },
     committed: () => Promise.resolve([]),
     consume: () => Promise.reject(new Error('a memory log has no groups')),
@@ -116,7 +124,9 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
     append,
     records: (name) => [...topic(name)],
     compacted: (name) => {
-      const last = new Map(topic(name).map((record, i) => [record.key?.toString() ?? randomUUID(), i]));
+      const last = new Map(
+        topic(name).map((record, i) => [record.key?.toString() ?? randomUUID(), i]),
+      );
       return topic(name).filter((_, i) => [...last.values()].includes(i));
     },
     setGroups: (given) => (groups = given),

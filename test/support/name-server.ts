@@ -1,6 +1,9 @@
 import { createSocket, type RemoteInfo } from 'node:dgram';
 
-/** A name server for tests (RFC 1035, one question a packet) that knows few names and can leave queries unanswered. */
+/**
+ * A name server for tests (RFC 1035, one question a packet) that knows few names and can leave
+ * queries unanswered.
+ */
 
 /** An IPv4 address, `missing` (NXDOMAIN), `failing` (SERVFAIL) or `silent` (no response). */
 export type Lookup = (string & {}) | 'missing' | 'failing' | 'silent';
@@ -28,7 +31,9 @@ export async function startNameServer(names: Record<string, Lookup>): Promise<Na
     const { name, type, end } = questionOf(query);
     asked.push(name);
     const answer = names[name] ?? 'missing';
-    if (answer !== 'silent') socket.send(answered(query.subarray(0, end), answer, type), from.port, from.address);
+    if (answer !== 'silent') {
+      socket.send(answered(query.subarray(0, end), answer, type), from.port, from.address);
+    }
   });
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
   return {

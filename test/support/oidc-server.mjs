@@ -4,10 +4,11 @@ import { URL } from 'node:url';
 import { Provider } from 'oidc-provider';
 
 /**
- * A real OAuth2 server, and an API behind it. `/token` grants tokens to the client `shop` by its secret (the arguments:
- * the secret, and the life of a token in s), and `/token/revocation` revokes one (RFC 7009). `/hook` accepts a POST with a
- * valid token, and repeats its `Authorization` in the response. `/state` shows the tokens that were issued, and the number
- * of responses of `/hook` by status. It prints its port.
+ * A real OAuth2 server, and an API behind it. `/token` grants tokens to the client `shop` by its
+ * secret (the arguments: the secret, and the life of a token in s), and `/token/revocation` revokes
+ * one (RFC 7009). `/hook` accepts a POST with a valid token, and repeats its `Authorization` in the
+ * response. `/state` shows the tokens that were issued, and the number of responses of `/hook` by
+ * status. It prints its port.
  */
 
 const [, , secret, seconds] = process.argv;

@@ -1,6 +1,6 @@
 /**
- * Returns other spellings of a control API path, that servers, proxies or routers may treat as the plain path. `{id}`
- * keeps its spelling: ids are case-sensitive.
+ * Returns other spellings of a control API path, that servers, proxies or routers may treat as the
+ * plain path. `{id}` keeps its spelling: ids are case-sensitive.
  */
 export function spellings(path: string): [name: string, path: string][] {
   const parts = path.split('/').slice(1);
@@ -13,7 +13,12 @@ export function spellings(path: string): [name: string, path: string][] {
   return [
     ['a capital letter', `/${api}/${version}/${noun[0]!.toUpperCase()}${noun.slice(1)}${end}`],
     ['capital letters', respelled((part) => part.toUpperCase())],
-    ['mixed letters', respelled((part) => part.replace(/(.)(.)/g, (_, a: string, b: string) => a + b.toUpperCase()))],
+    [
+      'mixed letters',
+      respelled((part) =>
+        part.replace(/(.)(.)/g, (_, a: string, b: string) => a + b.toUpperCase()),
+      ),
+    ],
     ['/API', path.replace('/api', '/API')],
     ['/V1', path.replace('/v1', '/V1')],
     ['a slash at the end', `${path}/`],
@@ -34,7 +39,10 @@ export function spellings(path: string): [name: string, path: string][] {
     ['an encoded letter', path.replace(`/${noun}`, `/${encoded(noun[0]!)}${noun.slice(1)}`)],
     ['encoded letters', respelled(encoded)],
     ['an encoded letter of /api', path.replace('/api', '/%61pi')],
-    ['a letter encoded twice', path.replace(`/${noun}`, `/${encoded(noun[0]!).replace('%', '%25')}${noun.slice(1)}`)],
+    [
+      'a letter encoded twice',
+      path.replace(`/${noun}`, `/${encoded(noun[0]!).replace('%', '%25')}${noun.slice(1)}`),
+    ],
     ['a broken sequence', `${path}%`],
     ['a backslash', path.replace('/v1/', '/v1\\')],
     ['a parameter', `${path};a=b`],

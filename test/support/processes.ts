@@ -5,7 +5,11 @@ import { type ServiceName } from '../../deploy/standalone/service-list';
 import { createEncryptor } from '../../shared/config/encryption';
 import { configKey, type ConfigRecord, type Destination } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client';
-import { describeGroup, type GroupView, unreadPlaces } from '../../shared/kafka/consumer/describe-group';
+import {
+  describeGroup,
+  type GroupView,
+  unreadPlaces,
+} from '../../shared/kafka/consumer/describe-group';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { CONFIG } from '../../shared/kafka/topics';
 import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
@@ -14,7 +18,9 @@ import { freePorts } from './free-port';
 import { type Service, startService } from './service';
 import { type Sink, startSink } from '../../tools/harness/sink';
 
-/** Services as built processes, on new topics of the test run's Kafka, with a receiver of webhooks. */
+/**
+ * Services as built processes, on new topics of the test run's Kafka, with a receiver of webhooks.
+ */
 export interface Processes {
   env: Record<string, string>;
   prefix: string;
@@ -23,8 +29,14 @@ export interface Processes {
   admin: Admin;
   sink: Sink;
   start(name: ServiceName): Promise<Service & { port: string }>;
-  /** Returns the members of a service's group, and the partitions of these topics that no member reads. */
-  readers(name: ServiceName, topics: readonly string[]): Promise<{ view: GroupView | undefined; unread: unknown[] }>;
+  /**
+   * Returns the members of a service's group, and the partitions of these topics that no member
+   * reads.
+   */
+  readers(
+    name: ServiceName,
+    topics: readonly string[],
+  ): Promise<{ view: GroupView | undefined; unread: unknown[] }>;
   /** Kills all services. */
   close(): Promise<void>;
 }
@@ -47,17 +59,31 @@ export async function openProcesses(given: {
     WAYPOST_RETRY_DELAYS: given.retryDelays,
     WAYPOST_SECRET_KEY: randomBytes(32).toString('base64'),
   };
-  const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
+  const kafka = await connectKafka(loadSettings(env), {
+    clientId: 'test',
+    log: createLog('test', 'silent'),
+  });
   const producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
-  const admin = kafkajsClient({ brokers: env.KAFKA_BROKERS.split(','), logLevel: logLevel.NOTHING }).admin();
+  const admin = kafkajsClient({
+    brokers: env.KAFKA_BROKERS.split(','),
+    logLevel: logLevel.NOTHING,
+  }).admin();
   await admin.connect();
   const sink = await startSink();
   const running: Service[] = [];
   return {
-    ...{ env, prefix, kafka, producer, admin, sink },
+    env,
+    prefix,
+    kafka,
+    producer,
+    admin,
+    sink,
     async start(name) {
       const [port] = await freePorts(1);
-      const service = await startService(name, { ...env, [`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]: String(port) });
+      const service = await startService(name, {
+        ...env,
+        [`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]: String(port),
+      });
       running.push(service);
       return { ...service, port: String(port) };
     },
@@ -74,15 +100,38 @@ export async function openProcesses(given: {
   };
 }
 
-/** Returns the `config` record of a destination with one URL at the receiver, connected to source `src_1`. */
+/**
+ * Returns the `config` record of a destination with one URL at the receiver, connected to source
+ * `src_1`.
+ */
 export function destinationAt({ sink, env }: Processes, id: string, path: string): OutRecord {
   const encryptor = createEncryptor(requireSecretKeys(loadSettings(env)));
-  const url = { id: `whk_${id}`, origin: sink.url(''), headers: {}, url: encryptor.encrypt(sink.url(path), id) };
-  const data: Destination = {
-    ...{ id, name: 'hook', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
-    ...{ createdAt: AT, updatedAt: AT, webhooks: [url] },
+  const url = {
+    id: `whk_${id}`,
+    origin: sink.url(''),
+    headers: {},
+    url: encryptor.encrypt(sink.url(path), id),
   };
-  return configRecord({ format: 1, version: 1, replaces: 0, at: AT, kind: 'destination', id, data });
+  const data: Destination = {
+    id,
+    name: 'hook',
+    type: 'webhooks',
+    enabled: true,
+    paused: false,
+    sources: ['src_1'],
+    createdAt: AT,
+    updatedAt: AT,
+    webhooks: [url],
+  };
+  return configRecord({
+    format: 1,
+    version: 1,
+    replaces: 0,
+    at: AT,
+    kind: 'destination',
+    id,
+    data,
+  });
 }
 
 export function configRecord(record: ConfigRecord): OutRecord {

@@ -39,7 +39,10 @@ export const EMPTY_LOG: Snapshot['log'] = {
 export interface RunningQueryServer {
   server: QueryServer;
   /** by partition; the snapshot is undefined if another process has the partition */
-  processors: Map<number, { snapshot: (Snapshot & { store: ProfileStore }) | undefined; queued: number }>;
+  processors: Map<
+    number,
+    { snapshot: (Snapshot & { store: ProfileStore }) | undefined; queued: number }
+  >;
   stop(): Promise<void>;
 }
 

@@ -26,11 +26,16 @@ export function readRules(): Rule[] {
 }
 
 export function readDashboards(): Dashboard[] {
-  return readdirSync(DASHBOARDS).map((name) => JSON.parse(readFileSync(join(DASHBOARDS, name), 'utf8')) as Dashboard);
+  return readdirSync(DASHBOARDS).map(
+    (name) => JSON.parse(readFileSync(join(DASHBOARDS, name), 'utf8')) as Dashboard,
+  );
 }
 
 /** Returns each query with the name of its alert or panel. */
-export function queriesOf(rules: readonly Rule[], dashboards: readonly Dashboard[]): [who: string, expr: string][] {
+export function queriesOf(
+  rules: readonly Rule[],
+  dashboards: readonly Dashboard[],
+): [who: string, expr: string][] {
   return [
     ...rules.map(({ alert, expr }): [string, string] => [alert, expr]),
     ...dashboards.flatMap(({ uid, panels }) =>
@@ -42,14 +47,19 @@ export function queriesOf(rules: readonly Rule[], dashboards: readonly Dashboard
 }
 
 /**
- * Rewrites a query so that it returns a value whenever its metrics exist: conditions return true or false in place of an
- * empty result, `absent` becomes `count`, and Grafana's interval becomes a time.
+ * Rewrites a query so that it returns a value whenever its metrics exist: conditions return true or
+ * false in place of an empty result, `absent` becomes `count`, and Grafana's interval becomes a
+ * time.
  */
 export function answerable(expr: string, interval: string): string {
   const outside = expr.split(/("[^"]*"|\{[^}]*\})/);
   return outside
     .map((part, i) =>
-      i % 2 === 1 ? part : part.replace(/ (>=|<=|==|!=|>|<) (?!bool )/g, ' $1 bool ').replace(/\babsent\(/g, 'count('),
+      i % 2 === 1
+        ? part
+        : part
+            .replace(/ (>=|<=|==|!=|>|<) (?!bool )/g, ' $1 bool ')
+            .replace(/\babsent\(/g, 'count('),
     )
     .join('')
     .replaceAll('$__rate_interval', interval);

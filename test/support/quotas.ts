@@ -2,20 +2,36 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 
 /**
- * Sets the fetch quota of a client at a broker by Kafka's AlterClientQuotas (key 49, version 0), which kafkajs lacks.
+ * Sets the fetch quota of a client at a broker by Kafka's AlterClientQuotas (key 49, version 0),
+ * which kafkajs lacks.
  * @param bytesPerSecond undefined removes the quota
  */
-export async function setFetchQuota(brokers: string, clientId: string, bytesPerSecond?: number): Promise<void> {
+export async function setFetchQuota(
+  brokers: string,
+  clientId: string,
+  bytesPerSecond?: number,
+): Promise<void> {
   const [host, port] = brokers.split(',')[0]!.split(':');
-  const text = (value: string) => Buffer.concat([int16(Buffer.byteLength(value)), Buffer.from(value)]);
+  const text = (value: string) =>
+    Buffer.concat([int16(Buffer.byteLength(value)), Buffer.from(value)]);
   const quota = Buffer.alloc(8);
   quota.writeDoubleBE(bytesPerSecond ?? 0);
   const remove = Buffer.from([bytesPerSecond === undefined ? 1 : 0]);
   const validateOnly = Buffer.from([0]);
   const request = Buffer.concat([
-    ...[int16(49), int16(0), int32(1), text('test')],
-    ...[int32(1), int32(1), text('client-id'), text(clientId)],
-    ...[int32(1), text('consumer_byte_rate'), quota, remove, validateOnly],
+    int16(49),
+    int16(0),
+    int32(1),
+    text('test'),
+    int32(1),
+    int32(1),
+    text('client-id'),
+    text(clientId),
+    int32(1),
+    text('consumer_byte_rate'),
+    quota,
+    remove,
+    validateOnly,
   ]);
   const socket = connect(Number(port), host);
   socket.write(Buffer.concat([int32(request.length), request]));

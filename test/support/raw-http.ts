@@ -1,6 +1,8 @@
 import { connect } from 'node:net';
 
-/** Sends raw bytes to a port and returns the response, for requests that no HTTP client would send. */
+/**
+ * Sends raw bytes to a port and returns the response, for requests that no HTTP client would send.
+ */
 
 const DEADLINE_MS = 60_000;
 
@@ -16,7 +18,10 @@ export interface RawAnswer {
   body: string;
 }
 
-/** Sends a request and reads until the server closes the connection. @throws Error without an HTTP response in a minute */
+/**
+ * Sends a request and reads until the server closes the connection. @throws Error without an HTTP
+ * response in a minute
+ */
 export async function raw(url: string, text: string | Buffer): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   const answer = await new Promise<string>((resolve, reject) => {
@@ -36,6 +41,13 @@ export async function raw(url: string, text: string | Buffer): Promise<RawAnswer
   const [first = '', ...lines] = head.split('\r\n');
   const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1]);
   if (!status) throw new Error(`this is no HTTP answer: ${answer.slice(0, 200)}`);
-  const headers = lines.map((line) => [line.split(':', 1)[0]!.toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]);
-  return { status, headers: Object.fromEntries(headers) as Record<string, string>, body: rest.join('\r\n\r\n') };
+  const headers = lines.map((line) => [
+    line.split(':', 1)[0]!.toLowerCase(),
+    line.slice(line.indexOf(':') + 1).trim(),
+  ]);
+  return {
+    status,
+    headers: Object.fromEntries(headers) as Record<string, string>,
+    body: rest.join('\r\n\r\n'),
+  };
 }

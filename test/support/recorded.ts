@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../shared/service/repo-root';
 
-/** A request of a real client. test/libraries/recorded.test.ts updates test/clients/recorded.json. */
+/**
+ * A request of a real client. test/libraries/recorded.test.ts updates test/clients/recorded.json.
+ */
 export interface RecordedRequest {
   client: string;
   method: string;
@@ -16,5 +18,7 @@ export interface RecordedRequest {
 export const RECORDED_KEY = 'recorded-write-key-0123456789';
 
 export function recordedRequests(): RecordedRequest[] {
-  return JSON.parse(readFileSync(join(ROOT, 'test/clients/recorded.json'), 'utf8')) as RecordedRequest[];
+  return JSON.parse(
+    readFileSync(join(ROOT, 'test/clients/recorded.json'), 'utf8'),
+  ) as RecordedRequest[];
 }

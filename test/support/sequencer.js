@@ -1,17 +1,24 @@
 const Sequencer = require('@jest/test-sequencer').default;
 
 /**
- * Runs slow tests first, so that no worker is left with a minute of work while the others have none: the longest, then
- * whole systems, single services and libraries. Within a tier the order is Jest's (the slowest of the last run first, or
- * the larger file). Unit tests come last, because they compute, and the others would have to wait for the processor.
+ * Runs slow tests first, so that no worker is left with a minute of work while the others have
+ * none: the longest, then whole systems, single services and libraries. Within a tier the order is
+ * Jest's (the slowest of the last run first, or the larger file). Unit tests come last, because
+ * they compute, and the others would have to wait for the processor.
  */
 const TIERS = ['e2e', 'integration', 'libraries', 'unit'];
 /**
- * Tests of a minute or more, in their order: those that keep the processor busy alternate with those that wait. On a
- * machine that has not run them yet, Jest would sort them by file size.
+ * Tests of a minute or more, in their order: those that keep the processor busy alternate with
+ * those that wait. On a machine that has not run them yet, Jest would sort them by file size.
  */
 const LONGEST = [
-  ...['e2e/console', 'integration/control-pair', 'e2e/stories-recall', 'e2e/crash', 'integration/audiences'],
+  ...[
+    'e2e/console',
+    'integration/control-pair',
+    'e2e/stories-recall',
+    'e2e/crash',
+    'integration/audiences',
+  ],
   ...['e2e/rolling', 'e2e/send-now', 'integration/poison', 'e2e/chaos'],
 ];
 

@@ -44,7 +44,9 @@ export async function startService(
     await eventually(
       async () => {
         if (hasEnded) throw new Final(supervised.output());
-        if ((await notReady())?.length !== 0) throw new Error(`${name} is not ready: ${supervised.output()}`);
+        if ((await notReady())?.length !== 0) {
+          throw new Error(`${name} is not ready: ${supervised.output()}`);
+        }
       },
       { deadlineMs: READY_MS },
     );
@@ -62,7 +64,10 @@ export async function startService(
   };
 }
 
-/** Starts one more process of a system's service, on other ports. The system's settings must hold its secret key. */
+/**
+ * Starts one more process of a system's service, on other ports. The system's settings must hold
+ * its secret key.
+ */
 export async function startBeside(
   { env }: System,
   name: ServiceName,

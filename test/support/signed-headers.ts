@@ -4,7 +4,10 @@ import { prepareSecrets, signHeaders } from '../../shared/model/sign';
 export function signedHeaders(
   secret: string,
   body: Buffer,
-  { id = 'dlv_1', timestampS = Math.floor(Date.now() / 1000) }: { id?: string; timestampS?: number } = {},
+  {
+    id = 'dlv_1',
+    timestampS = Math.floor(Date.now() / 1000),
+  }: { id?: string; timestampS?: number } = {},
 ): Record<string, string> {
   const secrets = prepareSecrets({ current: secret });
   const list = signHeaders({ id, timestampS, body, secrets, nowMs: timestampS * 1000 });

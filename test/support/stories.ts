@@ -27,7 +27,10 @@ const turn: fc.Arbitrary<Turn> = fc.oneof(
 );
 
 /** A life of a delivery, and the lives of its replays. */
-const lives = fc.array(fc.array(turn, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 3 });
+const lives = fc.array(fc.array(turn, { minLength: 1, maxLength: 5 }), {
+  minLength: 1,
+  maxLength: 3,
+});
 
 class Teller {
   readonly events: DeliveryEvent[] = [];
@@ -59,7 +62,12 @@ class Teller {
 
   #common() {
     const { destination, start } = this.about;
-    const common = { delivery: this.id, destination, acceptedAt: at(start), at: at(++this.#seconds) };
+    const common = {
+      delivery: this.id,
+      destination,
+      acceptedAt: at(start),
+      at: at(++this.#seconds),
+    };
     return { ...common, replay: this.#replay, hop: this.#hop };
   }
 
@@ -94,7 +102,10 @@ class Teller {
         return false;
       case 'reject': {
         const n = this.#attempt('failed');
-        this.#add(anAttempt({ ...common, n, outcome: 'rejected', reason: 'rejected' }), aDeath({ ...common, n }));
+        this.#add(
+          anAttempt({ ...common, n, outcome: 'rejected', reason: 'rejected' }),
+          aDeath({ ...common, n }),
+        );
         this.status = 'dead';
         return true;
       }
@@ -112,17 +123,28 @@ class Teller {
 
   #deliver(other: (typeof others)[number], common: object): void {
     const n = this.#attempt('delivered');
-    const second = aUrl({ url: 'whk_2', outcome: other.startsWith('fails') ? 'retry' : 'delivered' });
+    const second = aUrl({
+      url: 'whk_2',
+      outcome: other.startsWith('fails') ? 'retry' : 'delivered',
+    });
     const inTime = other === 'whole' || other === 'fails' ? [second] : [];
     const notCalled = other === 'not_called' ? { notCalled: ['whk_2'] } : {};
     this.#add(anAttempt({ ...common, n, urls: [...inTime, aUrl()], ...notCalled }));
-    if (other === 'late' || other === 'fails_late') this.#add(anAttempt({ ...common, n, late: true, urls: [second] }));
-    this.status = ['fails', 'fails_late', 'not_called'].includes(other) ? 'partly_delivered' : 'delivered';
+    if (other === 'late' || other === 'fails_late') {
+      this.#add(anAttempt({ ...common, n, late: true, urls: [second] }));
+    }
+    this.status = ['fails', 'fails_late', 'not_called'].includes(other)
+      ? 'partly_delivered'
+      : 'delivered';
   }
 }
 
 /** @param destinations ids */
-function tell(id: string, told: Turn[][], { destination, start }: { destination: string; start: number }) {
+function tell(
+  id: string,
+  told: Turn[][],
+  { destination, start }: { destination: string; start: number },
+) {
   const teller = new Teller(id, { destination, start });
   told.forEach((turns, replay) => teller.tell(turns, replay));
   return teller;
@@ -136,13 +158,21 @@ export interface RandomHistory {
 
 /** @param destinations their ids */
 export function randomHistory(destinations: readonly string[]): fc.Arbitrary<RandomHistory> {
-  const one = fc.record({ destination: fc.nat(destinations.length - 1), start: fc.nat(600), told: lives });
+  const one = fc.record({
+    destination: fc.nat(destinations.length - 1),
+    start: fc.nat(600),
+    told: lives,
+  });
   return fc
-    .record({ all: fc.array(one, { minLength: 1, maxLength: 12 }), order: fc.array(fc.nat(), { maxLength: 200 }) })
+    .record({
+      all: fc.array(one, { minLength: 1, maxLength: 12 }),
+      order: fc.array(fc.nat(), { maxLength: 200 }),
+    })
     .map(({ all, order }) => {
       const stories = all.map(({ destination, start, told }, i): Story => {
         const { events, status, attempts, failed } = tell(`dlv_${String(i)}`, told, {
-          ...{ destination: destinations[destination] ?? '', start },
+          destination: destinations[destination] ?? '',
+          start,
         });
         return { events, destination, status, attempts, failed };
       });
@@ -150,7 +180,10 @@ export function randomHistory(destinations: readonly string[]): fc.Arbitrary<Ran
     });
 }
 
-/** Merges the events by the numbers of `order`: each chooses a delivery, and whether the event comes again or ends a batch. */
+/**
+ * Merges the events by the numbers of `order`: each chooses a delivery, and whether the event comes
+ * again or ends a batch.
+ */
 function batchesOf(stories: readonly Story[], order: readonly number[]): DeliveryEvent[][] {
   const left = stories.map(({ events }) => [...events]);
   const batches: DeliveryEvent[][] = [[]];

@@ -6,8 +6,8 @@ import { startSystem, type System, type SystemOptions } from '../../tools/harnes
 import { openTopics, type Topics } from './topics';
 
 /**
- * A system, a receiver and the topics that tests read. Each test has its own source, destination and paths at the
- * receiver, so that tests do not interfere.
+ * A system, a receiver and the topics that tests read. Each test has its own source, destination
+ * and paths at the receiver, so that tests do not interfere.
  */
 export interface StorySystem {
   system: System;
@@ -26,13 +26,18 @@ export interface StorySystem {
 export interface Connection {
   source: Source;
   destination: Destination;
-  /** POSTs a call (default a track) to the path of its type. @returns the call. @throws Error if the status is not 200 */
+  /**
+   * POSTs a call (default a track) to the path of its type. @returns the call. @throws Error if the
+   * status is not 200
+   */
   send(call?: Call): Promise<Call>;
   /** PATCHes the destination. @throws Error if the status is not 200 */
   change(patch: object): Promise<void>;
 }
 
-export async function openStorySystem(options: SystemOptions & { host?: string } = {}): Promise<StorySystem> {
+export async function openStorySystem(
+  options: SystemOptions & { host?: string } = {},
+): Promise<StorySystem> {
   const { host, ...systemOptions } = options;
   const sink = await startSink(host === undefined ? {} : { host });
   const system = await startSystem(systemOptions).catch(async (error: unknown) => {
@@ -43,7 +48,8 @@ export async function openStorySystem(options: SystemOptions & { host?: string }
   let probes = 0;
 
   const settled = async () => {
-    // `config` is read in order: a service that knows this newest destination knows everything written before it.
+    // `config` is read in order: a service that knows this newest destination knows everything
+    // written before it.
     const path = `/settled-${++probes}`;
     const probe = await system.createSource('probe');
     await system.createDestination({ sources: [probe.id], webhooks: [{ url: sink.url(path) }] });
@@ -64,12 +70,16 @@ export async function openStorySystem(options: SystemOptions & { host?: string }
       destination,
       send: async (call = aTrack()) => {
         const answer = await system.send(source.writeKey, call.type, call);
-        if (answer.status !== 200) throw new Error(`ingest answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+        if (answer.status !== 200) {
+          throw new Error(`ingest answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+        }
         return call;
       },
       change: async (patch) => {
         const answer = await system.control('PATCH', `/destinations/${destination.id}`, patch);
-        if (answer.status !== 200) throw new Error(`control answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+        if (answer.status !== 200) {
+          throw new Error(`control answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+        }
       },
     };
   };
@@ -91,6 +101,8 @@ export async function openStorySystem(options: SystemOptions & { host?: string }
 export function common(requests: ReceivedRequest[], header: string): string {
   const values = new Set(requests.map((request) => request.headers[header]));
   const [value] = values;
-  if (values.size !== 1 || value === undefined) throw new Error(`${header} is ${JSON.stringify([...values])}`);
+  if (values.size !== 1 || value === undefined) {
+    throw new Error(`${header} is ${JSON.stringify([...values])}`);
+  }
   return value;
 }

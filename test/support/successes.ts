@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { defined } from '../../shared/collections/defined';
 import { type AttemptEvent, type UrlAttempt } from '../../shared/model/attempt-events';
 import { AttemptRows, type PlainSuccess } from '../../shared/model/attempt-rows';
 import { MESSAGE_TYPES } from '../../shared/model/message';
@@ -23,11 +24,15 @@ const url: fc.Arbitrary<UrlAttempt> = fc.record({
   outcome: fc.constant('delivered' as const),
   status: fc.constantFrom(200, 202, 204),
   durationMs: count,
-  phases: optional(fc.dictionary(fc.constantFrom('dns', 'connect', 'tls', 'headers', 'body'), count)),
+  phases: optional(
+    fc.dictionary(fc.constantFrom('dns', 'connect', 'tls', 'headers', 'body'), count),
+  ),
   resent: optional(fc.constant(true as const)),
   gzip: optional(fc.constant(true as const)),
   batch: optional(
-    fc.tuple(fc.nat(3), fc.nat(99)).map(([of, index]) => ({ id: `bat_${String(of)}`, size: 100 - of, index })),
+    fc
+      .tuple(fc.nat(3), fc.nat(99))
+      .map(([of, index]) => ({ id: `bat_${String(of)}`, size: 100 - of, index })),
   ),
   response: optional(response) as fc.Arbitrary<NonNullable<UrlAttempt['response']>>,
 });
@@ -63,13 +68,11 @@ export const success: fc.Arbitrary<PlainSuccess> = fc
   })
   .map(({ about: { user, event, lifetimeMs, ...rest }, topic, partition, offset, url, ms }) => ({
     delivery: {
-      ...{
-        ...rest,
-        ...user,
-        ...(event !== undefined && { event }),
-        expiresAt: rest.acceptedAt + lifetimeMs,
-        closed: [],
-      },
+      ...rest,
+      ...user,
+      ...defined({ event }),
+      expiresAt: rest.acceptedAt + lifetimeMs,
+      closed: [],
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     },
     record: { topic, partition, offset },
@@ -86,7 +89,13 @@ export function aSuccess(change: Partial<PlainSuccess['delivery']> = {}): PlainS
 }
 
 /** Returns the single event of a success. */
-export function eventOf({ delivery: d, record, url, durationMs, atMs }: PlainSuccess): AttemptEvent {
+export function eventOf({
+  delivery: d,
+  record,
+  url,
+  durationMs,
+  atMs,
+}: PlainSuccess): AttemptEvent {
   return {
     kind: 'attempt',
     delivery: d.id,

@@ -6,7 +6,10 @@ import { type ProcessId, processId } from '../../shared/service/process-id';
 import { ROOT } from '../../shared/service/repo-root';
 import { eventually, Final } from './eventually';
 
-/** Runs a supervisor or a service as a separate process and observes it from outside, as a terminal and `ps` would. */
+/**
+ * Runs a supervisor or a service as a separate process and observes it from outside, as a terminal
+ * and `ps` would.
+ */
 
 /** A process that a test started. */
 export interface Supervised {
@@ -14,9 +17,14 @@ export interface Supervised {
   pid: number;
   /** everything it has printed, stdout and stderr */
   output(): string;
-  /** Resolves with its exit code, or the name of the signal that ended it. After an exit code the output is complete. */
+  /**
+   * Resolves with its exit code, or the name of the signal that ended it. After an exit code the
+   * output is complete.
+   */
   exited: Promise<number | string>;
-  /** @throws Error with its output if it ends first, or has not printed the line after `deadlineMs` */
+  /**
+   * @throws Error with its output if it ends first, or has not printed the line after `deadlineMs`
+   */
   printed(line: string, deadlineMs?: number): Promise<void>;
   /** Sends the signal, and SIGKILL after `deadlineMs`. Resolves as `exited` does. */
   end(signal: NodeJS.Signals, deadlineMs?: number): Promise<number | string>;
@@ -31,18 +39,33 @@ export interface ProcessLine {
 
 /** A supervisor gives each of four groups of services 26 s to stop, and its broker 20 s. */
 const END_MS = 130_000;
-/** The last lines of a process may arrive after its exit; a child of it that keeps the pipe open must not hold a test. */
+/**
+ * The last lines of a process may arrive after its exit; a child of it that keeps the pipe open
+ * must not hold a test.
+ */
 const OUTPUT_MS = 5_000;
 
 const running = new Set<ChildProcess>();
-// For benchmarks and the chaos test. Jest gives tests a copy of `process` without this event: see environment.ts.
+// For benchmarks and the chaos test. Jest gives tests a copy of `process` without this event: see
+// environment.ts.
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Starts a command in the repository, with the given environment and the variables that any program needs. */
-export function startSupervised(command: string, args: string[], env: NodeJS.ProcessEnv): Supervised {
-  const child = spawn(command, args, { cwd: ROOT, env: { ...bare(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+/**
+ * Starts a command in the repository, with the given environment and the variables that any program
+ * needs.
+ */
+export function startSupervised(
+  command: string,
+  args: string[],
+  env: NodeJS.ProcessEnv,
+): Supervised {
+  const child = spawn(command, args, {
+    cwd: ROOT,
+    env: { ...bare(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   running.add(child);
   let text = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -80,11 +103,17 @@ export function startSupervised(command: string, args: string[], env: NodeJS.Pro
   };
 }
 
-/** Sends a signal to a child, and SIGKILL after the deadline, so that no test waits for a child that never exits. */
+/**
+ * Sends a signal to a child, and SIGKILL after the deadline, so that no test waits for a child that
+ * never exits.
+ */
 export async function endChild<T>(
   child: ChildProcess,
   exited: Promise<T>,
-  { signal = 'SIGTERM', deadlineMs = END_MS }: { signal?: NodeJS.Signals; deadlineMs?: number } = {},
+  {
+    signal = 'SIGTERM',
+    deadlineMs = END_MS,
+  }: { signal?: NodeJS.Signals; deadlineMs?: number } = {},
 ): Promise<T> {
   child.kill(signal);
   const force = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
@@ -95,10 +124,14 @@ export async function endChild<T>(
   }
 }
 
-/** Returns the environment of this process without the settings of Waypost: each system has its own. */
+/**
+ * Returns the environment of this process without the settings of Waypost: each system has its own.
+ */
 function bare(): NodeJS.ProcessEnv {
   return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(WAYPOST_|KAFKA_|npm_|NODE_ENV$|JEST_)/.test(name)),
+    Object.entries(process.env).filter(
+      ([name]) => !/^(WAYPOST_|KAFKA_|npm_|NODE_ENV$|JEST_)/.test(name),
+    ),
   );
 }
 
@@ -108,7 +141,9 @@ export function processes(): ProcessLine[] {
     .split('\n')
     .flatMap((line) => {
       const [, pid, ppid, command] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
-      return pid && ppid && command !== undefined ? [{ pid: Number(pid), ppid: Number(ppid), command }] : [];
+      return pid && ppid && command !== undefined
+        ? [{ pid: Number(pid), ppid: Number(ppid), command }]
+        : [];
     });
 }
 
@@ -120,7 +155,10 @@ export function descendants(pid: number): ProcessLine[] {
   return below(pid);
 }
 
-/** Identifies the processes under one, at any depth. Taken before a kill, the list names the processes that must be gone afterwards. */
+/**
+ * Identifies the processes under one, at any depth. Taken before a kill, the list names the
+ * processes that must be gone afterwards.
+ */
 export function descendantIds(pid: number): ProcessId[] {
   return descendants(pid).flatMap((line) => processId(line.pid) ?? []);
 }

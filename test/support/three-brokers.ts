@@ -26,9 +26,14 @@ export async function startThreeBrokers(): Promise<ThreeBrokers> {
   const dir = mkdtempSync(join(tmpdir(), 'waypost-brokers-'));
   const cluster = await startCluster(dir, 3);
   const { brokers } = cluster;
-  const admin = kafkajsClient({ clientId: 'test', brokers: brokers.split(','), logLevel: logLevel.NOTHING }).admin();
+  const admin = kafkajsClient({
+    clientId: 'test',
+    brokers: brokers.split(','),
+    logLevel: logLevel.NOTHING,
+  }).admin();
   await admin.connect();
-  // One broker may answer before the others have registered, and then refuses to place replicas on them.
+  // One broker may answer before the others have registered, and then refuses to place replicas on
+  // them.
   await eventually(async () => expect((await admin.describeCluster()).brokers).toHaveLength(3), {
     deadlineMs: SEEN_MS,
   });
@@ -45,14 +50,21 @@ export async function startThreeBrokers(): Promise<ThreeBrokers> {
       const configEntries = [{ name: 'min.insync.replicas', value: String(minInSync) }];
       // Tries again after a timeout of the controllers. A topic that exists causes no error.
       await eventually(() =>
-        admin.createTopics({ waitForLeaders: false, topics: [{ topic, replicaAssignment, configEntries }] }),
+        admin.createTopics({
+          waitForLeaders: false,
+          topics: [{ topic, replicaAssignment, configEntries }],
+        }),
       );
     },
     stopThird: async (topic, partition) => {
-      await eventually(async () => expect(await isrOf(topic, partition)).toContain(3), { deadlineMs: SEEN_MS });
+      await eventually(async () => expect(await isrOf(topic, partition)).toContain(3), {
+        deadlineMs: SEEN_MS,
+      });
       process.kill(third.pid!, 'SIGTERM');
       await eventually(() => expect(third.pid).toBeUndefined(), { deadlineMs: SEEN_MS });
-      await eventually(async () => expect(await isrOf(topic, partition)).not.toContain(3), { deadlineMs: SEEN_MS });
+      await eventually(async () => expect(await isrOf(topic, partition)).not.toContain(3), {
+        deadlineMs: SEEN_MS,
+      });
     },
     startThird: () => third.start(),
     close: async () => {

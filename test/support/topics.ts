@@ -39,26 +39,36 @@ export interface Topics {
 /** Reads `attempts` and `webhooks.dead` from the beginning. */
 export async function openTopics(system: System): Promise<Topics> {
   const settings = loadSettings({ ...system.env, KAFKA_BROKERS: system.brokers });
-  const kafka = await connectKafka(settings, { clientId: 'test', log: createLog('test', 'silent') });
+  const kafka = await connectKafka(settings, {
+    clientId: 'test',
+    log: createLog('test', 'silent'),
+  });
   const events: DeliveryEvent[] = [];
   const dead: DeadLetter[] = [];
   const tails = await Promise.all([
     follow(kafka, ATTEMPTS, ({ value }) =>
-      events.push(...(readEvents(value).filter(({ kind }) => kind !== 'circuit') as DeliveryEvent[])),
+      events.push(
+        ...(readEvents(value).filter(({ kind }) => kind !== 'circuit') as DeliveryEvent[]),
+      ),
     ),
     follow(kafka, DEAD, (record) => {
       const decoded = decodeDelivery(record.headers);
-      if (decoded.kind !== 'delivery') throw new Error(`a dead letter cannot be read: ${JSON.stringify(decoded)}`);
+      if (decoded.kind !== 'delivery') {
+        throw new Error(`a dead letter cannot be read: ${JSON.stringify(decoded)}`);
+      }
       dead.push({ delivery: decoded.delivery, body: Buffer.from(record.value ?? '') });
     }),
   ]);
   const eventsOf = (messageId: string) => events.filter((event) => event.message === messageId);
-  const deadOf = (messageId: string) => dead.filter(({ delivery }) => delivery.messageId === messageId);
+  const deadOf = (messageId: string) =>
+    dead.filter(({ delivery }) => delivery.messageId === messageId);
   return {
     kafka,
     eventsOf,
     attemptsOf: (messageId) =>
-      eventsOf(messageId).filter((event): event is AttemptEvent => event.kind === 'attempt' && !event.late),
+      eventsOf(messageId).filter(
+        (event): event is AttemptEvent => event.kind === 'attempt' && !event.late,
+      ),
     deadOf,
     event: <K extends DeliveryEvent['kind']>(
       messageId: string,
@@ -69,14 +79,21 @@ export async function openTopics(system: System): Promise<Topics> {
         const found = eventsOf(messageId)
           .filter((event): event is Extract<DeliveryEvent, { kind: K }> => event.kind === kind)
           .find(fits);
-        if (!found)
-          throw new Error(`no such ${kind} of ${messageId} in ${JSON.stringify(eventsOf(messageId), null, 1)}`);
+        if (!found) {
+          throw new Error(
+            `no such ${kind} of ${messageId} in ${JSON.stringify(eventsOf(messageId), null, 1)}`,
+          );
+        }
         return found;
       }),
     dead: (messageId) =>
       eventually(() => {
         const [letter] = deadOf(messageId);
-        if (!letter) throw new Error(`no dead letter of ${messageId}: ${JSON.stringify(eventsOf(messageId), null, 1)}`);
+        if (!letter) {
+          throw new Error(
+            `no dead letter of ${messageId}: ${JSON.stringify(eventsOf(messageId), null, 1)}`,
+          );
+        }
         return letter;
       }),
     close: async () => {
@@ -87,10 +104,15 @@ export async function openTopics(system: System): Promise<Topics> {
 }
 
 /** Returns all records of a topic, partition after partition. */
-export async function readTopic(kafka: Pick<Kafka, 'ranges' | 'read'>, topic: string): Promise<InRecord[]> {
+export async function readTopic(
+  kafka: Pick<Kafka, 'ranges' | 'read'>,
+  topic: string,
+): Promise<InRecord[]> {
   const all: InRecord[] = [];
   for (const { partition, low, high } of await kafka.ranges(topic)) {
-    for await (const { records } of scan(kafka, { topic, partition, from: low, to: high })) all.push(...records);
+    for await (const { records } of scan(kafka, { topic, partition, from: low, to: high })) {
+      all.push(...records);
+    }
   }
   return all;
 }

@@ -2,7 +2,10 @@ import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { type ReceivedRequest } from '../../tools/harness/sink';
 
-/** Checks signatures as a receiver does, with node:crypto and the reference library, without Waypost's code. */
+/**
+ * Checks signatures as a receiver does, with node:crypto and the reference library, without
+ * Waypost's code.
+ */
 
 const PREFIX = 'whsec_';
 
@@ -20,9 +23,14 @@ export function standardSignature(secret: string, request: ReceivedRequest): str
   return `v1,${createHmac('sha256', key).update(`${id!}.${at!}.`).update(request.body).digest('base64')}`;
 }
 
-/** Returns whether the reference library accepts the request. It rejects timestamps more than five minutes off. */
+/**
+ * Returns whether the reference library accepts the request. It rejects timestamps more than five
+ * minutes off.
+ */
 export function libraryAccepts(secret: string, request: ReceivedRequest): boolean {
-  const webhook = secret.startsWith(PREFIX) ? new Webhook(secret) : new Webhook(secret, { format: 'raw' });
+  const webhook = secret.startsWith(PREFIX)
+    ? new Webhook(secret)
+    : new Webhook(secret, { format: 'raw' });
   try {
     webhook.verify(request.body, request.headers as Record<string, string>);
     return true;

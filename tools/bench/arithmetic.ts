@@ -9,8 +9,8 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * Returns the smallest value that is not below `share` (0 to 1) of all: the nearest rank, so that it is a measured
- * value.
+ * Returns the smallest value that is not below `share` (0 to 1) of all: the nearest rank, so that
+ * it is a measured value.
  */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -42,8 +42,13 @@ export function spread(values: readonly (number | undefined)[]): Spread | undefi
 }
 
 /** Divides a figure by its yardstick; undefined if either is missing. */
-export function ratio(value: number | undefined, yardstick: number | undefined): number | undefined {
-  return value === undefined || yardstick === undefined || yardstick <= 0 ? undefined : value / yardstick;
+export function ratio(
+  value: number | undefined,
+  yardstick: number | undefined,
+): number | undefined {
+  return value === undefined || yardstick === undefined || yardstick <= 0
+    ? undefined
+    : value / yardstick;
 }
 
 /** Formats three significant digits with thousands separators: 0.0234, 1.05, 12.3, 5,120. */
@@ -52,5 +57,8 @@ export function readable(value: number): string {
   const size = Math.abs(value);
   if (size === 0) return '0';
   const digits = size >= 100 ? 0 : Math.min(4, 2 - Math.floor(Math.log10(size)));
-  return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return value.toLocaleString('en-US', {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
 }

@@ -3,14 +3,20 @@ import { type Kafka } from '../../shared/kafka/port';
 import { cpuBetween, type CpuReading, type CpuUse, readCpu } from '../harness/usage';
 import { sum } from './arithmetic';
 
-/** Measures how services empty topics that were filled before their start, by the offsets that their groups commit. */
+/**
+ * Measures how services empty topics that were filled before their start, by the offsets that their
+ * groups commit.
+ */
 
 /** Groups commit ten times a second. */
 const POLL_MS = 50;
 /** A longer standstill is a failure. */
 const STILL_MS = 120_000;
 
-/** Messages after the last measured one: at both ends the same number is in progress and not committed. */
+/**
+ * Messages after the last measured one: at both ends the same number is in progress and not
+ * committed.
+ */
 export const BEYOND = 3_000;
 
 /** The work done up to a time, and the CPU that the processes had used. */
@@ -35,7 +41,11 @@ export interface Drain {
 }
 
 /** Returns the number of records that a group has committed, of a topic without deleted records. */
-export async function committedBy(kafka: Pick<Kafka, 'committed'>, group: string, topic: string): Promise<number> {
+export async function committedBy(
+  kafka: Pick<Kafka, 'committed'>,
+  group: string,
+  topic: string,
+): Promise<number> {
   return sum(await kafka.committed(group, topic));
 }
 
@@ -44,7 +54,11 @@ export async function committedBy(kafka: Pick<Kafka, 'committed'>, group: string
  * @param onCount receives the count of each check
  * @throws if none were done for two minutes
  */
-export async function drained(drain: Drain, count: number, onCount?: (count: number) => void): Promise<Mark> {
+export async function drained(
+  drain: Drain,
+  count: number,
+  onCount?: (count: number) => void,
+): Promise<Mark> {
   const { what, done, pids } = drain;
   let cpu = readCpu(pids);
   const look = () => {
@@ -72,7 +86,9 @@ export async function watched(options: {
     const count = await look();
     if (await until(count)) return count;
     if (count !== last) [last, changedAt] = [count, Date.now()];
-    if (Date.now() - changedAt > STILL_MS) throw new Error(`${what} has stopped at ${String(count)}`);
+    if (Date.now() - changedAt > STILL_MS) {
+      throw new Error(`${what} has stopped at ${String(count)}`);
+    }
     onCount?.(count);
     await pause(POLL_MS);
   }

@@ -26,7 +26,13 @@ export async function createCustomers(
   for (const [i, url] of urls.entries()) {
     const source = await api.createSource(`Source ${String(i)}`);
     const name = `Destination ${String(i)}`;
-    const fields = { name, sources: [source.id], webhooks: [{ url }], sharedSecret: SECRET, ...more };
+    const fields = {
+      name,
+      sources: [source.id],
+      webhooks: [{ url }],
+      sharedSecret: SECRET,
+      ...more,
+    };
     const destination = await api.createDestination(fields);
     const authorization = basicAuth(source.writeKey);
     customers.push({ sourceId: source.id, destinationId: destination.id, authorization });
@@ -51,7 +57,9 @@ export class Calls {
     private readonly customers: readonly Customer[],
     private readonly run: string,
   ) {
-    this.#ingests = [ingestUrls].flat().map((url) => new IngestConnections(url, { connections, pipelining: 1 }));
+    this.#ingests = [ingestUrls]
+      .flat()
+      .map((url) => new IngestConnections(url, { connections, pipelining: 1 }));
   }
 
   /**
@@ -60,7 +68,11 @@ export class Calls {
    */
   async postBatch(size: number): Promise<void> {
     const batch = Array.from({ length: size }, () => this.#call(this.#next++));
-    await this.#post('/v1/batch', { batch, sentAt: new Date().toISOString() }, this.#customer(this.#next));
+    await this.#post(
+      '/v1/batch',
+      { batch, sentAt: new Date().toISOString() },
+      this.#customer(this.#next),
+    );
   }
 
   /**
@@ -96,7 +108,11 @@ export class Calls {
   async #post(path: string, body: object, { authorization }: Customer): Promise<void> {
     const ingest = this.#ingests[this.#posted++ % this.#ingests.length];
     if (!ingest) throw new Error('there is no ingest');
-    const { status, stored, text } = await ingest.post(path, JSON.stringify(body), { authorization });
-    if (!stored) throw new Error(`ingest answered POST ${path} with ${String(status)}: ${text.slice(0, 300)}`);
+    const { status, stored, text } = await ingest.post(path, JSON.stringify(body), {
+      authorization,
+    });
+    if (!stored) {
+      throw new Error(`ingest answered POST ${path} with ${String(status)}: ${text.slice(0, 300)}`);
+    }
   }
 }

@@ -38,7 +38,9 @@ async function main(): Promise<number> {
     for await (const round of runRounds(bench, options)) {
       results.rounds.push(round);
       // Write after each round, so that an aborted run keeps its figures.
-      if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`);
+      if (options.json !== undefined) {
+        writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`);
+      }
     }
     if (options.page !== undefined) writePage(options.page, results);
     console.log(report(results));
@@ -48,7 +50,10 @@ async function main(): Promise<number> {
   }
 }
 
-async function* runRounds(bench: Bench, { rounds: count, only, once, sizes }: Options): AsyncGenerator<Round> {
+async function* runRounds(
+  bench: Bench,
+  { rounds: count, only, once, sizes }: Options,
+): AsyncGenerator<Round> {
   const startedAt = clockMs();
   for (let i = 1; i <= count; i++) {
     const parts = i === 1 ? only : new Set([...only].filter((part) => !once.has(part)));

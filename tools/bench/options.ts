@@ -34,8 +34,19 @@ export type Part = (typeof PARTS)[number];
 
 /** These take long for each figure: once a run, unless --long is set. */
 const ONCE: readonly Part[] = [
-  ...(['http2', 'telemetry', 'filters', 'load', 'batched'] as const),
-  ...(['sustained', 'processes', 'rolling', 'proxies', 'outage', 'waiting', 'audiences', 'soak'] as const),
+  'http2',
+  'telemetry',
+  'filters',
+  'load',
+  'batched',
+  'sustained',
+  'processes',
+  'rolling',
+  'proxies',
+  'outage',
+  'waiting',
+  'audiences',
+  'soak',
 ];
 
 /** This takes an hour: it runs only if it is named. */
@@ -72,7 +83,10 @@ export function readOptions(args: string[]): Options {
   }
   const whole = !quick && values.only === undefined;
   return {
-    only: values.only === undefined ? new Set(PARTS.filter((part) => !ASKED.includes(part))) : readParts(values.only),
+    only:
+      values.only === undefined
+        ? new Set(PARTS.filter((part) => !ASKED.includes(part)))
+        : readParts(values.only),
     rounds: count('rounds', values.rounds) ?? (quick ? 1 : 3),
     sizes: sizesOf(quick ? QUICK : long ? LONG : WHOLE, values, together),
     quick,
@@ -86,14 +100,21 @@ export function readOptions(args: string[]): Options {
 function sizesOf(
   sizes: Sizes,
   given: Partial<
-    Record<'waiting' | 'partitions' | 'tier-partitions' | 'capacity' | 'users' | 'minutes', string | undefined>
+    Record<
+      'waiting' | 'partitions' | 'tier-partitions' | 'capacity' | 'users' | 'minutes',
+      string | undefined
+    >
   >,
   together: boolean,
 ): Sizes {
   const { isolation, waiting, audiences, soak, load } = sizes;
   return {
     ...sizes,
-    isolation: { ...isolation, together, capacity: count('capacity', given.capacity) ?? isolation.capacity },
+    isolation: {
+      ...isolation,
+      together,
+      capacity: count('capacity', given.capacity) ?? isolation.capacity,
+    },
     waiting: {
       ...waiting,
       count: count('waiting', given.waiting) ?? waiting.count,
@@ -109,14 +130,20 @@ function sizesOf(
 /** Enough messages must remain after the warm-up. */
 function users({ users: usual, passes, warmUp }: AudiencesSize, given = usual): number {
   const least = Math.ceil((1.2 * (warmUp + BEYOND)) / passes);
-  if (given < least) throw new Error(`--users must be ${String(least)} or more: fewer have sent too little.\n${USAGE}`);
+  if (given < least) {
+    throw new Error(
+      `--users must be ${String(least)} or more: fewer have sent too little.\n${USAGE}`,
+    );
+  }
   return given;
 }
 
 function count(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} must be a whole number.\n${USAGE}`);
+  if (!Number.isInteger(value) || value < 1) {
+    throw new Error(`--${name} must be a whole number.\n${USAGE}`);
+  }
   return value;
 }
 
@@ -142,13 +169,17 @@ function parse(args: string[]) {
       },
     });
   } catch (error) {
-    throw new Error(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`, { cause: error });
+    throw new Error(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`, {
+      cause: error,
+    });
   }
 }
 
 function readParts(list: string): Set<Part> {
   const parts = new Set<Part>();
-  for (const name of list.split(',').flatMap((part) => (part === 'pipeline' ? ['batches', 'singles'] : [part]))) {
+  for (const name of list
+    .split(',')
+    .flatMap((part) => (part === 'pipeline' ? ['batches', 'singles'] : [part]))) {
     const part = PARTS.find((known) => known === name);
     if (!part) throw new Error(`There is no part "${name}".\n${USAGE}`);
     parts.add(part);

@@ -63,8 +63,14 @@ export const CONTEXT = {
   library: { name: '@segment/analytics-node', version: '3.1.0' },
   ip: '203.0.113.7',
   locale: 'en-GB',
-  userAgent: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/129.0 Safari/537.36',
-  page: { path: '/checkout/done', title: 'Thank you', url: 'https://shop.example.com/checkout/done' },
+  userAgent:
+    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/129.0 ' +
+    'Safari/537.36',
+  page: {
+    path: '/checkout/done',
+    title: 'Thank you',
+    url: 'https://shop.example.com/checkout/done',
+  },
 };
 
 export const PRODUCTS = [

@@ -1,7 +1,9 @@
 import { clockMs } from '../harness/timing';
 import { readable } from './arithmetic';
 
-/** Prints the progress of a run to stderr: the current step, and for a long step the remaining time. */
+/**
+ * Prints the progress of a run to stderr: the current step, and for a long step the remaining time.
+ */
 
 const EVERY_MS = 10_000;
 
@@ -23,7 +25,8 @@ export class Progress {
 
   /**
    * Announces a step.
-   * @returns a function that receives the number done, as often as the caller likes; it prints every ten seconds
+   * @returns a function that receives the number done, as often as the caller likes; it prints
+   *   every ten seconds
    */
   counting(what: string, of: number): (done: number) => void {
     this.note(`${what}: ${of.toLocaleString('en-US')}`);
@@ -44,7 +47,10 @@ export class Progress {
   async during<T>(what: string, expectedMs: number, work: () => Promise<T>): Promise<T> {
     this.note(what);
     const startedAt = clockMs();
-    const timer = setInterval(() => this.note(soFar(what, clockMs() - startedAt, expectedMs)), EVERY_MS);
+    const timer = setInterval(
+      () => this.note(soFar(what, clockMs() - startedAt, expectedMs)),
+      EVERY_MS,
+    );
     try {
       return await work();
     } finally {
@@ -53,11 +59,21 @@ export class Progress {
   }
 }
 
-/** Pure: `counting: 120,000 of 300,000, 5,120/s, about 35 s left`; without a rate at the very start. */
-export function howMany(what: string, done: number, { of, sinceMs }: { of: number; sinceMs: number }): string {
+/**
+ * Pure: `counting: 120,000 of 300,000, 5,120/s, about 35 s left`; without a rate at the very start.
+ */
+export function howMany(
+  what: string,
+  done: number,
+  { of, sinceMs }: { of: number; sinceMs: number },
+): string {
   const perMs = done / sinceMs;
-  const left = perMs > 0 ? `, ${readable(perMs * 1000)}/s, about ${duration((of - done) / perMs)} left` : '';
-  return `${what}: ${Math.round(done).toLocaleString('en-US')} of ${of.toLocaleString('en-US')}${left}`;
+  const left =
+    perMs > 0 ? `, ${readable(perMs * 1000)}/s, about ${duration((of - done) / perMs)} left` : '';
+  return (
+    `${what}: ${Math.round(done).toLocaleString('en-US')} of ` +
+    `${of.toLocaleString('en-US')}${left}`
+  );
 }
 
 /** Pure: `isolation: 20 s, about 10 s left`. */
@@ -65,7 +81,11 @@ export function soFar(what: string, elapsedMs: number, expectedMs: number): stri
   const leftMs = expectedMs - elapsedMs;
   const slackMs = Math.max(1_000, expectedMs / 5);
   const left =
-    leftMs >= 1_000 ? `about ${duration(leftMs)} left` : -leftMs > slackMs ? 'longer than expected' : 'nearly done';
+    leftMs >= 1_000
+      ? `about ${duration(leftMs)} left`
+      : -leftMs > slackMs
+        ? 'longer than expected'
+        : 'nearly done';
   return `${what}: ${duration(elapsedMs)}, ${left}`;
 }
 

@@ -49,30 +49,70 @@ export async function runRound(
     if (figure) bare.push(figure);
   };
   await runBare();
-  const delivery = await attempts.run('delivery', 'delivery alone', () => measureDelivery(bench, sizes.delivery));
-  const https = await attempts.run('https', 'delivery over TLS', (p) => measureHttps(bench, sizes.https, p));
+  const delivery = await attempts.run('delivery', 'delivery alone', () =>
+    measureDelivery(bench, sizes.delivery),
+  );
+  const https = await attempts.run('https', 'delivery over TLS', (p) =>
+    measureHttps(bench, sizes.https, p),
+  );
   const http2 = await attempts.run('http2', 'HTTP/2', (p) => measureHttp2(sizes.http2, p));
-  const telemetry = await attempts.run('telemetry', 'telemetry', (p) => measureTelemetry(bench, sizes.delivery, p));
-  const filters = await attempts.run('filters', 'filters', (p) => measureFilters(bench, sizes.filters, p));
+  const telemetry = await attempts.run('telemetry', 'telemetry', (p) =>
+    measureTelemetry(bench, sizes.delivery, p),
+  );
+  const filters = await attempts.run('filters', 'filters', (p) =>
+    measureFilters(bench, sizes.filters, p),
+  );
   const load = await attempts.run('load', 'all services over their load', (p) =>
     measureLoadCurve(bench, sizes.load, p),
   );
   if (only.has('delivery') && TOGETHER.some((part) => only.has(part))) await runBare();
-  const together = await attempts.run(TOGETHER, 'all services', (p) => runSystem(bench, { attempts, sizes }, p));
-  const batched = await attempts.run('batched', 'batches of events', (p) => measureBatched(bench, sizes.batched, p));
+  const together = await attempts.run(TOGETHER, 'all services', (p) =>
+    runSystem(bench, { attempts, sizes }, p),
+  );
+  const batched = await attempts.run('batched', 'batches of events', (p) =>
+    measureBatched(bench, sizes.batched, p),
+  );
   const processes = await attempts.run('processes', 'several processes', (p) =>
     measureProcesses(bench, sizes.processes, p),
   );
-  const rolling = await attempts.run('rolling', 'rolling upgrade', (p) => measureRolling(bench, sizes.rolling, p));
-  const isolation = await attempts.run('isolation', 'isolation', (p) => measureIsolation(bench, sizes.isolation, p));
-  const proxies = await attempts.run('proxies', 'bad proxies', (p) => measureProxies(bench, sizes.proxies, p));
-  const backlog = await attempts.run('backlog', 'backlog', (p) => measureBacklog(bench, sizes.backlog, p));
-  const outage = await attempts.run('outage', 'outage', (p) => measureOutage(bench, sizes.outage, p));
-  const waiting = await attempts.run('waiting', 'waiting', (p) => measureWaiting(bench, sizes.waiting, p));
-  const audiences = await attempts.run('audiences', 'audiences', (p) => measureAudiences(bench, sizes.audiences, p));
-  const hostile = await attempts.run('hostile', 'hostile requests', (p) => measureHostile(bench, sizes.hostile, p));
+  const rolling = await attempts.run('rolling', 'rolling upgrade', (p) =>
+    measureRolling(bench, sizes.rolling, p),
+  );
+  const isolation = await attempts.run('isolation', 'isolation', (p) =>
+    measureIsolation(bench, sizes.isolation, p),
+  );
+  const proxies = await attempts.run('proxies', 'bad proxies', (p) =>
+    measureProxies(bench, sizes.proxies, p),
+  );
+  const backlog = await attempts.run('backlog', 'backlog', (p) =>
+    measureBacklog(bench, sizes.backlog, p),
+  );
+  const outage = await attempts.run('outage', 'outage', (p) =>
+    measureOutage(bench, sizes.outage, p),
+  );
+  const waiting = await attempts.run('waiting', 'waiting', (p) =>
+    measureWaiting(bench, sizes.waiting, p),
+  );
+  const audiences = await attempts.run('audiences', 'audiences', (p) =>
+    measureAudiences(bench, sizes.audiences, p),
+  );
+  const hostile = await attempts.run('hostile', 'hostile requests', (p) =>
+    measureHostile(bench, sizes.hostile, p),
+  );
   const soak = await attempts.run('soak', 'soak', (p) => measureSoak(bench, sizes.soak, p));
-  const alone = { delivery, https, http2, telemetry, filters, load, batched, processes, rolling, isolation, proxies };
+  const alone = {
+    delivery,
+    https,
+    http2,
+    telemetry,
+    filters,
+    load,
+    batched,
+    processes,
+    rolling,
+    isolation,
+    proxies,
+  };
   const troubled = { backlog, outage, waiting, audiences, hostile, soak };
   return { bare, ...alone, ...troubled, ...together, failures: attempts.failures };
 }
@@ -82,26 +122,41 @@ function runSystem(
   { attempts, sizes }: { attempts: RunParts<Part>; sizes: Sizes },
   progress: Progress,
 ): Promise<Pick<Round, 'batches' | 'singles' | 'latency' | 'sustained' | 'warnings'>> {
-  return withSystem(bench, { name: 'system', services: SERVICES }, async ({ system, services, pids }) => {
-    const { origin } = bench.endpoint;
-    const urls = Array.from({ length: CUSTOMERS }, (_, i) => `${origin}/ok/customer-${String(i)}`);
-    const customers = await createCustomers(system, urls);
-    const target: Target = { ...system, customers, pids };
-    const { latency, batches, singles, sustained } = sizes;
-    const perSecond = String(latency.perSecond);
-    const sustainedMs = sustained.seconds * 1000;
-    return {
-      latency: await attempts.run('latency', `latency at ${perSecond} calls/s`, () =>
-        progress.during('latency', latencyMs(latency), () => measureLatency(bench, target, latency)),
-      ),
-      batches: await attempts.run('batches', 'batches', () => measurePipeline(bench, target, batches)),
-      singles: await attempts.run('singles', 'single calls', () => measurePipeline(bench, target, singles)),
-      sustained: await attempts.run('sustained', 'sustained', () =>
-        progress.during('sustained batches', sustainedMs, () => measureSustained(bench, target, sustained)),
-      ),
-      warnings: services.warnings(),
-    };
-  });
+  return withSystem(
+    bench,
+    { name: 'system', services: SERVICES },
+    async ({ system, services, pids }) => {
+      const { origin } = bench.endpoint;
+      const urls = Array.from(
+        { length: CUSTOMERS },
+        (_, i) => `${origin}/ok/customer-${String(i)}`,
+      );
+      const customers = await createCustomers(system, urls);
+      const target: Target = { ...system, customers, pids };
+      const { latency, batches, singles, sustained } = sizes;
+      const perSecond = String(latency.perSecond);
+      const sustainedMs = sustained.seconds * 1000;
+      return {
+        latency: await attempts.run('latency', `latency at ${perSecond} calls/s`, () =>
+          progress.during('latency', latencyMs(latency), () =>
+            measureLatency(bench, target, latency),
+          ),
+        ),
+        batches: await attempts.run('batches', 'batches', () =>
+          measurePipeline(bench, target, batches),
+        ),
+        singles: await attempts.run('singles', 'single calls', () =>
+          measurePipeline(bench, target, singles),
+        ),
+        sustained: await attempts.run('sustained', 'sustained', () =>
+          progress.during('sustained batches', sustainedMs, () =>
+            measureSustained(bench, target, sustained),
+          ),
+        ),
+        warnings: services.warnings(),
+      };
+    },
+  );
 }
 
 /** Runs the selected parts: it reports a part that fails and continues with the others. */
@@ -113,7 +168,10 @@ export class RunParts<Part extends string> {
     private readonly progress: Progress,
   ) {}
 
-  /** Returns undefined if the part is not selected or failed, and for a group of parts if none is selected. */
+  /**
+   * Returns undefined if the part is not selected or failed, and for a group of parts if none is
+   * selected.
+   */
   async run<T>(
     part: Part | readonly Part[],
     what: string,

@@ -5,8 +5,18 @@ import { openWriter, type Write } from '../../shared/config/writer';
 import { connectKafka } from '../../shared/kafka/client';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { MESSAGES, WEBHOOKS } from '../../shared/kafka/topics';
-import { DEFAULT_SHARDS, type Destination, type Kinds, type Source } from '../../shared/model/config';
-import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../shared/model/delivery';
+import {
+  DEFAULT_SHARDS,
+  type Destination,
+  type Kinds,
+  type Source,
+} from '../../shared/model/config';
+import {
+  type Delivery,
+  deliveryId,
+  deliveryKey,
+  encodeDelivery,
+} from '../../shared/model/delivery';
 import { writeMessage } from '../../shared/model/cut-body';
 import { type Message, messageHeaders, messageKey } from '../../shared/model/message';
 import { loadSettings, requireSecretKeys, type Settings } from '../../shared/service/settings';
@@ -43,7 +53,10 @@ export async function openSeeder(env: Record<string, string>): Promise<Seeder> {
   const settings = loadSettings(env);
   const log = createLog('bench', 'error');
   const kafka = await connectKafka(settings, { clientId: 'bench', log });
-  const producer = await kafka.producer({ maxPendingBytes: MAX_PENDING_BYTES, deliveryTimeoutMs: 'retry' });
+  const producer = await kafka.producer({
+    maxPendingBytes: MAX_PENDING_BYTES,
+    deliveryTimeoutMs: 'retry',
+  });
   return {
     kafka,
     destinations: async (urls, more = {}) => {
@@ -123,16 +136,26 @@ export function aDelivery(
 /** Returns a message as ingest appends it. */
 export function messageRecord(message: Message): OutRecord {
   const { value, body } = writeMessage(message);
-  const headers = messageHeaders(SOURCE, message, { acceptedAtMs: Date.now(), traceparent: newTraceparent(), body });
+  const headers = messageHeaders(SOURCE, message, {
+    acceptedAtMs: Date.now(),
+    traceparent: newTraceparent(),
+    body,
+  });
   return { topic: MESSAGES, key: messageKey(SOURCE, message), value, headers };
 }
 
-export function deliveryRecord(topic: string, delivery: Delivery & { userId: string }, value: string): OutRecord {
+export function deliveryRecord(
+  topic: string,
+  delivery: Delivery & { userId: string },
+  value: string,
+): OutRecord {
   const key = deliveryKey(delivery.destinationId, delivery.userId, DEFAULT_SHARDS);
   return { topic, key, value, headers: encodeDelivery(delivery) };
 }
 
-/** Hands over the records of a few requests at a time, and creates the next ones while Kafka writes. */
+/**
+ * Hands over the records of a few requests at a time, and creates the next ones while Kafka writes.
+ */
 async function appendAll(producer: BatchProducer, records: Iterable<OutRecord>): Promise<void> {
   let batch: OutRecord[] = [];
   const written: Promise<void>[] = [];
@@ -163,7 +186,11 @@ async function writeEntries(
   { kafka, producer, log }: { kafka: Kafka; producer: BatchProducer; log: Log },
   entries: readonly Entry[],
 ): Promise<void> {
-  const config = await openConfig(kafka, { name: 'bench', log, onFatal: (error) => log.error(error) });
+  const config = await openConfig(kafka, {
+    name: 'bench',
+    log,
+    onFatal: (error) => log.error(error),
+  });
   const writer = openWriter({ config, producer, log, now: () => new Date() });
   try {
     for (const entry of entries) await writeOne(writer.write, entry);
@@ -173,7 +200,10 @@ async function writeEntries(
   }
 }
 
-function writeOne<K extends keyof Kinds>(write: Write, { kind, data }: { kind: K; data: Kinds[K] }): Promise<unknown> {
+function writeOne<K extends keyof Kinds>(
+  write: Write,
+  { kind, data }: { kind: K; data: Kinds[K] },
+): Promise<unknown> {
   return write(kind, data.id, data, { replaces: 0 });
 }
 
@@ -186,7 +216,9 @@ function destinationOf(id: string, url: string, settings: Settings): Destination
     enabled: true,
     paused: false,
     sources: [SOURCE],
-    webhooks: [{ id: `${id}_1`, url: encryptor.encrypt(url, id), origin: new URL(url).origin, headers: {} }],
+    webhooks: [
+      { id: `${id}_1`, url: encryptor.encrypt(url, id), origin: new URL(url).origin, headers: {} },
+    ],
     secrets: { current: encryptor.encrypt(SECRET, id) },
     ...dates(),
   };

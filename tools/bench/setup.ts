@@ -7,7 +7,12 @@ import { findKafka } from '../../deploy/standalone/kafka-source';
 import { type ProcessName } from '../../deploy/standalone/service-list';
 import { messageOf } from '../../shared/service/errors';
 import { Endpoint } from '../harness/endpoint';
-import { type RunningServices, startServices, type SystemEnv, systemEnv } from '../harness/services';
+import {
+  type RunningServices,
+  startServices,
+  type SystemEnv,
+  systemEnv,
+} from '../harness/services';
 import { sum } from './arithmetic';
 import { PROFILE_DIR, PROFILE_MAIN } from './profile';
 
@@ -29,7 +34,10 @@ export interface Bench {
  * @param profileDir folder of the CPU profiles that services write at their end
  * @param note receives the name of each slow step
  */
-export async function setUp(profileDir: string | undefined, note: (text: string) => void): Promise<Bench> {
+export async function setUp(
+  profileDir: string | undefined,
+  note: (text: string) => void,
+): Promise<Bench> {
   const dir = mkdtempSync(join(tmpdir(), 'waypost-bench-'));
   let broker: BenchBroker;
   try {
@@ -40,7 +48,10 @@ export async function setUp(profileDir: string | undefined, note: (text: string)
   }
   const endpoint = await Endpoint.start();
   let systems = 0;
-  const profile = profileDir && { NODE_OPTIONS: `--require ${PROFILE_MAIN}`, [PROFILE_DIR]: profileDir };
+  const profile = profileDir && {
+    NODE_OPTIONS: `--require ${PROFILE_MAIN}`,
+    [PROFILE_DIR]: profileDir,
+  };
   // A later start of an installation finds the compiled code of the first one.
   const env = { NODE_COMPILE_CACHE: join(dir, 'compile-cache'), ...profile };
   return {
@@ -59,23 +70,35 @@ export async function setUp(profileDir: string | undefined, note: (text: string)
   };
 }
 
-/** A Kafka for the benchmark alone, started as by `npm start`, so that its CPU time can be measured separately. */
+/**
+ * A Kafka for the benchmark alone, started as by `npm start`, so that its CPU time can be measured
+ * separately.
+ */
 interface BenchBroker {
   address: string;
   /** 0 if it runs in a container */
   pid: number;
-  /** the folder of its records, with a folder for each partition; undefined if it runs in a container */
+  /**
+   * the folder of its records, with a folder for each partition; undefined if it runs in a
+   * container
+   */
   folder: string | undefined;
   /** Returns the size of the file that it logs to; NaN if it runs in a container. */
   loggedBytes(): number;
-  /** Returns the number of records in all partitions of a topic, full name; 0 if the topic does not exist. */
+  /**
+   * Returns the number of records in all partitions of a topic, full name; 0 if the topic does not
+   * exist.
+   */
   records(topic: string): Promise<number>;
-  /** Returns the number of records in the topics of a system, selected by their names without its prefix. */
+  /**
+   * Returns the number of records in the topics of a system, selected by their names without its
+   * prefix.
+   */
   recordsIn(prefix: string, wanted: (topic: string) => boolean): Promise<number>;
   /**
-   * Deletes all topics with a prefix, so that a benchmark does not carry the records and partitions of earlier ones.
-   * If that fails, the next ones cost a little more. The reason of a failed benchmark matters more, so the error is
-   * ignored.
+   * Deletes all topics with a prefix, so that a benchmark does not carry the records and partitions
+   * of earlier ones. If that fails, the next ones cost a little more. The reason of a failed
+   * benchmark matters more, so the error is ignored.
    */
   forget(prefix: string): Promise<void>;
   stop(): Promise<void>;
@@ -88,13 +111,18 @@ async function startBroker(dir: string, note: (text: string) => void): Promise<B
   let admin: Admin;
   try {
     await broker.ready(READY_MS);
-    admin = kafkajsClient({ brokers: [broker.address], clientId: 'waypost-bench', logLevel: logLevel.NOTHING }).admin();
+    admin = kafkajsClient({
+      brokers: [broker.address],
+      clientId: 'waypost-bench',
+      logLevel: logLevel.NOTHING,
+    }).admin();
     await admin.connect();
   } catch (error) {
     await broker.discard();
     throw error;
   }
-  const topicsOf = async (prefix: string) => (await admin.listTopics()).filter((topic) => topic.startsWith(prefix));
+  const topicsOf = async (prefix: string) =>
+    (await admin.listTopics()).filter((topic) => topic.startsWith(prefix));
   const records = async (topic: string) => {
     const partitions = await admin.fetchTopicOffsets(topic);
     return sum(partitions.map(({ high, low }) => Number(high) - Number(low)));
@@ -103,7 +131,8 @@ async function startBroker(dir: string, note: (text: string) => void): Promise<B
     address: broker.address,
     pid: broker.pid ?? 0,
     folder: broker.pid === undefined ? undefined : join(dir, 'kafka', 'records'),
-    loggedBytes: () => statSync(join(dir, 'kafka', 'kafka.log'), { throwIfNoEntry: false })?.size ?? NaN,
+    loggedBytes: () =>
+      statSync(join(dir, 'kafka', 'kafka.log'), { throwIfNoEntry: false })?.size ?? NaN,
     records,
     recordsIn: async (prefix, wanted) => {
       const topics = (await topicsOf(prefix)).filter((topic) => wanted(topic.slice(prefix.length)));
@@ -133,7 +162,8 @@ export interface Running {
 }
 
 /**
- * Starts services on separate topics, waits until they are ready, and stops everything even if `use` fails.
+ * Starts services on separate topics, waits until they are ready, and stops everything even if
+ * `use` fails.
  * @param options.env more settings
  * @param options.before runs before the services start, to prepare their data
  */
@@ -155,7 +185,12 @@ export async function withSystem<T>(
     const services = await startServices(system, options.services);
     try {
       await services.ready();
-      const pids = { ...services.pids, broker: broker.pid, receiver: endpoint.pid, bench: process.pid };
+      const pids = {
+        ...services.pids,
+        broker: broker.pid,
+        receiver: endpoint.pid,
+        bench: process.pid,
+      };
       return await use({ system, services, pids });
     } finally {
       await services.stop();

@@ -5,9 +5,10 @@ import { CONTEXT, PRODUCTS } from './payload';
 import { dates, type Entry, SOURCE, sourceOf } from './seed';
 
 /**
- * The users of a shop. Pure. Their calls are the same in each run. Each pass over all users is one message of each, in an
- * order that looks random: first an identify, then track calls of five events. Ten audiences and five computed traits
- * are defined over them, as control writes them. No definition counts one of the events.
+ * The users of a shop. Pure. Their calls are the same in each run. Each pass over all users is one
+ * message of each, in an order that looks random: first an identify, then track calls of five
+ * events. Ten audiences and five computed traits are defined over them, as control writes them. No
+ * definition counts one of the events.
  */
 
 const DAY_MS = 86_400_000;
@@ -75,22 +76,39 @@ const CONDITIONS: Record<string, string> = {
   buyers: 'count("Order Completed", duration("720h")) >= 2',
   spenders: 'sum("Order Completed", "total", duration("720h")) > 150',
   big_spenders: 'sum("Order Completed", "total") > 300',
-  browsers: 'count("Product Viewed", duration("168h")) >= 1 && count("Order Completed", duration("168h")) == 0',
+  browsers:
+    'count("Product Viewed", duration("168h")) >= 1 && count("Order Completed", ' +
+    'duration("168h")) == 0',
   tea_lovers: 'last("Product Viewed", "category") == "tea"',
   abandoners: 'count("Cart Abandoned", duration("24h")) >= 1',
-  vip: 'user.traits.plan == "pro" && count("Order Completed", duration("720h")) >= 2 && sum("Order Completed", "total") > 200',
+  vip:
+    'user.traits.plan == "pro" && count("Order Completed", duration("720h")) >= 2 && ' +
+    'sum("Order Completed", "total") > 200',
 };
 
 const TRAITS: Record<string, Pick<ComputedTrait, 'compute' | 'event' | 'property' | 'windowMs'>> = {
   orders: { compute: 'count', event: 'Order Completed' },
-  spent_30_days: { compute: 'sum', event: 'Order Completed', property: 'total', windowMs: 30 * DAY_MS },
+  spent_30_days: {
+    compute: 'sum',
+    event: 'Order Completed',
+    property: 'total',
+    windowMs: 30 * DAY_MS,
+  },
   last_category: { compute: 'last', event: 'Product Viewed', property: 'category' },
-  favourite: { compute: 'most_frequent', event: 'Product Viewed', property: 'category', windowMs: 90 * DAY_MS },
+  favourite: {
+    compute: 'most_frequent',
+    event: 'Product Viewed',
+    property: 'category',
+    windowMs: 90 * DAY_MS,
+  },
   highest: { compute: 'max', event: 'Order Completed', property: 'total', windowMs: 90 * DAY_MS },
 };
 
 /** Their number. */
-export const DEFINITIONS = { audiences: Object.keys(CONDITIONS).length, traits: Object.keys(TRAITS).length };
+export const DEFINITIONS = {
+  audiences: Object.keys(CONDITIONS).length,
+  traits: Object.keys(TRAITS).length,
+};
 
 /** @param history the end of each partition of `messages` */
 export function definitionEntries(history: number[]): Entry[] {
@@ -110,7 +128,14 @@ export function definitionEntries(history: number[]): Entry[] {
 }
 
 function common(id: string, key: string, history: number[]) {
-  const base = { id, name: key, key, source: tellerOf(id), sources: [SOURCE], syncEveryMs: SYNC_EVERY_MS };
+  const base = {
+    id,
+    name: key,
+    key,
+    source: tellerOf(id),
+    sources: [SOURCE],
+    syncEveryMs: SYNC_EVERY_MS,
+  };
   return { ...base, revision: 1, history, ...dates() };
 }
 

@@ -18,9 +18,9 @@ import { type SustainedSize } from './cases/sustained';
 import { type WaitingSize } from './cases/waiting';
 
 /**
- * The size of each part of `npm run bench`. Each warm-up is long enough for V8 and the JVM to compile the measured
- * code, because production processes live for weeks and their first seconds cost twice as much. (The report also has
- * the cost from the first POST on.)
+ * The size of each part of `npm run bench`. Each warm-up is long enough for V8 and the JVM to
+ * compile the measured code, because production processes live for weeks and their first seconds
+ * cost twice as much. (The report also has the cost from the first POST on.)
  */
 
 export interface Sizes {
@@ -55,7 +55,11 @@ const SELDOM = { endpoints: 1_000, rounds: 3, roundSeconds: 10 };
 export const WHOLE: Sizes = {
   bare: { warmUp: 30_000, count: 50_000 },
   delivery: { warmUp: 30_000, count: 70_000 },
-  https: { bare: { warmUp: 15_000, count: 25_000 }, busy: { warmUp: 15_000, count: 35_000 }, ...SELDOM },
+  https: {
+    bare: { warmUp: 15_000, count: 25_000 },
+    busy: { warmUp: 15_000, count: 35_000 },
+    ...SELDOM,
+  },
   http2: { delayMs: 50, streams: [1, 10, 100], seconds: 20, warmUp: 10_000, openings: 2_000 },
   batches: { warmUp: 30_000, count: 60_000, ...BATCHES },
   singles: { warmUp: 15_000, count: 30_000, ...SINGLES },
@@ -64,7 +68,12 @@ export const WHOLE: Sizes = {
     delivery: { warmUp: 30_000, count: 70_000 },
     all: { warmUp: 30_000, count: 60_000, ...BATCHES },
   },
-  load: { settleSeconds: 120, seconds: 30, warmUp: 9_000, rates: [50, 200, 500, 1_000, 1_500, 2_500, 4_000] },
+  load: {
+    settleSeconds: 120,
+    seconds: 30,
+    warmUp: 9_000,
+    rates: [50, 200, 500, 1_000, 1_500, 2_500, 4_000],
+  },
   latency: { perSecond: 50, warmUp: 9_000, warmUpPerSecond: 300, count: 1_500 },
   sustained: { warmUp: 10_000, seconds: 60, ...BATCHES },
   processes: {
@@ -84,10 +93,23 @@ export const WHOLE: Sizes = {
   proxies: { free: 30, behind: 10, perSecond: 300, seconds: 30, warmUpSeconds: 30 },
   backlog: { count: 10_000, answerMs: 100 },
   outage: { perSecond: 150, beforeSeconds: 10, deadSeconds: 120 },
-  waiting: { count: 1_000_000, partitions: 12, tierPartitions: undefined, perSecond: 200, seconds: 30 },
+  waiting: {
+    count: 1_000_000,
+    partitions: 12,
+    tierPartitions: undefined,
+    perSecond: 200,
+    seconds: 30,
+  },
   hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 20, seconds: 30 },
   filters: { destinations: 3, warmUp: 15_000, count: 30_000, turns: 3 },
-  audiences: { users: 100_000, passes: 3, warmUp: 20_000, router: 200_000, traffic: 100_000, idleSeconds: 15 },
+  audiences: {
+    users: 100_000,
+    passes: 3,
+    warmUp: 20_000,
+    router: 200_000,
+    traffic: 100_000,
+    idleSeconds: 15,
+  },
   soak: { minutes: 60, perSecond: 440, endpoints: 4, failsEvery: 50 },
 };
 
@@ -98,11 +120,18 @@ export const LONG: Sizes = {
   waiting: { ...WHOLE.waiting, seconds: 90 },
 };
 
-/** About eleven minutes; each of the first five parts in a few seconds, without the start of broker and services. */
+/**
+ * About eleven minutes; each of the first five parts in a few seconds, without the start of broker
+ * and services.
+ */
 export const QUICK: Sizes = {
   bare: { warmUp: 5_000, count: 30_000 },
   delivery: { warmUp: 5_000, count: 25_000 },
-  https: { bare: { warmUp: 5_000, count: 15_000 }, busy: { warmUp: 5_000, count: 20_000 }, ...SELDOM },
+  https: {
+    bare: { warmUp: 5_000, count: 15_000 },
+    busy: { warmUp: 5_000, count: 20_000 },
+    ...SELDOM,
+  },
   http2: { delayMs: 50, streams: [1, 10, 100], seconds: 8, warmUp: 5_000, openings: 500 },
   batches: { warmUp: 5_000, count: 20_000, ...BATCHES },
   singles: { warmUp: 2_000, count: 8_000, ...SINGLES },
@@ -132,6 +161,13 @@ export const QUICK: Sizes = {
   waiting: { ...WHOLE.waiting, count: 20_000, perSecond: 100, seconds: 12 },
   hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 10, seconds: 10 },
   filters: { destinations: 3, warmUp: 5_000, count: 10_000, turns: 1 },
-  audiences: { users: 10_000, passes: 3, warmUp: 5_000, router: 25_000, traffic: 20_000, idleSeconds: 5 },
+  audiences: {
+    users: 10_000,
+    passes: 3,
+    warmUp: 5_000,
+    router: 25_000,
+    traffic: 20_000,
+    idleSeconds: 5,
+  },
   soak: { ...WHOLE.soak, minutes: 6 },
 };

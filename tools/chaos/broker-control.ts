@@ -7,7 +7,10 @@ import { type KafkaView } from './kafka-view';
 import { type WhichBroker } from './fault-plan';
 import { below } from './processes';
 
-/** Breaks a broker and waits until Kafka is whole again. One at a time: two of three replicas must stay. */
+/**
+ * Breaks a broker and waits until Kafka is whole again. One at a time: two of three replicas must
+ * stay.
+ */
 export interface BrokerControl {
   /** Ends it with the signal, and starts it again. */
   end(which: WhichBroker, signal: NodeJS.Signals): Promise<void>;
@@ -20,7 +23,9 @@ const WHOLE_MS = 120_000;
 export function embeddedBroker(system: System): BrokerControl {
   const pid = () =>
     eventually(async () => {
-      const found = (await below(system.pid)).find(({ command }) => command.includes('kafka.Kafka'));
+      const found = (await below(system.pid)).find(({ command }) =>
+        command.includes('kafka.Kafka'),
+      );
       if (!found) throw new Error('no broker runs');
       return found.pid;
     });
@@ -53,7 +58,10 @@ export function clusterBrokers(cluster: Cluster, view: KafkaView): BrokerControl
     );
   const choose = async (which: WhichBroker): Promise<{ node: Node; pid: number }> => {
     await whole();
-    const id = which.leads === 'controllers' ? controllersLeader(cluster) : await view.leaderOf(which.topic, which.nth);
+    const id =
+      which.leads === 'controllers'
+        ? controllersLeader(cluster)
+        : await view.leaderOf(which.topic, which.nth);
     const node = cluster.nodes.find((candidate) => candidate.id === id) ?? cluster.nodes[0];
     if (node?.pid === undefined) throw new Error(`broker ${String(id)} does not run`);
     return { node, pid: node.pid };

@@ -16,7 +16,9 @@ import { type RunningProcess } from '../../deploy/standalone/child-process';
 import { freePorts } from '../../test/support/free-port';
 import { waitForKafka } from '../../shared/kafka/connection';
 
-/** A cluster of KRaft nodes, each broker and controller, from the same jars as the embedded broker. */
+/**
+ * A cluster of KRaft nodes, each broker and controller, from the same jars as the embedded broker.
+ */
 export interface Cluster {
   /** host:port, separated by commas */
   brokers: string;
@@ -85,7 +87,15 @@ function makeNode(place: Place, id: number, running: Map<number, RunningProcess>
     mkdirSync(dir, { recursive: true });
     writeFileSync(log4j, loggingProperties(join(dir, 'kafka.log')));
     writeFileSync(file, propertiesText(propertiesOf(place, id, records)));
-    await run(place.java, [...java, 'kafka.tools.StorageTool', 'format', '-t', place.clusterId, '-c', file]);
+    await run(place.java, [
+      ...java,
+      'kafka.tools.StorageTool',
+      'format',
+      '-t',
+      place.clusterId,
+      '-c',
+      file,
+    ]);
   };
   return {
     id,
@@ -96,7 +106,11 @@ function makeNode(place: Place, id: number, running: Map<number, RunningProcess>
     start: async () => {
       if (!existsSync(records)) await format();
       const output = openSync(join(dir, 'kafka.out'), 'a');
-      const program = await startDyingWithParent(place.java, [...java, 'kafka.Kafka', file], output);
+      const program = await startDyingWithParent(
+        place.java,
+        [...java, 'kafka.Kafka', file],
+        output,
+      );
       closeSync(output);
       running.set(id, program);
       void program.ended.then(() => running.delete(id));
@@ -104,7 +118,10 @@ function makeNode(place: Place, id: number, running: Map<number, RunningProcess>
     quorum: () => {
       try {
         const text = readFileSync(join(records, '__cluster_metadata-0', 'quorum-state'), 'utf8');
-        const { leaderId, leaderEpoch } = JSON.parse(text) as { leaderId: number; leaderEpoch: number };
+        const { leaderId, leaderEpoch } = JSON.parse(text) as {
+          leaderId: number;
+          leaderEpoch: number;
+        };
         return { leaderId, epoch: leaderEpoch };
       } catch {
         // The file is missing or incomplete.

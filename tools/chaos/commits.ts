@@ -1,8 +1,8 @@
 import { decodeRuns } from '../../shared/kafka/consumer/last-commit';
 
 /**
- * Reconstructs the commits of a group at any time from Kafka's own topic of commits: it records exactly what a
- * process that took over knew to be done.
+ * Reconstructs the commits of a group at any time from Kafka's own topic of commits: it records
+ * exactly what a process that took over knew to be done.
  */
 
 /** Kafka's topic of commits. */
@@ -51,15 +51,17 @@ export class Commits {
   }
 
   /**
-   * Returns whether a record was committed as done in that time: a process that reads it again later has lost a
-   * commit.
+   * Returns whether a record was committed as done in that time: a process that reads it again
+   * later has lost a commit.
    * @param record topic/partition/offset
    */
   covers(record: string, fromMs: number, untilMs: number): boolean {
     const slash = record.lastIndexOf('/');
     const offset = Number(record.slice(slash + 1));
     const made = this.#made.get(record.slice(0, slash)) ?? [];
-    return made.some((commit) => commit.at >= fromMs && commit.at <= untilMs && coversOffset(commit, offset));
+    return made.some(
+      (commit) => commit.at >= fromMs && commit.at <= untilMs && coversOffset(commit, offset),
+    );
   }
 }
 
@@ -82,14 +84,24 @@ const OFFSET_COMMIT_KEYS = [0, 1];
 export function decodeCommit(key: Buffer, value: Buffer): Entry | undefined {
   const name = new Reader(key);
   if (!OFFSET_COMMIT_KEYS.includes(name.int16())) return undefined;
-  const place = { group: name.text(name.int16()), topic: name.text(name.int16()), partition: name.int32() };
+  const place = {
+    group: name.text(name.int16()),
+    topic: name.text(name.int16()),
+    partition: name.int32(),
+  };
   const body = new Reader(value);
   const version = body.int16();
-  if (version !== 3 && version !== 4) throw new Error(`a commit of version ${version} cannot be read`);
+  if (version !== 3 && version !== 4) {
+    throw new Error(`a commit of version ${version} cannot be read`);
+  }
   const offset = body.int64();
   // The epoch of the leader.
   body.int32();
-  return { ...place, offset, metadata: body.text(version === 3 ? body.int16() : body.varint() - 1) };
+  return {
+    ...place,
+    offset,
+    metadata: body.text(version === 3 ? body.int16() : body.varint() - 1),
+  };
 }
 
 /** Reads Kafka's encoding, field by field. */

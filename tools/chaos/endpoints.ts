@@ -24,14 +24,21 @@ const RESET_SHARE = 0.5;
 const FORGET_MS = 500;
 
 export async function openEndpoints(random: Random): Promise<Endpoints> {
-  const receipts = Object.fromEntries(ROLES.map((role) => [role, new Receipts()])) as Record<Role, Receipts>;
+  const receipts = Object.fromEntries(ROLES.map((role) => [role, new Receipts()])) as Record<
+    Role,
+    Receipts
+  >;
   const met = new Set<Role>();
   const behave = (sink: Sink, role: Role) =>
     sink.on(`/${role}`, ({ headers }) => {
       met.add(role);
       const answer = answerOf(role, random);
-      if ((answer.status ?? 200) < 300 && !answer.misbehave)
-        receipts[role].take(headers['webhook-id'] ?? '', sentAt(headers['webhook-timestamp'], Date.now()));
+      if ((answer.status ?? 200) < 300 && !answer.misbehave) {
+        receipts[role].take(
+          headers['webhook-id'] ?? '',
+          sentAt(headers['webhook-timestamp'], Date.now()),
+        );
+      }
       return answer;
     });
   const sink = await startSink();
@@ -61,8 +68,8 @@ export async function openEndpoints(random: Random): Promise<Endpoints> {
 }
 
 /**
- * Returns the send time, to a second, and never later than the arrival: a busy machine may handle a request long
- * after its sender has timed out.
+ * Returns the send time, to a second, and never later than the arrival: a busy machine may handle a
+ * request long after its sender has timed out.
  */
 function sentAt(timestampS: string | undefined, cameAt: number): number {
   return Math.min(cameAt, Number(timestampS) * 1_000 + 999);

@@ -6,13 +6,14 @@ import { type Receipts, type Repeat } from './receipts';
  * Explains why a delivery came twice. Five reasons are legitimate, and each can be proved:
  *
  * - `unanswered`: the record says that the previous attempt got no usable response;
- * - `in_flight`: at a fault, its outcome was not written yet, or not committed: by Kafka's own record of the
- *   commits, not by an estimate;
- * - `forked`: the delivered record had been read before, and its outcome (a hop to a tier) was written but not
- *   committed: from there on the delivery existed twice;
- * - `diverted`: delivery was killed before it had committed a record that it had diverted. Its copy in the tier came
- *   back and was sent, and the record was read again and sent after it;
- * - `written_twice`: two records hold it, because the writer of the first failed before its acknowledgement.
+ * - `in_flight`: at a fault, its outcome was not written yet, or not committed: by Kafka's own
+ *   record of the commits, not by an estimate;
+ * - `forked`: the delivered record had been read before, and its outcome (a hop to a tier) was
+ *   written but not committed: from there on the delivery existed twice;
+ * - `diverted`: delivery was killed before it had committed a record that it had diverted. Its copy
+ *   in the tier came back and was sent, and the record was read again and sent after it;
+ * - `written_twice`: two records hold it, because the writer of the first failed before its
+ *   acknowledgement.
  */
 
 /** A fault, with its possible consequences. */
@@ -25,8 +26,9 @@ export interface Disturbance {
   /** when everything worked again */
   until: number;
   /**
-   * The repeats that it may cause: `flight` the requests of delivery in flight at that time, `flight_until` also
-   * those until everything works again, `writes` the writes to a topic in progress; none for an orderly stop.
+   * The repeats that it may cause: `flight` the requests of delivery in flight at that time,
+   * `flight_until` also those until everything works again, `writes` the writes to a topic in
+   * progress; none for an orderly stop.
    */
   may: readonly ('flight' | 'flight_until' | 'writes')[];
 }
@@ -38,7 +40,8 @@ interface Share {
   what: string;
   repeats: number;
   /**
-   * requests that the endpoint received from the first repeated one on, while they could be repeated: an upper bound
+   * requests that the endpoint received from the first repeated one on, while they could be
+   * repeated: an upper bound
    */
   inFlight: number;
   /** when the repeated ones had arrived before: the first and the last, ms from the fault */
@@ -56,13 +59,19 @@ export interface RepeatsReport {
 }
 
 /**
- * Commits go out every 100 ms. Their duration depends on the load of the machine, and after another fault on the
- * group, which commits nothing while it rebalances.
+ * Commits go out every 100 ms. Their duration depends on the load of the machine, and after another
+ * fault on the group, which commits nothing while it rebalances.
  */
 export const IN_FLIGHT_MS = 1_500;
-/** After the return of a broker, or a thaw: until the group has rebalanced and offsets are committed. */
+/**
+ * After the return of a broker, or a thaw: until the group has rebalanced and offsets are
+ * committed.
+ */
 const SETTLE_MS = 10_000;
-/** After a fault, an open record is read again within this time: its group has rebalanced and caught up. */
+/**
+ * After a fault, an open record is read again within this time: its group has rebalanced and caught
+ * up.
+ */
 const FORK_MS = 120_000;
 /** Requests on the wire still arrive after the process has died. */
 const WIRE_MS = 500;
@@ -99,7 +108,10 @@ export function explainRepeats(from: {
     share.untilMs = Math.max(share.untilMs, ms);
   }
   for (const [{ at }, share] of shares) {
-    share.inFlight = receipts.between(at + Math.min(share.fromMs, -IN_FLIGHT_MS), at + share.untilMs);
+    share.inFlight = receipts.between(
+      at + Math.min(share.fromMs, -IN_FLIGHT_MS),
+      at + share.untilMs,
+    );
   }
   report.shares = [...shares.values()];
   return report;
@@ -126,23 +138,28 @@ function explain(repeat: Repeat, known: Known): Explanation | undefined {
     ({ outcome, at }) => outcome === 'retry' && at >= repeat.previousAt && at <= repeat.at,
   );
   if (unanswered) return { reason: 'unanswered' };
-  const inFlight = disturbances.findLast((candidate) => wasInFlight(repeat, attempts, candidate, known));
+  const inFlight = disturbances.findLast((candidate) =>
+    wasInFlight(repeat, attempts, candidate, known),
+  );
   if (inFlight) return { reason: 'in_flight', disturbance: inFlight };
   const fork = disturbances.findLast((candidate) => forkedIt(repeat, attempts, candidate, known));
   if (fork) return { reason: 'forked', disturbance: fork };
-  const diversion = disturbances.findLast((candidate) => cutShortDiversion(repeat, attempts, candidate, known));
+  const diversion = disturbances.findLast((candidate) =>
+    cutShortDiversion(repeat, attempts, candidate, known),
+  );
   if (diversion) return { reason: 'diverted', disturbance: diversion };
   const records = new Set(attempts.map(({ record }) => record));
   const names = new Set(attempts.map(({ n, hop }) => `${n}/${hop}`));
-  // If each record has its own name, the delivery moved on; more records than names mean that one was written twice.
+  // If each record has its own name, the delivery moved on; more records than names mean that one
+  // was written twice.
   if (records.size <= names.size) return undefined;
   const writer = disturbances.findLast(({ may, at }) => may.includes('writes') && at <= repeat.at);
   return writer && { reason: 'written_twice', disturbance: writer };
 }
 
 /**
- * Returns whether it arrived before the end of the disturbance, and was not safe at its start: its outcome was not
- * written yet, or written so shortly before that it was not committed.
+ * Returns whether it arrived before the end of the disturbance, and was not safe at its start: its
+ * outcome was not written yet, or written so shortly before that it was not committed.
  */
 function wasInFlight(
   repeat: Repeat,
@@ -159,8 +176,15 @@ function wasInFlight(
   return mayBeUncommitted(recordedAt, disturbance, disturbances);
 }
 
-/** Returns whether an outcome was written so shortly before a disturbance that its record may not be committed. */
-function mayBeUncommitted(writtenAt: number, fault: Disturbance, all: readonly Disturbance[]): boolean {
+/**
+ * Returns whether an outcome was written so shortly before a disturbance that its record may not be
+ * committed.
+ */
+function mayBeUncommitted(
+  writtenAt: number,
+  fault: Disturbance,
+  all: readonly Disturbance[],
+): boolean {
   if (writtenAt >= fault.at - IN_FLIGHT_MS) return true;
   // A group commits nothing while it rebalances after an earlier fault.
   return all.some(
@@ -173,8 +197,8 @@ function mayBeUncommitted(writtenAt: number, fault: Disturbance, all: readonly D
 }
 
 /**
- * Returns whether a record was open at the fault, was delivered after it, and the delivery continued anyway until the
- * repeat or later.
+ * Returns whether a record was open at the fault, was delivered after it, and the delivery
+ * continued anyway until the repeat or later.
  */
 function forkedIt(
   repeat: Repeat,
@@ -191,9 +215,10 @@ function forkedIt(
 }
 
 /**
- * Returns whether the repeat is a record sent after the disturbance although delivery had diverted it before: its copy
- * in the tier was delivered. The copy was written before the last request in flight at the disturbance, with one wait
- * more than the record and no attempt more, and the record was not committed.
+ * Returns whether the repeat is a record sent after the disturbance although delivery had diverted
+ * it before: its copy in the tier was delivered. The copy was written before the last request in
+ * flight at the disturbance, with one wait more than the record and no attempt more, and the record
+ * was not committed.
  */
 function cutShortDiversion(
   repeat: Repeat,
@@ -206,7 +231,11 @@ function cutShortDiversion(
   return spendOne(spent, attempts, (attempt) => {
     const { n, hop, at } = attempt;
     if (!mayHaveSent(attempt, repeat) || !readAgain(attempt, disturbance, commits)) return false;
-    if (!attempts.some((other) => other.outcome === 'delivered' && other.hop > hop && other.at <= at)) return false;
+    if (
+      !attempts.some((other) => other.outcome === 'delivered' && other.hop > hop && other.at <= at)
+    ) {
+      return false;
+    }
     return history
       .tierRecordsOf(repeat.delivery)
       .some(
@@ -219,19 +248,28 @@ function cutShortDiversion(
   });
 }
 
-/** Returns whether an attempt may be the request of a repeat: a request is sent before its attempt ends. */
+/**
+ * Returns whether an attempt may be the request of a repeat: a request is sent before its attempt
+ * ends.
+ */
 function mayHaveSent({ at }: Attempt, repeat: Repeat): boolean {
   return repeat.at <= at + WIRE_MS;
 }
 
-/** Returns whether the record of an attempt was open at a disturbance, and was tried soon after it. */
+/**
+ * Returns whether the record of an attempt was open at a disturbance, and was tried soon after it.
+ */
 function readAgain({ record, at }: Attempt, disturbance: Disturbance, commits: Commits): boolean {
   const since = at - disturbance.at;
   return since >= 0 && since < FORK_MS && !commits.covers(record, 0, disturbance.at);
 }
 
 /** Marks the first unspent attempt that explains a repeat. Returns whether there is one. */
-function spendOne(spent: Set<Attempt>, attempts: readonly Attempt[], explains: (attempt: Attempt) => boolean): boolean {
+function spendOne(
+  spent: Set<Attempt>,
+  attempts: readonly Attempt[],
+  explains: (attempt: Attempt) => boolean,
+): boolean {
   const found = attempts.find((attempt) => !spent.has(attempt) && explains(attempt));
   if (found) spent.add(found);
   return found !== undefined;

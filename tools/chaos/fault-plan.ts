@@ -4,7 +4,8 @@ import { type Random, randomOf } from '../harness/random';
 /** Plans the faults and their times, from a seed alone. Pure. */
 
 /** Selects a broker of a cluster: the leader of its controllers, or of a partition of a topic. */
-export type WhichBroker = { leads: 'controllers' } | { leads: 'partition'; topic: string; nth: number };
+export type WhichBroker =
+  { leads: 'controllers' } | { leads: 'partition'; topic: string; nth: number };
 
 export type Act =
   /** kill -9 */
@@ -38,21 +39,31 @@ export interface PlanOptions {
 
 const FIRST_AT_MS = 2_000;
 /**
- * A short run needs many faults. A long run needs pauses in which the system works (a group waits six seconds for the
- * session of a killed process to end), or soon no work is in flight.
+ * A short run needs many faults. A long run needs pauses in which the system works (a group waits
+ * six seconds for the session of a killed process to end), or soon no work is in flight.
  */
 const GAP_MS = { least: 1_000, most: 7_000 };
 const LONG_RUN = { fromMs: 180_000, gapMs: { least: 1_000, most: 20_000 } };
 const FREEZE_MS = { least: 1_000, most: 8_000 };
-/** Sometimes longer than a broker's session with its controllers (9 s): they declare it dead, and it returns. */
+/**
+ * Sometimes longer than a broker's session with its controllers (9 s): they declare it dead, and it
+ * returns.
+ */
 const BROKER_FREEZE_MS = { least: 1_000, most: 12_000 };
 const SECOND_MS = { least: 8_000, most: 25_000 };
 const SWITCH_OFF_AFTER = 0.6;
 /** Topics with partition leaders worth losing: work, outcomes, and the groups' offsets. */
 const LED_TOPICS = ['messages', 'webhooks', 'webhooks.due', 'attempts', '__consumer_offsets'];
 
-/** The processes that faults hit. Processes with work in hand are hit twice as often, because faults of idle ones find less. */
-const APART: Targets = { processes: SERVICES, busy: ['router', 'delivery', 'retry'], busiest: 'delivery' };
+/**
+ * The processes that faults hit. Processes with work in hand are hit twice as often, because faults
+ * of idle ones find less.
+ */
+const APART: Targets = {
+  processes: SERVICES,
+  busy: ['router', 'delivery', 'retry'],
+  busiest: 'delivery',
+};
 const TOGETHER: Targets = { processes: ['all'], busy: ['all'], busiest: 'all' };
 
 interface Targets {
@@ -62,8 +73,8 @@ interface Targets {
 }
 
 /**
- * Returns the faults of a run in order of time. It draws them from a bag without replacement, so that a short run has
- * each kind, and refills the bag when it is empty.
+ * Returns the faults of a run in order of time. It draws them from a bag without replacement, so
+ * that a short run has each kind, and refills the bag when it is empty.
  */
 export function planFaults(options: PlanOptions): Fault[] {
   const random = randomOf(options.seed);
@@ -104,7 +115,10 @@ function fillBag(random: Random, { brokers, together, longestOutageMs }: PlanOpt
       forMs: random.between(SECOND_MS.least, SECOND_MS.most),
       leaves: random.one(['SIGTERM', 'SIGKILL'] as const),
     },
-    { kind: 'endpoint_down', forMs: random.between(Math.round(longestOutageMs / 4), longestOutageMs) },
+    {
+      kind: 'endpoint_down',
+      forMs: random.between(Math.round(longestOutageMs / 4), longestOutageMs),
+    },
   ];
 }
 

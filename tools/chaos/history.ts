@@ -1,4 +1,8 @@
-import { type AttemptEvent, type CircuitEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
+import {
+  type AttemptEvent,
+  type CircuitEvent,
+  type DeliveryEvent,
+} from '../../shared/model/attempt-events';
 
 /** The records in Kafka about the outcome of deliveries, aggregated while they are read. */
 
@@ -100,7 +104,9 @@ export class History {
 
   #of(delivery: string): Ends {
     let ends = this.#ends.get(delivery);
-    if (!ends) this.#ends.set(delivery, (ends = { delivered: 0, dead: 0, cancelled: 0, events: 0 }));
+    if (!ends) {
+      this.#ends.set(delivery, (ends = { delivered: 0, dead: 0, cancelled: 0, events: 0 }));
+    }
     return ends;
   }
 

@@ -26,7 +26,10 @@ type May = Disturbance['may'];
 
 const RECOVERY_MS = 120_000;
 const NOTHING: May = [];
-/** A killed process writes nothing more; a thawed one may continue work that other processes now own. */
+/**
+ * A killed process writes nothing more; a thawed one may continue work that other processes now
+ * own.
+ */
 const KILLED: Partial<Record<ProcessName, May>> = {
   delivery: ['flight'],
   router: ['writes'],
@@ -41,8 +44,9 @@ const THAWED: Partial<Record<ProcessName, May>> = {
 };
 
 /**
- * Performs faults in the background, several at the same time, each until everything works again. Faults of a single
- * resource (a broker that may be missing, an endpoint, a second delivery) wait for each other.
+ * Performs faults in the background, several at the same time, each until everything works again.
+ * Faults of a single resource (a broker that may be missing, an endpoint, a second delivery) wait
+ * for each other.
  */
 export class Injector {
   readonly disturbances: Disturbance[] = [];
@@ -57,7 +61,9 @@ export class Injector {
 
   start(act: Act): void {
     const fault = this.#inTurn(act)
-      .catch((error: unknown) => void this.failures.push(`${describeAct(act)}: ${messageOf(error)}`))
+      .catch(
+        (error: unknown) => void this.failures.push(`${describeAct(act)}: ${messageOf(error)}`),
+      )
       .finally(() => this.#running.delete(fault));
     this.#running.add(fault);
   }
@@ -71,12 +77,15 @@ export class Injector {
   async #inTurn(act: Act): Promise<void> {
     const turn = turnOf(act);
     const before = this.#turns.get(turn);
-    const work = (before ?? Promise.resolve()).then(() => (this.#over ? undefined : this.#perform(act)));
-    if (turn !== '')
+    const work = (before ?? Promise.resolve()).then(() =>
+      this.#over ? undefined : this.#perform(act),
+    );
+    if (turn !== '') {
       this.#turns.set(
         turn,
         work.catch(() => undefined),
       );
+    }
     await work;
   }
 
@@ -86,11 +95,15 @@ export class Injector {
     const { endpoints } = this.victims;
     switch (act.kind) {
       case 'kill':
-        return this.#during(act, KILLED[act.process] ?? NOTHING, (struck) => this.#end(act.process, 'SIGKILL', struck));
+        return this.#during(act, KILLED[act.process] ?? NOTHING, (struck) =>
+          this.#end(act.process, 'SIGKILL', struck),
+        );
       case 'stop':
         return this.#during(act, NOTHING, () => this.#end(act.process, 'SIGTERM'));
       case 'freeze':
-        await this.#during(act, THAWED[act.process] ?? NOTHING, () => this.#freeze(act.process, act.forMs));
+        await this.#during(act, THAWED[act.process] ?? NOTHING, () =>
+          this.#freeze(act.process, act.forMs),
+        );
         return this.#ready(act.process, []);
       case 'kill_broker':
       case 'stop_broker':
@@ -109,7 +122,12 @@ export class Injector {
   }
 
   async #during(act: Act, may: May, work: (struck: () => void) => Promise<void>): Promise<void> {
-    const disturbance: Disturbance = { what: describeAct(act), at: Date.now(), until: Infinity, may };
+    const disturbance: Disturbance = {
+      what: describeAct(act),
+      at: Date.now(),
+      until: Infinity,
+      may,
+    };
     this.disturbances.push(disturbance);
     await work(() => {
       disturbance.struckAt = Date.now();
@@ -131,7 +149,9 @@ export class Injector {
     for (const pid of pids) tell(pid, 'SIGCONT');
   }
 
-  async #breakBroker(act: Extract<Act, { kind: 'kill_broker' | 'stop_broker' | 'freeze_broker' }>): Promise<void> {
+  async #breakBroker(
+    act: Extract<Act, { kind: 'kill_broker' | 'stop_broker' | 'freeze_broker' }>,
+  ): Promise<void> {
     const { brokers } = this.victims;
     if (act.kind === 'freeze_broker') await brokers.freeze(act.which, act.forMs);
     else await brokers.end(act.which, act.kind === 'kill_broker' ? 'SIGKILL' : 'SIGTERM');
@@ -145,7 +165,12 @@ export class Injector {
     joins.until = Date.now();
     await pause(act.forMs);
     const may: May = act.leaves === 'SIGKILL' ? ['flight'] : NOTHING;
-    const leaves = { what: `second delivery leaves by ${act.leaves}`, at: Date.now(), until: Infinity, may };
+    const leaves = {
+      what: `second delivery leaves by ${act.leaves}`,
+      at: Date.now(),
+      until: Infinity,
+      may,
+    };
     this.disturbances.push(leaves);
     this.victims.note(leaves.what);
     await second.end(act.leaves);
@@ -156,7 +181,9 @@ export class Injector {
     const { system, leaving } = this.victims;
     await eventually(
       async () => {
-        const { status } = await system.control('PATCH', `/destinations/${leaving}`, { enabled: false });
+        const { status } = await system.control('PATCH', `/destinations/${leaving}`, {
+          enabled: false,
+        });
         if (status !== 200) throw new Error(`control answered ${status}`);
       },
       { deadlineMs: RECOVERY_MS, everyMs: 500 },
@@ -170,9 +197,13 @@ export class Injector {
   #pids(name: ProcessName, before: number[] = []): Promise<number[]> {
     return eventually(
       async () => {
-        const found = (await below(this.victims.system.pid)).filter(({ command }) => runsService(name, command));
+        const found = (await below(this.victims.system.pid)).filter(({ command }) =>
+          runsService(name, command),
+        );
         const pids = found.map(({ pid }) => pid);
-        if (pids.length === 0 || pids.some((pid) => before.includes(pid))) throw new Error(`${name} does not run`);
+        if (pids.length === 0 || pids.some((pid) => before.includes(pid))) {
+          throw new Error(`${name} does not run`);
+        }
         return pids;
       },
       { deadlineMs: RECOVERY_MS, everyMs: 250 },
@@ -194,7 +225,9 @@ export class Injector {
     await eventually(
       async () => {
         await this.#pids(service, before);
-        const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(2_000) });
+        const answer = await fetch(`http://127.0.0.1:${port}/readyz`, {
+          signal: AbortSignal.timeout(2_000),
+        });
         if (!answer.ok) throw new Error(`${service} is not ready: ${await answer.text()}`);
       },
       { deadlineMs: RECOVERY_MS, everyMs: 250 },
@@ -202,7 +235,10 @@ export class Injector {
   }
 }
 
-/** Returns the resource of a fault: faults with the same resource run one after the other, others in parallel. */
+/**
+ * Returns the resource of a fault: faults with the same resource run one after the other, others in
+ * parallel.
+ */
 function turnOf(act: Act): string {
   switch (act.kind) {
     case 'kill_broker':

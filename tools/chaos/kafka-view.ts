@@ -32,13 +32,14 @@ export class KafkaView {
   /** Returns the number of partitions with fewer in-sync replicas than configured. */
   async lagging(): Promise<number> {
     const { topics } = await this.#admin.fetchTopicMetadata();
-    return topics.flatMap(({ partitions }) => partitions).filter(({ isr, replicas }) => isr.length < replicas.length)
-      .length;
+    return topics
+      .flatMap(({ partitions }) => partitions)
+      .filter(({ isr, replicas }) => isr.length < replicas.length).length;
   }
 
   /**
-   * Returns the number of records that the services have not finished, and of all records ever written to their
-   * topics.
+   * Returns the number of records that the services have not finished, and of all records ever
+   * written to their topics.
    */
   async open(): Promise<{ open: number; written: number }> {
     let [open, written] = [0, 0];
@@ -48,7 +49,9 @@ export class KafkaView {
       })) {
         const ends = await this.#admin.fetchTopicOffsets(topic);
         for (const { partition, high } of ends) {
-          const offset = Number(partitions.find((entry) => entry.partition === partition)?.offset ?? -1);
+          const offset = Number(
+            partitions.find((entry) => entry.partition === partition)?.offset ?? -1,
+          );
           open += Number(high) - Math.max(0, offset);
           written += Number(high);
         }

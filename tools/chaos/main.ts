@@ -1,7 +1,10 @@
 import { readOptions } from './options';
 import { runChaos } from './run';
 
-/** `npm run chaos`: breaks a separate system for the requested time, and reports whether it kept its promise. */
+/**
+ * `npm run chaos`: breaks a separate system for the requested time, and reports whether it kept its
+ * promise.
+ */
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
@@ -10,13 +13,18 @@ async function main(): Promise<number> {
   const { seed, forMs, brokers, perSecond, together } = options;
   const processes = together ? 'all services in one process' : 'a process for each service';
   say(
-    `seed ${seed}: ${forMs / 60_000} minutes of faults, ${processes}, ${brokers} broker(s), ${perSecond} calls a second`,
+    `seed ${seed}: ${forMs / 60_000} minutes of faults, ${processes}, ${brokers} ` +
+      `broker(s), ${perSecond} calls a second`,
   );
   const { lines, violations, faults, dir } = await runChaos(options, say);
   for (const line of lines) say(line);
   for (const violation of violations) say(`VIOLATION ${violation}`);
   if (dir !== undefined) say(`logs and data are in ${dir}`);
-  say(violations.length === 0 ? `kept, after ${faults} faults (seed ${seed})` : `NOT kept (seed ${seed})`);
+  say(
+    violations.length === 0
+      ? `kept, after ${faults} faults (seed ${seed})`
+      : `NOT kept (seed ${seed})`,
+  );
   return violations.length === 0 ? 0 : 1;
 }
 
@@ -26,7 +34,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 main().then(
   (code) => process.exit(code),
   (error: unknown) => {
-    process.stderr.write(`chaos: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.stderr.write(
+      `chaos: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
     process.exit(1);
   },
 );

@@ -3,7 +3,8 @@ import { parseArgs } from 'node:util';
 /** Parses the command line of `npm run chaos`. */
 
 const USAGE =
-  'Usage: npm run chaos -- [--minutes N] [--seed N] [--brokers 1|3] [--together] [--rate CALLS_PER_SECOND] [--log-level LEVEL] [--keep]';
+  'Usage: npm run chaos -- [--minutes N] [--seed N] [--brokers 1|3] [--together] [--rate ' +
+  'CALLS_PER_SECOND] [--log-level LEVEL] [--keep]';
 
 export interface ChaosOptions {
   seed: number;
@@ -31,7 +32,9 @@ export function readOptions(args: string[], freshSeed: () => number): ChaosOptio
     keep: values.keep === true,
   };
   const wrong = [
-    Number.isSafeInteger(options.seed) && options.seed >= 0 ? [] : ['--seed must be a whole number'],
+    Number.isSafeInteger(options.seed) && options.seed >= 0
+      ? []
+      : ['--seed must be a whole number'],
     options.forMs > 0 ? [] : ['--minutes must be a number above 0'],
     options.brokers === 1 || options.brokers === 3 ? [] : ['--brokers must be 1 or 3'],
     options.perSecond > 0 ? [] : ['--rate must be a number above 0'],
@@ -55,6 +58,8 @@ function parse(args: string[]) {
       },
     }).values;
   } catch (error) {
-    throw new Error(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`, { cause: error });
+    throw new Error(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`, {
+      cause: error,
+    });
   }
 }

@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { SERVICES } from '../../deploy/standalone/service-list';
-import { ALERTS_FILE, answerable, queriesOf, readDashboards, readRules } from '../../test/support/promql';
+import {
+  ALERTS_FILE,
+  answerable,
+  queriesOf,
+  readDashboards,
+  readRules,
+} from '../../test/support/promql';
 import { eventually } from '../../test/support/eventually';
 import { freePort } from '../../test/support/free-port';
 import { startLoad } from '../harness/load';
@@ -16,8 +22,9 @@ import { randomOf } from '../harness/random';
 import { connect } from './run';
 
 /**
- * `npm run queries`: a real Prometheus scrapes a system under load, with misbehaving endpoints and a Kafka that
- * freezes for a while, and runs every query of the alerts and dashboards of deploy/. Each must return data.
+ * `npm run queries`: a real Prometheus scrapes a system under load, with misbehaving endpoints and
+ * a Kafka that freezes for a while, and runs every query of the alerts and dashboards of deploy/.
+ * Each must return data.
  */
 
 const PER_SECOND = 100;
@@ -40,8 +47,17 @@ async function main(): Promise<boolean> {
     undo.push(() => rmSync(dir, { recursive: true, force: true }));
     const endpoints = await openEndpoints(randomOf(1));
     undo.push(() => endpoints.close());
-    const env = { WAYPOST_RETRY_DELAYS: '1s,3s', WAYPOST_RETRY_WINDOW: '30s', WAYPOST_TIMEOUT: '3s' };
-    const system = await startSystem({ embedded: true, dataDir: join(dir, 'data'), env, deadlineMs: READY_MS });
+    const env = {
+      WAYPOST_RETRY_DELAYS: '1s,3s',
+      WAYPOST_RETRY_WINDOW: '30s',
+      WAYPOST_TIMEOUT: '3s',
+    };
+    const system = await startSystem({
+      embedded: true,
+      dataDir: join(dir, 'data'),
+      env,
+      deadlineMs: READY_MS,
+    });
     undo.push(() => system.stop());
     const prometheus = await startPrometheus(dir, system);
     undo.push(() => prometheus.program.stop());
@@ -60,12 +76,16 @@ async function main(): Promise<boolean> {
 }
 
 /**
- * Causes what a healthy system never shows: calls that are refused, duplicated or without a destination, a disabled
- * destination, and an unavailable Kafka.
+ * Causes what a healthy system never shows: calls that are refused, duplicated or without a
+ * destination, a disabled destination, and an unavailable Kafka.
  */
 async function trouble(system: System, writeKey: string, leaving: string): Promise<void> {
   await system.send(writeKey, 'track', { event: 'Nobody' });
-  await system.send(writeKey, 'track', { event: 'Excluded', userId: 'u', integrations: { All: false } });
+  await system.send(writeKey, 'track', {
+    event: 'Excluded',
+    userId: 'u',
+    integrations: { All: false },
+  });
   const doubled = { event: 'Twice', userId: 'u', messageId: 'twice' };
   for (let i = 0; i < 2; i++) await system.send(writeKey, 'track', doubled);
   await system.control('PATCH', `/destinations/${leaving}`, { enabled: false });
@@ -74,8 +94,13 @@ async function trouble(system: System, writeKey: string, leaving: string): Promi
   say('Kafka goes on');
 }
 
-async function startPrometheus(dir: string, { env }: System): Promise<{ url: string; program: Program }> {
-  const targets = SERVICES.map((name) => `127.0.0.1:${env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!}`);
+async function startPrometheus(
+  dir: string,
+  { env }: System,
+): Promise<{ url: string; program: Program }> {
+  const targets = SERVICES.map(
+    (name) => `127.0.0.1:${env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!}`,
+  );
   const config = {
     global: { scrape_interval: SCRAPE, evaluation_interval: SCRAPE },
     rule_files: [ALERTS_FILE],
@@ -84,12 +109,18 @@ async function startPrometheus(dir: string, { env }: System): Promise<{ url: str
   // JSON is valid YAML.
   writeFileSync(join(dir, 'prometheus.json'), JSON.stringify(config));
   const address = `127.0.0.1:${String(await freePort())}`;
-  const flags = { 'config.file': 'prometheus.json', 'storage.tsdb.path': 'tsdb', 'web.listen-address': address };
+  const flags = {
+    'config.file': 'prometheus.json',
+    'storage.tsdb.path': 'tsdb',
+    'web.listen-address': address,
+  };
   const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
   const program = startProgram('prometheus', args, { cwd: dir });
   await eventually(async () => {
     const ended = program.child.exitCode !== null || program.child.pid === undefined;
-    if (ended) throw new Error(`prometheus does not run (apt-get install prometheus): ${program.output()}`);
+    if (ended) {
+      throw new Error(`prometheus does not run (apt-get install prometheus): ${program.output()}`);
+    }
     const { ok } = await fetch(`http://${address}/-/ready`);
     if (!ok) throw new Error(program.output());
   });
@@ -106,9 +137,16 @@ async function judge(url: string): Promise<boolean> {
   const queries = queriesOf(readRules(), readDashboards());
   for (const [who, expr] of queries) {
     const query = answerable(expr, INTERVAL);
-    const response = await fetch(`${url}/api/v1/query?${new URLSearchParams({ query }).toString()}`);
-    const { data, error } = (await response.json()) as { data?: { result: Found[] }; error?: string };
-    const values = (data?.result ?? []).map(({ value }) => value[1]).filter((value) => value !== 'NaN');
+    const response = await fetch(
+      `${url}/api/v1/query?${new URLSearchParams({ query }).toString()}`,
+    );
+    const { data, error } = (await response.json()) as {
+      data?: { result: Found[] };
+      error?: string;
+    };
+    const values = (data?.result ?? [])
+      .map(({ value }) => value[1])
+      .filter((value) => value !== 'NaN');
     if (values.length === 0) silent++;
     const shown = values.length === 0 ? `NOTHING ${error ?? ''}` : values.slice(0, 4).join(' ');
     say(`${who}: ${shown}${values.length === 0 ? `\n    ${query.replaceAll(/\s+/g, ' ')}` : ''}`);
@@ -123,7 +161,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 main().then(
   (answered) => process.exit(answered ? 0 : 1),
   (error: unknown) => {
-    process.stderr.write(`queries: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.stderr.write(
+      `queries: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
     process.exit(1);
   },
 );

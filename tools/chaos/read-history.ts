@@ -20,15 +20,21 @@ export async function readHistory(
   const history = new History(watched);
   const commits = new Commits('waypost-delivery');
   await withKafka(env, async (kafka) => {
-    await readAll(kafka, MESSAGES, ({ headers }) => history.message(headers.message?.toString() ?? ''));
+    await readAll(kafka, MESSAGES, ({ headers }) =>
+      history.message(headers.message?.toString() ?? ''),
+    );
     await readAll(kafka, ATTEMPTS, ({ value, timestampMs }) => {
       for (const event of readEvents(value)) history.event(event, timestampMs);
     });
     await readAll(kafka, DEAD, ({ headers }) => {
       const decoded = decodeDelivery(headers);
-      if (decoded.kind === 'delivery') history.letter(decoded.delivery.id, decoded.delivery.reason ?? '');
+      if (decoded.kind === 'delivery') {
+        history.letter(decoded.delivery.id, decoded.delivery.reason ?? '');
+      }
     });
-    for (const tier of (await kafka.listTopics()).filter((topic) => topic.startsWith(TIER_PREFIX))) {
+    for (const tier of (await kafka.listTopics()).filter((topic) =>
+      topic.startsWith(TIER_PREFIX),
+    )) {
       await readAll(kafka, tier, ({ headers, timestampMs }) => {
         const decoded = decodeDelivery(headers);
         if (decoded.kind !== 'delivery') return;
@@ -36,14 +42,19 @@ export async function readHistory(
         history.tierRecord(id, hop, attempt, timestampMs);
       });
     }
-    await readAll(kafka, COMMITS, ({ key, value, timestampMs }) => commits.take(key, value, timestampMs));
+    await readAll(kafka, COMMITS, ({ key, value, timestampMs }) =>
+      commits.take(key, value, timestampMs),
+    );
   });
   if (!commits.some) throw new Error('no commits were found: nothing could be said about repeats');
   return { history, commits };
 }
 
 /** Returns all records of these messages in every topic, one line each, for an investigation. */
-export async function traceMessages(env: Record<string, string>, messages: ReadonlySet<string>): Promise<string[]> {
+export async function traceMessages(
+  env: Record<string, string>,
+  messages: ReadonlySet<string>,
+): Promise<string[]> {
   const lines: string[] = [];
   await withKafka(env, async (kafka) => {
     for (const topic of await kafka.listTopics()) {
@@ -60,7 +71,9 @@ export async function traceMessages(env: Record<string, string>, messages: Reado
           }
           return;
         }
-        const headers = ['destination', 'attempt', 'hop', 'reason', 'error'].map((name) => record.headers[name] ?? '');
+        const headers = ['destination', 'attempt', 'hop', 'reason', 'error'].map(
+          (name) => record.headers[name] ?? '',
+        );
         const inBody = /"messageId":"([^"]+)"/.exec(String(record.value))?.[1];
         note(record.headers.message ?? inBody ?? '', headers.join(' '));
       });
@@ -69,8 +82,14 @@ export async function traceMessages(env: Record<string, string>, messages: Reado
   return lines.sort();
 }
 
-async function withKafka(env: Record<string, string>, use: (kafka: Kafka) => Promise<void>): Promise<void> {
-  const kafka = await connectKafka(loadSettings(env), { clientId: 'chaos', log: createLog('chaos', 'silent') });
+async function withKafka(
+  env: Record<string, string>,
+  use: (kafka: Kafka) => Promise<void>,
+): Promise<void> {
+  const kafka = await connectKafka(loadSettings(env), {
+    clientId: 'chaos',
+    log: createLog('chaos', 'silent'),
+  });
   try {
     await use(kafka);
   } finally {
@@ -78,11 +97,21 @@ async function withKafka(env: Record<string, string>, use: (kafka: Kafka) => Pro
   }
 }
 
-async function readAll(kafka: Kafka, topic: string, onRecord: (record: InRecord) => void): Promise<void> {
+async function readAll(
+  kafka: Kafka,
+  topic: string,
+  onRecord: (record: InRecord) => void,
+): Promise<void> {
   const onFatal = (error: unknown) => {
     throw error;
   };
-  const tail = await kafka.tail({ name: `chaos-${topic}`, topic, from: 'beginning', onRecord, onFatal });
+  const tail = await kafka.tail({
+    name: `chaos-${topic}`,
+    topic,
+    from: 'beginning',
+    onRecord,
+    onFatal,
+  });
   await tail.caughtUp(READ_MS);
   await tail.stop();
 }

@@ -1,4 +1,7 @@
-/** Counts the requests of one endpoint as they come, because half an hour of requests is too much to keep. */
+/**
+ * Counts the requests of one endpoint as they come, because half an hour of requests is too much to
+ * keep.
+ */
 
 /** A delivery that arrived before. */
 export interface Repeat {
@@ -22,8 +25,9 @@ export class Receipts {
   take(delivery: string, at: number): void {
     const before = this.#lastAt.get(delivery);
     // Requests may be handled in another order than they were sent.
-    if (before !== undefined)
+    if (before !== undefined) {
       this.repeats.push({ delivery, previousAt: Math.min(before, at), at: Math.max(before, at) });
+    }
     this.#lastAt.set(delivery, Math.max(at, before ?? at));
     this.taken++;
     const bucket = Math.floor(at / BUCKET_MS);

@@ -20,34 +20,51 @@ export function violationsOf(verdict: Verdict): string[] {
   }
   for (const [role, { shares }] of Object.entries(verdict.repeats)) {
     for (const { what, repeats, inFlight } of shares) {
-      if (repeats > inFlight) violations.push(`${what}: ${repeats} repeats at ${role}, and ${inFlight} were in flight`);
+      if (repeats > inFlight) {
+        violations.push(`${what}: ${repeats} repeats at ${role}, and ${inFlight} were in flight`);
+      }
     }
   }
   return violations;
 }
 
 export function describeVerdict(verdict: Verdict): string[] {
-  const { acknowledged, deliveries, delivered, cancelled, dead, notRouted, copies, contradictions, crimes } = verdict;
+  const {
+    acknowledged,
+    deliveries,
+    delivered,
+    cancelled,
+    dead,
+    notRouted,
+    copies,
+    contradictions,
+    crimes,
+  } = verdict;
   const deadTotal = Object.values(dead).reduce((sum, count) => sum + count, 0);
   const lines = [
-    `${acknowledged} calls acknowledged, ${copies} stored again by clients; ${deliveries} deliveries: ` +
-      `${delivered} delivered, ${deadTotal} dead, ${cancelled} cancelled, ${crimes.lost.length} lost ` +
+    `${acknowledged} calls acknowledged, ${copies} stored again by clients; ${deliveries} ` +
+      'deliveries: ' +
+      `${delivered} delivered, ${deadTotal} dead, ${cancelled} cancelled, ` +
+      `${crimes.lost.length} lost ` +
       `(${notRouted} came after their destination was switched off)`,
     `dead: ${
       Object.entries(dead)
         .map(([what, count]) => `${what} ${count}`)
         .join(', ') || 'none'
     }`,
-    `ends that contradict each other: ${contradictions.length} (${contradictions.slice(0, SHOWN).map(say).join('; ')})`,
+    `ends that contradict each other: ${contradictions.length} ` +
+      `(${contradictions.slice(0, SHOWN).map(say).join('; ')})`,
   ];
   for (const [role, report] of Object.entries(verdict.repeats)) {
     const reasons = Object.entries(report.reasons).map(([reason, count]) => `${reason} ${count}`);
     lines.push(
-      `${role}: ${report.taken} taken, ${report.total} repeats (${reasons.join(', ')}, unexplained ${report.unexplained.length})`,
+      `${role}: ${report.taken} taken, ${report.total} repeats (${reasons.join(', ')}, ` +
+        `unexplained ${report.unexplained.length})`,
     );
     for (const { what, repeats, inFlight, fromMs, untilMs } of report.shares) {
       lines.push(
-        `  ${what}: ${repeats} repeats of ${inFlight} in flight, taken from ${fromMs} to ${untilMs} ms of its moment`,
+        `  ${what}: ${repeats} repeats of ${inFlight} in flight, taken from ${fromMs} to ` +
+          `${untilMs} ms of its moment`,
       );
     }
   }

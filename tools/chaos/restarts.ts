@@ -6,9 +6,9 @@ import { startSink } from '../harness/sink';
 import { removeData, startSystem, type System, systemEnv } from '../harness/system';
 
 /**
- * `npm run restarts`: kills `npm start` with SIGKILL five times under load, and starts it again immediately each time. Every
- * call that was answered with 200 must be delivered, and Kafka must find no damage. Set WAYPOST_KAFKA to choose how the
- * broker runs.
+ * `npm run restarts`: kills `npm start` with SIGKILL five times under load, and starts it again
+ * immediately each time. Every call that was answered with 200 must be delivered, and Kafka must
+ * find no damage. Set WAYPOST_KAFKA to choose how the broker runs.
  */
 
 const KILLS = 5;
@@ -16,7 +16,10 @@ const CALLS_BEFORE_KILL = 150;
 const SENDERS = 8;
 const READY_MS = 240_000;
 const ARRIVE_MS = 120_000;
-/** Kafka's words for a log that it could not read to its end, and for a second broker on the same records. */
+/**
+ * Kafka's words for a log that it could not read to its end, and for a second broker on the same
+ * records.
+ */
 const DAMAGE = /corrupt|truncat|invalid messages|acquire lock/i;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -42,7 +45,9 @@ async function main(): Promise<boolean> {
     await eventually(
       () => {
         const missing = [...accepted].filter((messageId) => !arrived().has(messageId));
-        if (missing.length > 0) throw new Error(`${missing.length} of ${accepted.size} accepted calls did not arrive`);
+        if (missing.length > 0) {
+          throw new Error(`${missing.length} of ${accepted.size} accepted calls did not arrive`);
+        }
       },
       { deadlineMs: ARRIVE_MS },
     );
@@ -50,11 +55,15 @@ async function main(): Promise<boolean> {
     const starts = log.filter((line) => line.includes('Kafka Server started')).length;
     const damage = log.filter((line) => DAMAGE.test(line));
     say(
-      `all ${accepted.size} accepted calls arrived; of ${starts} starts of Kafka, ${damage.length} lines of its log report damage`,
+      `all ${accepted.size} accepted calls arrived; of ${starts} starts of Kafka, ` +
+        `${damage.length} lines of its log report damage`,
     );
     for (const line of damage) say(`  ${line}`);
-    if (starts < KILLS + 1)
-      throw new Error(`Kafka's log has ${starts} starts instead of ${KILLS + 1}, so it proves nothing.`);
+    if (starts < KILLS + 1) {
+      throw new Error(
+        `Kafka's log has ${starts} starts instead of ${KILLS + 1}, so it proves nothing.`,
+      );
+    }
     return damage.length === 0;
   } finally {
     await system.stop();
@@ -63,7 +72,10 @@ async function main(): Promise<boolean> {
   }
 }
 
-/** Sends calls until enough were accepted, kills the supervisor while more are in flight, and ends with the last answer. */
+/**
+ * Sends calls until enough were accepted, kills the supervisor while more are in flight, and ends
+ * with the last answer.
+ */
 async function killUnderLoad(
   system: System,
   { writeKey, accepted, name }: { writeKey: string; accepted: Set<string>; name: string },
@@ -94,7 +106,9 @@ function messageIdOf(body: Buffer): string {
 main().then(
   (ok) => process.exit(ok ? 0 : 1),
   (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.stderr.write(
+      `${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
     process.exit(1);
   },
 );

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { defined } from '../../shared/collections/defined';
 import { messageOf } from '../../shared/service/errors';
 import { eventually } from '../../test/support/eventually';
 import { type Load, startLoad } from '../harness/load';
@@ -33,7 +34,9 @@ export interface Outcome {
 }
 
 const PROGRESS_MS = 10_000;
-/** A short run should end soon; a long run should show deliveries that wait through several faults. */
+/**
+ * A short run should end soon; a long run should show deliveries that wait through several faults.
+ */
 const windowOf = (forMs: number) => Math.min(120_000, Math.max(30_000, forMs));
 const DRAIN_SLACK_MS = 180_000;
 const TRACED = 3;
@@ -54,7 +57,10 @@ interface Scene {
 }
 
 /** @param say receives each event as a line */
-export async function runChaos(options: ChaosOptions, say: (line: string) => void): Promise<Outcome> {
+export async function runChaos(
+  options: ChaosOptions,
+  say: (line: string) => void,
+): Promise<Outcome> {
   const undo: (() => Promise<unknown>)[] = [];
   const dir = mkdtempSync(join(tmpdir(), 'waypost-chaos-'));
   let keep = options.keep;
@@ -83,7 +89,8 @@ async function setScene(from: {
 }): Promise<Scene> {
   const { options, dir, say, undo } = from;
   const startedAt = Date.now();
-  const note = (text: string) => say(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(7)} s  ${text}`);
+  const note = (text: string) =>
+    say(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(7)} s  ${text}`);
   const windowMs = windowOf(options.forMs);
   const endpoints = await openEndpoints(randomOf(options.seed + 1));
   undo.push(() => endpoints.close());
@@ -98,7 +105,10 @@ async function setScene(from: {
     WAYPOST_TIMEOUT: '5s',
     WAYPOST_PARTITIONS: '6',
     WAYPOST_LOG_LEVEL: options.logLevel,
-    ...(cluster ? { KAFKA_BROKERS: cluster.brokers, WAYPOST_REPLICATION: '3' } : {}),
+    ...defined({
+      KAFKA_BROKERS: cluster ? cluster.brokers : undefined,
+      WAYPOST_REPLICATION: cluster ? '3' : undefined,
+    }),
   };
   // Never the broker of a test run, because a fault would affect all tests.
   const system = await startSystem({
@@ -128,7 +138,7 @@ export async function connect(system: System, endpoints: Endpoints) {
       name: role,
       sources: [source.id],
       webhooks,
-      ...(types ? { types } : {}),
+      ...defined({ types }),
     });
     entries.push([role, id]);
   }
@@ -154,7 +164,12 @@ async function play(scene: Scene): Promise<{ load: Load; injector: Injector }> {
   const { options, system, env, endpoints, brokers, note } = scene;
   const faults = planFaults({ ...options, longestOutageMs: scene.windowMs / 4 });
   const make = callMaker(randomOf(options.seed + 2));
-  const load = startLoad({ url: system.ingestUrl, writeKey: scene.writeKey, perSecond: options.perSecond, make });
+  const load = startLoad({
+    url: system.ingestUrl,
+    writeKey: scene.writeKey,
+    perSecond: options.perSecond,
+    make,
+  });
   const leaving = scene.destinations.leaving;
   const injector = new Injector({ system, env, brokers, endpoints, leaving, note });
   const startedAt = Date.now();
@@ -178,7 +193,11 @@ async function play(scene: Scene): Promise<{ load: Load; injector: Injector }> {
   return { load, injector };
 }
 
-async function tellProgress({ view, endpoints, note }: Scene, load: Load, injector: Injector): Promise<void> {
+async function tellProgress(
+  { view, endpoints, note }: Scene,
+  load: Load,
+  injector: Injector,
+): Promise<void> {
   const delivered = ROLES.reduce((sum, role) => sum + endpoints.receipts[role].distinct, 0);
   const open = await view.open().then(
     (found) => String(found.open),
@@ -186,7 +205,8 @@ async function tellProgress({ view, endpoints, note }: Scene, load: Load, inject
   );
   const refusals = [...load.refusals].map(([status, count]) => `${status}: ${count}`).join(', ');
   note(
-    `${load.acknowledged.size} acknowledged (refused ${refusals || 'none'}), ${delivered} delivered, ` +
+    `${load.acknowledged.size} acknowledged (refused ${refusals || 'none'}), ${delivered} ` +
+      'delivered, ' +
       `${open} records open, ${injector.performed} faults`,
   );
 }
@@ -205,11 +225,17 @@ async function drained({ view, windowMs }: Scene): Promise<void> {
   );
 }
 
-async function conclude(scene: Scene, load: Load, injector: Injector): Promise<Omit<Outcome, 'dir'>> {
+async function conclude(
+  scene: Scene,
+  load: Load,
+  injector: Injector,
+): Promise<Omit<Outcome, 'dir'>> {
   const { env, dir, sourceId, destinations, note } = scene;
   const { receipts } = scene.endpoints;
   note('reading what was written down');
-  const watched = new Set(ROLES.flatMap((role) => receipts[role].repeats.map(({ delivery }) => delivery)));
+  const watched = new Set(
+    ROLES.flatMap((role) => receipts[role].repeats.map(({ delivery }) => delivery)),
+  );
   const { history, commits } = await readHistory(env, watched);
   const { disturbances } = injector;
   const evidence: Evidence = {
@@ -230,6 +256,8 @@ async function conclude(scene: Scene, load: Load, injector: Injector): Promise<O
     const trace = await traceMessages(env, new Set(suspects.map(({ message }) => message)));
     writeFileSync(join(dir, 'trace.log'), `${trace.join('\n')}\n`);
   }
-  if (violations.length > 0) writeFileSync(join(dir, 'disturbances.json'), JSON.stringify(disturbances, null, 1));
+  if (violations.length > 0) {
+    writeFileSync(join(dir, 'disturbances.json'), JSON.stringify(disturbances, null, 1));
+  }
   return { verdict, violations, faults: injector.performed, lines: describeVerdict(verdict) };
 }

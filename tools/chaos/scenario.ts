@@ -4,7 +4,16 @@ import { type Random } from '../harness/random';
 
 /** The incoming calls, and the endpoints that receive them, well behaved or not. */
 
-export const ROLES = ['steady', 'slow', 'mended', 'failing', 'resetting', 'rejecting', 'hanging', 'leaving'] as const;
+export const ROLES = [
+  'steady',
+  'slow',
+  'mended',
+  'failing',
+  'resetting',
+  'rejecting',
+  'hanging',
+  'leaving',
+] as const;
 export type Role = (typeof ROLES)[number];
 
 export interface Part {
@@ -16,7 +25,9 @@ export interface Part {
   leaves: boolean;
 }
 
-/** Endpoints with long retries receive few types, because each delivery there costs many attempts. */
+/**
+ * Endpoints with long retries receive few types, because each delivery there costs many attempts.
+ */
 export const PARTS: Record<Role, Part> = {
   steady: { healthy: true, leaves: false },
   slow: { types: ['page'], healthy: true, leaves: false },
@@ -28,7 +39,14 @@ export const PARTS: Record<Role, Part> = {
   leaving: { types: ['identify'], healthy: false, leaves: true },
 };
 
-const MIX: Record<CallType, number> = { track: 55, page: 15, screen: 15, alias: 8, group: 5, identify: 2 };
+const MIX: Record<CallType, number> = {
+  track: 55,
+  page: 15,
+  screen: 15,
+  alias: 8,
+  group: 5,
+  identify: 2,
+};
 const USERS = 500;
 
 /** Creates calls; each id contains its type, and is unique in the run. */
@@ -37,7 +55,10 @@ export function callMaker(random: Random): () => Call {
   let made = 0;
   return () => {
     const type = random.one(deck);
-    return aCall(type, { messageId: `${type}-${++made}`, userId: `user-${random.between(1, USERS)}` });
+    return aCall(type, {
+      messageId: `${type}-${++made}`,
+      userId: `user-${random.between(1, USERS)}`,
+    });
   };
 }
 

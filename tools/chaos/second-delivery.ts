@@ -14,7 +14,10 @@ export interface SecondDelivery {
 }
 
 /** @param env the settings of the system, including its brokers */
-export async function startSecondDelivery(system: System, env: Record<string, string>): Promise<SecondDelivery> {
+export async function startSecondDelivery(
+  system: System,
+  env: Record<string, string>,
+): Promise<SecondDelivery> {
   const [port = 0] = await freePorts(1);
   const log = openSync(join(system.dataDir, 'second-delivery.log'), 'a');
   const child = spawn(process.execPath, ['--enable-source-maps', serviceMain('delivery')], {

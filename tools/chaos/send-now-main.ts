@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util';
 import { runSendNow, seconds } from './send-now';
 
 /**
- * `npm run send-now -- [--waiting N] [--others N] [--tier SECONDS]`: sends the deliveries that wait at an endpoint now,
- * among many others, and kills retry in the middle. It prints the time until the first and the last POST, and ends with
- * 1 if a delivery arrived twice.
+ * `npm run send-now -- [--waiting N] [--others N] [--tier SECONDS]`: sends the deliveries that wait
+ * at an endpoint now, among many others, and kills retry in the middle. It prints the time until
+ * the first and the last POST, and ends with 1 if a delivery arrived twice.
  */
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -14,12 +14,16 @@ async function main(): Promise<boolean> {
   const { values } = parseArgs({ options: { waiting: text, others: text, tier: text } });
   const [waiting, others] = [Number(values.waiting ?? 2_000), Number(values.others ?? 1_000_000)];
   const tierMs = Number(values.tier ?? 180) * 1_000;
-  if (!(waiting >= 20 && others >= 0 && tierMs >= 1_000))
+  if (!(waiting >= 20 && others >= 0 && tierMs >= 1_000)) {
     throw new Error('Usage: npm run send-now -- [--waiting N] [--others N] [--tier SECONDS]');
+  }
   const outcome = await runSendNow({ waiting, others, tierMs, embedded: true }, say);
   const { firstMs, lastMs, posts, dropped, inTier, job } = outcome;
   say(`first POST ${seconds(firstMs)}, last POST ${seconds(lastMs)} after "send now"`);
-  say(`${posts} POSTs for ${waiting} deliveries; ${dropped} of ${inTier} copies were dropped when they fell due`);
+  say(
+    `${posts} POSTs for ${waiting} deliveries; ${dropped} of ${inTier} copies were dropped ` +
+      'when they fell due',
+  );
   say(`the job: ${job.status}, ${job.sent} sent, ${job.delivered} delivered`);
   return posts === waiting;
 }
@@ -30,7 +34,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 main().then(
   (ok) => process.exit(ok ? 0 : 1),
   (error: unknown) => {
-    process.stderr.write(`send-now: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.stderr.write(
+      `send-now: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
     process.exit(1);
   },
 );

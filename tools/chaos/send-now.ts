@@ -8,8 +8,8 @@ import { tierTopic } from '../../shared/kafka/topics';
 import { type OutRecord } from '../../shared/kafka/port';
 
 /**
- * Sends all that waits at an endpoint now, among many deliveries that wait elsewhere, and kills retry in the middle.
- * Each delivery must arrive once, although its tier returns it later.
+ * Sends all that waits at an endpoint now, among many deliveries that wait elsewhere, and kills
+ * retry in the middle. Each delivery must arrive once, although its tier returns it later.
  */
 
 export interface SendNowOptions {
@@ -17,7 +17,10 @@ export interface SendNowOptions {
   waiting: number;
   /** deliveries of other destinations, in the longest tier */
   others: number;
-  /** the tier that the deliveries wait in; a twentieth of them is in the longest tier, behind the others */
+  /**
+   * the tier that the deliveries wait in; a twentieth of them is in the longest tier, behind the
+   * others
+   */
   tierMs: number;
   /** starts a separate broker */
   embedded: boolean;
@@ -43,7 +46,10 @@ const SOURCE = 'src_waiting';
 const KILLED_AT = 0.25;
 const ARRIVE_MS = 300_000;
 
-export async function runSendNow(options: SendNowOptions, say: (line: string) => void): Promise<SendNowOutcome> {
+export async function runSendNow(
+  options: SendNowOptions,
+  say: (line: string) => void,
+): Promise<SendNowOutcome> {
   const { tierMs, embedded } = options;
   const delays = [10_000, tierMs, LONGEST_MS].sort((a, b) => a - b).map(formatDuration);
   const env = { WAYPOST_RETRY_DELAYS: delays.join(','), WAYPOST_PARTITIONS: '12' };
@@ -77,13 +83,19 @@ async function sendNow({ options, sink, system, seeder, say }: Parts): Promise<S
   const inTier = waiting - behind;
   const begunAt = performance.now();
   await seeder.append(parked(tierTopic(LONGEST_MS), elsewhere, { from: 0, count: others }));
-  await seeder.append(parked(tierTopic(LONGEST_MS), [destination], { from: others, count: behind }));
-  await seeder.append(parked(tierTopic(tierMs), [destination], { from: others + behind, count: inTier }));
+  await seeder.append(
+    parked(tierTopic(LONGEST_MS), [destination], { from: others, count: behind }),
+  );
+  await seeder.append(
+    parked(tierTopic(tierMs), [destination], { from: others + behind, count: inTier }),
+  );
   say(`${waiting + others} deliveries wait, after ${seconds(performance.now() - begunAt)}`);
 
   const askedAt = Date.now();
   const { status, body } = await system.control('POST', `/destinations/${destination}/retry`, {});
-  if (status !== 202) throw new Error(`"send now" was answered with ${status}: ${JSON.stringify(body)}`);
+  if (status !== 202) {
+    throw new Error(`"send now" was answered with ${status}: ${JSON.stringify(body)}`);
+  }
   const { id: job } = body as { id: string };
   const arrived = (count: number) =>
     eventually(
@@ -95,16 +107,23 @@ async function sendNow({ options, sink, system, seeder, say }: Parts): Promise<S
     );
   await arrived(Math.ceil(waiting * KILLED_AT));
   system.kill('retry');
-  say(`retry was killed after ${sink.requests.length} deliveries, ${seconds(Date.now() - askedAt)} after "send now"`);
+  say(
+    `retry was killed after ${sink.requests.length} deliveries, ` +
+      `${seconds(Date.now() - askedAt)} after "send now"`,
+  );
   await arrived(waiting);
   const [first, last] = [sink.requests[0]!.at, sink.requests.at(-1)!.at];
   say(`all ${waiting} arrived; their tier returns them after ${seconds(tierMs)}`);
-  const dropped = await eventually(() => allDue(system, { inTier, tierMs }), { deadlineMs: 2 * tierMs + ARRIVE_MS });
+  const dropped = await eventually(() => allDue(system, { inTier, tierMs }), {
+    deadlineMs: 2 * tierMs + ARRIVE_MS,
+  });
   const ended = await eventually(
     async () => {
       const { body: now } = await system.control('GET', `/replays/${job}`);
       const { status, sent, delivered } = now as SendNowOutcome['job'];
-      if (status !== 'done' || delivered !== waiting) throw new Error(`the job: ${JSON.stringify(now)}`);
+      if (status !== 'done' || delivered !== waiting) {
+        throw new Error(`the job: ${JSON.stringify(now)}`);
+      }
       return { status, sent, delivered };
     },
     { deadlineMs: ARRIVE_MS, everyMs: 500 },
@@ -115,18 +134,29 @@ async function sendNow({ options, sink, system, seeder, say }: Parts): Promise<S
 }
 
 /** @returns the number of dropped copies. @throws until all records of the tier have fallen due */
-async function allDue(system: System, { inTier, tierMs }: { inTier: number; tierMs: number }): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${system.env.WAYPOST_RETRY_HEALTH_PORT!}/metrics`)).text();
+async function allDue(
+  system: System,
+  { inTier, tierMs }: { inTier: number; tierMs: number },
+): Promise<number> {
+  const text = await (
+    await fetch(`http://127.0.0.1:${system.env.WAYPOST_RETRY_HEALTH_PORT!}/metrics`)
+  ).text();
   const read = (name: string, label = '') =>
     Number(new RegExp(`^${name}\\{[^}]*${label}\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
   const dropped = read('waypost_retries_dropped_total');
   const returned = read('waypost_retries_returned_total', `tier="${formatDuration(tierMs)}"`);
-  if (dropped + returned < inTier) throw new Error(`${dropped} of ${inTier} copies were dropped, ${returned} returned`);
+  if (dropped + returned < inTier) {
+    throw new Error(`${dropped} of ${inTier} copies were dropped, ${returned} returned`);
+  }
   return dropped;
 }
 
 /** Yields deliveries that wait after a failed attempt, in rotation over the destinations. */
-function* parked(topic: string, destinations: readonly string[], range: { from: number; count: number }) {
+function* parked(
+  topic: string,
+  destinations: readonly string[],
+  range: { from: number; count: number },
+) {
   for (let i = range.from; i < range.from + range.count; i++) {
     const messageId = `waiting-${i}`;
     const destinationId = destinations[i % destinations.length]!;

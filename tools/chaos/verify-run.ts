@@ -6,7 +6,8 @@ import { type Ends, type History } from './history';
 import { type Receipts } from './receipts';
 
 /**
- * Verifies the promise from the responses to clients, the requests at the endpoints, and the records in Kafka. Pure.
+ * Verifies the promise from the responses to clients, the requests at the endpoints, and the
+ * records in Kafka. Pure.
  */
 
 export interface Evidence {
@@ -43,14 +44,20 @@ export interface Verdict {
   dead: Record<string, number>;
   /** calls after their destination was disabled */
   notRouted: number;
-  /** copies of messages that clients sent again and that were stored again: none of them creates a second delivery */
+  /**
+   * copies of messages that clients sent again and that were stored again: none of them creates a
+   * second delivery
+   */
   copies: number;
   /**
-   * `lost`: no recorded end. `deadAtHealthy`: a dead letter of an endpoint that accepts everything. `notTaken`:
-   * recorded as delivered, but never received. `noLetter`: recorded as dead, but without a dead letter.
+   * `lost`: no recorded end. `deadAtHealthy`: a dead letter of an endpoint that accepts everything.
+   * `notTaken`: recorded as delivered, but never received. `noLetter`: recorded as dead, but
+   * without a dead letter.
    */
   crimes: Record<Crime, Finding[]>;
-  /** ends that contradict each other: only a crash between a record and its offset can cause them */
+  /**
+   * ends that contradict each other: only a crash between a record and its offset can cause them
+   */
   contradictions: Finding[];
   repeats: Partial<Record<Role, RepeatsReport>>;
 }
@@ -69,7 +76,12 @@ export function verifyRun(evidence: Evidence): Verdict {
   for (const role of ROLES) {
     if (!PARTS[role].healthy) continue;
     const { history, commits, disturbances } = evidence;
-    verdict.repeats[role] = explainRepeats({ receipts: evidence.receipts[role], history, commits, disturbances });
+    verdict.repeats[role] = explainRepeats({
+      receipts: evidence.receipts[role],
+      history,
+      commits,
+      disturbances,
+    });
   }
   return verdict;
 }
@@ -93,7 +105,9 @@ function judgeDelivery(verdict: Verdict, evidence: Evidence, about: Omit<Finding
   // Delivered is final, regardless of other records.
   if (ends.delivered > 0) {
     verdict.delivered++;
-    if (!evidence.receipts[role].has(delivery)) accuse('notTaken', `recorded ${ends.delivered} times`);
+    if (!evidence.receipts[role].has(delivery)) {
+      accuse('notTaken', `recorded ${ends.delivered} times`);
+    }
   } else if (ends.dead > 0) {
     const reason = ends.deadReason ?? '';
     verdict.dead[`${role}: ${reason}`] = (verdict.dead[`${role}: ${reason}`] ?? 0) + 1;

@@ -38,6 +38,8 @@ function requestOf({ parameters = [], requestBody }: Operation): string {
 
 /** `{name, enabled?}`: a field that may be absent has a question mark. */
 function bodyOf({ properties = {}, required = [] }: Schema): string {
-  const fields = Object.keys(properties).map((name) => (required.includes(name) ? name : `${name}?`));
+  const fields = Object.keys(properties).map((name) =>
+    required.includes(name) ? name : `${name}?`,
+  );
   return `\`{${fields.join(', ')}}\``;
 }

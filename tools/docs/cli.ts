@@ -30,7 +30,9 @@ function sectionOf(command: Command, above: readonly string[], level: number): s
   const body =
     below.length === 0
       ? `\`\`\`text\n${helpOf(command)}\n\`\`\``
-      : [command.description(), ...below.map((each) => sectionOf(each, name, level + 1))].join('\n\n');
+      : [command.description(), ...below.map((each) => sectionOf(each, name, level + 1))].join(
+          '\n\n',
+        );
   return `${'#'.repeat(level)} ${name.join(' ')}\n\n${body}`;
 }
 

@@ -8,7 +8,10 @@ import { markdownTable } from '../bench/report/table';
 /** A service reads this only when Prometheus scrapes it: the tables need only the names. */
 const unread = {} as never;
 
-/** Metrics of modules that every service loads, by name: another part of the reference may have loaded them already. */
+/**
+ * Metrics of modules that every service loads, by name: another part of the reference may have
+ * loaded them already.
+ */
 const SHARED: Readonly<Record<string, RegExp>> = {
   'Kafka, in every service': /^(messaging|waypost\.(producer|consumer|clock|config))\./,
   'The process, in every service': /^((nodejs|process|v8js)\.|waypost\.info$)/,
@@ -59,7 +62,9 @@ const SERVICES: readonly [title: string, declare: () => Promise<unknown>][] = [
 ];
 
 export async function metricsTables(): Promise<string> {
-  return [...(await declaredMetrics())].map(([title, list]) => `### ${title}\n\n${rowsOf(list)}`).join('\n\n');
+  return [...(await declaredMetrics())]
+    .map(([title, list]) => `### ${title}\n\n${rowsOf(list)}`)
+    .join('\n\n');
 }
 
 /** One line for each set of histogram buckets. */
@@ -68,7 +73,10 @@ export async function bucketLines(): Promise<string> {
   for (const metric of [...(await declaredMetrics()).values()].flat()) {
     if (metric.kind !== 'histogram') continue;
     const bounds = metric.bounds.join(' ');
-    byBounds.set(bounds, [...(byBounds.get(bounds) ?? []), `\`${prometheusName(metric.info, metric.kind)}\``]);
+    byBounds.set(bounds, [
+      ...(byBounds.get(bounds) ?? []),
+      `\`${prometheusName(metric.info, metric.kind)}\``,
+    ]);
   }
   return markdownTable([
     ['histogram', 'buckets, in seconds'],

@@ -6,7 +6,10 @@ import { commandHelp } from './cli';
 import { bucketLines, metricsTables } from './metrics';
 import { settingsTables } from './settings';
 
-/** The generated parts of the reference. A page marks each part: `<!-- generated: NAME -->` … `<!-- end of NAME -->`. */
+/**
+ * The generated parts of the reference. A page marks each part: `<!-- generated: NAME -->` …
+ * `<!-- end of NAME -->`.
+ */
 
 type Generator = () => string | Promise<string>;
 
@@ -30,7 +33,9 @@ export async function generatePage(path: string): Promise<string> {
   for (const [name, generate] of Object.entries(PAGES[path] ?? {})) {
     const [begin, end] = [`<!-- generated: ${name} -->`, `<!-- end of ${name} -->`];
     const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-    if (from < 0 || to < from) throw new Error(`${path} does not mark "${name}": ${begin} … ${end}`);
+    if (from < 0 || to < from) {
+      throw new Error(`${path} does not mark "${name}": ${begin} … ${end}`);
+    }
     page = `${page.slice(0, from + begin.length)}\n\n${await generate()}\n\n${page.slice(to)}`;
   }
   return page;

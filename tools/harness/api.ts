@@ -1,4 +1,5 @@
 import { type Dispatcher, Pool } from 'undici';
+import { defined } from '../../shared/collections/defined';
 import { Final } from '../../test/support/eventually';
 
 /** Clients of a system's control API and of its ingest. */
@@ -45,7 +46,12 @@ export interface Api {
 /** @param at base URLs, and a token of the control API */
 export function apiOf(at: { ingestUrl: string; controlUrl: string; adminToken: string }): Api {
   const control: Api['control'] = (method, path, body) =>
-    call(method, `${at.controlUrl}/api/v1${path}`, { authorization: `Bearer ${at.adminToken}` }, body);
+    call(
+      method,
+      `${at.controlUrl}/api/v1${path}`,
+      { authorization: `Bearer ${at.adminToken}` },
+      body,
+    );
   return {
     control,
     createSource: async (name = 'A source') => created(await control('POST', '/sources', { name })),
@@ -67,8 +73,12 @@ export async function call(
 ): Promise<Answer> {
   const response = await fetch(url, {
     method,
-    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    headers: {
+      ...headers,
+      ...defined({ 'content-type': body === undefined ? undefined : 'application/json' }),
+    },
+    ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
+
     // Control has the lowest priority, and a machine under test is busy.
     signal: AbortSignal.timeout(30_000),
   });
@@ -108,7 +118,7 @@ export class IngestConnections {
       path,
       body,
       headers: { authorization, 'content-type': 'application/json' },
-      ...(signal && { signal }),
+      ...defined({ signal }),
     });
     const text = await answer.body.text();
     const { statusCode: status, headers } = answer;
@@ -135,6 +145,8 @@ function parsed(text: string): Json {
 }
 
 function created(answer: Answer): Json {
-  if (answer.status !== 201) throw new Final(`status ${answer.status} instead of 201: ${JSON.stringify(answer.body)}`);
+  if (answer.status !== 201) {
+    throw new Final(`status ${answer.status} instead of 201: ${JSON.stringify(answer.body)}`);
+  }
   return answer.body;
 }

@@ -4,7 +4,10 @@ import { type AddressInfo } from 'node:net';
 import { eventually } from '../../test/support/eventually';
 import { type Json } from './api';
 
-/** An OpenTelemetry collector: accepts OTLP over HTTP in its JSON encoding, and stores everything, or only counts it. */
+/**
+ * An OpenTelemetry collector: accepts OTLP over HTTP in its JSON encoding, and stores everything,
+ * or only counts it.
+ */
 export interface Collector {
   /** for OTEL_EXPORTER_OTLP_ENDPOINT */
   url: string;
@@ -38,7 +41,12 @@ export interface CollectedSpan {
 const KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
 const STATUS_ERROR = 2;
 
-type Value = { stringValue?: string; intValue?: number | string; doubleValue?: number; boolValue?: boolean };
+type Value = {
+  stringValue?: string;
+  intValue?: number | string;
+  doubleValue?: number;
+  boolValue?: boolean;
+};
 type Attributes = { key: string; value: Value }[] | undefined;
 
 /** @param options.discard counts requests and bytes, and stores nothing */
@@ -50,7 +58,9 @@ export async function startCollector({ discard = false } = {}): Promise<Collecto
   const take = (path: string, body: Json) => {
     for (const { resource, scopeSpans } of path === '/v1/traces' ? body.resourceSpans : []) {
       const service = String(plain(resource.attributes)['service.name']);
-      for (const scope of scopeSpans) spans.push(...scope.spans.map((span: Json) => collected(service, span)));
+      for (const scope of scopeSpans) {
+        spans.push(...scope.spans.map((span: Json) => collected(service, span)));
+      }
     }
     for (const { resource, scopeMetrics } of path === '/v1/metrics' ? body.resourceMetrics : []) {
       const service = String(plain(resource.attributes)['service.name']);
@@ -83,7 +93,9 @@ export async function startCollector({ discard = false } = {}): Promise<Collecto
     trace: (traceId, count) =>
       eventually(() => {
         const found = ofTrace(traceId);
-        if (found.length < count) throw new Error(`of ${count} spans came ${found.map(({ name }) => name).join(', ')}`);
+        if (found.length < count) {
+          throw new Error(`of ${count} spans came ${found.map(({ name }) => name).join(', ')}`);
+        }
         return Promise.resolve(found);
       }),
     text: () => text,

@@ -40,7 +40,9 @@ export class Endpoint {
         const first = message as FromReceiver;
         if (first.kind === 'listening') resolve(first.port);
       });
-      child.once('exit', (code) => reject(new Error(`the receiver ended with code ${String(code)}`)));
+      child.once('exit', (code) =>
+        reject(new Error(`the receiver ended with code ${String(code)}`)),
+      );
     });
     return new Endpoint(child, originOf(port));
   }
@@ -49,16 +51,24 @@ export class Endpoint {
     return this.child.pid ?? 0;
   }
 
-  /** Delivery ids that have reached a responding origin since the last reset, if ids were requested; a few ms old. */
+  /**
+   * Delivery ids that have reached a responding origin since the last reset, if ids were requested;
+   * a few ms old.
+   */
   get accepted(): number {
     return this.#accepted;
   }
 
-  /** Opens this many origins beside the first. All respond as their paths say. A second call returns the same ones. */
+  /**
+   * Opens this many origins beside the first. All respond as their paths say. A second call returns
+   * the same ones.
+   */
   async origins(count: number): Promise<string[]> {
     const missing = count - this.#origins.length;
     if (missing > 0) {
-      const opened = this.#next((message) => (message.kind === 'opened' ? message.ports : undefined));
+      const opened = this.#next((message) =>
+        message.kind === 'opened' ? message.ports : undefined,
+      );
       this.#ask({ kind: 'open', count: missing });
       this.#origins.push(...(await opened).map(originOf));
     }
@@ -89,16 +99,20 @@ export class Endpoint {
     this.#ask({ kind: 'reset', ...options });
   }
 
-  /** Resolves, with the time of clockMs, when this many webhooks have arrived since the last reset. */
+  /**
+   * Resolves, with the time of clockMs, when this many webhooks have arrived since the last reset.
+   */
   reached(count: number): Promise<number> {
-    const mark = this.#next((message) => (message.kind === 'mark' && message.at === count ? message.atMs : undefined));
+    const mark = this.#next((message) =>
+      message.kind === 'mark' && message.at === count ? message.atMs : undefined,
+    );
     this.#ask({ kind: 'mark', at: count });
     return mark;
   }
 
   /**
-   * Calls the listener every few milliseconds with the number of webhooks since the last reset; the next call
-   * replaces it.
+   * Calls the listener every few milliseconds with the number of webhooks since the last reset; the
+   * next call replaces it.
    */
   onCount(listener: (count: number) => void): void {
     this.#waiting.push((message) => {

@@ -4,8 +4,9 @@ import { aCall, type Call } from '../../test/support/factories';
 import { basicAuth, IngestConnections } from './api';
 
 /**
- * Sends calls at a steady rate as real clients do: some alone and some in batches, and each repeated with the same
- * `messageId` until it is acknowledged. It records every id that got a 200: none of them may ever be missing.
+ * Sends calls at a steady rate as real clients do: some alone and some in batches, and each
+ * repeated with the same `messageId` until it is acknowledged. It records every id that got a 200:
+ * none of them may ever be missing.
  */
 export interface Load {
   acknowledged: ReadonlySet<string>;
@@ -19,13 +20,19 @@ export interface Load {
   slowestAnswerMs: number;
   /** the URLs for calls from now on; several in rotation */
   urls: string[];
-  /** Sends no new calls, waits `deadlineMs` for the acknowledgement of open ones, and abandons the rest. */
+  /**
+   * Sends no new calls, waits `deadlineMs` for the acknowledgement of open ones, and abandons the
+   * rest.
+   */
   stop(deadlineMs?: number): Promise<void>;
 }
 
 const TICK_MS = 50;
 const BATCH = 10;
-/** Real clients drop calls beyond this number: an outage must not cause a burst that no client would send. */
+/**
+ * Real clients drop calls beyond this number: an outage must not cause a burst that no client would
+ * send.
+ */
 const MOST_OPEN = 400;
 /** The request timeout of real clients. */
 const CLIENT_TIMEOUT_MS = 10_000;
@@ -66,7 +73,10 @@ function callMaker(): () => Call {
   let made = 0;
   return () => {
     const userId = `user-${made % 500}`;
-    return aCall(made++ % IDENTIFY_EVERY === 0 ? 'identify' : 'track', { messageId: randomUUID(), userId });
+    return aCall(made++ % IDENTIFY_EVERY === 0 ? 'identify' : 'track', {
+      messageId: randomUUID(),
+      userId,
+    });
   };
 }
 
@@ -108,7 +118,9 @@ class Client {
   async #untilAcknowledged(calls: Call[]): Promise<void> {
     const [only] = calls;
     const [path, body] =
-      calls.length === 1 ? [`/v1/${only!.type}`, JSON.stringify(only)] : ['/v1/batch', batchOf(calls)];
+      calls.length === 1
+        ? [`/v1/${only!.type}`, JSON.stringify(only)]
+        : ['/v1/batch', batchOf(calls)];
     while (!this.#abandoned.signal.aborted) {
       const status = await this.#post(path, body);
       if (status === 200) {
@@ -125,12 +137,16 @@ class Client {
     try {
       const authorization = this.#authorization;
       const signal = AbortSignal.timeout(CLIENT_TIMEOUT_MS);
-      const { status, stored, headers } = await this.#next().post(path, body, { authorization, signal });
+      const { status, stored, headers } = await this.#next().post(path, body, {
+        authorization,
+        signal,
+      });
       this.slowestAnswerMs = Math.max(this.slowestAnswerMs, Date.now() - from);
       if (status === 503 && headers['retry-after'] === undefined) this.withoutRetryAfter++;
       return status === 200 && !stored ? 'none' : status;
     } catch (error) {
-      // A refused, reset or timed-out request is the same for a client, which keeps the calls and tries again.
+      // A refused, reset or timed-out request is the same for a client, which keeps the calls and
+      // tries again.
       const code = (error as NodeJS.ErrnoException).code ?? (error as Error).name;
       this.silences.set(code, (this.silences.get(code) ?? 0) + 1);
       return 'none';

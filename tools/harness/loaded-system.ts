@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { logLevel } from 'kafkajs';
+import { compact } from '../../shared/collections/defined';
 import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
 import { type ServiceName } from '../../deploy/standalone/service-list';
 import { eventually } from '../../test/support/eventually';
@@ -12,9 +13,9 @@ import { type Behaviour, startSink } from './sink';
 import { startSystem, type System, type SystemOptions } from './system';
 
 /**
- * A system under load, for breaking it: one source and three destinations. One is healthy, one fails sometimes, and
- * one receives one call in fifty and never responds. An optional fourth receives the same calls as the third, and
- * responds slowly.
+ * A system under load, for breaking it: one source and three destinations. One is healthy, one
+ * fails sometimes, and one receives one call in fifty and never responds. An optional fourth
+ * receives the same calls as the third, and responds slowly.
  */
 export interface LoadedSystem {
   /** the running system */
@@ -26,24 +27,31 @@ export interface LoadedSystem {
   load: Load;
   /** Starts the system again with its data dir and its ports, after it has ended. */
   restart(): Promise<void>;
-  /** Waits until this many calls were acknowledged from now on, and have arrived at the healthy endpoint. */
+  /**
+   * Waits until this many calls were acknowledged from now on, and have arrived at the healthy
+   * endpoint.
+   */
   flowing(calls?: number): Promise<void>;
   /** Waits for the service as a new, ready process; `before` are the pids that were killed. */
   replaced(name: ServiceName, before: number[]): Promise<void>;
   /** Waits until the healthy endpoint has received every call that is now acknowledged. */
   caughtUp(): Promise<void>;
   /**
-   * Returns the number of records above the last commit of a consuming service: it would read them again if it were
-   * killed now.
+   * Returns the number of records above the last commit of a consuming service: it would read them
+   * again if it were killed now.
    */
   uncommitted(name: ServiceName): Promise<number>;
-  /** Stops the load and waits until the healthy and the failing endpoint have received each acknowledged call. */
+  /**
+   * Stops the load and waits until the healthy and the failing endpoint have received each
+   * acknowledged call.
+   */
   allArrived(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Counts the requests of an endpoint as they come: a search through all requests for each new one would be too slow.
+ * Counts the requests of an endpoint as they come: a search through all requests for each new one
+ * would be too slow.
  */
 export interface Tally {
   /** its id; empty without one */
@@ -56,7 +64,10 @@ export interface Tally {
   repeats: number;
 }
 
-/** Enough that a kill hits work in flight at each service; the rest of two cores is for the recovery. */
+/**
+ * Enough that a kill hits work in flight at each service; the rest of two cores is for the
+ * recovery.
+ */
 export const PER_SECOND = 120;
 const HEALTHY = '/healthy';
 const FAILING = '/failing';
@@ -89,11 +100,22 @@ export async function openLoadedSystem({
     .on(HEALTHY, counted(healthy, { onCall: (call) => orders?.made(call) }))
     .on(FAILING, counted(failing, { failEvery: 10 }));
   sink.on(SLOW, counted(slow, { delayMs: slowMs ?? 0 }));
-  // The receiver shares two cores with everything else: one second without a response has no meaning.
-  const env = { WAYPOST_RETRY_DELAYS: '2s,5s', WAYPOST_TIMEOUT: '2s', WAYPOST_LOG_LEVEL: 'warn', ...options.env };
+  // The receiver shares two cores with everything else: one second without a response has no
+  // meaning.
+  const env = {
+    WAYPOST_RETRY_DELAYS: '2s,5s',
+    WAYPOST_TIMEOUT: '2s',
+    WAYPOST_LOG_LEVEL: 'warn',
+    ...options.env,
+  };
   const system = await startSystem({ ...options, env, dataDir });
   const source = await system.createSource();
-  for (const path of [HEALTHY, FAILING, ...(slowMs === undefined ? [] : [SLOW]), HANGING]) {
+  for (const path of compact([
+    HEALTHY,
+    FAILING,
+    slowMs === undefined ? undefined : SLOW,
+    HANGING,
+  ])) {
     const types = path === HANGING || path === SLOW ? { types: ['identify'] } : {};
     const fields = { sources: [source.id], webhooks: [{ url: sink.url(path) }], ...types };
     const { id } = await system.createDestination(fields);
@@ -102,13 +124,18 @@ export async function openLoadedSystem({
   }
   if (orders) {
     sink.on(TOLD, counted(newTally(), { onCall: (call) => orders.hear(call) }));
-    const { id } = await system.createDestination({ sources: [], webhooks: [{ url: sink.url(TOLD) }] });
+    const { id } = await system.createDestination({
+      sources: [],
+      webhooks: [{ url: sink.url(TOLD) }],
+    });
     const made = await system.control('POST', '/computed-traits', {
       ...ORDERS,
       destinations: [id],
       sources: [source.id],
     });
-    if (made.status !== 201) throw new Error(`the trait was not made: ${JSON.stringify(made.body)}`);
+    if (made.status !== 201) {
+      throw new Error(`the trait was not made: ${JSON.stringify(made.body)}`);
+    }
   }
   // A call that is acknowledged before the router knows a destination does not go to it.
   await eventually(async () => {
@@ -123,7 +150,12 @@ export async function openLoadedSystem({
     slow,
     load,
     restart: async () => {
-      rig.system = await startSystem({ ...options, env: system.env, dataDir, prefix: system.prefix });
+      rig.system = await startSystem({
+        ...options,
+        env: system.env,
+        dataDir,
+        prefix: system.prefix,
+      });
     },
     flowing: (calls = PER_SECOND) => {
       const from = load.acknowledged.size;
@@ -131,7 +163,9 @@ export async function openLoadedSystem({
         () => {
           const fresh = [...load.acknowledged].slice(from, from + calls);
           const arrived = fresh.filter((id) => healthy.messages.has(id)).length;
-          if (arrived < calls) throw new Error(`${arrived} of ${calls} arrived: ${rig.system.output().slice(-2_000)}`);
+          if (arrived < calls) {
+            throw new Error(`${arrived} of ${calls} arrived: ${rig.system.output().slice(-2_000)}`);
+          }
         },
         { deadlineMs: RECOVERY_MS },
       );
@@ -140,7 +174,9 @@ export async function openLoadedSystem({
       eventually(
         async () => {
           const now = rig.system.pids(name);
-          if (now.length !== 1 || before.includes(now[0]!)) throw new Error(`${name} runs as ${now.join()}`);
+          if (now.length !== 1 || before.includes(now[0]!)) {
+            throw new Error(`${name} runs as ${now.join()}`);
+          }
           const port = system.env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!;
           const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
           if (!answer.ok) throw new Error(`${name} is not ready: ${await answer.text()}`);
@@ -155,7 +191,10 @@ export async function openLoadedSystem({
     allArrived: async () => {
       await load.stop();
       const tallies = { healthy, failing };
-      await eventually(() => noneMissing(load.acknowledged, tallies), { deadlineMs: RECOVERY_MS, everyMs: 200 });
+      await eventually(() => noneMissing(load.acknowledged, tallies), {
+        deadlineMs: RECOVERY_MS,
+        everyMs: 200,
+      });
     },
     close: async () => {
       await load.stop(0);
@@ -167,7 +206,9 @@ export async function openLoadedSystem({
   return rig;
 }
 
-/** Returns the lag: the end of each partition of the service's group, minus its committed offset. */
+/**
+ * Returns the lag: the end of each partition of the service's group, minus its committed offset.
+ */
 async function lag(system: System, name: ServiceName): Promise<number> {
   const { brokers, env } = system;
   const prefix = env.WAYPOST_TOPIC_PREFIX ?? '';
@@ -175,7 +216,9 @@ async function lag(system: System, name: ServiceName): Promise<number> {
   await admin.connect();
   try {
     let records = 0;
-    for (const { topic, partitions } of await admin.fetchOffsets({ groupId: `${prefix}waypost-${name}` })) {
+    for (const { topic, partitions } of await admin.fetchOffsets({
+      groupId: `${prefix}waypost-${name}`,
+    })) {
       const ends = await admin.fetchTopicOffsets(topic);
       for (const { partition, offset } of partitions) {
         const end = Number(ends.find((candidate) => candidate.partition === partition)?.high ?? 0);
@@ -199,7 +242,10 @@ interface Counting {
 }
 
 /** @param options one request in `failEvery` gets a 503, the others respond after `delayMs` */
-function counted(tally: Tally, { failEvery = Infinity, delayMs = 0, onCall }: Counting = {}): Behaviour {
+function counted(
+  tally: Tally,
+  { failEvery = Infinity, delayMs = 0, onCall }: Counting = {},
+): Behaviour {
   const deliveries = new Set<string>();
   let tries = 0;
   return ({ headers, body }) => {
@@ -221,7 +267,8 @@ function noneMissing(acknowledged: ReadonlySet<string>, tallies: Record<string, 
     if (missing.length === 0) continue;
     const some = missing.slice(0, 3).join(', ');
     throw new Error(
-      `${missing.length} of ${acknowledged.size} acknowledged calls have not arrived at ${name}: ${some}`,
+      `${missing.length} of ${acknowledged.size} acknowledged calls have not arrived at ` +
+        `${name}: ${some}`,
     );
   }
 }

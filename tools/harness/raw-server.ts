@@ -6,7 +6,10 @@ import { DELIVERIES_HEADER } from '../../shared/model/batch';
 /** Receivers that treat a connection as no HTTP server would. */
 export interface RawServer {
   port: number;
-  /** the largest number of open connections, as far as it has noticed their ends; 0 if it never accepts any */
+  /**
+   * the largest number of open connections, as far as it has noticed their ends; 0 if it never
+   * accepts any
+   */
   readonly maxConnections: number;
   close(): Promise<void>;
 }
@@ -39,8 +42,8 @@ export async function startRawServer(onConnection: (socket: Socket) => void): Pr
 }
 
 /**
- * Returns a port whose kernel no longer completes a handshake: its program sleeps, and its short queue of unaccepted
- * connections is full.
+ * Returns a port whose kernel no longer completes a handshake: its program sleeps, and its short
+ * queue of unaccepted connections is full.
  */
 export async function startNeverAccepting(): Promise<RawServer> {
   const program = `
@@ -96,7 +99,8 @@ export function readHead(data: Buffer, start: number, withId: boolean): Head | u
     end: endOfHead + END_OF_HEAD.length + Number(LENGTH.exec(text)?.[1] ?? 0),
     path: text.slice(path, text.indexOf(' ', path)),
     id: withId ? (ID.exec(text)?.[1] ?? '') : '',
-    deliveries: deliveries < 0 ? undefined : lineAt(text, deliveries + DELIVERIES.length).split(','),
+    deliveries:
+      deliveries < 0 ? undefined : lineAt(text, deliveries + DELIVERIES.length).split(','),
   };
 }
 
@@ -111,7 +115,11 @@ export function onRequests(socket: Socket, onRequest: (nth: number) => void): vo
   let nth = 0;
   socket.on('data', (chunk: Buffer) => {
     data = Buffer.concat([data, chunk]);
-    for (let head = readHead(data, 0, false); head && head.end <= data.length; head = readHead(data, 0, false)) {
+    for (
+      let head = readHead(data, 0, false);
+      head && head.end <= data.length;
+      head = readHead(data, 0, false)
+    ) {
       data = data.subarray(head.end);
       onRequest(nth++);
     }

@@ -5,9 +5,10 @@ import { type Head, readHead } from './raw-server';
 import { clockMs } from './timing';
 
 /**
- * The customers' endpoints of a benchmark in a separate process: a bare HTTP/1.1 loop over sockets, because it shares
- * the cores with the measured system. Each port is one origin. It responds with 200 as the path says, immediately,
- * late, or never (`delayOf`), or with some 503 between (`failsEvery`), until the parent lets a port hang or fail.
+ * The customers' endpoints of a benchmark in a separate process: a bare HTTP/1.1 loop over sockets,
+ * because it shares the cores with the measured system. Each port is one origin. It responds with
+ * 200 as the path says, immediately, late, or never (`delayOf`), or with some 503 between
+ * (`failsEvery`), until the parent lets a port hang or fail.
  */
 
 /** This file, to be started as a process. */
@@ -18,7 +19,10 @@ export type Behaviour = 'path' | 'hang' | 'fail';
 
 /** The requests of the parent. */
 export type ToReceiver =
-  /** Resets all counts and marks. `ids`: record when each delivery id first reached a responding port */
+  /**
+   * Resets all counts and marks. `ids`: record when each delivery id first reached a responding
+   * port
+   */
   | { kind: 'reset'; ids: boolean }
   /** Reports when this many webhooks have arrived. */
   | { kind: 'mark'; at: number }
@@ -33,8 +37,8 @@ export type FromReceiver =
   | { kind: 'opened'; ports: number[] }
   | { kind: 'mark'; at: number; atMs: number }
   /**
-   * sent every few ms while it rises; `count`: webhooks, of which a batch has several; `accepted`: delivery ids that
-   * have reached a responding port, if ids were requested
+   * sent every few ms while it rises; `count`: webhooks, of which a batch has several; `accepted`:
+   * delivery ids that have reached a responding port, if ids were requested
    */
   | { kind: 'count'; count: number; accepted: number }
   | {
@@ -80,9 +84,9 @@ class Receiver {
         this.#tellMarks();
         return;
       case 'open':
-        void Promise.all(Array.from({ length: message.count }, () => this.listen(message.tls))).then((ports) =>
-          tell({ kind: 'opened', ports }),
-        );
+        void Promise.all(
+          Array.from({ length: message.count }, () => this.listen(message.tls)),
+        ).then((ports) => tell({ kind: 'opened', ports }));
         return;
       case 'behave':
         for (const port of message.ports) {
@@ -106,7 +110,9 @@ class Receiver {
   listen(tls?: Certificate): Promise<number> {
     const door: Door = { as: 'path', open: 0, mostOpen: 0 };
     const accept = (socket: Socket) => this.#connected(socket, door);
-    const server = tls ? createTlsServer({ key: tls.key, cert: tls.cert }, accept) : createServer(accept);
+    const server = tls
+      ? createTlsServer({ key: tls.key, cert: tls.cert }, accept)
+      : createServer(accept);
     return new Promise((resolve) => {
       server.listen(0, '127.0.0.1', () => {
         const address = server.address();
@@ -157,7 +163,9 @@ class Receiver {
     this.#count += deliveries?.length ?? 1;
     this.#requests++;
     if (this.#ids && door.as === 'path') {
-      for (const each of deliveries ?? [id]) if (!this.#arrivals.has(each)) this.#arrivals.set(each, clockMs());
+      for (const each of deliveries ?? [id]) {
+        if (!this.#arrivals.has(each)) this.#arrivals.set(each, clockMs());
+      }
     }
     if (this.#marks.length > 0) this.#tellMarks();
   }
@@ -189,8 +197,8 @@ function answer(socket: Socket, path: string, { as }: Door): void {
 }
 
 /**
- * Returns the behaviour of a path: an immediate response, one after a delay in ms (`/slow-100/…`), or none
- * (`/hang/…`).
+ * Returns the behaviour of a path: an immediate response, one after a delay in ms (`/slow-100/…`),
+ * or none (`/hang/…`).
  */
 export function delayOf(path: string): number | 'never' {
   if (path.startsWith('/hang')) return 'never';

@@ -12,9 +12,10 @@ export interface Answer {
   /** delay before the head of the response */
   delayMs?: number;
   /**
-   * `hang`: reads the request and never responds. `never_read`: does not even read its body. `reset`: resets the
-   * connection once the request has arrived. `drip`: the head immediately, then a byte of the body every `dripMs`,
-   * without end. `endless`: the head, and then as much body as the other side reads.
+   * `hang`: reads the request and never responds. `never_read`: does not even read its body.
+   * `reset`: resets the connection once the request has arrived. `drip`: the head immediately, then
+   * a byte of the body every `dripMs`, without end. `endless`: the head, and then as much body as
+   * the other side reads.
    */
   misbehave?: 'hang' | 'never_read' | 'reset' | 'drip' | 'endless';
   /** default 100 */

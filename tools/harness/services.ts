@@ -1,14 +1,29 @@
 import { mkdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { choosePorts, healthPort, localSettings, type PortName, PORTS } from '../../deploy/standalone/local-settings';
+import {
+  choosePorts,
+  healthPort,
+  localSettings,
+  type PortName,
+  PORTS,
+} from '../../deploy/standalone/local-settings';
 import { type Output } from '../../deploy/standalone/output';
 import { freePorts } from '../../deploy/standalone/ports';
 import { urlOf, whyNotReady } from '../../deploy/standalone/readiness';
 import { localSecrets } from '../../deploy/standalone/secrets';
-import { processEntry, type ProcessName, SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
+import {
+  processEntry,
+  type ProcessName,
+  SERVICES,
+  type ServiceName,
+} from '../../deploy/standalone/service-list';
 import { type ServiceProcess, startService } from '../../deploy/standalone/service-process';
+import { defined } from '../../shared/collections/defined';
 
-/** Runs services as separate processes, with the settings of `npm start`, on a separate topic prefix. */
+/**
+ * Runs services as separate processes, with the settings of `npm start`, on a separate topic
+ * prefix.
+ */
 
 const READY_MS = 60_000;
 const STOP_MS = 10_000;
@@ -80,7 +95,7 @@ export async function besideIn(system: SystemEnv, name: ServiceName): Promise<Sy
   const [health = 0, own = 0] = await freePorts(2);
   const ports: Partial<Record<PortName, number>> = {
     [healthPort(name)]: health,
-    ...(name === 'ingest' && { WAYPOST_INGEST_PORT: own }),
+    ...defined({ WAYPOST_INGEST_PORT: name === 'ingest' ? own : undefined }),
   };
   return {
     ...system,
@@ -90,8 +105,13 @@ export async function besideIn(system: SystemEnv, name: ServiceName): Promise<Sy
   };
 }
 
-/** Starts services; they stop in the order of `names`, so name first the services that accept work. */
-export async function startServices(system: SystemEnv, names: readonly ProcessName[]): Promise<RunningServices> {
+/**
+ * Starts services; they stop in the order of `names`, so name first the services that accept work.
+ */
+export async function startServices(
+  system: SystemEnv,
+  names: readonly ProcessName[],
+): Promise<RunningServices> {
   const printed: string[] = [];
   const warnings = new Map<string, number>();
   let loggedBytes = 0;
@@ -105,14 +125,20 @@ export async function startServices(system: SystemEnv, names: readonly ProcessNa
   const output: Output = { log: keep, error: keep, say: keep, event: () => undefined };
   const services = new Map<ProcessName, ServiceProcess>();
   for (const name of names) {
-    services.set(name, await startService({ name, entry: processEntry(name), env: system.env, output }));
+    services.set(
+      name,
+      await startService({ name, entry: processEntry(name), env: system.env, output }),
+    );
   }
   let stopping = false;
   const died = Promise.race(
     [...services].map(async ([name, service]) => {
       const ending = await service.ended;
-      if (!stopping)
-        throw new Error(`${name} ended (${ending.text}):\n${[...printed, service.complaint()].join('\n')}`);
+      if (!stopping) {
+        throw new Error(
+          `${name} ended (${ending.text}):\n${[...printed, service.complaint()].join('\n')}`,
+        );
+      }
     }),
   );
   // Only `ready` awaits it; the deadline of a measurement finds a process that dies later.
@@ -141,7 +167,10 @@ function asText(ports: Record<string, number>): Record<string, string> {
   return Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, String(port)]));
 }
 
-async function allReady(services: Map<ProcessName, ServiceProcess>, system: SystemEnv): Promise<void> {
+async function allReady(
+  services: Map<ProcessName, ServiceProcess>,
+  system: SystemEnv,
+): Promise<void> {
   const until = Date.now() + READY_MS;
   for (const [name, service] of services) {
     for (;;) {
@@ -156,14 +185,21 @@ async function allReady(services: Map<ProcessName, ServiceProcess>, system: Syst
 /** Returns why a service of a process is not ready, or undefined. */
 async function notReady(name: ProcessName, system: SystemEnv): Promise<string | undefined> {
   const names = name === 'all' ? SERVICES : [name];
-  const whys = await Promise.all(names.map((each) => whyNotReady('127.0.0.1', system.healthPorts(each))));
+  const whys = await Promise.all(
+    names.map((each) => whyNotReady('127.0.0.1', system.healthPorts(each))),
+  );
   return whys.find((why) => why !== undefined);
 }
 
-/** Returns the environment of this process without Waypost settings, which would change the measurement. */
+/**
+ * Returns the environment of this process without Waypost settings, which would change the
+ * measurement.
+ */
 function bareEnv(): NodeJS.ProcessEnv {
   return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(WAYPOST_|KAFKA_|OTEL_|npm_|NODE_OPTIONS$)/.test(name)),
+    Object.entries(process.env).filter(
+      ([name]) => !/^(WAYPOST_|KAFKA_|OTEL_|npm_|NODE_OPTIONS$)/.test(name),
+    ),
   );
 }
 

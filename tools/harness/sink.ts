@@ -1,4 +1,9 @@
-import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, type Socket } from 'node:net';
 import { type TlsOptions } from 'node:tls';
@@ -7,12 +12,16 @@ import { type Certificate, makeCertificate } from '../../test/support/certificat
 import { type Answer, respond } from './respond';
 
 /**
- * A receiver of webhooks that behaves as a test requires, well or badly, on real sockets. It records every request
- * when its head has arrived, and its body when that has arrived.
+ * A receiver of webhooks that behaves as a test requires, well or badly, on real sockets. It
+ * records every request when its head has arrived, and its body when that has arrived.
  */
 
-/** One for all requests; several for the first, the second, … with the last repeating; or computed from the request. */
-export type Behaviour = Answer | Answer[] | ((request: ReceivedRequest, nth: number) => Answer | Promise<Answer>);
+/**
+ * One for all requests; several for the first, the second, … with the last repeating; or computed
+ * from the request.
+ */
+export type Behaviour =
+  Answer | Answer[] | ((request: ReceivedRequest, nth: number) => Answer | Promise<Answer>);
 
 export interface ReceivedRequest {
   method: string;
@@ -32,7 +41,10 @@ export interface ReceivedRequest {
 }
 
 export interface SinkOptions {
-  /** a certificate, with the demand for one of the client, if any; or `true` to create a self-signed one */
+  /**
+   * a certificate, with the demand for one of the client, if any; or `true` to create a self-signed
+   * one
+   */
   tls?: boolean | (Certificate & Pick<TlsOptions, 'ca' | 'requestCert' | 'rejectUnauthorized'>);
   host?: string;
   /** default 0: any free one */
@@ -44,9 +56,17 @@ const MAX_HEADER_BYTES = 128 * 1024;
 /** Starts a receiver. By default it responds with 200 on every path. */
 export async function startSink(options: SinkOptions = {}): Promise<Sink> {
   const certificate = options.tls === true ? makeCertificate() : options.tls || undefined;
-  // A test that keeps a request open for minutes does so on purpose; header limits concern the sender.
-  const limits = { requestTimeout: 0, headersTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 60_000 };
-  const server = certificate ? createHttpsServer({ ...limits, ...certificate }) : createHttpServer(limits);
+  // A test that keeps a request open for minutes does so on purpose; header limits concern the
+  // sender.
+  const limits = {
+    requestTimeout: 0,
+    headersTimeout: 0,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    keepAliveTimeout: 60_000,
+  };
+  const server = certificate
+    ? createHttpsServer({ ...limits, ...certificate })
+    : createHttpServer(limits);
   const sink = new Sink(server, certificate, options.host ?? '127.0.0.1');
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -100,7 +120,10 @@ export class Sink {
     return `${this.certificate ? 'https' : 'http'}://${host}:${String(this.port)}${path}`;
   }
 
-  /** Sets the behaviour of a path from now on (query ignored); `*` covers all paths without a behaviour. */
+  /**
+   * Sets the behaviour of a path from now on (query ignored); `*` covers all paths without a
+   * behaviour.
+   */
   on(path: string, behaviour: Behaviour): this {
     this.#behaviours.set(path, behaviour);
     this.#countByPath.delete(path);
@@ -109,7 +132,9 @@ export class Sink {
 
   /** Returns the requests to a path (query ignored), or all. */
   received(path?: string): ReceivedRequest[] {
-    return path === undefined ? [...this.requests] : this.requests.filter((r) => bare(r.path) === path);
+    return path === undefined
+      ? [...this.requests]
+      : this.requests.filter((r) => bare(r.path) === path);
   }
 
   /** Counts different deliveries, and requests beyond the first of each. */
@@ -123,7 +148,10 @@ export class Sink {
    * Waits until this many whole requests have arrived.
    * @throws Error after `timeoutMs` (default 60 s: CI machines are slow), with their number
    */
-  async waitFor(n: number, options: { path?: string; timeoutMs?: number } = {}): Promise<ReceivedRequest[]> {
+  async waitFor(
+    n: number,
+    options: { path?: string; timeoutMs?: number } = {},
+  ): Promise<ReceivedRequest[]> {
     const complete = () => this.received(options.path).filter((r) => r.completeAt !== undefined);
     if (complete().length >= n) return complete();
     const timeoutMs = options.timeoutMs ?? 60_000;
@@ -137,7 +165,9 @@ export class Sink {
       const timer = setTimeout(() => {
         this.#waiters.delete(check);
         const where = options.path === undefined ? '' : ` on ${options.path}`;
-        reject(new Error(`${complete().length} of ${n} requests arrived${where} within ${timeoutMs} ms`));
+        reject(
+          new Error(`${complete().length} of ${n} requests arrived${where} within ${timeoutMs} ms`),
+        );
       }, timeoutMs);
       this.#waiters.add(check);
     });
@@ -189,14 +219,17 @@ export class Sink {
     }
     request.completeAt = Date.now();
     for (const check of [...this.#waiters]) check();
-    const answer = typeof behaviour === 'function' ? await behaviour(request, nth) : pick(behaviour, nth);
+    const answer =
+      typeof behaviour === 'function' ? await behaviour(request, nth) : pick(behaviour, nth);
     if (answer.delayMs) await sleep(answer.delayMs, { ref: false });
     if (!res.destroyed) respond(res, answer, () => this.#reset(request.remotePort));
   }
 
   /** Resets the connection below TLS, if any: TLS itself has no reset. */
   #reset(remotePort: number): void {
-    for (const socket of this.#sockets) if (socket.remotePort === remotePort) socket.resetAndDestroy();
+    for (const socket of this.#sockets) {
+      if (socket.remotePort === remotePort) socket.resetAndDestroy();
+    }
   }
 
   #behaviourOf(path: string): { behaviour: Behaviour; nth: number } {
@@ -214,7 +247,9 @@ async function readAll(req: IncomingMessage): Promise<Buffer> {
 }
 
 function pick(behaviour: Answer | Answer[], nth: number): Answer {
-  return Array.isArray(behaviour) ? (behaviour[Math.min(nth, behaviour.length - 1)] ?? {}) : behaviour;
+  return Array.isArray(behaviour)
+    ? (behaviour[Math.min(nth, behaviour.length - 1)] ?? {})
+    : behaviour;
 }
 
 function bare(path: string): string {

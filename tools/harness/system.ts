@@ -5,14 +5,15 @@ import { join } from 'node:path';
 import { findEngine } from '../../deploy/standalone/container-engine';
 import { PORTS } from '../../deploy/standalone/local-settings';
 import { processEntry, type ProcessName } from '../../deploy/standalone/service-list';
+import { compact, defined } from '../../shared/collections/defined';
 import { freePorts } from '../../test/support/free-port';
 import { copyHistoryFiles } from '../../test/support/history-files';
 import { descendants, startSupervised } from '../../test/support/supervised';
 import { type Api, apiOf } from './api';
 
 /**
- * The whole system for a test: the real supervisor with the real services, separated from other tests by topic
- * prefix, data dir and ports.
+ * The whole system for a test: the real supervisor with the real services, separated from other
+ * tests by topic prefix, data dir and ports.
  */
 
 export interface SystemOptions {
@@ -20,7 +21,10 @@ export interface SystemOptions {
   env?: Record<string, string>;
   /** starts a separate broker instead of sharing the test run's */
   embedded?: boolean;
-  /** the data dir of an earlier system, with the same `prefix` if the broker is shared; `stop` keeps it */
+  /**
+   * the data dir of an earlier system, with the same `prefix` if the broker is shared; `stop` keeps
+   * it
+   */
   dataDir?: string;
   prefix?: string;
   /** runs all services in one process */
@@ -39,12 +43,15 @@ export interface System extends Api {
   brokers: string;
   /** the supervisor's */
   pid: number;
-  /** the process of a service, which may be the one of all services; none between its end and its restart */
+  /**
+   * the process of a service, which may be the one of all services; none between its end and its
+   * restart
+   */
   pids(name: ProcessName): number[];
   kill(name: ProcessName, signal?: NodeJS.Signals): void;
   /**
-   * Sends SIGTERM to the supervisor. Resolves with its exit code after it has ended; removes its data dir unless it
-   * was given.
+   * Sends SIGTERM to the supervisor. Resolves with its exit code after it has ended; removes its
+   * data dir unless it was given.
    */
   stop(): Promise<number | string>;
   /** all output so far */
@@ -64,7 +71,12 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   copyHistoryFiles(dataDir);
   const supervised = startSupervised(
     process.execPath,
-    ['--enable-source-maps', 'dist/deploy/bin/main.js', 'start', ...(options.together ? ['--together'] : [])],
+    compact([
+      '--enable-source-maps',
+      'dist/deploy/bin/main.js',
+      'start',
+      options.together ? '--together' : undefined,
+    ]),
     env,
   );
   const stop = async () => {
@@ -108,8 +120,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
 }
 
 /**
- * Returns whether a process runs a service, alone or with all others. `ps` shows the entry until the process has set its
- * title. Pure.
+ * Returns whether a process runs a service, alone or with all others. `ps` shows the entry until
+ * the process has set its title. Pure.
  * @param command as `ps` shows it
  */
 export function runsService(name: ProcessName, command: string): boolean {
@@ -118,7 +130,10 @@ export function runsService(name: ProcessName, command: string): boolean {
   return [name, 'all' as const].some((each) => command.endsWith(processEntry(each).join(' ')));
 }
 
-/** Deletes a data dir, and the records of its broker if they are in the volume of a container engine. */
+/**
+ * Deletes a data dir, and the records of its broker if they are in the volume of a container
+ * engine.
+ */
 export async function removeData(dataDir: string): Promise<void> {
   const volume = join(dataDir, 'kafka', 'volume');
   if (existsSync(volume)) {
@@ -145,13 +160,20 @@ export async function systemEnv(
     throw new Error('KAFKA_BROKERS is not set: does global-setup.ts run before this test?');
   }
   const ports = await freePorts(PORTS.length);
-  const shared = Object.entries(process.env).filter(([name]) => name.startsWith('KAFKA_')) as [string, string][];
+  const shared = Object.entries(process.env).filter(([name]) => name.startsWith('KAFKA_')) as [
+    string,
+    string,
+  ][];
   const { WAYPOST_KAFKA } = process.env;
   return {
-    ...(WAYPOST_KAFKA ? { WAYPOST_KAFKA } : {}),
+    ...defined({ WAYPOST_KAFKA: WAYPOST_KAFKA || undefined }),
     ...(options.embedded
       ? {}
-      : { ...Object.fromEntries(shared), WAYPOST_TOPIC_PREFIX: options.prefix, WAYPOST_REPLICATION: '1' }),
+      : {
+          ...Object.fromEntries(shared),
+          WAYPOST_TOPIC_PREFIX: options.prefix,
+          WAYPOST_REPLICATION: '1',
+        }),
     ...Object.fromEntries(PORTS.map((name, i) => [name, String(ports[i]!)])),
     WAYPOST_DATA_DIR: options.dataDir,
     WAYPOST_PARTITIONS: '3',

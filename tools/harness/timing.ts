@@ -2,7 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 /** The clock of a measurement, deadlines that report where it hangs, and work at a fixed rate. */
 
-/** Returns milliseconds of the machine's monotonic clock: the same in every process, and finer than Date. */
+/**
+ * Returns milliseconds of the machine's monotonic clock: the same in every process, and finer than
+ * Date.
+ */
 export function clockMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
@@ -74,7 +77,9 @@ export async function openLoop(
     started++;
     open++;
     start()
-      .catch((error: unknown) => (failure ??= error instanceof Error ? error : new Error(String(error))))
+      .catch(
+        (error: unknown) => (failure ??= error instanceof Error ? error : new Error(String(error))),
+      )
       .finally(ended);
   }
   if (open > 0) await new Promise<void>((resolve) => (allEnded = resolve));

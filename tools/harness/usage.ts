@@ -5,7 +5,8 @@ import { sum } from '../bench/arithmetic';
 import { clockMs } from './timing';
 
 /**
- * Reads CPU time and memory of processes from the operating system. CPU time is user and system time of all threads.
+ * Reads CPU time and memory of processes from the operating system. CPU time is user and system
+ * time of all threads.
  */
 
 /** Linux reports hundredths of a second to user space, on every architecture that Node supports. */
@@ -18,7 +19,9 @@ export interface CpuReading {
   atMs: number;
   /** seconds since their start */
   byName: Record<string, number>;
-  /** seconds that all cores have worked, for any process; undefined if the system does not report it */
+  /**
+   * seconds that all cores have worked, for any process; undefined if the system does not report it
+   */
   machine: number | undefined;
   /** seconds that the cores worked for other machines, if this one is virtual */
   stolen: number | undefined;
@@ -67,11 +70,16 @@ export function cpuBetween(from: CpuReading, to: CpuReading): CpuUse {
 }
 
 function cpuSeconds(pid: number): number {
-  if (process.platform === 'linux') return statSeconds(readFileSync(`/proc/${String(pid)}/stat`, 'utf8'));
+  if (process.platform === 'linux') {
+    return statSeconds(readFileSync(`/proc/${String(pid)}/stat`, 'utf8'));
+  }
   return psSeconds(execFileSync('ps', ['-o', 'time=', '-p', String(pid)], { encoding: 'utf8' }));
 }
 
-/** Returns utime and stime of /proc/<pid>/stat, fields 14 and 15. The name, field 2, may contain spaces. */
+/**
+ * Returns utime and stime of /proc/<pid>/stat, fields 14 and 15. The name, field 2, may contain
+ * spaces.
+ */
 export function statSeconds(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
@@ -94,7 +102,9 @@ export function stolenSeconds(stat: string): number {
   return (machineTicks(stat)[8] ?? 0) / TICKS_PER_SECOND;
 }
 
-/** Parses the first line of /proc/stat: its name, user nice system idle iowait irq softirq steal. */
+/**
+ * Parses the first line of /proc/stat: its name, user nice system idle iowait irq softirq steal.
+ */
 function machineTicks(stat: string): number[] {
   return stat.split('\n', 1)[0]?.split(/ +/).map(Number) ?? [];
 }
@@ -141,7 +151,10 @@ export class MemoryWatch {
   #look(): void {
     try {
       const { rssMb, ownMb } = memoryOf(this.pid);
-      this.#most = { rssMb: Math.max(rssMb, this.#most.rssMb), ownMb: Math.max(ownMb, this.#most.ownMb) };
+      this.#most = {
+        rssMb: Math.max(rssMb, this.#most.rssMb),
+        ownMb: Math.max(ownMb, this.#most.ownMb),
+      };
     } catch {
       // The process has ended: the measurement reports that.
     }
@@ -210,7 +223,10 @@ export function usageOf(samples: readonly Sample[]): Usage['of'] {
     Object.keys(last.cpu).map((name) => {
       const rss = samples.flatMap((each) => each.rss[name] ?? []);
       const cores = ((last.cpu[name] ?? 0) - (first.cpu[name] ?? 0)) / seconds;
-      return [name, { cores, rssMb: { first: rss[0] ?? NaN, last: rss.at(-1) ?? NaN, most: Math.max(...rss) } }];
+      return [
+        name,
+        { cores, rssMb: { first: rss[0] ?? NaN, last: rss.at(-1) ?? NaN, most: Math.max(...rss) } },
+      ];
     }),
   );
 }

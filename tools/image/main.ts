@@ -4,8 +4,9 @@ import { findPackages, formatNotices } from './notices';
 import { keepLoadedLmdb, removeEmptyFolders } from './trim';
 
 /**
- * Prepares what the image contains, for the Dockerfile: `node dist/tools/image/main.js FOLDER NOTICES…` trims
- * FOLDER/node_modules and writes FOLDER/THIRD-PARTY-NOTICES. NOTICES are files to append: those of the console's bundle.
+ * Prepares what the image contains, for the Dockerfile:
+ * `node dist/tools/image/main.js FOLDER NOTICES…` trims FOLDER/node_modules and writes
+ * FOLDER/THIRD-PARTY-NOTICES. NOTICES are files to append: those of the console's bundle.
  */
 
 function main([folder, ...more]: string[]): void {

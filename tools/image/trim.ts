@@ -15,7 +15,9 @@ export function keepLoadedLmdb(modules: string): string {
   const loaded = report.sharedObjects?.find(
     (file) => file.startsWith(join(modules, '@lmdb')) && file.endsWith('.node'),
   );
-  if (loaded === undefined) throw new Error(`LMDB in ${modules} loads no binary of the folder @lmdb.`);
+  if (loaded === undefined) {
+    throw new Error(`LMDB in ${modules} loads no binary of the folder @lmdb.`);
+  }
   for (const name of readdirSync(dirname(loaded))) {
     if (name.endsWith('.node') && name !== basename(loaded)) rmSync(join(dirname(loaded), name));
   }

@@ -16,7 +16,9 @@ export async function jarList(pom: string): Promise<string> {
   try {
     const complaint = await copyJars(pom, folder, { asRepository: true });
     if (complaint !== undefined) throw new Error(`Maven failed: ${complaint}`);
-    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.jar'));
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.jar'),
+    );
     const lines = await Promise.all(files.map((file) => lineOf(folder, file)));
     return `${HEADER}${lines.sort((a, b) => (artifactOf(a) < artifactOf(b) ? -1 : 1)).join('\n')}\n`;
   } finally {

@@ -35,7 +35,14 @@ function updateImages(): void {
   const digests = new Map<string, string>();
   for (const image of allImages()) {
     const [tag = ''] = image.split('@');
-    const digest = docker('buildx', 'imagetools', 'inspect', tag, '--format', '{{.Manifest.Digest}}').trim();
+    const digest = docker(
+      'buildx',
+      'imagetools',
+      'inspect',
+      tag,
+      '--format',
+      '{{.Manifest.Digest}}',
+    ).trim();
     digests.set(tag, digest);
     console.log(`${tag}@${digest}${image.endsWith(digest) ? '' : ' (changed)'}`);
   }
@@ -50,7 +57,9 @@ function updateImages(): void {
 function checkImages(): string[] {
   return allImages().filter((image) => {
     try {
-      const missing = missingPlatforms(JSON.parse(docker('buildx', 'imagetools', 'inspect', '--raw', image)));
+      const missing = missingPlatforms(
+        JSON.parse(docker('buildx', 'imagetools', 'inspect', '--raw', image)),
+      );
       if (missing.length > 0) throw new Error(`it has no ${missing.join(', ')}`);
       docker('pull', '--quiet', image);
       console.log(`pulled ${image}`);

@@ -6,8 +6,8 @@ import { ROOT } from '../../shared/service/repo-root';
 import { allVersions } from './version';
 
 /**
- * `npm run release:dry`: makes everything of a release that needs no registry to publish to, in dist/release, and lists what
- * only the release workflow does.
+ * `npm run release:dry`: makes everything of a release that needs no registry to publish to, in
+ * dist/release, and lists what only the release workflow does.
  */
 
 const OUT = join(ROOT, 'dist', 'release');
@@ -24,16 +24,26 @@ interface Step {
 /** @throws Error with the output of the command */
 function run(command: string, args: string[], cwd = ROOT): string {
   try {
-    return execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+    return execFileSync(command, args, {
+      cwd,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }).trim();
   } catch (error) {
-    const { stdout = '', stderr = '', message } = error as { stdout?: string; stderr?: string; message: string };
+    const {
+      stdout = '',
+      stderr = '',
+      message,
+    } = error as { stdout?: string; stderr?: string; message: string };
     throw new Error(`${stdout}${stderr}`.trim() || message, { cause: error });
   }
 }
 
 /** Packs a package, installs the file in an empty folder, and runs `use` there. */
 function pack(folder: string, use: (dir: string) => void): string {
-  const [packed] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', OUT], join(ROOT, folder))) as {
+  const [packed] = JSON.parse(
+    run('npm', ['pack', '--json', '--pack-destination', OUT], join(ROOT, folder)),
+  ) as {
     filename: string;
     size: number;
     entryCount: number;
@@ -42,17 +52,25 @@ function pack(folder: string, use: (dir: string) => void): string {
   const dir = mkdtempSync(join(tmpdir(), 'waypost-release-'));
   try {
     run('npm', ['init', '--yes'], dir);
-    run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', join(OUT, packed.filename)], dir);
+    run(
+      'npm',
+      ['install', '--no-audit', '--no-fund', '--prefer-offline', join(OUT, packed.filename)],
+      dir,
+    );
     use(dir);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
-  return `${packed.filename}: ${packed.entryCount} files, ${Math.ceil(packed.size / 1024)} KB; installed and used`;
+  return (
+    `${packed.filename}: ${packed.entryCount} files, ${Math.ceil(packed.size / 1024)} KB; ` +
+    'installed and used'
+  );
 }
 
 function useClient(dir: string): void {
   const code =
-    "if (typeof Analytics !== 'function' || typeof verifyWebhook !== 'function') throw new Error('no exports')";
+    "if (typeof Analytics !== 'function' || typeof verifyWebhook !== 'function') throw new " +
+    "Error('no exports')";
   const names = ['{ Analytics }', '{ verifyWebhook }'];
   const modules = ['@waypost/node', '@waypost/node/webhook'];
   const imports = names.map((name, i) => `import ${name} from '${modules[i]}';`).join('');
@@ -65,7 +83,9 @@ function useCommandLine(dir: string): void {
   const waypost = join(dir, 'node_modules', '.bin', 'waypost');
   run(waypost, ['--help'], dir);
   // Nothing listens on port 9 (discard): the command must say so, and not crash.
-  const failed = messageOf(() => run(waypost, ['sources', 'list', '--url', 'http://127.0.0.1:9'], dir));
+  const failed = messageOf(() =>
+    run(waypost, ['sources', 'list', '--url', 'http://127.0.0.1:9'], dir),
+  );
   if (!failed.includes('http://127.0.0.1:9') || failed.includes('because of a bug')) {
     throw new Error(`\`waypost sources list\` without a Waypost says: ${failed}`);
   }
@@ -85,7 +105,9 @@ const STEPS: Step[] = [
     name: 'versions',
     run: () => {
       const versions = [...new Set(allVersions().map(({ version }) => version))];
-      if (versions.length !== 1) throw new Error(`the files name ${versions.join(', ')}; run npm run version`);
+      if (versions.length !== 1) {
+        throw new Error(`the files name ${versions.join(', ')}; run npm run version`);
+      }
       return `all files name ${versions.join('')}`;
     },
   },
@@ -102,8 +124,13 @@ const STEPS: Step[] = [
     run: () => {
       const options = ['--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--omit', 'dev'];
       const text = run('npm', ['sbom', ...options, '--package-lock-only']);
-      const { bomFormat, components } = JSON.parse(text) as { bomFormat: string; components: unknown[] };
-      if (bomFormat !== 'CycloneDX' || components.length === 0) throw new Error('npm sbom listed no component');
+      const { bomFormat, components } = JSON.parse(text) as {
+        bomFormat: string;
+        components: unknown[];
+      };
+      if (bomFormat !== 'CycloneDX' || components.length === 0) {
+        throw new Error('npm sbom listed no component');
+      }
       writeFileSync(join(OUT, 'waypost.cdx.json'), text);
       return `waypost.cdx.json: ${components.length} packages`;
     },
@@ -146,7 +173,9 @@ const NOT_HERE = [
 ];
 
 const has = (command: string): boolean =>
-  (process.env.PATH ?? '').split(':').some((folder) => folder !== '' && listed(folder).includes(command));
+  (process.env.PATH ?? '')
+    .split(':')
+    .some((folder) => folder !== '' && listed(folder).includes(command));
 
 function listed(folder: string): string[] {
   try {
@@ -174,7 +203,9 @@ function main(): number {
     }
   }
   for (const it of [...missing, ...NOT_HERE]) console.log(`not run ${it}`);
-  console.log(failed === 0 ? `The files are in ${OUT}.` : `${failed} of ${STEPS.length} steps failed.`);
+  console.log(
+    failed === 0 ? `The files are in ${OUT}.` : `${failed} of ${STEPS.length} steps failed.`,
+  );
   return failed === 0 ? 0 : 1;
 }
 

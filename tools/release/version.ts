@@ -2,10 +2,19 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../shared/service/repo-root';
-import { type Found, hasSection, PLACES, refusal, released, versionsIn, withVersion } from './versions';
+import {
+  type Found,
+  hasSection,
+  PLACES,
+  refusal,
+  released,
+  versionsIn,
+  withVersion,
+} from './versions';
 
 /**
- * Sets the version everywhere, and gives the sections "Unreleased" of the changelog and of the upgrade notes its name:
+ * Sets the version everywhere, and gives the sections "Unreleased" of the changelog and of the
+ * upgrade notes its name:
  *
  *     npm run version -- 0.2.0
  *     npm run version -- --check 0.2.0   fails unless every file names this version and both pages have its section
@@ -44,8 +53,9 @@ function check(version: string): number {
       .filter((page) => !hasSection(read(page), version))
       .map((page) => `${page} has no section "## ${version}"`),
   ];
-  if (wrong.length > 0) console.error(`Not everything is ${version}:\n${wrong.map((it) => `  ${it}`).join('\n')}`);
-  else console.log(`Everything is ${version}.`);
+  if (wrong.length > 0) {
+    console.error(`Not everything is ${version}:\n${wrong.map((it) => `  ${it}`).join('\n')}`);
+  } else console.log(`Everything is ${version}.`);
   return wrong.length > 0 ? 1 : 0;
 }
 
@@ -66,7 +76,9 @@ function set(next: string): number {
     const text = withVersion(file, read(file), next);
     if (text !== read(file)) write(file, text);
   }
-  console.log(`The version is ${next}. Next: npm run release:dry, then docs/operations/releasing.md.`);
+  console.log(
+    `The version is ${next}. Next: npm run release:dry, then docs/operations/releasing.md.`,
+  );
   return 0;
 }
 

@@ -4,7 +4,10 @@ import { type ProcessTime } from './process-time';
 
 /** Acknowledges after a fixed time, like a healthy cluster. */
 
-/** From `append` to the acknowledgement: the latency of Kafka with acks=all on machines near each other. */
+/**
+ * From `append` to the acknowledgement: the latency of Kafka with acks=all on machines near each
+ * other.
+ */
 const ACKNOWLEDGED_MS = 5;
 /** Bytes of each record beyond its value: headers and framing. */
 const RECORD_BYTES = 400;
@@ -62,7 +65,8 @@ export class SimulatedAppender implements BatchProducer {
     this.agenda.at(now + 1, () => {
       if (this.#batch === batch) this.#batch = undefined;
     });
-    // It is stored even if this process is frozen; only a running process receives the acknowledgement.
+    // It is stored even if this process is frozen; only a running process receives the
+    // acknowledgement.
     this.agenda.at(now + ACKNOWLEDGED_MS, () => this.store(batch.records));
     this.time.at(now + ACKNOWLEDGED_MS, () => {
       for (const acknowledge of batch.acknowledge) acknowledge();

@@ -12,6 +12,13 @@ export const SCENARIOS: readonly Scenario[] = [burst, isolation, trouble, outage
 
 /** Run only by name: one trouble each, and the same with other settings. */
 export const OTHERS: readonly Scenario[] = [
-  ...[failing, flapping, throttled, slow, frozen],
-  ...[lengths, sweepFailures, sweepWidth, sweepWait],
+  failing,
+  flapping,
+  throttled,
+  slow,
+  frozen,
+  lengths,
+  sweepFailures,
+  sweepWidth,
+  sweepWait,
 ];

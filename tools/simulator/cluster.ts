@@ -13,7 +13,10 @@ import { PartitionLog } from './log';
 import { EPOCH_MS, ProcessTime } from './process-time';
 import { Reader } from './reader';
 
-/** All topics, and the retry service that returns waiting deliveries from tiers: production code here too. */
+/**
+ * All topics, and the retry service that returns waiting deliveries from tiers: production code
+ * here too.
+ */
 
 /** Bodies have one size, 1 KB. */
 const BODY = Buffer.alloc(1_024, 'x');
@@ -43,9 +46,14 @@ export class Cluster {
   ) {
     this.#partitions = new Set(partitions);
     const tiers = parkTiers(around.settings.tiersMs).map(tierTopic);
-    for (const topic of [WEBHOOKS, DUE, ...tiers])
-      for (const number of partitions) this.#logs.set(nameOf(topic, number), new PartitionLog(topic, number, BODY));
-    this.#startRetry(tiers.flatMap((topic) => partitions.map((number) => this.#log(topic, number))));
+    for (const topic of [WEBHOOKS, DUE, ...tiers]) {
+      for (const number of partitions) {
+        this.#logs.set(nameOf(topic, number), new PartitionLog(topic, number, BODY));
+      }
+    }
+    this.#startRetry(
+      tiers.flatMap((topic) => partitions.map((number) => this.#log(topic, number))),
+    );
   }
 
   has(partition: number): boolean {
@@ -57,7 +65,9 @@ export class Cluster {
    * @param wake called after an append
    */
   ofDelivery(stripes: readonly number[], wake: (log: PartitionLog) => void): PartitionLog[] {
-    const logs = [WEBHOOKS, DUE].flatMap((topic) => stripes.map((number) => this.#log(topic, number)));
+    const logs = [WEBHOOKS, DUE].flatMap((topic) =>
+      stripes.map((number) => this.#log(topic, number)),
+    );
     for (const log of logs) this.#wake.set(log, wake);
     return logs;
   }
@@ -77,7 +87,9 @@ export class Cluster {
       if (record.topic !== RECALLS) book.written(record, agenda.now);
       const { topic, key } = record;
       if (topic === RECALLS) this.#recalled(record);
-      else if (topic !== ATTEMPTS && topic !== DEAD) this.append(topic, this.partitionOf(key ?? ''), record);
+      else if (topic !== ATTEMPTS && topic !== DEAD) {
+        this.append(topic, this.partitionOf(key ?? ''), record);
+      }
     }
   }
 
@@ -86,7 +98,12 @@ export class Cluster {
     const time = new ProcessTime(agenda);
     const producer = new SimulatedAppender(time, agenda, (records) => this.store(records));
     const recalls = (this.#recalls = this.#openRecalls(time, logs, producer));
-    const returner = new Requeuer({ producer, recalls, now: () => time.wallMs(), onRoom: () => reader.resume() });
+    const returner = new Requeuer({
+      producer,
+      recalls,
+      now: () => time.wallMs(),
+      onRoom: () => reader.resume(),
+    });
     const reader: Reader = new Reader(time, logs, (record) => {
       const taken: { done?: () => void; early?: true } = {};
       const done = () => {
@@ -95,7 +112,9 @@ export class Cluster {
       };
       const dropped = recalls.dropped;
       const verdict = returner.onRecord({ ...record, done });
-      if (verdict === 'accepted' && recalls.dropped === dropped) taken.done = book.taken(record.headers.delivery ?? '');
+      if (verdict === 'accepted' && recalls.dropped === dropped) {
+        taken.done = book.taken(record.headers.delivery ?? '');
+      }
       if (taken.early) taken.done?.();
       return verdict;
     });
@@ -103,11 +122,17 @@ export class Cluster {
   }
 
   /** The copies of a recall count as taken from their tier when they are written. */
-  #openRecalls(time: ProcessTime, logs: readonly PartitionLog[], appender: SimulatedAppender): Recalls {
+  #openRecalls(
+    time: ProcessTime,
+    logs: readonly PartitionLog[],
+    appender: SimulatedAppender,
+  ): Recalls {
     const { agenda, book } = this.around;
     const read = (topic: string, partition: number) => this.#log(topic, partition);
     const producer = appender.hearing((records) => {
-      for (const { topic, headers } of records) if (topic === DUE) book.taken(headers?.delivery ?? '');
+      for (const { topic, headers } of records) {
+        if (topic === DUE) book.taken(headers?.delivery ?? '');
+      }
     });
     const recalls = new Recalls({
       kafka: {
@@ -115,16 +140,30 @@ export class Cluster {
           const log = read(topic, partition);
           const records = log.peek(offset, FETCHED);
           const next = (records.at(-1)?.offset ?? offset - 1) + 1;
-          return Promise.resolve({ records, next, end: log.bounds.high, gone: offset < log.bounds.low });
+          return Promise.resolve({
+            records,
+            next,
+            end: log.bounds.high,
+            gone: offset < log.bounds.low,
+          });
         },
         ranges: (topic) =>
-          Promise.resolve([...this.#partitions].map((partition) => ({ partition, ...read(topic, partition).bounds }))),
+          Promise.resolve(
+            [...this.#partitions].map((partition) => ({
+              partition,
+              ...read(topic, partition).bounds,
+            })),
+          ),
         committed: () => Promise.resolve([]),
       },
-      ...{ producer, tiers: () => [...new Set(logs.map(({ topic }) => topic))] },
-      ...{ completeAt: () => Infinity, now: () => time.wallMs(), steadyMs: () => time.steadyMs() },
+      producer,
+      tiers: () => [...new Set(logs.map(({ topic }) => topic))],
+      completeAt: () => Infinity,
+      now: () => time.wallMs(),
+      steadyMs: () => time.steadyMs(),
       sleep: (ms) => new Promise((resolve) => agenda.in(ms, resolve)),
-      ...{ keepMs: Infinity, log: createLog('simulator', 'silent') },
+      keepMs: Infinity,
+      log: createLog('simulator', 'silent'),
     });
     recalls.positions.onAssigned(this.#partitions);
     recalls.start();
@@ -133,10 +172,18 @@ export class Cluster {
 
   /** A record of `webhooks.recalls` reaches the retry process. */
   #recalled({ value }: OutRecord): void {
-    const record = { ...{ topic: RECALLS, partition: 0, offset: 0, key: null, headers: {} } };
+    const record = {
+      topic: RECALLS,
+      partition: 0,
+      offset: 0,
+      key: null,
+      headers: {},
+    };
     const { agenda } = this.around;
     const timestampMs = EPOCH_MS + agenda.now;
-    agenda.in(FETCHED_MS, () => this.#recalls?.onRecall({ ...record, value: Buffer.from(String(value)), timestampMs }));
+    agenda.in(FETCHED_MS, () =>
+      this.#recalls?.onRecall({ ...record, value: Buffer.from(String(value)), timestampMs }),
+    );
   }
 
   #log(topic: string, partition: number): PartitionLog {

@@ -1,3 +1,4 @@
+import { defined } from '../../shared/collections/defined';
 import { type CircuitEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
 import { readEvents } from '../../shared/model/attempt-rows';
 import { isEndpointWait } from '../../shared/model/reasons';
@@ -6,8 +7,8 @@ import { ATTEMPTS, DEAD, DUE } from '../../shared/kafka/topics';
 import { type Figures } from './figures';
 
 /**
- * Tracks every delivery and checks each step: it is stored in one topic, held by one process, or ended; its outcome
- * is written before its record is done; it ends once.
+ * Tracks every delivery and checks each step: it is stored in one topic, held by one process, or
+ * ended; its outcome is written before its record is done; it ends once.
  */
 
 type State = 'stored' | 'held' | 'delivered' | 'dead' | 'cancelled';
@@ -92,7 +93,9 @@ export class Book {
     return () => {
       if (done) this.violate('done twice');
       done = true;
-      if (entry.step === step && entry.state === 'held') this.violate('done before its outcome was written');
+      if (entry.step === step && entry.state === 'held') {
+        this.violate('done before its outcome was written');
+      }
     };
   }
 
@@ -107,9 +110,13 @@ export class Book {
       return { label: '' };
     }
     // A delivery that waited only for Waypost, and was never tried, gets a try after its window.
-    if (nowMs > entry.expiresAt && (entry.attempts > 0 || entry.waitedForEndpoint))
+    if (nowMs > entry.expiresAt && (entry.attempts > 0 || entry.waitedForEndpoint)) {
       this.violate('sent after its window');
-    return { label: entry.label, ...(entry.attempts === 0 ? { waitedMs: nowMs - entry.bornAt } : {}) };
+    }
+    return {
+      label: entry.label,
+      ...defined({ waitedMs: entry.attempts === 0 ? nowMs - entry.bornAt : undefined }),
+    };
   }
 
   #stoodStillFor({ bornAt }: Entry): boolean {
@@ -118,8 +125,9 @@ export class Book {
 
   /** A record is written and acknowledged. */
   written({ topic, value, headers }: OutRecord, nowMs: number): void {
-    if (topic === ATTEMPTS) for (const event of readEvents(String(value))) this.#event(event, nowMs);
-    else if (topic === DEAD) this.#end(headers?.delivery ?? '', 'dead', nowMs);
+    if (topic === ATTEMPTS) {
+      for (const event of readEvents(String(value))) this.#event(event, nowMs);
+    } else if (topic === DEAD) this.#end(headers?.delivery ?? '', 'dead', nowMs);
     else {
       const entry = this.#held(headers?.delivery ?? '', 'written again');
       if (!entry) return;
@@ -137,10 +145,14 @@ export class Book {
     }
   }
 
-  /** It returns from a tier. No wait that begins within the window may be planned to end after it. */
+  /**
+   * It returns from a tier. No wait that begins within the window may be planned to end after it.
+   */
   #returns(entry: Entry, nowMs: number): void {
     const planned = entry.waitsSince <= entry.expiresAt;
-    if (planned && nowMs > entry.expiresAt && !this.#stoodStillFor(entry)) this.violate('a wait beyond its window');
+    if (planned && nowMs > entry.expiresAt && !this.#stoodStillFor(entry)) {
+      this.violate('a wait beyond its window');
+    }
   }
 
   #event(event: DeliveryEvent | CircuitEvent, nowMs: number): void {

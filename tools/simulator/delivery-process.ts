@@ -22,7 +22,10 @@ import { ProcessTime } from './process-time';
 import { Reader } from './reader';
 import { type Endpoint, SimulatedSender, type Request } from './sender';
 
-/** One delivery process: the production code from record to outcome, with simulated time, sockets and Kafka. */
+/**
+ * One delivery process: the production code from record to outcome, with simulated time, sockets
+ * and Kafka.
+ */
 
 const ROOM_EVERY_MS = 50;
 /** The interval at which a reader proves that it knows all of `config`. */
@@ -69,7 +72,12 @@ export class DeliveryProcess {
     const clock = new StallClock(time);
     const recoveries = new Recoveries({ producer, known: () => true, owns: () => true, time });
     const lanes = (this.#lanes = new LaneRegistry({
-      ...{ lane, pool, time, keepMs: keepLaneMs(tiersMs), clock, rateShare: () => 1 },
+      lane,
+      pool,
+      time,
+      keepMs: keepLaneMs(tiersMs),
+      clock,
+      rateShare: () => 1,
       onCircuit: (turn) => {
         this.crowd.circuit(turn.endpoint.origin, turn.state);
         around.onCircuit(turn);
@@ -78,16 +86,28 @@ export class DeliveryProcess {
       },
     }));
     const sender = new SimulatedSender({
-      ...{ time, clock, timeoutMs: settings.timeoutMs, endpoint: around.endpoint },
+      time,
+      clock,
+      timeoutMs: settings.timeoutMs,
+      endpoint: around.endpoint,
       began: (request) => this.#began(request),
       ended: (request, ok) => this.crowd.ended(request.origin, request, ok),
     });
     this.#deliverer = new Deliverer({
       config: {
-        ...{ completeAt: Infinity, changes: 0, recordFormat: () => READS_FORMAT, hasten: () => undefined },
+        completeAt: Infinity,
+        changes: 0,
+        recordFormat: () => READS_FORMAT,
+        hasten: () => undefined,
         onComplete: (listener) => time.every(CONFIG_EVERY_MS, listener),
       },
-      ...{ destinations: { lookup: around.lookup }, lanes, sender, tiersMs, windowMs, time, limits: settings.limits },
+      destinations: { lookup: around.lookup },
+      lanes,
+      sender,
+      tiersMs,
+      windowMs,
+      time,
+      limits: settings.limits,
       producer: producer.hearing((records) => this.#concluded(records)),
       log: createLog('simulator', 'silent'),
       onRoom: () => this.#reader.resume(),
@@ -108,11 +128,14 @@ export class DeliveryProcess {
   #take(record: OpenRecord) {
     const { book } = this.around;
     const id = record.headers.delivery ?? '';
-    if (this.#deliverer.load >= 1 || this.#lanes.overloaded) return this.#deliverer.onRecord(record);
+    if (this.#deliverer.load >= 1 || this.#lanes.overloaded) {
+      return this.#deliverer.onRecord(record);
+    }
     const kind = record.topic === DUE ? 'due' : 'fresh';
     const done = book.taken(id);
     const lookup = this.around.lookup(record.headers.destination ?? '');
-    const origins = lookup.kind === 'open' ? lookup.destination.endpoints.map(({ origin }) => origin) : [];
+    const origins =
+      lookup.kind === 'open' ? lookup.destination.endpoints.map(({ origin }) => origin) : [];
     // With several URLs one may be skipped, which shows only when the others have ended.
     const only = origins.length === 1 ? origins[0] : undefined;
     this.#waiting.set(id, { kind, origins: new Set(origins), only });
@@ -148,7 +171,11 @@ export class DeliveryProcess {
     if (!record) return;
     const { key, value, headers } = record;
     if (key !== null) this.#ended(headers?.delivery ?? key);
-    else for (const event of readEvents(String(value))) if ('delivery' in event) this.#ended(event.delivery);
+    else {
+      for (const event of readEvents(String(value))) {
+        if ('delivery' in event) this.#ended(event.delivery);
+      }
+    }
   }
 
   /** The delivery's unsent requests to other URLs will not be sent any more. */
@@ -156,7 +183,9 @@ export class DeliveryProcess {
     const waiting = this.#waiting.get(id);
     if (!waiting) return;
     this.#waiting.delete(id);
-    if (waiting.only !== undefined && waiting.origins.size > 0) this.crowd.waits(waiting.only, waiting.kind, -1);
+    if (waiting.only !== undefined && waiting.origins.size > 0) {
+      this.crowd.waits(waiting.only, waiting.kind, -1);
+    }
   }
 }
 

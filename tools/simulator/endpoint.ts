@@ -29,14 +29,22 @@ export function answers(ms: number, status = 200): Behaviour {
 /** Handles this many requests in parallel, each for this long; beyond that all get slower. */
 export function works(atOnce: number, ms: number): Behaviour {
   return ({ open, random }) => {
-    return { kind: 'status', afterMs: spread(ms, random) * Math.max(1, open / atOnce), status: 200 };
+    return {
+      kind: 'status',
+      afterMs: spread(ms, random) * Math.max(1, open / atOnce),
+      status: 200,
+    };
   };
 }
 
-/** Fails beyond this many parallel requests: all further ones get a 503, like a server that has just come back. */
+/**
+ * Fails beyond this many parallel requests: all further ones get a 503, like a server that has just
+ * come back.
+ */
 export function breaksAt(atOnce: number, ms: number): Behaviour {
   return ({ open, random }) => ({
-    ...{ kind: 'status', afterMs: spread(ms, random) },
+    kind: 'status',
+    afterMs: spread(ms, random),
     status: open > atOnce ? 503 : 200,
   });
 }
@@ -47,14 +55,15 @@ export const refuses: Behaviour = () => ({ kind: 'refused' });
 /** Responds to a share of the requests with 503. */
 export function failsSometimes(share: number, ms: number): Behaviour {
   return ({ random }) => ({
-    ...{ kind: 'status', afterMs: spread(ms, random) },
+    kind: 'status',
+    afterMs: spread(ms, random),
     status: random.next() < share ? 503 : 200,
   });
 }
 
 /**
- * Responds to this many requests a second with 200, and to the others with 429 and this Retry-After. It has state:
- * create one for each endpoint.
+ * Responds to this many requests a second with 200, and to the others with 429 and this
+ * Retry-After. It has state: create one for each endpoint.
  */
 export function throttles(perSecond: number, retryAfterS: number, ms = 20): Behaviour {
   let second = -1;

@@ -1,4 +1,7 @@
-/** Counts milliseconds, exactly below a thousand and to three digits above: millions of them in little memory. */
+/**
+ * Counts milliseconds, exactly below a thousand and to three digits above: millions of them in
+ * little memory.
+ */
 export class Histogram {
   readonly #counts = new Map<number, number>();
   #size = 0;

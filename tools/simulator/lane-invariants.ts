@@ -3,8 +3,9 @@ import { DUE_SHARE } from '../../services/delivery/lanes/types';
 import { type Book } from './delivery-audit';
 
 /**
- * Checks the requests of one process from outside its lanes, and reports violated promises: sockets, shares, first
- * attempts before retries in each lane, and the ramp of an endpoint after an outage.
+ * Checks the requests of one process from outside its lanes, and reports violated promises:
+ * sockets, shares, first attempts before retries in each lane, and the ramp of an endpoint after an
+ * outage.
  */
 
 interface LaneSeen {
@@ -76,14 +77,20 @@ export class Crowd {
   }
 
   circuit(name: string, state: 'open' | 'closed'): void {
-    this.#lane(name).outage = { state: state === 'open' ? 'open' : 'recovering', open: new Set(), successes: 0 };
+    this.#lane(name).outage = {
+      state: state === 'open' ? 'open' : 'recovering',
+      open: new Set(),
+      successes: 0,
+    };
   }
 
   #checkPlaces(lane: LaneSeen): void {
     const { total, reserve } = this.bounds.pool;
     if (this.#open >= total) this.book.violate('more sockets than there are');
     const share = Math.max(1, Math.floor(total / (this.#lanesOpen + 1)));
-    if (this.#open >= total - reserve && lane.open >= share) this.book.violate('a lane above its share');
+    if (this.#open >= total - reserve && lane.open >= share) {
+      this.book.violate('a lane above its share');
+    }
   }
 
   #checkTurn(lane: LaneSeen, kind: 'fresh' | 'due'): void {

@@ -2,9 +2,9 @@ import { partitionOf } from '../../shared/kafka/protocol/bytes';
 import { type OpenRecord, type OutRecord, type DispatchResult } from '../../shared/kafka/port';
 
 /**
- * The partitions of a cluster, as far as a simulation needs them: records in order, read by one consumer each, with
- * the dispatch results of `Consumption`. It is not a Kafka: it never fails, moves no partition, and drops finished
- * records.
+ * The partitions of a cluster, as far as a simulation needs them: records in order, read by one
+ * consumer each, with the dispatch results of `Consumption`. It is not a Kafka: it never fails,
+ * moves no partition, and drops finished records.
  */
 
 interface Stored {

@@ -7,7 +7,10 @@ import { help, readCommandLine } from './options';
 import { draw } from './plot';
 import { keeps, type Finding, type Found } from './scenario';
 
-/** `npm run simulate`: runs scenarios in virtual time and prints their findings; progress goes to stderr. */
+/**
+ * `npm run simulate`: runs scenarios in virtual time and prints their findings; progress goes to
+ * stderr.
+ */
 
 async function main(): Promise<void> {
   const known = { usual: SCENARIOS, others: OTHERS };
@@ -18,7 +21,9 @@ async function main(): Promise<void> {
   }
   const { scenarios, seed, short, json, plots } = read;
   const results: Record<string, Found> = {};
-  for (const { name, about, play } of [...SCENARIOS, ...OTHERS].filter(({ name }) => scenarios.includes(name))) {
+  for (const { name, about, play } of [...SCENARIOS, ...OTHERS].filter(({ name }) =>
+    scenarios.includes(name),
+  )) {
     const started = performance.now();
     console.error(`simulate: ${name} …`);
     const note = (text: string) => console.error(`simulate: ${name}: ${text}`);
@@ -27,14 +32,20 @@ async function main(): Promise<void> {
     const mostMb = process.resourceUsage().maxRSS / 1_024;
     const cost = `computed in ${readable(tookS)} s, ${readable(mostMb)} MB at most`;
     console.log(`\n${name}: ${about} (seed ${String(seed)}, ${cost})\n`);
-    for (const [file, plot] of Object.entries(found.plots ?? {}))
+    for (const [file, plot] of Object.entries(found.plots ?? {})) {
       if (plots !== undefined) writeFileSync(join(plots, `${file}.svg`), draw(plot));
+    }
     if (found.table) console.log(table(found.table));
-    if (found.findings.length > 0)
+    if (found.findings.length > 0) {
       console.log(table([['finding', 'value', 'unit', 'goal', ''], ...found.findings.map(row)]));
+    }
   }
-  if (json !== undefined) writeFileSync(json, `${JSON.stringify({ seed, short, results }, null, 2)}\n`);
-  const broken = Object.values(results).flatMap(({ findings }) => findings.filter((finding) => !keeps(finding)));
+  if (json !== undefined) {
+    writeFileSync(json, `${JSON.stringify({ seed, short, results }, null, 2)}\n`);
+  }
+  const broken = Object.values(results).flatMap(({ findings }) =>
+    findings.filter((finding) => !keeps(finding)),
+  );
   if (broken.length > 0) throw new Error(`\n${String(broken.length)} goals are missed`);
 }
 

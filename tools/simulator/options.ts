@@ -35,11 +35,13 @@ export function readCommandLine(args: string[], known: Known): CommandLine | 'he
 
 export function help({ usual, others }: Known): string {
   const width = Math.max(...[...usual, ...others].map(({ name }) => name.length));
-  const rows = (list: Known['usual']) => list.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`);
+  const rows = (list: Known['usual']) =>
+    list.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`);
   return [
     'npm run simulate -- SCENARIO… [--seed N] [--short] [--json FILE] [--plots FOLDER]',
     '',
-    'Plays delivery and retry in virtual time, and checks at each step what is promised (docs/lab/simulation.md).',
+    'Plays delivery and retry in virtual time, and checks at each step what is promised ' +
+      '(docs/lab/simulation.md).',
     '',
     ...rows(usual),
     `  ${'all'.padEnd(width)}  all of these`,

@@ -1,4 +1,7 @@
-/** Draws time series as an SVG. Readable on light and dark pages, because it follows the reader's preference. Pure. */
+/**
+ * Draws time series as an SVG. Readable on light and dark pages, because it follows the reader's
+ * preference. Pure.
+ */
 
 export interface Line {
   name: string;
@@ -29,24 +32,39 @@ const STYLE = `
 
 export function draw({ title, unit, lines }: Plot): string {
   const mostMs = Math.max(...lines.map(({ values, sliceMs }) => values.length * sliceMs));
-  const decades = Math.max(1, Math.ceil(Math.log10(Math.max(...lines.flatMap(({ values }) => values), 10))));
+  const decades = Math.max(
+    1,
+    Math.ceil(Math.log10(Math.max(...lines.flatMap(({ values }) => values), 10))),
+  );
   const x = (ms: number) => LEFT + (ms / mostMs) * (WIDTH - LEFT - RIGHT);
-  const y = (value: number) => HEIGHT - BOTTOM - (Math.log10(Math.max(1, value)) / decades) * (HEIGHT - TOP - BOTTOM);
+  const y = (value: number) =>
+    HEIGHT - BOTTOM - (Math.log10(Math.max(1, value)) / decades) * (HEIGHT - TOP - BOTTOM);
   const parts = [
     `<title>${title}</title>`,
     `<style>${STYLE}</style>`,
     text(LEFT, 20, title),
     text(LEFT, 38, `${unit}, by virtual minutes`),
-    ...Array.from({ length: decades + 1 }, (_, i) => grid(y(10 ** i), (10 ** i).toLocaleString('en-US'))),
-    ...minutes(mostMs / 60_000).map((minute) => text(x(minute * 60_000), HEIGHT - BOTTOM + 20, String(minute))),
+    ...Array.from({ length: decades + 1 }, (_, i) =>
+      grid(y(10 ** i), (10 ** i).toLocaleString('en-US')),
+    ),
+    ...minutes(mostMs / 60_000).map((minute) =>
+      text(x(minute * 60_000), HEIGHT - BOTTOM + 20, String(minute)),
+    ),
     ...lines.map(({ values, sliceMs }, i) => {
-      const points = thinned(values, sliceMs).map(([ms, value]) => `${x(ms).toFixed(1)},${y(value).toFixed(1)}`);
+      const points = thinned(values, sliceMs).map(
+        ([ms, value]) => `${x(ms).toFixed(1)},${y(value).toFixed(1)}`,
+      );
       return `<polyline class="line c${String(i)}" points="${points.join(' ')}"/>`;
     }),
     ...lines.map(({ name }, i) => text(LEFT + i * 240, HEIGHT - 10, `━ ${name}`, `c${String(i)}`)),
   ];
-  const size = `viewBox="0 0 ${String(WIDTH)} ${String(HEIGHT)}" width="${String(WIDTH)}" height="${String(HEIGHT)}"`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img">\n  ${parts.join('\n  ')}\n</svg>\n`;
+  const size =
+    `viewBox="0 0 ${String(WIDTH)} ${String(HEIGHT)}" width="${String(WIDTH)}" ` +
+    `height="${String(HEIGHT)}"`;
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img">\n  ` +
+    `${parts.join('\n  ')}\n</svg>\n`
+  );
 }
 
 /** Returns the maximum of each group, with its time. */
@@ -65,10 +83,18 @@ function minutes(most: number): number[] {
 
 function grid(y: number, name: string): string {
   const at = y.toFixed(1);
-  const line = `<line class="grid" x1="${String(LEFT)}" x2="${String(WIDTH - RIGHT)}" y1="${at}" y2="${at}"/>`;
-  return `${line}<text x="${String(LEFT - 8)}" y="${(y + 4).toFixed(1)}" text-anchor="end">${name}</text>`;
+  const line =
+    `<line class="grid" x1="${String(LEFT)}" x2="${String(WIDTH - RIGHT)}" y1="${at}" ` +
+    `y2="${at}"/>`;
+  return (
+    `${line}<text x="${String(LEFT - 8)}" y="${(y + 4).toFixed(1)}" ` +
+    `text-anchor="end">${name}</text>`
+  );
 }
 
 function text(x: number, y: number, what: string, name?: string): string {
-  return `<text x="${x.toFixed(1)}" y="${String(y)}"${name === undefined ? '' : ` class="${name}"`}>${what}</text>`;
+  return (
+    `<text x="${x.toFixed(1)}" ` +
+    `y="${String(y)}"${name === undefined ? '' : ` class="${name}"`}>${what}</text>`
+  );
 }

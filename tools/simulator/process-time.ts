@@ -1,12 +1,15 @@
 import { type Clock } from '../../services/delivery/clock';
 import { type Agenda } from './virtual-clock';
 
-/** The start of every simulation, ms since 1970: fixed, so that a seed always gives the same run. */
+/**
+ * The start of every simulation, ms since 1970: fixed, so that a seed always gives the same run.
+ */
 export const EPOCH_MS = Date.parse('2026-11-21T10:00:00.000Z');
 
 /**
- * The time of one process, which may freeze for a while. Events due during the freeze happen at its end: first
- * timers, each once, then events from outside. That is the order of Node's event loop after a stop.
+ * The time of one process, which may freeze for a while. Events due during the freeze happen at its
+ * end: first timers, each once, then events from outside. That is the order of Node's event loop
+ * after a stop.
  */
 export class ProcessTime implements Clock {
   #frozenUntil = 0;
@@ -59,7 +62,10 @@ export class ProcessTime implements Clock {
     };
   }
 
-  /** An event reaches the process from outside at that time: a response, records, an acknowledgement. */
+  /**
+   * An event reaches the process from outside at that time: a response, records, an
+   * acknowledgement.
+   */
   at(ms: number, act: () => void): void {
     this.agenda.at(ms, () => {
       if (this.#frozen) this.#outside.push(act);

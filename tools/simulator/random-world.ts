@@ -30,13 +30,16 @@ const SLOWEST_MS = 4_800;
 export function mix(seed: number): WorldSpec {
   const random = randomOf(seed);
   const destinations = Array.from({ length: random.between(1, 5) }, (_, i) => ({
-    ...{ id: `d${String(i)}`, label: 'all', perSecond: random.between(0, 20) },
+    id: `d${String(i)}`,
+    label: 'all',
+    perSecond: random.between(0, 20),
     urls: Array.from({ length: random.between(1, 3) }, () => behaviour(random)),
     bursts: [{ atMs: 1_000, count: random.between(0, 150) }],
   }));
   const total = random.between(5, 100);
   const settings = {
-    ...{ tiersMs: random.one(TIERS_MS), windowMs: WINDOW_MS },
+    tiersMs: random.one(TIERS_MS),
+    windowMs: WINDOW_MS,
     pool: { total, reserve: Math.floor(total / 10) },
   };
   const ms = random.one([0, 0, random.between(1, LONGEST_FREEZE_MS)]);

@@ -1,3 +1,4 @@
+import { defined } from '../../shared/collections/defined';
 import { type Plot } from './plot';
 import { type Ended, World, type WorldSpec } from './world';
 
@@ -58,7 +59,10 @@ export async function play(
     note(named(what, `virtual minute ${String(now / 60_000)}`));
   };
   // Even idle hours cost time.
-  const settings = { ...(short ? { windowMs: SHORT_WINDOW_MS } : {}), ...spec.settings };
+  const settings = {
+    ...defined({ windowMs: short ? SHORT_WINDOW_MS : undefined }),
+    ...spec.settings,
+  };
   const ended = await new World({ onMinute, ...spec, settings }).run();
   const kinds = Object.entries(ended.violations);
   const sound: Finding[] = [
@@ -77,7 +81,9 @@ export async function play(
 export function firstWaits(ended: Ended, label: string, what = label): Finding[] {
   const waits = ended.figures.of(`${label}: first wait`);
   return [0.5, 0.99, 1].map((share) => ({
-    what: `${what}: wait for the first request, ${share === 1 ? 'longest' : `p${String(share * 100)}`}`,
+    what:
+      `${what}: wait for the first request, ` +
+      `${share === 1 ? 'longest' : `p${String(share * 100)}`}`,
     value: waits.percentile(share),
     unit: 'ms',
   }));

@@ -4,7 +4,9 @@ import { type Clock } from '../../services/delivery/clock';
 import { type Random } from '../harness/random';
 import { type Answer, type Behaviour } from './endpoint';
 
-/** Sends requests to simulated endpoints. Deadlines follow the stall clock, as in the real sender. */
+/**
+ * Sends requests to simulated endpoints. Deadlines follow the stall clock, as in the real sender.
+ */
 
 const SWEEP_MS = 100;
 const REFUSED_MS = 1;
@@ -55,11 +57,22 @@ export class SimulatedSender {
     const endpoint = this.options.endpoint(origin);
     const deliveryId = headers[headers.indexOf('webhook-id') + 1] ?? '';
     const at = time.steadyMs();
-    const exchange: Exchange = { deliveryId, origin, endpoint, at, begunAt: clock.deadlineNow(at), done };
+    const exchange: Exchange = {
+      deliveryId,
+      origin,
+      endpoint,
+      at,
+      begunAt: clock.deadlineNow(at),
+      done,
+    };
     this.#open.add(exchange);
     endpoint.open++;
     began(exchange);
-    const answer = endpoint.behaviour({ now: exchange.at, open: endpoint.open, random: endpoint.random });
+    const answer = endpoint.behaviour({
+      now: exchange.at,
+      open: endpoint.open,
+      random: endpoint.random,
+    });
     if (answer.kind === 'hangs') return;
     const afterMs = Math.max(1, answer.kind === 'refused' ? REFUSED_MS : answer.afterMs);
     time.at(exchange.at + afterMs, () => this.#end(exchange, answer));
@@ -75,7 +88,11 @@ export class SimulatedSender {
     }
   }
 
-  #end(exchange: Exchange, answer: Answer, error?: Extract<SendResult, { ok: false }>['error']): void {
+  #end(
+    exchange: Exchange,
+    answer: Answer,
+    error?: Extract<SendResult, { ok: false }>['error'],
+  ): void {
     if (!this.#open.delete(exchange)) return;
     exchange.endpoint.open--;
     const now = this.options.time.steadyMs();
@@ -84,10 +101,18 @@ export class SimulatedSender {
       const { status, retryAfterS } = answer;
       this.options.ended(exchange, status < 500 && status !== 429);
       const headers = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) };
-      exchange.done({ ok: true, response: { status, headers, body: Buffer.alloc(0), truncated: false }, durationMs });
+      exchange.done({
+        ok: true,
+        response: { status, headers, body: Buffer.alloc(0), truncated: false },
+        durationMs,
+      });
     } else {
       this.options.ended(exchange, false);
-      const refused = { code: 'connection' as const, phase: 'connect' as const, message: 'refused' };
+      const refused = {
+        code: 'connection' as const,
+        phase: 'connect' as const,
+        message: 'refused',
+      };
       const stoodStill = this.options.clock.stoodStillSince(exchange.begunAt);
       exchange.done({ ok: false, error: error ?? refused, durationMs, stoodStill });
     }

@@ -2,7 +2,10 @@
 
 type Act = () => void;
 
-/** Promises resolved by an act settle before the next one: this many rounds exceed the longest chain of promises. */
+/**
+ * Promises resolved by an act settle before the next one: this many rounds exceed the longest chain
+ * of promises.
+ */
 const SETTLE_ROUNDS = 8;
 
 export class Agenda {
@@ -14,7 +17,10 @@ export class Agenda {
     return this.#now;
   }
 
-  /** Runs acts in order of time, and at the same time in the order of these calls. An act in the past runs now. */
+  /**
+   * Runs acts in order of time, and at the same time in the order of these calls. An act in the
+   * past runs now.
+   */
   at(ms: number, act: Act): void {
     const slot = Math.max(this.#now, Math.ceil(ms));
     const acts = this.#acts.get(slot);

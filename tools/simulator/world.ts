@@ -1,6 +1,9 @@
 import { type CircuitTransition } from '../../services/delivery/lanes/registry';
 import { laneOptions, LIMITS, SOCKETS } from '../../services/delivery/lanes/tuning';
-import { type Lookup, type Endpoint as DeliveryEndpoint } from '../../services/delivery/destinations';
+import {
+  type Lookup,
+  type Endpoint as DeliveryEndpoint,
+} from '../../services/delivery/destinations';
 import { DEFAULT_SHARDS } from '../../shared/model/config';
 import { encodeDelivery, shardKeys, urlHash } from '../../shared/model/delivery';
 import { type OutRecord } from '../../shared/kafka/port';
@@ -69,7 +72,13 @@ const LATEST_MS = 3_600_000;
 
 export function settingsOf(change: Partial<Settings> = {}): Settings {
   const tiersMs = change.tiersMs ?? TIERS_MS;
-  const basis = { lane: laneOptions(tiersMs), pool: SOCKETS, limits: LIMITS, tiersMs, windowMs: WINDOW_MS };
+  const basis = {
+    lane: laneOptions(tiersMs),
+    pool: SOCKETS,
+    limits: LIMITS,
+    tiersMs,
+    windowMs: WINDOW_MS,
+  };
   return { ...basis, timeoutMs: 5_000, ...change };
 }
 
@@ -99,7 +108,8 @@ export class World {
     this.#processes = owned.map((stripes) => {
       const process: DeliveryProcess = new DeliveryProcess(
         {
-          ...{ ...around, store: (records: OutRecord[]) => cluster.store(records) },
+          ...around,
+          store: (records: OutRecord[]) => cluster.store(records),
           lookup: (id) => this.#lookups.get(id) ?? { kind: 'deleted' },
           endpoint: (origin) => this.#endpoints.get(origin) as Endpoint,
           onCircuit: (turn) => this.#turned(turn),
@@ -109,11 +119,12 @@ export class World {
       return process;
     });
     for (const each of spec.destinations) this.#arrange(each);
-    for (const { process, atMs, ms } of spec.freezes ?? [])
+    for (const { process, atMs, ms } of spec.freezes ?? []) {
       this.#agenda.at(atMs, () => {
         this.#processes[process]?.time.freeze(ms);
         this.#agenda.in(ms, () => this.#book.stoodStill(this.#agenda.now));
       });
+    }
   }
 
   /** Runs until no more messages come and each has ended. */
@@ -128,10 +139,16 @@ export class World {
     const untilMs = this.spec.untilMs ?? trafficMs + 2 * this.#settings.windowMs + latestMs;
     await this.#agenda.run(untilMs, over);
     const { born, open: left, violations } = this.#book;
-    if (left > 0 && this.spec.untilMs === undefined) violations.set('neither ended nor gone on', left);
+    if (left > 0 && this.spec.untilMs === undefined) {
+      violations.set('neither ended nor gone on', left);
+    }
     return {
-      ...{ figures: this.#figures, violations: Object.fromEntries(violations), born, left },
-      ...{ virtualMs: this.#agenda.now, turns: this.#turns },
+      figures: this.#figures,
+      violations: Object.fromEntries(violations),
+      born,
+      left,
+      virtualMs: this.#agenda.now,
+      turns: this.#turns,
     };
   }
 
@@ -142,7 +159,14 @@ export class World {
       this.#endpoints.set(origin, { behaviour, random, open: 0 });
       const hash = urlHash(origin);
       const names = { id: `${id}-${String(i)}`, hash, lane: `${id}/${hash}`, destinationId: id };
-      return { ...names, shards: DEFAULT_SHARDS, origin, path: '/', staticHeaders: [], secrets: [] };
+      return {
+        ...names,
+        shards: DEFAULT_SHARDS,
+        origin,
+        path: '/',
+        staticHeaders: [],
+        secrets: [],
+      };
     });
     const destination = { enabled: true, paused: false, secrets: undefined, endpoints };
     this.#lookups.set(id, { kind: 'open', version: 1, destination });
@@ -181,11 +205,24 @@ export class World {
     const partition = this.#cluster.partitionOf(key);
     if (!this.#cluster.has(partition)) return;
     const { now } = this.#agenda;
-    const id = this.#book.bear(typeof label === 'string' ? label : label(now), now, now + this.#settings.windowMs);
+    const id = this.#book.bear(
+      typeof label === 'string' ? label : label(now),
+      now,
+      now + this.#settings.windowMs,
+    );
     const headers = encodeDelivery({
-      ...{ id, messageId: id, sourceId: 'src', destinationId, type: 'track', closed: [] },
-      ...{ acceptedAt: EPOCH_MS + now, expiresAt: EPOCH_MS + now + this.#settings.windowMs },
-      ...{ attempt: 0, hop: 0, replay: 0, traceparent: newTraceparent() },
+      id,
+      messageId: id,
+      sourceId: 'src',
+      destinationId,
+      type: 'track',
+      closed: [],
+      acceptedAt: EPOCH_MS + now,
+      expiresAt: EPOCH_MS + now + this.#settings.windowMs,
+      attempt: 0,
+      hop: 0,
+      replay: 0,
+      traceparent: newTraceparent(),
     });
     this.#cluster.append(WEBHOOKS, partition, { key, headers });
   }
@@ -199,10 +236,18 @@ export class World {
   }
 }
 
-/** Returns the copartitions of the simulated processes, by the assignment in a group of this size. */
-function stripesOf(partitions: number, { count, simulated }: { count: number; simulated: number }): number[][] {
+/**
+ * Returns the copartitions of the simulated processes, by the assignment in a group of this size.
+ */
+function stripesOf(
+  partitions: number,
+  { count, simulated }: { count: number; simulated: number },
+): number[][] {
   const claims = Array.from({ length: count }, (_, i) => ({
-    ...{ memberId: `process-${String(i).padStart(4, '0')}`, owned: [], at: 0, leaving: false },
+    memberId: `process-${String(i).padStart(4, '0')}`,
+    owned: [],
+    at: 0,
+    leaving: false,
   }));
   return [...assignCopartitions(partitions, claims).values()].slice(0, simulated);
 }

@@ -33,9 +33,10 @@ interface Around {
 }
 
 /**
- * Queues calls and sends them in the background. A call throws `InvalidCallError` if no server would accept it, and
- * returns whether it was queued. The client sends a temporary failure again with the same `messageId`. It drops
- * nothing silently: `onFailed` receives each message that it gives up.
+ * Queues calls and sends them in the background. A call throws `InvalidCallError` if no server
+ * would accept it, and returns whether it was queued. The client sends a temporary failure again
+ * with the same `messageId`. It drops nothing silently: `onFailed` receives each message that it
+ * gives up.
  */
 export class Analytics {
   readonly #options: Options;
@@ -98,8 +99,8 @@ export class Analytics {
   }
 
   /**
-   * Resolves when the queue has room for a call. Use it for imports and other work that should slow down rather than
-   * lose a call.
+   * Resolves when the queue has room for a call. Use it for imports and other work that should slow
+   * down rather than lose a call.
    */
   async room(): Promise<void> {
     while (!this.#queue.roomFor(MAX_MESSAGE_BYTES)) {
@@ -117,7 +118,8 @@ export class Analytics {
   }
 
   /**
-   * Accepts no more calls and sends the queued ones. After `timeoutMs` (default 10,000) it gives up the rest.
+   * Accepts no more calls and sends the queued ones. After `timeoutMs` (default 10,000) it gives up
+   * the rest.
    * @returns the number of calls given up
    */
   close({ timeoutMs = LEAVE_MS }: { timeoutMs?: number } = {}): Promise<number> {
@@ -191,7 +193,9 @@ export class Analytics {
   }
 
   #take(): Queued[] {
-    const batch = this.#queue.take({ maxBytes: this.#maxBatchBytes, ...(this.#flushAt === 1 && { maxCalls: 1 }) });
+    const limits: { maxBytes: number; maxCalls?: number } = { maxBytes: this.#maxBatchBytes };
+    if (this.#flushAt === 1) limits.maxCalls = 1;
+    const batch = this.#queue.take(limits);
     if (this.#queue.waiting === 0) this.#flushing = false;
     return batch;
   }
@@ -207,7 +211,10 @@ export class Analytics {
   #giveUpWaiting(): void {
     while (this.#queue.waiting > 0) {
       const batch = this.#take();
-      this.#courier.fail(batch, { code: 'closed', message: 'the client was closed before it was sent' });
+      this.#courier.fail(batch, {
+        code: 'closed',
+        message: 'the client was closed before it was sent',
+      });
       this.#queue.settle(batch);
     }
   }
@@ -227,7 +234,9 @@ export class Analytics {
     }
   }
 
-  /** Keeps the process alive until then, because neither a promise nor a timer of this client does. */
+  /**
+   * Keeps the process alive until then, because neither a promise nor a timer of this client does.
+   */
   async #alive(until: Promise<void>): Promise<void> {
     const hold = setInterval(() => undefined, HOLD_MS);
     await until;
@@ -236,14 +245,15 @@ export class Analytics {
 }
 
 function courierOptions(options: Options, backoffMs: CourierOptions['backoffMs']): CourierOptions {
-  const { writeKey, onDelivered, onFailed } = options;
-  return {
-    writeKey,
+  const { onDelivered, onFailed } = options;
+  const courier: CourierOptions = {
+    writeKey: options.writeKey,
     endpoint: options.endpoint ?? 'http://localhost:8080',
     gzip: options.gzip ?? true,
     retryForMs: options.retryForMs ?? 3_600_000,
-    ...(onDelivered && { onDelivered }),
-    ...(onFailed && { onFailed }),
-    ...(backoffMs && { backoffMs }),
   };
+  if (onDelivered) courier.onDelivered = onDelivered;
+  if (onFailed) courier.onFailed = onFailed;
+  if (backoffMs) courier.backoffMs = backoffMs;
+  return courier;
 }

@@ -14,16 +14,23 @@ interface Common {
   integrations?: Readonly<Record<string, boolean | Properties>> | undefined;
   /** for an event in the past; otherwise the time of the call, by the server's clock */
   timestamp?: Date | string | undefined;
-  /** less than 100 characters; default: a random id. The server counts calls with the same id once */
+  /**
+   * less than 100 characters; default: a random id. The server counts calls with the same id once
+   */
   messageId?: string | undefined;
 }
 
 export type IdentifyCall = Common & Someone & { traits?: Properties | undefined };
 export type TrackCall = Common & Someone & { event: string; properties?: Properties | undefined };
 export type PageCall = Common &
-  Someone & { name?: string | undefined; category?: string | undefined; properties?: Properties | undefined };
+  Someone & {
+    name?: string | undefined;
+    category?: string | undefined;
+    properties?: Properties | undefined;
+  };
 export type ScreenCall = PageCall;
-export type GroupCall = Common & Someone & { groupId: string | number; traits?: Properties | undefined };
+export type GroupCall = Common &
+  Someone & { groupId: string | number; traits?: Properties | undefined };
 export type AliasCall = Common & { userId: string | number; previousId: string | number };
 
 /** The arguments of each type of call. */
@@ -76,10 +83,17 @@ const TEXTS = ['event', 'name', 'category'] as const;
 const OBJECTS = ['traits', 'properties', 'context', 'integrations'] as const;
 
 /** @throws InvalidCallError with the reason */
-export function toMessage(type: CallType, call: object, now: number, makeId: () => string): Message {
+export function toMessage(
+  type: CallType,
+  call: object,
+  now: number,
+  makeId: () => string,
+): Message {
   // JavaScript callers can pass anything: validate each field.
   const given = call as Readonly<Record<string, unknown>>;
-  if (typeof call !== 'object' || (call as unknown) === null) throw invalid(type, 'takes an object');
+  if (typeof call !== 'object' || (call as unknown) === null) {
+    throw invalid(type, 'takes an object');
+  }
   const message: Record<string, unknown> = { type, messageId: idOf(type, given, makeId) };
   for (const field of IDS) copy(message, field, id(type, field, given[field]));
   for (const field of TEXTS) copy(message, field, text(type, field, given[field]));
@@ -93,9 +107,15 @@ export function toMessage(type: CallType, call: object, now: number, makeId: () 
 
 function lacking(type: CallType, message: Readonly<Record<string, unknown>>): string | undefined {
   if (type === 'alias') {
-    return message.userId === undefined ? 'userId' : message.previousId === undefined ? 'previousId' : undefined;
+    return message.userId === undefined
+      ? 'userId'
+      : message.previousId === undefined
+        ? 'previousId'
+        : undefined;
   }
-  if (message.userId === undefined && message.anonymousId === undefined) return 'userId or anonymousId';
+  if (message.userId === undefined && message.anonymousId === undefined) {
+    return 'userId or anonymousId';
+  }
   if (type === 'track' && !message.event) return 'event';
   if (type === 'group' && message.groupId === undefined) return 'groupId';
   return undefined;
@@ -105,10 +125,16 @@ function copy(message: Record<string, unknown>, field: string, value: unknown): 
   if (value !== undefined) message[field] = value;
 }
 
-function idOf(type: CallType, given: Readonly<Record<string, unknown>>, makeId: () => string): string {
+function idOf(
+  type: CallType,
+  given: Readonly<Record<string, unknown>>,
+  makeId: () => string,
+): string {
   const own = id(type, 'messageId', given.messageId);
   if (own === undefined) return makeId();
-  if (own.length > MAX_MESSAGE_ID_LENGTH) throw invalid(type, 'takes a messageId of less than 100 characters');
+  if (own.length > MAX_MESSAGE_ID_LENGTH) {
+    throw invalid(type, 'takes a messageId of less than 100 characters');
+  }
   return own;
 }
 
@@ -134,7 +160,9 @@ function text(type: CallType, field: string, value: unknown): string | undefined
 
 function object(type: CallType, field: string, value: unknown): unknown {
   if (value == null) return undefined;
-  if (typeof value !== 'object' || Array.isArray(value)) throw invalid(type, `takes an object as ${field}`);
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    throw invalid(type, `takes an object as ${field}`);
+  }
   return value;
 }
 
@@ -142,8 +170,11 @@ const ISO = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?<zone>Z|[+-]\d{2}:?\d{2})?)?$/;
 
 /** Ingest would silently replace an unreadable text with the time of arrival. */
 function time(type: CallType, value: unknown): string {
-  const date = value instanceof Date ? value : typeof value === 'string' ? readTime(value) : undefined;
-  if (date === undefined || Number.isNaN(date.getTime())) throw invalid(type, 'takes a Date or ISO 8601 as timestamp');
+  const date =
+    value instanceof Date ? value : typeof value === 'string' ? readTime(value) : undefined;
+  if (date === undefined || Number.isNaN(date.getTime())) {
+    throw invalid(type, 'takes a Date or ISO 8601 as timestamp');
+  }
   return date.toISOString();
 }
 

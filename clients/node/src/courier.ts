@@ -6,7 +6,10 @@ import { Rests } from './rest.js';
 import { backoffMs } from './retry.js';
 import { createSender, type Outcome, type Sender } from './send.js';
 
-/** Sends batches: retries each until the server accepts it or the client gives it up, and reports the outcome. */
+/**
+ * Sends batches: retries each until the server accepts it or the client gives it up, and reports
+ * the outcome.
+ */
 
 export interface CourierOptions extends Pick<Options, 'onDelivered' | 'onFailed'> {
   endpoint: string;
@@ -17,7 +20,10 @@ export interface CourierOptions extends Pick<Options, 'onDelivered' | 'onFailed'
   backoffMs?: (failed: number) => number;
 }
 
-const CLOSED: Failure = { code: 'closed', message: 'the client was closed before it was delivered' };
+const CLOSED: Failure = {
+  code: 'closed',
+  message: 'the client was closed before it was delivered',
+};
 
 export class Courier {
   readonly #sender: Sender;
@@ -55,13 +61,17 @@ export class Courier {
       const { waitMs, failure } = outcome;
       const restMs = waitMs > 0 ? waitMs : this.#backoffMs(tries);
       if (Date.now() - began + restMs > this.options.retryForMs) return outcome;
-      this.platform.debug?.(`${batch.length} calls wait ${restMs} ms for try ${tries + 1}: ${failure.message}`);
+      this.platform.debug?.(
+        `${batch.length} calls wait ${restMs} ms for try ${tries + 1}: ${failure.message}`,
+      );
       if (waitMs > 0) this.#notBefore = Math.max(this.#notBefore, Date.now() + waitMs);
       else await this.#rests.rest(restMs);
     }
   }
 
-  /** Passes a batch to the browser, which sends it after the page has closed; false if it cannot. */
+  /**
+   * Passes a batch to the browser, which sends it after the page has closed; false if it cannot.
+   */
   beacon(batch: readonly Queued[]): boolean {
     if (this.platform.beacon?.(this.#sender.url, this.#sender.body(batch)) !== true) return false;
     this.#taken(batch, new Map());
@@ -82,11 +92,17 @@ export class Courier {
   fail(batch: readonly Queued[], failure: Failure): void {
     if (batch.length === 0) return;
     if (this.options.onFailed) this.#tell(this.options.onFailed, batch, failure);
-    else this.platform.warn(`gave up ${batch.length} ${batch.length === 1 ? 'call' : 'calls'}: ${failure.message}`);
+    else {
+      this.platform.warn(
+        `gave up ${batch.length} ${batch.length === 1 ? 'call' : 'calls'}: ${failure.message}`,
+      );
+    }
   }
 
   #taken(batch: readonly Queued[], rejected: ReadonlyMap<number, Failure>): void {
-    this.platform.debug?.(`${batch.length - rejected.size} calls delivered, ${rejected.size} rejected`);
+    this.platform.debug?.(
+      `${batch.length - rejected.size} calls delivered, ${rejected.size} rejected`,
+    );
     for (const [i, failure] of rejected) this.fail(batch.slice(i, i + 1), failure);
     const delivered = rejected.size === 0 ? batch : batch.filter((_, i) => !rejected.has(i));
     const { onDelivered } = this.options;

@@ -2,7 +2,9 @@
 export function newId(): string {
   // Pages without TLS have no randomUUID.
   const { randomUUID } = crypto as { randomUUID?: () => string };
-  return randomUUID === undefined ? uuidOf(crypto.getRandomValues(new Uint8Array(16))) : crypto.randomUUID();
+  return randomUUID === undefined
+    ? uuidOf(crypto.getRandomValues(new Uint8Array(16)))
+    : crypto.randomUUID();
 }
 
 /** @internal */

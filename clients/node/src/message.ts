@@ -4,7 +4,10 @@ import { InvalidCallError, type Message } from './calls.js';
 
 export const VERSION = '0.1.0';
 
-/** Every ingest of this format accepts this size. It would refuse a larger call later, unseen by the caller. */
+/**
+ * Every ingest of this format accepts this size. It would refuse a larger call later, unseen by the
+ * caller.
+ */
 const MAX_CALL_BYTES = 32 * 1024;
 const SENT_AT_BYTES = ',"sentAt":"2006-01-02T15:04:05.000Z"'.length;
 
@@ -13,8 +16,8 @@ export interface Queued {
   /** size of the message on the wire */
   bytes: number;
   /**
-   * The client set the time of the call, so the server corrects it by its own clock. A timestamp from the caller
-   * stays as it is.
+   * The client set the time of the call, so the server corrects it by its own clock. A timestamp
+   * from the caller stays as it is.
    */
   live: boolean;
 }
@@ -25,19 +28,25 @@ export function toQueued(message: Message): Queued {
   try {
     json = JSON.stringify(message);
   } catch (error) {
-    throw new InvalidCallError('invalid_call', `${message.type} cannot be written as JSON: ${String(error)}`);
+    throw new InvalidCallError(
+      'invalid_call',
+      `${message.type} cannot be written as JSON: ${String(error)}`,
+    );
   }
   const live = message.timestamp === undefined;
   const bytes = byteLength(json) + (live ? SENT_AT_BYTES : 0);
   if (bytes > MAX_CALL_BYTES) {
-    throw new InvalidCallError('call_too_large', `${message.type} has ${bytes} bytes of at most ${MAX_CALL_BYTES}`);
+    throw new InvalidCallError(
+      'call_too_large',
+      `${message.type} has ${bytes} bytes of at most ${MAX_CALL_BYTES}`,
+    );
   }
   return { json, bytes, live };
 }
 
 /**
- * Returns the body of a request. Each try writes a new `sentAt` into each live message: the server corrects the time
- * of a call by its age when it was sent.
+ * Returns the body of a request. Each try writes a new `sentAt` into each live message: the server
+ * corrects the time of a call by its age when it was sent.
  */
 export function toBody(batch: readonly Queued[], now: number, writeKeyInBody?: string): string {
   const sentAt = `,"sentAt":"${new Date(now).toISOString()}"}`;
@@ -58,7 +67,8 @@ export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
-    // Each half of a surrogate pair counts for two of the four bytes; JSON.stringify escapes a lone half.
+    // Each half of a surrogate pair counts for two of the four bytes; JSON.stringify escapes a lone
+    // half.
     if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
   }
   return bytes;

@@ -11,14 +11,18 @@ export type Fetch = (
     keepalive: boolean;
     signal: AbortSignal;
   },
-) => Promise<{ status: number; headers: { get(name: string): string | null }; text(): Promise<string> }>;
+) => Promise<{
+  status: number;
+  headers: { get(name: string): string | null };
+  text(): Promise<string>;
+}>;
 
 /** The reason why the client gave up messages. */
 export interface Failure {
   /**
-   * `network`: no response. `status`: a response other than success, with its `status`. `rejected`: the server
-   * accepted the batch but not this call. `queue_full`, `closed`: the call was not queued, or `close` could not wait
-   * for it.
+   * `network`: no response. `status`: a response other than success, with its `status`. `rejected`:
+   * the server accepted the batch but not this call. `queue_full`, `closed`: the call was not
+   * queued, or `close` could not wait for it.
    */
   code: 'network' | 'status' | 'rejected' | 'queue_full' | 'closed';
   /** the text of the server or of the network error */
@@ -30,7 +34,10 @@ export interface Options {
   writeKey: string;
   /** address of ingest (default `http://localhost:8080`) */
   endpoint?: string;
-  /** number of queued calls that are sent without waiting for `flushAfterMs` (default 20); 1 sends each by itself */
+  /**
+   * number of queued calls that are sent without waiting for `flushAfterMs` (default 20); 1 sends
+   * each by itself
+   */
   flushAt?: number;
   /** time that a call waits for others (default 5,000) */
   flushAfterMs?: number;

@@ -4,8 +4,8 @@ import { type Fetch } from './options.js';
 
 export interface Platform {
   /**
-   * CORS must consider each request simple (text/plain, no custom header), because a preflight costs a round trip.
-   * Requests must be small enough to be sent after the page has closed.
+   * CORS must consider each request simple (text/plain, no custom header), because a preflight
+   * costs a round trip. Requests must be small enough to be sent after the page has closed.
    */
   browser: boolean;
   fetch: Fetch;
@@ -54,30 +54,34 @@ export function detectPlatform(globals: object = globalThis): Platform {
   const here = globals as Globals;
   const common = {
     // Read at each request: tracing and tests replace it.
-    fetch: ((url, init) => (globalThis as unknown as { fetch: Fetch }).fetch(url, init)) satisfies Fetch,
+    fetch: ((url, init) =>
+      (globalThis as unknown as { fetch: Fetch }).fetch(url, init)) satisfies Fetch,
     // eslint-disable-next-line no-console -- a library has no log; applications set `onFailed`
     warn: (text: string) => console.warn(`@waypost/node: ${text}`),
   };
   const { process } = here;
-  if (process?.versions?.node === undefined || here.document !== undefined) return { ...common, ...browser(here) };
+  if (process?.versions?.node === undefined || here.document !== undefined) {
+    return { ...common, ...browser(here) };
+  }
   return { ...common, ...node(process) };
 }
 
 function node(process: NonNullable<Globals['process']>): Omit<Platform, 'fetch' | 'warn'> {
   // Neither import nor require, because browsers load the same file.
   const zlib = process.getBuiltinModule?.('node:zlib') as Zlib | undefined;
-  return {
+  const platform: Omit<Platform, 'fetch' | 'warn'> = {
     browser: false,
-    ...(zlib && { gzip: (text: string) => gzip(zlib, text) }),
     onLeave: (listener) => {
       process.on('beforeExit', listener);
       return () => process.off('beforeExit', listener);
     },
-    ...((process.env?.DEBUG ?? '').includes('analytics') && {
-      // eslint-disable-next-line no-console -- DEBUG enables it
-      debug: (text: string) => console.error(`analytics: ${text}`),
-    }),
   };
+  if (zlib) platform.gzip = (text) => gzip(zlib, text);
+  if ((process.env?.DEBUG ?? '').includes('analytics')) {
+    // eslint-disable-next-line no-console -- DEBUG enables it
+    platform.debug = (text) => console.error(`analytics: ${text}`);
+  }
+  return platform;
 }
 
 function gzip(zlib: Zlib, text: string): Promise<Uint8Array<ArrayBuffer>> {
@@ -91,15 +95,14 @@ function browser(here: Globals): Omit<Platform, 'fetch' | 'warn'> {
   const { document, navigator } = here;
   const sendBeacon = navigator?.sendBeacon?.bind(navigator);
   const outlives = here.Request !== undefined && 'keepalive' in here.Request.prototype;
-  return {
+  const platform: Omit<Platform, 'fetch' | 'warn'> = {
     browser: true,
-    ...(!outlives && sendBeacon && { beacon: sendBeacon }),
     onLeave: (listener) => {
       const hidden = () => {
         if (document?.visibilityState === 'hidden') listener();
       };
-      // Phones close a page without pagehide, and some browsers hide one without visibilitychange. Either event alone
-      // misses pages.
+      // Phones close a page without pagehide, and some browsers hide one without visibilitychange.
+      // Either event alone misses pages.
       document?.addEventListener('visibilitychange', hidden);
       here.addEventListener?.('pagehide', listener);
       return () => {
@@ -108,4 +111,6 @@ function browser(here: Globals): Omit<Platform, 'fetch' | 'warn'> {
       };
     },
   };
+  if (!outlives && sendBeacon) platform.beacon = sendBeacon;
+  return platform;
 }

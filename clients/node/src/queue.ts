@@ -1,6 +1,9 @@
 import { type Queued } from './message.js';
 
-/** The calls that wait. The queue counts each until it is delivered or given up, and so bounds the memory. */
+/**
+ * The calls that wait. The queue counts each until it is delivered or given up, and so bounds the
+ * memory.
+ */
 
 /** Memory of a queued message beyond its text. */
 const OVERHEAD_BYTES = 100;

@@ -8,14 +8,17 @@ const MAX_RETRY_AFTER_MS = 5 * 60_000;
 const LATER = new Set([408, 425, 429]);
 const NEVER = new Set([501, 505, 511]);
 
-/** Returns whether the same request can succeed later. All other refusals are final: 400 and 401 would only repeat. */
+/**
+ * Returns whether the same request can succeed later. All other refusals are final: 400 and 401
+ * would only repeat.
+ */
 export function canSucceedLater(status: number): boolean {
   return LATER.has(status) || (status >= 500 && !NEVER.has(status));
 }
 
 /**
- * Returns the wait after this many failed tries: 0.5 s, doubling to 30 s, minus a random half so that many clients do
- * not return together.
+ * Returns the wait after this many failed tries: 0.5 s, doubling to 30 s, minus a random half so
+ * that many clients do not return together.
  * @param random from 0 to 1
  */
 export function backoffMs(failed: number, random: number): number {

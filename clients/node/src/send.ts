@@ -13,8 +13,8 @@ export type Outcome =
   | { kind: 'never'; failure: Failure };
 
 /**
- * Same as all clients of this format: the client does not wait for a slower response, and the server drops the
- * repeat.
+ * Same as all clients of this format: the client does not wait for a slower response, and the
+ * server drops the repeat.
  */
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Below this size gzip costs more than it saves: such a body fits into one packet. */
@@ -44,7 +44,8 @@ export function createSender(
         'User-Agent': `waypost-node/${VERSION}`,
         Authorization: `Basic ${btoa(utf8AsLatin1(`${options.writeKey}:`))}`,
       };
-  const body = (batch: readonly Queued[]) => toBody(batch, Date.now(), platform.browser ? options.writeKey : undefined);
+  const body = (batch: readonly Queued[]) =>
+    toBody(batch, Date.now(), platform.browser ? options.writeKey : undefined);
 
   return {
     url,
@@ -59,7 +60,9 @@ export function createSender(
       try {
         const text = body(batch);
         const zipped = gzip && text.length >= MIN_GZIP_LENGTH ? await gzip(text) : undefined;
-        platform.debug?.(`POST ${url}: ${batch.length} calls, ${zipped?.length ?? text.length} bytes`);
+        platform.debug?.(
+          `POST ${url}: ${batch.length} calls, ${zipped?.length ?? text.length} bytes`,
+        );
         const answer = await platform.fetch(url, {
           method: 'POST',
           headers: zipped ? { ...headers, 'Content-Encoding': 'gzip' } : headers,
@@ -88,7 +91,11 @@ function outcomeOf(status: number, retryAfter: string | null, text: string): Out
   const told = parsed(text);
   const said = typeof told?.message === 'string' ? `: ${told.message}` : '';
   // Browsers report status 0 for a redirect that is not followed.
-  const failure: Failure = { code: 'status', status, message: `status ${status || 'of a redirect'}${said}` };
+  const failure: Failure = {
+    code: 'status',
+    status,
+    message: `status ${status || 'of a redirect'}${said}`,
+  };
   if (!canSucceedLater(status)) return { kind: 'never', failure };
   return { kind: 'later', failure, waitMs: retryAfterMs(retryAfter, Date.now()) };
 }
@@ -98,7 +105,11 @@ function rejectedIn(text: string): Map<number, Failure> {
   const rejected = new Map<number, Failure>();
   const list = text.includes('"rejected"') ? parsed(text)?.rejected : undefined;
   if (!Array.isArray(list)) return rejected;
-  for (const { index, code, message } of list as { index: number; code: string; message: string }[]) {
+  for (const { index, code, message } of list as {
+    index: number;
+    code: string;
+    message: string;
+  }[]) {
     rejected.set(index, { code: 'rejected', message: `${code}: ${message}` });
   }
   return rejected;
@@ -108,7 +119,9 @@ function rejectedIn(text: string): Map<number, Failure> {
 function parsed(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+    return typeof value === 'object' && value !== null
+      ? (value as Record<string, unknown>)
+      : undefined;
   } catch {
     return undefined;
   }

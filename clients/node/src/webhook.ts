@@ -2,20 +2,22 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
  * Verifies that the sender of a webhook knows the shared secret. A request carries two signatures:
- * `webhook-signature` (https://www.standardwebhooks.com) covers the body, its id and its timestamp; `X-Signature`
- * covers only the body, so a captured request can be replayed forever.
+ * `webhook-signature` (https://www.standardwebhooks.com) covers the body, its id and its timestamp;
+ * `X-Signature` covers only the body, so a captured request can be replayed forever.
  */
 
 /**
- * Selects the signature that counts. `standard`: `webhook-signature`, within the tolerance; X-Signature is ignored.
- * `x-signature`: only X-Signature, for requests that lost their other headers on the way; an attacker can replay
- * them. `any`: the first if the request has it, otherwise the second; as weak as the second.
+ * Selects the signature that counts. `standard`: `webhook-signature`, within the tolerance;
+ * X-Signature is ignored. `x-signature`: only X-Signature, for requests that lost their other
+ * headers on the way; an attacker can replay them. `any`: the first if the request has it,
+ * otherwise the second; as weak as the second.
  */
 export type Scheme = 'standard' | 'x-signature' | 'any';
 
 /** Headers of Node's http, or of `fetch`. */
 export type HeadersLike =
-  Readonly<Record<string, string | readonly string[] | undefined>> | { get(name: string): string | null };
+  | Readonly<Record<string, string | readonly string[] | undefined>>
+  | { get(name: string): string | null };
 
 export interface WebhookRequest {
   headers: HeadersLike;
@@ -23,7 +25,9 @@ export interface WebhookRequest {
   body: string | Uint8Array;
   /** the shared secret; during a rotation also the one before or after it */
   secret: string | readonly string[];
-  /** allowed distance of `webhook-timestamp` from now (default 300 s): a finite number, 0 or more */
+  /**
+   * allowed distance of `webhook-timestamp` from now (default 300 s): a finite number, 0 or more
+   */
   toleranceS?: number;
   scheme?: Scheme;
   /** ms since 1970 (default: now) */
@@ -33,7 +37,8 @@ export interface WebhookRequest {
 /** A verified request. */
 export interface VerifiedWebhook {
   /**
-   * the same each time this event is sent: drop an id that you have handled. Absent if only X-Signature was verified
+   * the same each time this event is sent: drop an id that you have handled. Absent if only
+   * X-Signature was verified
    */
   id?: string;
   /** the body, parsed */
@@ -79,11 +84,15 @@ const SECRET_PREFIX = 'whsec_';
 export function verifyWebhook(request: WebhookRequest): VerifiedWebhook {
   const { body, scheme = 'standard' } = request;
   if (typeof body !== 'string' && !((body as unknown) instanceof Uint8Array)) {
-    throw new TypeError('verifyWebhook needs the raw body, as text or bytes: parsed, it cannot be verified');
+    throw new TypeError(
+      'verifyWebhook needs the raw body, as text or bytes: parsed, it cannot be verified',
+    );
   }
   const secrets = typeof request.secret === 'string' ? [request.secret] : request.secret;
   // Anyone could sign with an empty key.
-  if (secrets.length === 0 || secrets.includes('')) throw new TypeError('verifyWebhook needs a secret');
+  if (secrets.length === 0 || secrets.includes('')) {
+    throw new TypeError('verifyWebhook needs a secret');
+  }
   requireTimes(request);
 
   const signatures = headerOf(request.headers, 'webhook-signature');
@@ -95,7 +104,11 @@ export function verifyWebhook(request: WebhookRequest): VerifiedWebhook {
   return { event: parse(body) };
 }
 
-function checkStandard(request: WebhookRequest, secrets: readonly string[], signatures: string | undefined): string {
+function checkStandard(
+  request: WebhookRequest,
+  secrets: readonly string[],
+  signatures: string | undefined,
+): string {
   const id = headerOf(request.headers, 'webhook-id');
   if (signatures === undefined || id === undefined) {
     throw new WebhookError('no_signature', 'the request has no webhook-signature or no webhook-id');
@@ -104,7 +117,9 @@ function checkStandard(request: WebhookRequest, secrets: readonly string[], sign
   checkTime(timestamp, request);
   const given = signatures.split(' ');
   for (const secret of secrets) {
-    const hmac = createHmac('sha256', standardKey(secret)).update(`${id}.${timestamp}.`).update(request.body);
+    const hmac = createHmac('sha256', standardKey(secret))
+      .update(`${id}.${timestamp}.`)
+      .update(request.body);
     const wanted = `v1,${hmac.digest('base64')}`;
     if (given.some((signature) => isSame(signature, wanted))) return id;
   }
@@ -122,24 +137,37 @@ function checkXSignature({ headers, body }: WebhookRequest, secrets: readonly st
 /** Comparisons with NaN are false: a request of any age would pass. */
 function requireTimes({ toleranceS = DEFAULT_TOLERANCE_S, now = 0 }: WebhookRequest): void {
   if (!Number.isFinite(toleranceS) || toleranceS < 0) {
-    throw new TypeError('verifyWebhook needs toleranceS to be a finite number of seconds, 0 or more');
+    throw new TypeError(
+      'verifyWebhook needs toleranceS to be a finite number of seconds, 0 or more',
+    );
   }
-  if (!Number.isFinite(now)) throw new TypeError('verifyWebhook needs now to be a finite number of ms since 1970');
+  if (!Number.isFinite(now)) {
+    throw new TypeError('verifyWebhook needs now to be a finite number of ms since 1970');
+  }
 }
 
-function checkTime(timestamp: string, { toleranceS = DEFAULT_TOLERANCE_S, now = Date.now() }: WebhookRequest): void {
+function checkTime(
+  timestamp: string,
+  { toleranceS = DEFAULT_TOLERANCE_S, now = Date.now() }: WebhookRequest,
+): void {
   if (!/^\d{1,12}$/.test(timestamp)) {
     throw new WebhookError('no_timestamp', 'webhook-timestamp is no number of seconds');
   }
   const aheadMs = Number(timestamp) * 1000 - now;
-  if (aheadMs < -toleranceS * 1000) throw new WebhookError('too_old', 'the request is older than the tolerance');
-  if (aheadMs > toleranceS * 1000) throw new WebhookError('too_new', 'the request is from the future');
+  if (aheadMs < -toleranceS * 1000) {
+    throw new WebhookError('too_old', 'the request is older than the tolerance');
+  }
+  if (aheadMs > toleranceS * 1000) {
+    throw new WebhookError('too_new', 'the request is from the future');
+  }
 }
 
 /** `whsec_…` is base64, any other secret is its own text. */
 function standardKey(secret: string): Buffer {
   const text = Buffer.from(secret, 'utf8');
-  const key = secret.startsWith(SECRET_PREFIX) ? Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64') : text;
+  const key = secret.startsWith(SECRET_PREFIX)
+    ? Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64')
+    : text;
   return key.length > 0 ? key : text;
 }
 
@@ -161,7 +189,9 @@ function isFetchHeaders(headers: HeadersLike): headers is { get(name: string): s
 
 function parse(body: string | Uint8Array): WebhookEvent {
   const event = jsonOf(typeof body === 'string' ? body : new TextDecoder().decode(body));
-  if (typeof event === 'object' && event !== null && !Array.isArray(event)) return event as WebhookEvent;
+  if (typeof event === 'object' && event !== null && !Array.isArray(event)) {
+    return event as WebhookEvent;
+  }
   throw new WebhookError('invalid_body', 'the body is signed, but is no JSON object');
 }
 

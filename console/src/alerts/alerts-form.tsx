@@ -23,7 +23,9 @@ interface Props {
 export function AlertsForm({ alerts, etag, onSaved }: Props) {
   const admin = useMay('PATCH /alerts');
   const [draft, setDraft] = useState(() => alertsDraftOf(alerts));
-  const saving = useSaving(useChange('PATCH /alerts', { onDone: onSaved }), () => call('GET /alerts', {}));
+  const saving = useSaving(useChange('PATCH /alerts', { onDone: onSaved }), () =>
+    call('GET /alerts', {}),
+  );
   const patch = alertsPatch(alerts, draft);
   const own = admin ? alertsProblems(draft) : new Map<string, string>();
   const problems = new Map([...fieldProblems(saving.error), ...own]);
@@ -93,13 +95,18 @@ interface RulesProps {
 function Rules({ draft, onChange, problems }: RulesProps) {
   const field = (name: 'failingFor' | 'deadLettersEvery' | 'switchOffAfter') => ({
     value: draft[name],
-    onChange: (event: { target: { value: string } }) => onChange({ ...draft, [name]: event.target.value.trim() }),
+    onChange: (event: { target: { value: string } }) =>
+      onChange({ ...draft, [name]: event.target.value.trim() }),
     error: problems.get(name),
   });
   return (
     <>
       <div className="filters">
-        <TextInput label={words.failingAfter} description={words.failingAfterHint} {...field('failingFor')} />
+        <TextInput
+          label={words.failingAfter}
+          description={words.failingAfterHint}
+          {...field('failingFor')}
+        />
         <TextInput
           label={words.deadLettersEvery}
           description={words.deadLettersEveryHint}

@@ -1,8 +1,14 @@
 import { type Alerts, type Operations } from '../../../shared/api/operations';
+import { defined } from '../../../shared/collections/defined';
 import { parseDuration } from '../../../shared/model/time';
 import { DURATION_PROBLEM } from '../destination/draft';
 import { partsOf, same } from '../destination/field-values';
-import { type WebhookDraft, webhookDrafts, webhookOf, webhookProblems } from '../destination/webhook-draft';
+import {
+  type WebhookDraft,
+  webhookDrafts,
+  webhookOf,
+  webhookProblems,
+} from '../destination/webhook-draft';
 
 /** The alert settings while somebody edits them, and the patch to send. Pure. */
 
@@ -24,7 +30,10 @@ export type AlertsPatch = Operations['PATCH /alerts']['body'];
 export function alertsDraftOf(alerts: Alerts): AlertsDraft {
   const { enabled, failingFor, deadLettersEvery, switchOffAfter } = alerts;
   const drafts = webhookDrafts(alerts.webhooks);
-  const webhooks = drafts.map((webhook, i) => ({ ...webhook, format: alerts.webhooks[i]?.format ?? 'default' }));
+  const webhooks = drafts.map((webhook, i) => ({
+    ...webhook,
+    format: alerts.webhooks[i]?.format ?? 'default',
+  }));
   const email = alerts.email.join(', ');
   return {
     enabled,
@@ -55,13 +64,15 @@ function alertWebhookOf(webhook: WebhookDraft) {
 /** Contains only changed fields, so that it overwrites no change of others. */
 export function alertsPatch(before: Alerts, draft: AlertsDraft): AlertsPatch {
   const old = alertsDraftOf(before);
-  return {
-    ...(draft.enabled !== old.enabled && { enabled: draft.enabled }),
-    ...(!same(draft.webhooks, old.webhooks) && { webhooks: draft.webhooks.map(alertWebhookOf) }),
-    ...(!same(partsOf(draft.email), partsOf(old.email)) && { email: partsOf(draft.email) }),
-    ...(draft.sharedSecret !== '' && { sharedSecret: draft.sharedSecret }),
-    ...(draft.failingFor !== old.failingFor && { failingFor: draft.failingFor }),
-    ...(draft.deadLettersEvery !== old.deadLettersEvery && { deadLettersEvery: draft.deadLettersEvery }),
-    ...(draft.switchOffAfter !== old.switchOffAfter && { switchOffAfter: draft.switchOffAfter || null }),
-  };
+  return defined({
+    enabled: draft.enabled !== old.enabled ? draft.enabled : undefined,
+    webhooks: !same(draft.webhooks, old.webhooks) ? draft.webhooks.map(alertWebhookOf) : undefined,
+    email: !same(partsOf(draft.email), partsOf(old.email)) ? partsOf(draft.email) : undefined,
+    sharedSecret: draft.sharedSecret !== '' ? draft.sharedSecret : undefined,
+    failingFor: draft.failingFor !== old.failingFor ? draft.failingFor : undefined,
+    deadLettersEvery:
+      draft.deadLettersEvery !== old.deadLettersEvery ? draft.deadLettersEvery : undefined,
+    switchOffAfter:
+      draft.switchOffAfter !== old.switchOffAfter ? draft.switchOffAfter || null : undefined,
+  });
 }

@@ -107,5 +107,7 @@ function sizeOf({ rows }: Rows): number {
 /** `1/0/event` → Condition 2.1 */
 function placeInWords(field: string): string {
   const place = field.split('/').filter((part) => /^\d+$/.test(part));
-  return place.length === 0 ? words.conditions : words.conditionAt(place.map((part) => Number(part) + 1).join('.'));
+  return place.length === 0
+    ? words.conditions
+    : words.conditionAt(place.map((part) => Number(part) + 1).join('.'));
 }

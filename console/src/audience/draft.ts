@@ -1,4 +1,5 @@
 import { type Audience, type ComputedTrait, type Operations } from '../../../shared/api/operations';
+import { defined } from '../../../shared/collections/defined';
 import { keyOf } from '../../../shared/model/audience-definition';
 import { parseDuration } from '../../../shared/model/time';
 import { same } from '../destination/field-values';
@@ -8,7 +9,10 @@ import { text } from '../texts';
 
 const words = text.audience.draft;
 
-/** An audience or computed trait while somebody edits it, and the request to send. Pure: the forms only show it. */
+/**
+ * An audience or computed trait while somebody edits it, and the request to send. Pure: the forms
+ * only show it.
+ */
 
 /** The fields of both. */
 export interface CommonDraft {
@@ -27,7 +31,10 @@ export interface AudienceDraft extends CommonDraft {
   as: 'rows' | 'text';
   rows: Group;
   text: string;
-  /** the text of the rows when they were read from the stored condition, which may be written differently */
+  /**
+   * the text of the rows when they were read from the stored condition, which may be written
+   * differently
+   */
   readAs?: string | undefined;
 }
 
@@ -59,7 +66,12 @@ export function emptyTrait(): TraitDraft {
   return { ...emptyCommon(), compute: 'count', event: '', property: '', window: '' };
 }
 
-function commonOf({ name, sources, destinations, syncEvery }: Audience | ComputedTrait): CommonDraft {
+function commonOf({
+  name,
+  sources,
+  destinations,
+  syncEvery,
+}: Audience | ComputedTrait): CommonDraft {
   return { name, sources: sources && [...sources], destinations: [...destinations], syncEvery };
 }
 
@@ -94,7 +106,8 @@ export interface Known {
   key: string;
 }
 
-export type Naming = { key: string; problem?: undefined } | { key?: string; problem: string | undefined };
+export type Naming =
+  { key: string; problem?: undefined } | { key?: string; problem: string | undefined };
 
 /**
  * Returns the name of the trait in webhooks, while somebody types the audience's name.
@@ -122,7 +135,10 @@ function commonProblems({ name, sources, syncEvery }: CommonDraft): Map<string, 
 export function audienceProblems(draft: AudienceDraft): Map<string, string> {
   const problems = commonProblems(draft);
   if (draft.by === 'condition' && conditionOf(draft) === undefined) {
-    problems.set('condition', draft.as === 'rows' ? words.completeConditions : words.enterCondition);
+    problems.set(
+      'condition',
+      draft.as === 'rows' ? words.completeConditions : words.enterCondition,
+    );
   }
   return problems;
 }
@@ -130,7 +146,9 @@ export function audienceProblems(draft: AudienceDraft): Map<string, string> {
 export function traitProblems(draft: TraitDraft): Map<string, string> {
   const problems = commonProblems(draft);
   if (draft.event.trim() === '') problems.set('event', words.enterEvent);
-  if (needsProperty(draft.compute) && draft.property.trim() === '') problems.set('property', words.enterProperty);
+  if (needsProperty(draft.compute) && draft.property.trim() === '') {
+    problems.set('property', words.enterProperty);
+  }
   if (draft.window.trim() !== '' && !within(draft.window, 1_000, 366 * DAY_MS)) {
     problems.set('window', words.windowProblem);
   }
@@ -148,31 +166,43 @@ function within(text: string, leastMs: number, mostMs: number): boolean {
 }
 
 function commonBody({ name, sources, destinations, syncEvery }: CommonDraft) {
-  return { name: name.trim(), ...(sources && { sources }), destinations, syncEvery: syncEvery.trim() };
+  return {
+    name: name.trim(),
+    ...defined({ sources: sources || undefined }),
+    destinations,
+    syncEvery: syncEvery.trim(),
+  };
 }
 
 export function audienceBody(draft: AudienceDraft): AudienceBody {
   const condition = draft.by === 'condition' ? conditionOf(draft) : undefined;
-  return { ...commonBody(draft), ...(condition !== undefined && { condition }) };
+  return {
+    ...commonBody(draft),
+    ...defined({ condition }),
+  };
 }
 
 export function traitBody(draft: TraitDraft): TraitBody {
   const { compute, event, property, window } = draft;
   return {
     ...commonBody(draft),
-    ...{ compute, event: event.trim() },
-    ...(compute !== 'count' && property.trim() !== '' && { property: property.trim() }),
-    ...(window.trim() !== '' && { window: window.trim() }),
+    compute,
+    event: event.trim(),
+    ...defined({
+      property: compute !== 'count' && property.trim() !== '' ? property.trim() : undefined,
+      window: window.trim() !== '' ? window.trim() : undefined,
+    }),
   };
 }
 
 /** Returns the merge patch from the stored entry to the draft: only changed fields. */
 export function audiencePatch(before: Audience, draft: AudienceDraft): AudiencePatch {
   const { condition, ...body } = audienceBody(draft);
-  const stands = condition === before.condition || (draft.as === 'rows' && condition === draft.readAs);
+  const stands =
+    condition === before.condition || (draft.as === 'rows' && condition === draft.readAs);
   return {
     ...commonPatch(before, body),
-    ...(condition !== undefined && !stands && { condition }),
+    ...defined({ condition: condition !== undefined && !stands ? condition : undefined }),
   };
 }
 
@@ -180,10 +210,12 @@ export function traitPatch(before: ComputedTrait, draft: TraitDraft): TraitPatch
   const { compute, event, property = null, window = null, ...body } = traitBody(draft);
   return {
     ...commonPatch(before, body),
-    ...(compute !== before.compute && { compute }),
-    ...(event !== before.event && { event }),
-    ...(property !== before.property && { property }),
-    ...(window !== before.window && { window }),
+    ...defined({
+      compute: compute !== before.compute ? compute : undefined,
+      event: event !== before.event ? event : undefined,
+      property: property !== before.property ? property : undefined,
+      window: window !== before.window ? window : undefined,
+    }),
   };
 }
 
@@ -192,15 +224,20 @@ function commonPatch(
   { name, sources, destinations, syncEvery }: Omit<AudienceBody, 'condition'>,
 ) {
   const sorted = (ids: readonly string[] | null | undefined) => ids && [...ids].sort();
-  return {
-    ...(name !== before.name && { name }),
-    ...(!same(sorted(sources) ?? null, sorted(before.sources)) && { sources: sources ?? null }),
-    ...(destinations && !same(sorted(destinations), sorted(before.destinations)) && { destinations }),
-    ...(syncEvery !== undefined && syncEvery !== before.syncEvery && { syncEvery }),
-  };
+  return defined({
+    name: name !== before.name ? name : undefined,
+    sources: !same(sorted(sources) ?? null, sorted(before.sources)) ? (sources ?? null) : undefined,
+    destinations:
+      destinations && !same(sorted(destinations), sorted(before.destinations))
+        ? destinations
+        : undefined,
+    syncEvery: syncEvery !== undefined && syncEvery !== before.syncEvery ? syncEvery : undefined,
+  });
 }
 
 /** Returns whether saving computes everything again from the start. */
 export function countsAnew(patch: AudiencePatch | TraitPatch): boolean {
-  return ['condition', 'sources', 'compute', 'event', 'property', 'window'].some((field) => field in patch);
+  return ['condition', 'sources', 'compute', 'event', 'property', 'window'].some(
+    (field) => field in patch,
+  );
 }

@@ -70,7 +70,13 @@ export function EditTrait({ entry: trait, etag, onSaved, disabled }: EditProps<C
   );
   const patch = traitPatch(trait, draft);
   const own = traitProblems(draft);
-  const shown = { saving, patch, problem: [...own.values()][0], before: trait, names: TRAIT_FIELDS };
+  const shown = {
+    saving,
+    patch,
+    problem: [...own.values()][0],
+    before: trait,
+    names: TRAIT_FIELDS,
+  };
   return (
     <Form disabled={disabled} onSubmit={() => saving.send(patch, etag)}>
       <TraitForm
@@ -85,7 +91,15 @@ export function EditTrait({ entry: trait, etag, onSaved, disabled }: EditProps<C
   );
 }
 
-function Form({ disabled, onSubmit, children }: { disabled: boolean; onSubmit: () => void; children: ReactNode }) {
+function Form({
+  disabled,
+  onSubmit,
+  children,
+}: {
+  disabled: boolean;
+  onSubmit: () => void;
+  children: ReactNode;
+}) {
   return (
     <form
       onSubmit={(event) => {
@@ -120,7 +134,14 @@ function End<T extends object, P extends object>(props: EndProps<T, P>) {
           <Text size="sm">{words.countingStartsOverHint}</Text>
         </Alert>
       )}
-      <Unsaved saving={saving} names={names} before={before} patch={patch} what={words.saveTask} onDrop={onDrop} />
+      <Unsaved
+        saving={saving}
+        names={names}
+        before={before}
+        patch={patch}
+        what={words.saveTask}
+        onDrop={onDrop}
+      />
       {!disabled && !saving.theirs && (
         <SaveButton busy={saving.busy} changed={Object.keys(patch).length > 0} problem={problem} />
       )}

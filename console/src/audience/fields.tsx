@@ -67,7 +67,8 @@ export function SourcesField<D extends CommonDraft>({ draft, onChange, problems 
 
 export function DestinationsField<D extends CommonDraft>({ draft, onChange, problems }: Props<D>) {
   const destinations = useAll('destinations');
-  const off = destinations?.filter(({ id, enabled }) => !enabled && draft.destinations.includes(id)) ?? [];
+  const off =
+    destinations?.filter(({ id, enabled }) => !enabled && draft.destinations.includes(id)) ?? [];
   return (
     <Checkbox.Group
       label={words.destinations}
@@ -78,12 +79,20 @@ export function DestinationsField<D extends CommonDraft>({ draft, onChange, prob
     >
       <Stack gap="xs" mt="xs">
         {destinations?.map(({ id, name, enabled, paused }) => (
-          <Checkbox key={id} value={id} label={`${name}${enabled ? (paused ? words.paused : '') : words.off}`} />
+          <Checkbox
+            key={id}
+            value={id}
+            label={`${name}${enabled ? (paused ? words.paused : '') : words.off}`}
+          />
         ))}
         {destinations?.length === 0 && (
-          <Text size="sm">{words.noDestinations(<TextLink to="/connect">{words.connectOne}</TextLink>)}</Text>
+          <Text size="sm">
+            {words.noDestinations(<TextLink to="/connect">{words.connectOne}</TextLink>)}
+          </Text>
         )}
-        {off.length > 0 && <Text size="sm">{words.disabledMisses(off.map(({ name }) => name).join(', '))}</Text>}
+        {off.length > 0 && (
+          <Text size="sm">{words.disabledMisses(off.map(({ name }) => name).join(', '))}</Text>
+        )}
       </Stack>
     </Checkbox.Group>
   );

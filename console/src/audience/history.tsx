@@ -1,5 +1,6 @@
 import { NativeSelect, Text } from '@mantine/core';
 import { lazy, Suspense } from 'react';
+import { defined } from '../../../shared/collections/defined';
 import { useRead } from '../lib/api';
 import { sinceOf } from '../lib/series';
 import { count } from '../lib/labels';
@@ -12,7 +13,9 @@ const words = text.audience.history;
 /** The history of an audience or computed trait: its size over time, and its syncs. */
 
 // Charts are most of the console's weight.
-const SizeChart = lazy(() => import('./size-chart').then((module) => ({ default: module.SizeChart })));
+const SizeChart = lazy(() =>
+  import('./size-chart').then((module) => ({ default: module.SizeChart })),
+);
 
 export type Kind = 'audiences' | 'computed-traits';
 
@@ -35,7 +38,11 @@ export function SizeOverTime({ kind, id, filters }: Props) {
   const span = filters.get('span');
   const spanMs = SPANS.find(({ value }) => value === span)?.ms ?? DAY_MS;
   const query = { from: sinceOf(spanMs, Date.now()) };
-  const read = useRead(`GET /${kind}/{id}/sizes`, { id, query }, { every: LOOK_AGAIN_MS, keep: true });
+  const read = useRead(
+    `GET /${kind}/{id}/sizes`,
+    { id, query },
+    { every: LOOK_AGAIN_MS, keep: true },
+  );
   return (
     <Section title={words.size}>
       <NativeSelect
@@ -59,8 +66,15 @@ export function SizeOverTime({ kind, id, filters }: Props) {
 
 export function Syncs({ kind, id, filters }: Props) {
   const after = filters.get('syncs');
-  const query = { limit: 20, ...(after !== '' && { after }) };
-  const read = useRead(`GET /${kind}/{id}/syncs`, { id, query }, { every: LOOK_AGAIN_MS, keep: true });
+  const query = {
+    limit: 20,
+    ...defined({ after: after !== '' ? after : undefined }),
+  };
+  const read = useRead(
+    `GET /${kind}/{id}/syncs`,
+    { id, query },
+    { every: LOOK_AGAIN_MS, keep: true },
+  );
   const found = read.data?.data;
   return (
     <Section title={words.syncs}>
@@ -71,7 +85,14 @@ export function Syncs({ kind, id, filters }: Props) {
       ) : (
         <Table
           label={words.syncs}
-          head={[words.when, words.users, words.checked, words.changed, words.sentTotal, words.waiting]}
+          head={[
+            words.when,
+            words.users,
+            words.checked,
+            words.changed,
+            words.sentTotal,
+            words.waiting,
+          ]}
         >
           {found.data.map(({ at, members, looked, changed, sent, waiting }) => (
             <tr key={at}>

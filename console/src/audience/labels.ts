@@ -38,7 +38,8 @@ export function sizeInWords({ phase, members, exact, plusMinus, of, looked }: Pr
 
 /** Describes how much data the size is based on. */
 export function basisInWords({ phase, looked, of, failed, detail }: Preview): string {
-  const seen = phase === 'counting' ? words.of(count(looked), words.profiles(of)) : words.profiles(looked);
+  const seen =
+    phase === 'counting' ? words.of(count(looked), words.profiles(of)) : words.profiles(looked);
   const without = failed === 0 ? '' : words.notEvaluated(count(failed));
   return words.checked(seen, without, detail === null ? '' : ` ${detail}.`);
 }
@@ -52,9 +53,14 @@ export function phaseInWords(phase: Status['phase']): string {
 }
 
 /** Describes the current phase and the next one. */
-export function statusInWords({ status, destinations }: Pick<Audience, 'status' | 'destinations'>): string {
+export function statusInWords({
+  status,
+  destinations,
+}: Pick<Audience, 'status' | 'destinations'>): string {
   const { phase, counted: looked, of } = status;
-  if (destinations.length === 0 && (phase === 'first_sync' || phase === 'live')) return words.noDestination;
+  if (destinations.length === 0 && (phase === 'first_sync' || phase === 'live')) {
+    return words.noDestination;
+  }
   switch (phase) {
     case 'none':
       return words.nothingCounted;

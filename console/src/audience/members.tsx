@@ -1,5 +1,6 @@
 import { Text } from '@mantine/core';
 import { type Members as Response } from '../../../shared/api/operations';
+import { compact } from '../../../shared/collections/defined';
 import { useRead } from '../lib/api';
 import { FilterBar, type Filters, Pager, TextFilter } from '../ui/filters';
 import { Section, Table, Unread, When } from '../ui/ui';
@@ -30,7 +31,7 @@ export function Members({ kind, id, filters }: { kind: Kind; id: string; filters
         found.data.length > 0 && (
           <Table
             label={isValue ? words.values : words.members}
-            head={[words.user, ...(isValue ? [words.value] : []), words.since]}
+            head={compact([words.user, isValue ? words.value : undefined, words.since])}
           >
             {found.data.map(({ userId, value, since }) => (
               <tr key={userId}>

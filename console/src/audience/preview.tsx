@@ -9,20 +9,42 @@ import { text } from '../texts';
 const words = text.audience.preview;
 
 /** The size and sample members of an audience before it exists. */
-export function PreviewView({ previewing, asked, idle }: { previewing: Previewing; asked: boolean; idle: string }) {
+export function PreviewView({
+  previewing,
+  asked,
+  idle,
+}: {
+  previewing: Previewing;
+  asked: boolean;
+  idle: string;
+}) {
   const { preview, error, settled, again } = previewing;
   return (
     <section className="card" aria-label={words.preview} aria-busy={asked && !settled}>
       <h2>{words.preview}</h2>
       {!asked && <Text size="sm">{idle}</Text>}
-      {asked && error !== undefined && <Failure error={error} what={words.countUsers} retry={again} />}
-      {asked && error === undefined && preview === undefined && <Text role="status">{words.counting}</Text>}
-      {asked && error === undefined && preview && <Shown preview={preview} settled={settled} again={again} />}
+      {asked && error !== undefined && (
+        <Failure error={error} what={words.countUsers} retry={again} />
+      )}
+      {asked && error === undefined && preview === undefined && (
+        <Text role="status">{words.counting}</Text>
+      )}
+      {asked && error === undefined && preview && (
+        <Shown preview={preview} settled={settled} again={again} />
+      )}
     </section>
   );
 }
 
-function Shown({ preview, settled, again }: { preview: Preview; settled: boolean; again: () => void }) {
+function Shown({
+  preview,
+  settled,
+  again,
+}: {
+  preview: Preview;
+  settled: boolean;
+  again: () => void;
+}) {
   const { phase, looked, of, sample, detail } = preview;
   if (phase === 'failed') {
     return (
@@ -47,7 +69,10 @@ function Shown({ preview, settled, again }: { preview: Preview; settled: boolean
         </Text>
       </div>
       {phase === 'counting' && (
-        <Progress value={of === 0 ? 0 : Math.min(100, (looked / of) * 100)} aria-label={words.profilesChecked} />
+        <Progress
+          value={of === 0 ? 0 : Math.min(100, (looked / of) * 100)}
+          aria-label={words.profilesChecked}
+        />
       )}
       {sample.length > 0 && <Sample sample={sample} />}
       {phase === 'done' && sample.length === 0 && <Text size="sm">{words.noneMatches}</Text>}

@@ -66,7 +66,9 @@ function GroupEditor({ group, ...common }: Common & { group: Group }) {
           label={words.usersWhoMatch}
           data={JOINS}
           value={group.join}
-          onChange={(event) => set(place, { ...group, join: event.target.value === 'any' ? 'any' : 'all' })}
+          onChange={(event) =>
+            set(place, { ...group, join: event.target.value === 'any' ? 'any' : 'all' })
+          }
         />
         {group.rows.map((row, i) => {
           const at = [...place, i];
@@ -115,7 +117,10 @@ function RuleEditor(props: RuleProps) {
   const change = (fields: Partial<Rule>) => set(place, { ...rule, ...fields });
   const uses = usesOf(rule);
   const subjects = SUBJECTS.map((value) => ({ value, label: SUBJECT_WORDS[value] }));
-  const tests = testsOf(rule.subject).map((value) => ({ value, label: testInWords(rule.subject, value) }));
+  const tests = testsOf(rule.subject).map((value) => ({
+    value,
+    label: testInWords(rule.subject, value),
+  }));
   const name = nameOf(place);
   return (
     <fieldset className="rule">
@@ -158,10 +163,19 @@ function Names(props: Changing) {
   const uses = usesOf(rule);
   return (
     <>
-      {rule.subject === 'trait' && <NameField {...props} field="trait" label={words.trait} options={seen.traits} />}
-      {uses.event && <NameField {...props} field="event" label={words.event} options={seen.events} />}
+      {rule.subject === 'trait' && (
+        <NameField {...props} field="trait" label={words.trait} options={seen.traits} />
+      )}
+      {uses.event && (
+        <NameField {...props} field="event" label={words.event} options={seen.events} />
+      )}
       {uses.property && (
-        <NameField {...props} field="property" label={words.property} options={seen.propertiesOf(rule.event.trim())} />
+        <NameField
+          {...props}
+          field="property"
+          label={words.property}
+          options={seen.propertiesOf(rule.event.trim())}
+        />
       )}
     </>
   );
@@ -197,11 +211,20 @@ function Value({ rule, place, problems, seen, change }: Changing) {
   if (kind === 'none') return null;
   const problem = rule.value === '' ? undefined : problems.get(`${place.join('/')}/value`);
   const set = (event: ChangeEvent<HTMLSelectElement>) => change({ value: event.target.value });
-  const choice = rule.subject !== 'count' && rule.subject !== 'sum' && (rule.test === 'is' || rule.test === 'is_not');
+  const choice =
+    rule.subject !== 'count' &&
+    rule.subject !== 'sum' &&
+    (rule.test === 'is' || rule.test === 'is_not');
   return (
     <>
       {kind === 'boolean' ? (
-        <NativeSelect label={words.value} data={YES_NO} value={rule.value} onChange={set} error={problem} />
+        <NativeSelect
+          label={words.value}
+          data={YES_NO}
+          value={rule.value}
+          onChange={set}
+          error={problem}
+        />
       ) : (
         <Suggested
           label={rule.subject === 'count' ? words.times : words.value}

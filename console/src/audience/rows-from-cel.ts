@@ -17,8 +17,9 @@ import {
 /**
  * Converts a CEL condition to rows, if rows can represent it. Pure.
  *
- * The rows match exactly the same users as the text. They may be written differently: a comparison with a value that
- * a user may lack is read with or without `has`, because a failure does not match.
+ * The rows match exactly the same users as the text. They may be written differently: a comparison
+ * with a value that a user may lack is read with or without `has`, because a failure does not
+ * match.
  */
 
 /** @returns undefined if rows cannot represent the text, or the text is invalid */
@@ -50,7 +51,12 @@ function readAll(parts: Expr[], depth: number): Row | undefined {
     if (rule?.test === 'set' && after && sameValue(rule, after) && mayLack(after)) {
       rows.push(after);
       i++;
-    } else if (rule?.test === 'set' && after && sameValue(rule, after) && after.subject === 'trait') {
+    } else if (
+      rule?.test === 'set' &&
+      after &&
+      sameValue(rule, after) &&
+      after.subject === 'trait'
+    ) {
       // In a row, "is not" matches a missing trait. This text requires the trait.
       rows.push(rule, after);
       i++;
@@ -90,7 +96,9 @@ function readNot(expr: Expr): Rule | undefined {
   if (trait !== undefined) return aRule({ trait, test: 'unset' });
   const [asked, compared, more] = flat(expr, '_&&_');
   const found = compared && readComparison(compared);
-  if (!asked || !found || more || found.subject !== 'trait' || found.test !== 'is') return undefined;
+  if (!asked || !found || more || found.subject !== 'trait' || found.test !== 'is') {
+    return undefined;
+  }
   return traitAsked(asked) === found.trait ? { ...found, test: 'is_not' } : undefined;
 }
 
@@ -120,7 +128,9 @@ function readComparison(expr: Expr): Rule | undefined {
 type Literal = { kind: Kind | 'null'; text: string };
 
 function fits(subject: Rule['subject'], test: Test, kind: Literal['kind']): boolean {
-  if (subject === 'count' || subject === 'sum') return kind === 'number' && test !== 'is_not' && test !== 'contains';
+  if (subject === 'count' || subject === 'sum') {
+    return kind === 'number' && test !== 'is_not' && test !== 'contains';
+  }
   if (kind === 'null') return subject !== 'trait' && (test === 'is' || test === 'is_not');
   if (test === 'contains') return kind === 'text';
   return test === 'is' || test === 'is_not' || kind === 'number';
@@ -149,7 +159,9 @@ function valueOf(expr: Expr): Value | undefined {
     case 'first':
     case 'last': {
       const property = plainText(rest.shift());
-      return property === undefined ? undefined : windowed({ subject: call.name, event: name, property }, rest);
+      return property === undefined
+        ? undefined
+        : windowed({ subject: call.name, event: name, property }, rest);
     }
     default:
       return undefined;
@@ -162,8 +174,14 @@ function windowed(value: Value, [window, more]: Expr[]): Value | undefined {
   const text = call?.name === 'duration' ? textOf(call.args[0]) : undefined;
   const seconds = text === undefined || more ? undefined : secondsOf(text);
   const unit = UNITS.find((each) => seconds !== undefined && seconds % UNIT_SECONDS[each] === 0);
-  if (seconds === undefined || unit === undefined || value.subject === 'first' || value.subject === 'last')
+  if (
+    seconds === undefined ||
+    unit === undefined ||
+    value.subject === 'first' ||
+    value.subject === 'last'
+  ) {
     return undefined;
+  }
   return { ...value, window: String(seconds / UNIT_SECONDS[unit]), unit };
 }
 
@@ -171,7 +189,9 @@ function windowed(value: Value, [window, more]: Expr[]): Value | undefined {
 function secondsOf(text: string): number | undefined {
   const parts = /^(?:(\d{1,6})h)?(?:(\d{1,8})m)?(?:(\d{1,9})s)?$/.exec(text);
   if (!parts) return undefined;
-  const [hours, minutes, seconds] = parts.slice(1).map((part: string | undefined) => Number(part ?? 0));
+  const [hours, minutes, seconds] = parts
+    .slice(1)
+    .map((part: string | undefined) => Number(part ?? 0));
   const total = (hours ?? 0) * 3_600 + (minutes ?? 0) * 60 + (seconds ?? 0);
   return total > 0 && total <= 366 * 86_400 ? total : undefined;
 }
@@ -198,7 +218,9 @@ function traitRead(expr: Expr): string | undefined {
 
 function isTraits(expr: Expr | undefined): boolean {
   const kind = expr?.exprKind;
-  if (kind?.case !== 'selectExpr' || kind.value.testOnly || kind.value.field !== 'traits') return false;
+  if (kind?.case !== 'selectExpr' || kind.value.testOnly || kind.value.field !== 'traits') {
+    return false;
+  }
   const user = kind.value.operand?.exprKind;
   return user?.case === 'identExpr' && user.value.name === 'user';
 }
@@ -224,7 +246,8 @@ function literalOf(expr: Expr | undefined): Literal | undefined {
   if (constant.case !== 'int64Value' && constant.case !== 'doubleValue') return undefined;
   const number = Number(constant.value);
   // Whole numbers that a double cannot hold exactly need the text form.
-  const exact = constant.case === 'int64Value' ? Number.isSafeInteger(number) : Number.isFinite(number);
+  const exact =
+    constant.case === 'int64Value' ? Number.isSafeInteger(number) : Number.isFinite(number);
   return exact ? { kind: 'number', text: String(number) } : undefined;
 }
 
@@ -235,5 +258,7 @@ function callOf(expr: Expr): { name: string; target: Expr | undefined; args: Exp
 }
 
 function sameValue(a: Rule, b: Rule): boolean {
-  return (['subject', 'trait', 'event', 'property'] as const).every((field) => a[field] === b[field]);
+  return (['subject', 'trait', 'event', 'property'] as const).every(
+    (field) => a[field] === b[field],
+  );
 }

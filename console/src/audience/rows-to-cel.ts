@@ -1,10 +1,19 @@
-import { type Group, isGroup, kindOf, rowProblems, type Rule, type Test, windowSeconds } from './rows';
+import { compact } from '../../../shared/collections/defined';
+import {
+  type Group,
+  isGroup,
+  kindOf,
+  rowProblems,
+  type Rule,
+  type Test,
+  windowSeconds,
+} from './rows';
 
 /**
  * Converts rows to a CEL condition. Pure.
  *
- * A value that a user lacks is not a failure: each row first tests whether the value exists. So "is not" also matches
- * users without the value.
+ * A value that a user lacks is not a failure: each row first tests whether the value exists. So "is
+ * not" also matches users without the value.
  */
 
 const OPERATORS: Readonly<Partial<Record<Test, string>>> = {
@@ -33,7 +42,9 @@ function groupText({ join, rows }: Group, gap: string): Part {
   const [only] = parts;
   if (only && parts.length === 1) return only;
   const joins = join === 'all' ? '&&' : '||';
-  const texts = parts.map((part) => (part.joins === undefined || part.joins === joins ? part.text : `(${part.text})`));
+  const texts = parts.map((part) =>
+    part.joins === undefined || part.joins === joins ? part.text : `(${part.text})`,
+  );
   return { text: texts.join(`${gap}${joins} `), joins };
 }
 
@@ -55,13 +66,13 @@ function traitText(rule: Rule): string {
 
 function eventText(rule: Rule): string {
   const seconds = windowSeconds(rule);
-  const args = [
+  const args = compact([
     quoted(rule.event.trim()),
-    ...(rule.subject === 'count' ? [] : [quoted(rule.property.trim())]),
-    ...((rule.subject === 'count' || rule.subject === 'sum') && seconds !== undefined
-      ? [`duration("${durationText(seconds)}")`]
-      : []),
-  ];
+    rule.subject === 'count' ? undefined : quoted(rule.property.trim()),
+    (rule.subject === 'count' || rule.subject === 'sum') && seconds !== undefined
+      ? `duration("${durationText(seconds)}")`
+      : undefined,
+  ]);
   const value = `${rule.subject}(${args.join(', ')})`;
   if (rule.test === 'set') return `${value} != null`;
   if (rule.test === 'unset') return `${value} == null`;
@@ -69,8 +80,8 @@ function eventText(rule: Rule): string {
 }
 
 /**
- * Returns whether the condition must first test that a value exists: a missing value is null, which equals nothing
- * and cannot be compared.
+ * Returns whether the condition must first test that a value exists: a missing value is null, which
+ * equals nothing and cannot be compared.
  */
 export function mayLack({ subject, test }: Pick<Rule, 'subject' | 'test'>): boolean {
   if (subject === 'count' || subject === 'sum' || test === 'set' || test === 'unset') return false;
@@ -96,7 +107,9 @@ function literalOf(rule: Rule): string {
 
 /** Formats a whole number beyond the exact integers as a double, as in JSON. */
 function numberText(number: number): string {
-  if (!Number.isInteger(number) || Number.isSafeInteger(number)) return String(Object.is(number, -0) ? 0 : number);
+  if (!Number.isInteger(number) || Number.isSafeInteger(number)) {
+    return String(Object.is(number, -0) ? 0 : number);
+  }
   return number.toExponential();
 }
 
@@ -111,7 +124,8 @@ function durationText(seconds: number): string {
 
 /** Reserved words, which cannot be names of fields. */
 const RESERVED = new Set(
-  'as break const continue else false for function if import in let loop namespace null package return true var void while'.split(
-    ' ',
-  ),
+  (
+    'as break const continue else false for function if import in let loop namespace null ' +
+    'package return true var void while'
+  ).split(' '),
 );

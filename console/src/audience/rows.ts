@@ -3,8 +3,8 @@ import { text } from '../texts';
 const words = text.condition.rows;
 
 /**
- * The condition of an audience as rows that a person fills in. Pure: the form shows them, `rows-to-cel.ts` converts
- * them to text.
+ * The condition of an audience as rows that a person fills in. Pure: the form shows them,
+ * `rows-to-cel.ts` converts them to text.
  */
 
 /** The value that a row tests. */
@@ -12,7 +12,8 @@ export const SUBJECTS = ['trait', 'count', 'sum', 'last', 'first'] as const;
 export type Subject = (typeof SUBJECTS)[number];
 
 /** The comparison of a row. */
-export type Test = 'is' | 'is_not' | 'contains' | 'greater' | 'at_least' | 'less' | 'at_most' | 'set' | 'unset';
+export type Test =
+  'is' | 'is_not' | 'contains' | 'greater' | 'at_least' | 'less' | 'at_most' | 'set' | 'unset';
 const NUMBER_TESTS: readonly Test[] = ['at_least', 'greater', 'at_most', 'less', 'is'];
 const VALUE_TESTS: readonly Test[] = [
   'is',
@@ -32,11 +33,15 @@ export type Kind = (typeof KINDS)[number];
 
 export const UNITS = ['days', 'hours', 'minutes'] as const;
 export type Unit = (typeof UNITS)[number];
-export const UNIT_SECONDS: Readonly<Record<Unit, number>> = { days: 86_400, hours: 3_600, minutes: 60 };
+export const UNIT_SECONDS: Readonly<Record<Unit, number>> = {
+  days: 86_400,
+  hours: 3_600,
+  minutes: 60,
+};
 
 /**
- * One row, as entered. It keeps fields that its subject does not use, so that nothing is lost while the user tries
- * another subject.
+ * One row, as entered. It keeps fields that its subject does not use, so that nothing is lost while
+ * the user tries another subject.
  */
 export interface Rule {
   subject: Subject;
@@ -67,7 +72,15 @@ const MAX_WINDOW_SECONDS = 366 * 86_400;
 
 /** Returns a new row with these fields. */
 export function aRule(given: Partial<Rule> = {}): Rule {
-  const empty = { trait: '', event: '', property: '', value: '', kind: 'text', window: '', unit: 'days' } as const;
+  const empty = {
+    trait: '',
+    event: '',
+    property: '',
+    value: '',
+    kind: 'text',
+    window: '',
+    unit: 'days',
+  } as const;
   const subject = given.subject ?? 'trait';
   return { ...empty, subject, test: testsOf(subject)[0] ?? 'is', ...given };
 }
@@ -88,7 +101,11 @@ export function testsOf(subject: Subject): readonly Test[] {
 /** Changes the subject, and keeps the comparison if the new subject has it. */
 export function withSubject(rule: Rule, subject: Subject): Rule {
   const tests = testsOf(subject);
-  return { ...rule, subject, test: tests === testsOf(rule.subject) ? rule.test : (tests[0] ?? 'is') };
+  return {
+    ...rule,
+    subject,
+    test: tests === testsOf(rule.subject) ? rule.test : (tests[0] ?? 'is'),
+  };
 }
 
 /** Returns the required kind of the value. */
@@ -152,7 +169,8 @@ function valueProblem(rule: Rule): string | undefined {
     case 'boolean':
       return value === 'true' || value === 'false' ? undefined : words.chooseYesOrNo;
     case 'text':
-      // An empty field means that the user has not reached it. An empty text as a value needs the text form.
+      // An empty field means that the user has not reached it. An empty text as a value needs the
+      // text form.
       return rule.value === '' ? words.enterValue : undefined;
     case 'none':
       return undefined;
@@ -167,10 +185,14 @@ export function windowSeconds({ window, unit }: Pick<Rule, 'window' | 'unit'>): 
 }
 
 /**
- * Replaces the row at a position (`[2, 0]` is the first row of the third row, a group), or removes it if there is no
- * new row.
+ * Replaces the row at a position (`[2, 0]` is the first row of the third row, a group), or removes
+ * it if there is no new row.
  */
-export function withRow(group: Group, [first, ...rest]: readonly number[], row: Row | undefined): Group {
+export function withRow(
+  group: Group,
+  [first, ...rest]: readonly number[],
+  row: Row | undefined,
+): Group {
   const rows = group.rows.flatMap((old, i) => {
     if (i !== first) return [old];
     if (rest.length > 0) return isGroup(old) ? [withRow(old, rest, row)] : [old];

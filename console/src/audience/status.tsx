@@ -20,7 +20,9 @@ export function StatusView({ of: definition }: { of: Pick<Audience, 'status' | '
           {statusInWords(definition)}
         </Text>
       </div>
-      {percent !== undefined && <Progress value={percent} aria-label={words.profilesChecked} my="sm" />}
+      {percent !== undefined && (
+        <Progress value={percent} aria-label={words.profilesChecked} my="sm" />
+      )}
       <dl className="figures below">
         <div>
           <dt>{words.users}</dt>

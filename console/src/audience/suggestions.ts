@@ -45,7 +45,9 @@ export function suggestionsOf(
     properties.set(fields.event, names);
     for (const name of namesIn(objectOf(fields.properties))) names.add(name);
   }
-  const byCount = [...events].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).map(([name]) => name);
+  const byCount = [...events]
+    .sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))
+    .map(([name]) => name);
   return {
     events: byCount.slice(0, MAX),
     traits: sorted(traits.keys()),
@@ -68,7 +70,9 @@ function simple(value: unknown): string | undefined {
 }
 
 function objectOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {};
 }
 
 function sorted(names: Iterable<string>): string[] {

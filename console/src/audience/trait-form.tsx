@@ -24,7 +24,8 @@ interface Props {
 export function TraitForm({ draft, onChange, problems, stored, children }: Props) {
   const seen = useEventNames(draft.sources);
   const fields = { draft, onChange, problems };
-  const problemOf = (field: 'event' | 'property') => (draft[field] === '' ? undefined : problems.get(field));
+  const problemOf = (field: 'event' | 'property') =>
+    draft[field] === '' ? undefined : problems.get(field);
   return (
     <Stack>
       <NameField {...fields} {...(stored !== undefined && { stored })} />
@@ -35,7 +36,9 @@ export function TraitForm({ draft, onChange, problems, stored, children }: Props
             label={words.value}
             data={COMPUTES.map((value) => ({ value, label: COMPUTE_WORDS[value] }))}
             value={draft.compute}
-            onChange={(event) => onChange({ ...draft, compute: event.target.value as TraitDraft['compute'] })}
+            onChange={(event) =>
+              onChange({ ...draft, compute: event.target.value as TraitDraft['compute'] })
+            }
           />
           <Suggested
             label={words.eventName}

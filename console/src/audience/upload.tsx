@@ -62,7 +62,11 @@ export function UploadMembers({ audience, onUploaded }: Props) {
             </Stack>
           </Radio.Group>
           <Group>
-            <Button type="submit" loading={busy} disabled={file === null || glance?.problem !== undefined}>
+            <Button
+              type="submit"
+              loading={busy}
+              disabled={file === null || glance?.problem !== undefined}
+            >
               {words.upload}
             </Button>
             {busy && (
@@ -140,7 +144,9 @@ function useUpload(id: string, onUploaded: () => void) {
       }
       setState({ at: 'sending', part: 0, lines });
       under.current = uploadMembers({
-        ...{ id, method, body },
+        id,
+        method,
+        body,
         onProgress: (part) => setState({ at: 'sending', part, lines }),
       });
       const answer = await under.current.done;

@@ -9,7 +9,10 @@ const MAX_SOURCES = 20;
 const LATELY = 200;
 const MINUTE_MS = 60_000;
 
-/** Reads recent names of events and traits as suggestions. Nothing waits for it, and nothing fails without it. */
+/**
+ * Reads recent names of events and traits as suggestions. Nothing waits for it, and nothing fails
+ * without it.
+ */
 export function useEventNames(sources: readonly string[] | null): SeenNames {
   const own = useOwnSources();
   const asked = (sources ?? [...own.keys()]).slice(0, MAX_SOURCES);
@@ -21,8 +24,10 @@ export function useEventNames(sources: readonly string[] | null): SeenNames {
     })),
     combine: (reads) => reads.flatMap(({ data }) => data?.data.data ?? []),
   });
-  const identifies = useRead('GET /events', { query: { type: 'identify', limit: LATELY } }).data?.data.data;
-  const tracks = useRead('GET /events', { query: { type: 'track', limit: LATELY } }).data?.data.data;
+  const identifies = useRead('GET /events', { query: { type: 'identify', limit: LATELY } }).data
+    ?.data.data;
+  const tracks = useRead('GET /events', { query: { type: 'track', limit: LATELY } }).data?.data
+    .data;
   return useMemo(
     () => suggestionsOf(counted, [...(identifies ?? []), ...(tracks ?? [])]),
     [counted, identifies, tracks],

@@ -1,11 +1,12 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { useCallback, useEffect, useState } from 'react';
 import { type Preview } from '../../../shared/api/operations';
+import { defined } from '../../../shared/collections/defined';
 import { call } from '../lib/api';
 
 /**
- * Previews a condition while the user edits it: starts when typing pauses, polls while it runs, and ends when the
- * user leaves.
+ * Previews a condition while the user edits it: starts when typing pauses, polls while it runs, and
+ * ends when the user leaves.
  */
 
 const TYPING_MS = 500;
@@ -20,8 +21,17 @@ export interface Previewing {
 }
 
 /** @param condition undefined: no condition to preview yet */
-export function usePreview(condition: string | undefined, sources: readonly string[] | null): Previewing {
-  const asked = condition === undefined ? undefined : JSON.stringify({ condition, ...(sources && { sources }) });
+export function usePreview(
+  condition: string | undefined,
+  sources: readonly string[] | null,
+): Previewing {
+  const asked =
+    condition === undefined
+      ? undefined
+      : JSON.stringify({
+          condition,
+          ...defined({ sources: sources || undefined }),
+        });
   const [body] = useDebouncedValue(asked, TYPING_MS);
   const [times, setTimes] = useState(0);
   const [shown, setShown] = useState<{ body: string; preview?: Preview; error?: unknown }>();
@@ -53,7 +63,9 @@ function follow(
   let timer: ReturnType<typeof setTimeout> | undefined;
   const end = () => {
     // Ignore the response: if the request is lost, the preview expires.
-    if (id !== undefined) void call('DELETE /audiences/previews/{id}', { id }).catch(() => undefined);
+    if (id !== undefined) {
+      void call('DELETE /audiences/previews/{id}', { id }).catch(() => undefined);
+    }
   };
   const take = ({ data: preview }: { data: Preview }) => {
     // A finished preview has ended by itself.

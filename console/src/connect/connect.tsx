@@ -15,8 +15,9 @@ import { text } from '../texts';
 const words = text.connect.connect;
 
 /**
- * The first-time path, up to the first event. The address holds the step. As soon as there are URLs, the destination
- * is stored, disabled: a reload, or a visit tomorrow, continues at the same step.
+ * The first-time path, up to the first event. The address holds the step. As soon as there are
+ * URLs, the destination is stored, disabled: a reload, or a visit tomorrow, continues at the same
+ * step.
  */
 
 const STEPS = ['integration', 'sources', 'urls', 'test', 'settings', 'switch', 'live'] as const;
@@ -35,11 +36,18 @@ export function Connect() {
       </AdminsOnly>
     );
   }
-  const at = id === undefined || id === 'new' ? early(search) : (STEPS.find((name) => name === step) ?? 'test');
+  const at =
+    id === undefined || id === 'new'
+      ? early(search)
+      : (STEPS.find((name) => name === step) ?? 'test');
   return (
     <Page title={words.connectIntegration}>
       <Progress at={at} id={id === 'new' ? undefined : id} search={search} />
-      {id === undefined || id === 'new' ? <Early at={at} search={search} /> : <Stored id={id} at={at} />}
+      {id === undefined || id === 'new' ? (
+        <Early at={at} search={search} />
+      ) : (
+        <Stored id={id} at={at} />
+      )}
     </Page>
   );
 }
@@ -69,7 +77,12 @@ function Stored({ id, at }: { id: string; at: Step }) {
 }
 
 /** Returns the address of a step that the user can visit; undefined for a later one. */
-function linkTo(step: Step, at: Step, id: string | undefined, search: URLSearchParams): string | undefined {
+function linkTo(
+  step: Step,
+  at: Step,
+  id: string | undefined,
+  search: URLSearchParams,
+): string | undefined {
   if (step === at) return undefined;
   // The integration of a stored destination is fixed.
   if (id !== undefined) return step === 'integration' ? undefined : `/connect/${id}/${step}`;

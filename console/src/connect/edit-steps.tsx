@@ -10,7 +10,10 @@ import { text } from '../texts';
 
 const words = text.connect.editSteps;
 
-/** The steps that change the stored destination: its sources or its URLs, visited again, and its other settings. */
+/**
+ * The steps that change the stored destination: its sources or its URLs, visited again, and its
+ * other settings.
+ */
 
 const AGAIN = { next: 'test', submit: words.saveAndTest, what: words.saveTask, mayCancel: true };
 
@@ -25,7 +28,9 @@ export function SourcesAgain(stored: Stored) {
 export function UrlsAgain(stored: Stored) {
   return (
     <StoredStep {...stored} {...AGAIN}>
-      {({ fields }, { destination }) => <UrlsFields {...fields} hasSecret={destination.hasSharedSecret} />}
+      {({ fields }, { destination }) => (
+        <UrlsFields {...fields} hasSecret={destination.hasSharedSecret} />
+      )}
     </StoredStep>
   );
 }

@@ -18,7 +18,11 @@ export function FirstEvent({ destination }: { destination: Destination }) {
     { id: destination.sources[0] ?? '' },
     { enabled: destination.sources.length > 0 },
   );
-  const deliveries = useRead('GET /deliveries', { query: { destination: destination.id, limit: 5 } }, { every: 1_500 });
+  const deliveries = useRead(
+    'GET /deliveries',
+    { query: { destination: destination.id, limit: 5 } },
+    { every: 1_500 },
+  );
   const real = deliveries.data?.data.data.filter(({ test }) => !test) ?? [];
   const arrived = real.some(({ status }) => status === 'delivered');
   return (
@@ -28,7 +32,9 @@ export function FirstEvent({ destination }: { destination: Destination }) {
           <Alert color="green" title={words.arrived}>
             <Stack gap="sm" align="flex-start">
               <Text size="sm">{words.arrivedHint}</Text>
-              <LinkButton to={`/destinations/${destination.id}`}>{words.openDestination}</LinkButton>
+              <LinkButton to={`/destinations/${destination.id}`}>
+                {words.openDestination}
+              </LinkButton>
             </Stack>
           </Alert>
         ) : (

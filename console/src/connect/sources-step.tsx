@@ -17,7 +17,9 @@ export function ChooseSources() {
   const sources = read.data.data.data;
   const next = () => {
     const type = search.get('type') ?? 'webhooks';
-    void navigate(`/connect/new?${new URLSearchParams({ type, sources: chosen.join(',') }).toString()}`);
+    void navigate(
+      `/connect/new?${new URLSearchParams({ type, sources: chosen.join(',') }).toString()}`,
+    );
   };
   return (
     <Stack>
@@ -31,7 +33,10 @@ export function ChooseSources() {
           </Stack>
         </Checkbox.Group>
       )}
-      <NewSource first={sources.length === 0} onMade={(id) => setChosen((before) => [...before, id])} />
+      <NewSource
+        first={sources.length === 0}
+        onMade={(id) => setChosen((before) => [...before, id])}
+      />
       <Group>
         <Button onClick={next} disabled={chosen.length === 0}>
           {words.continue}
@@ -63,7 +68,12 @@ function NewSource({ first, onMade }: { first: boolean; onMade: (id: string) => 
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
-        <Button type="submit" variant="default" loading={make.isPending} disabled={name.trim() === ''}>
+        <Button
+          type="submit"
+          variant="default"
+          loading={make.isPending}
+          disabled={name.trim() === ''}
+        >
           {words.createSource}
         </Button>
       </Group>

@@ -31,13 +31,27 @@ interface Props extends Stored {
   children: (form: Form, stored: Stored) => ReactNode;
 }
 
-/** Changes the stored destination, then shows the next step. It skips the change if there is none. */
+/**
+ * Changes the stored destination, then shows the next step. It skips the change if there is none.
+ */
 export function StoredStep({ destination, etag, ...rest }: Props) {
   // The form keeps its initial version: changes by others appear as a conflict, never silently.
   const [begun, setBegun] = useState({ destination, etag, times: 0 });
   const restart = (theirs: Read) =>
-    setBegun(({ times }) => ({ destination: theirs.data, etag: theirs.etag ?? '', times: times + 1 }));
-  return <StepForm key={begun.times} {...rest} destination={begun.destination} etag={begun.etag} onDrop={restart} />;
+    setBegun(({ times }) => ({
+      destination: theirs.data,
+      etag: theirs.etag ?? '',
+      times: times + 1,
+    }));
+  return (
+    <StepForm
+      key={begun.times}
+      {...rest}
+      destination={begun.destination}
+      etag={begun.etag}
+      onDrop={restart}
+    />
+  );
 }
 
 function StepForm(props: Props & { onDrop: (theirs: Read) => void }) {

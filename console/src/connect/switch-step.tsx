@@ -33,7 +33,13 @@ export function SwitchStep(stored: { destination: Destination; etag: string }) {
       <section className="card" aria-label={words.enableButPause}>
         <Text fw={600}>{words.enablePausedTitle}</Text>
         <Text size="sm">{words.enablePausedHint}</Text>
-        <Button className="start" mt="sm" variant="default" loading={save.busy} onClick={() => set(true)}>
+        <Button
+          className="start"
+          mt="sm"
+          variant="default"
+          loading={save.busy}
+          onClick={() => set(true)}
+        >
           {words.enablePaused}
         </Button>
       </section>

@@ -46,7 +46,10 @@ export function UrlsStep({ sources }: { sources: string[] }) {
   );
 }
 
-/** The fields of this step, before the destination is stored and afterwards. They decide how a test ends. */
+/**
+ * The fields of this step, before the destination is stored and afterwards. They decide how a test
+ * ends.
+ */
 export function UrlsFields({ hasSecret, ...fields }: FieldProps & { hasSecret: boolean }) {
   const { draft, onChange, problems } = fields;
   return (

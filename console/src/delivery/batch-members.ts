@@ -21,7 +21,9 @@ export function membersOf(batch: Place['id'], deliveries: readonly Row[]): Batch
     const url = attempts.flatMap(({ urls }) => urls).find((each) => each.batch?.id === batch);
     if (!url?.batch) return [];
     const title = event === null ? type : `${type}: ${event}`;
-    return [{ delivery: id, title, index: url.batch.index, outcome: url.outcome, status: url.status }];
+    return [
+      { delivery: id, title, index: url.batch.index, outcome: url.outcome, status: url.status },
+    ];
   });
   return members.sort((a, b) => a.index - b.index);
 }

@@ -14,7 +14,10 @@ export function Compare({ attempts }: { attempts: readonly Attempt[] }) {
   const [chosen, setChosen] = useState<{ before?: string; after?: string }>({});
   const options = attempts.map((attempt, i) => ({ value: String(i), label: attemptName(attempt) }));
   const index = (given: string | undefined, fallback: number) => Number(given ?? fallback);
-  const [from, to] = [index(chosen.before, attempts.length - 2), index(chosen.after, attempts.length - 1)];
+  const [from, to] = [
+    index(chosen.before, attempts.length - 2),
+    index(chosen.after, attempts.length - 1),
+  ];
   const [before, after] = [attempts[from], attempts[to]];
   if (!before || !after) return null;
   const changes = changesBetween(before, after);
@@ -42,7 +45,11 @@ export function Compare({ attempts }: { attempts: readonly Attempt[] }) {
         <div className="below">
           <Table
             label={words.differences}
-            head={[words.what, attemptName(before), attemptName(after) + (from === to ? words.again : '')]}
+            head={[
+              words.what,
+              attemptName(before),
+              attemptName(after) + (from === to ? words.again : ''),
+            ]}
           >
             {changes.map(({ what, before: was, after: is }) => (
               <tr key={what}>
@@ -58,7 +65,11 @@ export function Compare({ attempts }: { attempts: readonly Attempt[] }) {
   );
 }
 
-export function attemptName({ n, replay, withheld }: Pick<Attempt, 'n' | 'replay' | 'withheld'>): string {
+export function attemptName({
+  n,
+  replay,
+  withheld,
+}: Pick<Attempt, 'n' | 'replay' | 'withheld'>): string {
   if (withheld) return words.withheld(n);
   return replay === 0 ? words.attempt(n) : words.attemptOfReplay(n, replay);
 }

@@ -1,4 +1,5 @@
 import { type Delivery } from '../../../shared/api/operations';
+import { compact } from '../../../shared/collections/defined';
 import { latency } from '../lib/labels';
 import { text } from '../texts';
 
@@ -26,27 +27,38 @@ export function changesBetween(before: Attempt, after: Attempt): Change[] {
     const [was, is] = [factsOf(find(before)), factsOf(find(after))];
     const prefix = urls.length === 1 ? '' : words.url(i + 1);
     return [...new Set([...was.keys(), ...is.keys()])]
-      .map((what) => ({ what: prefix + what, before: was.get(what) ?? '–', after: is.get(what) ?? '–' }))
+      .map((what) => ({
+        what: prefix + what,
+        before: was.get(what) ?? '–',
+        after: is.get(what) ?? '–',
+      }))
       .filter((change) => change.before !== change.after);
   });
 }
 
 function factsOf(of: Try | undefined): Map<string, string> {
   if (!of) return new Map();
-  return new Map([
-    [words.address, of.address ?? of.request?.url ?? of.origin] as const,
-    [words.outcome, of.outcome] as const,
-    ...(of.status === undefined ? [] : [[words.status, String(of.status)] as const]),
-    ...(of.error ? [[words.error, `${of.error.message} (${of.error.code})`] as const] : []),
-    [words.time, latency(of.durationMs)] as const,
-    ...Object.entries(of.phases ?? {}).map(([phase, ms]) => [words.phase(phase), latency(ms)] as const),
-    ...headerFacts(words.requestHeader, of.request?.headers),
-    ...headerFacts(words.responseHeader, of.response?.headers),
-    ...(of.response ? [[words.responseBody, of.response.body] as const] : []),
-  ]);
+  return new Map(
+    compact([
+      [words.address, of.address ?? of.request?.url ?? of.origin] as const,
+      [words.outcome, of.outcome] as const,
+      of.status === undefined ? undefined : ([words.status, String(of.status)] as const),
+      of.error ? ([words.error, `${of.error.message} (${of.error.code})`] as const) : undefined,
+      [words.time, latency(of.durationMs)] as const,
+      ...Object.entries(of.phases ?? {}).map(
+        ([phase, ms]) => [words.phase(phase), latency(ms)] as const,
+      ),
+      ...headerFacts(words.requestHeader, of.request?.headers),
+      ...headerFacts(words.responseHeader, of.response?.headers),
+      of.response ? ([words.responseBody, of.response.body] as const) : undefined,
+    ]),
+  );
 }
 
-function headerFacts(what: string, headers: Record<string, string> | undefined): (readonly [string, string])[] {
+function headerFacts(
+  what: string,
+  headers: Record<string, string> | undefined,
+): (readonly [string, string])[] {
   return Object.entries(headers ?? {})
     .filter(([name]) => !NOISE.has(name.toLowerCase()))
     .map(([name, value]) => [`${what} ${name}`, value] as const);

@@ -53,7 +53,13 @@ export function RecallDelivery({ delivery }: { delivery: Delivery }) {
 }
 
 /** The actions for all deliveries that wait at a destination. Each opens the page of its job. */
-export function RecallAll({ destination, waiting }: { destination: Destination; waiting: number | undefined }) {
+export function RecallAll({
+  destination,
+  waiting,
+}: {
+  destination: Destination;
+  waiting: number | undefined;
+}) {
   const mayRetry = useMay('POST /destinations/{id}/retry');
   const navigate = useNavigate();
   const onDone = ({ data }: { data: { id: string } }) => void navigate(`/replays/${data.id}`);

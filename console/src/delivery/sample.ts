@@ -9,21 +9,38 @@ const words = text.delivery.sample;
 export type Sample = Operations['POST /destinations/{id}/test']['body'];
 
 /** The fields of a message that a test may set. */
-const FIELDS = ['type', 'userId', 'event', 'name', 'groupId', 'previousId', 'properties', 'traits'] as const;
+const FIELDS = [
+  'type',
+  'userId',
+  'event',
+  'name',
+  'groupId',
+  'previousId',
+  'properties',
+  'traits',
+] as const;
 
 /** Returns the editable text for a message; undefined if a test cannot have its type. */
 export function sampleText({ body, type }: Pick<Delivery, 'body' | 'type'>): string | undefined {
-  if (!CALL_TYPES.some((each) => each === type) || typeof body !== 'object' || body === null) return undefined;
+  if (!CALL_TYPES.some((each) => each === type) || typeof body !== 'object' || body === null) {
+    return undefined;
+  }
   const message = body as Record<string, unknown>;
   const fields = FIELDS.filter((field) => message[field] !== undefined && message[field] !== null);
-  return JSON.stringify(Object.fromEntries(fields.map((field) => [field, message[field]])), null, 2);
+  return JSON.stringify(
+    Object.fromEntries(fields.map((field) => [field, message[field]])),
+    null,
+    2,
+  );
 }
 
 /** Parses an edited text. The API checks its fields. */
 export function sampleOf(text: string): { sample: Sample } | { problem: string } {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { sample: value };
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return { sample: value };
+    }
     return { problem: words.enterJsonObject };
   } catch (error) {
     return { problem: words.notValidJson((error as Error).message) };

@@ -18,7 +18,13 @@ const words = text.delivery.selection;
 type Row = Deliveries['data'][number];
 
 /** The actions for selected deliveries. Each skips the deliveries that it cannot act on. */
-export function SelectionBar({ selected, onDone }: { selected: readonly Row[]; onDone: () => void }) {
+export function SelectionBar({
+  selected,
+  onDone,
+}: {
+  selected: readonly Row[];
+  onDone: () => void;
+}) {
   const mayReplay = useMay('POST /deliveries/{id}/replay');
   const mayRetry = useMay('POST /deliveries/{id}/retry');
   const ended = selected.filter(({ status }) => !isUnderWay(status));
@@ -68,7 +74,12 @@ function ReplayButton({ rows, onDone }: { rows: readonly Row[]; onDone: () => vo
       label={(many) => words.replay(many)}
       rows={rows}
       past={words.replayed}
-      act={(id) => call('POST /deliveries/{id}/replay', { id, body: chosen === null ? {} : { webhooks: chosen } })}
+      act={(id) =>
+        call('POST /deliveries/{id}/replay', {
+          id,
+          body: chosen === null ? {} : { webhooks: chosen },
+        })
+      }
       onDone={onDone}
       incomplete={chosen?.length === 0}
       choice={
@@ -116,7 +127,9 @@ function BulkButton({ label, past, rows, act, onDone, children, choice, ...optio
     setBusy(false);
     const why = [...new Set(failed.values())][0];
     toast(
-      why === undefined ? words.done(count(done), past) : words.doneBut(count(done), past, count(failed.size), why),
+      why === undefined
+        ? words.done(count(done), past)
+        : words.doneBut(count(done), past, count(failed.size), why),
     );
     void queries.invalidateQueries({ queryKey: ['GET /deliveries'] });
     onDone();

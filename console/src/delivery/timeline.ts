@@ -1,4 +1,5 @@
 import { type Delivery } from '../../../shared/api/operations';
+import { compact } from '../../../shared/collections/defined';
 import { isDelivered, isUnderWay } from '../../../shared/model/reasons';
 import { latency, reasonInWords, relative, spanOf, stateInWords } from '../lib/labels';
 import { text } from '../texts';
@@ -14,7 +15,10 @@ export interface Moment {
   text: string;
 }
 
-/** Returns the past moments in order, and then the coming ones. A time that has passed is not announced as coming. */
+/**
+ * Returns the past moments in order, and then the coming ones. A time that has passed is not
+ * announced as coming.
+ */
 export function momentsOf(delivery: Delivery, nowMs: number): Moment[] {
   const attempts = [...delivery.attempts].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
   return [
@@ -22,10 +26,12 @@ export function momentsOf(delivery: Delivery, nowMs: number): Moment[] {
     ...attempts.flatMap((attempt, i) => {
       const before = attempts[i - 1];
       const replayed = attempt.replay > (before?.replay ?? 0);
-      return [
-        ...(replayed ? [{ at: null, kind: 'wait', text: words.replay(attempt.replay) } as const] : []),
+      return compact([
+        replayed
+          ? ({ at: null, kind: 'wait', text: words.replay(attempt.replay) } as const)
+          : undefined,
         attemptMoment(attempt),
-      ];
+      ]);
     }),
     ...ending(delivery, nowMs),
   ];
@@ -35,11 +41,14 @@ function attemptMoment(attempt: Delivery['attempts'][number]): Moment {
   const results = attempt.urls.map(({ status, error }) =>
     status === undefined ? (error?.code ?? '?') : String(status),
   );
-  const took = attempt.durationMs < 1_000 ? latency(attempt.durationMs) : spanOf(attempt.durationMs);
+  const took =
+    attempt.durationMs < 1_000 ? latency(attempt.durationMs) : spanOf(attempt.durationMs);
   return {
     at: attempt.at,
     kind: attempt.outcome === 'delivered' ? 'done' : 'bad',
-    text: attempt.withheld ? words.withheld(results.join(', ')) : words.attempt(attempt.n, results.join(', '), took),
+    text: attempt.withheld
+      ? words.withheld(results.join(', '))
+      : words.attempt(attempt.n, results.join(', '), took),
   };
 }
 
@@ -51,13 +60,19 @@ function ending({ status, settledAt, budget }: Delivery, nowMs: number): Moment[
   const waits = reasonInWords(budget.waitsFor);
   const next = budget.nextAttemptAt;
   const coming = next !== null && Date.parse(next) > nowMs;
-  return [
-    ...(waits === '' || budget.waitsFor === 'backoff' ? [] : [{ at: null, kind: 'wait', text: waits } as const]),
-    { at: coming ? next : null, kind: 'next', text: coming ? words.nextAttempt : words.nextAttemptSoon },
+  return compact([
+    waits === '' || budget.waitsFor === 'backoff'
+      ? undefined
+      : ({ at: null, kind: 'wait', text: waits } as const),
+    {
+      at: coming ? next : null,
+      kind: 'next',
+      text: coming ? words.nextAttempt : words.nextAttemptSoon,
+    },
     Date.parse(budget.expiresAt) > nowMs
       ? { at: budget.expiresAt, kind: 'next', text: words.givesUp }
       : { at: budget.expiresAt, kind: 'wait', text: words.endWindow },
-  ];
+  ]);
 }
 
 function capitalized(text: string): string {
@@ -69,6 +84,7 @@ export function budgetInWords(budget: Delivery['budget'], nowMs: number): string
   const { attemptsMade: made, nextAttemptAt: next, expiresAt } = budget;
   const attempts = made === 0 ? words.noAttemptsYet : words.soFar(made);
   const coming = next !== null && Date.parse(next) > nowMs;
-  const end = Date.parse(expiresAt) > nowMs ? words.givesUpIn(relative(expiresAt, nowMs)) : words.windowEnded;
+  const end =
+    Date.parse(expiresAt) > nowMs ? words.givesUpIn(relative(expiresAt, nowMs)) : words.windowEnded;
   return words.budget(attempts, coming ? relative(next, nowMs) : words.soon, end);
 }

@@ -16,10 +16,13 @@ const TLS_CODES: readonly (readonly [code: RegExp, words: string])[] = [
 ];
 
 /**
- * Returns a sentence about an error, with its code, and the phase unless the code names it; undefined if the status
- * says all.
+ * Returns a sentence about an error, with its code, and the phase unless the code names it;
+ * undefined if the status says all.
  */
-export function errorInWords(error: NonNullable<Try['error']>, status: number | undefined): string | undefined {
+export function errorInWords(
+  error: NonNullable<Try['error']>,
+  status: number | undefined,
+): string | undefined {
   const { code, phase, message } = error;
   if (code === 'status') return isRedirect(status) ? words.noRedirects : undefined;
   const where = phase === undefined || phase === code ? code : words.during(code, phase);
@@ -49,7 +52,10 @@ export function acceptedInWords(urls: readonly Pick<Try, 'outcome'>[]): string {
 }
 
 /** Returns the URLs of these webhooks, or in words why one is not known. */
-export function urlsInWords(ids: readonly string[], webhooks: readonly { id: string; url: string | null }[]): string[] {
+export function urlsInWords(
+  ids: readonly string[],
+  webhooks: readonly { id: string; url: string | null }[],
+): string[] {
   const urls = new Map(webhooks.map(({ id, url }) => [id, url ?? text.destination.unreadableUrl]));
   return ids.map((id) => urls.get(id) ?? text.destination.removedUrl);
 }

@@ -109,17 +109,25 @@ function RequestView({ of: { batch }, request, body }: RequestProps) {
           {words.rebuilt}
         </Text>
       )}
-      {changedHeaders.length > 0 && <Text size="sm">{words.changedHeaders(changedHeaders.join(', '))}</Text>}
+      {changedHeaders.length > 0 && (
+        <Text size="sm">{words.changedHeaders(changedHeaders.join(', '))}</Text>
+      )}
       <Code label={words.requestHeadersCode} text={headerLines(headers)} />
       <Text size="sm" className="quiet">
         {words.notStored(batch ? `${NOT_STORED}, ${DELIVERIES_HEADER}` : NOT_STORED)}
       </Text>
-      {body !== undefined && <CopyText text={curlOf({ method, url, headers, body })} label={words.copyAsCurl} />}
+      {body !== undefined && (
+        <CopyText text={curlOf({ method, url, headers, body })} label={words.copyAsCurl} />
+      )}
     </details>
   );
 }
 
-function ResponseView({ response: { headers, body, truncated } }: { response: NonNullable<Try['response']> }) {
+function ResponseView({
+  response: { headers, body, truncated },
+}: {
+  response: NonNullable<Try['response']>;
+}) {
   const value = jsonIn(body);
   return (
     <details>

@@ -1,4 +1,5 @@
 import { type Destination, type Operations } from '../../../shared/api/operations';
+import { compact, defined } from '../../../shared/collections/defined';
 import { checkHeaderName, checkWebhookUrl } from '../../../shared/model/webhook-request';
 import { text } from '../texts';
 
@@ -62,8 +63,16 @@ export const SECRET_FIELDS = {
 } as const satisfies Record<AuthType, string>;
 
 const EMPTY: AuthDraft = {
-  ...{ type: 'bearer', secret: NO_SECRET, username: '', name: '', tokenUrl: '', clientId: '' },
-  ...{ scope: '', audience: '', clientAuth: 'basic', params: [] },
+  type: 'bearer',
+  secret: NO_SECRET,
+  username: '',
+  name: '',
+  tokenUrl: '',
+  clientId: '',
+  scope: '',
+  audience: '',
+  clientAuth: 'basic',
+  params: [],
 };
 
 /** Changes the type. A secret of another type is not the secret of this one. */
@@ -79,8 +88,13 @@ export function authDraft(auth: StoredAuth): AuthDraft {
   const params = Object.keys(auth.params ?? {}).map((name) => ({ name, secret: KEPT }));
   const { tokenUrl, clientId, scope, audience, clientAuth } = auth;
   return {
-    ...{ ...base, clientId, clientAuth, params, tokenUrl: tokenUrl ?? '' },
-    ...{ scope: scope ?? '', audience: audience ?? '' },
+    ...base,
+    clientId,
+    clientAuth,
+    params,
+    tokenUrl: tokenUrl ?? '',
+    scope: scope ?? '',
+    audience: audience ?? '',
   };
 }
 
@@ -107,12 +121,20 @@ export function authOf(draft: AuthDraft): NonNullable<Given['auth']> {
       return { type, routingKey: secret };
     case 'oauth2': {
       const [scope, audience] = [draft.scope.trim(), draft.audience.trim()];
-      const params = Object.fromEntries(draft.params.map((each) => [each.name, secretOf(each.secret)]));
+      const params = Object.fromEntries(
+        draft.params.map((each) => [each.name, secretOf(each.secret)]),
+      );
       return {
-        ...{ type, tokenUrl, clientId, clientSecret: secret, clientAuth },
-        ...(scope !== '' && { scope }),
-        ...(audience !== '' && { audience }),
-        ...(draft.params.length > 0 && { params }),
+        type,
+        tokenUrl,
+        clientId,
+        clientSecret: secret,
+        clientAuth,
+        ...defined({
+          scope: scope !== '' ? scope : undefined,
+          audience: audience !== '' ? audience : undefined,
+          params: draft.params.length > 0 ? params : undefined,
+        }),
       };
     }
   }
@@ -122,11 +144,11 @@ export function authOf(draft: AuthDraft): NonNullable<Given['auth']> {
 export function tlsOf({ certificate, key, ca }: TlsDraft): Given['tls'] {
   const sendsKey = key.value !== '' || (key.kept && certificate.trim() !== '');
   if (certificate.trim() === '' && !sendsKey && ca.trim() === '') return undefined;
-  return {
-    ...(certificate.trim() !== '' && { certificate }),
-    ...(sendsKey && { key: secretOf(key) }),
-    ...(ca.trim() !== '' && { ca }),
-  };
+  return defined({
+    certificate: certificate.trim() !== '' ? certificate : undefined,
+    key: sendsKey ? secretOf(key) : undefined,
+    ca: ca.trim() !== '' ? ca : undefined,
+  });
 }
 
 /** @returns undefined if the text is not a URL */
@@ -169,14 +191,14 @@ const OWN_PROBLEMS: Partial<Record<AuthType, Check>> = {
   },
   oauth2: ({ tokenUrl, clientId, params }, lost) => {
     const url = tokenUrlProblem(tokenUrl);
-    return [
-      ...(url === undefined ? [] : [pair('tokenUrl', url)]),
-      ...(clientId === '' ? [pair('clientId', words.enterClientId)] : []),
+    return compact([
+      url === undefined ? undefined : pair('tokenUrl', url),
+      clientId === '' ? pair('clientId', words.enterClientId) : undefined,
       ...params.flatMap(({ name, secret }, i) => {
         const problem = name === '' ? words.nameParameter : secretProblem(secret, lost);
         return problem === undefined ? [] : [pair(`params/${i}`, problem)];
       }),
-    ];
+    ]);
   },
 };
 
@@ -195,8 +217,13 @@ function sentence(end: string | undefined): string | undefined {
 }
 
 /** Validates the certificate and its key. @param lost why a stored key cannot be kept */
-export function tlsProblems({ certificate, key }: TlsDraft, lost: string | undefined): [string, string][] {
-  if (certificate.trim() === '') return key.value === '' ? [] : [['certificate', words.enterCertificate]];
+export function tlsProblems(
+  { certificate, key }: TlsDraft,
+  lost: string | undefined,
+): [string, string][] {
+  if (certificate.trim() === '') {
+    return key.value === '' ? [] : [['certificate', words.enterCertificate]];
+  }
   const problem = secretProblem(key, lost);
   return problem === undefined ? [] : [['key', problem]];
 }

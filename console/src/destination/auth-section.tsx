@@ -1,6 +1,13 @@
 import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { Disclosure } from '../ui/disclosure';
-import { type AuthDraft, type AuthType, NO_SECRET, type ParamDraft, SECRET_FIELDS, withType } from './auth-draft';
+import {
+  type AuthDraft,
+  type AuthType,
+  NO_SECRET,
+  type ParamDraft,
+  SECRET_FIELDS,
+  withType,
+} from './auth-draft';
 import { problemAt } from './field-values';
 import { SecretInput } from './secret-input';
 import { text } from '../texts';
@@ -39,7 +46,9 @@ export function AuthSection({ auth, onChange, problems, field, lost, disabled }:
           data={[{ value: '', label: words.nothing }, ...options]}
           value={auth?.type ?? ''}
           error={problems.get(field)}
-          onChange={({ target: { value } }) => onChange(value === '' ? undefined : withType(auth, value as AuthType))}
+          onChange={({ target: { value } }) =>
+            onChange(value === '' ? undefined : withType(auth, value as AuthType))
+          }
         />
         {auth && <Credentials key={auth.type} auth={auth} onChange={onChange} {...fields} />}
       </Stack>
@@ -60,13 +69,18 @@ function Credentials({ auth, onChange, problems, field, lost, disabled }: Creden
     autoComplete: 'off',
     spellCheck: false,
     error: problems.get(`${field}/${name}`),
-    onChange: (event: { target: { value: string } }) => onChange({ ...auth, [name]: event.target.value }),
+    onChange: (event: { target: { value: string } }) =>
+      onChange({ ...auth, [name]: event.target.value }),
   });
   return (
     <>
       {auth.type === 'basic' && <TextInput label={words.userName} {...text('username')} />}
       {auth.type === 'header' && (
-        <TextInput label={words.apiKeyHeader} placeholder={words.apiKeyHeaderExample} {...text('name')} />
+        <TextInput
+          label={words.apiKeyHeader}
+          placeholder={words.apiKeyHeaderExample}
+          {...text('name')}
+        />
       )}
       {auth.type === 'oauth2' && (
         <>
@@ -84,7 +98,11 @@ function Credentials({ auth, onChange, problems, field, lost, disabled }: Creden
       {auth.type === 'oauth2' && (
         <>
           <TextInput label={words.scope} description={words.scopeHint} {...text('scope')} />
-          <TextInput label={words.audience} description={words.audienceHint} {...text('audience')} />
+          <TextInput
+            label={words.audience}
+            description={words.audienceHint}
+            {...text('audience')}
+          />
           <NativeSelect
             label={words.sendIdSecret}
             data={[
@@ -92,7 +110,9 @@ function Credentials({ auth, onChange, problems, field, lost, disabled }: Creden
               { value: 'body', label: words.inForm },
             ]}
             value={auth.clientAuth}
-            onChange={({ target: { value } }) => onChange({ ...auth, clientAuth: value === 'body' ? 'body' : 'basic' })}
+            onChange={({ target: { value } }) =>
+              onChange({ ...auth, clientAuth: value === 'body' ? 'body' : 'basic' })
+            }
           />
           <Params
             params={auth.params}
@@ -112,7 +132,8 @@ interface ParamsProps extends Omit<Props, 'auth' | 'onChange'> {
 
 /** Further form fields of the token request. */
 function Params({ params, onChange, problems, field, lost, disabled }: ParamsProps) {
-  const change = (at: number, param: ParamDraft) => onChange(params.map((old, i) => (i === at ? param : old)));
+  const change = (at: number, param: ParamDraft) =>
+    onChange(params.map((old, i) => (i === at ? param : old)));
   return (
     <Stack gap="xs">
       {params.map((param, i) => (
@@ -122,7 +143,10 @@ function Params({ params, onChange, problems, field, lost, disabled }: ParamsPro
             label={words.parameter}
             value={param.name}
             onChange={(event) =>
-              change(i, { name: event.target.value.trim(), secret: { ...param.secret, kept: false } })
+              change(i, {
+                name: event.target.value.trim(),
+                secret: { ...param.secret, kept: false },
+              })
             }
             error={problems.get(`${field}/${i}`) ?? problems.get(`${field}/${param.name}`)}
           />

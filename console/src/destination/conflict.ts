@@ -1,4 +1,5 @@
 import { type Operations } from '../../../shared/api/operations';
+import { compact } from '../../../shared/collections/defined';
 import { same } from './field-values';
 import { withoutLogin } from './plan-draft';
 import { text } from '../texts';
@@ -10,7 +11,10 @@ const words = text.destination.conflict;
 /** Field → its label. */
 export type FieldNames = Readonly<Record<string, string>>;
 
-type DestinationField = Exclude<keyof Operations['POST /destinations']['body'], 'type' | 'sharedSecret'>;
+type DestinationField = Exclude<
+  keyof Operations['POST /destinations']['body'],
+  'type' | 'sharedSecret'
+>;
 
 export const DESTINATION_FIELDS = words.destinationFields satisfies Record<
   DestinationField | 'hasSharedSecret',
@@ -67,7 +71,9 @@ function valueOf(entry: object, field: string): unknown {
 }
 
 function wanted(field: string, patch: object): string | undefined {
-  if (field === 'hasSharedSecret') return valueOf(patch, 'sharedSecret') === undefined ? undefined : words.newOne;
+  if (field === 'hasSharedSecret') {
+    return valueOf(patch, 'sharedSecret') === undefined ? undefined : words.newOne;
+  }
   const value = valueOf(patch, field);
   return value === undefined ? undefined : say(field, value);
 }
@@ -91,6 +97,10 @@ interface WebhookFields {
 function sayItem(item: unknown): string {
   if (typeof item !== 'object' || item === null) return String(item);
   const { url, headers, auth, tls } = item as WebhookFields;
-  const parts = [...Object.keys(headers ?? {}), ...(auth ? [auth.type] : []), ...(tls ? ['tls'] : [])];
+  const parts = compact([
+    ...Object.keys(headers ?? {}),
+    auth ? auth.type : undefined,
+    tls ? 'tls' : undefined,
+  ]);
   return `${url ?? words.unreadable}${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`;
 }

@@ -1,4 +1,5 @@
 import { type Destination, type Operations } from '../../../shared/api/operations';
+import { defined } from '../../../shared/collections/defined';
 import { parseDuration } from '../../../shared/model/time';
 import { same } from './field-values';
 import {
@@ -67,9 +68,20 @@ type Creation = Operations['POST /destinations']['body'];
 
 export function emptyDraft(sources: string[]): Draft {
   return {
-    ...{ name: words.suggestedName, sources, webhooks: [{ url: '', headers: [] }] },
-    ...{ sharedSecret: '', types: null, filter: '', maxPerSecond: '', switchOffAfter: '', proxy: '', storedProxy: '' },
-    ...{ signature: DEFAULT_SIGNATURE, request: DEFAULT_REQUEST, batch: NO_BATCH, retry: NO_PLAN },
+    name: words.suggestedName,
+    sources,
+    webhooks: [{ url: '', headers: [] }],
+    sharedSecret: '',
+    types: null,
+    filter: '',
+    maxPerSecond: '',
+    switchOffAfter: '',
+    proxy: '',
+    storedProxy: '',
+    signature: DEFAULT_SIGNATURE,
+    request: DEFAULT_REQUEST,
+    batch: NO_BATCH,
+    retry: NO_PLAN,
   };
 }
 
@@ -102,7 +114,9 @@ export function problemsOf(draft: Draft): Map<string, string> {
   const { name, types, switchOffAfter, maxPerSecond, proxy } = draft;
   const problems = new Map<string, string>();
   if (name.trim() === '') problems.set('name', words.enterName);
-  for (const [field, problem] of webhookProblems(draft.webhooks, proxyChanges(draft))) problems.set(field, problem);
+  for (const [field, problem] of webhookProblems(draft.webhooks, proxyChanges(draft))) {
+    problems.set(field, problem);
+  }
   if (types?.length === 0) problems.set('types', words.chooseOne);
   const rate = Number(maxPerSecond);
   if (maxPerSecond !== '' && !(rate >= 0.1 && rate <= 100_000)) {
@@ -112,7 +126,11 @@ export function problemsOf(draft: Draft): Map<string, string> {
     problems.set('switchOffAfter', DURATION_PROBLEM);
   }
   const others = [requestProblems(draft.request), signatureProblems(draft.signature)];
-  for (const [field, problem] of [...others, batchProblems(draft.batch), retryProblems(draft.retry)].flat()) {
+  for (const [field, problem] of [
+    ...others,
+    batchProblems(draft.batch),
+    retryProblems(draft.retry),
+  ].flat()) {
     problems.set(field, problem);
   }
   const wrong = proxyProblem(proxy);
@@ -124,7 +142,11 @@ export const DURATION_PROBLEM = words.durationProblem;
 
 /** Returns the body that creates the destination, disabled until the user enables it. */
 export function creationOf(draft: Draft): Creation {
-  const [batch, request, signature] = [batchOf(draft.batch), requestOf(draft.request), signatureOf(draft.signature)];
+  const [batch, request, signature] = [
+    batchOf(draft.batch),
+    requestOf(draft.request),
+    signatureOf(draft.signature),
+  ];
   const retry = retryPatch(null, draft.retry);
   return {
     name: draft.name.trim(),
@@ -132,50 +154,56 @@ export function creationOf(draft: Draft): Creation {
     enabled: false,
     sources: draft.sources,
     webhooks: draft.webhooks.map(webhookOf),
-    ...(draft.sharedSecret !== '' && { sharedSecret: draft.sharedSecret }),
-    ...(signature && { signature }),
-    ...(draft.types && { types: draft.types }),
-    ...(draft.filter.trim() !== '' && { filter: draft.filter.trim() }),
-    ...(request && { request }),
-    ...(draft.maxPerSecond !== '' && { maxPerSecond: Number(draft.maxPerSecond) }),
-    ...(batch && { batch }),
-    ...(retry && { retry }),
-    ...(draft.proxy !== '' && { proxy: draft.proxy }),
+    ...defined({
+      sharedSecret: draft.sharedSecret !== '' ? draft.sharedSecret : undefined,
+      signature,
+      types: draft.types || undefined,
+      filter: draft.filter.trim() !== '' ? draft.filter.trim() : undefined,
+      request,
+      maxPerSecond: draft.maxPerSecond !== '' ? Number(draft.maxPerSecond) : undefined,
+      batch: batch || undefined,
+      retry: retry || undefined,
+      proxy: draft.proxy !== '' ? draft.proxy : undefined,
+    }),
   };
 }
 
 /**
- * Returns the merge patch from the stored entry to the draft: only changed fields, so that it overwrites no change of
- * others.
+ * Returns the merge patch from the stored entry to the draft: only changed fields, so that it
+ * overwrites no change of others.
  */
 export function patchOf(before: Destination, draft: Draft): Patch {
   const old = draftOf(before);
   const rate = draft.maxPerSecond === '' ? null : Number(draft.maxPerSecond);
   const signature = signaturePatch(before.signature, draft.signature);
-  const [request, retry] = [requestPatch(before.request, draft.request), retryPatch(before.retry, draft.retry)];
-  return {
-    ...(draft.name.trim() !== old.name && { name: draft.name.trim() }),
-    ...(!same([...draft.sources].sort(), [...old.sources].sort()) && { sources: draft.sources }),
-    ...(!same(draft.webhooks, old.webhooks) && { webhooks: draft.webhooks.map(webhookOf) }),
-    ...(draft.sharedSecret !== '' && { sharedSecret: draft.sharedSecret }),
-    ...(signature && { signature }),
-    ...(!same(draft.types, old.types) && { types: draft.types }),
-    ...(draft.filter.trim() !== old.filter && { filter: draft.filter.trim() || null }),
-    ...(request !== undefined && { request }),
-    ...(rate !== before.maxPerSecond && { maxPerSecond: rate }),
-    ...(draft.switchOffAfter !== old.switchOffAfter && { switchOffAfter: draft.switchOffAfter || null }),
-    ...(!same(batchOf(draft.batch), before.batch) && { batch: batchOf(draft.batch) }),
-    ...(retry !== undefined && { retry }),
-    ...(draft.proxy !== old.proxy && { proxy: draft.proxy || null }),
-  };
+  const [request, retry] = [
+    requestPatch(before.request, draft.request),
+    retryPatch(before.retry, draft.retry),
+  ];
+  return defined({
+    name: draft.name.trim() !== old.name ? draft.name.trim() : undefined,
+    sources: !same([...draft.sources].sort(), [...old.sources].sort()) ? draft.sources : undefined,
+    webhooks: !same(draft.webhooks, old.webhooks) ? draft.webhooks.map(webhookOf) : undefined,
+    sharedSecret: draft.sharedSecret !== '' ? draft.sharedSecret : undefined,
+    signature: signature || undefined,
+    types: !same(draft.types, old.types) ? draft.types : undefined,
+    filter: draft.filter.trim() !== old.filter ? draft.filter.trim() || null : undefined,
+    request,
+    maxPerSecond: rate !== before.maxPerSecond ? rate : undefined,
+    switchOffAfter:
+      draft.switchOffAfter !== old.switchOffAfter ? draft.switchOffAfter || null : undefined,
+    batch: !same(batchOf(draft.batch), before.batch) ? batchOf(draft.batch) : undefined,
+    retry,
+    proxy: draft.proxy !== old.proxy ? draft.proxy || null : undefined,
+  });
 }
 
 /** Signs nothing: its presence says that the destination has a secret. */
 const ANY_SECRET = 'preview only';
 
 /**
- * Returns the request for a preview of the draft. Settings with mistakes that have nothing to do with the body are left
- * out.
+ * Returns the request for a preview of the draft. Settings with mistakes that have nothing to do
+ * with the body are left out.
  * @param hasSecret a shared secret is stored
  * @param event its id; empty: a sample
  */
@@ -186,14 +214,18 @@ export function previewOf(
 ): Operations['POST /destinations/preview']['body'] {
   const wrong = [...problemsOf(draft).keys()];
   const isGood = (field: string) => !wrong.some((each) => each.startsWith(field));
-  const [request, signature, [webhook]] = [requestOf(draft.request), signatureOf(draft.signature), draft.webhooks];
+  const [request, signature, [webhook]] = [
+    requestOf(draft.request),
+    signatureOf(draft.signature),
+    draft.webhooks,
+  ];
   return {
-    destination: {
-      ...(request && { request }),
-      ...(signature && isGood('signature') && { signature }),
-      ...(webhook && isGood('webhooks/0/') && { webhooks: [webhookOf(webhook)] }),
-      ...((hasSecret || draft.sharedSecret !== '') && { sharedSecret: ANY_SECRET }),
-    },
-    ...(event !== '' && { event }),
+    destination: defined({
+      request,
+      signature: signature && isGood('signature') ? signature : undefined,
+      webhooks: webhook && isGood('webhooks/0/') ? [webhookOf(webhook)] : undefined,
+      sharedSecret: hasSecret || draft.sharedSecret !== '' ? ANY_SECRET : undefined,
+    }),
+    ...defined({ event: event !== '' ? event : undefined }),
   };
 }

@@ -5,7 +5,15 @@ import { useIsAdmin } from '../lib/session';
 import { DESTINATION_FIELDS } from './conflict';
 import { proxyChanges, type Draft } from './draft';
 import { FilterField } from './filter-field';
-import { type FieldProps, NameField, RateField, SecretField, SourcesField, SwitchOffField, TypesField } from './fields';
+import {
+  type FieldProps,
+  NameField,
+  RateField,
+  SecretField,
+  SourcesField,
+  SwitchOffField,
+  TypesField,
+} from './fields';
 import { BatchSection, ProxySection, RetrySection } from './plan-sections';
 import { RequestSection } from './request-section';
 import { type Read, SaveButton, Unsaved } from './save';
@@ -28,7 +36,10 @@ interface Props {
 }
 
 export function EditForm({ destination, etag, onSaved, onBeside, disabled }: Props) {
-  const { draft, setDraft, patch, changed, save, own, fields } = useDestinationForm(destination, onSaved);
+  const { draft, setDraft, patch, changed, save, own, fields } = useDestinationForm(
+    destination,
+    onSaved,
+  );
   const admin = useIsAdmin();
   const set = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
   return (
@@ -72,7 +83,9 @@ export function EditForm({ destination, etag, onSaved, onBeside, disabled }: Pro
           what={words.saveTask}
           onDrop={onSaved}
         />
-        {!disabled && !save.theirs && <SaveButton busy={save.busy} changed={changed} problem={[...own.values()][0]} />}
+        {!disabled && !save.theirs && (
+          <SaveButton busy={save.busy} changed={changed} problem={[...own.values()][0]} />
+        )}
       </Stack>
     </form>
   );

@@ -23,6 +23,9 @@ export function partsOf(text: string): string[] {
 }
 
 /** Returns the first problem at a field, or below it: the API names the place in a list. */
-export function problemAt(problems: ReadonlyMap<string, string>, field: string): string | undefined {
+export function problemAt(
+  problems: ReadonlyMap<string, string>,
+  field: string,
+): string | undefined {
   return [...problems].find(([name]) => name === field || name.startsWith(`${field}/`))?.[1];
 }

@@ -61,7 +61,10 @@ interface SecretProps {
   has: boolean;
 }
 
-/** Sets the secret that signs requests. A generated one is readable until it is saved, so that the user can copy it. */
+/**
+ * Sets the secret that signs requests. A generated one is readable until it is saved, so that the
+ * user can copy it.
+ */
 export function SecretField({ value, onChange, problem, has }: SecretProps) {
   const [generated, setGenerated] = useState('');
   const readable = value !== '' && value === generated;
@@ -102,7 +105,9 @@ export function TypesField({ draft, onChange, problems }: FieldProps) {
       label={words.messageTypes}
       options={TYPES.map((type) => [type, type] as const)}
       value={draft.types}
-      onChange={(types) => onChange({ ...draft, types: types && TYPES.filter((type) => types.includes(type)) })}
+      onChange={(types) =>
+        onChange({ ...draft, types: types && TYPES.filter((type) => types.includes(type)) })
+      }
       error={problems.get('types')}
       inline
     />

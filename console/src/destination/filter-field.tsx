@@ -11,8 +11,8 @@ import { text } from '../texts';
 const words = text.endpoint.filterField;
 
 /**
- * The filter of a destination. The field validates it while the user types, and tries it on recent events of the
- * sources.
+ * The filter of a destination. The field validates it while the user types, and tries it on recent
+ * events of the sources.
  */
 
 const TYPING_MS = 300;
@@ -31,7 +31,8 @@ export function FilterField({ draft, onChange, problems }: Props) {
   const answer = filter === '' ? undefined : trial.data?.data;
   const settled = filter === draft.filter.trim();
   const mistake = settled ? answer?.mistake : undefined;
-  const said = mistake && words.mistakeAt(count(mistake.line), count(mistake.column), mistake.message);
+  const said =
+    mistake && words.mistakeAt(count(mistake.line), count(mistake.column), mistake.message);
   return (
     <Stack gap="xs">
       <Textarea
@@ -53,7 +54,12 @@ export function FilterField({ draft, onChange, problems }: Props) {
               {inWords(answer)}
             </Text>
             {answer.tried > 0 && (
-              <Button size="compact-sm" variant="default" aria-expanded={shown} onClick={() => setShown(!shown)}>
+              <Button
+                size="compact-sm"
+                variant="default"
+                aria-expanded={shown}
+                onClick={() => setShown(!shown)}
+              >
                 {shown ? words.hideEvents : words.showEvents}
               </Button>
             )}

@@ -24,7 +24,8 @@ export function HeadersField({ headers, at, problems, lost, disabled, onChange }
     <Stack gap="xs">
       {headers.map((header, j) => {
         const problem =
-          problems.get(`webhooks/${at}/headers/${j}`) ?? problems.get(`webhooks/${at}/headers/${header.name}`);
+          problems.get(`webhooks/${at}/headers/${j}`) ??
+          problems.get(`webhooks/${at}/headers/${header.name}`);
         const isOfValue = lost !== undefined && header.kept && header.value === '';
         // Show no error for an empty row: the user has only just added it.
         const isNew = header.name === '' && header.value === '';
@@ -34,7 +35,9 @@ export function HeadersField({ headers, at, problems, lost, disabled, onChange }
             <TextInput
               label={words.header}
               value={header.name}
-              onChange={(event) => change(j, { ...header, name: event.target.value.trim(), kept: false })}
+              onChange={(event) =>
+                change(j, { ...header, name: event.target.value.trim(), kept: false })
+              }
               error={isNew || isOfValue ? undefined : problem}
             />
             <SecretInput

@@ -14,10 +14,14 @@ const LOOK_AGAIN_MS = 10_000;
 
 /** Half of the console's code is that of charts: a page that shows one loads it. */
 const charts = () => import('../ui/time-charts');
-const DeliveriesChart = lazy(() => charts().then((module) => ({ default: module.DeliveriesChart })));
+const DeliveriesChart = lazy(() =>
+  charts().then((module) => ({ default: module.DeliveriesChart })),
+);
 const LatencyChart = lazy(() => charts().then((module) => ({ default: module.LatencyChart })));
 
-/** The health of a destination: its state in words, its numbers over time, and its last attempts. */
+/**
+ * The health of a destination: its state in words, its numbers over time, and its last attempts.
+ */
 export function Health({ destination: id }: { destination: string }) {
   const [zoom, setZoom] = useState<Range>();
   const read = useRead(
@@ -47,7 +51,12 @@ interface Props {
   zoom: Range | undefined;
 }
 
-function OverTime({ health, destination, zoom, onZoom }: Props & { onZoom: (range: Range | undefined) => void }) {
+function OverTime({
+  health,
+  destination,
+  zoom,
+  onZoom,
+}: Props & { onZoom: (range: Range | undefined) => void }) {
   if (health.series.length === 0 && !zoom) return null;
   const endMs = zoom ? Date.parse(zoom.until) : Date.now();
   return (
@@ -68,7 +77,16 @@ function OverTime({ health, destination, zoom, onZoom }: Props & { onZoom: (rang
 }
 
 function Facts({ health, destination, zoom }: Props) {
-  const { state, stateSince, successRate, perSecond, latencyMs, lastError, waiting, oldestWaitingAt } = health;
+  const {
+    state,
+    stateSince,
+    successRate,
+    perSecond,
+    latencyMs,
+    lastError,
+    waiting,
+    oldestWaitingAt,
+  } = health;
   return (
     <>
       <div className="row">
@@ -77,11 +95,23 @@ function Facts({ health, destination, zoom }: Props) {
       </div>
       <dl>
         <dt>{words.successRate(zoom ? words.selectedTime : words.lastDay)}</dt>
-        <dd>{successRate === null ? words.noAttempts : words.ofAttempts(rateInWords(successRate))}</dd>
+        <dd>
+          {successRate === null ? words.noAttempts : words.ofAttempts(rateInWords(successRate))}
+        </dd>
         <dt>{words.latency}</dt>
-        <dd>{words.percentiles(latency(latencyMs.p50), latency(latencyMs.p95), latency(latencyMs.p99))}</dd>
+        <dd>
+          {words.percentiles(
+            latency(latencyMs.p50),
+            latency(latencyMs.p95),
+            latency(latencyMs.p99),
+          )}
+        </dd>
         <dt>{words.volume}</dt>
-        <dd>{words.perSecond(perSecond < 0.01 && perSecond > 0 ? words.almostNone : perSecond.toFixed(2))}</dd>
+        <dd>
+          {words.perSecond(
+            perSecond < 0.01 && perSecond > 0 ? words.almostNone : perSecond.toFixed(2),
+          )}
+        </dd>
         <dt>{words.waiting}</dt>
         <dd>
           {waiting === 0 ? (
@@ -99,8 +129,10 @@ function Facts({ health, destination, zoom }: Props) {
             words.none
           ) : (
             <>
-              <span className="bad">{lastError.status === null ? lastError.message : errorInShort(lastError)}</span>,{' '}
-              <When at={lastError.at} exact />
+              <span className="bad">
+                {lastError.status === null ? lastError.message : errorInShort(lastError)}
+              </span>
+              , <When at={lastError.at} exact />
             </>
           )}
         </dd>
@@ -114,7 +146,9 @@ function Waiting({ destination }: { destination: string }) {
   return (['held', 'retrying', 'waiting'] as const).map((status, i) => (
     <span key={status}>
       {i > 0 && ', '}
-      <TextLink to={`/deliveries?${new URLSearchParams({ destination, status }).toString()}`}>{status}</TextLink>
+      <TextLink to={`/deliveries?${new URLSearchParams({ destination, status }).toString()}`}>
+        {status}
+      </TextLink>
     </span>
   ));
 }

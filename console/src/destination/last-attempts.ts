@@ -18,7 +18,10 @@ export function lastAttempts(lists: readonly (readonly Row[])[], most: number): 
     .slice(0, most);
 }
 
-/** Returns the status of the last URL that failed, or of the last one; the error code if there was no response. */
+/**
+ * Returns the status of the last URL that failed, or of the last one; the error code if there was
+ * no response.
+ */
 export function responseInShort({ urls }: Pick<Attempt, 'urls'>): string {
   const url = urls.findLast(({ outcome }) => outcome !== 'delivered') ?? urls.at(-1);
   return url?.status === undefined ? (url?.error?.code ?? '–') : String(url.status);

@@ -34,7 +34,11 @@ export const NO_PLAN: RetryDraft = { delays: '', window: '', timeout: '', on: ''
 
 export function batchDraft(batch: Destination['batch']): BatchDraft {
   if (!batch) return NO_BATCH;
-  return { maxEvents: String(batch.maxEvents), maxWait: batch.maxWait, maxBytes: String(batch.maxBytes) };
+  return {
+    maxEvents: String(batch.maxEvents),
+    maxWait: batch.maxWait,
+    maxBytes: String(batch.maxBytes),
+  };
 }
 
 export function batchOf({ maxEvents, maxWait, maxBytes }: BatchDraft) {
@@ -77,7 +81,8 @@ export function retryPatch(before: Destination['retry'], draft: RetryDraft): Pat
   const [old, plan] = [wholePlan(retryDraft(before)), wholePlan(draft)];
   if (same(old, plan)) return undefined;
   if (Object.values(plan).every((value) => value === null)) return null;
-  // A merge patch returns a field to the settings by null, which the schema of the whole object does not have.
+  // A merge patch returns a field to the settings by null, which the schema of the whole object
+  // does not have.
   return changedFields(old, plan) as Patch['retry'];
 }
 
@@ -89,8 +94,16 @@ export function retryProblems({ delays, window, timeout, on }: RetryDraft): [str
   const areStatuses = partsOf(on).every((text) => isWhole(text, 300, 599));
   return found([
     ['retry/delays', areDelays, words.delaysProblem],
-    ['retry/window', window === '' || isWithin(window, MINUTE_MS, MOST_WINDOW_MS), words.windowProblem],
-    ['retry/timeout', timeout === '' || isWithin(timeout, 1_000, MOST_TIMEOUT_MS), words.timeoutProblem],
+    [
+      'retry/window',
+      window === '' || isWithin(window, MINUTE_MS, MOST_WINDOW_MS),
+      words.windowProblem,
+    ],
+    [
+      'retry/timeout',
+      timeout === '' || isWithin(timeout, 1_000, MOST_TIMEOUT_MS),
+      words.timeoutProblem,
+    ],
     ['retry/on', areStatuses, words.statusesProblem],
   ]);
 }
@@ -130,6 +143,8 @@ function isWithin(text: string, leastMs: number, mostMs: number): boolean {
   return ms !== undefined && leastMs <= ms && ms <= mostMs;
 }
 
-function found(checks: readonly [field: string, isGood: boolean, problem: string][]): [string, string][] {
+function found(
+  checks: readonly [field: string, isGood: boolean, problem: string][],
+): [string, string][] {
   return checks.filter(([, isGood]) => !isGood).map(([field, , problem]) => [field, problem]);
 }

@@ -17,7 +17,10 @@ import { text } from '../texts';
 
 const words = text.destination.preview;
 
-/** The request that a destination would get for a recent event, by the settings in the form. Nothing is sent. */
+/**
+ * The request that a destination would get for a recent event, by the settings in the form. Nothing
+ * is sent.
+ */
 
 const TYPING_MS = 300;
 const EVENTS = 50;
@@ -46,8 +49,14 @@ export function usePreview(draft: Draft, hasSecret: boolean): PreviewState {
   const [open, setOpen] = useState(false);
   const [chosen, setEvent] = useState<string>();
   const enabled = may && open;
-  const recent = useRead('GET /events', { query: { accepted: 'true', limit: EVENTS } }, { enabled });
-  const events = (recent.data?.data.data ?? []).filter(({ source }) => draft.sources.includes(source));
+  const recent = useRead(
+    'GET /events',
+    { query: { accepted: 'true', limit: EVENTS } },
+    { enabled },
+  );
+  const events = (recent.data?.data.data ?? []).filter(({ source }) =>
+    draft.sources.includes(source),
+  );
   const event = chosen ?? events[0]?.id ?? '';
   const [settled] = useDebouncedValue(draft, TYPING_MS);
   const body = previewOf(settled, hasSecret, event);
@@ -59,7 +68,12 @@ export function usePreview(draft: Draft, hasSecret: boolean): PreviewState {
   });
   const error = enabled ? preview.error : null;
   return {
-    ...{ may, open, setOpen, event, setEvent, error },
+    may,
+    open,
+    setOpen,
+    event,
+    setEvent,
+    error,
     events: events.map(({ id, at, call: content }) => ({
       value: id,
       label: [`${titleOf(content)},`, userOf(content), relative(at, Date.now())]
@@ -67,7 +81,12 @@ export function usePreview(draft: Draft, hasSecret: boolean): PreviewState {
         .join(' '),
     })),
     rendered: error ? undefined : preview.data?.data,
-    problems: new Map([...fieldProblems(error)].map(([field, problem]) => [field.replace(DESTINATION, ''), problem])),
+    problems: new Map(
+      [...fieldProblems(error)].map(([field, problem]) => [
+        field.replace(DESTINATION, ''),
+        problem,
+      ]),
+    ),
   };
 }
 
@@ -111,7 +130,13 @@ function Problem({ error, problems }: { error: Error; problems: ReadonlyMap<stri
   );
 }
 
-function Request({ rendered: { method, headers, body }, url }: { rendered: Rendered; url: string }) {
+function Request({
+  rendered: { method, headers, body },
+  url,
+}: {
+  rendered: Rendered;
+  url: string;
+}) {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const value = jsonIn(body);
   return (

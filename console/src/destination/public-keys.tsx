@@ -34,12 +34,22 @@ export function PublicKeys({ destination, etag, onRotated }: Props) {
           </Text>
         </div>
       ))}
-      {mayRotate && onRotated && <RotateKey id={destination.id} etag={etag} onRotated={onRotated} />}
+      {mayRotate && onRotated && (
+        <RotateKey id={destination.id} etag={etag} onRotated={onRotated} />
+      )}
     </Stack>
   );
 }
 
-function RotateKey({ id, etag, onRotated }: { id: string; etag: string; onRotated: (response: Read) => void }) {
+function RotateKey({
+  id,
+  etag,
+  onRotated,
+}: {
+  id: string;
+  etag: string;
+  onRotated: (response: Read) => void;
+}) {
   const [overlap, setOverlap] = useState('24h');
   const rotate = useChange('POST /destinations/{id}/rotate-secret', {
     says: words.rotated,
@@ -47,11 +57,18 @@ function RotateKey({ id, etag, onRotated }: { id: string; etag: string; onRotate
   });
   const problem = parseDuration(overlap) === undefined ? DURATION_PROBLEM : undefined;
   const begin = () => {
-    if (problem === undefined) rotate.mutate({ id, ifMatch: etag, body: { key: 'ed25519', overlap } });
+    if (problem === undefined) {
+      rotate.mutate({ id, ifMatch: etag, body: { key: 'ed25519', overlap } });
+    }
   };
   return (
     <Group>
-      <Confirmed label={words.rotate} question={words.rotateQuestion} busy={rotate.isPending} onConfirm={begin}>
+      <Confirmed
+        label={words.rotate}
+        question={words.rotateQuestion}
+        busy={rotate.isPending}
+        onConfirm={begin}
+      >
         <Text>{words.rotateHint}</Text>
         <TextInput
           label={words.overlap}

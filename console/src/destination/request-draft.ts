@@ -1,4 +1,5 @@
 import { type Destination, type Operations } from '../../../shared/api/operations';
+import { compact } from '../../../shared/collections/defined';
 import { type BodyFormat, type Method } from '../../../shared/model/request-settings';
 import { checkRenderedHeaders } from '../../../shared/model/webhook-request';
 import { changedFields, isWhole, same } from './field-values';
@@ -6,7 +7,9 @@ import { text } from '../texts';
 
 const words = text.endpoint.requestDraft;
 
-/** The method, the body and the headers of a destination's requests while somebody edits them. Pure. */
+/**
+ * The method, the body and the headers of a destination's requests while somebody edits them. Pure.
+ */
 
 /** A body of one's own in CEL, beside the ready formats. */
 export const TEMPLATE = 'template';
@@ -57,7 +60,10 @@ function wholeRequest({ method, format, body, headers, gzipAbove }: RequestDraft
     method: method === 'POST' ? null : method,
     format: format === 'default' || format === TEMPLATE ? null : format,
     body: format === TEMPLATE ? body : null,
-    headers: headers.length === 0 ? null : Object.fromEntries(headers.map((each) => [each.name, each.expression])),
+    headers:
+      headers.length === 0
+        ? null
+        : Object.fromEntries(headers.map((each) => [each.name, each.expression])),
     gzipAbove: gzipAbove === '' ? null : Number(gzipAbove),
   };
 }
@@ -83,22 +89,35 @@ export function requestPatch(before: Stored, draft: RequestDraft): RequestPatch 
 const MAX_GZIP_ABOVE = 5_000_000;
 
 /** Validates the request. Returns a sentence by API field. */
-export function requestProblems({ format, body, headers, gzipAbove }: RequestDraft): [string, string][] {
-  return [
-    ...(format === TEMPLATE && body.trim() === '' ? [['request/body', words.enterExpression] as const] : []),
+export function requestProblems({
+  format,
+  body,
+  headers,
+  gzipAbove,
+}: RequestDraft): [string, string][] {
+  return compact([
+    format === TEMPLATE && body.trim() === ''
+      ? (['request/body', words.enterExpression] as const)
+      : undefined,
     ...headers.flatMap((header, i) => {
       const problem = headerProblem(header, headers, i);
       return problem === undefined ? [] : [[`request/headers/${i}`, problem] as const];
     }),
-    ...(gzipAbove === '' || isWhole(gzipAbove, 0, MAX_GZIP_ABOVE)
-      ? []
-      : [['request/gzipAbove', words.bytesProblem] as const]),
-  ].map(([field, problem]) => [field, problem]);
+    gzipAbove === '' || isWhole(gzipAbove, 0, MAX_GZIP_ABOVE)
+      ? undefined
+      : (['request/gzipAbove', words.bytesProblem] as const),
+  ]).map(([field, problem]) => [field, problem]);
 }
 
-function headerProblem({ name, expression }: RenderedHeaderDraft, all: RenderedHeaderDraft[], at: number) {
+function headerProblem(
+  { name, expression }: RenderedHeaderDraft,
+  all: RenderedHeaderDraft[],
+  at: number,
+) {
   if (name === '') return words.nameHeader;
-  if (all.findIndex((each) => each.name.toLowerCase() === name.toLowerCase()) !== at) return words.alreadyExists(name);
+  if (all.findIndex((each) => each.name.toLowerCase() === name.toLowerCase()) !== at) {
+    return words.alreadyExists(name);
+  }
   const problem = checkRenderedHeaders([name])[0]?.problem;
   if (problem !== undefined) return words.problem(problem);
   return expression.trim() === '' ? words.enterExpression : undefined;

@@ -35,7 +35,11 @@ interface Props {
 
 export function RequestSection({ draft, problems, ...rest }: Props) {
   return (
-    <Disclosure title={words.request} summary={inWords(draft.request)} problem={problemAt(problems, 'request')}>
+    <Disclosure
+      title={words.request}
+      summary={inWords(draft.request)}
+      problem={problemAt(problems, 'request')}
+    >
       <RequestFields draft={draft} problems={problems} {...rest} />
     </Disclosure>
   );
@@ -98,7 +102,11 @@ function Settings({ request, onChange, problems }: SettingsProps) {
           onChange={(event) => set({ body: event.target.value })}
         />
       )}
-      <RenderedHeaders headers={request.headers} problems={problems} onChange={(headers) => set({ headers })} />
+      <RenderedHeaders
+        headers={request.headers}
+        problems={problems}
+        onChange={(headers) => set({ headers })}
+      />
       <TextInput
         label={words.compressBodiesAbove}
         description={words.compressBodiesAboveHint}

@@ -16,16 +16,25 @@ interface Props<T> {
 }
 
 /** Rotates the secret of a destination. */
-export function RotateSecret({ destination, etag, onRotated }: Props<Destination> & { destination: Destination }) {
+export function RotateSecret({
+  destination,
+  etag,
+  onRotated,
+}: Props<Destination> & { destination: Destination }) {
   const rotate = useChange('POST /destinations/{id}/rotate-secret', {
     onDone: ({ data: { sharedSecret, ...data }, etag: tag }) => onRotated({ data, etag: tag }),
   });
-  const begin = (overlap: string) => rotate.mutate({ id: destination.id, ifMatch: etag, body: { overlap } });
+  const begin = (overlap: string) =>
+    rotate.mutate({ id: destination.id, ifMatch: etag, body: { overlap } });
   return <Rotation rotate={rotate} under={destination.secretRotation} onBegin={begin} />;
 }
 
 /** Rotates the secret of the alerts. */
-export function RotateAlertsSecret({ alerts, etag, onRotated }: Props<Alerts> & { alerts: Alerts }) {
+export function RotateAlertsSecret({
+  alerts,
+  etag,
+  onRotated,
+}: Props<Alerts> & { alerts: Alerts }) {
   const rotate = useChange('POST /alerts/rotate-secret', {
     onDone: ({ data: { sharedSecret, ...data }, etag: tag }) => onRotated({ data, etag: tag }),
   });
@@ -46,8 +55,8 @@ interface RotationProps {
 }
 
 /**
- * Creates a new secret while the old one stays valid for a time. The new secret is visible once, until the dialog
- * closes.
+ * Creates a new secret while the old one stays valid for a time. The new secret is visible once,
+ * until the dialog closes.
  */
 function Rotation({ rotate, under, onBegin }: RotationProps) {
   const [open, setOpen] = useState(false);
@@ -63,7 +72,9 @@ function Rotation({ rotate, under, onBegin }: RotationProps) {
       <Button variant="default" onClick={() => setOpen(true)}>
         {title}
       </Button>
-      {under && <Text size="sm">{words.bothSignUntil(<When at={under.overlapUntil} exact />)}</Text>}
+      {under && (
+        <Text size="sm">{words.bothSignUntil(<When at={under.overlapUntil} exact />)}</Text>
+      )}
       <Modal
         opened={open}
         onClose={close}
@@ -76,7 +87,12 @@ function Rotation({ rotate, under, onBegin }: RotationProps) {
         withCloseButton={made === undefined}
       >
         {made === undefined ? (
-          <Ask until={under?.overlapUntil} busy={rotate.isPending} error={rotate.error} onBegin={onBegin} />
+          <Ask
+            until={under?.overlapUntil}
+            busy={rotate.isPending}
+            error={rotate.error}
+            onBegin={onBegin}
+          />
         ) : (
           <Stack>
             <Alert color="yellow" title={words.shownOnlyOnce}>
@@ -114,7 +130,11 @@ function Ask({ until, busy, error, onBegin }: AskProps) {
       />
       {error && <Failure error={error} what={words.rotateTask} />}
       <Group justify="flex-end">
-        <Button loading={busy} disabled={parseDuration(overlap) === undefined} onClick={() => onBegin(overlap)}>
+        <Button
+          loading={busy}
+          disabled={parseDuration(overlap) === undefined}
+          onClick={() => onBegin(overlap)}
+        >
           {words.rotate}
         </Button>
       </Group>

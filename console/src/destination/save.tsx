@@ -12,8 +12,8 @@ import { text } from '../texts';
 const words = text.destination.save;
 
 /**
- * Saves an entry that others may change too. If somebody else changed it first, the page shows their change and
- * overwrites nothing unseen.
+ * Saves an entry that others may change too. If somebody else changed it first, the page shows
+ * their change and overwrites nothing unseen.
  */
 
 export type Read<T = Destination> = { data: T; etag: string | undefined };
@@ -55,7 +55,10 @@ export function useSaving<T, P>(change: Change<P>, read: () => Promise<Read<T>>)
   };
 }
 
-export function useSaveDestination(id: string, onSaved: (response: Read) => void): Saving<Destination, Patch> {
+export function useSaveDestination(
+  id: string,
+  onSaved: (response: Read) => void,
+): Saving<Destination, Patch> {
   const change = useChange('PATCH /destinations/{id}', { onDone: onSaved });
   return useSaving({ ...change, mutate: (input, on) => change.mutate({ ...input, id }, on) }, () =>
     call('GET /destinations/{id}', { id }),
@@ -80,7 +83,9 @@ export function Unsaved<T extends object, P extends object>({ saving, ...props }
   if (!theirs) return null;
   const { before, patch, names } = props;
   const found = differences(names, { before, theirs: theirs.data, patch });
-  const both = found.some(({ mine, before: was, theirs: now }) => mine !== undefined && was !== now);
+  const both = found.some(
+    ({ mine, before: was, theirs: now }) => mine !== undefined && was !== now,
+  );
   const drop = () => {
     saving.forget();
     props.onDrop(theirs);
@@ -89,7 +94,10 @@ export function Unsaved<T extends object, P extends object>({ saving, ...props }
     <Alert color="yellow" title={words.conflict} role="alert">
       <Stack>
         <Text size="sm">{words.conflictHint}</Text>
-        <Table label={words.changes} head={[words.field, words.before, words.nowTheirs, words.yours]}>
+        <Table
+          label={words.changes}
+          head={[words.field, words.before, words.nowTheirs, words.yours]}
+        >
           {found.map((difference) => (
             <Row key={difference.field} of={difference} />
           ))}
@@ -114,7 +122,10 @@ interface SaveProps {
   problem?: string | undefined;
 }
 
-/** The submit button of a form, with the reason if it is disabled. It warns before a navigation loses the changes. */
+/**
+ * The submit button of a form, with the reason if it is disabled. It warns before a navigation
+ * loses the changes.
+ */
 export function SaveButton({ busy, changed, problem }: SaveProps) {
   useUnsaved(changed);
   return (

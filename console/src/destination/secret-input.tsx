@@ -18,7 +18,15 @@ interface Props {
 }
 
 /** A write-only secret: a stored one shows as kept until the user replaces it. */
-export function SecretInput({ label, secret, onChange, problem, lost, description, lines = false }: Props) {
+export function SecretInput({
+  label,
+  secret,
+  onChange,
+  problem,
+  lost,
+  description,
+  lines = false,
+}: Props) {
   const [replacing, setReplacing] = useState(false);
   const isKept = secret.kept && secret.value === '';
   if (isKept && !replacing && lost === undefined && problem === undefined) {
@@ -48,7 +56,11 @@ export function SecretInput({ label, secret, onChange, problem, lost, descriptio
     error: problem,
   };
   const change = (value: string) => onChange({ ...secret, value });
-  if (!lines) return <TextInput {...field} type="password" onChange={(event) => change(event.target.value)} />;
+  if (!lines) {
+    return (
+      <TextInput {...field} type="password" onChange={(event) => change(event.target.value)} />
+    );
+  }
   return (
     <Textarea
       {...field}

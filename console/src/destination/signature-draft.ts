@@ -20,17 +20,29 @@ export const DEFAULT_SIGNATURE: SignatureDraft = { xSignature: true, ed25519: fa
 
 /** Signatures that receivers written for these products check. */
 const KNOWN_SIGNATURES = {
-  github: { header: 'X-Hub-Signature-256', algorithm: 'sha256', encoding: 'hex', prefix: 'sha256=' },
+  github: {
+    header: 'X-Hub-Signature-256',
+    algorithm: 'sha256',
+    encoding: 'hex',
+    prefix: 'sha256=',
+  },
   shopify: { header: 'X-Shopify-Hmac-Sha256', algorithm: 'sha256', encoding: 'base64', prefix: '' },
 } as const satisfies Record<string, SignatureDraft['custom']>;
 
 export type KnownSignature = keyof typeof KNOWN_SIGNATURES;
-const OTHER: NonNullable<SignatureDraft['custom']> = { header: '', algorithm: 'sha256', encoding: 'hex', prefix: '' };
+const OTHER: NonNullable<SignatureDraft['custom']> = {
+  header: '',
+  algorithm: 'sha256',
+  encoding: 'hex',
+  prefix: '',
+};
 
 /** Returns the name of the product whose signature this is, `other`, or `none`. */
 export function kindOf({ custom }: SignatureDraft): KnownSignature | 'other' | 'none' {
   if (!custom) return 'none';
-  const known = Object.entries(KNOWN_SIGNATURES).find(([, each]) => changed(each, custom).length === 0);
+  const known = Object.entries(KNOWN_SIGNATURES).find(
+    ([, each]) => changed(each, custom).length === 0,
+  );
   return (known?.[0] as KnownSignature | undefined) ?? 'other';
 }
 
@@ -38,7 +50,9 @@ function changed(a: object, b: object): string[] {
   return Object.keys(changedFields(a, b));
 }
 
-/** Returns the draft with the signature of a product. `other` keeps the present values, for editing. */
+/**
+ * Returns the draft with the signature of a product. `other` keeps the present values, for editing.
+ */
 export function withKind(draft: SignatureDraft, kind: string): SignatureDraft {
   if (kind === 'none') return { ...draft, custom: null };
   if (kind === 'other') return { ...draft, custom: { ...(draft.custom ?? OTHER), header: '' } };
@@ -52,7 +66,10 @@ export function signatureDraft(signature: Stored): SignatureDraft {
 }
 
 function wholeSignature({ custom, ...rest }: SignatureDraft) {
-  return { ...rest, custom: custom && { ...custom, prefix: custom.prefix === '' ? null : custom.prefix } };
+  return {
+    ...rest,
+    custom: custom && { ...custom, prefix: custom.prefix === '' ? null : custom.prefix },
+  };
 }
 
 type SignaturePatch = NonNullable<Operations['PATCH /destinations/{id}']['body']>['signature'];

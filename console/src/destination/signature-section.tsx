@@ -25,11 +25,22 @@ interface Props {
   onRotated?: ((response: Read) => void) | undefined;
 }
 
-export function SignatureSection({ signature, onChange, problems, destination, etag, onRotated }: Props) {
+export function SignatureSection({
+  signature,
+  onChange,
+  problems,
+  destination,
+  etag,
+  onRotated,
+}: Props) {
   const { xSignature, ed25519, custom } = signature;
   const hasKey = destination.signature?.ed25519 ?? false;
   return (
-    <Disclosure title={words.signatures} summary={inWords(signature)} problem={problemAt(problems, 'signature')}>
+    <Disclosure
+      title={words.signatures}
+      summary={inWords(signature)}
+      problem={problemAt(problems, 'signature')}
+    >
       <Stack gap="sm">
         <Checkbox
           label={words.sendXSignature}
@@ -85,13 +96,17 @@ function Custom({ custom, onChange, problems }: CustomProps) {
         label={words.hash}
         data={[...SIGNATURE_ALGORITHMS]}
         value={custom.algorithm}
-        onChange={(event) => onChange({ ...custom, algorithm: event.target.value as CustomDraft['algorithm'] })}
+        onChange={(event) =>
+          onChange({ ...custom, algorithm: event.target.value as CustomDraft['algorithm'] })
+        }
       />
       <NativeSelect
         label={words.encoding}
         data={[...SIGNATURE_ENCODINGS]}
         value={custom.encoding}
-        onChange={(event) => onChange({ ...custom, encoding: event.target.value as CustomDraft['encoding'] })}
+        onChange={(event) =>
+          onChange({ ...custom, encoding: event.target.value as CustomDraft['encoding'] })
+        }
       />
       <TextInput
         label={words.prefix}
@@ -105,6 +120,11 @@ function Custom({ custom, onChange, problems }: CustomProps) {
 }
 
 function inWords({ xSignature, ed25519, custom }: SignatureDraft): string {
-  const parts = ['webhook-signature', xSignature && 'X-Signature', ed25519 && words.ed25519, custom && custom.header];
+  const parts = [
+    'webhook-signature',
+    xSignature && 'X-Signature',
+    ed25519 && words.ed25519,
+    custom && custom.header,
+  ];
   return parts.filter((part) => typeof part === 'string' && part !== '').join(', ');
 }

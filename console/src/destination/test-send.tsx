@@ -40,7 +40,8 @@ interface ResultProps {
 export function TestResult({ test: { data, error }, webhooks }: ResultProps) {
   const result = data?.data;
   const arrived = result?.status === 'delivered';
-  const allAccepted = result?.attempt?.urls.every(({ outcome }) => outcome === 'delivered') ?? false;
+  const allAccepted =
+    result?.attempt?.urls.every(({ outcome }) => outcome === 'delivered') ?? false;
   return (
     <div aria-live="polite">
       {error && <Failure error={error} what={words.sendTask} />}
@@ -55,7 +56,9 @@ export function TestResult({ test: { data, error }, webhooks }: ResultProps) {
               {arrived ? partly(result.attempt?.urls ?? []) : reasonInWords(result.reason)}
             </Text>
           </Alert>
-          {result.attempt && <AttemptView isTest attempt={named(result.attempt, webhooks)} heading={words.test} />}
+          {result.attempt && (
+            <AttemptView isTest attempt={named(result.attempt, webhooks)} heading={words.test} />
+          )}
         </Stack>
       )}
     </div>
@@ -68,7 +71,10 @@ function partly(urls: NonNullable<Test['attempt']>['urls']): string {
   return all ? '' : words.someFailed;
 }
 
-/** Adds the full address of each URL if the user may see it, because several URLs often share a host. */
+/**
+ * Adds the full address of each URL if the user may see it, because several URLs often share a
+ * host.
+ */
 function named(attempt: NonNullable<Test['attempt']>, webhooks: Destination['webhooks']) {
   const address = (id: string) => webhooks.find((webhook) => webhook.id === id)?.url ?? null;
   return { ...attempt, urls: attempt.urls.map((url) => ({ ...url, address: address(url.url) })) };

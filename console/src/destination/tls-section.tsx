@@ -36,9 +36,13 @@ export function TlsSection({ tls = NO_TLS, onChange, problems, field, lost }: Pr
           label={words.clientCertificate}
           description={words.clientCertificateHint}
           {...pem('certificate')}
-          onChange={(event) => onChange({ ...tls, certificate: event.target.value, notAfter: null })}
+          onChange={(event) =>
+            onChange({ ...tls, certificate: event.target.value, notAfter: null })
+          }
         />
-        {tls.notAfter !== null && <Text size="sm">{words.expires(<When at={tls.notAfter} exact />)}</Text>}
+        {tls.notAfter !== null && (
+          <Text size="sm">{words.expires(<When at={tls.notAfter} exact />)}</Text>
+        )}
         <SecretInput
           label={words.privateKey}
           description={words.privateKeyHint}
@@ -61,6 +65,9 @@ export function TlsSection({ tls = NO_TLS, onChange, problems, field, lost }: Pr
 }
 
 function inWords({ certificate, ca }: TlsDraft): string {
-  const parts = [certificate.trim() !== '' && words.hasCertificate, ca.trim() !== '' && words.hasAuthorities];
+  const parts = [
+    certificate.trim() !== '' && words.hasCertificate,
+    ca.trim() !== '' && words.hasAuthorities,
+  ];
   return parts.filter((part) => part !== false).join(', ') || words.hasNeither;
 }

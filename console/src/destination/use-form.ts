@@ -24,13 +24,18 @@ interface DestinationForm {
 /** Only administrators may set these. */
 const ADMIN_FIELDS = /^(webhooks|signature|proxy)\b/;
 
-export function useDestinationForm(destination: Destination, onSaved: (response: Read) => void): DestinationForm {
+export function useDestinationForm(
+  destination: Destination,
+  onSaved: (response: Read) => void,
+): DestinationForm {
   const [draft, setDraft] = useState(() => draftOf(destination));
   const admin = useIsAdmin();
   const patch = patchOf(destination, draft);
   const save = useSaveDestination(destination.id, onSaved);
   // Users without the right to change a field cannot fix it either.
-  const own = new Map([...problemsOf(draft)].filter(([field]) => admin || !ADMIN_FIELDS.test(field)));
+  const own = new Map(
+    [...problemsOf(draft)].filter(([field]) => admin || !ADMIN_FIELDS.test(field)),
+  );
   const problems = new Map([...fieldProblems(save.error), ...own]);
   const fields = { draft, onChange: setDraft, problems };
   return { draft, setDraft, patch, changed: Object.keys(patch).length > 0, save, own, fields };

@@ -1,4 +1,5 @@
 import { type Alerts, type Destination, type Operations } from '../../../shared/api/operations';
+import { defined } from '../../../shared/collections/defined';
 import { checkStaticHeaders, checkWebhookUrl } from '../../../shared/model/webhook-request';
 import {
   type AuthDraft,
@@ -52,9 +53,14 @@ export function webhookDrafts(webhooks: Destination['webhooks']): WebhookDraft[]
       id,
       url: url ?? '',
       headers: Object.keys(headers).map((name) => ({ name, value: '', kept: true })),
-      ...(authentication && { auth: authentication }),
-      ...(tls && { tls: tlsDraft(tls) }),
-      stored: { ...(origin !== undefined && { origin }), ...(tokenOrigin !== undefined && { tokenOrigin }) },
+      ...defined({
+        auth: authentication,
+        tls: tls ? tlsDraft(tls) : undefined,
+      }),
+      stored: defined({
+        origin,
+        tokenOrigin,
+      }),
     };
   });
 }
@@ -63,34 +69,45 @@ export function webhookDrafts(webhooks: Destination['webhooks']): WebhookDraft[]
 export function webhookOf({ id, url, headers, auth, tls }: WebhookDraft): Given {
   const tlsFields = tls && tlsOf(tls);
   return {
-    ...(id !== undefined && { id }),
+    ...defined({ id }),
     url,
     headers: Object.fromEntries(headers.map((header) => [header.name, secretOf(header)])),
-    ...(auth && { auth: authOf(auth) }),
-    ...(tlsFields && { tls: tlsFields }),
+    ...defined({
+      auth: auth ? authOf(auth) : undefined,
+      tls: tlsFields || undefined,
+    }),
   };
 }
 
 /**
- * Says why the stored values of headers cannot be kept; undefined if they can. Secrets must not go to another host than
- * the one they were set for.
+ * Says why the stored values of headers cannot be kept; undefined if they can. Secrets must not go
+ * to another host than the one they were set for.
  * @param proxyChanges a new proxy would see them
  */
-export function headersLost({ url, stored }: WebhookDraft, proxyChanges = false): string | undefined {
+export function headersLost(
+  { url, stored }: WebhookDraft,
+  proxyChanges = false,
+): string | undefined {
   if (proxyChanges) return words.proxyChanges;
   const origin = originOf(url);
   const moves = origin !== undefined && stored?.origin !== undefined && origin !== stored.origin;
   return moves ? words.urlChanges : undefined;
 }
 
-/** The same for secrets that the token endpoint gets too: the secrets of the authentication, and the private key. */
+/**
+ * The same for secrets that the token endpoint gets too: the secrets of the authentication, and the
+ * private key.
+ */
 export function secretsLost(webhook: WebhookDraft, proxyChanges = false): string | undefined {
   const moves = tokenOriginOf(webhook.auth) !== webhook.stored?.tokenOrigin;
   return headersLost(webhook, proxyChanges) ?? (moves ? words.tokenUrlChanges : undefined);
 }
 
 /** Validates URLs. Returns a sentence by API field, such as `webhooks/0/auth/token`. */
-export function webhookProblems(webhooks: readonly WebhookDraft[], proxyChanges = false): Map<string, string> {
+export function webhookProblems(
+  webhooks: readonly WebhookDraft[],
+  proxyChanges = false,
+): Map<string, string> {
   const problems = new Map<string, string>();
   webhooks.forEach((webhook, i) => {
     const at = (field: string, problem: string | undefined) => {
@@ -98,11 +115,17 @@ export function webhookProblems(webhooks: readonly WebhookDraft[], proxyChanges 
     };
     at('url', urlProblem(webhook.url));
     const lost = headersLost(webhook, proxyChanges);
-    webhook.headers.forEach((header, j) => at(`headers/${j}`, headerProblem(header, webhook.headers, { at: j, lost })));
+    webhook.headers.forEach((header, j) =>
+      at(`headers/${j}`, headerProblem(header, webhook.headers, { at: j, lost })),
+    );
     const secretLost = secretsLost(webhook, proxyChanges);
     const { auth, tls } = webhook;
-    for (const [field, problem] of auth ? authProblems(auth, secretLost) : []) at(`auth/${field}`, problem);
-    for (const [field, problem] of tls ? tlsProblems(tls, secretLost) : []) at(`tls/${field}`, problem);
+    for (const [field, problem] of auth ? authProblems(auth, secretLost) : []) {
+      at(`auth/${field}`, problem);
+    }
+    for (const [field, problem] of tls ? tlsProblems(tls, secretLost) : []) {
+      at(`tls/${field}`, problem);
+    }
   });
   return problems;
 }
@@ -120,7 +143,8 @@ function headerProblem(
   { at, lost }: { at: number; lost: string | undefined },
 ): string | undefined {
   if (header.name === '') return words.nameHeader;
-  const twice = all.findIndex(({ name }) => name.toLowerCase() === header.name.toLowerCase()) !== at;
+  const twice =
+    all.findIndex(({ name }) => name.toLowerCase() === header.name.toLowerCase()) !== at;
   if (twice) return words.alreadyExists(header.name);
   const problem = checkStaticHeaders({ [header.name]: header.value })[0]?.problem;
   if (problem !== undefined) return words.problem(problem);

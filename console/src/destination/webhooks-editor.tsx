@@ -5,12 +5,20 @@ import { useRead } from '../lib/api';
 import { AuthSection } from './auth-section';
 import { HeadersField } from './headers-field';
 import { TlsSection } from './tls-section';
-import { headersLost, MAX_WEBHOOKS, secretsLost, urlProblem, type WebhookDraft } from './webhook-draft';
+import {
+  headersLost,
+  MAX_WEBHOOKS,
+  secretsLost,
+  urlProblem,
+  type WebhookDraft,
+} from './webhook-draft';
 import { text } from '../texts';
 
 const words = text.endpoint.webhooksEditor;
 
-/** Up to five URLs, validated while the user types, with their authentication and static headers. */
+/**
+ * Up to five URLs, validated while the user types, with their authentication and static headers.
+ */
 
 const ALERT_FORMAT_LABELS: Record<AlertFormat, string> = words.alertFormatLabels;
 
@@ -46,7 +54,9 @@ export function WebhooksEditor({ webhooks, onChange, least = 1, ...rest }: Props
               webhook={webhook}
               at={i}
               disabled={disabled}
-              onChange={(changed) => onChange(webhooks.map((old, other) => (other === i ? changed : old)))}
+              onChange={(changed) =>
+                onChange(webhooks.map((old, other) => (other === i ? changed : old)))
+              }
             />
             {mayAdd && webhooks.length > least && (
               <Button
@@ -62,7 +72,11 @@ export function WebhooksEditor({ webhooks, onChange, least = 1, ...rest }: Props
         </Fieldset>
       ))}
       {mayAdd && webhooks.length < MAX_WEBHOOKS && (
-        <Button className="start" variant="default" onClick={() => onChange([...webhooks, { url: '', headers: [] }])}>
+        <Button
+          className="start"
+          variant="default"
+          onClick={() => onChange([...webhooks, { url: '', headers: [] }])}
+        >
           {webhooks.length === 0 ? words.addUrl : words.addAnotherUrl}
         </Button>
       )}
@@ -77,14 +91,26 @@ interface FieldsProps extends Pick<Props, 'problems' | 'show' | 'formats' | 'pro
   onChange: (webhook: WebhookDraft) => void;
 }
 
-function WebhookFields({ webhook, at, onChange, problems, show, disabled, formats, proxyChanges }: FieldsProps) {
+function WebhookFields({
+  webhook,
+  at,
+  onChange,
+  problems,
+  show,
+  disabled,
+  formats,
+  proxyChanges,
+}: FieldsProps) {
   const lost = secretsLost(webhook, proxyChanges);
   return (
     <>
       {show === 'headers' ? (
         <Text className="break">{webhook.url}</Text>
       ) : (
-        <UrlField {...{ webhook, at, problems, disabled }} onChange={(url) => onChange({ ...webhook, url })} />
+        <UrlField
+          {...{ webhook, at, problems, disabled }}
+          onChange={(url) => onChange({ ...webhook, url })}
+        />
       )}
       {formats && (
         <FormatField

@@ -1,6 +1,24 @@
-import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type ApiResponse, ApiProblem, createClient, type Input, type Name } from '../../../shared/api/client';
-import { type Audience, type ComputedTrait, type Destination, type Source } from '../../../shared/api/operations';
+import {
+  keepPreviousData,
+  QueryClient,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
+import {
+  type ApiResponse,
+  ApiProblem,
+  createClient,
+  type Input,
+  type Name,
+} from '../../../shared/api/client';
+import {
+  type Audience,
+  type ComputedTrait,
+  type Destination,
+  type Source,
+} from '../../../shared/api/operations';
+import { defined } from '../../../shared/collections/defined';
 import { useToast } from '../ui/toast';
 import { text } from '../texts';
 
@@ -17,7 +35,10 @@ export function createQueries(): QueryClient {
     defaultOptions: {
       // A response may hold a secret that is shown once: drop it with its component.
       mutations: { gcTime: 0 },
-      queries: { retry: (count, error) => !(error instanceof ApiProblem) && count < 1, staleTime: 2_000 },
+      queries: {
+        retry: (count, error) => !(error instanceof ApiProblem) && count < 1,
+        staleTime: 2_000,
+      },
     },
   });
 }
@@ -29,19 +50,28 @@ interface ReadOptions<N extends Name> {
   /** repeats after this many ms, or after an interval that depends on the last response */
   every?: number | ((last: ApiResponse<N>['data'] | undefined) => number | false);
   enabled?: boolean;
-  /** shows the last response until the next one arrives, for lists whose filters or time range change */
+  /**
+   * shows the last response until the next one arrives, for lists whose filters or time range
+   * change
+   */
   keep?: boolean;
 }
 
-/** Reads once. The key is the operation and its input, so that a change can name the reads that it makes stale. */
+/**
+ * Reads once. The key is the operation and its input, so that a change can name the reads that it
+ * makes stale.
+ */
 export function useRead<N extends GetName>(name: N, input: Input<N>, options: ReadOptions<N> = {}) {
   const { every } = options;
   return useQuery<ApiResponse<N>>({
     queryKey: [name, input],
     queryFn: ({ signal }) => call(name, { ...input, signal }),
-    refetchInterval: ({ state }) => (typeof every === 'function' ? every(state.data?.data) : (every ?? false)),
-    ...(options.enabled !== undefined && { enabled: options.enabled }),
-    ...(options.keep && { placeholderData: keepPreviousData }),
+    refetchInterval: ({ state }) =>
+      typeof every === 'function' ? every(state.data?.data) : (every ?? false),
+    ...defined({
+      enabled: options.enabled,
+      placeholderData: options.keep ? keepPreviousData : undefined,
+    }),
   });
 }
 
@@ -62,11 +92,17 @@ export function useChange<N extends ChangeName>(name: N, options: ChangeOptions<
   return useMutation<ApiResponse<N>, Error, Input<N>>({
     mutationFn: (input) => call(name, input),
     onSuccess: (answer, input) => {
-      // Stores the response of a change immediately, so that the next change has the new version. Never for a
-      // rotation: its response holds a secret and must not be cached.
+      // Stores the response of a change immediately, so that the next change has the new version.
+      // Never for a rotation: its response holds a secret and must not be cached.
       const { id }: { id?: string; ifMatch?: string } = input;
-      if (name.startsWith('PATCH ')) queries.setQueryData([name.replace('PATCH', 'GET'), { id }], answer);
-      if (refresh) void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'GET /session' });
+      if (name.startsWith('PATCH ')) {
+        queries.setQueryData([name.replace('PATCH', 'GET'), { id }], answer);
+      }
+      if (refresh) {
+        void queries.invalidateQueries({
+          predicate: ({ queryKey }) => queryKey[0] !== 'GET /session',
+        });
+      }
       if (says !== undefined) toast(typeof says === 'function' ? says(answer) : says);
       onDone?.(answer);
     },
@@ -81,9 +117,15 @@ interface Entries {
 }
 type Kind = keyof Entries;
 
-/** Reads all entries of a kind, up to a number that a person can choose from; undefined until then. */
+/**
+ * Reads all entries of a kind, up to a number that a person can choose from; undefined until then.
+ */
 export function useAll<K extends Kind>(kind: K): Entries[K][] | undefined {
-  return useQuery({ queryKey: [`GET /${kind}`, 'all'], queryFn: () => allOf(kind), staleTime: 10_000 }).data;
+  return useQuery({
+    queryKey: [`GET /${kind}`, 'all'],
+    queryFn: () => allOf(kind),
+    staleTime: 10_000,
+  }).data;
 }
 
 /** Names by id. */
@@ -98,7 +140,10 @@ async function allOf<K extends Kind>(kind: K): Promise<Entries[K][]> {
   const all: Entries[K][] = [];
   let after: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
-    const query = { limit: 200, ...(after !== undefined && { after }) };
+    const query = {
+      limit: 200,
+      ...defined({ after }),
+    };
     const { data } = await call<`GET /${Kind}`>(`GET /${kind}`, { query });
     all.push(...(data.data as Entries[K][]));
     if (data.next === null) break;

@@ -29,7 +29,15 @@ export function checklistOf({ sources, destinations, delivered, alerts }: Presen
     { text: words.connectDestination, to: '/connect', done: first !== undefined },
     { text: words.signRequests, to: page, done: destinations.some((each) => each.hasSharedSecret) },
     { text: words.enableIt, to: page, done: destinations.some(({ enabled }) => enabled) },
-    { text: words.deliverFirstEvent, to: first ? `/connect/${first.id}/live` : '/connect', done: delivered },
-    { text: words.receiveAlerts, to: '/alerts', done: alerts.enabled && alerts.webhooks.length > 0 },
+    {
+      text: words.deliverFirstEvent,
+      to: first ? `/connect/${first.id}/live` : '/connect',
+      done: delivered,
+    },
+    {
+      text: words.receiveAlerts,
+      to: '/alerts',
+      done: alerts.enabled && alerts.webhooks.length > 0,
+    },
   ];
 }

@@ -24,7 +24,10 @@ export function reasonInWords(reason: string | null): string {
 
 const STATES: Readonly<Record<string, string>> = words.states;
 
-/** Labels a status, a state, an outcome, an action or a kind of the API. An unknown code appears as it is. */
+/**
+ * Labels a status, a state, an outcome, an action or a kind of the API. An unknown code appears as
+ * it is.
+ */
 export function stateInWords(code: string): string {
   return STATES[code] ?? code.replaceAll('_', ' ');
 }
@@ -67,7 +70,8 @@ export function absolute(iso: string, nowMs: number): string {
     hourCycle: 'h23',
   });
   if (date.toDateString() === new Date(nowMs).toDateString()) return time;
-  const year = date.getFullYear() === new Date(nowMs).getFullYear() ? {} : ({ year: 'numeric' } as const);
+  const year =
+    date.getFullYear() === new Date(nowMs).getFullYear() ? {} : ({ year: 'numeric' } as const);
   return `${date.toLocaleDateString(LOCALE, { day: 'numeric', month: 'short', ...year })}, ${time}`;
 }
 
@@ -103,19 +107,28 @@ export function noticeInWords(
   const span = (until: number) => spanOf(until - Date.parse(since));
   if (kind === 'recovered') return words.recoveredAfter(span(Date.parse(at)));
   if (kind !== 'failing') return '';
-  return endedAt === null ? words.failingOngoing(span(nowMs)) : words.failedFor(span(Date.parse(endedAt)));
+  return endedAt === null
+    ? words.failingOngoing(span(nowMs))
+    : words.failedFor(span(Date.parse(endedAt)));
 }
 
 /** The items of a page, unless a request names another number. */
 const PAGE = 50;
 
-/** Says which items of a list are shown: "51–100 of 1,234". @param nth number of the page, from 1 */
-export function pageInWords(nth: number, rows: number, total: { count: number; exact: boolean }): string {
+/**
+ * Says which items of a list are shown: "51–100 of 1,234". @param nth number of the page, from 1
+ */
+export function pageInWords(
+  nth: number,
+  rows: number,
+  total: { count: number; exact: boolean },
+): string {
   if (rows === 0) return '';
   const [first, last] = [(nth - 1) * PAGE + 1, (nth - 1) * PAGE + rows];
   // New items may have come since they were counted.
   const all = count(Math.max(total.count, last));
-  const more = total.count >= MOST_COUNTED ? words.moreThan(count(MOST_COUNTED)) : words.atLeast(all);
+  const more =
+    total.count >= MOST_COUNTED ? words.moreThan(count(MOST_COUNTED)) : words.atLeast(all);
   return words.page(count(first), count(last), total.exact ? all : more);
 }
 
@@ -127,11 +140,18 @@ export function rateInWords(rate: number | null): string {
 }
 
 /** Names an error by its HTTP status, its code or its message. */
-export function errorInShort(error: { status: number | null; code: string | null; message: string }): string {
+export function errorInShort(error: {
+  status: number | null;
+  code: string | null;
+  message: string;
+}): string {
   return error.status === null ? (error.code ?? error.message) : `HTTP ${error.status}`;
 }
 
-/** Converts the value of `<input type="datetime-local">` to ISO and back; undefined if it is empty or invalid. */
+/**
+ * Converts the value of `<input type="datetime-local">` to ISO and back; undefined if it is empty
+ * or invalid.
+ */
 export function isoOfLocal(local: string): string | undefined {
   const ms = local === '' ? NaN : new Date(local).getTime();
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
@@ -144,7 +164,10 @@ export function localOfIso(iso: string | null | undefined): string {
   return shifted.toISOString().slice(0, 16);
 }
 
-/** Returns the path of a destination's page. The user cannot edit the webhook of the alerts as a destination. */
+/**
+ * Returns the path of a destination's page. The user cannot edit the webhook of the alerts as a
+ * destination.
+ */
 export function placeOf(destination: string): string {
   return destination === ALERTS_ID ? '/alerts' : `/destinations/${destination}`;
 }

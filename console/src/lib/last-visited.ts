@@ -1,6 +1,6 @@
 /**
- * Stores when the session ends, because scripts cannot read the cookie. The time is not secret. With it the page
- * knows, without a refused request, that it must ask for the token.
+ * Stores when the session ends, because scripts cannot read the cookie. The time is not secret.
+ * With it the page knows, without a refused request, that it must ask for the token.
  */
 
 const KEY = 'waypost.session.until';

@@ -4,7 +4,10 @@ import { type Event as SourceEvent } from '../../../shared/api/operations';
 import { call } from './api';
 import { withNew, withPast } from './merge';
 
-/** Streams recent and new events. After a break the browser reconnects by itself and receives the missed events. */
+/**
+ * Streams recent and new events. After a break the browser reconnects by itself and receives the
+ * missed events.
+ */
 
 export type { SourceEvent };
 
@@ -31,8 +34,13 @@ export function useLiveEvents(query: Record<string, string>, held = false): Live
   useEffect(() => {
     setLive(NOTHING);
     const lost = () => {
-      // A stream does not report why it was refused. A request does, and leads to the sign-in if the session is over.
-      const session = { queryKey: ['GET /session'], queryFn: () => call('GET /session', {}), staleTime: 0 };
+      // A stream does not report why it was refused. A request does, and leads to the sign-in if
+      // the session is over.
+      const session = {
+        queryKey: ['GET /session'],
+        queryFn: () => call('GET /session', {}),
+        staleTime: 0,
+      };
       queries.query(session).catch(() => undefined);
     };
     return follow(search, setLive, lost);

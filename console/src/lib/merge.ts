@@ -12,7 +12,10 @@ export function withNew(events: readonly SourceEvent[], event: SourceEvent): Sou
 }
 
 /** @param past the events from before the stream, newest first: all others are newer */
-export function withPast(events: readonly SourceEvent[], past: readonly SourceEvent[]): SourceEvent[] {
+export function withPast(
+  events: readonly SourceEvent[],
+  past: readonly SourceEvent[],
+): SourceEvent[] {
   const known = new Set(past.map(({ id }) => id));
   return [...events.filter(({ id }) => !known.has(id)), ...past].slice(0, MAX_SHOWN);
 }

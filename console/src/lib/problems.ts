@@ -13,8 +13,9 @@ export function sayProblem(error: unknown): string {
 }
 
 /**
- * Returns whether control reports a missing session. Control rate-limits only requests without a session, by their
- * address, which may be a proxy's for many people. Any other 429 comes from a proxy.
+ * Returns whether control reports a missing session. Control rate-limits only requests without a
+ * session, by their address, which may be a proxy's for many people. Any other 429 comes from a
+ * proxy.
  */
 export function isSignedOut(error: unknown): boolean {
   if (!(error instanceof ApiProblem)) return false;
@@ -46,5 +47,7 @@ export function fieldProblems(error: unknown): ReadonlyMap<string, string> {
 /** Converts a JSON pointer: `#/webhooks/0/url` → `webhooks/0/url` (RFC 6901 as a URI fragment). */
 function fieldOf(pointer: string): string {
   const parts = pointer.replace(/^#?\//, '').split('/');
-  return parts.map((part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')).join('/');
+  return parts
+    .map((part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join('/');
 }

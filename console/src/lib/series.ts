@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import { type DeliveryStatus } from '../../../shared/model/reasons';
 import { LOCALE } from '../texts/locale';
 
@@ -5,7 +6,10 @@ import { LOCALE } from '../texts/locale';
 
 const MINUTE_MS = 60_000;
 
-/** Returns the start of a time span, rounded to the minute, so that requests within a minute are equal. */
+/**
+ * Returns the start of a time span, rounded to the minute, so that requests within a minute are
+ * equal.
+ */
 export function sinceOf(spanMs: number, nowMs: number): string {
   return new Date(Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - spanMs).toISOString();
 }
@@ -17,14 +21,20 @@ export interface Range {
 }
 
 /**
- * Returns the address of the deliveries that were accepted in a part of the time. For dead deliveries the time of their
- * end counts, which may be hours later.
+ * Returns the address of the deliveries that were accepted in a part of the time. For dead
+ * deliveries the time of their end counts, which may be hours later.
  * @param destination empty: of all
  */
-export function listOf(destination: string, { since, until }: Range, status?: DeliveryStatus): string {
+export function listOf(
+  destination: string,
+  { since, until }: Range,
+  status?: DeliveryStatus,
+): string {
   const filters = {
-    ...(destination !== '' && { destination }),
-    ...(status !== undefined && { status }),
+    ...defined({
+      destination: destination !== '' ? destination : undefined,
+      status,
+    }),
     ...(status === 'dead' ? { endedSince: since, endedUntil: until } : { since, until }),
   };
   return `/deliveries?${new URLSearchParams(filters).toString()}`;
@@ -42,7 +52,9 @@ export interface Step<T> {
   found: T | undefined;
 }
 
-/** Returns one element for each step until `endMs`: the chart shows a gap if a step has no count. */
+/**
+ * Returns one element for each step until `endMs`: the chart shows a gap if a step has no count.
+ */
 export function everyStep<T extends { at: string }>(
   { since, stepSeconds }: Span,
   series: readonly T[],
@@ -67,13 +79,25 @@ export function stepLabel(at: string, stepSeconds: number): string {
   const date = new Date(at);
   const day = date.toLocaleDateString(LOCALE, { day: 'numeric', month: 'short' });
   if (stepSeconds >= DAY_SECONDS) return day;
-  const time = date.toLocaleTimeString(LOCALE, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+  const time = date.toLocaleTimeString(LOCALE, {
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  });
   return stepSeconds > LONG_STEP_SECONDS ? `${day}, ${time}` : time;
 }
 
 /** Round distances between the ticks of an axis of time, ms. */
 const TICKS = [
-  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  1,
+  2,
+  5,
+  10,
+  20,
+  50,
+  100,
+  200,
+  500,
   ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * 1_000),
   ...[1, 2, 5, 10, 15, 30, 60, 120, 360, 720, 1_440].map((minutes) => minutes * MINUTE_MS),
 ];

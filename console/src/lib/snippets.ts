@@ -29,7 +29,9 @@ export function snippetsFor(ingest: string, writeKey: string): Snippet[] {
         '',
         `const analytics = AnalyticsBrowser.load(`,
         `  { writeKey: '${key}', cdnURL: '${host}' },`,
-        `  { integrations: { 'Segment.io': { apiHost: '${host.replace(/^https?:\/\//, '')}/v1', protocol: '${host.split(':')[0] ?? 'https'}' } } },`,
+        "  { integrations: { 'Segment.io': { apiHost: " +
+          `'${host.replace(/^https?:\/\//, '')}/v1', protocol: ` +
+          `'${host.split(':')[0] ?? 'https'}' } } },`,
         `);`,
         `analytics.track('First Event', { plan: 'free' });`,
       ].join('\n'),
@@ -69,8 +71,8 @@ export function snippetsFor(ingest: string, writeKey: string): Snippet[] {
 }
 
 /**
- * Returns the address of ingest for clients: the configured one, otherwise the host of control with the port of
- * ingest.
+ * Returns the address of ingest for clients: the configured one, otherwise the host of control with
+ * the port of ingest.
  */
 export function ingestAddress({ url, port }: About['ingest'], origin: string): string {
   if (url !== null) return url;

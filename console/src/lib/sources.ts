@@ -8,14 +8,21 @@ export interface Telling {
   to: string;
 }
 
-/** Returns, by id, the sources that no client sends to: they come and go with an audience or a computed trait. */
+/**
+ * Returns, by id, the sources that no client sends to: they come and go with an audience or a
+ * computed trait.
+ */
 export function useTelling(): ReadonlyMap<string, Telling> {
   const [audiences, traits] = [useAll('audiences'), useAll('computed-traits')];
   return useMemo(
     () =>
       new Map([
-        ...(audiences ?? []).map(({ id, name, source }) => [source, { name, to: `/audiences/${id}` }] as const),
-        ...(traits ?? []).map(({ id, name, source }) => [source, { name, to: `/audiences/traits/${id}` }] as const),
+        ...(audiences ?? []).map(
+          ({ id, name, source }) => [source, { name, to: `/audiences/${id}` }] as const,
+        ),
+        ...(traits ?? []).map(
+          ({ id, name, source }) => [source, { name, to: `/audiences/traits/${id}` }] as const,
+        ),
       ]),
     [audiences, traits],
   );

@@ -1,4 +1,6 @@
-/** Saved views: named filters of a list, kept by the browser. Storage that is disabled keeps none. */
+/**
+ * Saved views: named filters of a list, kept by the browser. Storage that is disabled keeps none.
+ */
 
 export interface View {
   name: string;

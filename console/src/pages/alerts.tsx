@@ -13,8 +13,8 @@ import { text } from '../texts';
 const words = text.setup.alerts;
 
 /**
- * The settings of alerts: rules, URLs, and a sample. Waypost sends alerts about destinations that fail, recover or
- * have dead letters.
+ * The settings of alerts: rules, URLs, and a sample. Waypost sends alerts about destinations that
+ * fail, recover or have dead letters.
  */
 export function Alerts() {
   const read = useRead('GET /alerts', {});

@@ -34,7 +34,9 @@ export function AudiencePage() {
   const { id = '' } = useParams();
   const read = useRead('GET /audiences/{id}', { id }, { every });
   const operator = useMay('PATCH /audiences/{id}/members');
-  if (!read.data || read.error) return <Unloaded title={words.audience} read={read} what={words.theAudience} />;
+  if (!read.data || read.error) {
+    return <Unloaded title={words.audience} read={read} what={words.theAudience} />;
+  }
   const { data: audience } = read.data;
   return (
     <Frame of={audience}>
@@ -60,7 +62,9 @@ export function AudiencePage() {
 export function TraitPage() {
   const { id = '' } = useParams();
   const read = useRead('GET /computed-traits/{id}', { id }, { every });
-  if (!read.data || read.error) return <Unloaded title={words.computedTrait} read={read} what={words.theTrait} />;
+  if (!read.data || read.error) {
+    return <Unloaded title={words.computedTrait} read={read} what={words.theTrait} />;
+  }
   return (
     <Frame of={read.data.data}>
       <Whole key={id} kind="computed-traits" read={read.data} Edit={EditTrait} />
@@ -119,7 +123,9 @@ function Whole<T extends Definition>({ kind, read, Edit, upload }: WholeProps<T>
     setBegun(({ times }) => ({ entry: data, etag: tag, times: times + 1 }));
   // The user's own upload is not a conflict, and keeps the edits of the form.
   const beside = ({ data, etag: tag = '' }: Read<T>) =>
-    setBegun((before) => (data.version === before.entry.version + 1 ? { ...before, entry: data, etag: tag } : before));
+    setBegun((before) =>
+      data.version === before.entry.version + 1 ? { ...before, entry: data, etag: tag } : before,
+    );
   const shown = { kind, id: entry.id, filters };
   useFreshMembers(kind, entry);
   return (
@@ -130,7 +136,13 @@ function Whole<T extends Definition>({ kind, read, Edit, upload }: WholeProps<T>
       <Members {...shown} />
       <Syncs {...shown} />
       <Section title={words.settings}>
-        <Edit key={begun.times} entry={begun.entry} etag={begun.etag} onSaved={restart} disabled={!operator} />
+        <Edit
+          key={begun.times}
+          entry={begun.entry}
+          etag={begun.etag}
+          onSaved={restart}
+          disabled={!operator}
+        />
       </Section>
       {admin && <Delete kind={kind} of={entry} etag={etag} />}
     </Stack>

@@ -26,7 +26,10 @@ export function Audiences() {
   );
   const found = read.data?.data;
   return (
-    <Lists make={{ to: '/audiences/new', label: words.buildAudience }} any={(found?.data.length ?? 0) > 0}>
+    <Lists
+      make={{ to: '/audiences/new', label: words.buildAudience }}
+      any={(found?.data.length ?? 0) > 0}
+    >
       {!found || read.error ? (
         <Unread read={read} what={words.list} />
       ) : found.data.length === 0 ? (
@@ -34,7 +37,14 @@ export function Audiences() {
       ) : (
         <Table
           label={words.title}
-          head={[words.name, words.trait, words.users, words.state, words.lastSync, words.destinations]}
+          head={[
+            words.name,
+            words.trait,
+            words.users,
+            words.state,
+            words.lastSync,
+            words.destinations,
+          ]}
         >
           {found.data.map((audience) => (
             <Line key={audience.id} of={audience} to={`/audiences/${audience.id}`} />
@@ -63,7 +73,10 @@ export function ComputedTraits() {
   const read = useRead('GET /computed-traits', { query }, { every: LOOK_AGAIN_MS, keep: true });
   const found = read.data?.data;
   return (
-    <Lists make={{ to: '/audiences/traits/new', label: words.computeTrait }} any={(found?.data.length ?? 0) > 0}>
+    <Lists
+      make={{ to: '/audiences/traits/new', label: words.computeTrait }}
+      any={(found?.data.length ?? 0) > 0}
+    >
       {!found || read.error ? (
         <Unread read={read} what={words.traitList} />
       ) : found.data.length === 0 ? (
@@ -71,7 +84,15 @@ export function ComputedTraits() {
       ) : (
         <Table
           label={words.computedTraits}
-          head={[words.name, words.trait, words.users, words.state, words.lastSync, words.destinations, words.value]}
+          head={[
+            words.name,
+            words.trait,
+            words.users,
+            words.state,
+            words.lastSync,
+            words.destinations,
+            words.value,
+          ]}
         >
           {found.data.map((trait) => (
             <Line key={trait.id} of={trait} to={`/audiences/traits/${trait.id}`}>
@@ -125,7 +146,15 @@ function Lists({ make, any, children }: ListsProps) {
   );
 }
 
-function Line({ of, to, children }: { of: Audience | ComputedTrait; to: string; children?: ReactNode }) {
+function Line({
+  of,
+  to,
+  children,
+}: {
+  of: Audience | ComputedTrait;
+  to: string;
+  children?: ReactNode;
+}) {
   const names = useNames('destinations');
   const { name, key, status, destinations } = of;
   return (

@@ -36,7 +36,12 @@ export function Audit() {
       <FilterBar filters={filters} label={words.filter}>
         <ChoiceFilter filters={filters} name="kind" label={words.kind} options={AUDIT_KINDS} />
         <ByFilter filters={filters} />
-        <TextFilter key={filters.get('entry')} filters={filters} name="entry" label={words.entryId} />
+        <TextFilter
+          key={filters.get('entry')}
+          filters={filters}
+          name="entry"
+          label={words.entryId}
+        />
         <TimeFilter filters={filters} name="since" label={words.from} />
         <TimeFilter filters={filters} name="until" label={words.before} />
       </FilterBar>

@@ -13,7 +13,10 @@ const words = text.setup.checklist;
 const HIDDEN = 'waypost.checklist.hidden';
 const LOOK_AGAIN_MS = 10_000;
 
-/** The first steps, for administrators: it stays until all are done or the user hides it in this browser. */
+/**
+ * The first steps, for administrators: it stays until all are done or the user hides it in this
+ * browser.
+ */
 export function Checklist() {
   const admin = useIsAdmin();
   const [hidden, setHidden] = useState(wasHidden);

@@ -25,7 +25,11 @@ export function Debugger() {
         </Button>
       }
     >
-      <form className="filters" aria-label={words.filter} onSubmit={(event) => event.preventDefault()}>
+      <form
+        className="filters"
+        aria-label={words.filter}
+        onSubmit={(event) => event.preventDefault()}
+      >
         <Verdict filters={filters} />
         <NameFilter filters={filters} name="source" label={words.source} kind="sources" />
         <ChoiceFilter filters={filters} name="type" label={words.type} options={CALL_TYPES} />

@@ -1,5 +1,6 @@
 import { Alert, Button, Stack, Text, Textarea } from '@mantine/core';
 import { useState } from 'react';
+import { defined } from '../../../shared/collections/defined';
 import { useChange, useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { count } from '../lib/labels';
@@ -14,7 +15,11 @@ export function Deletions() {
   const filters = useFilters();
   const may = { read: useMay('GET /deletions'), write: useMay('POST /deletions') };
   const names = useNames('sources');
-  const read = useRead('GET /deletions', { query: filters.query(['after']) }, { enabled: may.read });
+  const read = useRead(
+    'GET /deletions',
+    { query: filters.query(['after']) },
+    { enabled: may.read },
+  );
   if (!may.read) return <AdminsOnly title={words.deletions} />;
   return (
     <Page title={words.deletions}>
@@ -37,7 +42,8 @@ export function Deletions() {
               <td>{count(deletion.visitors)}</td>
               <td className="break">
                 {[...deletion.userIds, ...deletion.anonymousIds].join(', ')}
-                {deletion.users + deletion.visitors > deletion.userIds.length + deletion.anonymousIds.length && ' …'}
+                {deletion.users + deletion.visitors >
+                  deletion.userIds.length + deletion.anonymousIds.length && ' …'}
               </td>
               <td>{deletion.affected.map((id) => names.get(id) ?? id).join(', ') || words.none}</td>
               <td>{count(deletion.messages)}</td>
@@ -58,7 +64,9 @@ function NewDeletion() {
   const [text, setText] = useState({ users: '', visitors: '' });
   const [userIds, anonymousIds] = [linesOf(text.users), linesOf(text.visitors)];
   const total = userIds.length + anonymousIds.length;
-  const remove = useChange('POST /deletions', { onDone: () => setText({ users: '', visitors: '' }) });
+  const remove = useChange('POST /deletions', {
+    onDone: () => setText({ users: '', visitors: '' }),
+  });
   const done = remove.data?.data;
   return (
     <section className="card" aria-label={words.deleteUsers}>
@@ -89,10 +97,10 @@ function NewDeletion() {
             busy={remove.isPending}
             onConfirm={() =>
               remove.mutate({
-                body: {
-                  ...(userIds.length > 0 && { userIds }),
-                  ...(anonymousIds.length > 0 && { anonymousIds }),
-                },
+                body: defined({
+                  userIds: userIds.length > 0 ? userIds : undefined,
+                  anonymousIds: anonymousIds.length > 0 ? anonymousIds : undefined,
+                }),
               })
             }
           >

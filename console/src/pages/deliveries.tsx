@@ -23,8 +23,22 @@ import { text } from '../texts';
 const words = text.watch.deliveries;
 
 const FILTERS = [
-  ...(['destination', 'source', 'status', 'type', 'event', 'code', 'error', 'user', 'message', 'q'] as const),
-  ...(['batch', 'since', 'until', 'endedSince', 'endedUntil', 'after'] as const),
+  'destination',
+  'source',
+  'status',
+  'type',
+  'event',
+  'code',
+  'error',
+  'user',
+  'message',
+  'q',
+  'batch',
+  'since',
+  'until',
+  'endedSince',
+  'endedUntil',
+  'after',
 ] as const;
 
 type Row = Response['data'][number];
@@ -38,23 +52,57 @@ export function Deliveries() {
   return (
     <Page title={words.deliveries}>
       <FilterBar filters={filters} label={words.search}>
-        <TextFilter filters={filters} name="q" label={words.searchIn} placeholder={words.searchInExample} />
-        <ChoiceFilter filters={filters} name="status" label={words.status} options={DELIVERY_STATUSES} />
-        <NameFilter filters={filters} name="destination" label={words.destination} kind="destinations" />
+        <TextFilter
+          filters={filters}
+          name="q"
+          label={words.searchIn}
+          placeholder={words.searchInExample}
+        />
+        <ChoiceFilter
+          filters={filters}
+          name="status"
+          label={words.status}
+          options={DELIVERY_STATUSES}
+        />
+        <NameFilter
+          filters={filters}
+          name="destination"
+          label={words.destination}
+          kind="destinations"
+        />
         <NameFilter filters={filters} name="source" label={words.source} kind="sources" />
         <ChoiceFilter filters={filters} name="type" label={words.type} options={TYPES} />
         <TextFilter filters={filters} name="event" label={words.eventName} />
-        <TextFilter filters={filters} name="code" label={words.responseCode} placeholder={words.responseCodeExample} />
-        <TextFilter filters={filters} name="error" label={words.lastError} placeholder={words.lastErrorExample} />
+        <TextFilter
+          filters={filters}
+          name="code"
+          label={words.responseCode}
+          placeholder={words.responseCodeExample}
+        />
+        <TextFilter
+          filters={filters}
+          name="error"
+          label={words.lastError}
+          placeholder={words.lastErrorExample}
+        />
         <TextFilter filters={filters} name="user" label={words.userId} />
         <TextFilter filters={filters} name="message" label={words.messageId} />
-        <TextFilter filters={filters} name="batch" label={words.batchId} placeholder={words.batchIdExample} />
+        <TextFilter
+          filters={filters}
+          name="batch"
+          label={words.batchId}
+          placeholder={words.batchIdExample}
+        />
         <TimeFilter filters={filters} name="since" label={words.acceptedFrom} />
         <TimeFilter filters={filters} name="until" label={words.acceptedBefore} />
         {filters.get('status') === 'dead' &&
           ENDED.map(({ name, label }) => {
             // A chart sets them.
-            return filters.get(name) !== '' && <TimeFilter key={name} filters={filters} name={name} label={label} />;
+            return (
+              filters.get(name) !== '' && (
+                <TimeFilter key={name} filters={filters} name={name} label={label} />
+              )
+            );
           })}
       </FilterBar>
       <SavedViews list="deliveries" filters={filters} />
@@ -79,7 +127,11 @@ const COUNT_AGAIN_MS = 30_000;
 /** Counts the list less often than it is read. A search is not counted. */
 function useTotal({ after: _, ...query }: ReturnType<typeof queryOf>) {
   const options = { every: COUNT_AGAIN_MS, keep: true, enabled: !('q' in query) };
-  const read = useRead('GET /deliveries', { query: { ...query, limit: 1, total: 'true' } }, options);
+  const read = useRead(
+    'GET /deliveries',
+    { query: { ...query, limit: 1, total: 'true' } },
+    options,
+  );
   return 'q' in query ? undefined : read.data?.data.total;
 }
 
@@ -87,8 +139,8 @@ function useTotal({ after: _, ...query }: ReturnType<typeof queryOf>) {
 const MIN_SEARCH = 3;
 
 /**
- * Returns the filters for the API, without a search that the user has only begun to type. The time of the end finds dead
- * deliveries only, so another status sets it aside.
+ * Returns the filters for the API, without a search that the user has only begun to type. The time
+ * of the end finds dead deliveries only, so another status sets it aside.
  */
 function queryOf(filters: Filters) {
   const { q, endedSince, endedUntil, ...others } = filters.query(FILTERS);

@@ -25,7 +25,8 @@ export function DeliveryPage() {
   const { id = '' } = useParams();
   // The history learns of a replay later: until then the page would show the old state.
   const [awaited, setAwaited] = useState(0);
-  const every = (last?: Delivery) => (isUnderWay(last?.status) || awaited > (last?.replay ?? 0) ? FOLLOW_MS : 10_000);
+  const every = (last?: Delivery) =>
+    isUnderWay(last?.status) || awaited > (last?.replay ?? 0) ? FOLLOW_MS : 10_000;
   const read = useRead('GET /deliveries/{id}', { id }, { every });
   const delivery = read.error ? undefined : read.data?.data;
   const pending = delivery !== undefined && awaited > delivery.replay;
@@ -67,7 +68,11 @@ function Loaded({ delivery }: { delivery: Delivery }) {
           heading={attemptName(attempt)}
           body={delivery.body}
           isTest={delivery.test}
-          notCalled={attempt.notCalled && <NotCalled destination={delivery.destination} ids={attempt.notCalled} />}
+          notCalled={
+            attempt.notCalled && (
+              <NotCalled destination={delivery.destination} ids={attempt.notCalled} />
+            )
+          }
         />
       ))}
       {delivery.attempts.length > 1 && <Compare attempts={delivery.attempts} />}
@@ -99,14 +104,18 @@ function Facts({ delivery }: { delivery: Delivery }) {
           {delivery.userId === null ? (
             '–'
           ) : (
-            <TextLink to={`/deliveries?${new URLSearchParams({ user: delivery.userId }).toString()}`}>
+            <TextLink
+              to={`/deliveries?${new URLSearchParams({ user: delivery.userId }).toString()}`}
+            >
               {delivery.userId}
             </TextLink>
           )}
         </dd>
         <dt>{words.message}</dt>
         <dd className="break">
-          <TextLink to={`/deliveries?${new URLSearchParams({ message: delivery.messageId }).toString()}`}>
+          <TextLink
+            to={`/deliveries?${new URLSearchParams({ message: delivery.messageId }).toString()}`}
+          >
             {delivery.messageId}
           </TextLink>
         </dd>

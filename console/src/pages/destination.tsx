@@ -59,7 +59,8 @@ function Loaded({ destination, etag }: Props) {
   const restart: Saved = ({ data, etag: tag = '' }) => {
     setBegun(({ times }) => ({ destination: data, etag: tag, times: times + 1 }));
   };
-  // Changes that this page makes beside the form are not a conflict, and keep the edits of the form.
+  // Changes that this page makes beside the form are not a conflict, and keep the edits of the
+  // form.
   const beside: Saved = ({ data, etag: tag = '' }) => {
     setBegun((before) => {
       const onlyOurs = data.version === before.destination.version + 1;
@@ -76,11 +77,19 @@ function Loaded({ destination, etag }: Props) {
         </Section>
       )}
       <Section title={words.settings}>
-        <EditForm key={begun.times} {...begun} onSaved={restart} onBeside={beside} disabled={!mayChange} />
+        <EditForm
+          key={begun.times}
+          {...begun}
+          onSaved={restart}
+          onBeside={beside}
+          disabled={!mayChange}
+        />
       </Section>
       {admin && (
         <Group>
-          {destination.hasSharedSecret && <RotateSecret destination={destination} etag={etag} onRotated={beside} />}
+          {destination.hasSharedSecret && (
+            <RotateSecret destination={destination} etag={etag} onRotated={beside} />
+          )}
           <Delete destination={destination} etag={etag} />
         </Group>
       )}
@@ -95,7 +104,8 @@ function Switches({ destination, onChanged }: { destination: Destination; onChan
   const { id, enabled, paused, hasSharedSecret } = destination;
   const change = useChange('PATCH /destinations/{id}', {
     onDone: onChanged,
-    says: ({ data }) => (data.enabled ? (data.paused ? words.paused : words.enabled) : words.disabled),
+    says: ({ data }) =>
+      data.enabled ? (data.paused ? words.paused : words.enabled) : words.disabled,
   });
   const waiting = useWaiting(id);
   // Without If-Match: a stop applies regardless of other changes.
@@ -112,7 +122,11 @@ function Switches({ destination, onChanged }: { destination: Destination; onChan
         )}
         {operator && enabled && (
           <>
-            <Button variant="default" loading={change.isPending} onClick={() => set({ paused: !paused })}>
+            <Button
+              variant="default"
+              loading={change.isPending}
+              onClick={() => set({ paused: !paused })}
+            >
               {paused ? words.resume : words.pause}
             </Button>
             <Confirmed
@@ -135,7 +149,11 @@ function Switches({ destination, onChanged }: { destination: Destination; onChan
 
 /** Returns the number of deliveries that wait at a destination; undefined until it is known. */
 function useWaiting(destination: string): number | undefined {
-  const read = useRead('GET /overview', { query: { destination, ids: destination } }, { keep: true });
+  const read = useRead(
+    'GET /overview',
+    { query: { destination, ids: destination } },
+    { keep: true },
+  );
   const [row] = read.data?.data.data ?? [];
   return row && row.waiting + row.retrying + row.held;
 }
@@ -148,7 +166,9 @@ function waitingInWords(waiting: number | undefined): string {
 
 function Delete({ destination, etag }: { destination: Destination; etag: string }) {
   const navigate = useNavigate();
-  const remove = useChange('DELETE /destinations/{id}', { onDone: () => void navigate('/destinations') });
+  const remove = useChange('DELETE /destinations/{id}', {
+    onDone: () => void navigate('/destinations'),
+  });
   return (
     <Deletion
       name={destination.name}

@@ -15,7 +15,9 @@ const LOOK_AGAIN_MS = 10_000;
 /** All destinations, with the health of each. */
 export function Destinations() {
   const filters = useFilters();
-  const read = useRead('GET /destinations', { query: { ...filters.query(['after']), total: 'true' } });
+  const read = useRead('GET /destinations', {
+    query: { ...filters.query(['after']), total: 'true' },
+  });
   // One request for all rows of the page.
   const ids = (read.data?.data.data ?? []).map(({ id }) => id).join(',');
   const health = useRead(
@@ -57,7 +59,15 @@ function List({ destinations, health }: { destinations: Destination[]; health: r
   return (
     <Table
       label={words.destinations}
-      head={[words.name, words.state, words.lastDay, words.waiting, words.lastError, words.sources, words.urls]}
+      head={[
+        words.name,
+        words.state,
+        words.lastDay,
+        words.waiting,
+        words.lastError,
+        words.sources,
+        words.urls,
+      ]}
     >
       {destinations.map((destination) => (
         <tr key={destination.id}>
@@ -65,11 +75,14 @@ function List({ destinations, health }: { destinations: Destination[]; health: r
             <TextLink to={`/destinations/${destination.id}`}>{destination.name}</TextLink>
           </td>
           <td>
-            <State of={destination} health={rows.get(destination.id)} /> {!destination.hasSharedSecret && <Unsigned />}
+            <State of={destination} health={rows.get(destination.id)} />{' '}
+            {!destination.hasSharedSecret && <Unsigned />}
           </td>
           <HealthCells of={rows.get(destination.id)} />
           <td>{destination.sources.map((id) => names.get(id) ?? id).join(', ') || words.none}</td>
-          <td className="break">{destination.webhooks.map(({ url }) => url ?? words.unreadable).join(', ')}</td>
+          <td className="break">
+            {destination.webhooks.map(({ url }) => url ?? words.unreadable).join(', ')}
+          </td>
         </tr>
       ))}
     </Table>
@@ -104,9 +117,16 @@ function HealthCells({ of: row }: { of: Row | undefined }) {
   return (
     <>
       <td className="nowrap">
-        {trend && <Sparkline delivered={trend.delivered} failed={trend.failedAttempts} />} {rateInWords(successRate)}
+        {trend && <Sparkline delivered={trend.delivered} failed={trend.failedAttempts} />}{' '}
+        {rateInWords(successRate)}
       </td>
-      <td>{waiting === 0 ? words.none : <>{words.oldestFrom(count(waiting), <When at={oldestWaitingAt} />)}</>}</td>
+      <td>
+        {waiting === 0 ? (
+          words.none
+        ) : (
+          <>{words.oldestFrom(count(waiting), <When at={oldestWaitingAt} />)}</>
+        )}
+      </td>
       <td className="break">
         {lastError === null ? (
           words.none

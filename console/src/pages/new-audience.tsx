@@ -27,13 +27,19 @@ const FOR_ADMINS = words.adminsOnly;
 
 export function NewAudience() {
   const [search] = useSearchParams();
-  const [draft, setDraft] = useState(() => emptyAudience(search.get('by') === 'list' ? 'list' : 'condition'));
+  const [draft, setDraft] = useState(() =>
+    emptyAudience(search.get('by') === 'list' ? 'list' : 'condition'),
+  );
   const navigate = useNavigate();
-  const make = useChange('POST /audiences', { onDone: ({ data }) => void navigate(`/audiences/${data.id}`) });
+  const make = useChange('POST /audiences', {
+    onDone: ({ data }) => void navigate(`/audiences/${data.id}`),
+  });
   const own = audienceProblems(draft);
   const counting = useCounting(draft, true);
   const naming = useNaming(draft.name);
-  if (!useMay('POST /audiences')) return <AdminsOnly title={words.buildAudience}>{FOR_ADMINS}</AdminsOnly>;
+  if (!useMay('POST /audiences')) {
+    return <AdminsOnly title={words.buildAudience}>{FOR_ADMINS}</AdminsOnly>;
+  }
   return (
     <Page title={words.buildAudience}>
       <form
@@ -64,7 +70,13 @@ export function NewAudience() {
   );
 }
 
-function Kind({ by, onChange }: { by: AudienceDraft['by']; onChange: (by: AudienceDraft['by']) => void }) {
+function Kind({
+  by,
+  onChange,
+}: {
+  by: AudienceDraft['by'];
+  onChange: (by: AudienceDraft['by']) => void;
+}) {
   return (
     <Radio.Group
       label={words.members}
@@ -87,7 +99,9 @@ export function NewTrait() {
   });
   const own = traitProblems(draft);
   const naming = useNaming(draft.name);
-  if (!useMay('POST /computed-traits')) return <AdminsOnly title={words.computeTrait}>{FOR_ADMINS}</AdminsOnly>;
+  if (!useMay('POST /computed-traits')) {
+    return <AdminsOnly title={words.computeTrait}>{FOR_ADMINS}</AdminsOnly>;
+  }
   return (
     <Page title={words.computeTrait}>
       <form
@@ -96,7 +110,11 @@ export function NewTrait() {
           make.mutate({ body: traitBody(draft) });
         }}
       >
-        <TraitForm draft={draft} onChange={setDraft} problems={new Map([...fieldProblems(make.error), ...own])}>
+        <TraitForm
+          draft={draft}
+          onChange={setDraft}
+          problems={new Map([...fieldProblems(make.error), ...own])}
+        >
           {make.error && <Failure error={make.error} what={words.createTraitTask} />}
           <Make
             label={words.createTrait}
@@ -113,10 +131,17 @@ export function NewTrait() {
 function Make(props: { label: string; busy: boolean; problem: string | undefined; then: string }) {
   return (
     <Stack gap="xs">
-      <Button type="submit" className="start" loading={props.busy} disabled={props.problem !== undefined}>
+      <Button
+        type="submit"
+        className="start"
+        loading={props.busy}
+        disabled={props.problem !== undefined}
+      >
         {props.label}
       </Button>
-      <Text size="sm">{props.problem === undefined ? props.then : words.notYet(props.problem)}</Text>
+      <Text size="sm">
+        {props.problem === undefined ? props.then : words.notYet(props.problem)}
+      </Text>
     </Stack>
   );
 }

@@ -4,7 +4,15 @@ import { LASTING_KINDS, NOTICE_KINDS } from '../../../shared/model/notice-kinds'
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { noticeInWords, placeOf, stateInWords } from '../lib/labels';
-import { ChoiceFilter, FilterBar, type Named, NameFilter, Pager, SelectFilter, useFilters } from '../ui/filters';
+import {
+  ChoiceFilter,
+  FilterBar,
+  type Named,
+  NameFilter,
+  Pager,
+  SelectFilter,
+  useFilters,
+} from '../ui/filters';
 import { Empty, Failure, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
@@ -21,8 +29,19 @@ export function Notices() {
     <Page title={words.notices} actions={<LinkButton to="/alerts">{words.alerts}</LinkButton>}>
       <FilterBar filters={filters} label={words.filter}>
         <ChoiceFilter filters={filters} name="kind" label={words.kind} options={NOTICE_KINDS} />
-        <NameFilter filters={filters} name="destination" label={words.destination} kind="destinations" />
-        <TruthFilter filters={filters} name="open" label={words.show} yes={words.open} no={words.resolved} />
+        <NameFilter
+          filters={filters}
+          name="destination"
+          label={words.destination}
+          kind="destinations"
+        />
+        <TruthFilter
+          filters={filters}
+          name="open"
+          label={words.show}
+          yes={words.open}
+          no={words.resolved}
+        />
         <TruthFilter
           filters={filters}
           name="acknowledged"
@@ -87,7 +106,9 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
         {delivery === null ? (
           words.alertStates[alert]
         ) : (
-          <TextLink to={`/deliveries/${encodeURIComponent(delivery)}`}>{words.alertStates[alert]}</TextLink>
+          <TextLink to={`/deliveries/${encodeURIComponent(delivery)}`}>
+            {words.alertStates[alert]}
+          </TextLink>
         )}
       </td>
       <td>

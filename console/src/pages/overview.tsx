@@ -1,5 +1,6 @@
 import { Button, NativeSelect, Stack, Text } from '@mantine/core';
 import { type Calls, type Overview as Response } from '../../../shared/api/operations';
+import { compact } from '../../../shared/collections/defined';
 import { useRead } from '../lib/api';
 import { type Range, sinceOf } from '../lib/series';
 import { useMay } from '../lib/session';
@@ -25,11 +26,16 @@ export function Overview() {
   const admin = useMay('POST /destinations');
   const span = filters.get('span');
   const zoom = zoomOf(filters.get('since'), filters.get('until'));
-  const since = zoom?.since ?? sinceOf(SPANS.find(({ value }) => value === span)?.ms ?? DAY_MS, Date.now());
+  const since =
+    zoom?.since ?? sinceOf(SPANS.find(({ value }) => value === span)?.ms ?? DAY_MS, Date.now());
   const until = zoom && { until: zoom.until };
   const query = { since, ...until, ...filters.query(['destination']) };
   const read = useRead('GET /overview', { query }, { every: 5_000, keep: true });
-  const calls = useRead('GET /overview/calls', { query: { since, ...until } }, { every: 5_000, keep: true });
+  const calls = useRead(
+    'GET /overview/calls',
+    { query: { since, ...until } },
+    { every: 5_000, keep: true },
+  );
   const empty = read.data?.data.data.length === 0;
   // The empty page has its own button.
   const actions =
@@ -62,16 +68,25 @@ function Choices({ filters, zoomed }: { filters: Filters; zoomed: boolean }) {
     <form className="filters" aria-label={words.show} onSubmit={(event) => event.preventDefault()}>
       <NativeSelect
         label={words.time}
-        data={[
-          ...(zoomed ? [{ value: 'zoom', label: words.selectedInChart }] : []),
+        data={compact([
+          zoomed ? { value: 'zoom', label: words.selectedInChart } : undefined,
           ...SPANS.map(({ value, label }) => ({ value, label })),
-        ]}
+        ])}
         value={zoomed ? 'zoom' : filters.get('span')}
         onChange={(event) => filters.go({ span: event.target.value, since: '', until: '' })}
       />
-      <NameFilter filters={filters} name="destination" label={words.destination} kind="destinations" />
+      <NameFilter
+        filters={filters}
+        name="destination"
+        label={words.destination}
+        kind="destinations"
+      />
       {zoomed && (
-        <Button className="beside-field" variant="default" onClick={() => filters.go({ since: '', until: '' })}>
+        <Button
+          className="beside-field"
+          variant="default"
+          onClick={() => filters.go({ since: '', until: '' })}
+        >
           {words.zoomOut}
         </Button>
       )}
@@ -153,7 +168,10 @@ function Circuits({ of: rows }: { of: Row[] }) {
   return (
     <div>
       <h2>{words.failingEndpoints}</h2>
-      <Table label={words.failingEndpoints} head={[words.endpoint, words.destination, words.why, words.since]}>
+      <Table
+        label={words.failingEndpoints}
+        head={[words.endpoint, words.destination, words.why, words.since]}
+      >
         {open.map((circuit) => (
           <tr key={circuit.url}>
             <td className="break">{circuit.origin}</td>

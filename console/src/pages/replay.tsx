@@ -13,19 +13,31 @@ const words = text.watch.replay;
 /** One replay and its progress. */
 export function ReplayPage() {
   const { id = '' } = useParams();
-  const read = useRead('GET /replays/{id}', { id }, { every: (last) => (last ? nextLook(last) : 1_000) });
+  const read = useRead(
+    'GET /replays/{id}',
+    { id },
+    { every: (last) => (last ? nextLook(last) : 1_000) },
+  );
   return (
     <Page title={read.data ? TITLES[read.data.data.action] : words.replay}>
-      {read.data && !read.error ? <Loaded replay={read.data.data} /> : <Unread read={read} what={words.theReplay} />}
+      {read.data && !read.error ? (
+        <Loaded replay={read.data.data} />
+      ) : (
+        <Unread read={read} what={words.theReplay} />
+      )}
     </Page>
   );
 }
 
-/** Returns when to read the replay again, ms. Results arrive after its end; those of deliveries that wait may take long. */
+/**
+ * Returns when to read the replay again, ms. Results arrive after its end; those of deliveries that
+ * wait may take long.
+ */
 function nextLook(replay: Replay): number | false {
   if (!isOver(replay)) return 1_000;
   const { sent, delivered, failedAgain, superseded, preview } = replay;
-  const isComplete = preview || delivered === null || delivered + (failedAgain ?? 0) + (superseded ?? 0) >= sent;
+  const isComplete =
+    preview || delivered === null || delivered + (failedAgain ?? 0) + (superseded ?? 0) >= sent;
   return isComplete ? false : 3_000;
 }
 
@@ -48,7 +60,11 @@ function Loaded({ replay }: { replay: Replay }) {
           {replay.preview && <span>{words.isPreview}</span>}
         </div>
         <Results replay={replay} />
-        <Progress value={percent} aria-label={replay.pass === 'counting' ? words.counted : words.sentHeading} my="sm" />
+        <Progress
+          value={percent}
+          aria-label={replay.pass === 'counting' ? words.counted : words.sentHeading}
+          my="sm"
+        />
         <Steer replay={replay} />
         {replay.error !== null && <Alert color="red">{replay.error}</Alert>}
       </section>
@@ -85,7 +101,9 @@ function Loaded({ replay }: { replay: Replay }) {
         </dl>
       </section>
       <Text>
-        <TextLink to={`/deliveries?destination=${replay.destination}`}>{words.seeDeliveries}</TextLink>
+        <TextLink to={`/deliveries?destination=${replay.destination}`}>
+          {words.seeDeliveries}
+        </TextLink>
       </Text>
     </Stack>
   );

@@ -48,7 +48,9 @@ function Past() {
               <Pill kind={replay.status} />
             </td>
             <td>
-              <TextLink to={`/replays/${replay.id}`}>{names.get(replay.destination) ?? replay.destination}</TextLink>
+              <TextLink to={`/replays/${replay.id}`}>
+                {names.get(replay.destination) ?? replay.destination}
+              </TextLink>
               {replay.preview && words.preview}
             </td>
             <td>{FROM[replay.origin]}</td>
@@ -56,7 +58,9 @@ function Past() {
             <td>
               {count(replay.sent)}
               {replay.action === 'cancel' && words.cancelled}
-              {replay.superseded !== null && replay.superseded > 0 && words.superseded(count(replay.superseded))}
+              {replay.superseded !== null &&
+                replay.superseded > 0 &&
+                words.superseded(count(replay.superseded))}
             </td>
             <td>{replay.delivered === null ? '–' : count(replay.delivered)}</td>
             <td>{replay.failedAgain === null ? '–' : count(replay.failedAgain)}</td>

@@ -9,10 +9,16 @@ import { text } from '../texts';
 const words = text.administration.signIn;
 
 /**
- * The token goes from its field to the API once, and the page forgets it. Only a cookie remains, which scripts cannot
- * read.
+ * The token goes from its field to the API once, and the page forgets it. Only a cookie remains,
+ * which scripts cannot read.
  */
-export function SignIn({ expired, onSignedIn }: { expired: boolean; onSignedIn: (session: Session) => void }) {
+export function SignIn({
+  expired,
+  onSignedIn,
+}: {
+  expired: boolean;
+  onSignedIn: (session: Session) => void;
+}) {
   const [token, setToken] = useState('');
   const [problem, setProblem] = useState<string>();
   const [busy, setBusy] = useState(false);

@@ -7,7 +7,17 @@ import { useMay } from '../lib/session';
 import { useTelling } from '../lib/sources';
 import { Deletion } from '../ui/deletion';
 import { Copy } from '../ui/code';
-import { Confirmed, Failure, LinkButton, Page, Pill, Section, TextLink, Unread, When } from '../ui/ui';
+import {
+  Confirmed,
+  Failure,
+  LinkButton,
+  Page,
+  Pill,
+  Section,
+  TextLink,
+  Unread,
+  When,
+} from '../ui/ui';
 import { SourceEvents } from '../source/events';
 import { SourceLimits } from '../source/limits';
 import { Snippets } from '../ui/snippets';
@@ -24,7 +34,8 @@ interface Props {
 export function SourcePage() {
   const { id = '' } = useParams();
   const read = useRead('GET /sources/{id}', { id });
-  const stored = read.data && !read.error ? { source: read.data.data, etag: read.data.etag ?? '' } : undefined;
+  const stored =
+    read.data && !read.error ? { source: read.data.data, etag: read.data.etag ?? '' } : undefined;
   return (
     <Page
       title={stored?.source.name ?? words.source}

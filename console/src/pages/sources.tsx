@@ -51,7 +51,9 @@ export function Sources() {
 function NewSource() {
   const [name, setName] = useState('');
   const navigate = useNavigate();
-  const make = useChange('POST /sources', { onDone: ({ data }) => void navigate(`/sources/${data.id}`) });
+  const make = useChange('POST /sources', {
+    onDone: ({ data }) => void navigate(`/sources/${data.id}`),
+  });
   return (
     <form
       onSubmit={(event) => {
@@ -60,7 +62,11 @@ function NewSource() {
       }}
     >
       <Group align="flex-end">
-        <TextInput label={words.newSourceName} value={name} onChange={(event) => setName(event.target.value)} />
+        <TextInput
+          label={words.newSourceName}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
         <Button type="submit" loading={make.isPending} disabled={name.trim() === ''}>
           {words.createSource}
         </Button>

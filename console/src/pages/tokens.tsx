@@ -1,11 +1,22 @@
 import { Alert, Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { type Operations, type Token } from '../../../shared/api/operations';
+import { defined } from '../../../shared/collections/defined';
 import { useChange, useRead } from '../lib/api';
 import { type Role, useMay } from '../lib/session';
 import { Pager, useFilters } from '../ui/filters';
 import { Code } from '../ui/code';
-import { AdminsOnly, Confirmed, Empty, Failure, Page, Table, TextLink, Unread, When } from '../ui/ui';
+import {
+  AdminsOnly,
+  Confirmed,
+  Empty,
+  Failure,
+  Page,
+  Table,
+  TextLink,
+  Unread,
+  When,
+} from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.administration.tokens;
@@ -14,7 +25,11 @@ const words = text.administration.tokens;
 export function Tokens() {
   const filters = useFilters();
   const admin = useMay('GET /tokens');
-  const read = useRead('GET /tokens', { query: { ...filters.query(['after']), total: 'true' } }, { enabled: admin });
+  const read = useRead(
+    'GET /tokens',
+    { query: { ...filters.query(['after']), total: 'true' } },
+    { enabled: admin },
+  );
   const remove = useChange('DELETE /tokens/{id}');
   if (!admin) return <AdminsOnly title={words.tokens} />;
   return (
@@ -72,7 +87,12 @@ function Row({ token, onDelete }: { token: Token; onDelete: () => void }) {
         </TextLink>
       </td>
       <td>
-        <Confirmed danger label={words.delete} question={words.deleteQuestion(name)} onConfirm={onDelete}>
+        <Confirmed
+          danger
+          label={words.delete}
+          question={words.deleteQuestion(name)}
+          onConfirm={onDelete}
+        >
           <Text>{words.deleteHint}</Text>
         </Confirmed>
       </td>
@@ -81,8 +101,8 @@ function Row({ token, onDelete }: { token: Token; onDelete: () => void }) {
 }
 
 /**
- * Changes the role of a token, also for its open sessions. It does not overwrite a change that somebody else made
- * first.
+ * Changes the role of a token, also for its open sessions. It does not overwrite a change that
+ * somebody else made first.
  */
 function RoleChoice({
   token: { id, name, role, version },
@@ -125,12 +145,15 @@ const ROLES: { value: Role; label: string }[] = [
 ];
 
 /** Sends the rights unchecked: the server names unknown ones. */
-function limitsOf(expires: string, rights: string): Pick<Operations['POST /tokens']['body'], 'expiresAt' | 'rights'> {
+function limitsOf(
+  expires: string,
+  rights: string,
+): Pick<Operations['POST /tokens']['body'], 'expiresAt' | 'rights'> {
   const list = rights.split(/[\s,]+/).filter((right) => right !== '');
-  return {
-    ...(expires !== '' && { expiresAt: `${expires}T23:59:59Z` }),
-    ...(list.length > 0 && { rights: list as NonNullable<Token['rights']> }),
-  };
+  return defined({
+    expiresAt: expires !== '' ? `${expires}T23:59:59Z` : undefined,
+    rights: list.length > 0 ? (list as NonNullable<Token['rights']>) : undefined,
+  });
 }
 
 function NewToken() {
@@ -157,7 +180,11 @@ function NewToken() {
     >
       <Stack>
         <Group align="flex-end">
-          <TextInput label={words.tokenName} value={name} onChange={(event) => setName(event.target.value)} />
+          <TextInput
+            label={words.tokenName}
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
           <NativeSelect
             label={words.role}
             data={ROLES}

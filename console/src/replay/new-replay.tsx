@@ -1,4 +1,13 @@
-import { Alert, Button, Checkbox, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import {
+  Alert,
+  Button,
+  Checkbox,
+  Group,
+  NativeSelect,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type ChangeEvent, useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
@@ -11,12 +20,17 @@ import { text } from '../texts';
 
 const words = text.replay.newReplay;
 
-/** A replay begins with a count, so that the user sees how many deliveries it would send before it sends any. */
+/**
+ * A replay begins with a count, so that the user sees how many deliveries it would send before it
+ * sends any.
+ */
 export function NewReplay({ destination }: { destination: string }) {
   const [scope, setScope] = useState(() => scopeFor(destination));
   const navigate = useNavigate();
   const preview = useChange('POST /replays');
-  const start = useChange('POST /replays', { onDone: ({ data }) => void navigate(`/replays/${data.id}`) });
+  const start = useChange('POST /replays', {
+    onDone: ({ data }) => void navigate(`/replays/${data.id}`),
+  });
   const problem = scopeProblem(scope);
   const change = (next: Scope) => {
     setScope(next);
@@ -61,7 +75,11 @@ export function NewReplay({ destination }: { destination: string }) {
 }
 
 function Preview({ id, busy, onStart }: { id: string; busy: boolean; onStart: () => void }) {
-  const read = useRead('GET /replays/{id}', { id }, { every: (last) => (last && isOver(last) ? false : 400) });
+  const read = useRead(
+    'GET /replays/{id}',
+    { id },
+    { every: (last) => (last && isOver(last) ? false : 400) },
+  );
   const replay = read.data?.data;
   const over = replay !== undefined && isOver(replay);
   const queries = useQueryClient();
@@ -69,9 +87,12 @@ function Preview({ id, busy, onStart }: { id: string; busy: boolean; onStart: ()
     // The list below shows the replay too.
     if (over) void queries.invalidateQueries({ queryKey: ['GET /replays'] });
   }, [over, queries]);
-  if (!replay || !isOver(replay))
+  if (!replay || !isOver(replay)) {
     return <Text role="status">{words.counting(replay ? count(replay.matched) : '')}</Text>;
-  if (replay.status === 'failed') return <Alert color="red">{replay.error ?? words.countingFailed}</Alert>;
+  }
+  if (replay.status === 'failed') {
+    return <Alert color="red">{replay.error ?? words.countingFailed}</Alert>;
+  }
   return (
     <Alert color="blue" role="status" title={words.wouldBeSent(replay.matched)}>
       {replay.matched > 0 && (
@@ -120,14 +141,18 @@ function ScopeFields(props: FieldsProps) {
 
 function Choices({ scope, onChange }: FieldsProps) {
   const names = useNames('destinations');
-  const data = [{ value: '', label: words.chooseOne }, ...[...names].map(([value, label]) => ({ value, label }))];
+  const data = [
+    { value: '', label: words.chooseOne },
+    ...[...names].map(([value, label]) => ({ value, label })),
+  ];
   const any = (options: readonly string[]) => [
     { value: '', label: words.any },
     ...options.map((value) => ({ value, label: codeInWords(value) })),
   ];
   const field = (key: 'destination' | 'origin' | 'status' | 'type') => ({
     value: scope[key],
-    onChange: (event: ChangeEvent<HTMLSelectElement>) => onChange({ ...scope, [key]: event.target.value }),
+    onChange: (event: ChangeEvent<HTMLSelectElement>) =>
+      onChange({ ...scope, [key]: event.target.value }),
   });
   return (
     <Group align="flex-end">
@@ -142,7 +167,8 @@ function Choices({ scope, onChange }: FieldsProps) {
 function Limits({ scope, onChange }: FieldsProps) {
   const field = (key: 'from' | 'to' | 'maxPerSecond') => ({
     value: scope[key],
-    onChange: (event: ChangeEvent<HTMLInputElement>) => onChange({ ...scope, [key]: event.target.value }),
+    onChange: (event: ChangeEvent<HTMLInputElement>) =>
+      onChange({ ...scope, [key]: event.target.value }),
   });
   return (
     <Group align="flex-end">

@@ -1,4 +1,5 @@
 import { type Operations } from '../../../shared/api/operations';
+import { defined } from '../../../shared/collections/defined';
 import { DELIVERY_STATUSES, isUnderWay } from '../../../shared/model/reasons';
 import { isoOfLocal } from '../lib/labels';
 import { text } from '../texts';
@@ -23,7 +24,14 @@ export interface Scope {
 }
 
 export function scopeFor(destination: string): Scope {
-  const rest = { from: '', to: '', status: '', type: '', includeDelivered: false, maxPerSecond: '200' };
+  const rest = {
+    from: '',
+    to: '',
+    status: '',
+    type: '',
+    includeDelivered: false,
+    maxPerSecond: '200',
+  };
   return { destination, origin: 'dead_letters', onlyFailedUrls: false, ...rest };
 }
 
@@ -32,7 +40,7 @@ export const REPLAYABLE = DELIVERY_STATUSES.filter((status) => !isUnderWay(statu
 
 /** A dead letter has failed at all of its URLs, so a replay of some of them reads the messages. */
 export function withFailedUrls(scope: Scope, onlyFailedUrls: boolean): Scope {
-  return { ...scope, onlyFailedUrls, ...(onlyFailedUrls && { origin: 'messages' }) };
+  return { ...scope, onlyFailedUrls, origin: onlyFailedUrls ? 'messages' : scope.origin };
 }
 
 export function scopeProblem(scope: Scope): string | undefined {
@@ -50,11 +58,13 @@ export function bodyOf(scope: Scope, preview: boolean): Body {
     origin: scope.origin,
     preview,
     maxPerSecond: Number(scope.maxPerSecond),
-    ...(from !== undefined && { from }),
-    ...(to !== undefined && { to }),
-    ...(scope.status !== '' && { status: scope.status as NonNullable<Body['status']> }),
-    ...(scope.type !== '' && { type: scope.type as NonNullable<Body['type']> }),
-    ...(scope.includeDelivered && { includeDelivered: true }),
-    ...(scope.onlyFailedUrls && { onlyFailedUrls: true }),
+    ...defined({
+      from,
+      to,
+      status: scope.status !== '' ? (scope.status as NonNullable<Body['status']>) : undefined,
+      type: scope.type !== '' ? (scope.type as NonNullable<Body['type']>) : undefined,
+      includeDelivered: scope.includeDelivered ? true : undefined,
+      onlyFailedUrls: scope.onlyFailedUrls ? true : undefined,
+    }),
   };
 }

@@ -12,18 +12,28 @@ const words = text.source.events;
 
 const LOOK_AGAIN_MS = 10_000;
 
-export function SourceEvents({ source: { id, blockedEvents }, etag }: { source: Source; etag: string }) {
+export function SourceEvents({
+  source: { id, blockedEvents },
+  etag,
+}: {
+  source: Source;
+  etag: string;
+}) {
   const read = useRead('GET /sources/{id}/events', { id }, { every: LOOK_AGAIN_MS });
   const operator = useMay('PATCH /sources/{id}');
   const change = useChange('PATCH /sources/{id}');
-  const set = (names: string[]) => change.mutate({ id, ifMatch: etag, body: { blockedEvents: names } });
+  const set = (names: string[]) =>
+    change.mutate({ id, ifMatch: etag, body: { blockedEvents: names } });
   const events = read.data?.data.data;
   return (
     <Section title={words.trackEvents}>
       {!events && <Unread read={read} what={words.events} />}
       {events?.length === 0 && <Text size="sm">{words.noEvents}</Text>}
       {events && events.length > 0 && (
-        <Table label={words.trackEvents} head={[words.event, words.seen, words.last, words.state, words.change]}>
+        <Table
+          label={words.trackEvents}
+          head={[words.event, words.seen, words.last, words.state, words.change]}
+        >
           {events.map(({ name, count: seen, lastSeenAt, blocked }) => (
             <tr key={name}>
               <td className="break">{name}</td>
@@ -32,7 +42,9 @@ export function SourceEvents({ source: { id, blockedEvents }, etag }: { source: 
                 <When at={lastSeenAt} />
               </td>
               <td>
-                <Pill kind={blocked ? 'off' : 'on'}>{blocked ? words.blocked : words.delivered}</Pill>
+                <Pill kind={blocked ? 'off' : 'on'}>
+                  {blocked ? words.blocked : words.delivered}
+                </Pill>
               </td>
               <td>
                 {operator && (
@@ -42,7 +54,11 @@ export function SourceEvents({ source: { id, blockedEvents }, etag }: { source: 
                     loading={change.isPending}
                     aria-label={blocked ? words.unblockEvent(name) : words.blockEvent(name)}
                     onClick={() =>
-                      set(blocked ? blockedEvents.filter((each) => each !== name) : [...blockedEvents, name])
+                      set(
+                        blocked
+                          ? blockedEvents.filter((each) => each !== name)
+                          : [...blockedEvents, name],
+                      )
                     }
                   >
                     {blocked ? words.unblock : words.block}

@@ -6,14 +6,21 @@ import { fieldProblems } from '../lib/problems';
 import { sinceOf } from '../lib/series';
 import { useMay } from '../lib/session';
 import { Failure, Section } from '../ui/ui';
-import { type LimitsDraft, limitsBody, limitsDraft, limitsProblems, sameLimits } from './limits-draft';
+import {
+  type LimitsDraft,
+  limitsBody,
+  limitsDraft,
+  limitsProblems,
+  sameLimits,
+} from './limits-draft';
 import { text } from '../texts';
 
 const words = text.source.limits;
 
 /** Sets how much a source may send, and whether its write key is public. */
 export function SourceLimits({ source, etag }: { source: Source; etag: string }) {
-  // A draft keeps its initial source: a change of the limits by others is a conflict, and is never undone silently.
+  // A draft keeps its initial source: a change of the limits by others is a conflict, and is never
+  // undone silently.
   const [begun, setBegun] = useState<{ draft: LimitsDraft; source: Source; etag: string }>();
   const operator = useMay('PATCH /sources/{id}');
   const change = useChange('PATCH /sources/{id}', { onDone: () => setBegun(undefined) });
@@ -22,7 +29,11 @@ export function SourceLimits({ source, etag }: { source: Source; etag: string })
   const body = limitsBody(draft, start.source);
   const unsent = limitsProblems(draft);
   const problems = unsent.size > 0 ? unsent : fieldProblems(change.error);
-  const field = (name: 'maxPerSecond' | 'maxBytesPerSecond' | 'burst', label: string, description: string) => (
+  const field = (
+    name: 'maxPerSecond' | 'maxBytesPerSecond' | 'burst',
+    label: string,
+    description: string,
+  ) => (
     <TextInput
       label={label}
       description={description}
@@ -48,9 +59,17 @@ export function SourceLimits({ source, etag }: { source: Source; etag: string })
             {field('maxPerSecond', words.callsPerSecond, words.callsPerSecondHint)}
             {field('maxBytesPerSecond', words.bytesPerSecond, words.bytesPerSecondHint)}
             {field('burst', words.burst, words.burstHint)}
-            <Trust trust={draft.trust} onChange={(trust) => setDraft({ ...draft, trust })} disabled={!operator} />
+            <Trust
+              trust={draft.trust}
+              onChange={(trust) => setDraft({ ...draft, trust })}
+              disabled={!operator}
+            />
             {operator && (
-              <Button type="submit" loading={change.isPending} disabled={Object.keys(body).length === 0}>
+              <Button
+                type="submit"
+                loading={change.isPending}
+                disabled={Object.keys(body).length === 0}
+              >
                 {words.saveLimits}
               </Button>
             )}
@@ -93,7 +112,11 @@ const LOOK_AGAIN_MS = 10_000;
 function Limited({ source }: { source: string }) {
   const may = useMay('GET /overview/calls');
   const query = { since: sinceOf(DAY_MS, Date.now()) };
-  const read = useRead('GET /overview/calls', { query }, { every: LOOK_AGAIN_MS, keep: true, enabled: may });
+  const read = useRead(
+    'GET /overview/calls',
+    { query },
+    { every: LOOK_AGAIN_MS, keep: true, enabled: may },
+  );
   const limited = read.data?.data.limitedBySource?.[source] ?? 0;
   if (!read.data || read.error) return null;
   return (

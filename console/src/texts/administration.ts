@@ -30,13 +30,17 @@ export const administration = {
     deleteUsers: 'Delete users',
     userIds: 'User ids',
     userIdsHint:
-      'One per line. Sends a delete message for each affected source and removes these users from the history',
+      'One per line. Sends a delete message for each affected source and removes these ' +
+      'users from the history',
     anonymousIds: 'Anonymous ids',
-    anonymousIdsHint: 'One per line, of visitors. Removes their calls without a user id from the history',
+    anonymousIdsHint:
+      'One per line, of visitors. Removes their calls without a user id from the history',
     delete: 'Delete',
     deleteCounted: (total: string) => `Delete ${total}`,
     question: 'Delete these users?',
-    hint: 'This cannot be undone. Kafka keeps their records until its topics expire: by default after 7 days, dead letters after 30.',
+    hint:
+      'This cannot be undone. Kafka keeps their records until its topics expire: by default ' +
+      'after 7 days, dead letters after 30.',
     deleteTask: 'delete the users',
     sent: (messages: string) => `${messages} delete messages were sent.`,
   },

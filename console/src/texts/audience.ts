@@ -6,11 +6,14 @@ import { nodes } from './nodes';
 export const audience = {
   audienceForm: {
     countedWhenComplete: 'When the conditions are complete, matching users are counted here.',
-    countedWhenChanged: 'When you change the condition, matching users are counted here before you save.',
+    countedWhenChanged:
+      'When you change the condition, matching users are counted here before you save.',
   },
   draft: {
-    nameWithoutKey: 'It must contain a letter or a digit, and give a trait of at most 100 characters',
-    traitTaken: (key: string, name: string) => `It would use the trait ${key}, which “${name}” already uses`,
+    nameWithoutKey:
+      'It must contain a letter or a digit, and give a trait of at most 100 characters',
+    traitTaken: (key: string, name: string) =>
+      `It would use the trait ${key}, which “${name}” already uses`,
     enterName: 'Enter a name',
     chooseOne: 'Choose at least one',
     syncEveryProblem: 'Enter a duration from 1s to 24h, such as 10s, 1m or 1h',
@@ -23,11 +26,13 @@ export const audience = {
   edit: {
     countingStartsOver: 'Counting starts over',
     countingStartsOverHint:
-      'The retained messages are counted from the beginning. Receivers get no updates until this is done, and then the changes.',
+      'The retained messages are counted from the beginning. Receivers get no updates ' +
+      'until this is done, and then the changes.',
     saveTask: 'save',
   },
   fields: {
-    traitRemains: (stored: string) => `Display name. The trait remains ${stored}, because receivers use it`,
+    traitRemains: (stored: string) =>
+      `Display name. The trait remains ${stored}, because receivers use it`,
     traitNamed: (key: string) => `Receivers see the trait ${key}`,
     traitDerives: 'Display name. The trait for receivers derives from it',
     name: 'Name',
@@ -41,7 +46,8 @@ export const audience = {
     noDestinations: (link: ReactNode) =>
       nodes`No destinations yet: ${link}. Members are counted anyway, and a destination that you add later receives the changes from then on.`,
     disabledMisses: (names: string) =>
-      `${names}: disabled. It misses the updates sent while it is disabled, and they are not sent again.`,
+      `${names}: disabled. It misses the updates sent while it is disabled, and they are ` +
+      'not sent again.',
     syncInterval: 'Sync interval',
     syncIntervalHint: 'How often changes are sent to receivers: 1s to 24h',
   },
@@ -98,7 +104,8 @@ export const audience = {
     users: 'Users',
     noCounts: 'No counts in this period',
     counted: (n: number) => counted(n, 'user'),
-    summary: (users: string, min: string, max: string) => `${users} now; minimum ${min}, maximum ${max}`,
+    summary: (users: string, min: string, max: string) =>
+      `${users} now; minimum ${min}, maximum ${max}`,
     usersOverTime: 'Users over time',
   },
   status: {

@@ -8,7 +8,8 @@ export const condition = {
     celCode: 'condition in CEL',
     editAsCel: 'Edit as CEL',
     condition: 'Condition',
-    conditionHint: 'In CEL, such as user.traits.plan == "pro" && count("Order Completed", duration("720h")) >= 3',
+    conditionHint:
+      'In CEL, such as user.traits.plan == "pro" && count("Order Completed", duration("720h")) >= 3',
     notAsRows: 'This condition cannot be shown as rows. Edit it as CEL.',
     editAsRows: 'Edit as rows',
     conditions: 'Conditions',
@@ -68,9 +69,11 @@ export const condition = {
       first_sync: 'first sync',
       live: 'live',
     },
-    nothingCounted: 'Nothing has been counted yet. Counting starts within seconds if the service audiences runs.',
+    nothingCounted:
+      'Nothing has been counted yet. Counting starts within seconds if the service audiences runs.',
     countingFirst: 'The retained messages are counted first. Nothing is sent before this is done.',
-    firstSync: (looked: string, of: string) => `Sending each member once: ${looked} of ${of} profiles checked.`,
+    firstSync: (looked: string, of: string) =>
+      `Sending each member once: ${looked} of ${of} profiles checked.`,
     sendingChanges: 'Changes are sent to receivers.',
     noDestination: 'Nothing is sent until you choose a destination in the settings below.',
     computeWords: {

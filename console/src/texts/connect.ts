@@ -44,7 +44,9 @@ export const connect = {
   },
   sourcesStep: {
     theSources: 'sources',
-    hint: 'A source is where calls come from: a site, an app, a server. Choose the sources to deliver.',
+    hint:
+      'A source is where calls come from: a site, an app, a server. Choose the sources to ' +
+      'deliver.',
     sources: 'Sources',
     disabled: (name: string) => `${name} (disabled)`,
     continue: 'Continue',
@@ -65,7 +67,8 @@ export const connect = {
     enableButPause: 'Enable, but pause',
     enablePausedTitle: 'Enable it, but pause',
     enablePausedHint:
-      'Events are held until you resume, for up to the retry window (4 hours unless your installation changed it).',
+      'Events are held until you resume, for up to the retry window (4 hours unless your ' +
+      'installation changed it).',
     enablePaused: 'Enable, paused',
     enableTask: 'enable it',
     keepDisabled: 'Keep it disabled for now',
@@ -77,7 +80,9 @@ export const connect = {
     changeUrls: 'Change the URLs',
   },
   urlsStep: {
-    hint: 'Waypost sends every message to all URLs at the same time, as an HTTP POST. A message counts as delivered as soon as one URL answers 2xx; the others are not retried.',
+    hint:
+      'Waypost sends every message to all URLs at the same time, as an HTTP POST. A message ' +
+      'counts as delivered as soon as one URL answers 2xx; the others are not retried.',
     createTask: 'create the destination',
     saveAndContinue: 'Save and continue',
     savedDisabled: 'Saved as disabled. Nothing is sent until you enable it.',

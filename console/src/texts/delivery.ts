@@ -33,7 +33,8 @@ export const delivery = {
     sendNow: 'Send now',
     sendQuestion: 'Send this delivery now?',
     sendHint:
-      'It is the next attempt of its plan, made before its time, even if its endpoint is held back after failures. If it fails, the plan continues.',
+      'It is the next attempt of its plan, made before its time, even if its endpoint is ' +
+      'held back after failures. If it fails, the plan continues.',
     cancelDelivery: 'Cancel delivery',
     cancelQuestion: 'Cancel this delivery?',
     cancelHint: 'It ends without another attempt. You can replay it later.',
@@ -42,7 +43,8 @@ export const delivery = {
     sendAllNow: 'Send all now',
     sendAllQuestion: (many: string) => `Send ${many} now?`,
     sendAllHint:
-      'They are sent slowly at first, and then as fast as the endpoint responds. Its limit per second holds. The ones that fail continue their plan.',
+      'They are sent slowly at first, and then as fast as the endpoint responds. Its limit ' +
+      'per second holds. The ones that fail continue their plan.',
     cancelAllWaiting: 'Cancel all waiting',
     cancelAllQuestion: (many: string) => `Cancel ${many}?`,
     cancelAllHint: 'They end without another attempt. You can replay them later.',
@@ -51,7 +53,9 @@ export const delivery = {
   resend: {
     editSendTest: 'Edit and send a test',
     close: 'Close',
-    hint: 'Waypost sends this once, marked as a test, with an id of its own. The original delivery does not change.',
+    hint:
+      'Waypost sends this once, marked as a test, with an id of its own. The original ' +
+      'delivery does not change.',
     message: 'Message',
     sendTest: 'Send a test',
   },
@@ -63,16 +67,20 @@ export const delivery = {
     deliveries: (n: number) => `${count(n)} ${n === 1 ? 'delivery' : 'deliveries'}`,
     question: (action: string) => `${action}?`,
     done: (n: string, past: string) => `${n} ${past}`,
-    doneBut: (n: string, past: string, failed: string, why: string) => `${n} ${past}, ${failed} not: ${why}`,
+    doneBut: (n: string, past: string, failed: string, why: string) =>
+      `${n} ${past}, ${failed} not: ${why}`,
     selectedDeliveries: 'Selected deliveries',
     selected: (n: string) => `${n} selected`,
     replay: (many: string) => `Replay ${many}`,
     replayed: 'replayed',
     replayHint:
-      'They go to the current URLs of their destinations, with the same webhook-ids. Receivers get again what was already delivered.',
+      'They go to the current URLs of their destinations, with the same webhook-ids. ' +
+      'Receivers get again what was already delivered.',
     sendNow: (many: string) => `Send ${many} now`,
     beingSent: 'being sent',
-    sendHint: 'Each is the next attempt of its plan, made before its time. Those that fail continue their plan.',
+    sendHint:
+      'Each is the next attempt of its plan, made before its time. Those that fail ' +
+      'continue their plan.',
     cancel: (many: string) => `Cancel ${many}`,
     beingCancelled: 'being cancelled',
     keepWaiting: 'Keep waiting',
@@ -93,6 +101,7 @@ export const delivery = {
     givesUpIn: (expiresAt: string) => `gives up ${expiresAt}`,
     windowEnded: 'its window has ended',
     soon: 'as soon as possible',
-    budget: (attempts: string, next: string, end: string) => `${attempts}. Next attempt ${next}; ${end}.`,
+    budget: (attempts: string, next: string, end: string) =>
+      `${attempts}. Next attempt ${next}; ${end}.`,
   },
 };

@@ -15,7 +15,8 @@ export const destination = {
     accepted: (n: number, of: number) => `${n} of ${of} ${of === 1 ? 'URL' : 'URLs'} accepted it.`,
   },
   notCalled: (urls: string) =>
-    `Not called, because it rejected the event earlier or was held back when another URL accepted it: ${urls}`,
+    'Not called, because it rejected the event earlier or was held back when another URL ' +
+    `accepted it: ${urls}`,
   removedUrl: 'a URL that was removed',
   unreadableUrl: 'a URL that this installation cannot decrypt',
   attempt: {
@@ -23,8 +24,10 @@ export const destination = {
     resent: 'A kept connection had broken. The request was sent again over a new one.',
     requestHeaders: 'Request headers',
     rebuilt: 'Rebuilt from the current settings of the destination, not recorded',
-    changedHeaders: (changedHeaders: string) => `The destination has other values today for: ${changedHeaders}`,
-    notStored: (names: string) => `Also sent, but not stored because they differ with each request: ${names}`,
+    changedHeaders: (changedHeaders: string) =>
+      `The destination has other values today for: ${changedHeaders}`,
+    notStored: (names: string) =>
+      `Also sent, but not stored because they differ with each request: ${names}`,
     requestHeadersCode: 'request headers',
     copyAsCurl: 'Copy as curl',
     notRetried: 'It is not retried, because another URL accepted the delivery.',
@@ -36,7 +39,8 @@ export const destination = {
     body: 'body',
   },
   batchView: {
-    summary: (index: number, size: number, id: string) => `Event ${index} of ${size} in batch ${id}`,
+    summary: (index: number, size: number, id: string) =>
+      `Event ${index} of ${size} in batch ${id}`,
     theEvents: 'the events of the batch',
     eventsOf: (id: string) => `Events of batch ${id}`,
     thisDelivery: (title: string) => `${title} (this delivery)`,
@@ -153,7 +157,9 @@ export const destination = {
     rotated: 'Rotated',
     rotate: 'Rotate the Ed25519 key',
     rotateQuestion: 'Rotate the Ed25519 key?',
-    rotateHint: 'Both keys sign until the overlap ends, so that receivers have time to read the new public key.',
+    rotateHint:
+      'Both keys sign until the overlap ends, so that receivers have time to read the new ' +
+      'public key.',
     overlap: 'Overlap',
     overlapHint: 'Such as 0s, 30m, 24h or 7d',
     rotateTask: 'rotate the key',
@@ -167,7 +173,8 @@ export const destination = {
     newSecret: 'new secret',
     done: 'Done, I copied it',
     rotateHint:
-      'Waypost creates a new secret. Until the overlap ends, both secrets sign each request, so that receivers have time to switch.',
+      'Waypost creates a new secret. Until the overlap ends, both secrets sign each ' +
+      'request, so that receivers have time to switch.',
     inProgress: (when: ReactNode) => nodes`A rotation is in progress. It ends ${when}.`,
     overlap: 'Overlap',
     overlapHint: 'Such as 0s, 30m, 24h or 7d',

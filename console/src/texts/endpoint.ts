@@ -22,8 +22,10 @@ export const endpoint = {
     replaceSharedSecret: 'Replace the shared secret',
     sharedSecret: 'Shared secret',
     secretSetHint:
-      'A secret is set. A new value replaces it immediately. “Rotate the secret” gives receivers time to switch',
-    sharedSecretHint: 'Signs each request (webhook-signature, X-Signature), so that the receiver can verify it',
+      'A secret is set. A new value replaces it immediately. “Rotate the secret” gives ' +
+      'receivers time to switch',
+    sharedSecretHint:
+      'Signs each request (webhook-signature, X-Signature), so that the receiver can verify it',
     generateSecret: 'Generate a secret',
     copySharedSecret: 'Copy the shared secret',
     copyNow: 'Copy it to the receiver now. It is not shown after you save.',
@@ -37,10 +39,12 @@ export const endpoint = {
     rateLimitHint: 'Requests per second, to each URL. Leave empty for no limit',
   },
   filterField: {
-    mistakeAt: (line: string, column: string, message: string) => `Line ${line}, column ${column}: ${message}`,
+    mistakeAt: (line: string, column: string, message: string) =>
+      `Line ${line}, column ${column}: ${message}`,
     filter: 'Filter',
     filterHint:
-      'A condition in CEL, such as event == "Order Completed" && properties.total > 100. Leave empty for all messages',
+      'A condition in CEL, such as event == "Order Completed" && properties.total > 100. ' +
+      'Leave empty for all messages',
     checkTask: 'check the filter',
     hideEvents: 'Hide events',
     showEvents: 'Show events',
@@ -48,7 +52,8 @@ export const endpoint = {
     events: (n: number) => counted(n, 'event'),
     matches: (matched: string, events: string) => `It matches ${matched} of the last ${events}.`,
     matchesBut: (matched: string, events: string, failed: string) =>
-      `It matches ${matched} of the last ${events}. It cannot be evaluated for ${failed}, which do not match.`,
+      `It matches ${matched} of the last ${events}. It cannot be evaluated for ${failed}, ` +
+      'which do not match.',
     words: {
       match: 'matches',
       no_match: 'does not match',
@@ -77,7 +82,8 @@ export const endpoint = {
   },
   planSections: {
     eachEventAlone: 'each event alone',
-    upToEvents: (maxEvents: string, maxWait: string) => `up to ${maxEvents} events, within ${maxWait}`,
+    upToEvents: (maxEvents: string, maxWait: string) =>
+      `up to ${maxEvents} events, within ${maxWait}`,
     batches: 'Batches',
     eventsPerRequest: 'Events per request',
     eventsPerRequestHint: 'Up to 100; empty for single events',
@@ -96,18 +102,21 @@ export const endpoint = {
     retryTheseStatusesToo: 'Retry these statuses too',
     retryTheseStatusesTooHint: 'Such as 404, 409',
     emptyFields:
-      'Empty fields are as the settings of this installation say. 5xx, 408, 423, 425 and 429 are always retried.',
+      'Empty fields are as the settings of this installation say. 5xx, 408, 423, 425 and ' +
+      '429 are always retried.',
     words: {
       delays: 'after',
       window: 'for',
       timeout: 'timeout',
       on: 'also',
     },
-    delaysInstallation: (delays: string, window: string) => `Delays of this installation: ${delays}, for ${window}.`,
+    delaysInstallation: (delays: string, window: string) =>
+      `Delays of this installation: ${delays}, for ${window}.`,
     waypostWaits: (effective: string) => `Waypost waits ${effective}.`,
     proxy: 'Proxy',
     egressProxy: 'Egress proxy',
-    egressProxyHint: 'http://user:password@host:port, socks5://host:port, or none. *** keeps the stored login',
+    egressProxyHint:
+      'http://user:password@host:port, socks5://host:port, or none. *** keeps the stored login',
   },
   requestDraft: {
     enterExpression: 'Enter an expression',
@@ -131,7 +140,8 @@ export const endpoint = {
     body: 'Body',
     needsRoutingKey: 'Needs the authentication by a PagerDuty routing key',
     template: 'Template',
-    templateHint: 'CEL that yields a map, a list or text, such as {"text": event + " by " + userId}',
+    templateHint:
+      'CEL that yields a map, a list or text, such as {"text": event + " by " + userId}',
     compressBodiesAbove: 'Compress bodies above',
     compressBodiesAboveHint: 'Bytes, with gzip. Leave empty for never',
     renderedHeader: 'Rendered header',

@@ -17,8 +17,9 @@ import { ui } from './ui';
 import { watch } from './watch';
 
 /**
- * All texts of the console, by place. English is the source, and its type is the type of every other language. A text
- * with values is a function; one with elements among its words returns them with `nodes`.
+ * All texts of the console, by place. English is the source, and its type is the type of every
+ * other language. A text with values is a function; one with elements among its words returns them
+ * with `nodes`.
  */
 const english = {
   shell,
@@ -49,7 +50,9 @@ export const text: Texts = isPseudo() ? pseudo(english) : english;
 
 function isPseudo(): boolean {
   try {
-    const { localStorage } = globalThis as { localStorage?: { getItem: (key: string) => string | null } };
+    const { localStorage } = globalThis as {
+      localStorage?: { getItem: (key: string) => string | null };
+    };
     return localStorage?.getItem(PSEUDO) === 'true';
   } catch {
     // The browser forbids storage.

@@ -14,7 +14,8 @@ export const lib = {
   },
   labels: {
     reasons: {
-      circuit_open: 'The endpoint is failing. Waypost checks it every few seconds and resumes when it recovers',
+      circuit_open:
+        'The endpoint is failing. Waypost checks it every few seconds and resumes when it recovers',
       proxy: 'The egress proxy of the destination does not connect to it',
       token: 'The token endpoint of the destination gives no OAuth2 token',
       lane_full: 'Queued: the endpoint is slow',
@@ -27,13 +28,15 @@ export const lib = {
       window_closed: 'It could not be delivered within its window',
       destination_disabled: 'The destination was disabled',
       secrets_unreadable: 'The secret key of this installation cannot decrypt the destination',
-      destination_unreadable: 'A newer version of Waypost wrote the destination. Upgrade the delivery service',
+      destination_unreadable:
+        'A newer version of Waypost wrote the destination. Upgrade the delivery service',
       replayed: 'It was replayed and has not been tried yet',
       retry_requested: 'Someone sent it now, and it is on its way',
       destination_deleted: 'The destination was deleted',
       cancelled_by_user: 'Someone cancelled it',
       unreadable: 'Waypost could not read its record',
-      render_failed: 'Its body or a header could not be rendered. Correct the destination, then replay it',
+      render_failed:
+        'Its body or a header could not be rendered. Correct the destination, then replay it',
     },
     outcomes: {
       routed: 'routed',

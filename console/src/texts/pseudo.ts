@@ -1,8 +1,8 @@
 import { createElement, Fragment, isValidElement, type ReactNode } from 'react';
 
 /**
- * Makes a pseudo-language for tests: texts that do not come from the catalogue stay plain English on the page,
- * and texts that are a third longer show what does not fit. Pure.
+ * Makes a pseudo-language for tests: texts that do not come from the catalogue stay plain English
+ * on the page, and texts that are a third longer show what does not fit. Pure.
  */
 
 const PLAIN = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
@@ -11,14 +11,19 @@ const ACCENTED = 'áƀćďéƒǧĥíĵķĺɱńóƥɋřšťúṽŵẋýžÁƁĆĎ
 /** Names, code, addresses and durations: a translator would keep them, too. */
 const KEPT = /[\d_=@/\\{}<>()[\]"#*]|\w[.:]\w|[a-z][A-Z]|^[A-Z]{2,}|[A-Z]-[A-Z]/;
 
-/** Returns the text of the catalogue in the pseudo-locale: ⟦Šéńď á ťéšť ~~~⟧. An empty text stays empty. */
+/**
+ * Returns the text of the catalogue in the pseudo-locale: ⟦Šéńď á ťéšť ~~~⟧. An empty text stays
+ * empty.
+ */
 function pseudoText(text: string): string {
   return text === '' ? '' : `⟦${accented(text)}${padding(text)}⟧`;
 }
 
 function accented(text: string): string {
   return text.replace(/\S+/g, (word) =>
-    KEPT.test(word) ? word : word.replace(/[a-z]/gi, (letter) => ACCENTED.charAt(PLAIN.indexOf(letter))),
+    KEPT.test(word)
+      ? word
+      : word.replace(/[a-z]/gi, (letter) => ACCENTED.charAt(PLAIN.indexOf(letter))),
   );
 }
 
@@ -36,7 +41,8 @@ export function pseudo<T>(catalogue: T): T {
 function translated(entry: unknown): unknown {
   if (typeof entry === 'string') return pseudoText(entry);
   if (typeof entry === 'function') {
-    return (...values: unknown[]) => ofResult((entry as (...values: unknown[]) => unknown)(...values), values);
+    return (...values: unknown[]) =>
+      ofResult((entry as (...values: unknown[]) => unknown)(...values), values);
   }
   if (typeof entry !== 'object' || entry === null) return entry;
   return Object.fromEntries(Object.entries(entry).map(([key, value]) => [key, translated(value)]));

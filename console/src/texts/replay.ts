@@ -13,11 +13,13 @@ export const replay = {
     wouldBeSent: (n: number) => `${count(n)} ${n === 1 ? 'delivery' : 'deliveries'} would be sent`,
     replay: (matched: string) => `Replay ${matched}`,
     fromDeadLetters: 'failed deliveries (dead letters)',
-    fromMessages: 'all messages that Kafka keeps (7 days by default), also from before the destination existed',
+    fromMessages:
+      'all messages that Kafka keeps (7 days by default), also from before the destination existed',
     includeDelivered: 'Include delivered',
     onlyFailedUrls: 'Only to URLs that failed',
     onlyFailedUrlsHint:
-      'Each delivery goes to the URLs whose last try failed or was never made. URLs that accepted it are left out.',
+      'Each delivery goes to the URLs whose last try failed or was never made. URLs that ' +
+      'accepted it are left out.',
     chooseOne: 'choose one',
     any: 'any',
     destination: 'Destination',

@@ -7,7 +7,10 @@ export const setup = {
   alerts: {
     alerts: 'Alerts',
     notices: 'Notices',
-    hint: 'Get notified when a destination fails, recovers, has dead letters, reaches only some of its URLs or is disabled, when a certificate ends soon, a filter takes much work or profiles are full: by a notice in this console, and by a signed webhook.',
+    hint:
+      'Get notified when a destination fails, recovers, has dead letters, reaches only some ' +
+      'of its URLs or is disabled, when a certificate ends soon, a filter takes much work or ' +
+      'profiles are full: by a notice in this console, and by a signed webhook.',
     theAlerts: 'the alerts',
     rules: 'Rules',
     test: 'Test',
@@ -23,7 +26,9 @@ export const setup = {
     changes: 'Changes',
     settings: 'Settings',
     deletionHint:
-      'Waypost sends no further updates. Receivers keep the last values, and no update says that members left. Past deliveries stay visible. You cannot undo this; a new one with this name starts over.',
+      'Waypost sends no further updates. Receivers keep the last values, and no update ' +
+      'says that members left. Past deliveries stay visible. You cannot undo this; a new ' +
+      'one with this name starts over.',
   },
   audiences: {
     buildAudience: 'Build an audience',
@@ -37,7 +42,9 @@ export const setup = {
     destinations: 'Destinations',
     noAudiences: 'No audiences yet',
     audiencesHint:
-      'An audience is a set of users, such as those who ordered three times within 30 days. Waypost computes it from the calls of your sources and sends an identify call to your destinations whenever a user joins or leaves.',
+      'An audience is a set of users, such as those who ordered three times within 30 ' +
+      'days. Waypost computes it from the calls of your sources and sends an identify call ' +
+      'to your destinations whenever a user joins or leaves.',
     buildFirst: 'Build your first audience',
     uploadList: 'Or upload a list from elsewhere',
     computeTrait: 'Compute a trait',
@@ -46,7 +53,8 @@ export const setup = {
     value: 'Value',
     noTraits: 'No computed traits yet',
     traitsHint:
-      'A computed trait is a value for each user, such as what they have spent within 30 days. Waypost sends an identify call to your destinations whenever it changes.',
+      'A computed trait is a value for each user, such as what they have spent within 30 ' +
+      'days. Waypost sends an identify call to your destinations whenever it changes.',
     computeFirst: 'Compute your first trait',
     none: 'none',
   },
@@ -73,7 +81,8 @@ export const setup = {
     pause: 'Pause',
     disable: 'Disable',
     disableQuestion: 'Disable this destination?',
-    disableHint: (waiting: string) => `${waiting} To hold deliveries instead, pause the destination.`,
+    disableHint: (waiting: string) =>
+      `${waiting} To hold deliveries instead, pause the destination.`,
     changeTask: 'change it',
     waitingCancelled: 'Its waiting deliveries are cancelled.',
     noneWaits: 'No delivery waits there now.',
@@ -141,7 +150,8 @@ export const setup = {
     rotateHint: (overlap: string) =>
       `The current key stays valid for ${overlap}. Give the new key to your clients by then.`,
     rotateTask: 'rotate the key',
-    deletionHint: 'Ingest then refuses its calls. Its destinations stay but are no longer connected to it.',
+    deletionHint:
+      'Ingest then refuses its calls. Its destinations stay but are no longer connected to it.',
   },
   sources: {
     sources: 'Sources',

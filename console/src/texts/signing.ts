@@ -70,9 +70,11 @@ export const signing = {
     },
     signatures: 'Signatures',
     sendXSignature: 'Send X-Signature',
-    sendXSignatureHint: 'SHA-1 of the body by the shared secret. webhook-signature is always sent beside it',
+    sendXSignatureHint:
+      'SHA-1 of the body by the shared secret. webhook-signature is always sent beside it',
     signEd25519Too: 'Sign with Ed25519 too',
-    signEd25519TooHint: 'Adds v1a to webhook-signature: receivers verify it with a public key, and need no secret',
+    signEd25519TooHint:
+      'Adds v1a to webhook-signature: receivers verify it with a public key, and need no secret',
     keysWhenSaved: 'Waypost creates the keys when you save.',
     forOtherProducts: 'Signature for receivers of other products',
     signatureHeader: 'Signature header',
@@ -90,7 +92,8 @@ export const signing = {
     privateKey: 'Private key',
     privateKeyHint: 'PEM, without a passphrase',
     authoritiesEndpoint: 'Authorities of the endpoint',
-    authoritiesEndpointHint: 'PEM. Leave empty if a public authority signed the certificate of the endpoint',
+    authoritiesEndpointHint:
+      'PEM. Leave empty if a public authority signed the certificate of the endpoint',
     hasCertificate: 'client certificate',
     hasAuthorities: 'own authorities',
     hasNeither: 'public authorities, no client certificate',

@@ -17,7 +17,8 @@ export const source = {
     block: 'Block',
     unblockEvent: (name: string) => `Unblock ${name}`,
     blockEvent: (name: string) => `Block ${name}`,
-    blockedHint: 'A blocked event counts as received and appears in the debugger, but is not delivered.',
+    blockedHint:
+      'A blocked event counts as received and appears in the debugger, but is not delivered.',
     changeTask: 'change it',
   },
   limitsDraft: {
@@ -39,6 +40,7 @@ export const source = {
     browserPublic: 'browser: public',
     noneExceeded: 'No request exceeded the limits in the last 24 hours.',
     requests: (n: number) => counted(n, 'request'),
-    exceeded: (limited: string) => `${limited} exceeded the limits in the last 24 hours and got 429.`,
+    exceeded: (limited: string) =>
+      `${limited} exceeded the limits in the last 24 hours and got 429.`,
   },
 };

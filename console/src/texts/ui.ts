@@ -58,7 +58,8 @@ export const ui = {
   },
   sparkline: {
     attempts: (n: number) => counted(n, 'attempt'),
-    deliveredFailed: (delivered: string, failed: string) => `${delivered} delivered, ${failed} failed`,
+    deliveredFailed: (delivered: string, failed: string) =>
+      `${delivered} delivered, ${failed} failed`,
   },
   timeCharts: {
     calls: 'calls',

@@ -84,7 +84,8 @@ export const watch = {
     replayQuestion: 'Replay this delivery?',
     replayHint: 'It goes to the current URLs of its destination, with the same webhook-id.',
     replayHintDelivered:
-      'It goes to the current URLs of its destination, with the same webhook-id. It was already delivered, so the receiver gets it again.',
+      'It goes to the current URLs of its destination, with the same webhook-id. It was ' +
+      'already delivered, so the receiver gets it again.',
     replayTask: 'replay it',
     sendTo: 'Send to',
     allUrls: 'All URLs of the destination',
@@ -116,7 +117,8 @@ export const watch = {
       due: 'due',
       sent: 'sent',
     },
-    acknowledgeNamed: (kind: string, name: string, id: string) => `Acknowledge: ${kind}, ${name}, ${id}`,
+    acknowledgeNamed: (kind: string, name: string, id: string) =>
+      `Acknowledge: ${kind}, ${name}, ${id}`,
     acknowledge: 'Acknowledge',
     resolvedAt: (when: ReactNode) => nodes`Resolved ${when}. `,
     failedAttempts: (n: number) => counted(n, 'failed attempt'),
@@ -139,7 +141,8 @@ export const watch = {
     destination: 'Destination',
     zoomOut: 'Zoom out',
     welcome: 'Welcome to Waypost',
-    welcomeHint: 'Connect an integration to send every message of your sources to your URLs, signed.',
+    welcomeHint:
+      'Connect an integration to send every message of your sources to your URLs, signed.',
     connectFirst: 'Connect your first integration',
     delivered: 'Delivered',
     partlyDelivered: 'Partly delivered',
@@ -149,7 +152,8 @@ export const watch = {
     dead: 'Dead',
     cancelled: 'Cancelled',
     failingEndpoints: 'Failing endpoints',
-    mostUrgent: (shown: string, all: string) => `These ${shown} of ${all} destinations need attention most.`,
+    mostUrgent: (shown: string, all: string) =>
+      `These ${shown} of ${all} destinations need attention most.`,
     allDestinations: 'Show all destinations',
     endpoint: 'Endpoint',
     why: 'Why',
@@ -179,7 +183,8 @@ export const watch = {
     cancelledOf: (cancelled: string, matched: string) => `${cancelled} of ${matched} cancelled`,
     sentOf: (sent: string, matched: string) => `${sent} of ${matched} sent`,
     isPreview: '(preview, nothing is sent)',
-    results: (delivered: string, failedAgain: string) => `${delivered} delivered, ${failedAgain} failed again`,
+    results: (delivered: string, failedAgain: string) =>
+      `${delivered} delivered, ${failedAgain} failed again`,
     superseded: (n: string) =>
       `${n} superseded: they were sent again or cancelled later, or are no longer in the history`,
     counted: 'Counted',

@@ -17,7 +17,16 @@ interface AllOrSomeProps {
 }
 
 /** A choice of all, including future ones, or of some: initially every one is selected. */
-export function AllOrSome({ legend, all, label, options, value, onChange, error, inline }: AllOrSomeProps) {
+export function AllOrSome({
+  legend,
+  all,
+  label,
+  options,
+  value,
+  onChange,
+  error,
+  inline,
+}: AllOrSomeProps) {
   const boxes = options.map(([id, name]) => <Checkbox key={id} value={id} label={name} />);
   return (
     <Fieldset legend={legend}>

@@ -34,7 +34,12 @@ export function CopyText({ text, label }: { text: string; label: string }) {
   return (
     <CopyButton value={text}>
       {({ copied, copy }) => (
-        <Button size="xs" variant="default" leftSection={<Icon name={copied ? 'check' : 'copy'} />} onClick={copy}>
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<Icon name={copied ? 'check' : 'copy'} />}
+          onClick={copy}
+        >
           {copied ? words.copied : label}
         </Button>
       )}

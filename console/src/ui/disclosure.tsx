@@ -16,7 +16,11 @@ export function Disclosure({ title, summary, problem, children }: Props) {
     if (problem !== undefined) setOpen(true);
   }, [problem]);
   return (
-    <details className="disclosure" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details
+      className="disclosure"
+      open={open}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
       <summary>
         <strong>{title}</strong> <span className="quiet">{summary}</span>
       </summary>

@@ -21,7 +21,8 @@ export function EventList({ events, empty }: { events: SourceEvent[]; empty: str
               <Pill kind={event.accepted ? 'accepted' : 'rejected'} />
               <strong>{titleOf(event.call)}</strong>
               <span className="quiet">
-                {userOf(event.call)} {names.get(event.source) ?? event.source}, <When at={event.at} exact />
+                {userOf(event.call)} {names.get(event.source) ?? event.source},{' '}
+                <When at={event.at} exact />
               </span>
               {event.message !== undefined && <span className="bad">{event.message}</span>}
             </summary>

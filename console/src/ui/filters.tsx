@@ -3,6 +3,7 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { type Deliveries } from '../../../shared/api/operations';
+import { defined } from '../../../shared/collections/defined';
 import { useNames } from '../lib/api';
 import { isoOfLocal, localOfIso, pageInWords, stateInWords } from '../lib/labels';
 import { text } from '../texts';
@@ -29,16 +30,27 @@ export function useFilters() {
   };
   return {
     get: (name: string) => search.get(name) ?? '',
-    /** Returns these filters if they are set. The address may hold invalid values: the API validates them. */
+    /**
+     * Returns these filters if they are set. The address may hold invalid values: the API validates
+     * them.
+     */
     query: <N extends string>(names: readonly N[]) => {
-      const set = names.map((name) => [name, search.get(name) ?? ''] as const).filter(([, value]) => value !== '');
+      const set = names
+        .map((name) => [name, search.get(name) ?? ''] as const)
+        .filter(([, value]) => value !== '');
       return Object.fromEntries(set) as Partial<Record<N, never>>;
     },
     /** A changed filter returns to the first page. */
     set: (name: string, value: string) => {
-      move(withValues(latest.current, isPage(name) ? { [name]: value } : { after: '', page: '', [name]: value }), {
-        replace: true,
-      });
+      move(
+        withValues(
+          latest.current,
+          isPage(name) ? { [name]: value } : { after: '', page: '', [name]: value },
+        ),
+        {
+          replace: true,
+        },
+      );
     },
     /** Goes to a page: the browser's back button returns to the present one. */
     go: (page: Readonly<Record<string, string>>) => move(withValues(latest.current, page)),
@@ -52,7 +64,10 @@ export function useFilters() {
 }
 
 /** @param values an empty one removes the parameter */
-function withValues(search: URLSearchParams, values: Readonly<Record<string, string>>): URLSearchParams {
+function withValues(
+  search: URLSearchParams,
+  values: Readonly<Record<string, string>>,
+): URLSearchParams {
   const next = new URLSearchParams(search);
   for (const [name, value] of Object.entries(values)) {
     if (value === '') next.delete(name);
@@ -82,8 +97,18 @@ export interface Named {
   label: string;
 }
 
-/** The filters of a list, and a way to clear them. On a phone they are folded, unless one is set. */
-export function FilterBar({ filters, label, children }: { filters: Filters; label: string; children: ReactNode }) {
+/**
+ * The filters of a list, and a way to clear them. On a phone they are folded, unless one is set.
+ */
+export function FilterBar({
+  filters,
+  label,
+  children,
+}: {
+  filters: Filters;
+  label: string;
+  children: ReactNode;
+}) {
   const [open, setOpen] = useState(filters.text !== '');
   const fields = useId();
   return (
@@ -128,12 +153,19 @@ export function SelectFilter({
 }
 
 export function ChoiceFilter({ options, ...named }: Named & { options: readonly string[] }) {
-  return <SelectFilter {...named} options={options.map((value) => ({ value, label: stateInWords(value) }))} />;
+  return (
+    <SelectFilter
+      {...named}
+      options={options.map((value) => ({ value, label: stateInWords(value) }))}
+    />
+  );
 }
 
 export function NameFilter({ kind, ...named }: Named & { kind: 'sources' | 'destinations' }) {
   const names = useNames(kind);
-  return <SelectFilter {...named} options={[...names].map(([value, label]) => ({ value, label }))} />;
+  return (
+    <SelectFilter {...named} options={[...names].map(([value, label]) => ({ value, label }))} />
+  );
 }
 
 export function TimeFilter({ filters, name, label }: Named) {
@@ -148,7 +180,12 @@ export function TimeFilter({ filters, name, label }: Named) {
 }
 
 /** Applies the filter when the user stops typing, presses Enter or leaves the field. */
-export function TextFilter({ filters, name, label, ...input }: Named & { placeholder?: string; description?: string }) {
+export function TextFilter({
+  filters,
+  name,
+  label,
+  ...input
+}: Named & { placeholder?: string; description?: string }) {
   const applied = filters.get(name);
   const [text, setText] = useState(applied);
   const last = useRef(applied);
@@ -202,15 +239,16 @@ interface ListPage {
 }
 
 /**
- * Says which items of how many are shown, and goes to the next page and back to the first. The position is a cursor, so
- * the number of a page is in the address.
+ * Says which items of how many are shown, and goes to the next page and back to the first. The
+ * position is a cursor, so the number of a page is in the address.
  */
 export function Pager({ filters, page, total = page?.total, name = 'after' }: PagerProps) {
   const [first, next] = [filters.get(name) === '', page?.next ?? null];
   const isOnly = first && next === null;
   const nth = first ? 1 : Math.max(2, Number(filters.get('page')) || 2);
   const numbered = name === 'after';
-  const says = total && page ? pageInWords(nth, page.data.length, total) : isOnly ? '' : words.page(nth);
+  const says =
+    total && page ? pageInWords(nth, page.data.length, total) : isOnly ? '' : words.page(nth);
   if (isOnly && says === '') return null;
   return (
     <Group>
@@ -218,7 +256,12 @@ export function Pager({ filters, page, total = page?.total, name = 'after' }: Pa
         <Button
           variant="default"
           disabled={first}
-          onClick={() => filters.go({ [name]: '', ...(numbered && { page: '' }) })}
+          onClick={() =>
+            filters.go({
+              [name]: '',
+              ...defined({ page: numbered ? '' : undefined }),
+            })
+          }
         >
           {words.firstPage}
         </Button>
@@ -228,7 +271,12 @@ export function Pager({ filters, page, total = page?.total, name = 'after' }: Pa
         <Button
           variant="default"
           disabled={next === null}
-          onClick={() => filters.go({ [name]: next ?? '', ...(numbered && { page: String(nth + 1) }) })}
+          onClick={() =>
+            filters.go({
+              [name]: next ?? '',
+              ...defined({ page: numbered ? String(nth + 1) : undefined }),
+            })
+          }
         >
           {words.nextPage}
         </Button>

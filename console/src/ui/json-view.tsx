@@ -32,7 +32,8 @@ interface ValueProps {
 }
 
 function Value({ of, depth, name, end }: ValueProps) {
-  const label = name === undefined ? null : <span className="json-key">{JSON.stringify(name)}: </span>;
+  const label =
+    name === undefined ? null : <span className="json-key">{JSON.stringify(name)}: </span>;
   if (typeof of === 'object' && of !== null) {
     return (
       <Folding of={of} depth={depth} end={end}>
@@ -49,7 +50,17 @@ function Value({ of, depth, name, end }: ValueProps) {
   );
 }
 
-function Folding({ of, depth, end, children }: { of: object; depth: number; end: string; children: ReactNode }) {
+function Folding({
+  of,
+  depth,
+  end,
+  children,
+}: {
+  of: object;
+  depth: number;
+  end: string;
+  children: ReactNode;
+}) {
   const isList = Array.isArray(of);
   const [open, close] = isList ? ['[', ']'] : ['{', '}'];
   const entries = Object.entries(of as Record<string, unknown>);

@@ -26,9 +26,14 @@ export function SavedViews({ list, filters }: { list: string; filters: Filters }
       {views.length > 0 && (
         <NativeSelect
           label={words.savedViews}
-          data={[{ value: '', label: shown ? words.all : words.chooseOne }, ...views.map(({ name }) => name)]}
+          data={[
+            { value: '', label: shown ? words.all : words.chooseOne },
+            ...views.map(({ name }) => name),
+          ]}
           value={shown?.name ?? ''}
-          onChange={(event) => filters.replace(views.find(({ name }) => name === event.target.value)?.filters ?? '')}
+          onChange={(event) =>
+            filters.replace(views.find(({ name }) => name === event.target.value)?.filters ?? '')
+          }
         />
       )}
       {shown && (

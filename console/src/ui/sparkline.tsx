@@ -4,7 +4,13 @@ import { text } from '../texts';
 const words = text.ui.sparkline;
 
 /** Deliveries and failed attempts of each step as small bars, for a row of a table. */
-export function Sparkline({ delivered, failed }: { delivered: readonly number[]; failed: readonly number[] }) {
+export function Sparkline({
+  delivered,
+  failed,
+}: {
+  delivered: readonly number[];
+  failed: readonly number[];
+}) {
   const steps = delivered.map((n, i) => ({ delivered: n, failed: failed[i] ?? 0 }));
   const most = Math.max(1, ...steps.map((step) => step.delivered + step.failed));
   const sum = (numbers: readonly number[]) => numbers.reduce((total, n) => total + n, 0);

@@ -25,7 +25,10 @@ interface Props {
   onZoom: (range: Range) => void;
 }
 
-/** Charts over time. Text above each chart and tables repeat the numbers for people who cannot see them. */
+/**
+ * Charts over time. Text above each chart and tables repeat the numbers for people who cannot see
+ * them.
+ */
 export function Charts({ overview, calls, ...shown }: Props) {
   return (
     <div className="charts">
@@ -87,12 +90,13 @@ function Bars({ steps, values, stepSeconds, series, onZoom, onPick }: BarsProps)
 }
 
 /**
- * Labels the steps of a chart. Their keys are their times, because the first and the last step of a whole day have the
- * same label, and recharts takes steps of one key for one step.
+ * Labels the steps of a chart. Their keys are their times, because the first and the last step of a
+ * whole day have the same label, and recharts takes steps of one key for one step.
  */
 function byTime(stepSeconds: number) {
   // Recharts also asks while the pointer is on no step.
-  const label = (at: unknown) => (typeof at === 'string' && at !== '' ? stepLabel(at, stepSeconds) : '');
+  const label = (at: unknown) =>
+    typeof at === 'string' && at !== '' ? stepLabel(at, stepSeconds) : '';
   return { xAxisProps: { tickFormatter: label }, tooltipProps: { labelFormatter: label } };
 }
 
@@ -127,7 +131,12 @@ function CallsChart({ calls, endMs, onZoom }: { calls: Calls } & Shown) {
 }
 
 /** Failed attempts are not stacked on finished deliveries: one delivery may have many. */
-export function DeliveriesChart({ counted: by, endMs, only, onZoom }: { counted: Counted } & Shown) {
+export function DeliveriesChart({
+  counted: by,
+  endMs,
+  only,
+  onZoom,
+}: { counted: Counted } & Shown) {
   const navigate = useNavigate();
   const steps = everyStep(by, by.series, endMs);
   const values = steps.map(({ found }) => ({
@@ -175,11 +184,16 @@ interface StepTableProps {
 function StepTable({ steps, stepSeconds, only }: StepTableProps) {
   const link = (range: Range, n: number, status: DeliveryStatus) =>
     n === 0 ? '0' : <TextLink to={listOf(only, range, status)}>{count(n)}</TextLink>;
-  const rows = steps.flatMap(({ at, until, found }) => (found ? [{ range: { since: at, until }, ...found }] : []));
+  const rows = steps.flatMap(({ at, until, found }) =>
+    found ? [{ range: { since: at, until }, ...found }] : [],
+  );
   return (
     <details>
       <summary>{words.asTable}</summary>
-      <Table label={words.deliveriesOverTime} head={[words.time, words.delivered, words.dead, words.failedAttempts]}>
+      <Table
+        label={words.deliveriesOverTime}
+        head={[words.time, words.delivered, words.dead, words.failedAttempts]}
+      >
         {rows.map(({ at, range, delivered, dead, failedAttempts }) => (
           <tr key={at}>
             <td>
@@ -208,7 +222,10 @@ export function LatencyChart({ counted: by, whole, endMs }: LatencyProps) {
     p50: found?.latencyMs.p50 ?? null,
     p95: found?.latencyMs.p95 ?? null,
   }));
-  const says = whole.p50 === null ? words.noDataYet : words.latencySummary(latency(whole.p50), latency(whole.p95));
+  const says =
+    whole.p50 === null
+      ? words.noDataYet
+      : words.latencySummary(latency(whole.p50), latency(whole.p95));
   const series = [
     { name: 'p50', color: 'blue.6' },
     { name: 'p95', color: 'grape.6' },

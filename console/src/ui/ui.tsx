@@ -1,4 +1,14 @@
-import { Alert, Button, Group, Modal, Skeleton, Stack, Text, Title, VisuallyHidden } from '@mantine/core';
+import {
+  Alert,
+  Button,
+  Group,
+  Modal,
+  Skeleton,
+  Stack,
+  Text,
+  Title,
+  VisuallyHidden,
+} from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link, type LinkProps } from 'react-router';
 import { fieldProblems, isMissing, sayProblem } from '../lib/problems';
@@ -10,7 +20,15 @@ const words = text.ui.ui;
 /** The building blocks of all pages. */
 
 /** A page's heading, which also names the browser's tab. */
-export function Page({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
+export function Page({
+  title,
+  actions,
+  children,
+}: {
+  title: string;
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
   useEffect(() => {
     document.title = `${title} · Waypost`;
   }, [title]);
@@ -44,8 +62,16 @@ export function Section({ title, children }: { title: string; children: ReactNod
 
 /** Shows that a read is in progress, or why it failed. */
 export function Unread({ read, what }: { read: ReadState; what: string }) {
-  if (read.error)
-    return <Failure error={read.error} what={words.load(what)} missing={what} retry={() => void read.refetch()} />;
+  if (read.error) {
+    return (
+      <Failure
+        error={read.error}
+        what={words.load(what)}
+        missing={what}
+        retry={() => void read.refetch()}
+      />
+    );
+  }
   return <Waiting for={what} />;
 }
 
@@ -70,7 +96,8 @@ interface FailureProps {
 }
 
 export function Failure({ error, what, missing, retry }: FailureProps) {
-  const title = missing !== undefined && isMissing(error) ? words.notFound(missing) : words.couldNot(what);
+  const title =
+    missing !== undefined && isMissing(error) ? words.notFound(missing) : words.couldNot(what);
   return (
     <Alert color="red" title={title} role="alert">
       <Stack gap="sm" align="flex-start">
@@ -171,7 +198,15 @@ export function TextLink(props: LinkProps) {
   return <Link className="link" {...props} />;
 }
 
-export function LinkButton({ to, children, primary }: { to: string; children: ReactNode; primary?: boolean }) {
+export function LinkButton({
+  to,
+  children,
+  primary,
+}: {
+  to: string;
+  children: ReactNode;
+  primary?: boolean;
+}) {
   return (
     <Button component={Link} to={to} variant={primary ? 'filled' : 'default'}>
       {children}

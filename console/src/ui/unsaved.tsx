@@ -1,11 +1,23 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
-import { createContext, type ReactNode, useCallback, useContext, useEffect, useId, useMemo, useRef } from 'react';
+import {
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+} from 'react';
 import { useBlocker } from 'react-router';
 import { text } from '../texts';
 
 const words = text.ui.unsaved;
 
-/** Asks before a navigation discards the edits of a form. A change of the filters in the address discards none. */
+/**
+ * Asks before a navigation discards the edits of a form. A change of the filters in the address
+ * discards none.
+ */
 
 interface Guard {
   set: (form: string, changed: boolean) => void;
@@ -72,7 +84,8 @@ export function UnsavedProvider({ children }: { children: ReactNode }) {
 
 /**
  * Reports whether a form has unsaved changes.
- * @returns a function that forgets them, for a form that leaves the page by itself after it has saved
+ * @returns a function that forgets them, for a form that leaves the page by itself after it has
+ *   saved
  */
 export function useUnsaved(changed: boolean): () => void {
   const { set } = useContext(Context);

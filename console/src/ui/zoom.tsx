@@ -37,7 +37,9 @@ export function useZoom({ keys, onPick, onZoom }: Steps): Zoom {
     const index = Number(activeTooltipIndex ?? NaN);
     return Number.isInteger(index) && index >= 0 && index < keys.length ? index : undefined;
   };
-  const [first, last] = drag ? [Math.min(drag.from, drag.to), Math.max(drag.from, drag.to)] : [0, 0];
+  const [first, last] = drag
+    ? [Math.min(drag.from, drag.to), Math.max(drag.from, drag.to)]
+    : [0, 0];
   return {
     chartProps: {
       onMouseDown: (at) => {
@@ -56,7 +58,8 @@ export function useZoom({ keys, onPick, onZoom }: Steps): Zoom {
       },
       onMouseLeave: () => setDrag(undefined),
       style: { cursor: 'pointer', userSelect: 'none' },
-      // Recharts would note a move one frame later. A tap presses before that, and would find no step.
+      // Recharts would note a move one frame later. A tap presses before that, and would find no
+      // step.
       throttledEvents: [],
     },
     area:

@@ -5,10 +5,11 @@ import { countsFor, type TrustedSources } from './trusted-sources';
 /**
  * Counts events in profiles: pure, and a function of the events alone.
  *
- * A window is divided into time buckets (`bucketMs`), each with the aggregate of its events, so that a profile holds at
- * most BUCKETS + 2 of them however active its user is. An event counts until its bucket is older than the bucket in
- * which the window begins: at least for the window, and at most one bucket longer. Without a window there is a single
- * bucket. An event's time is the message's `timestamp`, at most its arrival.
+ * A window is divided into time buckets (`bucketMs`), each with the aggregate of its events, so
+ * that a profile holds at most BUCKETS + 2 of them however active its user is. An event counts
+ * until its bucket is older than the bucket in which the window begins: at least for the window,
+ * and at most one bucket longer. Without a window there is a single bucket. An event's time is the
+ * message's `timestamp`, at most its arrival.
  */
 
 export interface CounterSpec {
@@ -49,7 +50,10 @@ export interface Counter {
 }
 
 const BUCKETS = 64;
-/** Limit of the values in all buckets of a counter. Beyond it, the rarest value of the oldest bucket is dropped. */
+/**
+ * Limit of the values in all buckets of a counter. Beyond it, the rarest value of the oldest bucket
+ * is dropped.
+ */
 export const MAX_VALUES = 100;
 /** Longer texts are ignored, since they do not distinguish users. */
 const MAX_TEXT_LENGTH = 256;
@@ -92,7 +96,9 @@ function propertyOf(properties: JsonObject, path: string): Json | undefined {
   if (Object.hasOwn(properties, path)) return properties[path];
   let at: Json | undefined = properties;
   for (const name of path.split('.')) {
-    if (typeof at !== 'object' || at === null || Array.isArray(at) || !Object.hasOwn(at, name)) return undefined;
+    if (typeof at !== 'object' || at === null || Array.isArray(at) || !Object.hasOwn(at, name)) {
+      return undefined;
+    }
     at = at[name];
   }
   return at;
@@ -176,14 +182,19 @@ function tallied(...tallies: Tally[]): Tally {
   return [...times];
 }
 
-/** Drops the rarest values of the oldest buckets. Among equally rare values, the first goes first. */
+/**
+ * Drops the rarest values of the oldest buckets. Among equally rare values, the first goes first.
+ */
 function bounded(buckets: Counter['b']): Counter['b'] {
   let over = buckets.reduce((sum, [, content]) => sum + (content as Tally).length, 0) - MAX_VALUES;
   const kept: Counter['b'] = [];
   for (const [bucket, content] of buckets) {
     const tally = [...(content as Tally)];
     for (; over > 0 && tally.length > 0; over--) {
-      const rarest = tally.reduce((least, [, n], i) => (n < (tally[least]?.[1] ?? 0) ? i : least), 0);
+      const rarest = tally.reduce(
+        (least, [, n], i) => (n < (tally[least]?.[1] ?? 0) ? i : least),
+        0,
+      );
       tally.splice(rarest, 1);
     }
     if (tally.length > 0) kept.push([bucket, tally]);
@@ -209,8 +220,9 @@ export function nothingOf(compute: Compute): Json {
 }
 
 /**
- * Returns the value of a counter at a time. `first` and `last` without a property are in ms since 1970. `unique` is a
- * sorted list of values. Among equally frequent values, `most_frequent` is the first in that order.
+ * Returns the value of a counter at a time. `first` and `last` without a property are in ms since
+ * 1970. `unique` is a sorted list of values. Among equally frequent values, `most_frequent` is the
+ * first in that order.
  */
 export function valueOf(spec: CounterSpec, counter: Counter | undefined, nowMs: number): Json {
   const [first, ...rest] = live(spec, counter, nowMs).map(([, content]) => content);
@@ -231,7 +243,9 @@ export function valueOf(spec: CounterSpec, counter: Counter | undefined, nowMs: 
       return (content as Tally).map(([value]) => value).sort(inOrder);
     case 'most_frequent':
       return (content as Tally).reduce((best, next) => {
-        return next[1] > best[1] || (next[1] === best[1] && inOrder(next[0], best[0]) < 0) ? next : best;
+        return next[1] > best[1] || (next[1] === best[1] && inOrder(next[0], best[0]) < 0)
+          ? next
+          : best;
       })[0];
   }
 }

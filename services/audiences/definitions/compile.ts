@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import { type ConfigReader } from '../../../shared/config/types';
 import { type Audience, type ComputedTrait } from '../../../shared/model/audience-definition';
 import { type Json } from '../../../shared/model/message';
@@ -5,7 +6,12 @@ import { compileExpression } from '../../../shared/cel/compile';
 import { userVariables, type Variables } from '../../../shared/cel/json-values';
 import { changesAt, type Counter, type CounterSpec, nothingOf, valueOf } from './aggregates';
 import { type Profile, traitsOf } from '../profiles/profile';
-import { browserSources, NO_SOURCES, type TrustedSources, trustedSourcesOf } from './trusted-sources';
+import {
+  browserSources,
+  NO_SOURCES,
+  type TrustedSources,
+  trustedSourcesOf,
+} from './trusted-sources';
 
 /** Compiles audiences and computed traits, once for each version of `config`. */
 
@@ -71,7 +77,9 @@ export class Definitions {
     return [...new Set(this.all.map(({ syncEveryMs }) => syncEveryMs))];
   }
 
-  /** Returns when a value of the user changes without a new event, ms since 1970; undefined: never. */
+  /**
+   * Returns when a value of the user changes without a new event, ms since 1970; undefined: never.
+   */
   dueAt(profile: Profile, nowMs: number): number | undefined {
     let due: number | undefined;
     for (const [id, counter] of Object.entries(profile.c ?? {})) {
@@ -86,7 +94,11 @@ export class Definitions {
 /** Counts a condition that failed. The user is then not a member. */
 export type OnFailure = (definition: string, reason: string) => void;
 
-export function ofAudience(audience: Audience, onFailure: OnFailure, browser = NO_SOURCES): Definition {
+export function ofAudience(
+  audience: Audience,
+  onFailure: OnFailure,
+  browser = NO_SOURCES,
+): Definition {
   const { condition, uploads = [] } = audience;
   const base = { ...common(audience), kind: 'audience' as const, uploads, nothing: false };
   if (condition === undefined) {
@@ -98,8 +110,8 @@ export function ofAudience(audience: Audience, onFailure: OnFailure, browser = N
   }
   const expression = compileExpression(condition, 'audience');
   if (expression.kind === 'mistake') {
-    // Control validated the condition. A later version of Waypost may accept more; an unreadable condition has no
-    // members.
+    // Control validated the condition. A later version of Waypost may accept more; an unreadable
+    // condition has no members.
     onFailure(audience.id, expression.message);
     return { ...base, counters: [], value: () => false };
   }
@@ -142,7 +154,15 @@ export function ofTrait(trait: ComputedTrait, browser = NO_SOURCES): Definition 
   };
 }
 
-function common({ id, revision, name, key, source, syncEveryMs, history }: Audience | ComputedTrait) {
+function common({
+  id,
+  revision,
+  name,
+  key,
+  source,
+  syncEveryMs,
+  history,
+}: Audience | ComputedTrait) {
   return { id, revision, name, key, source, syncEveryMs, history };
 }
 
@@ -163,8 +183,10 @@ function specOf(
     id: `${id}.${revision}.${index}`,
     compute,
     event,
-    ...(property !== undefined && { property }),
-    ...(windowMs !== undefined && { windowMs }),
+    ...defined({
+      property,
+      windowMs,
+    }),
     sources,
   };
 }
@@ -173,14 +195,19 @@ function specOf(
 const users = new WeakMap<object, Map<string, Variables>>();
 const WITHOUT_TRAITS = userVariables({ traits: {} });
 
-/** Returns a user as conditions see them. All definitions with the same traits and sources share the object. */
+/**
+ * Returns a user as conditions see them. All definitions with the same traits and sources share the
+ * object.
+ */
 function userOf(profile: Profile, sources: TrustedSources): Variables {
   const { t } = profile;
   if (!t) return WITHOUT_TRAITS;
   const known = users.get(t) ?? new Map<string, Variables>();
   users.set(t, known);
   let user = known.get(sources.name);
-  if (!user) known.set(sources.name, (user = userVariables({ traits: traitsOf(profile, sources) })));
+  if (!user) {
+    known.set(sources.name, (user = userVariables({ traits: traitsOf(profile, sources) })));
+  }
   return user;
 }
 
@@ -226,7 +253,10 @@ export class CompiledDefinitions {
     // Every definition then counts other sources.
     if (names !== this.#browser) this.#compiled.clear();
     this.#browser = names;
-    const known = <T extends { id: string }>(entry: { version: number; data: T }, make: (data: T) => Definition) => {
+    const known = <T extends { id: string }>(
+      entry: { version: number; data: T },
+      make: (data: T) => Definition,
+    ) => {
       const before = this.#compiled.get(entry.data.id);
       if (before?.version === entry.version) return before.definition;
       const definition = make(entry.data);
@@ -236,7 +266,9 @@ export class CompiledDefinitions {
     const audiences = this.config
       .list('audience')
       .map((entry) => known(entry, (data) => ofAudience(data, this.onFailure, browser)));
-    const traits = this.config.list('computed_trait').map((entry) => known(entry, (data) => ofTrait(data, browser)));
+    const traits = this.config
+      .list('computed_trait')
+      .map((entry) => known(entry, (data) => ofTrait(data, browser)));
     return new Definitions([...audiences, ...traits], browser);
   }
 }

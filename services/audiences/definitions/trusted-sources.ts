@@ -3,8 +3,9 @@ import { type ConfigView } from '../../../shared/config/types';
 /**
  * Decides which sources count for a definition: pure.
  *
- * The write key of a browser source is public: anybody can use it to send any user's id. A definition therefore counts
- * messages of browser sources only if it names these sources. Even then, a trait set by a server source wins.
+ * The write key of a browser source is public: anybody can use it to send any user's id. A
+ * definition therefore counts messages of browser sources only if it names these sources. Even
+ * then, a trait set by a server source wins.
  */
 export interface TrustedSources {
   /** the sources that the definition names; undefined: all server sources */
@@ -17,7 +18,10 @@ export interface TrustedSources {
 
 export const NO_SOURCES: ReadonlySet<string> = new Set();
 
-export function trustedSourcesOf(ids: readonly string[] | undefined, browser: ReadonlySet<string>): TrustedSources {
+export function trustedSourcesOf(
+  ids: readonly string[] | undefined,
+  browser: ReadonlySet<string>,
+): TrustedSources {
   const named = ids && new Set(ids);
   const nameOf = (of: Iterable<string>) => [...of].sort().join(' ');
   // Ids of sources contain neither a star nor a vertical bar.
@@ -30,5 +34,7 @@ export function countsFor({ named, browser }: TrustedSources, source: string): b
 
 /** Returns the ids of the sources whose write keys are public. */
 export function browserSources(config: Pick<ConfigView, 'list'>): Set<string> {
-  return new Set(config.list('source').flatMap(({ data }) => (data.trust === 'browser' ? [data.id] : [])));
+  return new Set(
+    config.list('source').flatMap(({ data }) => (data.trust === 'browser' ? [data.id] : [])),
+  );
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import { type Json } from '../../../shared/model/message';
 import { type Definitions } from '../definitions/compile';
 import { type Origin, type ProfileEvent } from '../repartition/event';
@@ -63,7 +64,9 @@ export interface Move {
 /** A step under construction. */
 export class ChangeSet {
   readonly #profiles = new Map<string, Profile | null>();
-  /** as stored. Each is read only once, so that an unchanged profile is recognised by its identity. */
+  /**
+   * as stored. Each is read only once, so that an unchanged profile is recognised by its identity.
+   */
   readonly #read = new Map<string, Profile | undefined>();
   /** users with events from a browser source */
   readonly #browserUsers = new Set<string>();
@@ -81,7 +84,10 @@ export class ChangeSet {
     private readonly nowMs: number,
     private readonly begin: {
       meta: PartitionState;
-      /** users whose profiles grew too large in a first computation; here each of their changes is measured */
+      /**
+       * users whose profiles grew too large in a first computation; here each of their changes is
+       * measured
+       */
       measured?: ReadonlySet<string> | undefined;
     },
   ) {
@@ -102,8 +108,9 @@ export class ChangeSet {
   }
 
   /**
-   * Returns users whose profiles have grown beyond the limit. They are rare: profiles are therefore measured only when
-   * they are encoded anyway, and for these users the step is computed a second time.
+   * Returns users whose profiles have grown beyond the limit. They are rare: profiles are therefore
+   * measured only when they are encoded anyway, and for these users the step is computed a second
+   * time.
    */
   tooLarge(): Set<string> {
     const users = new Set<string>();
@@ -149,13 +156,20 @@ export class ChangeSet {
   }
 
   /**
-   * Adds a value to send, and stores it in the profile. This does not touch the user, since it changes no other value.
+   * Adds a value to send, and stores it in the profile. This does not touch the user, since it
+   * changes no other value.
    */
   emit(user: string, definition: string, value: Json, atMs: number): void {
     const sequence = this.#lastSent + 1;
     const profile = this.get(user) ?? {};
-    const after = { ...profile, s: { ...profile.s, [definition]: [value, atMs, sequence] as SentValue } };
-    if (this.begin.measured?.has(user) && encodeProfile(after).length > MAX_BYTES_WITH_SENT_VALUES) {
+    const after = {
+      ...profile,
+      s: { ...profile.s, [definition]: [value, atMs, sequence] as SentValue },
+    };
+    if (
+      this.begin.measured?.has(user) &&
+      encodeProfile(after).length > MAX_BYTES_WITH_SENT_VALUES
+    ) {
       this.refused++;
       this.setQuietly(user, markedFull(profile, true));
       return;
@@ -185,7 +199,7 @@ export class ChangeSet {
       profiles: this.#profiles,
       due,
       touched: { users: [...this.#touched], intervalsMs: this.definitions.intervals },
-      ...(this.#synced && { synced: this.#synced }),
+      ...defined({ synced: this.#synced }),
       moves: this.#moves,
       valueChanges: this.#valueChanges,
       refused: this.refused,

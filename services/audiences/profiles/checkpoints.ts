@@ -3,15 +3,15 @@ import { rangeOf } from '../../../shared/kafka/scan';
 import { PROFILES } from '../../../shared/kafka/topics';
 
 /**
- * Determines up to which offset of the changelog a store is complete: the end of the changelog, provided that it grew
- * only by the records of this process. A process that was frozen finds its successor's records there before it learns
- * of the successor. It must not claim to hold them.
+ * Determines up to which offset of the changelog a store is complete: the end of the changelog,
+ * provided that it grew only by the records of this process. A process that was frozen finds its
+ * successor's records there before it learns of the successor. It must not claim to hold them.
  */
 
 const EVERY_MS = 10_000;
 /**
- * Pause after a foreign record. A process that still owns the partition after this time (several sessions) holds the
- * current state, and takes checkpoints again.
+ * Pause after a foreign record. A process that still owns the partition after this time (several
+ * sessions) holds the current state, and takes checkpoints again.
  */
 const DOUBT_MS = 30_000;
 

@@ -1,4 +1,9 @@
-import { createDedupWindow, DEDUP_IDS, DEDUP_MS, type DedupWindow } from '../../../shared/model/dedup-window';
+import {
+  createDedupWindow,
+  DEDUP_IDS,
+  DEDUP_MS,
+  type DedupWindow,
+} from '../../../shared/model/dedup-window';
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
 import { rangeOf, recordAt, scan } from '../../../shared/kafka/scan';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
@@ -7,15 +12,19 @@ import { callOf, type Incoming } from '../repartition/event';
 import { type PartitionState } from './partition-state';
 
 /**
- * Recognises duplicate calls in one partition of `profiles.events`. A client repeats a call that got no response, and
- * the duplicate may be in another partition of `messages`, where the reader of one partition cannot recognise it
- * (docs/design/decisions/0028-blocked-partitions.md). Here all calls of a user come together.
+ * Recognises duplicate calls in one partition of `profiles.events`. A client repeats a call that
+ * got no response, and the duplicate may be in another partition of `messages`, where the reader of
+ * one partition cannot recognise it (docs/design/decisions/0028-blocked-partitions.md). Here all
+ * calls of a user come together.
  *
- * Invariant: a call is a duplicate only if the same call has a lower offset. Records that are read again after a crash
- * are therefore not duplicates of themselves, and this window can be rebuilt from the log.
+ * Invariant: a call is a duplicate only if the same call has a lower offset. Records that are read
+ * again after a crash are therefore not duplicates of themselves, and this window can be rebuilt
+ * from the log.
  */
 
-/** Limit for all partitions of a process, once for the live reading and once for a second reading. */
+/**
+ * Limit for all partitions of a process, once for the live reading and once for a second reading.
+ */
 const IDS = DEDUP_IDS / 4;
 
 export class CountedCalls {
@@ -43,12 +52,18 @@ export class CountedCalls {
   }
 
   /**
-   * Remembers the calls before an offset, within the hour before its record. Stops when the partition is lost.
+   * Remembers the calls before an offset, within the hour before its record. Stops when the
+   * partition is lost.
    * @returns the number of records read
    */
   async recall(
     kafka: Pick<Kafka, 'read' | 'ranges'>,
-    { partition, before, nowMs, isLost }: { partition: number; before: number; nowMs: number; isLost: () => boolean },
+    {
+      partition,
+      before,
+      nowMs,
+      isLost,
+    }: { partition: number; before: number; nowMs: number; isLost: () => boolean },
   ): Promise<number> {
     const place = { topic: PROFILE_EVENTS, partition };
     const range = await rangeOf(kafka, place);
@@ -76,11 +91,18 @@ export class CountedCalls {
 export async function recallCalls(
   kafka: Pick<Kafka, 'read' | 'ranges'>,
   engine: { calls: { live: CountedCalls; fill: CountedCalls }; meta: PartitionState },
-  { partition, now, isLost, log }: { partition: number; now: () => number; isLost: () => boolean; log: Log },
+  {
+    partition,
+    now,
+    isLost,
+    log,
+  }: { partition: number; now: () => number; isLost: () => boolean; log: Log },
 ): Promise<void> {
   const { calls, meta } = engine;
   const at = { partition, nowMs: now(), isLost };
   let records = await calls.live.recall(kafka, { ...at, before: meta.live.next });
-  if (meta.fill && !isLost()) records += await calls.fill.recall(kafka, { ...at, before: meta.fill.cursor.next });
+  if (meta.fill && !isLost()) {
+    records += await calls.fill.recall(kafka, { ...at, before: meta.fill.cursor.next });
+  }
   if (!isLost()) log.info({ partition, records, durationMs: now() - at.nowMs }, 'dedup.warmed');
 }

@@ -19,9 +19,10 @@ import {
 import { type Profile, sameJson, dropIfEmpty } from './profile';
 
 /**
- * Processes one partition of profiles. Each method reads the store and returns the changes to write (change-set.ts).
- * They take effect only with `commit`, so that after a crash at any point every step can be repeated: events are
- * identified by their offsets, and sent values by their position in `told`.
+ * Processes one partition of profiles. Each method reads the store and returns the changes to write
+ * (change-set.ts). They take effect only with `commit`, so that after a crash at any point every
+ * step can be repeated: events are identified by their offsets, and sent values by their position
+ * in `told`.
  */
 export class Engine {
   #definitions: Definitions;
@@ -33,7 +34,10 @@ export class Engine {
     public meta: PartitionState,
     private readonly options: {
       partition: number;
-      /** end of the log when this process took over; until there, a previous owner may have moved profiles already */
+      /**
+       * end of the log when this process took over; until there, a previous owner may have moved
+       * profiles already
+       */
       end: number;
       hasPassed: HasPassed;
       /** existing counters continue with these definitions; new ones begin with `adopt` */
@@ -43,12 +47,15 @@ export class Engine {
     },
   ) {
     this.#definitions = options.definitions;
-    this.calls = { live: new CountedCalls(meta.partitions), fill: new CountedCalls(meta.partitions) };
+    this.calls = {
+      live: new CountedCalls(meta.partitions),
+      fill: new CountedCalls(meta.partitions),
+    };
   }
 
   /**
-   * Computes other definitions from now on. New ones begin once all records that another process may have read are
-   * read: a profile that it moved without them is not moved again.
+   * Computes other definitions from now on. New ones begin once all records that another process
+   * may have read are read: a profile that it moved without them is not moved again.
    * @returns undefined if nothing changes
    */
   adopt(definitions: Definitions, nowMs: number): Step | undefined {
@@ -79,11 +86,15 @@ export class Engine {
   /** Returns whether a definition waits for other processes. Call `adopt` again then. */
   get waits(): boolean {
     return (
-      this.meta.live.next < this.options.end || Object.values(this.meta.defs).some(({ phase }) => phase === 'held')
+      this.meta.live.next < this.options.end ||
+      Object.values(this.meta.defs).some(({ phase }) => phase === 'held')
     );
   }
 
-  /** Counts earlier events for new definitions. @param end the log has no further records before the live reading */
+  /**
+   * Counts earlier events for new definitions. @param end the log has no further records before the
+   * live reading
+   */
   fill(records: readonly Incoming[], end: boolean, nowMs: number): Step {
     const { fill, live } = this.meta;
     if (!fill) throw new Error('there is nothing to fill');
@@ -96,31 +107,45 @@ export class Engine {
     if (ends) this.calls.fill = new CountedCalls(this.meta.partitions);
     const wanted = (definition: Definition) => fills(this.meta, definition);
     return this.#compute(nowMs, (changes) => {
-      for (const record of first) this.#tryOne({ changes, record, nowMs, wanted, pass: fill.number });
+      for (const record of first) {
+        this.#tryOne({ changes, record, nowMs, wanted, pass: fill.number });
+      }
       const meta = { ...this.meta, fill: { ...fill, cursor } };
       return ends ? this.#withPasses(filled(meta)) : meta;
     });
   }
 
   /** Adds or removes members by the lines of an upload. */
-  list(at: { definition: string; upload: number; nowMs: number }, records: readonly Incoming[]): Step {
+  list(
+    at: { definition: string; upload: number; nowMs: number },
+    records: readonly Incoming[],
+  ): Step {
     const { definition, upload } = at;
     const changes = this.#changeSet(at.nowMs);
     for (const { user, event } of records) {
-      if (event.kind !== 'listed' || event.audience !== definition || event.upload !== upload) continue;
+      if (event.kind !== 'listed' || event.audience !== definition || event.upload !== upload) {
+        continue;
+      }
       const { g: _, ...profile } = changes.get(user) ?? {};
       if ((profile.l?.[definition]?.[0] ?? 0) > upload) continue;
-      changes.set(user, { ...profile, l: { ...profile.l, [definition]: [upload, event.listed ? 1 : 0] } });
+      changes.set(user, {
+        ...profile,
+        l: { ...profile.l, [definition]: [upload, event.listed ? 1 : 0] },
+      });
     }
     return changes.step(this.meta);
   }
 
   /** Applies an upload after all of its lines were read. */
   listed(definition: string, upload: { number: number; full: boolean }, nowMs: number): Step {
-    return this.#changeSet(nowMs).step(this.#withPasses(uploadApplied(this.meta, definition, upload)));
+    return this.#changeSet(nowMs).step(
+      this.#withPasses(uploadApplied(this.meta, definition, upload)),
+    );
   }
 
-  /** Touches users whose value may have changed because a window expired. The next sync checks them. */
+  /**
+   * Touches users whose value may have changed because a window expired. The next sync checks them.
+   */
   expire(nowMs: number, limit: number): Step | undefined {
     const users = this.store.due(nowMs, limit);
     if (users.length === 0) return undefined;
@@ -129,7 +154,10 @@ export class Engine {
     return changes.step(this.meta);
   }
 
-  /** Emits changed values of users touched since the last sync. @returns undefined if no users are left */
+  /**
+   * Emits changed values of users touched since the last sync. @returns undefined if no users are
+   * left
+   */
   sync(intervalMs: number, nowMs: number, limit: number): Step | undefined {
     const users = this.store.touched(intervalMs, limit);
     if (users.length === 0) return undefined;
@@ -177,7 +205,10 @@ export class Engine {
     return new ChangeSet(this.store, this.#definitions, nowMs, { meta: this.meta, measured });
   }
 
-  /** @param work changes the profiles and returns the new state; it runs again if a profile grew too large */
+  /**
+   * @param work changes the profiles and returns the new state; it runs again if a profile grew too
+   *   large
+   */
   #compute(nowMs: number, work: (changes: ChangeSet) => PartitionState): Step {
     const changes = this.#changeSet(nowMs);
     const meta = work(changes);
@@ -190,7 +221,10 @@ export class Engine {
   /** Applies one event. If it cannot be applied, the other events still are. */
   #tryOne(application: Application): void {
     try {
-      applyRecord(application, { definitions: this.#definitions, partition: this.options.partition });
+      applyRecord(application, {
+        definitions: this.#definitions,
+        partition: this.options.partition,
+      });
     } catch (error) {
       this.options.onUnusable?.(application.record, error);
     }
@@ -228,7 +262,8 @@ export class Engine {
       const lastSent = profile.s?.[definition.id];
       const value = definition.value(profile, nowMs, this.meta.defs[definition.id]?.since ?? 0);
       if (sameJson(value, lastSent ? lastSent[0] : definition.nothing)) continue;
-      // Always later than the last timestamp, even if the clock steps back, since receivers compare them.
+      // Always later than the last timestamp, even if the clock steps back, since receivers compare
+      // them.
       changes.emit(user, definition.id, value, Math.max(nowMs, (lastSent?.[1] ?? 0) + 1));
     }
   }

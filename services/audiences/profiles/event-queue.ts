@@ -19,7 +19,9 @@ export interface EventQueueOptions {
 
 const MAX_QUEUE = 2_000;
 
-/** Holds the events that a partition has accepted and not yet written, in order and up to a limit. */
+/**
+ * Holds the events that a partition has accepted and not yet written, in order and up to a limit.
+ */
 export class EventQueue {
   readonly #queue: Queued[];
   readonly #room: Backpressure;
@@ -53,7 +55,10 @@ export class EventQueue {
   }
 
   #skip(record: OpenRecord): void {
-    this.options.log.warn({ partition: record.partition, offset: record.offset }, 'profile_event.skipped');
+    this.options.log.warn(
+      { partition: record.partition, offset: record.offset },
+      'profile_event.skipped',
+    );
     record.done();
   }
 }

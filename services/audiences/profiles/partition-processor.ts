@@ -1,4 +1,8 @@
-import { type BatchProducer, type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
+import {
+  type BatchProducer,
+  type OpenRecord,
+  type DispatchResult,
+} from '../../../shared/kafka/port';
 import { withTimeout } from '../../../shared/service/async';
 import { type Definitions } from '../definitions/compile';
 import { type Snapshot } from '../queries/preview';
@@ -16,16 +20,19 @@ import { StepWriter } from './write-step';
 /**
  * Processes one partition of profiles while this process owns it.
  *
- * Invariant: one step at a time, and an event is done after all writes of its step (write-step.ts). After a crash,
- * unwritten changes are computed again from the written ones, and messages that may not have arrived are sent again
- * unchanged.
+ * Invariant: one step at a time, and an event is done after all writes of its step (write-step.ts).
+ * After a crash, unwritten changes are computed again from the written ones, and messages that may
+ * not have arrived are sent again unchanged.
  */
 export interface PartitionProcessorOptions extends EventQueueOptions, OpenOptions {
   producer: BatchProducer;
   onFatal: (error: unknown) => void;
 }
 
-/** Events of one step. A step must be written before the next one begins, and other partitions run in between. */
+/**
+ * Events of one step. A step must be written before the next one begins, and other partitions run
+ * in between.
+ */
 const CHUNK = 500;
 const TICK_MS = 100;
 
@@ -67,7 +74,10 @@ export class PartitionProcessor {
     return result;
   }
 
-  /** Closes after the queue is written. `lost`: immediately, since another process may own the partition. */
+  /**
+   * Closes after the queue is written. `lost`: immediately, since another process may own the
+   * partition.
+   */
   close({ lost }: { lost: boolean }): void {
     this.#closing = true;
     this.#lost ||= lost;
@@ -84,7 +94,10 @@ export class PartitionProcessor {
     return this.#parts && reportOf(this.#parts.engine.meta, this.#parts.store, this.#syncs.results);
   }
 
-  /** Returns the state that queries may read; undefined before the store opens and after it begins to close. */
+  /**
+   * Returns the state that queries may read; undefined before the store opens and after it begins
+   * to close.
+   */
   get snapshot(): (Snapshot & { store: Store }) | undefined {
     if (!this.#parts || this.#lost) return undefined;
     const { store, engine } = this.#parts;
@@ -102,7 +115,10 @@ export class PartitionProcessor {
     const parts = (this.#parts = { ...opened, writer });
     try {
       await writer.sendUnsent();
-      await recallCalls(this.options.kafka, parts.engine, { ...this.options, isLost: this.#isLost });
+      await recallCalls(this.options.kafka, parts.engine, {
+        ...this.options,
+        isLost: this.#isLost,
+      });
       await this.#catchUp(parts, end);
       while (!this.#lost && !(this.#closing && this.#queue.length === 0)) {
         if (!(await this.#round(parts))) await this.#waitForWork();
@@ -118,7 +134,9 @@ export class PartitionProcessor {
   async #catchUp({ engine, writer }: OpenParts, end: number): Promise<void> {
     while (engine.meta.live.next < end && !this.#lost) {
       const { records, done } = await this.#log.read(engine.meta.live.next, end);
-      await writer.write(done ? engine.skip(end, this.options.now()) : engine.apply(records, this.options.now()));
+      await writer.write(
+        done ? engine.skip(end, this.options.now()) : engine.apply(records, this.options.now()),
+      );
     }
   }
 
@@ -137,8 +155,9 @@ export class PartitionProcessor {
     }
     if (this.#ready) {
       busy = (await writer.write(engine.scan(now(), CHUNK))) || busy;
-      for (const intervalMs of this.options.definitions().intervals)
+      for (const intervalMs of this.options.definitions().intervals) {
         busy = (await writer.write(this.#syncs.next(engine, intervalMs, now()))) || busy;
+      }
     }
     await this.#checkpoint(parts);
     return busy;
@@ -147,7 +166,9 @@ export class PartitionProcessor {
   async #applyNext({ engine, writer }: OpenParts): Promise<boolean> {
     const next = this.#queue.all.slice(0, CHUNK);
     if (next.length === 0) return false;
-    const incoming = next.map((each) => each.incoming).filter(({ offset }) => offset >= engine.meta.live.next);
+    const incoming = next
+      .map((each) => each.incoming)
+      .filter(({ offset }) => offset >= engine.meta.live.next);
     if (incoming.length > 0) await writer.write(engine.apply(incoming, this.options.now()));
     if (this.#lost) return false;
     this.#queue.done(next.length);
@@ -174,7 +195,9 @@ export class PartitionProcessor {
       let next = from;
       while (next < end && !this.#lost) {
         const read = await this.#log.read(next, end);
-        await writer.write(engine.list({ definition: id, upload: upload.number, nowMs: now() }, read.records));
+        await writer.write(
+          engine.list({ definition: id, upload: upload.number, nowMs: now() }, read.records),
+        );
         next = read.next;
       }
       return writer.write(engine.listed(id, upload, now()));

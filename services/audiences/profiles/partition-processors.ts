@@ -1,5 +1,9 @@
 import { join } from 'node:path';
-import { type OpenRecord, type RebalanceListener, type DispatchResult } from '../../../shared/kafka/port';
+import {
+  type OpenRecord,
+  type RebalanceListener,
+  type DispatchResult,
+} from '../../../shared/kafka/port';
 import { type Queued } from './event-queue';
 import { PartitionProcessor, type PartitionProcessorOptions } from './partition-processor';
 
@@ -8,17 +12,26 @@ export class PartitionProcessors implements RebalanceListener {
   readonly #processors = new Map<number, PartitionProcessor>();
   /** processors that still write their queues, by partition */
   readonly #closing = new Map<number, Promise<void>>();
-  /** events left after a lost session, for the next processor of the partition if this process owns it again */
+  /**
+   * events left after a lost session, for the next processor of the partition if this process owns
+   * it again
+   */
   readonly #unwritten = new Map<number, readonly Queued[]>();
   #owned: ReadonlySet<number> = new Set();
 
   /** @param options.path folder of all stores */
-  constructor(private readonly options: Omit<PartitionProcessorOptions, 'partition' | 'inherited'>) {}
+  constructor(
+    private readonly options: Omit<PartitionProcessorOptions, 'partition' | 'inherited'>,
+  ) {}
 
   onAssigned(partitions: ReadonlySet<number>): void {
     this.#owned = partitions;
-    for (const partition of this.#processors.keys()) if (!partitions.has(partition)) this.#close(partition, false);
-    for (const partition of this.#unwritten.keys()) if (!partitions.has(partition)) this.#unwritten.delete(partition);
+    for (const partition of this.#processors.keys()) {
+      if (!partitions.has(partition)) this.#close(partition, false);
+    }
+    for (const partition of this.#unwritten.keys()) {
+      if (!partitions.has(partition)) this.#unwritten.delete(partition);
+    }
     for (const partition of partitions) this.#open(partition);
   }
 
@@ -50,7 +63,10 @@ export class PartitionProcessors implements RebalanceListener {
     const path = join(this.options.path, `p${partition}`);
     const inherited = this.#unwritten.get(partition) ?? [];
     this.#unwritten.delete(partition);
-    this.#processors.set(partition, new PartitionProcessor({ ...this.options, partition, path, inherited }));
+    this.#processors.set(
+      partition,
+      new PartitionProcessor({ ...this.options, partition, path, inherited }),
+    );
     // Records were refused until the processor existed.
     this.options.onRoom();
   }

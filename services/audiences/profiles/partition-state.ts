@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import { type Phase } from '../../../shared/model/profile-records';
 import { AppError } from '../../../shared/service/errors';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
@@ -5,7 +6,8 @@ import { BEGINNING, type Cursor } from '../repartition/event';
 import { type Definition, type Definitions } from '../definitions/compile';
 
 /**
- * The progress of one partition of profiles: pure. It is stored beside the profiles, in the store and in the changelog.
+ * The progress of one partition of profiles: pure. It is stored beside the profiles, in the store
+ * and in the changelog.
  */
 export interface PartitionState {
   /** the live reading of `profiles.events` */
@@ -41,11 +43,17 @@ interface DefState {
   told: number;
 }
 
-export const NEW_PARTITION_STATE: PartitionState = { live: BEGINNING, passes: 0, defs: {}, told: 0, sent: 0 };
+export const NEW_PARTITION_STATE: PartitionState = {
+  live: BEGINNING,
+  passes: 0,
+  defs: {},
+  told: 0,
+  sent: 0,
+};
 
 /**
- * Stores the number of partitions the users are spread over. With another number, a user's events would go to another
- * partition than the profile.
+ * Stores the number of partitions the users are spread over. With another number, a user's events
+ * would go to another partition than the profile.
  * @param now the present number
  * @throws AppError `cannot_start` if the number has changed
  */
@@ -55,11 +63,15 @@ export function withPartitions(meta: PartitionState, now: number): PartitionStat
   return { ...meta, partitions };
 }
 
-/** Returns the error for a changed number of partitions: users and their profiles would be in different ones. */
+/**
+ * Returns the error for a changed number of partitions: users and their profiles would be in
+ * different ones.
+ */
 export function otherPartitions(now: number, before: number): AppError {
   return new AppError(
     'cannot_start',
-    `topic ${PROFILE_EVENTS} has ${now} partitions, and its profiles were made with ${before}: users would be split; ` +
+    `topic ${PROFILE_EVENTS} has ${now} partitions, and its profiles were made with ` +
+      `${before}: users would be split; ` +
       'see "More partitions" in docs/operations/sizing.md',
   );
 }
@@ -81,16 +93,27 @@ export function emits(meta: PartitionState, definition: Definition): boolean {
 }
 
 /** A revision other than the started one has no phase yet. */
-function isIn(phases: ReadonlySet<Phase>, { defs }: PartitionState, { id, revision }: Definition): boolean {
+function isIn(
+  phases: ReadonlySet<Phase>,
+  { defs }: PartitionState,
+  { id, revision }: Definition,
+): boolean {
   const state = defs[id];
   return state?.revision === revision && phases.has(state.phase);
 }
 
-/** Returns whether all messages before these ends of `messages` (by partition) have been counted here. */
+/**
+ * Returns whether all messages before these ends of `messages` (by partition) have been counted
+ * here.
+ */
 export type HasPassed = (ends: readonly number[]) => boolean;
 
 /** Starts new and changed definitions, and ends deleted ones. */
-export function withDefinitions(meta: PartitionState, definitions: Definitions, hasPassed: HasPassed): PartitionState {
+export function withDefinitions(
+  meta: PartitionState,
+  definitions: Definitions,
+  hasPassed: HasPassed,
+): PartitionState {
   const defs = { ...meta.defs };
   for (const definition of definitions.all) {
     const state = defs[definition.id];
@@ -106,11 +129,23 @@ export function withDefinitions(meta: PartitionState, definitions: Definitions, 
     // The profiles already scanned still hold its data. The next pass scans all of them.
     scan &&= { ...scan, ids: scan.ids.filter((each) => each !== id) };
   }
-  return startPasses({ ...meta, ...(scan && { scan }), defs }, definitions, hasPassed);
+  return startPasses(
+    {
+      ...meta,
+      ...defined({ scan }),
+      defs,
+    },
+    definitions,
+    hasPassed,
+  );
 }
 
 /** Ends passes that have no definition left, and begins the next ones. */
-export function startPasses(meta: PartitionState, definitions: Definitions, hasPassed: HasPassed): PartitionState {
+export function startPasses(
+  meta: PartitionState,
+  definitions: Definitions,
+  hasPassed: HasPassed,
+): PartitionState {
   let { fill, scan, passes } = meta;
   const defs = { ...meta.defs };
   const inPhase = (phase: Phase) => Object.keys(defs).filter((id) => defs[id]?.phase === phase);
@@ -121,7 +156,9 @@ export function startPasses(meta: PartitionState, definitions: Definitions, hasP
     }
   };
   if (fill && inPhase('filling').length === 0) fill = undefined;
-  if (scan?.ids.every((id) => defs[id]?.phase !== 'scanning' && defs[id]?.phase !== 'leaving')) scan = undefined;
+  if (scan?.ids.every((id) => defs[id]?.phase !== 'scanning' && defs[id]?.phase !== 'leaving')) {
+    scan = undefined;
+  }
   const waiting = inPhase('waiting');
   if (!fill && waiting.length > 0) {
     fill = { number: ++passes, ids: waiting, cursor: BEGINNING };
@@ -130,14 +167,27 @@ export function startPasses(meta: PartitionState, definitions: Definitions, hasP
   if (!scan) {
     const ready = inPhase('held').filter((id) => hasPassed(definitions.of(id)?.history ?? []));
     const leaving = inPhase('leaving');
-    if (ready.length + leaving.length > 0) scan = { number: ++passes, ids: [...ready, ...leaving], counted: 0 };
+    if (ready.length + leaving.length > 0) {
+      scan = { number: ++passes, ids: [...ready, ...leaving], counted: 0 };
+    }
     enter(ready, 'scanning');
   }
   const { fill: _fill, scan: _scan, ...rest } = meta;
-  return { ...rest, ...(fill && { fill }), ...(scan && { scan }), passes, defs };
+  return {
+    ...rest,
+    ...defined({
+      fill,
+      scan,
+    }),
+    passes,
+    defs,
+  };
 }
 
-/** Completes a second reading that has reached the live reading. Its definitions count live from here. */
+/**
+ * Completes a second reading that has reached the live reading. Its definitions count live from
+ * here.
+ */
 export function filled(meta: PartitionState): PartitionState {
   const { fill, ...rest } = meta;
   const defs = { ...meta.defs };
@@ -161,7 +211,8 @@ export function scanned(meta: PartitionState): PartitionState {
 }
 
 /**
- * Records an applied upload. After a full upload all profiles are checked, since it does not name the users it removes.
+ * Records an applied upload. After a full upload all profiles are checked, since it does not name
+ * the users it removes.
  */
 export function uploadApplied(
   meta: PartitionState,
@@ -172,5 +223,8 @@ export function uploadApplied(
   if (!state) return meta;
   const since = upload.full ? upload.number : state.since;
   const phase = upload.full && EMITTING.has(state.phase) ? 'held' : state.phase;
-  return { ...meta, defs: { ...meta.defs, [id]: { ...state, upload: upload.number, since, phase } } };
+  return {
+    ...meta,
+    defs: { ...meta.defs, [id]: { ...state, upload: upload.number, since, phase } },
+  };
 }

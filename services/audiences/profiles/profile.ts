@@ -4,11 +4,11 @@ import { ProfileSizeLimit } from './size-limits';
 import { countsFor, type TrustedSources } from '../definitions/trusted-sources';
 
 /**
- * The data of one user: pure. The keys are short, since each change writes the whole profile again. It is JSON, both in
- * the store and in the changelog.
+ * The data of one user: pure. The keys are short, since each change writes the whole profile again.
+ * It is JSON, both in the store and in the changelog.
  *
- * Traits are kept per source with their times. The latest call therefore wins in any order of arrival, and a
- * message that is applied twice changes nothing.
+ * Traits are kept per source with their times. The latest call therefore wins in any order of
+ * arrival, and a message that is applied twice changes nothing.
  */
 export interface Profile {
   /** traits: source → name → value and the time of the call that set it (ms since 1970) */
@@ -17,20 +17,28 @@ export interface Profile {
   c?: Record<string, Counter>;
   /** the last sent value, by the id of its definition */
   s?: Record<string, SentValue>;
-  /** uploaded membership, by the id of its audience: number of the upload, and whether the user is in or out */
+  /**
+   * uploaded membership, by the id of its audience: number of the upload, and whether the user is
+   * in or out
+   */
   l?: Record<string, [upload: number, listed: 0 | 1]>;
   /**
-   * no present user: moved to another id, or created by a second reading (partition-state.ts), whose user may be
-   * deleted
+   * no present user: moved to another id, or created by a second reading (partition-state.ts),
+   * whose user may be deleted
    */
   g?: 1;
-  /** full: a change was refused because of its size (size-limits.ts), or by Kafka (write-step.ts) */
+  /**
+   * full: a change was refused because of its size (size-limits.ts), or by Kafka (write-step.ts)
+   */
   f?: 1;
 }
 
 type Traits = Record<string, [value: Json, atMs: number]>;
 
-/** The value that receivers have, its `timestamp` (ms since 1970), and its position among the sent values. */
+/**
+ * The value that receivers have, its `timestamp` (ms since 1970), and its position among the sent
+ * values.
+ */
 export type SentValue = [value: Json, atMs: number, sequence: number];
 
 /** Limit of a trait's value as JSON, in characters. */
@@ -38,7 +46,9 @@ const MAX_TRAIT_LENGTH = 1_024;
 /** Limit of a trait's name, in bytes of UTF-8. */
 const MAX_NAME_BYTES = 256;
 
-/** Sets the traits of an identify. @returns the new profile, or the same object if nothing changes */
+/**
+ * Sets the traits of an identify. @returns the new profile, or the same object if nothing changes
+ */
 export function withTraits(
   profile: Profile,
   source: string,
@@ -56,7 +66,12 @@ export function withTraits(
     if (name === '__proto__') continue;
     const known = own(before, name);
     if (known && (known[1] > atMs || (known[1] === atMs && sameJson(known[0], value)))) continue;
-    if (Buffer.byteLength(name) > MAX_NAME_BYTES || JSON.stringify(value).length > MAX_TRAIT_LENGTH) continue;
+    if (
+      Buffer.byteLength(name) > MAX_NAME_BYTES ||
+      JSON.stringify(value).length > MAX_TRAIT_LENGTH
+    ) {
+      continue;
+    }
     const set: Traits[string] = [value, atMs];
     if (!sizeLimit.takeTrait(source, name, known, set)) continue;
     after[name] = set;
@@ -66,20 +81,30 @@ export function withTraits(
 }
 
 /**
- * Returns the traits of one user as conditions see them: for each name the latest of a server source, or the latest of
- * a browser source if no server source set it. A trait that was set to null is absent.
+ * Returns the traits of one user as conditions see them: for each name the latest of a server
+ * source, or the latest of a browser source if no server source set it. A trait that was set to
+ * null is absent.
  */
 export function traitsOf(profile: Profile, sources: TrustedSources): JsonObject {
-  const latest = latestOf(profile, (source) => countsFor(sources, source) && !sources.browser.has(source));
+  const latest = latestOf(
+    profile,
+    (source) => countsFor(sources, source) && !sources.browser.has(source),
+  );
   if (sources.browser.size > 0) {
-    const theirs = latestOf(profile, (source) => countsFor(sources, source) && sources.browser.has(source));
+    const theirs = latestOf(
+      profile,
+      (source) => countsFor(sources, source) && sources.browser.has(source),
+    );
     for (const [name, entry] of theirs) if (!latest.has(name)) latest.set(name, entry);
   }
   const present = [...latest].filter(([, [value]]) => value !== null);
   return Object.fromEntries(present.map(([name, [value]]) => [name, value]));
 }
 
-function latestOf(profile: Profile, counts: (source: string) => boolean): Map<string, Traits[string]> {
+function latestOf(
+  profile: Profile,
+  counts: (source: string) => boolean,
+): Map<string, Traits[string]> {
   const latest = new Map<string, Traits[string]>();
   for (const [source, traits] of Object.entries(profile.t ?? {})) {
     if (!counts(source)) continue;
@@ -97,20 +122,28 @@ function own(traits: Traits | undefined, name: string): Traits[string] | undefin
 }
 
 /** Merges the traits of two profiles: for each name and source the later one. */
-export function mergeTraits(into: Profile, from: Profile, sizeLimit = new ProfileSizeLimit(into)): Profile {
+export function mergeTraits(
+  into: Profile,
+  from: Profile,
+  sizeLimit = new ProfileSizeLimit(into),
+): Profile {
   let merged = into;
   for (const [source, traits] of Object.entries(from.t ?? {})) {
     for (const [name, [value, atMs]] of Object.entries(traits)) {
       // At equal times, the user's own trait stays.
       const known = own(merged.t?.[source], name);
-      if (!known || known[1] < atMs)
+      if (!known || known[1] < atMs) {
         merged = withTraits(merged, source, { traits: { [name]: value }, atMs, sizeLimit });
+      }
     }
   }
   return merged;
 }
 
-/** Returns the profile, or a new one. A second reading marks new profiles, since their user may be deleted. */
+/**
+ * Returns the profile, or a new one. A second reading marks new profiles, since their user may be
+ * deleted.
+ */
 export function orNew(profile: Profile | undefined, pass: number | undefined): Profile {
   if (!profile) return pass === undefined ? {} : { g: 1 };
   if (pass !== undefined || !profile.g) return profile;
@@ -130,8 +163,8 @@ function isEmpty({ t, c, s, l }: Profile): boolean {
 }
 
 /**
- * Marks a profile as full after a refused change. @returns the same object if it is marked already, or nothing was
- * refused
+ * Marks a profile as full after a refused change. @returns the same object if it is marked already,
+ * or nothing was refused
  */
 export function markedFull(profile: Profile, full: boolean): Profile {
   return full && !profile.f ? { ...profile, f: 1 } : profile;
@@ -158,7 +191,10 @@ export function decodeToCopy(bytes: Buffer): Profile {
   return profile;
 }
 
-/** Returns whether two values are the same JSON. The order of keys counts; both come from the same writer. */
+/**
+ * Returns whether two values are the same JSON. The order of keys counts; both come from the same
+ * writer.
+ */
 export function sameJson(a: Json, b: Json): boolean {
   return a === b || (typeof a === 'object' && JSON.stringify(a) === JSON.stringify(b));
 }

@@ -8,16 +8,25 @@ import { type Definitions } from '../definitions/compile';
 import { type RepartitionProgress } from '../repartition/handler';
 import { Checkpoints } from './checkpoints';
 import { Engine } from './engine';
-import { NEW_PARTITION_STATE, otherPartitions, type PartitionState, withPartitions } from './partition-state';
+import {
+  NEW_PARTITION_STATE,
+  otherPartitions,
+  type PartitionState,
+  withPartitions,
+} from './partition-state';
 import { readChange } from './write-step';
 import { type Profile } from './profile';
 import { Store } from './store';
 
 /**
- * Opens the store of a partition and applies the changelog to it, from the store's checkpoint or from the beginning.
+ * Opens the store of a partition and applies the changelog to it, from the store's checkpoint or
+ * from the beginning.
  */
 
-/** Records per transaction. For each store, LMDB keeps memory for the pages of its largest transaction. */
+/**
+ * Records per transaction. For each store, LMDB keeps memory for the pages of its largest
+ * transaction.
+ */
 const CHUNK = 250;
 const LOG_EVERY_MS = 10_000;
 /** Compaction forgets after a while which keys were deleted. An older store might keep them. */
@@ -58,11 +67,22 @@ export async function restore(
     intervalsMs: definitions.intervals,
     sent: await sentBefore(kafka, range),
   };
-  for await (const piece of scan(kafka, { topic: PROFILES, partition, from: next, to: range.high })) {
-    if (piece.gone) throw new Error(`the changelog lost offset ${next} of partition ${partition} while it was read`);
+  for await (const piece of scan(kafka, {
+    topic: PROFILES,
+    partition,
+    from: next,
+    to: range.high,
+  })) {
+    if (piece.gone) {
+      throw new Error(
+        `the changelog lost offset ${next} of partition ${partition} while it was read`,
+      );
+    }
     const changes = piece.records.flatMap(({ key, value }) => readChange(key, value) ?? []);
     const profiles = changes.filter((change) => change.kind === 'profile');
-    for (let i = 0; i < profiles.length; i += CHUNK) store.restore(profiles.slice(i, i + CHUNK), how);
+    for (let i = 0; i < profiles.length; i += CHUNK) {
+      store.restore(profiles.slice(i, i + CHUNK), how);
+    }
     meta = changes.findLast((change) => change.kind === 'meta')?.meta ?? meta;
     records += changes.length;
     next = piece.next;
@@ -76,10 +96,13 @@ export async function restore(
 }
 
 /**
- * Returns the position up to which messages are known to be acknowledged, so that the store need not list all older
- * ones as unsent. As a rule, the last record contains it.
+ * Returns the position up to which messages are known to be acknowledged, so that the store need
+ * not list all older ones as unsent. As a rule, the last record contains it.
  */
-async function sentBefore(kafka: Pick<Kafka, 'read'>, { partition, low, high }: Range): Promise<number> {
+async function sentBefore(
+  kafka: Pick<Kafka, 'read'>,
+  { partition, low, high }: Range,
+): Promise<number> {
   if (high <= low) return 0;
   const last = await recordAt(kafka, { topic: PROFILES, partition, offset: high - 1 });
   const change = last && readChange(last.key, last.value);
@@ -126,7 +149,9 @@ export async function openPartition(options: OpenOptions): Promise<OpenPartition
   const startedAt = now();
   const ends = await progress.messagesEnds();
   const ranges = await kafka.ranges(PROFILE_EVENTS);
-  if (ranges.length !== options.partitions) throw otherPartitions(ranges.length, options.partitions);
+  if (ranges.length !== options.partitions) {
+    throw otherPartitions(ranges.length, options.partitions);
+  }
   const end = ranges.find((each) => each.partition === partition)?.high ?? 0;
   const { store, meta, next, records, rebuilt } = await restore(
     kafka,
@@ -142,6 +167,9 @@ export async function openPartition(options: OpenOptions): Promise<OpenPartition
     hasPassed: (ends) => progress.covers(ends, partition, engine.meta.live.next),
   });
   const checkpoints = new Checkpoints({ kafka, partition, next, now });
-  log.info({ partition, records, rebuilt, profiles: store.size, durationMs: now() - startedAt }, 'profiles.restored');
+  log.info(
+    { partition, records, rebuilt, profiles: store.size, durationMs: now() - startedAt },
+    'profiles.restored',
+  );
   return { store, engine, checkpoints, ends, end };
 }

@@ -1,8 +1,9 @@
 import { NO_SOURCES } from '../definitions/trusted-sources';
 
 /**
- * Limit of a profile, as JSON in UTF-8. Kafka accepts records of 1 MiB, and a profile is one record. The values sent to
- * receivers may use more than this, so that a full profile still changes its memberships.
+ * Limit of a profile, as JSON in UTF-8. Kafka accepts records of 1 MiB, and a profile is one
+ * record. The values sent to receivers may use more than this, so that a full profile still changes
+ * its memberships.
  */
 export const MAX_PROFILE_BYTES = 256 * 1024;
 /** Limit for changes from browser sources. The other half is reserved for server sources. */
@@ -14,7 +15,9 @@ const MAX_TRAITS = 200;
 /** Limit for all browser sources, so that a public write key cannot take all the room. */
 const MAX_BROWSER_TRAITS = 50;
 
-/** Tracks the room left in one profile. An addition that does not fit is refused; the rest is kept. */
+/**
+ * Tracks the room left in one profile. An addition that does not fit is refused; the rest is kept.
+ */
 export class ProfileSizeLimit {
   /** an addition was refused because the profile is full */
   full = false;
@@ -45,7 +48,8 @@ export class ProfileSizeLimit {
     const isBrowser = this.browser.has(source);
     const isFull = traits.all >= MAX_TRAITS || (isBrowser && traits.browser >= MAX_BROWSER_TRAITS);
     if (before === undefined && isFull) return this.#refuse();
-    // A new name counts with the name of its source each time, though the source is written only once.
+    // A new name counts with the name of its source each time, though the source is written only
+    // once.
     const [from, to] = before === undefined ? [undefined, [source, name, after]] : [before, after];
     if (!this.take(from, to)) return false;
     if (before === undefined) traits.all++;

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open } from 'lmdb';
+import { defined } from '../../../shared/collections/defined';
 
 /** The tables of a store and their keys, and the check whether a store on disk can be trusted. */
 
@@ -21,7 +22,10 @@ export function isTrusted(path: string, tables: number): boolean {
     const env = open({ path, maxDbs: tables, readOnly: true });
     try {
       // Reading beyond a truncated file would crash the process.
-      const { lastPageNumber, root } = env.getStats() as { lastPageNumber: number; root: { pageSize: number } };
+      const { lastPageNumber, root } = env.getStats() as {
+        lastPageNumber: number;
+        root: { pageSize: number };
+      };
       return statSync(join(path, DATA_FILE)).size >= (lastPageNumber + 1) * root.pageSize;
     } finally {
       void env.close();
@@ -31,7 +35,9 @@ export function isTrusted(path: string, tables: number): boolean {
   }
 }
 
-/** Identifies the current boot of the machine or, on systems without such an id, this process only. */
+/**
+ * Identifies the current boot of the machine or, on systems without such an id, this process only.
+ */
 export function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -55,9 +61,17 @@ export function behind(key: Buffer): Buffer {
   return Buffer.concat([key, Buffer.from([0])]);
 }
 
-export function keys(table: Table, range: { start?: Buffer | undefined; end?: Buffer; limit?: number }): Buffer[] {
+export function keys(
+  table: Table,
+  range: { start?: Buffer | undefined; end?: Buffer; limit?: number },
+): Buffer[] {
   const { start, ...rest } = range;
-  return [...table.getKeys({ ...rest, ...(start && { start }) })];
+  return [
+    ...table.getKeys({
+      ...rest,
+      ...defined({ start }),
+    }),
+  ];
 }
 
 /** Returns the rest of each key that has a prefix. */

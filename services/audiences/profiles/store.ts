@@ -22,10 +22,12 @@ import { decodeProfile, encodeProfile, type Profile, type SentValue } from './pr
 import { type JsonObject } from '../../../shared/model/message';
 
 /**
- * Stores the profiles of one partition on disk (LMDB): the engine reads them here. It is a copy of the changelog.
+ * Stores the profiles of one partition on disk (LMDB): the engine reads them here. It is a copy of
+ * the changelog.
  *
- * It is never ahead of the changelog, and can be discarded at any time. It is not synced to the disk: a killed process
- * loses nothing, and after a crash of the machine the store is not trusted but rebuilt.
+ * It is never ahead of the changelog, and can be discarded at any time. It is not synced to the
+ * disk: a killed process loses nothing, and after a crash of the machine the store is not trusted
+ * but rebuilt.
  *
  * | table     | key                     | value                                   |
  * | --------- | ----------------------- | --------------------------------------- |
@@ -56,7 +58,13 @@ export class Store implements ProfileReader {
   constructor(private readonly path: string) {
     if (!isTrusted(path, TABLES.length)) rmSync(path, { recursive: true, force: true });
     mkdirSync(path, { recursive: true });
-    this.#env = open({ path, maxDbs: TABLES.length, noSync: true, keyEncoding: 'binary', encoding: 'binary' });
+    this.#env = open({
+      path,
+      maxDbs: TABLES.length,
+      noSync: true,
+      keyEncoding: 'binary',
+      encoding: 'binary',
+    });
     const tables = TABLES.map((name) => [
       name,
       this.#env.openDB<Buffer, Buffer>({ name, encoding: 'binary', keyEncoding: 'binary' }),
@@ -92,7 +100,8 @@ export class Store implements ProfileReader {
   }
 
   get(user: string): Profile | undefined {
-    // A view without a copy, decoded before the next read. The buffer is longer than its `length` says.
+    // A view without a copy, decoded before the next read. The buffer is longer than its `length`
+    // says.
     const value = this.#tables.profiles.getBinaryFast(Buffer.from(user));
     return value && decodeProfile(value.subarray(NUMBER_BYTES, value.length));
   }
@@ -114,13 +123,15 @@ export class Store implements ProfileReader {
 
   /** Returns messages after a position that are not known to be acknowledged. */
   unsent(after: number): { sequence: number; user: string; definition: string }[] {
-    return [...this.#tables.unsent.getRange({ start: numberKey(after + 1) })].map(({ key, value }) => {
-      const text = value.toString();
-      // An id of a user may contain a NUL, an id of a definition cannot.
-      const end = text.lastIndexOf('\0');
-      const [user, definition] = [text.slice(0, end), text.slice(end + 1)];
-      return { sequence: Number(key.readBigUInt64BE()), user, definition };
-    });
+    return [...this.#tables.unsent.getRange({ start: numberKey(after + 1) })].map(
+      ({ key, value }) => {
+        const text = value.toString();
+        // An id of a user may contain a NUL, an id of a definition cannot.
+        const end = text.lastIndexOf('\0');
+        const [user, definition] = [text.slice(0, end), text.slice(end + 1)];
+        return { sequence: Number(key.readBigUInt64BE()), user, definition };
+      },
+    );
   }
 
   members(definition: string, after: string | undefined, limit: number): string[] {
@@ -134,17 +145,25 @@ export class Store implements ProfileReader {
   write(step: Step): void {
     this.#env.transactionSync(() => {
       const { touched, synced } = step;
-      if (synced) for (const user of synced.users) this.#tables.touched.removeSync(userKey(synced.intervalMs, user));
+      if (synced) {
+        for (const user of synced.users) {
+          this.#tables.touched.removeSync(userKey(synced.intervalMs, user));
+        }
+      }
       for (const [user, profile] of step.profiles) this.#put(user, profile, step.due.get(user));
       for (const [user, due] of step.due) if (!step.profiles.has(user)) this.#setDue(user, due);
       for (const intervalMs of touched.intervalsMs) {
-        for (const user of touched.users) this.#tables.touched.putSync(userKey(intervalMs, user), NOTHING);
+        for (const user of touched.users) {
+          this.#tables.touched.putSync(userKey(intervalMs, user), NOTHING);
+        }
       }
       for (const { sequence, user, definition, value } of step.valueChanges) {
         this.#tables.unsent.putSync(numberKey(sequence), Buffer.from(`${user}\0${definition}`));
         this.#members.set(definition, user, value);
       }
-      for (const id of Object.keys(this.meta?.defs ?? {})) if (!step.meta.defs[id]) this.#members.drop(id);
+      for (const id of Object.keys(this.meta?.defs ?? {})) {
+        if (!step.meta.defs[id]) this.#members.drop(id);
+      }
       this.#putMeta(step.meta);
     });
   }
@@ -167,21 +186,35 @@ export class Store implements ProfileReader {
    */
   restore(
     records: readonly { user: string; profile: Profile | null }[],
-    how: { dueAt: (profile: Profile) => number | undefined; intervalsMs: readonly number[]; sent: number },
+    how: {
+      dueAt: (profile: Profile) => number | undefined;
+      intervalsMs: readonly number[];
+      sent: number;
+    },
   ): void {
     const { dueAt, intervalsMs, sent } = how;
     this.#env.transactionSync(() => {
       for (const { user, profile } of records) {
         this.#put(user, profile, profile ? dueAt(profile) : undefined);
-        for (const intervalMs of intervalsMs) this.#tables.touched.putSync(userKey(intervalMs, user), NOTHING);
-        for (const [definition, sentValue] of Object.entries(profile?.s ?? {}))
+        for (const intervalMs of intervalsMs) {
+          this.#tables.touched.putSync(userKey(intervalMs, user), NOTHING);
+        }
+        for (const [definition, sentValue] of Object.entries(profile?.s ?? {})) {
           this.#restoreSentValue(user, definition, sentValue, sent);
+        }
       }
     });
   }
 
-  #restoreSentValue(user: string, definition: string, [value, , sequence]: SentValue, sent: number): void {
-    if (sequence > sent) this.#tables.unsent.putSync(numberKey(sequence), Buffer.from(`${user}\0${definition}`));
+  #restoreSentValue(
+    user: string,
+    definition: string,
+    [value, , sequence]: SentValue,
+    sent: number,
+  ): void {
+    if (sequence > sent) {
+      this.#tables.unsent.putSync(numberKey(sequence), Buffer.from(`${user}\0${definition}`));
+    }
     this.#members.set(definition, user, value);
   }
 
@@ -214,8 +247,12 @@ export class Store implements ProfileReader {
     }
     this.#setFull(key, profile?.f === 1);
     this.#moveDue(key, this.#tables.profiles.getBinaryFast(key), due);
-    if (profile) this.#tables.profiles.putSync(key, Buffer.concat([numberKey(due ?? 0), encodeProfile(profile)]));
-    else this.#tables.profiles.removeSync(key);
+    if (profile) {
+      this.#tables.profiles.putSync(
+        key,
+        Buffer.concat([numberKey(due ?? 0), encodeProfile(profile)]),
+      );
+    } else this.#tables.profiles.removeSync(key);
   }
 
   #setFull(user: Buffer, full: boolean): void {
@@ -232,7 +269,10 @@ export class Store implements ProfileReader {
     const key = Buffer.from(user);
     const value = this.#tables.profiles.get(key);
     if (!value || !this.#moveDue(key, value, due)) return;
-    this.#tables.profiles.putSync(key, Buffer.concat([numberKey(due ?? 0), value.subarray(NUMBER_BYTES)]));
+    this.#tables.profiles.putSync(
+      key,
+      Buffer.concat([numberKey(due ?? 0), value.subarray(NUMBER_BYTES)]),
+    );
   }
 
   /** @returns whether the due time changed */

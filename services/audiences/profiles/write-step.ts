@@ -36,8 +36,8 @@ export interface StepWriterOptions {
 }
 
 /**
- * Writes the steps of one partition, each in this order: moves, the changelog, the store, messages. Each write waits for
- * Kafka's acknowledgement of the one before.
+ * Writes the steps of one partition, each in this order: moves, the changelog, the store, messages.
+ * Each write waits for Kafka's acknowledgement of the one before.
  */
 export class StepWriter {
   readonly #writing: Writing;
@@ -52,7 +52,9 @@ export class StepWriter {
   ) {
     const { producer, partition, log } = options;
     this.#writing = {
-      ...{ producer, partition, before: (user) => parts.store.get(user) },
+      producer,
+      partition,
+      before: (user) => parts.store.get(user),
       onRefused: (error, bytes) =>
         log.error({ partition, bytes, reason: messageOf(error.cause ?? error) }, 'profile.refused'),
     };
@@ -71,15 +73,20 @@ export class StepWriter {
     return true;
   }
 
-  /** Sends again the messages that the previous owner wrote and that may not have arrived, unchanged. */
+  /**
+   * Sends again the messages that the previous owner wrote and that may not have arrived,
+   * unchanged.
+   */
   async sendUnsent(): Promise<void> {
     const { store, engine } = this.parts;
-    const unsent = store.unsent(engine.meta.sent).flatMap(({ sequence, user, definition }): ValueChange[] => {
-      const [value, atMs, last] = store.get(user)?.s?.[definition] ?? [];
-      // A later value was emitted since.
-      if (value === undefined || atMs === undefined || last !== sequence) return [];
-      return [{ sequence, user, definition, value, atMs }];
-    });
+    const unsent = store
+      .unsent(engine.meta.sent)
+      .flatMap(({ sequence, user, definition }): ValueChange[] => {
+        const [value, atMs, last] = store.get(user)?.s?.[definition] ?? [];
+        // A later value was emitted since.
+        if (value === undefined || atMs === undefined || last !== sequence) return [];
+        return [{ sequence, user, definition, value, atMs }];
+      });
     await this.#send(unsent, engine.meta.told);
   }
 
@@ -91,7 +98,9 @@ export class StepWriter {
     const known = definitions();
     const records = values.flatMap((change) => {
       const definition = known.of(change.definition);
-      return definition ? identifyRecord(change, definition, { nowMs: now(), traceparent: newTraceparent() }) : [];
+      return definition
+        ? identifyRecord(change, definition, { nowMs: now(), traceparent: newTraceparent() })
+        : [];
     });
     watchRefused((await refused(records, this.#writing)).size);
     if (isLost()) return;
@@ -108,9 +117,10 @@ interface Written {
 }
 
 /**
- * Writes a step to Kafka, without the users whose records Kafka refuses permanently (too large, as a rule): one user
- * must not block the others of a partition. Such a user keeps the profile from before the step and is marked as full.
- * If Kafka refuses that too, the user's traits and counters are dropped.
+ * Writes a step to Kafka, without the users whose records Kafka refuses permanently (too large, as
+ * a rule): one user must not block the others of a partition. Such a user keeps the profile from
+ * before the step and is marked as full. If Kafka refuses that too, the user's traits and counters
+ * are dropped.
  * @throws errors of `send` that concern more than one user's record; the process must end then
  */
 export async function writeStep(step: Step, writing: Writing): Promise<Written> {
@@ -138,10 +148,14 @@ export async function writeStep(step: Step, writing: Writing): Promise<Written> 
 }
 
 const NOTHING_TAKEN =
-  'Kafka refuses every record of topic profiles; look at its log, its limits and the ACLs of the topic';
+  'Kafka refuses every record of topic profiles; look at its log, its limits and the ACLs ' +
+  'of the topic';
 
 /** Sends records. @returns the indexes of permanently refused ones; the others are written */
-export async function refused(records: OutRecord[], { producer, onRefused }: Omit<Writing, 'partition' | 'before'>) {
+export async function refused(
+  records: OutRecord[],
+  { producer, onRefused }: Omit<Writing, 'partition' | 'before'>,
+) {
   const places = new Set<number>();
   try {
     await producer.send(records);
@@ -149,7 +163,8 @@ export async function refused(records: OutRecord[], { producer, onRefused }: Omi
   } catch (error) {
     if (!isFinal(error)) throw error;
   }
-  // The error does not name the record, so each is sent alone. A record that is written twice does no harm.
+  // The error does not name the record, so each is sent alone. A record that is written twice does
+  // no harm.
   for (const [i, record] of records.entries()) {
     try {
       await producer.send([record]);
@@ -167,7 +182,11 @@ function isFinal(error: unknown): error is AppError {
 }
 
 /** Returns the step with other, marked profiles of some users, and without their messages. */
-function without(step: Step, users: ReadonlySet<string>, kept: (user: string) => Profile | null): Step {
+function without(
+  step: Step,
+  users: ReadonlySet<string>,
+  kept: (user: string) => Profile | null,
+): Step {
   const profiles = new Map(step.profiles);
   for (const user of users) {
     const profile = kept(user);
@@ -196,12 +215,20 @@ const META = 'm';
 
 /** Returns the records that move to other profiles. */
 export function moveRecords({ moves }: Step): OutRecord[] {
-  return moves.map(({ user, event, origin }) => ({ topic: PROFILE_EVENTS, key: user, ...encodeEvent(event, origin) }));
+  return moves.map(({ user, event, origin }) => ({
+    topic: PROFILE_EVENTS,
+    key: user,
+    ...encodeEvent(event, origin),
+  }));
 }
 
-/** Returns the changed profiles, and the state last. If the state is missing, the step is repeated. */
+/**
+ * Returns the changed profiles, and the state last. If the state is missing, the step is repeated.
+ */
 export function changelogRecords({ profiles, meta }: Step, partition: number): OutRecord[] {
-  const changed = Array.from(profiles, ([user, profile]) => changelogRecord(USER + user, profile, partition));
+  const changed = Array.from(profiles, ([user, profile]) =>
+    changelogRecord(USER + user, profile, partition),
+  );
   return [...changed, metaRecord(meta, partition)];
 }
 
@@ -210,23 +237,35 @@ function metaRecord(meta: PartitionState, partition: number): OutRecord {
 }
 
 function changelogRecord(key: string, profile: Profile | null, partition: number): OutRecord {
-  return { topic: PROFILES, key, value: profile && encodeProfile(profile), partition, headers: { format: FORMAT } };
+  return {
+    topic: PROFILES,
+    key,
+    value: profile && encodeProfile(profile),
+    partition,
+    headers: { format: FORMAT },
+  };
 }
 
 /** A record of the changelog as read. */
 export type Change =
-  { kind: 'meta'; meta: PartitionState } | { kind: 'profile'; user: string; profile: Profile | null };
+  | { kind: 'meta'; meta: PartitionState }
+  | { kind: 'profile'; user: string; profile: Profile | null };
 
 export function readChange(key: Buffer | null, value: Buffer | null): Change | undefined {
   const name = key?.toString() ?? '';
-  if (name === META) return value ? { kind: 'meta', meta: JSON.parse(value.toString()) as PartitionState } : undefined;
+  if (name === META) {
+    return value
+      ? { kind: 'meta', meta: JSON.parse(value.toString()) as PartitionState }
+      : undefined;
+  }
   if (!name.startsWith(USER)) return undefined;
   return { kind: 'profile', user: name.slice(USER.length), profile: value && decodeToCopy(value) };
 }
 
 /**
- * Returns the message of a changed value, from the definition's own source. Its id is derived from its content, so that
- * the router recognises a message that is sent again after a crash as a duplicate.
+ * Returns the message of a changed value, from the definition's own source. Its id is derived from
+ * its content, so that the router recognises a message that is sent again after a crash as a
+ * duplicate.
  */
 function identifyRecord(
   { user, value, atMs }: Pick<ValueChange, 'user' | 'value' | 'atMs'>,
@@ -245,5 +284,10 @@ function identifyRecord(
   };
   const times = { acceptedAtMs: made.nowMs, traceparent: made.traceparent };
   const headers = messageHeaders(source, message, times);
-  return { topic: MESSAGES, key: messageKey(source, message), value: JSON.stringify(message), headers };
+  return {
+    topic: MESSAGES,
+    key: messageKey(source, message),
+    value: JSON.stringify(message),
+    headers,
+  };
 }

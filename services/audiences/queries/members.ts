@@ -1,4 +1,8 @@
-import { type Member, type MembersResult, type MembersQuery } from '../../../shared/model/profile-records';
+import {
+  type Member,
+  type MembersResult,
+  type MembersQuery,
+} from '../../../shared/model/profile-records';
 import { type Profile } from '../profiles/profile';
 
 /** Lists the members of one partition, as receivers know them: pure. */

@@ -1,5 +1,10 @@
+import { defined } from '../../../shared/collections/defined';
 import { type JsonObject } from '../../../shared/model/message';
-import { type PreviewResult, type PreviewQuery, type SampleUser } from '../../../shared/model/profile-records';
+import {
+  type PreviewResult,
+  type PreviewQuery,
+  type SampleUser,
+} from '../../../shared/model/profile-records';
 import { admit, BEGINNING, isLate, type EventLog, type Incoming } from '../repartition/event';
 import { type Definition, Definitions, ofAudience } from '../definitions/compile';
 import { type ProfileReader } from '../profiles/change-set';
@@ -12,9 +17,9 @@ import { NO_SOURCES, type TrustedSources, trustedSourcesOf } from '../definition
 /**
  * Counts matching profiles in one partition without storing or sending anything.
  *
- * A condition on traits alone is evaluated for all profiles. A condition on events needs counters first. They are
- * computed for a sample of the users, by reading the log as for a new definition (partition-state.ts); if the partition
- * has no more users than the sample, for all of them.
+ * A condition on traits alone is evaluated for all profiles. A condition on events needs counters
+ * first. They are computed for a sample of the users, by reading the log as for a new definition
+ * (partition-state.ts); if the partition has no more users than the sample, for all of them.
  */
 
 /** The readable parts of a partition, while this process owns it. */
@@ -33,7 +38,8 @@ export type Figures = Omit<PreviewResult, 'kind' | 'partition'>;
 const CHUNK = 100;
 const IDS_CHUNK = 2_000;
 /**
- * Limit for each partition. It gives the size of a 10 % audience within ± 1.3 %, and over 12 partitions within ± 0.4 %.
+ * Limit for each partition. It gives the size of a 10 % audience within ± 1.3 %, and over 12
+ * partitions within ± 0.4 %.
  */
 export const MAX_SAMPLE = 2_000;
 const MAX_SHOWN = 10;
@@ -42,8 +48,8 @@ const MAX_TRAITS = 20;
 const MAX_TRAITS_LENGTH = 2_000;
 
 /**
- * Runs a preview in small steps. Each yields its progress, and other work may run before the next. Ends with `done`, or
- * early if the partition can no longer be read.
+ * Runs a preview in small steps. Each yields its progress, and other work may run before the next.
+ * Ends with `done`, or early if the partition can no longer be read.
  */
 export async function* previewOf(
   query: PreviewQuery,
@@ -64,7 +70,10 @@ export async function* previewOf(
 }
 
 /** Evaluates all profiles, in order. */
-function* scan(preview: PreviewDefinition, getSnapshot: () => Snapshot | undefined): Generator<Figures> {
+function* scan(
+  preview: PreviewDefinition,
+  getSnapshot: () => Snapshot | undefined,
+): Generator<Figures> {
   for (let after: string | undefined; ;) {
     const store = getSnapshot()?.store;
     if (!store) return;
@@ -74,7 +83,13 @@ function* scan(preview: PreviewDefinition, getSnapshot: () => Snapshot | undefin
     const { known } = preview.figures;
     const done = users.length < CHUNK;
     const profiles = done ? known : Math.max(store.size, known);
-    yield { ...preview.figures, state: done ? 'done' : 'counting', profiles, looked: known, of: profiles };
+    yield {
+      ...preview.figures,
+      state: done ? 'done' : 'counting',
+      profiles,
+      looked: known,
+      of: profiles,
+    };
     if (done) return;
   }
 }
@@ -159,7 +174,10 @@ class PreviewCount {
     engine.commit(engine.fill(records, last, this.now()));
   }
 
-  /** Creates an engine that has read the log up to `end`, and reads it a second time for this definition. */
+  /**
+   * Creates an engine that has read the log up to `end`, and reads it a second time for this
+   * definition.
+   */
   #createEngine(end: number): Engine {
     const { id, revision } = this.definition;
     const state = { revision, phase: 'filling' as const, upload: 0, since: 0, told: 0 };
@@ -167,10 +185,16 @@ class PreviewCount {
       ...NEW_PARTITION_STATE,
       live: { next: end, marks: {} },
       fill: { number: 1, ids: [id], cursor: BEGINNING },
-      ...{ passes: 1, defs: { [id]: state } },
+      passes: 1,
+      defs: { [id]: state },
     };
     const definitions = new Definitions([this.definition]);
-    return new Engine(this.profiles, meta, { partition: 0, end, definitions, hasPassed: () => false });
+    return new Engine(this.profiles, meta, {
+      partition: 0,
+      end,
+      definitions,
+      hasPassed: () => false,
+    });
   }
 }
 
@@ -187,7 +211,13 @@ class PreviewDefinition {
   ) {
     const { id, condition, sources } = query;
     const about = { id, name: '', key: '', source: '', revision: 1, history: [], syncEveryMs: 0 };
-    const audience = { ...about, condition, ...(sources && { sources }), createdAt: '', updatedAt: '' };
+    const audience = {
+      ...about,
+      condition,
+      ...defined({ sources }),
+      createdAt: '',
+      updatedAt: '',
+    };
     this.definition = ofAudience(audience, () => this.figures.failed++, browser);
     this.#sources = trustedSourcesOf(sources, browser);
   }
@@ -200,7 +230,10 @@ class PreviewDefinition {
     if (definition.value(profile, this.now(), 0) !== true) return;
     figures.members++;
     if (figures.sample.length >= MAX_SHOWN) return;
-    figures.sample.push({ userId: user, traits: someTraits(traitsOf(profile, this.#sources), query.condition) });
+    figures.sample.push({
+      userId: user,
+      traits: someTraits(traitsOf(profile, this.#sources), query.condition),
+    });
   }
 }
 

@@ -5,8 +5,8 @@ import { type Profile } from '../profiles/profile';
 /** Samples a partition's users: pure, and in memory that does not grow with their number. */
 
 /**
- * Draws up to `atMost` users, each with equal probability, by a hash of their ids. The sample is the same every time,
- * so that two conditions are tried on the same users.
+ * Draws up to `atMost` users, each with equal probability, by a hash of their ids. The sample is
+ * the same every time, so that two conditions are tried on the same users.
  */
 export class HashSample {
   /** users offered */
@@ -73,6 +73,8 @@ export class SampledProfiles implements ProfileReader {
 
   /** A deleted user becomes one without counted events. */
   write({ profiles }: Step): void {
-    for (const [user, profile] of profiles) if (this.has(user)) this.#profiles.set(user, profile ?? {});
+    for (const [user, profile] of profiles) {
+      if (this.has(user)) this.#profiles.set(user, profile ?? {});
+    }
   }
 }

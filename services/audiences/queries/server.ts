@@ -10,7 +10,12 @@ import { sleep } from '../../../shared/service/async';
 import { messageOf } from '../../../shared/service/errors';
 import { compileExpression } from '../../../shared/cel/compile';
 import { mistakeText } from '../../../shared/cel/syntax';
-import { type BatchProducer, type InRecord, type Kafka, type Tail } from '../../../shared/kafka/port';
+import {
+  type BatchProducer,
+  type InRecord,
+  type Kafka,
+  type Tail,
+} from '../../../shared/kafka/port';
 import {
   OLD_PROFILE_QUERIES,
   OLD_PROFILE_RESULTS,
@@ -22,11 +27,12 @@ import { type MemberReader, membersOf } from './members';
 import { type Figures, type Snapshot, previewOf } from './preview';
 
 /**
- * Answers queries of control for the partitions that this process owns at the time. A query stays open until it is
- * cancelled or expires. A partition that is assigned in between is answered from the start, so that its final owner
- * answers.
+ * Answers queries of control for the partitions that this process owns at the time. A query stays
+ * open until it is cancelled or expires. A partition that is assigned in between is answered from
+ * the start, so that its final owner answers.
  *
- * Queries run between the steps of the processors, in small pieces, and get less time while processors are busy.
+ * Queries run between the steps of the processors, in small pieces, and get less time while
+ * processors are busy.
  */
 interface ProcessorView {
   /** the readable state; undefined while there is none */
@@ -49,7 +55,10 @@ export interface QueryServerOptions {
   onFatal: (error: unknown) => void;
 }
 
-/** Time after the last preview: the author of an audience tries several conditions and pauses in between. */
+/**
+ * Time after the last preview: the author of an audience tries several conditions and pauses in
+ * between.
+ */
 const KEEP_PROFILES_MS = 3_600_000;
 /** The whole retention of the topic: queries from that time may still need their profiles. */
 const LOOK_BACK = { ms: KEEP_PROFILES_MS, records: 10_000 };
@@ -65,7 +74,8 @@ const LONGEST_PAUSE_MS = 50;
 const RETRY_AFTER_MS = 1_000;
 
 const UNTIL_DELETED =
-  'control processes of an older version use the old topics; when all processes run this version, delete them and restart the audiences processes';
+  'control processes of an older version use the old topics; when all processes run this ' +
+  'version, delete them and restart the audiences processes';
 
 /** One partition's part of a preview. */
 interface Part {
@@ -78,9 +88,12 @@ interface Part {
   done: boolean;
 }
 
-/** @property results topic of the results: a query of an older control process came by the old topic */
+/**
+ * @property results topic of the results: a query of an older control process came by the old topic
+ */
 type OpenQuery = { results: string } & (
-  { query: PreviewQuery; parts: Map<number, Part> } | { query: MembersQuery; answered: Set<number>; parts?: undefined }
+  | { query: PreviewQuery; parts: Map<number, Part> }
+  | { query: MembersQuery; answered: Set<number>; parts?: undefined }
 );
 
 export class QueryServer {
@@ -98,7 +111,10 @@ export class QueryServer {
     await this.#follow(PROFILE_QUERIES);
     if (!topics.has(OLD_PROFILE_QUERIES) || !topics.has(OLD_PROFILE_RESULTS)) return;
     await this.#follow(OLD_PROFILE_QUERIES);
-    const topicsNow = { [OLD_PROFILE_QUERIES]: PROFILE_QUERIES, [OLD_PROFILE_RESULTS]: PROFILE_RESULTS };
+    const topicsNow = {
+      [OLD_PROFILE_QUERIES]: PROFILE_QUERIES,
+      [OLD_PROFILE_RESULTS]: PROFILE_RESULTS,
+    };
     log.info({ topics: topicsNow, reason: UNTIL_DELETED }, 'topics.renamed');
   }
 
@@ -106,7 +122,11 @@ export class QueryServer {
     const { kafka, now, onFatal } = this.options;
     const from = { sinceMs: now() - LOOK_BACK.ms, atMost: LOOK_BACK.records };
     const tail = await kafka.tail({
-      ...{ name: 'audiences-queries', topic, from, batchMs: 100, onFatal },
+      name: 'audiences-queries',
+      topic,
+      from,
+      batchMs: 100,
+      onFatal,
       onRecord: (record) => this.#onRecord(record),
     });
     this.#tails.push(tail);
@@ -188,13 +208,22 @@ export class QueryServer {
     const at = query.partitions.find((each) => each.partition === partition);
     if (!at || !snapshot || answered.has(partition)) return;
     answered.add(partition);
-    this.#send(results, query.id, { kind: 'members', partition, ...membersOf(snapshot.store, query, at.after) });
+    this.#send(results, query.id, {
+      kind: 'members',
+      partition,
+      ...membersOf(snapshot.store, query, at.after),
+    });
   }
 
   /** Runs the next piece of a preview. @returns whether there was any work */
-  async #count(open: Extract<OpenQuery, { parts: Map<number, Part> }>, partition: number, processor: ProcessorView) {
+  async #count(
+    open: Extract<OpenQuery, { parts: Map<number, Part> }>,
+    partition: number,
+    processor: ProcessorView,
+  ) {
     const { now, log } = this.options;
-    const begin = () => previewOf(open.query, () => processor.snapshot, now, this.options.browser?.());
+    const begin = () =>
+      previewOf(open.query, () => processor.snapshot, now, this.options.browser?.());
     let part = open.parts.get(partition);
     if (part?.processor !== processor) {
       if (!processor.snapshot) return false;
@@ -221,7 +250,8 @@ export class QueryServer {
     const { now, producer } = this.options;
     const result = { kind: 'preview' as const, partition, ...figures };
     if (figures.state !== 'done') {
-      const isEarly = now() - part.lastSentAt < PROGRESS_EVERY_MS || producer.pendingBytes > MAX_PENDING_BYTES;
+      const isEarly =
+        now() - part.lastSentAt < PROGRESS_EVERY_MS || producer.pendingBytes > MAX_PENDING_BYTES;
       const text = JSON.stringify(result);
       if (isEarly || text === part.lastSent) return;
       Object.assign(part, { lastSent: text, lastSentAt: now() });
@@ -236,6 +266,8 @@ export class QueryServer {
 
   #send(topic: string, id: string, result: ProfileResult): void {
     // Only a stopping process refuses. The partition's next owner answers.
-    this.options.producer.send([{ topic, key: id, value: JSON.stringify(result) }]).catch(() => undefined);
+    this.options.producer
+      .send([{ topic, key: id, value: JSON.stringify(result) }])
+      .catch(() => undefined);
   }
 }

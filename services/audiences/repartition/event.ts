@@ -1,5 +1,10 @@
+import { defined } from '../../../shared/collections/defined';
 import { type JsonObject, type Message } from '../../../shared/model/message';
-import { type ListedEvent, MAX_USER_BYTES, PROFILE_EVENT_FORMAT } from '../../../shared/model/profile-records';
+import {
+  type ListedEvent,
+  MAX_USER_BYTES,
+  PROFILE_EVENT_FORMAT,
+} from '../../../shared/model/profile-records';
 import { type MessageRef, refFromHash } from '../../../shared/model/dedup-window';
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
 import { scan } from '../../../shared/kafka/scan';
@@ -8,8 +13,8 @@ import { newerFormat } from '../../../shared/service/errors';
 import { type Profile } from '../profiles/profile';
 
 /**
- * The records of `profiles.events`: the data of a message that profiles need, keyed by user. Their headers name their
- * origin, by which a reader recognises a repetition (`admit`).
+ * The records of `profiles.events`: the data of a message that profiles need, keyed by user. Their
+ * headers name their origin, by which a reader recognises a repetition (`admit`).
  */
 
 export type ProfileEvent =
@@ -39,15 +44,23 @@ export interface Incoming {
   event: ProfileEvent;
 }
 
-/** @returns the event of a message and its user; undefined if it does not concern a user with an id */
-export function eventOf(message: Message, source: string): { user: string; event: ProfileEvent } | undefined {
+/**
+ * @returns the event of a message and its user; undefined if it does not concern a user with an id
+ */
+export function eventOf(
+  message: Message,
+  source: string,
+): { user: string; event: ProfileEvent } | undefined {
   const { userId } = message;
   if (userId === undefined) return undefined;
   switch (message.type) {
     case 'track': {
       const { event, properties = {} } = message;
       if (event === undefined) return undefined;
-      return { user: userId, event: { kind: 'track', source, event, properties, atMs: timeOf(message) } };
+      return {
+        user: userId,
+        event: { kind: 'track', source, event, properties, atMs: timeOf(message) },
+      };
     }
     case 'identify': {
       const { traits = {} } = message;
@@ -65,12 +78,18 @@ export function eventOf(message: Message, source: string): { user: string; event
   }
 }
 
-/** Returns whether an id may have a profile. It is part of keys in the store, which are bounded and not empty. */
+/**
+ * Returns whether an id may have a profile. It is part of keys in the store, which are bounded and
+ * not empty.
+ */
 export function isUser(id: unknown): id is string {
   return typeof id === 'string' && id !== '' && Buffer.byteLength(id) <= MAX_USER_BYTES;
 }
 
-/** Returns the time of the call, ms since 1970. A clock that runs ahead must not count into future windows. */
+/**
+ * Returns the time of the call, ms since 1970. A clock that runs ahead must not count into future
+ * windows.
+ */
 function timeOf({ timestamp, receivedAt }: Message): number {
   const [at, arrived] = [Date.parse(timestamp), Date.parse(receivedAt)];
   if (Number.isNaN(at)) return Number.isNaN(arrived) ? 0 : arrived;
@@ -98,8 +117,16 @@ export function encodeEvent(
  */
 export function decodeEvent(record: InRecord): Incoming | undefined {
   const { format = '' } = record.headers;
-  if (Number(format) > Number(PROFILE_EVENT_FORMAT)) throw newerFormat(record, format, 'this audiences process');
-  if (record.headers.format !== PROFILE_EVENT_FORMAT || record.value === null || record.key === null) return undefined;
+  if (Number(format) > Number(PROFILE_EVENT_FORMAT)) {
+    throw newerFormat(record, format, 'this audiences process');
+  }
+  if (
+    record.headers.format !== PROFILE_EVENT_FORMAT ||
+    record.value === null ||
+    record.key === null
+  ) {
+    return undefined;
+  }
   // The check of `isUser`, on the bytes.
   if (record.key.length === 0 || record.key.length > MAX_USER_BYTES) return undefined;
   let event: { kind?: unknown; to?: unknown } | null;
@@ -115,7 +142,7 @@ export function decodeEvent(record: InRecord): Incoming | undefined {
     offset: record.offset,
     user: record.key.toString(),
     origin: origin ? { name: origin[1] ?? '', offset: Number(origin[2]) } : undefined,
-    ...(call && { call }),
+    ...defined({ call }),
     event: event as ProfileEvent,
   };
 }
@@ -146,10 +173,18 @@ export class EventLog {
     end: number,
     wanted?: (user: string) => boolean,
   ): Promise<{ records: Incoming[]; next: number; done: boolean }> {
-    const section = { topic: PROFILE_EVENTS, partition: this.partition, from: offset, to: end, maxBytes: FETCH_BYTES };
+    const section = {
+      topic: PROFILE_EVENTS,
+      partition: this.partition,
+      from: offset,
+      to: end,
+      maxBytes: FETCH_BYTES,
+    };
     for await (const { records, next } of scan(this.kafka, section)) {
       if (records.length === 0) continue;
-      const kept = wanted ? records.filter(({ key }) => key !== null && wanted(key.toString())) : records;
+      const kept = wanted
+        ? records.filter(({ key }) => key !== null && wanted(key.toString()))
+        : records;
       return { records: kept.flatMap((record) => decodeEvent(record) ?? []), next, done: false };
     }
     return { records: [], next: end, done: true };
@@ -159,10 +194,10 @@ export class EventLog {
 /**
  * Tracks how far a partition of `profiles.events` has been read, so that each event counts once.
  *
- * After a crash, a writer repeats the records that it had not committed: the same origins at higher offsets. The
- * records of each origin keep their order, and a repetition begins at a place that was written before. A record is
- * therefore a repetition exactly if its origin has already reached its offset. This holds for every reader that begins
- * at a cursor, since the marks are part of it.
+ * After a crash, a writer repeats the records that it had not committed: the same origins at higher
+ * offsets. The records of each origin keep their order, and a repetition begins at a place that was
+ * written before. A record is therefore a repetition exactly if its origin has already reached its
+ * offset. This holds for every reader that begins at a cursor, since the marks are part of it.
  */
 export interface Cursor {
   /** the next offset to read */
@@ -174,7 +209,10 @@ export interface Cursor {
 export const BEGINNING: Cursor = { next: 0, marks: {} };
 
 /** Admits records in their order. @returns the cursor after them, and the records that count */
-export function admit(cursor: Cursor, records: readonly Incoming[]): { cursor: Cursor; admitted: Incoming[] } {
+export function admit(
+  cursor: Cursor,
+  records: readonly Incoming[],
+): { cursor: Cursor; admitted: Incoming[] } {
   const marks = { ...cursor.marks };
   let { next } = cursor;
   const admitted = records.filter(({ offset, origin }) => {
@@ -193,7 +231,10 @@ export function messagesOrigin(partition: number): string {
   return `m${partition}`;
 }
 
-/** Returns the origin of records that move between partitions of profiles. @param pass number of the second reading */
+/**
+ * Returns the origin of records that move between partitions of profiles. @param pass number of the
+ * second reading
+ */
 export function profilesOrigin(partition: number, pass?: number): string {
   return pass === undefined ? `p${partition}` : `p${partition}.${pass}`;
 }

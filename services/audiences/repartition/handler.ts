@@ -1,6 +1,15 @@
 import { type ConfigReader } from '../../../shared/config/types';
-import { parseMessage, readMessageHeaders, rememberMessage } from '../../../shared/model/message-codec';
-import { callHash, createDedupWindow, DEDUP_IDS, refFromHash } from '../../../shared/model/dedup-window';
+import {
+  parseMessage,
+  readMessageHeaders,
+  rememberMessage,
+} from '../../../shared/model/message-codec';
+import {
+  callHash,
+  createDedupWindow,
+  DEDUP_IDS,
+  refFromHash,
+} from '../../../shared/model/dedup-window';
 import { Backpressure } from '../../../shared/service/load-limits';
 import { AppError, messageOf, newerFormat } from '../../../shared/service/errors';
 import {
@@ -15,11 +24,12 @@ import { type Log } from '../../../shared/telemetry/log';
 import { messagesOrigin, encodeEvent, eventOf, isUser } from './event';
 
 /**
- * Copies each message to the partition of its user. `messages` are keyed by source and user, and a user has several
- * sources.
+ * Copies each message to the partition of its user. `messages` are keyed by source and user, and a
+ * user has several sources.
  *
- * Invariant: a record is done only when Kafka has acknowledged the records made of it, and the records made of one
- * partition are appended in its order. Readers can therefore recognise repetitions (`admit`).
+ * Invariant: a record is done only when Kafka has acknowledged the records made of it, and the
+ * records made of one partition are appended in its order. Readers can therefore recognise
+ * repetitions (`admit`).
  */
 export interface RepartitionerOptions {
   config: Pick<ConfigReader, 'source'>;
@@ -37,7 +47,10 @@ export const REPARTITION_GROUP = 'audiences';
 /** Limit of unacknowledged bytes: about one second at full speed. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 
-/** Half of the memory for duplicates. The partition processors have the other half (counted-calls.ts). */
+/**
+ * Half of the memory for duplicates. The partition processors have the other half
+ * (counted-calls.ts).
+ */
 export const REPARTITION_DEDUP_IDS = DEDUP_IDS / 2;
 
 export class Repartitioner {
@@ -48,7 +61,10 @@ export class Repartitioner {
   #failed = false;
 
   constructor(private readonly options: RepartitionerOptions) {
-    this.#room = new Backpressure(() => options.producer.pendingBytes / MAX_PENDING_BYTES, options.onRoom);
+    this.#room = new Backpressure(
+      () => options.producer.pendingBytes / MAX_PENDING_BYTES,
+      options.onRoom,
+    );
   }
 
   /** Remembers a record that was read back, so that a later copy of it is not counted. */
@@ -63,7 +79,9 @@ export class Repartitioner {
     if (headers.kind === 'newer') return this.#stop(record, headers.format);
     if (headers.kind === 'rejected') return this.#skip(record, 'rejected');
     // Skip messages that this service produced itself.
-    if (config.source(headers.sourceId)?.data.of !== undefined) return this.#skip(record, 'skipped');
+    if (config.source(headers.sourceId)?.data.of !== undefined) {
+      return this.#skip(record, 'skipped');
+    }
     const call = callHash(headers.sourceId, headers.messageId);
     const ref = refFromHash(call, record.partition, record.offset);
     if (this.#seen.isDuplicate(ref, record.timestampMs)) return this.#skip(record, 'duplicates');
@@ -73,15 +91,25 @@ export class Repartitioner {
     if (typeof message === 'string') return this.#skip(record, 'rejected');
     const found = eventOf(message, headers.sourceId);
     // Anybody with the public write key could take over any profile.
-    if (found?.event.kind === 'alias' && config.source(headers.sourceId)?.data.trust === 'browser')
+    if (
+      found?.event.kind === 'alias' &&
+      config.source(headers.sourceId)?.data.trust === 'browser'
+    ) {
       return this.#skip(record, 'skipped');
+    }
     if (!found || !isUser(found.user)) return this.#skip(record, 'skipped');
-    if (found.event.kind === 'alias' && !isUser(found.event.to)) return this.#skip(record, 'skipped');
+    if (found.event.kind === 'alias' && !isUser(found.event.to)) {
+      return this.#skip(record, 'skipped');
+    }
     this.#copy(record, found, call);
     return 'accepted';
   }
 
-  #copy(record: OpenRecord, { user, event }: NonNullable<ReturnType<typeof eventOf>>, call: string): void {
+  #copy(
+    record: OpenRecord,
+    { user, event }: NonNullable<ReturnType<typeof eventOf>>,
+    call: string,
+  ): void {
     const { producer, log } = this.options;
     const { partition, offset } = record;
     const origin = { name: messagesOrigin(partition), offset };
@@ -92,7 +120,8 @@ export class Repartitioner {
         this.#room.resumeAtHalf();
       },
       (error: unknown) => {
-        // A stopping process refuses temporarily. The record stays open, and the next process reads it again.
+        // A stopping process refuses temporarily. The record stays open, and the next process reads
+        // it again.
         if (error instanceof AppError && error.retriable) return;
         log.warn({ partition, offset, reason: messageOf(error) }, 'profile_event.rejected');
         this.#skip(record, 'rejected');
@@ -116,9 +145,9 @@ export class Repartitioner {
 const READ_EVERY_MS = 500;
 
 /**
- * Tracks how far messages have been copied to the profiles, with one look at the offsets for all partitions of this
- * process. A committed message has been acknowledged in `profiles.events`. A reader that reaches the ends that this
- * topic had afterwards has therefore counted it.
+ * Tracks how far messages have been copied to the profiles, with one look at the offsets for all
+ * partitions of this process. A committed message has been acknowledged in `profiles.events`. A
+ * reader that reaches the ends that this topic had afterwards has therefore counted it.
  */
 export class RepartitionProgress {
   #committed: readonly number[] = [];
@@ -131,7 +160,10 @@ export class RepartitionProgress {
     private readonly now: () => number,
   ) {}
 
-  /** Returns whether a partition that was read up to `next` contains everything before these ends of `messages`. */
+  /**
+   * Returns whether a partition that was read up to `next` contains everything before these ends of
+   * `messages`.
+   */
   covers(ends: readonly number[], partition: number, next: number): boolean {
     const end = this.#ends[partition];
     if (end === undefined || next < end) return false;

@@ -1,3 +1,4 @@
+import { compact } from '../../../shared/collections/defined';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { isMailbox, MAILBOX_PREFIX, type MailBody } from '../../../shared/model/alert-mail';
 import { type AlertFormat, type Destination } from '../../../shared/model/config';
@@ -10,8 +11,8 @@ import { openWebhooks } from '../destinations/stored-webhook';
 import { alertBody, isLasting, isOver, type Notice } from './notice';
 
 /**
- * A receiver of alerts: all URLs of one format together, or one mailbox. Each channel gets a separate delivery, since
- * its body differs.
+ * A receiver of alerts: all URLs of one format together, or one mailbox. Each channel gets a
+ * separate delivery, since its body differs.
  */
 export interface Channel {
   /** distinguishes the deliveries of a notice */
@@ -30,8 +31,14 @@ export function channelsOf(to: Destination, encryptor: Encryptor): Channel[] {
   const { email = [], formats = {} } = to.alerts ?? {};
   const endpoints = [
     // A URL that cannot be decrypted is not sent to, so it needs no hash.
-    ...openWebhooks(to, encryptor).map(({ sealed, url = '' }) => ({ name: formats[sealed.id] ?? 'default', url })),
-    ...email.map((address) => ({ name: `${MAILBOX_PREFIX}${address}`, url: `${MAILBOX_PREFIX}${address}` })),
+    ...openWebhooks(to, encryptor).map(({ sealed, url = '' }) => ({
+      name: formats[sealed.id] ?? 'default',
+      url,
+    })),
+    ...email.map((address) => ({
+      name: `${MAILBOX_PREFIX}${address}`,
+      url: `${MAILBOX_PREFIX}${address}`,
+    })),
   ];
   return [...new Set(endpoints.map(({ name }) => name))].map((name) => ({
     name,
@@ -79,18 +86,20 @@ function titleOf(notice: Notice): string {
 function cardOf(notice: Notice): Card {
   const { destination, since, failures, deadLetters, error, endedAt, kind, at } = notice;
   const { partlyDelivered, fullProfiles, expiresAt } = notice;
-  const facts = [
-    ...(destination === '' ? [] : [{ name: 'Destination', value: destination }]),
+  const facts = compact([
+    destination === '' ? undefined : { name: 'Destination', value: destination },
     { name: 'Since', value: isoTime(since) },
-    ...(kind === 'recovered' && endedAt !== null ? [{ name: 'Recovered', value: isoTime(endedAt) }] : []),
-    ...(isOver(notice) && endedAt !== null ? [{ name: 'Until', value: isoTime(endedAt) }] : []),
-    ...(expiresAt === null ? [] : [{ name: 'Expires', value: isoTime(expiresAt) }]),
-    ...(failures > 0 ? [{ name: 'Failed attempts', value: String(failures) }] : []),
-    ...(deadLetters > 0 ? [{ name: 'Dead letters', value: String(deadLetters) }] : []),
-    ...(partlyDelivered > 0 ? [{ name: 'Partly delivered', value: String(partlyDelivered) }] : []),
-    ...(fullProfiles > 0 ? [{ name: 'Full profiles', value: String(fullProfiles) }] : []),
-    ...(error ? [{ name: isLasting(notice) ? 'Cause' : 'Last error', value: error }] : []),
-  ];
+    kind === 'recovered' && endedAt !== null
+      ? { name: 'Recovered', value: isoTime(endedAt) }
+      : undefined,
+    isOver(notice) && endedAt !== null ? { name: 'Until', value: isoTime(endedAt) } : undefined,
+    expiresAt === null ? undefined : { name: 'Expires', value: isoTime(expiresAt) },
+    failures > 0 ? { name: 'Failed attempts', value: String(failures) } : undefined,
+    deadLetters > 0 ? { name: 'Dead letters', value: String(deadLetters) } : undefined,
+    partlyDelivered > 0 ? { name: 'Partly delivered', value: String(partlyDelivered) } : undefined,
+    fullProfiles > 0 ? { name: 'Full profiles', value: String(fullProfiles) } : undefined,
+    error ? { name: isLasting(notice) ? 'Cause' : 'Last error', value: error } : undefined,
+  ]);
   return { title: titleOf(notice), facts, footer: 'Waypost', at: isoTime(at) };
 }
 
@@ -98,8 +107,8 @@ function cardOf(notice: Notice): Card {
 const OF_DESTINATION: readonly Notice['kind'][] = ['failing', 'recovered', 'switched_off'];
 
 /**
- * A recovery resolves the incident that the failure triggered: both have the destination as their key. So does the end of
- * the destination. The end of a trouble that lasted has the same notice.
+ * A recovery resolves the incident that the failure triggered: both have the destination as their
+ * key. So does the end of the destination. The end of a trouble that lasted has the same notice.
  */
 function incidentBody(notice: Notice): object {
   const { id, kind, destination, at } = notice;
@@ -107,7 +116,11 @@ function incidentBody(notice: Notice): object {
   const isGood = kind === 'recovered' || isOver(notice);
   const isOfDestination = OF_DESTINATION.includes(kind);
   return pagerdutyBody({
-    ...{ summary: titleOf(notice), source: destination || 'waypost', class: kind, at: isoTime(at), details: data },
+    summary: titleOf(notice),
+    source: destination || 'waypost',
+    class: kind,
+    at: isoTime(at),
+    details: data,
     severity: isGood ? 'info' : isOfDestination ? 'error' : 'warning',
     action: isGood ? 'resolve' : 'trigger',
     dedupKey: isOfDestination ? `waypost/${destination}` : id,
@@ -116,9 +129,13 @@ function incidentBody(notice: Notice): object {
 
 function mailBody(notice: Notice): MailBody {
   const { title, facts } = cardOf(notice);
-  const text = [title, '', ...facts.map(({ name, value }) => `${name}: ${value}`), '', `Notice: ${notice.id}`].join(
-    '\n',
-  );
+  const text = [
+    title,
+    '',
+    ...facts.map(({ name, value }) => `${name}: ${value}`),
+    '',
+    `Notice: ${notice.id}`,
+  ].join('\n');
   return { subject: `[Waypost] ${title.replace(/\s+/g, ' ')}`, text };
 }
 

@@ -9,7 +9,8 @@ const LEAST_FAILURES = 2;
  * Decides what to do about the health of a destination at a moment. Pure.
  *
  * | Health                                               | Decision                                              |
- * | ---------------------------------------------------- | ----------------------------------------------------- |
+ * | ---------------------------------------------------- |
+ * ----------------------------------------------------- |
  * | failed for `failingFor`, and no success              | notice `failing`, open                                |
  * | nothing could be sent for `failingFor`, likewise      | notice `failing`, open                                |
  * | `failing`, and a success after it began              | notice `recovered`; `failing` ends                    |
@@ -18,9 +19,10 @@ const LEAST_FAILURES = 2;
  * | failed for `switchOffAfter`, and no success          | to be switched off; once it is, notice `switched_off` |
  * | switched off or deleted by somebody                  | `failing` ends, and earlier failures are forgotten    |
  *
- * The time of a failure counts up to the last one, and up to now while an announced attempt is still to come. One failure
- * counts only in the latter case, and switches nothing off. Deliveries that nothing could be sent for, for example without
- * a token, count likewise until their window ends, if something still waits. They switch nothing off.
+ * The time of a failure counts up to the last one, and up to now while an announced attempt is
+ * still to come. One failure counts only in the latter case, and switches nothing off. Deliveries
+ * that nothing could be sent for, for example without a token, count likewise until their window
+ * ends, if something still waits. They switch nothing off.
  */
 
 export interface Context {
@@ -31,7 +33,10 @@ export interface Context {
   nowMs: number;
   /** number of deliveries that wait; undefined: unknown */
   waiting?: number | undefined;
-  /** number of deliveries that are still dead of those whose dead letters were not reported; undefined: unknown */
+  /**
+   * number of deliveries that are still dead of those whose dead letters were not reported;
+   * undefined: unknown
+   */
   stillDead?: number | undefined;
   /** number of unreported deliveries that some URL still lacks; undefined: unknown */
   stillPartly?: number | undefined;
@@ -67,7 +72,9 @@ function whileOn(decision: Decision, context: Context, destination: Destination)
   const { settings, nowMs, id } = context;
   const { failing, successAt } = health;
   if (failing && successAt !== null && successAt > failing.since) {
-    decision.notices.push(notice(decision, context, { kind: 'recovered', since: failing.since, endedAt: successAt }));
+    decision.notices.push(
+      notice(decision, context, { kind: 'recovered', since: failing.since, endedAt: successAt }),
+    );
     decision.ended.push({ id: failing.notice, at: successAt });
     health.failing = null;
   }
@@ -76,26 +83,39 @@ function whileOn(decision: Decision, context: Context, destination: Destination)
   const outage = shownBy(health, nowMs);
   const lack = lackOfSuccess([outage, shownBy(health.blocked, nowMs)]);
   if (lack && !health.failing && lack.ms >= settings.failingForMs) {
-    const raised = notice(decision, context, { kind: 'failing', since: lack.since, failures: outage?.count ?? 0 });
+    const raised = notice(decision, context, {
+      kind: 'failing',
+      since: lack.since,
+      failures: outage?.count ?? 0,
+    });
     decision.notices.push(raised);
     health.failing = { notice: raised.id, since: lack.since };
   }
   const limit = destination.switchOffAfterMs ?? settings.switchOffAfterMs ?? 0;
   // Alerts report trouble, so their own destination is never switched off for failing.
-  // To switch it off cancels all that waits: one failure is not enough, however late its next attempt is.
+  // To switch it off cancels all that waits: one failure is not enough, however late its next
+  // attempt is.
   const isSure = outage !== undefined && outage.count >= LEAST_FAILURES;
   decision.switchOff = id !== ALERTS_ID && limit > 0 && isSure && outage.ms >= limit;
-  health.switchingOff = decision.switchOff && outage ? { since: outage.since, failures: outage.count } : null;
+  health.switchingOff =
+    decision.switchOff && outage ? { since: outage.since, failures: outage.count } : null;
 }
 
 /** Returns undefined if there are too few failures to show an outage. */
-function shownBy(failures: Parameters<typeof outageOf>[0] | undefined, nowMs: number): ReturnType<typeof outageOf> {
+function shownBy(
+  failures: Parameters<typeof outageOf>[0] | undefined,
+  nowMs: number,
+): ReturnType<typeof outageOf> {
   const outage = failures && outageOf(failures, nowMs);
-  return outage && (failures.awaitedUntil > nowMs || outage.count >= LEAST_FAILURES) ? outage : undefined;
+  return outage && (failures.awaitedUntil > nowMs || outage.count >= LEAST_FAILURES)
+    ? outage
+    : undefined;
 }
 
 /** Joins the time of failures and the time in which nothing could be sent. */
-function lackOfSuccess(outages: readonly ReturnType<typeof outageOf>[]): { since: number; ms: number } | undefined {
+function lackOfSuccess(
+  outages: readonly ReturnType<typeof outageOf>[],
+): { since: number; ms: number } | undefined {
   const shown = outages.filter((outage) => outage !== undefined);
   if (shown.length === 0) return undefined;
   const since = Math.min(...shown.map((outage) => outage.since));
@@ -107,14 +127,22 @@ function whileOff(decision: Decision, context: Context): void {
   const { switchingOff, failing } = health;
   if (switchingOff && context.destination) {
     const { since, failures } = switchingOff;
-    decision.notices.push(notice(decision, context, { kind: 'switched_off', since, failures, endedAt: context.nowMs }));
+    decision.notices.push(
+      notice(decision, context, { kind: 'switched_off', since, failures, endedAt: context.nowMs }),
+    );
   }
   // If Waypost itself switched it off, a person must still look at it.
   const isWaypost = switchingOff !== null && context.destination !== undefined;
   const closes = isWaypost ? {} : ({ closes: true } as const);
   if (failing) decision.ended.push({ id: failing.notice, at: context.nowMs, ...closes });
   // Failures count from the beginning once somebody switches it on again.
-  Object.assign(health, { failures: [], awaitedUntil: 0, blocked: undefined, failing: null, switchingOff: null });
+  Object.assign(health, {
+    failures: [],
+    awaitedUntil: 0,
+    blocked: undefined,
+    failing: null,
+    switchingOff: null,
+  });
   if (!context.destination) Object.assign(health, { dead: null, partly: null });
 }
 
@@ -128,7 +156,9 @@ function tellOfDead(decision: Decision, context: Context): void {
   const { since } = dead;
   const deadLetters = Math.min(dead.count, stillDead);
   if (deadLetters === 0) return;
-  decision.notices.push(notice(decision, context, { kind: 'dead_letters', since, deadLetters, endedAt: nowMs }));
+  decision.notices.push(
+    notice(decision, context, { kind: 'dead_letters', since, deadLetters, endedAt: nowMs }),
+  );
   health.deadToldAt = nowMs;
 }
 
@@ -137,13 +167,21 @@ function tellOfPartly(decision: Decision, context: Context): void {
   const { health } = decision;
   const { partly, partlyToldAt = null } = health;
   const { nowMs, settings, stillPartly = Infinity } = context;
-  if (!partly || (partlyToldAt !== null && nowMs - partlyToldAt < settings.deadLettersEveryMs)) return;
+  if (!partly || (partlyToldAt !== null && nowMs - partlyToldAt < settings.deadLettersEveryMs)) {
+    return;
+  }
   health.partly = null;
   const { since, error } = partly;
   const partlyDelivered = Math.min(partly.count, stillPartly);
   if (partlyDelivered === 0) return;
   decision.notices.push(
-    notice(decision, context, { kind: 'partly_delivered', since, partlyDelivered, endedAt: nowMs, error }),
+    notice(decision, context, {
+      kind: 'partly_delivered',
+      since,
+      partlyDelivered,
+      endedAt: nowMs,
+      error,
+    }),
   );
   health.partlyToldAt = nowMs;
 }
@@ -151,14 +189,24 @@ function tellOfPartly(decision: Decision, context: Context): void {
 type Said = Pick<Notice, 'kind' | 'since'> &
   Partial<Pick<Notice, 'endedAt' | 'failures' | 'deadLetters' | 'partlyDelivered' | 'error'>>;
 
-function notice({ health }: Decision, { id: destination, destination: entry, nowMs }: Context, said: Said): Notice {
+function notice(
+  { health }: Decision,
+  { id: destination, destination: entry, nowMs }: Context,
+  said: Said,
+): Notice {
   // Dead letters with the same start may appear in two alerts.
-  const mark = said.kind === 'dead_letters' || said.kind === 'partly_delivered' ? nowMs : said.since;
+  const mark =
+    said.kind === 'dead_letters' || said.kind === 'partly_delivered' ? nowMs : said.since;
   const error = said.kind === 'recovered' ? null : (health.error?.text ?? null);
   return newNotice({ destination, name: entry?.name ?? '', at: nowMs, error, ...said }, mark);
 }
 
 /** Returns whether the decision changes anything that must be stored. */
 export function isNews(before: Health, { health, notices, ended, switchOff }: Decision): boolean {
-  return notices.length > 0 || ended.length > 0 || switchOff || JSON.stringify(before) !== JSON.stringify(health);
+  return (
+    notices.length > 0 ||
+    ended.length > 0 ||
+    switchOff ||
+    JSON.stringify(before) !== JSON.stringify(health)
+  );
 }

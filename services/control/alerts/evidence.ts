@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import {
   type AttemptEvent,
   type DeliveryEvent,
@@ -21,8 +22,8 @@ export type Evidence =
   /** `until`: announced time of the next attempt; `at` if none follows */
   | ({ kind: 'failed'; destination: string; at: number; until: number; error: string } & Cause)
   /**
-   * nothing can be sent to it, and nothing is written until that changes; `until`: the end of the delivery's window;
-   * `error` is only in the evidence of the delivery that met the cause
+   * nothing can be sent to it, and nothing is written until that changes; `until`: the end of the
+   * delivery's window; `error` is only in the evidence of the delivery that met the cause
    */
   | ({ kind: 'blocked'; destination: string; at: number; until: number; error?: string } & Cause)
   | { kind: 'dead'; destination: string; at: number }
@@ -30,15 +31,19 @@ export type Evidence =
   | { kind: 'partly'; destination: string; at: number; error: string };
 
 /**
- * @returns none for records without an outcome, unreadable ones, and test sends, whose result a person sees anyway. One
- * for each destination with successes in rows: the last one
+ * @returns none for records without an outcome, unreadable ones, and test sends, whose result a
+ * person sees anyway. One for each destination with successes in rows: the last one
  */
 export function evidenceOf(value: Buffer | null): Evidence[] {
   if (!value) return [];
   try {
     const parsed = successOf(value) ?? (JSON.parse(value.toString()) as DeliveryEvent | Rows);
     if (parsed.kind === 'delivered') {
-      return Array.from(lastSuccesses(parsed), ([destination, at]) => ({ kind: 'ok' as const, destination, at }));
+      return Array.from(lastSuccesses(parsed), ([destination, at]) => ({
+        kind: 'ok' as const,
+        destination,
+        at,
+      }));
     }
     return judge(parsed);
   } catch {
@@ -64,8 +69,9 @@ const AFTER_URLS = Buffer.from('}]}');
 const FAILED_URL = Buffer.from('"outcome":"re');
 
 /**
- * Parses a successful attempt up to its URLs, if they are its last field. Nearly all records are successful attempts,
- * and the stored responses are most of their length. JSON escapes quotes in strings, so no string can contain the mark.
+ * Parses a successful attempt up to its URLs, if they are its last field. Nearly all records are
+ * successful attempts, and the stored responses are most of their length. JSON escapes quotes in
+ * strings, so no string can contain the mark.
  */
 function successOf(value: Buffer): DeliveryEvent | undefined {
   const end = value.indexOf(BEFORE_URLS);
@@ -87,11 +93,20 @@ function judge(event: DeliveryEvent): Evidence[] {
   if (event.kind === 'waiting') return blockOf(event, at);
   if (event.kind !== 'attempt') return [];
   const lacking = lackOf(event);
-  const partly: Evidence[] = lacking === undefined ? [] : [{ kind: 'partly', destination, at, error: lacking }];
+  const partly: Evidence[] =
+    lacking === undefined ? [] : [{ kind: 'partly', destination, at, error: lacking }];
   // A late event adds to an attempt that the success of another URL has settled.
   if (event.late) return partly;
   if (event.outcome === 'delivered') return [{ kind: 'ok', destination, at }, ...partly];
-  return [{ kind: 'failed', destination, at, until: timeOf(event.nextAttemptAt, at), ...errorOf(event.urls) }];
+  return [
+    {
+      kind: 'failed',
+      destination,
+      at,
+      until: timeOf(event.nextAttemptAt, at),
+      ...errorOf(event.urls),
+    },
+  ];
 }
 
 /** Returns the time, if it is known and not before another one. */
@@ -111,17 +126,23 @@ function blockOf(event: WaitingEvent, at: number): Evidence[] {
 }
 
 /**
- * Returns why a delivery that a URL accepted lacks another one; undefined: it lacks none. Each alert goes to the endpoints
- * of one channel, so it never reaches all of them.
+ * Returns why a delivery that a URL accepted lacks another one; undefined: it lacks none. Each
+ * alert goes to the endpoints of one channel, so it never reaches all of them.
  */
-function lackOf({ destination, outcome, notCalled = [], urls = [] }: Partial<AttemptEvent>): string | undefined {
+function lackOf({
+  destination,
+  outcome,
+  notCalled = [],
+  urls = [],
+}: Partial<AttemptEvent>): string | undefined {
   if (outcome !== 'delivered' || destination === ALERTS_ID) return undefined;
   const failed = urls.findLast((url) => url.outcome !== 'delivered');
   if (failed) return wordsFor(failed);
   const count = notCalled.length;
   return count === 0
     ? undefined
-    : `${String(count)} ${count === 1 ? 'URL was' : 'URLs were'} not called: rejected earlier, or without room`;
+    : `${String(count)} ${count === 1 ? 'URL was' : 'URLs were'} not called: rejected ` +
+        'earlier, or without room';
 }
 
 /** Describes the last URL that failed. Error messages contain no path and no secret. */
@@ -129,10 +150,17 @@ function errorOf(urls: readonly UrlAttempt[]): { error: string } & Cause {
   const failed = urls.findLast(({ outcome }) => outcome !== 'delivered');
   if (!failed) return { error: 'no answer is known' };
   const { status, error } = failed;
-  return { error: wordsFor(failed), ...(error && { code: error.code }), ...(status !== undefined && { status }) };
+  return {
+    error: wordsFor(failed),
+    ...defined({
+      code: error ? error.code : undefined,
+      status,
+    }),
+  };
 }
 
 function wordsFor({ origin, status, error }: UrlAttempt): string {
-  const what = status === undefined ? error && `${error.code}: ${error.message}` : `status ${String(status)}`;
+  const what =
+    status === undefined ? error && `${error.code}: ${error.message}` : `status ${String(status)}`;
   return `${origin}: ${what ?? 'no answer is known'}`;
 }

@@ -15,13 +15,17 @@ export async function addToHealth(queries: Queries, evidence: readonly Evidence[
   }
   const known = await lockHealth(queries, [...byDestination.keys()]);
   const after = [...byDestination].map(
-    ([destination, own]) => [destination, addEvidence(known.get(destination) ?? unknownHealth(), own)] as const,
+    ([destination, own]) =>
+      [destination, addEvidence(known.get(destination) ?? unknownHealth(), own)] as const,
   );
   await saveHealth(queries, after);
 }
 
 /** Returns the health of these destinations, locked until the transaction ends. */
-export async function lockHealth({ query }: Queries, destinations: readonly string[]): Promise<Map<string, Health>> {
+export async function lockHealth(
+  { query }: Queries,
+  destinations: readonly string[],
+): Promise<Map<string, Health>> {
   // Locks in a fixed order, so that two transactions cannot deadlock.
   const rows = await query<HealthRow>(
     `select destination, health from waypost.health
@@ -31,10 +35,14 @@ export async function lockHealth({ query }: Queries, destinations: readonly stri
   return byDestination(rows);
 }
 
-export async function saveHealth({ query }: Queries, rows: readonly (readonly [string, Health])[]): Promise<void> {
+export async function saveHealth(
+  { query }: Queries,
+  rows: readonly (readonly [string, Health])[],
+): Promise<void> {
   if (rows.length === 0) return;
   const given = rows.map(([destination, health]) => ({
-    ...{ destination, quiet: isQuiet(health) },
+    destination,
+    quiet: isQuiet(health),
     health: JSON.stringify(health),
   }));
   await query(
@@ -48,17 +56,24 @@ export async function saveHealth({ query }: Queries, rows: readonly (readonly [s
 
 /** Returns the destinations that may need a decision. */
 export async function troubled({ query }: Queries): Promise<Map<string, Health>> {
-  return byDestination(await query<HealthRow>('select destination, health from waypost.health where not quiet'));
+  return byDestination(
+    await query<HealthRow>('select destination, health from waypost.health where not quiet'),
+  );
 }
 
 /** Returns the ids of the destinations that may need a decision. */
 export async function troubledIds({ query }: Queries): Promise<string[]> {
-  const rows = await query<{ destination: string }>('select destination from waypost.health where not quiet');
+  const rows = await query<{ destination: string }>(
+    'select destination from waypost.health where not quiet',
+  );
   return rows.map(({ destination }) => destination);
 }
 
 /** Returns the health of these destinations. */
-export async function healthOfSome({ query }: Queries, destinations: readonly string[]): Promise<Map<string, Health>> {
+export async function healthOfSome(
+  { query }: Queries,
+  destinations: readonly string[],
+): Promise<Map<string, Health>> {
   return byDestination(
     await query<HealthRow>(
       `select destination, health from waypost.health
@@ -75,9 +90,13 @@ function byDestination(rows: readonly HealthRow[]): Map<string, Health> {
 }
 
 /** Returns the health of one destination. */
-export async function healthOfOne({ query }: Queries, destination: string): Promise<Health | undefined> {
-  const [row] = await query<{ health: string }>('select health from waypost.health where destination = $1', [
-    destination,
-  ]);
+export async function healthOfOne(
+  { query }: Queries,
+  destination: string,
+): Promise<Health | undefined> {
+  const [row] = await query<{ health: string }>(
+    'select health from waypost.health where destination = $1',
+    [destination],
+  );
   return row && parseHealth(row.health);
 }

@@ -1,11 +1,12 @@
+import { defined } from '../../../shared/collections/defined';
 import { type Cause, type Evidence } from './evidence';
 
 /**
  * The health of a destination, stored in the database. Pure.
  *
- * Evidence comes in any order: a history that catches up reads one partition far ahead of another. So the state does
- * not depend on the order: it holds the last success and the failures after it. A late success removes the failures
- * before it, as if it had come in order.
+ * Evidence comes in any order: a history that catches up reads one partition far ahead of another.
+ * So the state does not depend on the order: it holds the last success and the failures after it. A
+ * late success removes the failures before it, as if it had come in order.
  */
 
 /** Failures at the same time; times are ms since 1970. */
@@ -29,25 +30,37 @@ export interface Health extends Outage {
   /** dead letters without an alert so far */
   dead: { count: number; since: number } | null;
   deadToldAt: number | null;
-  /** deliveries that reached only some of their URLs, without an alert so far; absent in rows of earlier versions */
+  /**
+   * deliveries that reached only some of their URLs, without an alert so far; absent in rows of
+   * earlier versions
+   */
   partly?: { count: number; since: number; error: string } | null;
   partlyToldAt?: number | null;
   /** the open notice */
   failing: { notice: string; since: number } | null;
   /**
-   * start and number of the failures for which it will be switched off, stored first so that a notice follows even
-   * after a crash
+   * start and number of the failures for which it will be switched off, stored first so that a
+   * notice follows even after a crash
    */
   switchingOff: { since: number; failures: number } | null;
 }
 
-/** Above this number neighbours are merged, so that an outage of days does not make the row ever larger. */
+/**
+ * Above this number neighbours are merged, so that an outage of days does not make the row ever
+ * larger.
+ */
 const MAX_FAILURES = 64;
 
 export function unknownHealth(): Health {
   return {
-    ...{ successAt: null, failures: [], awaitedUntil: 0, error: null },
-    ...{ dead: null, deadToldAt: null, failing: null, switchingOff: null },
+    successAt: null,
+    failures: [],
+    awaitedUntil: 0,
+    error: null,
+    dead: null,
+    deadToldAt: null,
+    failing: null,
+    switchingOff: null,
   };
 }
 
@@ -59,7 +72,11 @@ export function parseHealth(json: string): Health {
 }
 
 export function addEvidence(before: Health, evidence: readonly Evidence[]): Health {
-  const health: Health = { ...before, ...copied(before), ...(before.blocked && { blocked: copied(before.blocked) }) };
+  const health: Health = {
+    ...before,
+    ...copied(before),
+    ...defined({ blocked: before.blocked ? copied(before.blocked) : undefined }),
+  };
   for (const each of evidence) {
     if (each.kind === 'ok') succeeded(health, each.at);
     else if (each.kind === 'failed' || each.kind === 'blocked') failed(health, each);
@@ -106,14 +123,24 @@ function addFailure(outage: Outage, { at, until }: { at: number; until: number }
   if (failures.length > MAX_FAILURES) outage.failures = thinned(failures);
 }
 
-function noteError(health: Health, { at, error, code, status }: { at: number; error?: string } & Cause): void {
+function noteError(
+  health: Health,
+  { at, error, code, status }: { at: number; error?: string } & Cause,
+): void {
   if (error === undefined || at < (health.error?.at ?? 0)) return;
-  health.error = { at, text: error, ...(code !== undefined && { code }), ...(status !== undefined && { status }) };
+  health.error = {
+    at,
+    text: error,
+    ...defined({
+      code,
+      status,
+    }),
+  };
 }
 
 /**
- * Merges neighbours, which halves their number. The first and the last keep their times, which give the length of the
- * outage.
+ * Merges neighbours, which halves their number. The first and the last keep their times, which give
+ * the length of the outage.
  */
 function thinned(failures: readonly Failures[]): Failures[] {
   const thin: Failures[] = [];
@@ -130,14 +157,21 @@ function counted(before: Health['dead'] | undefined, at: number): NonNullable<He
 }
 
 /** Returns whether there is nothing to decide. */
-export function isQuiet({ failures, blocked, failing, dead, partly, switchingOff }: Health): boolean {
+export function isQuiet({
+  failures,
+  blocked,
+  failing,
+  dead,
+  partly,
+  switchingOff,
+}: Health): boolean {
   const isTold = failing === null && dead === null && !partly && switchingOff === null;
   return isTold && failures.length === 0 && blocked === undefined;
 }
 
 /**
- * Returns the start and the length of the failures: up to the last one, or up to now while an announced attempt is
- * still to come.
+ * Returns the start and the length of the failures: up to the last one, or up to now while an
+ * announced attempt is still to come.
  */
 export function outageOf(
   { failures, awaitedUntil }: Outage,
@@ -146,5 +180,9 @@ export function outageOf(
   const [first, last] = [failures[0], failures.at(-1)];
   if (!first || !last) return undefined;
   const until = Math.max(last.at, Math.min(nowMs, awaitedUntil));
-  return { since: first.at, ms: until - first.at, count: failures.reduce((sum, { count }) => sum + count, 0) };
+  return {
+    since: first.at,
+    ms: until - first.at,
+    count: failures.reduce((sum, { count }) => sum + count, 0),
+  };
 }

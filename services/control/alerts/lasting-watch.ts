@@ -32,16 +32,23 @@ export class LastingWatch {
     // A clock that is set back must not stop it.
     if (Math.abs(nowMs - this.#lookedAt) < LOOK_EVERY_MS) return;
     const { history, log } = this.options;
-    const raised = await history.ask((database) => database.transaction((queries) => this.#decide(queries, nowMs)));
+    const raised = await history.ask((database) =>
+      database.transaction((queries) => this.#decide(queries, nowMs)),
+    );
     this.#lookedAt = nowMs;
-    for (const { id, destination, kind } of raised) log.warn({ notice: id, destination, kind }, 'notice.raised');
+    for (const { id, destination, kind } of raised) {
+      log.warn({ notice: id, destination, kind }, 'notice.raised');
+    }
   }
 
   async #decide(queries: Queries, nowMs: number): Promise<Notice[]> {
     const { config, fullProfiles } = this.options;
     const [signals, open] = [await readSignals(queries), await openNotices(queries, LASTING_KINDS)];
     const destinations = config.list('destination').map(({ data }) => data);
-    const { raised, ended } = decideLasting({ destinations, signals, fullProfiles: fullProfiles(), nowMs }, open);
+    const { raised, ended } = decideLasting(
+      { destinations, signals, fullProfiles: fullProfiles(), nowMs },
+      open,
+    );
     await addNotices(queries, raised);
     await endLasting(queries, ended);
     return raised;

@@ -9,7 +9,10 @@ import { type LastingKind } from '../../../shared/model/notice-kinds';
 import { tlsEnds } from '../destinations/certificates';
 import { type Notice, newNotice } from './notice';
 
-/** Decides which trouble lasts, and which notices begin and end by it. Pure: the time is an argument. */
+/**
+ * Decides which trouble lasts, and which notices begin and end by it. Pure: the time is an
+ * argument.
+ */
 
 /** Trouble at the moment. */
 interface Condition {
@@ -35,18 +38,28 @@ export interface Facts {
 
 /** Long enough to renew a certificate by hand. */
 const EXPIRES_SOON_MS = 14 * 86_400_000;
-/** A filter may take much work at the busiest hour of each day only: it is one trouble, with one alert. */
+/**
+ * A filter may take much work at the busiest hour of each day only: it is one trouble, with one
+ * alert.
+ */
 const FILTER_QUIET_MS = 24 * 3_600_000;
 
 function conditionsOf(facts: Facts): Condition[] {
   const { destinations, signals, fullProfiles = 0, nowMs } = facts;
   const servers = new Map(
-    signals.filter(isCertificate).map(({ origin, notAfter }) => [origin, Date.parse(notAfter)] as const),
+    signals
+      .filter(isCertificate)
+      .map(({ origin, notAfter }) => [origin, Date.parse(notAfter)] as const),
   );
-  const filters = new Map(signals.filter(isFilter).map((event) => [event.destination, event] as const));
+  const filters = new Map(
+    signals.filter(isFilter).map((event) => [event.destination, event] as const),
+  );
   const found = destinations
     .filter(({ enabled }) => enabled)
-    .flatMap((each) => [...expiring(each, servers, nowMs), ...costly(each, filters.get(each.id), nowMs)]);
+    .flatMap((each) => [
+      ...expiring(each, servers, nowMs),
+      ...costly(each, filters.get(each.id), nowMs),
+    ]);
   if (fullProfiles > 0) found.push(fullOf(fullProfiles));
   return found;
 }
@@ -61,7 +74,8 @@ function isFilter(event: NoticeEvent): event is FilterEvent {
 
 function fullOf(fullProfiles: number): Condition {
   const error =
-    'some events and traits of these users are not stored, because their profiles have reached the size limit';
+    'some events and traits of these users are not stored, because their profiles have ' +
+    'reached the size limit';
   return { kind: 'profile_full', destination: '', name: 'Profiles', error, fullProfiles };
 }
 
@@ -77,7 +91,14 @@ function expiring(
     .sort((a, b) => a.at - b.at);
   return ends.map(({ origin, what, at }, i) => {
     const error = `${origin}: ${what} ends at ${new Date(at).toISOString()}`;
-    return { kind: 'certificate_expiring', destination: id, name, error, expiresAt: at, isLater: i > 0 };
+    return {
+      kind: 'certificate_expiring',
+      destination: id,
+      name,
+      error,
+      expiresAt: at,
+      isLater: i > 0,
+    };
   });
 }
 
@@ -87,7 +108,11 @@ interface End {
   at: number;
 }
 
-function endsOf({ origin, auth, tls }: EncryptedWebhook, servers: ReadonlyMap<string, number>, nowMs: number): End[] {
+function endsOf(
+  { origin, auth, tls }: EncryptedWebhook,
+  servers: ReadonlyMap<string, number>,
+  nowMs: number,
+): End[] {
   const ends: End[] = [];
   const add = (from: string, what: string, at: number | undefined) => {
     if (at !== undefined) ends.push({ origin: from, what, at });
@@ -108,7 +133,10 @@ function firstOf(ends: readonly number[]): number | undefined {
   return ends.length > 0 ? Math.min(...ends) : undefined;
 }
 
-/** Returns the first end of the authorities that are valid; the last one if none is. Bundles often contain expired ones. */
+/**
+ * Returns the first end of the authorities that are valid; the last one if none is. Bundles often
+ * contain expired ones.
+ */
 function firstUsable(ends: readonly number[], nowMs: number): number | undefined {
   const valid = ends.filter((at) => at > nowMs);
   if (valid.length > 0) return Math.min(...valid);
@@ -116,7 +144,11 @@ function firstUsable(ends: readonly number[], nowMs: number): number | undefined
 }
 
 /** An event about an earlier text of the filter says nothing about the present one. */
-function costly({ id, name, filter }: Destination, event: FilterEvent | undefined, nowMs: number): Condition[] {
+function costly(
+  { id, name, filter }: Destination,
+  event: FilterEvent | undefined,
+  nowMs: number,
+): Condition[] {
   if (!event || filter === undefined || nowMs - Date.parse(event.at) > FILTER_QUIET_MS) return [];
   if (filterDigest(filter) !== event.filter) return [];
   const { units, limit } = event;
@@ -136,23 +168,37 @@ interface Ended {
 }
 
 /** @param open the notices of these kinds that have not ended */
-export function decideLasting(facts: Facts, open: readonly Notice[]): { raised: Notice[]; ended: Ended[] } {
+export function decideLasting(
+  facts: Facts,
+  open: readonly Notice[],
+): { raised: Notice[]; ended: Ended[] } {
   const { nowMs, fullProfiles, destinations } = facts;
   const conditions = conditionsOf(facts);
   const isSame = (notice: Notice, { kind, destination, expiresAt }: Condition) =>
-    notice.kind === kind && notice.destination === destination && notice.expiresAt === (expiresAt ?? null);
+    notice.kind === kind &&
+    notice.destination === destination &&
+    notice.expiresAt === (expiresAt ?? null);
   const raised = conditions
     .filter((condition) => !condition.isLater && !open.some((notice) => isSame(notice, condition)))
-    .map(({ isLater: _, ...condition }) => newNotice({ ...condition, at: nowMs, since: nowMs }, nowMs));
+    .map(({ isLater: _, ...condition }) =>
+      newNotice({ ...condition, at: nowMs, since: nowMs }, nowMs),
+    );
   const byId = new Map(destinations.map((each) => [each.id, each]));
   const ended = open
     .filter((notice) => notice.kind !== 'profile_full' || fullProfiles !== undefined)
     .filter((notice) => !conditions.some((condition) => isSame(notice, condition)))
-    .map((notice) => ({ id: notice.id, at: nowMs, tells: isMended(notice, byId.get(notice.destination)) }));
+    .map((notice) => ({
+      id: notice.id,
+      at: nowMs,
+      tells: isMended(notice, byId.get(notice.destination)),
+    }));
   return { raised, ended };
 }
 
-/** Returns false if the destination is off or deleted, or no longer calls the server that the notice is about. */
+/**
+ * Returns false if the destination is off or deleted, or no longer calls the server that the notice
+ * is about.
+ */
 function isMended({ kind, error }: Notice, destination: Destination | undefined): boolean {
   if (kind === 'profile_full') return true;
   if (!destination?.enabled) return false;

@@ -1,9 +1,15 @@
 import { createHash } from 'node:crypto';
+import { defined } from '../../../shared/collections/defined';
 import { type Actor } from '../auth/identities';
 import { type ALERT_STATES } from '../../../shared/api/alerts';
 import { ALERTS_ID, DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
 import { LASTING_KINDS, type NOTICE_KINDS } from '../../../shared/model/notice-kinds';
-import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../../shared/model/delivery';
+import {
+  type Delivery,
+  deliveryId,
+  deliveryKey,
+  encodeDelivery,
+} from '../../../shared/model/delivery';
 import { type OutRecord } from '../../../shared/kafka/port';
 import { WEBHOOKS } from '../../../shared/kafka/topics';
 
@@ -52,7 +58,13 @@ export function newNotice(
 ): Notice {
   return {
     id: noticeId(given.destination, given.kind, mark),
-    ...{ endedAt: null, failures: 0, deadLetters: 0, partlyDelivered: 0, fullProfiles: 0, expiresAt: null },
+    endedAt: null,
+    failures: 0,
+    deadLetters: 0,
+    partlyDelivered: 0,
+    fullProfiles: 0,
+    expiresAt: null,
+
     // Otherwise an alert about the alerts would cause the next one.
     alert: given.destination === ALERTS_ID ? 'none' : 'due',
     acknowledged: null,
@@ -60,7 +72,9 @@ export function newNotice(
   };
 }
 
-/** Returns whether this notice stays open while its trouble lasts, and an alert tells the end of it. */
+/**
+ * Returns whether this notice stays open while its trouble lasts, and an alert tells the end of it.
+ */
 export function isLasting({ kind }: Pick<Notice, 'kind'>): boolean {
   return (LASTING_KINDS as readonly NoticeKind[]).includes(kind);
 }
@@ -70,7 +84,16 @@ export function isOver(notice: Pick<Notice, 'kind' | 'endedAt' | 'closed'>): boo
   return (isLasting(notice) || notice.closed === true) && notice.endedAt !== null;
 }
 
-export function noticeView({ at, since, endedAt, expiresAt, destination, acknowledged, closed: _, ...notice }: Notice) {
+export function noticeView({
+  at,
+  since,
+  endedAt,
+  expiresAt,
+  destination,
+  acknowledged,
+  closed: _,
+  ...notice
+}: Notice) {
   const iso = (ms: number) => new Date(ms).toISOString();
   return {
     ...notice,
@@ -84,11 +107,11 @@ export function noticeView({ at, since, endedAt, expiresAt, destination, acknowl
 }
 
 /**
- * Builds the delivery of an alert, which is like any other, to Waypost's own destination. Pure: the time is an
- * argument.
+ * Builds the delivery of an alert, which is like any other, to Waypost's own destination. Pure: the
+ * time is an argument.
  *
- * Its id is derived from the notice. If control is killed after it sent the alert and before it stored that, it sends
- * the same id again, which delivery drops or the receiver recognizes.
+ * Its id is derived from the notice. If control is killed after it sent the alert and before it
+ * stored that, it sends the same id again, which delivery drops or the receiver recognizes.
  */
 
 /** Replaces the source id, since an alert has no source. */
@@ -105,7 +128,11 @@ export function hasAddress({ webhooks, alerts }: Destination): boolean {
 
 /** Returns the id of the delivery of a notice. @param channel absent: of the first channel */
 export function alertDelivery(noticeId: string, channel?: string): string {
-  return deliveryId(ALERTS_SOURCE, channel === undefined ? noticeId : `${noticeId}/${channel}`, ALERTS_ID);
+  return deliveryId(
+    ALERTS_SOURCE,
+    channel === undefined ? noticeId : `${noticeId}/${channel}`,
+    ALERTS_ID,
+  );
 }
 
 export function alertRecord(
@@ -129,13 +156,19 @@ export function alertRecord(
     messageId,
     sourceId: ALERTS_SOURCE,
     destinationId: to.id,
+
     // A type that every delivery process knows, also one of an earlier version.
     type: 'track',
     event: alertType(notice),
-    // The time of the notice, so that it is the same in each repetition: the history finds a delivery by it.
+
+    // The time of the notice, so that it is the same in each repetition: the history finds a
+    // delivery by it.
     acceptedAt: isOver(notice) ? (notice.endedAt ?? notice.at) : notice.at,
     expiresAt: nowMs + windowMs,
-    ...{ attempt: 0, hop: 0, replay: 0, closed },
+    attempt: 0,
+    hop: 0,
+    replay: 0,
+    closed,
     traceparent,
   };
   const key = deliveryKey(to.id, notice.destination, to.shards ?? DEFAULT_SHARDS);
@@ -165,17 +198,19 @@ export function alertBody(notice: Notice) {
     timestamp: iso(overAt ?? at),
     data: {
       notice: id,
-      ...(destination !== '' && { destination }),
+      ...defined({ destination: destination !== '' ? destination : undefined }),
       name,
       since: iso(since),
-      ...(kind === 'recovered' && endedAt !== null && { recoveredAt: iso(endedAt) }),
-      ...(overAt !== null && { endedAt: iso(overAt) }),
-      ...(failures > 0 && { failures }),
-      ...(deadLetters > 0 && { deadLetters }),
-      ...(partlyDelivered > 0 && { partlyDelivered }),
-      ...(fullProfiles > 0 && { fullProfiles }),
-      ...(expiresAt !== null && { expiresAt: iso(expiresAt) }),
-      ...(error !== null && { error }),
+      ...defined({
+        recoveredAt: kind === 'recovered' && endedAt !== null ? iso(endedAt) : undefined,
+        endedAt: overAt !== null ? iso(overAt) : undefined,
+        failures: failures > 0 ? failures : undefined,
+        deadLetters: deadLetters > 0 ? deadLetters : undefined,
+        partlyDelivered: partlyDelivered > 0 ? partlyDelivered : undefined,
+        fullProfiles: fullProfiles > 0 ? fullProfiles : undefined,
+        expiresAt: expiresAt !== null ? iso(expiresAt) : undefined,
+        error: error !== null ? error : undefined,
+      }),
     },
   };
 }

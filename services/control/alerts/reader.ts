@@ -11,11 +11,12 @@ import { type Evidence, evidenceOf } from './evidence';
 import { holding, type Signal, signalOf } from './signals';
 
 /**
- * Reads `attempts` for the health of destinations only, independently of the history: it writes a row for each
- * destination and none for a delivery, so it keeps up when the history does not.
+ * Reads `attempts` for the health of destinations only, independently of the history: it writes a
+ * row for each destination and none for a delivery, so it keeps up when the history does not.
  *
- * Invariant: one transaction writes the evidence of records and the positions after them, on condition that the stored
- * positions are those this reader started at. So each record counts once, although control processes alternate.
+ * Invariant: one transaction writes the evidence of records and the positions after them, on
+ * condition that the stored positions are those this reader started at. So each record counts once,
+ * although control processes alternate.
  */
 
 /** Records between two writes while the reader is far behind. Their failures are held in memory. */
@@ -73,7 +74,9 @@ export class AttemptReader {
       }
       this.#next.set(partition, next);
       this.#unwritten += records.length;
-      if (this.#unwritten >= WRITE_AFTER && !((await goOn()) && (await this.#write()))) return false;
+      if (this.#unwritten >= WRITE_AFTER && !((await goOn()) && (await this.#write()))) {
+        return false;
+      }
     }
     return (await goOn()) && (await this.#write());
   }
@@ -119,7 +122,11 @@ export class AttemptReader {
       return from === to ? [] : [{ partition, from, to }];
     });
     if (moves.length === 0) return true;
-    const successes = [...this.#successes].map(([destination, at]): Evidence => ({ kind: 'ok', destination, at }));
+    const successes = [...this.#successes].map(([destination, at]): Evidence => ({
+      kind: 'ok',
+      destination,
+      at,
+    }));
     const evidence = [...this.#failures, ...successes];
     try {
       const moved = await this.options.history.ask((database) =>
@@ -133,7 +140,8 @@ export class AttemptReader {
       this.#reset(moved ? new Map(this.#next) : undefined);
       return moved;
     } catch (error) {
-      // The transaction may have been committed, so the next look reads the positions from the database.
+      // The transaction may have been committed, so the next look reads the positions from the
+      // database.
       this.#reset(undefined);
       throw error;
     }

@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import { type Entry } from '../../../shared/config/types';
 import { ALERTS_ID, type Destination } from '../../../shared/model/config';
 import { seesSecrets } from '../auth/authenticate';
@@ -17,12 +18,16 @@ import { acknowledge, countNotices, getNotice, listNotices } from './store';
 /** /api/v1/alerts: the settings always exist, with defaults until somebody changes them. */
 export function alertHandlers(deps: ControlContext): HandlersOf<'alerts'> {
   const { config, encryptor, now, log, tests, sendsMail } = deps;
-  const view = (by: Actor, entry: Entry<Destination>) => alertsView(entry, { encryptor, now: now() }, seesSecrets(by));
+  const view = (by: Actor, entry: Entry<Destination>) =>
+    alertsView(entry, { encryptor, now: now() }, seesSecrets(by));
   return {
-    'GET /alerts': ({ by }) => view(by, config.destination(ALERTS_ID) ?? { version: 0, data: blankAlerts(now()) }),
+    'GET /alerts': ({ by }) =>
+      view(by, config.destination(ALERTS_ID) ?? { version: 0, data: blankAlerts(now()) }),
     'PATCH /alerts': async (call) => {
       const making = { now: now(), encryptor, newWebhookId: () => newId('whk', now()), sendsMail };
-      const entry = await change(deps, { ...call, id: ALERTS_ID }, (before) => patchAlerts(before, call.body, making));
+      const entry = await change(deps, { ...call, id: ALERTS_ID }, (before) =>
+        patchAlerts(before, call.body, making),
+      );
       log.info({ version: entry.version }, 'alerts.changed');
       return view(call.by, entry);
     },
@@ -35,12 +40,16 @@ export function alertHandlers(deps: ControlContext): HandlersOf<'alerts'> {
         return rotated.destination;
       });
       log.info({ version: entry.version }, 'alerts.secret_rotated');
-      return { ...view(call.by, entry), ...(generated !== undefined && { sharedSecret: generated }) };
+      return {
+        ...view(call.by, entry),
+        ...defined({ sharedSecret: generated }),
+      };
     },
     'POST /alerts/test': async () => {
       const to = config.destination(ALERTS_ID)?.data;
-      if (!to || !hasAddress(to))
+      if (!to || !hasAddress(to)) {
         throw new Problem('conflict', 'No webhook and no e-mail address is configured for alerts');
+      }
       const notice = sampleNotice(now().getTime());
       const sent = channelsOf(to, encryptor).map(({ body, closed, endpoints }) =>
         tests.send(to, {}, { value: JSON.stringify(body(notice)), closed, endpoints }),
@@ -52,7 +61,10 @@ export function alertHandlers(deps: ControlContext): HandlersOf<'alerts'> {
 
 type TestResult = Awaited<ReturnType<ControlContext['tests']['send']>>;
 
-/** Returns the tests of all channels as one: the first that did not arrive, with the requests of all. */
+/**
+ * Returns the tests of all channels as one: the first that did not arrive, with the requests of
+ * all.
+ */
 function mergeTests(tests: readonly TestResult[]): TestResult {
   const [shown] = [...tests.filter(({ status }) => status !== 'delivered'), ...tests];
   if (!shown) throw new Error('an alert has no channel');
@@ -88,14 +100,19 @@ export function noticeHandlers({ history, now }: ControlContext): HandlersOf<'no
       shown(required(id, await history.ask((database) => getNotice(database, id)))),
     'POST /notices/{id}/acknowledge': async ({ id, by }) => {
       const acknowledged = { at: now().getTime(), by: { id: by.id, name: by.name } };
-      return shown(required(id, await history.ask((database) => acknowledge(database, id, acknowledged))));
+      return shown(
+        required(id, await history.ask((database) => acknowledge(database, id, acknowledged))),
+      );
     },
   };
 }
 
 /** Adds the alert's delivery, so that a client can look up whether it arrived. */
 function shown(notice: Notice) {
-  return { ...noticeView(notice), delivery: notice.alert === 'sent' ? alertDelivery(notice.id) : null };
+  return {
+    ...noticeView(notice),
+    delivery: notice.alert === 'sent' ? alertDelivery(notice.id) : null,
+  };
 }
 
 function required(id: string, notice: Notice | undefined): Notice {

@@ -24,13 +24,14 @@ import { AttemptReader } from './reader';
 import { settingsOf } from './settings';
 
 /**
- * Follows `attempts` (reader.ts), evaluates the destinations that are not well, and acts on the decisions. A lease lets
- * one control process do so at a time.
+ * Follows `attempts` (reader.ts), evaluates the destinations that are not well, and acts on the
+ * decisions. A lease lets one control process do so at a time.
  *
- * Invariants: a decision as of a moment is made only after the reader has read everything that `attempts` contained at
- * that moment. A notice is stored together with the health that caused it, and its alert stays due until Kafka has it:
- * if a process is killed anywhere, the next one does just the rest. A destination is switched off only after that
- * intention was stored, so that its notice follows, whichever process writes it.
+ * Invariants: a decision as of a moment is made only after the reader has read everything that
+ * `attempts` contained at that moment. A notice is stored together with the health that caused it,
+ * and its alert stays due until Kafka has it: if a process is killed anywhere, the next one does
+ * just the rest. A destination is switched off only after that intention was stored, so that its
+ * notice follows, whichever process writes it.
  */
 
 const LEASE = 'alerts';
@@ -39,7 +40,10 @@ const LEASE_MS = 12_000;
 const RENEW_AFTER_MS = 3_000;
 /** Evidence that took longer to read is too old to act on: the runner reads again. */
 const FRESH_MS = 10_000;
-/** Soon enough for people. Each time it runs a query of a few rows, and one for the ends of `attempts`. */
+/**
+ * Soon enough for people. Each time it runs a query of a few rows, and one for the ends of
+ * `attempts`.
+ */
 const LOOK_EVERY_MS = 2_000;
 const LOOK_IN_TROUBLE_MS = 5_000;
 const MOST_AT_ONCE = 100;
@@ -83,7 +87,9 @@ export class Alerts {
   start(): void {
     const again = () => {
       this.#looking = this.#lookSafely().finally(() => {
-        if (!this.#stopped) this.#timer = setTimeout(again, this.#trouble ? LOOK_IN_TROUBLE_MS : LOOK_EVERY_MS);
+        if (!this.#stopped) {
+          this.#timer = setTimeout(again, this.#trouble ? LOOK_IN_TROUBLE_MS : LOOK_EVERY_MS);
+        }
       });
     };
     again();
@@ -97,7 +103,9 @@ export class Alerts {
     await history.ask((database) => dropLease(database, LEASE, this.#owner)).catch(() => undefined);
   }
 
-  /** Decides once, and sends due alerts. @throws an error of Kafka or the database; nothing is lost */
+  /**
+   * Decides once, and sends due alerts. @throws an error of Kafka or the database; nothing is lost
+   */
   async look(): Promise<void> {
     if (!(await this.#leads())) return;
     const [at, askedAt] = [this.options.now(), performance.now()];
@@ -125,7 +133,9 @@ export class Alerts {
   /** @param at the time up to which the evidence is complete */
   async #decideAt(at: Date): Promise<void> {
     const known = await this.options.history.ask(troubled);
-    const news = [...known].filter(([id, health]) => isNews(health, decide(health, this.#context(id, at))));
+    const news = [...known].filter(([id, health]) =>
+      isNews(health, decide(health, this.#context(id, at))),
+    );
     const ids = news.map(([id]) => id);
     if (ids.length > 0) await this.#conclude(ids, at);
   }
@@ -147,7 +157,9 @@ export class Alerts {
     return { id, destination: config.destination(id)?.data, settings, nowMs: at.getTime() };
   }
 
-  /** Decides again with the rows locked, then switches destinations off and stores their notices. */
+  /**
+   * Decides again with the rows locked, then switches destinations off and stores their notices.
+   */
   async #conclude(ids: readonly string[], at: Date): Promise<void> {
     const { switchOff } = await this.#decideAll(ids, at);
     const switched: string[] = [];
@@ -158,7 +170,9 @@ export class Alerts {
   async #decideAll(ids: readonly string[], at: Date): Promise<{ switchOff: string[] }> {
     const isRead = await this.#isHistoryRead();
     const work = (queries: Queries) => this.#decideHeld(queries, ids, { at, isRead });
-    const { notices, switchOff } = await this.options.history.ask((database: Database) => database.transaction(work));
+    const { notices, switchOff } = await this.options.history.ask((database: Database) =>
+      database.transaction(work),
+    );
     for (const { id, destination, kind } of notices) {
       this.options.log.warn({ notice: id, destination, kind }, 'notice.raised');
     }
@@ -172,10 +186,15 @@ export class Alerts {
   ): Promise<{ notices: Notice[]; switchOff: string[] }> {
     const decided: [string, Decision][] = [];
     for (const [id, health] of await lockHealth(queries, ids)) {
-      const stillDead = health.dead && isRead ? await countDead(queries, id, health.dead.since) : undefined;
-      const stillPartly = health.partly && isRead ? await countPartly(queries, id, health.partly.since) : undefined;
+      const stillDead =
+        health.dead && isRead ? await countDead(queries, id, health.dead.since) : undefined;
+      const stillPartly =
+        health.partly && isRead ? await countPartly(queries, id, health.partly.since) : undefined;
       const waiting = health.blocked && isRead ? (await openOf(queries, id)).count : undefined;
-      decided.push([id, decide(health, { ...this.#context(id, at), waiting, stillDead, stillPartly })]);
+      decided.push([
+        id,
+        decide(health, { ...this.#context(id, at), waiting, stillDead, stillPartly }),
+      ]);
     }
     const rows = decided.map(([id, { health }]): [string, Health] => [id, health]);
     const notices = decided.flatMap(([, decision]) => decision.notices);
@@ -185,7 +204,10 @@ export class Alerts {
       queries,
       decided.flatMap(([, { ended }]) => ended),
     );
-    return { notices, switchOff: decided.flatMap(([id, decision]) => (decision.switchOff ? [id] : [])) };
+    return {
+      notices,
+      switchOff: decided.flatMap(([id, decision]) => (decision.switchOff ? [id] : [])),
+    };
   }
 
   /** Without the whole history, every dead letter counts. */
@@ -199,7 +221,8 @@ export class Alerts {
     try {
       await entries.change('destination', { id, ifMatch: undefined, by: WAYPOST }, (before) => ({
         ...before,
-        ...{ enabled: false, updatedAt: now().toISOString() },
+        enabled: false,
+        updatedAt: now().toISOString(),
       }));
       log.warn({ destination: id }, 'destination.switched_off');
       return true;
@@ -221,7 +244,13 @@ export class Alerts {
         due.flatMap((notice) =>
           channels.flatMap(({ name, closed, body, holdsOpen }, i) => {
             if (notice.closed && !holdsOpen) return [];
-            const made = { nowMs, windowMs, closed, body: body(notice), traceparent: newTraceparent() };
+            const made = {
+              nowMs,
+              windowMs,
+              closed,
+              body: body(notice),
+              traceparent: newTraceparent(),
+            };
             return [alertRecord(notice, to, { ...made, channel: i === 0 ? undefined : name })];
           }),
         ),

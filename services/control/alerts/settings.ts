@@ -1,5 +1,6 @@
 import { alertsBody } from '../../../shared/api/alerts';
 import { durationText } from '../../../shared/api/fields';
+import { defined } from '../../../shared/collections/defined';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
 import {
@@ -19,8 +20,8 @@ import { type FieldError, pointer } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
 
 /**
- * The settings of alerts: one entry of `config`, stored as a destination that Waypost owns. Pure except for the
- * randomness of encryption; ids and the time are arguments.
+ * The settings of alerts: one entry of `config`, stored as a destination that Waypost owns. Pure
+ * except for the randomness of encryption; ids and the time are arguments.
  */
 
 export interface AlertsMaking {
@@ -35,8 +36,17 @@ export interface AlertsMaking {
 export function blankAlerts(now: Date): Destination {
   const at = now.toISOString();
   return {
-    ...{ id: ALERTS_ID, name: 'Waypost alerts', type: 'webhooks', enabled: true, paused: false },
-    ...{ sources: [], webhooks: [], shards: 1, alerts: DEFAULT_ALERTS, createdAt: at, updatedAt: at },
+    id: ALERTS_ID,
+    name: 'Waypost alerts',
+    type: 'webhooks',
+    enabled: true,
+    paused: false,
+    sources: [],
+    webhooks: [],
+    shards: 1,
+    alerts: DEFAULT_ALERTS,
+    createdAt: at,
+    updatedAt: at,
   };
 }
 
@@ -45,7 +55,11 @@ export function settingsOf(destination: Destination | undefined): AlertSettings 
 }
 
 /** @throws Problem `invalid_fields` */
-export function patchAlerts(before: Destination, given: unknown, making: AlertsMaking): Destination {
+export function patchAlerts(
+  before: Destination,
+  given: unknown,
+  making: AlertsMaking,
+): Destination {
   const { now, encryptor, newWebhookId, sendsMail } = making;
   const patch = (given ?? {}) as Json;
   const merged = mergePatch(patchable(before), patch);
@@ -56,28 +70,38 @@ export function patchAlerts(before: Destination, given: unknown, making: AlertsM
   const { secrets: had, ...rest } = before;
   const kept = has(patch, 'sharedSecret') ? undefined : secretsNow(had, now);
   const secrets =
-    fields.sharedSecret === undefined ? kept : { current: encryptor.encrypt(fields.sharedSecret, ALERTS_ID) };
+    fields.sharedSecret === undefined
+      ? kept
+      : { current: encryptor.encrypt(fields.sharedSecret, ALERTS_ID) };
   const sealing = { ownerId: ALERTS_ID, encryptor, newId: newWebhookId };
   const isGiven = has(patch, 'webhooks');
   const webhooks = isGiven ? sealWebhooks(fields.webhooks, stored, sealing) : before.webhooks;
-  const formats = isGiven ? formatsOf(fields.webhooks, webhooks, before.alerts?.formats) : formatsKept(before);
+  const formats = isGiven
+    ? formatsOf(fields.webhooks, webhooks, before.alerts?.formats)
+    : formatsKept(before);
   if (isGiven) requireRoutingKeys(webhooks, formats.formats);
   return {
     ...rest,
     enabled: fields.enabled,
     webhooks,
-    ...(secrets && { secrets }),
+    ...defined({ secrets }),
     alerts: {
-      ...{ failingForMs: failingFor, deadLettersEveryMs: deadLettersEvery },
-      ...(switchOffAfterMs !== undefined && { switchOffAfterMs }),
-      ...(fields.email.length > 0 && { email: [...new Set(fields.email)] }),
+      failingForMs: failingFor,
+      deadLettersEveryMs: deadLettersEvery,
+      ...defined({
+        switchOffAfterMs,
+        email: fields.email.length > 0 ? [...new Set(fields.email)] : undefined,
+      }),
       ...formats,
     },
     updatedAt: now.toISOString(),
   };
 }
 
-/** Returns the formats by the ids that the webhooks have now, without the default. A format that is not given stays. */
+/**
+ * Returns the formats by the ids that the webhooks have now, without the default. A format that is
+ * not given stays.
+ */
 function formatsOf(
   given: readonly { format?: AlertFormat | undefined }[],
   sealed: readonly { id: string }[],
@@ -112,14 +136,25 @@ function requireRoutingKeys(
 function mailErrors(patch: Json, sendsMail: boolean): FieldError[] {
   const given = has(patch, 'email') ? (patch as JsonObject).email : undefined;
   if (sendsMail || !Array.isArray(given) || given.length === 0) return [];
-  return [{ pointer: pointer(['email']), detail: 'needs a mail server: set WAYPOST_SMTP_URL at control and delivery' }];
+  return [
+    {
+      pointer: pointer(['email']),
+      detail: 'needs a mail server: set WAYPOST_SMTP_URL at control and delivery',
+    },
+  ];
 }
 
 function patchable(before: Destination): JsonObject {
   const { failingFor, deadLettersEvery, switchOffAfter: limit } = inWords(settingsOf(before));
   const { enabled } = before;
   const { email = [] } = settingsOf(before);
-  return { enabled, email, failingFor, deadLettersEvery, ...(limit !== null && { switchOffAfter: limit }) };
+  return {
+    enabled,
+    email,
+    failingFor,
+    deadLettersEvery,
+    ...defined({ switchOffAfter: limit !== null ? limit : undefined }),
+  };
 }
 
 function inWords({ failingForMs, deadLettersEveryMs, switchOffAfterMs }: AlertSettings) {
@@ -135,8 +170,8 @@ function has(value: Json, key: string): boolean {
 }
 
 /**
- * Returns the API view, as of a destination: without secrets and header values; paths and queries only for
- * administrators.
+ * Returns the API view, as of a destination: without secrets and header values; paths and queries
+ * only for administrators.
  */
 export function alertsView(
   entry: Entry<Destination>,
@@ -154,6 +189,8 @@ export function alertsView(
     })),
     email,
     ...inWords(settingsOf(entry.data)),
-    ...{ version: entry.version, createdAt, updatedAt },
+    version: entry.version,
+    createdAt,
+    updatedAt,
   };
 }

@@ -26,13 +26,18 @@ export async function saveSignals(queries: Queries, signals: readonly Signal[]):
 }
 
 /** Returns the facts of these keys, locked until the transaction ends. */
-async function lockSignals({ query }: Queries, keys: readonly string[]): Promise<Map<string, Signal>> {
+async function lockSignals(
+  { query }: Queries,
+  keys: readonly string[],
+): Promise<Map<string, Signal>> {
   const rows = await query<{ key: string; at: number; event: string }>(
     `select key, at, event from waypost.signals
      where key in (select jsonb_array_elements_text($1::jsonb)) order by key for update`,
     [databaseJson(keys)],
   );
-  return new Map(rows.map(({ key, at, event }) => [key, { key, at, event: JSON.parse(event) as NoticeEvent }]));
+  return new Map(
+    rows.map(({ key, at, event }) => [key, { key, at, event: JSON.parse(event) as NoticeEvent }]),
+  );
 }
 
 export async function readSignals({ query }: Queries): Promise<NoticeEvent[]> {

@@ -1,4 +1,9 @@
-import { type CertificateEvent, type FilterEvent, type NoticeEvent } from '../../../shared/model/attempt-events';
+import { defined } from '../../../shared/collections/defined';
+import {
+  type CertificateEvent,
+  type FilterEvent,
+  type NoticeEvent,
+} from '../../../shared/model/attempt-events';
 
 /** Facts from `attempts` that hold until a newer one replaces them. Pure. */
 
@@ -15,7 +20,9 @@ export interface Signal {
 
 /** Returns the fact in a record of `attempts`; undefined: it has none, or none that can be used. */
 export function signalOf(value: Buffer | null): Signal | undefined {
-  if (!value || !BEGINS.some((begin) => value.subarray(0, begin.length).equals(begin))) return undefined;
+  if (!value || !BEGINS.some((begin) => value.subarray(0, begin.length).equals(begin))) {
+    return undefined;
+  }
   try {
     return read(JSON.parse(value.toString()) as NoticeEvent);
   } catch {
@@ -36,13 +43,21 @@ function isCertificate({ origin, notAfter }: CertificateEvent): boolean {
 }
 
 function isFilter({ destination, filter, units, limit }: FilterEvent): boolean {
-  return [destination, filter].every((text) => typeof text === 'string') && Number.isFinite(units + limit);
+  return (
+    [destination, filter].every((text) => typeof text === 'string') &&
+    Number.isFinite(units + limit)
+  );
 }
 
-/** A server is tracked from this long before the end of its certificate. Longer than a notice needs. */
+/**
+ * A server is tracked from this long before the end of its certificate. Longer than a notice needs.
+ */
 const TRACKED_MS = 60 * 86_400_000;
 
-/** Returns whether a fact is stored even if nothing is known about its key: nearly all certificates are far from their end. */
+/**
+ * Returns whether a fact is stored even if nothing is known about its key: nearly all certificates
+ * are far from their end.
+ */
 export function isTracked({ at, event }: Signal): boolean {
   return event.kind === 'filter' || Date.parse(event.notAfter) - at < TRACKED_MS;
 }
@@ -54,13 +69,17 @@ const SEEN_MS = 24 * 3_600_000;
 interface SeenCertificate extends CertificateEvent {
   /** the certificate that was seen before it and ends earlier */
   replaced?: { notAfter: string; at: number } | undefined;
-  /** servers behind the origin have different certificates: an earlier one came back after a later one */
+  /**
+   * servers behind the origin have different certificates: an earlier one came back after a later
+   * one
+   */
   several?: true | undefined;
 }
 
 /**
- * Returns the fact that holds, of two with one key. A certificate that ends later replaces the earlier one, unless the
- * origin has several servers: then the earliest holds, until it was not seen for a day.
+ * Returns the fact that holds, of two with one key. A certificate that ends later replaces the
+ * earlier one, unless the origin has several servers: then the earliest holds, until it was not
+ * seen for a day.
  */
 export function holding(before: Signal | undefined, after: Signal): Signal {
   if (!before) return after;
@@ -71,11 +90,22 @@ export function holding(before: Signal | undefined, after: Signal): Signal {
   const later = Date.parse(fresh.notAfter) - Date.parse(old.notAfter);
   const isSoon = (atMs: number) => after.at - atMs <= SEEN_MS;
   if (later > 0 && old.several && isSoon(before.at)) return before;
-  if (later > 0) return { ...after, event: seen(fresh, { replaced: { notAfter: old.notAfter, at: before.at } }) };
+  if (later > 0) {
+    return {
+      ...after,
+      event: seen(fresh, { replaced: { notAfter: old.notAfter, at: before.at } }),
+    };
+  }
   const { replaced = fresh.replaced } = old;
   const isBack = later < 0 && replaced?.notAfter === fresh.notAfter && isSoon(replaced.at);
   const several = old.several ?? fresh.several ?? (isBack || undefined);
-  return { ...after, event: seen(fresh, { several, ...(later === 0 && { replaced }) }) };
+  return {
+    ...after,
+    event: seen(fresh, {
+      several,
+      ...defined({ replaced: later === 0 ? replaced : undefined }),
+    }),
+  };
 }
 
 function seen(event: CertificateEvent, more: Partial<SeenCertificate>): SeenCertificate {

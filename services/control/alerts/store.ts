@@ -7,7 +7,10 @@ import { countUpTo } from '../history/total';
 /** Stores the decisions of alerts, and the positions of the evidence. */
 
 /** Stores positions for partitions that have none. */
-export async function beginPositions({ query }: Queries, positions: ReadonlyMap<number, number>): Promise<void> {
+export async function beginPositions(
+  { query }: Queries,
+  positions: ReadonlyMap<number, number>,
+): Promise<void> {
   const given = [...positions].map(([partition, next]) => ({ partition, next }));
   await query(
     `insert into waypost.positions (partition, next)
@@ -41,7 +44,9 @@ export async function movePositions(
 
 /** Returns the next offset of `attempts` to read for the health of destinations, by partition. */
 export async function readPositions({ query }: Queries): Promise<Map<number, number>> {
-  const rows = await query<{ partition: number; next: number }>('select partition, next from waypost.positions');
+  const rows = await query<{ partition: number; next: number }>(
+    'select partition, next from waypost.positions',
+  );
   return new Map(rows.map(({ partition, next }) => [partition, next]));
 }
 
@@ -57,8 +62,8 @@ export async function addNotices({ query }: Queries, notices: readonly Notice[])
 }
 
 /**
- * Ends notices. If a notice closes without a recovery, a second alert follows. If its first alert is still due, Kafka
- * may have that already, so only the second one is sent.
+ * Ends notices. If a notice closes without a recovery, a second alert follows. If its first alert
+ * is still due, Kafka may have that already, so only the second one is sent.
  */
 export async function endNotices({ query }: Queries, ended: readonly EndedNotice[]): Promise<void> {
   for (const { id, at, closes = false } of ended) {
@@ -72,7 +77,10 @@ export async function endNotices({ query }: Queries, ended: readonly EndedNotice
   }
 }
 
-/** Ends notices of trouble that lasted. If its alert was sent and the end is told, another one tells it. */
+/**
+ * Ends notices of trouble that lasted. If its alert was sent and the end is told, another one tells
+ * it.
+ */
 export async function endLasting(
   { query }: Queries,
   ended: readonly { id: string; at: number; tells: boolean }[],
@@ -99,13 +107,21 @@ export async function openNotices({ query }: Queries, kinds: readonly string[]):
 
 /** Returns notices with an alert to send, the oldest first. */
 export async function dueNotices({ query }: Queries, limit: number): Promise<Notice[]> {
-  const rows = await query(`select * from waypost.notices where alert = 'due' order by at, id limit $1`, [limit]);
+  const rows = await query(
+    `select * from waypost.notices where alert = 'due' order by at, id limit $1`,
+    [limit],
+  );
   return rows.map(fromRow);
 }
 
-export async function settleAlerts({ query }: Queries, ids: readonly string[], alert: 'sent' | 'none'): Promise<void> {
+export async function settleAlerts(
+  { query }: Queries,
+  ids: readonly string[],
+  alert: 'sent' | 'none',
+): Promise<void> {
   await query(
-    `update waypost.notices set alert = $2 where alert = 'due' and id in (select jsonb_array_elements_text($1::jsonb))`,
+    "update waypost.notices set alert = $2 where alert = 'due' and id in (select " +
+      'jsonb_array_elements_text($1::jsonb))',
     [databaseJson(ids), alert],
   );
 }
@@ -149,7 +165,9 @@ export async function getNotice(database: Database, id: string): Promise<Notice 
   return row && fromRow(row);
 }
 
-/** Stores who acknowledged it; the first one stays. @returns undefined if the notice does not exist */
+/**
+ * Stores who acknowledged it; the first one stays. @returns undefined if the notice does not exist
+ */
 export async function acknowledge(
   database: Database,
   id: string,
@@ -169,12 +187,32 @@ type Stored = Pick<Notice, 'id' | 'at' | 'destination' | 'kind' | 'since' | 'ale
 };
 
 function fromRow(row: Row): Notice {
-  const { id, at, destination, kind, since, ended_at: endedAt, alert, said, acknowledged } = row as Stored;
+  const {
+    id,
+    at,
+    destination,
+    kind,
+    since,
+    ended_at: endedAt,
+    alert,
+    said,
+    acknowledged,
+  } = row as Stored;
   return {
-    ...{ id, at, destination, kind, since, endedAt, alert },
+    id,
+    at,
+    destination,
+    kind,
+    since,
+    endedAt,
+    alert,
+
     // Earlier versions did not store these.
-    ...{ partlyDelivered: 0, fullProfiles: 0, expiresAt: null },
+    partlyDelivered: 0,
+    fullProfiles: 0,
+    expiresAt: null,
     ...(JSON.parse(said) as Pick<Notice, 'name' | 'failures' | 'deadLetters' | 'error'>),
-    acknowledged: acknowledged === null ? null : (JSON.parse(acknowledged) as Notice['acknowledged']),
+    acknowledged:
+      acknowledged === null ? null : (JSON.parse(acknowledged) as Notice['acknowledged']),
   };
 }

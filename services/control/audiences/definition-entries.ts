@@ -14,9 +14,10 @@ import { Periodic } from '../../../shared/service/async';
 /**
  * Creates, changes and deletes audiences and computed traits, each with its source and connections.
  *
- * A change writes several entries, one after the other, in an order that is safe to interrupt: a definition is created
- * after its source and connections, so that its first sync has receivers, and is deleted before them. So an interrupted
- * change leaves at most a source without a definition. It gets no messages, and `DefinitionRepair` deletes it.
+ * A change writes several entries, one after the other, in an order that is safe to interrupt: a
+ * definition is created after its source and connections, so that its first sync has receivers, and
+ * is deleted before them. So an interrupted change leaves at most a source without a definition. It
+ * gets no messages, and `DefinitionRepair` deletes it.
  */
 
 export interface Deps {
@@ -30,7 +31,9 @@ type Kind = 'audience' | 'computed_trait';
 type Data = Audience | ComputedTrait;
 const PREFIX = { audience: 'aud', computed_trait: 'trt' } as const;
 
-/** @throws Problem as `ConfigEntries.create`, or the error of `decide`; then nothing is left behind */
+/**
+ * @throws Problem as `ConfigEntries.create`, or the error of `decide`; then nothing is left behind
+ */
 export async function createDefinition<T extends Data>(
   deps: Deps,
   kind: Kind,
@@ -74,7 +77,11 @@ export async function changeDefinition<T extends Data>(
   const source = { id: data.source, ifMatch: undefined, by: at.by };
   const { name } = entry.data;
   if (config.source(data.source)?.data.name !== name) {
-    await entries.change('source', source, (before) => ({ ...before, name, updatedAt: deps.now().toISOString() }));
+    await entries.change('source', source, (before) => ({
+      ...before,
+      name,
+      updatedAt: deps.now().toISOString(),
+    }));
   }
   return entry as Entry<T>;
 }
@@ -95,7 +102,8 @@ export function connectedTo(config: Pick<ConfigView, 'destinationsOf'>, source: 
 }
 
 /**
- * Returns whether a definition may use the messages of a source. The source of a definition carries only Waypost's own.
+ * Returns whether a definition may use the messages of a source. The source of a definition carries
+ * only Waypost's own.
  */
 export function isMessageSource(config: Pick<ConfigView, 'source'>, id: string): boolean {
   const source = config.source(id);
@@ -124,16 +132,25 @@ async function connect(
 }
 
 /** Disconnects a source from all its destinations, and deletes it. */
-async function disconnect(deps: Pick<Deps, 'config' | 'entries'>, source: string, by: Actor): Promise<void> {
+async function disconnect(
+  deps: Pick<Deps, 'config' | 'entries'>,
+  source: string,
+  by: Actor,
+): Promise<void> {
   await connect(deps, source, [], by);
-  if (deps.config.source(source)) await deps.entries.remove('source', { id: source, ifMatch: undefined, by });
+  if (deps.config.source(source)) {
+    await deps.entries.remove('source', { id: source, ifMatch: undefined, by });
+  }
 }
 
 async function makingOf({ config, kafka, now }: Deps, id: string, source: string): Promise<Making> {
   const ranges = await kafka.ranges(MESSAGES);
-  const definitions = () => [...config.list('audience'), ...config.list('computed_trait')].map(({ data }) => data);
+  const definitions = () =>
+    [...config.list('audience'), ...config.list('computed_trait')].map(({ data }) => data);
   return {
-    ...{ id, source, now: now() },
+    id,
+    source,
+    now: now(),
     history: [...ranges].sort((a, b) => a.partition - b.partition).map(({ high }) => high),
     sourceExists: (each) => isMessageSource(config, each),
     destinationExists: (each) => config.destination(each) !== undefined,
@@ -159,13 +176,17 @@ type Leftover =
 
 /** Returns the inconsistencies that an interrupted change leaves. Pure. */
 function leftovers(config: Pick<ConfigView, 'list' | 'source'>, now: Date): Leftover[] {
-  const definitions = [...config.list('audience'), ...config.list('computed_trait')].map(({ data }) => data);
+  const definitions = [...config.list('audience'), ...config.list('computed_trait')].map(
+    ({ data }) => data,
+  );
   const byId = new Map(definitions.map((definition) => [definition.id, definition]));
   const sources = config.list('source').flatMap(({ data }): Leftover | [] => {
     if (data.of === undefined) return [];
     const definition = byId.get(data.of);
     if (definition?.source !== data.id) return { kind: 'orphan', source: data.id };
-    return definition.name === data.name ? [] : { kind: 'renamed', source: data.id, name: definition.name };
+    return definition.name === data.name
+      ? []
+      : { kind: 'renamed', source: data.id, name: definition.name };
   });
   const missing = definitions.flatMap((definition): Leftover | [] =>
     config.source(definition.source) ? [] : { kind: 'missing', source: sourceOf(definition, now) },
@@ -174,11 +195,12 @@ function leftovers(config: Pick<ConfigView, 'list' | 'source'>, now: Date): Left
 }
 
 /**
- * Repairs what an interrupted change of an audience or computed trait left: deletes a source without a definition, renames
- * a source like its definition, and creates the missing source of a definition, which could send nothing.
+ * Repairs what an interrupted change of an audience or computed trait left: deletes a source
+ * without a definition, renames a source like its definition, and creates the missing source of a
+ * definition, which could send nothing.
  *
- * A change in progress, also in another process, looks the same. So only leftovers older than `LEFT_FOR_MS` are
- * repaired.
+ * A change in progress, also in another process, looks the same. So only leftovers older than
+ * `LEFT_FOR_MS` are repaired.
  */
 export class DefinitionRepair {
   /** when each leftover was first seen, ms since 1970 */
@@ -202,7 +224,9 @@ export class DefinitionRepair {
     const nowMs = now().getTime();
     const found = leftovers(config, now());
     const nameOf = (leftover: Leftover) => `${leftover.kind} ${idOf(leftover)}`;
-    this.#since = new Map(found.map((each) => [nameOf(each), this.#since.get(nameOf(each)) ?? nowMs]));
+    this.#since = new Map(
+      found.map((each) => [nameOf(each), this.#since.get(nameOf(each)) ?? nowMs]),
+    );
     for (const leftover of found) {
       if (nowMs - (this.#since.get(nameOf(leftover)) ?? nowMs) < LEFT_FOR_MS) continue;
       try {

@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import {
   type ProfileResult,
   type Member,
@@ -9,8 +10,8 @@ import { type QueryClient, nobodyThere } from './query-client';
 import { newId } from '../config/config-entries';
 
 /**
- * Pages of members in order of partition and id. Each process is queried for its partitions. A page ends at a partition
- * without an answer, so that no member is skipped between two pages.
+ * Pages of members in order of partition and id. Each process is queried for its partitions. A page
+ * ends at a partition without an answer, so that no member is skipped between two pages.
  */
 
 /** The start of a page: after a user of a partition, or at the first user. */
@@ -30,7 +31,9 @@ export interface PageOptions {
   definition: string;
   limit: number;
   from: Place;
-  /** known number of members by partition; it determines how many partitions are queried together */
+  /**
+   * known number of members by partition; it determines how many partitions are queried together
+   */
   expected: ReadonlyMap<number, number>;
 }
 
@@ -53,7 +56,10 @@ export class MemberPages {
       const wanted = limit - members.length;
       const asked = placesToAsk(place, { partitions, wanted, expected });
       if (asked.length === 0) return { members, next: undefined };
-      const { answers, heard } = await this.#answers({ definition, limit: wanted, partitions: asked }, until);
+      const { answers, heard } = await this.#answers(
+        { definition, limit: wanted, partitions: asked },
+        until,
+      );
       const part = joined(asked, answers, { wanted, partitions });
       members.push(...part.members);
       if (members.length === 0 && part.next === asked[0]) throw silent(heard, place.partition);
@@ -62,19 +68,26 @@ export class MemberPages {
     return { members, next: place };
   }
 
-  /** Returns a member, or undefined. @throws Problem `unavailable` if a partition does not answer */
+  /**
+   * Returns a member, or undefined. @throws Problem `unavailable` if a partition does not answer
+   */
   async find(definition: string, user: string): Promise<Member | undefined> {
     const count = await this.asking.partitions();
     const partitions = Array.from({ length: count }, (_, partition) => ({ partition }));
     const until = performance.now() + this.withinMs;
-    const { answers, heard } = await this.#answers({ definition, limit: 1, partitions, user }, until);
+    const { answers, heard } = await this.#answers(
+      { definition, limit: 1, partitions, user },
+      until,
+    );
     const found = [...answers.values()].flatMap(({ members }) => members).at(0);
     const missing = partitions.find(({ partition }) => !answers.has(partition));
     if (!found && missing) throw silent(heard, missing.partition);
     return found;
   }
 
-  /** Collects answers until all partitions have answered, the user is found, or the time is over. */
+  /**
+   * Collects answers until all partitions have answered, the user is found, or the time is over.
+   */
   async #answers(asked: Omit<MembersQuery, 'kind' | 'id' | 'expiresAt'>, until: number) {
     const waitMs = Math.max(0, until - performance.now());
     const now = this.now();
@@ -93,11 +106,17 @@ export class MemberPages {
       if (found || answers.size === asked.partitions.length) settle();
     };
     try {
-      await this.asking.ask({ kind: 'members', id, expiresAt: now.getTime() + this.withinMs, ...asked }, hear);
+      await this.asking.ask(
+        { kind: 'members', id, expiresAt: now.getTime() + this.withinMs, ...asked },
+        hear,
+      );
       await settled;
     } finally {
       clearTimeout(timer);
-      this.asking.end(id, { withdraw: answers.size < asked.partitions.length, nowMs: this.now().getTime() });
+      this.asking.end(id, {
+        withdraw: answers.size < asked.partitions.length,
+        nowMs: this.now().getTime(),
+      });
     }
     return { answers, heard };
   }
@@ -106,7 +125,11 @@ export class MemberPages {
 /** Returns the partitions that should fill the page, so that they are queried together. */
 export function placesToAsk(
   from: Place,
-  { partitions, wanted, expected }: { partitions: number; wanted: number; expected: ReadonlyMap<number, number> },
+  {
+    partitions,
+    wanted,
+    expected,
+  }: { partitions: number; wanted: number; expected: ReadonlyMap<number, number> },
 ): Place[] {
   const places: Place[] = from.partition < partitions ? [from] : [];
   let known = from.after === undefined ? (expected.get(from.partition) ?? 0) : 0;
@@ -117,7 +140,9 @@ export function placesToAsk(
   return places;
 }
 
-/** Joins the members in order, up to the first partition without an answer or the end of the page. */
+/**
+ * Joins the members in order, up to the first partition without an answer or the end of the page.
+ */
 function joined(
   asked: readonly Place[],
   answers: ReadonlyMap<number, MembersResult>,
@@ -131,7 +156,13 @@ function joined(
     members.push(...taken);
     const last = taken.at(-1)?.userId ?? place.after;
     if (!answer.end || taken.length < answer.members.length) {
-      return { members, next: { partition: place.partition, ...(last !== undefined && { after: last }) } };
+      return {
+        members,
+        next: {
+          partition: place.partition,
+          ...defined({ after: last }),
+        },
+      };
     }
   }
   const behind = (asked.at(-1)?.partition ?? partitions) + 1;
@@ -140,6 +171,8 @@ function joined(
 
 function silent(heard: boolean, partition: number): Problem {
   if (!heard) return nobodyThere();
-  const detail = `No audiences process owns partition ${partition} of profiles at the moment. Try again shortly`;
+  const detail =
+    `No audiences process owns partition ${partition} of profiles at the moment. Try again ` +
+    'shortly';
   return new Problem('unavailable', detail, { headers: { 'Retry-After': '2' } });
 }

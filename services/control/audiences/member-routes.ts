@@ -17,8 +17,9 @@ import { type BatchProducer, type Kafka, type OutRecord } from '../../../shared/
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 
 /**
- * Uploads members. Lines are written to their users' partitions as they arrive, and count once the audience's entry in
- * `config` names their ranges. An upload that fails before that changes nothing.
+ * Uploads members. Lines are written to their users' partitions as they arrive, and count once the
+ * audience's entry in `config` names their ranges. An upload that fails before that changes
+ * nothing.
  */
 
 /** A line contains little more than an id. */
@@ -48,17 +49,25 @@ function readLine(text: string, number: number, full: boolean): Line {
   const wanted = full
     ? 'must be "<user id>" or {"userId":"<user id>"}'
     : 'must be {"add":"<user id>"} or {"remove":"<user id>"}';
-  const fields = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  const fields =
+    typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   const [user, listed] = full
     ? [typeof value === 'string' ? value : fields.userId, true]
     : [fields.add ?? fields.remove, fields.add !== undefined];
   if (typeof user !== 'string' || user === '') throw wrong(wanted);
-  if (Buffer.byteLength(user) > MAX_USER_BYTES) throw wrong(`has a user id of more than ${MAX_USER_BYTES} bytes`);
+  if (Buffer.byteLength(user) > MAX_USER_BYTES) {
+    throw wrong(`has a user id of more than ${MAX_USER_BYTES} bytes`);
+  }
   return { user, listed };
 }
 
-/** Yields the lines of a body as they arrive. @throws Problem `too_large` for a line that is too long */
-async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<{ text: string; number: number }> {
+/**
+ * Yields the lines of a body as they arrive. @throws Problem `too_large` for a line that is too
+ * long
+ */
+async function* linesOf(
+  body: AsyncIterable<Buffer>,
+): AsyncGenerator<{ text: string; number: number }> {
   const decoder = new TextDecoder();
   let rest = '';
   let number = 0;
@@ -69,7 +78,9 @@ async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<{ text: str
       number++;
       if (line.trim() !== '') yield { text: line, number };
     }
-    if (rest.length > MAX_LINE_LENGTH) throw new Problem('too_large', `Line ${number + 1} is too long`);
+    if (rest.length > MAX_LINE_LENGTH) {
+      throw new Problem('too_large', `Line ${number + 1} is too long`);
+    }
   }
   if (rest.trim() !== '') yield { text: rest, number: number + 1 };
 }
@@ -104,14 +115,20 @@ async function upload(
   }
   await producer.send(chunk);
   const to = await ends(kafka);
-  return { upload: { number, full, lines, ranges: to.map((end, i) => [from[i] ?? 0, end]) }, lines };
+  return {
+    upload: { number, full, lines, ranges: to.map((end, i) => [from[i] ?? 0, end]) },
+    lines,
+  };
 }
 
 /** Adds an upload to the audience. @param taken the last upload that all partitions have applied */
 function withUpload(audience: Audience, added: Upload, taken: number): Audience {
   const open = (audience.uploads ?? []).filter(({ number }) => number > taken);
   if (open.length >= MAX_UNTAKEN) {
-    throw new Problem('conflict', `${open.length} uploads are still being applied. Try again later`);
+    throw new Problem(
+      'conflict',
+      `${open.length} uploads are still being applied. Try again later`,
+    );
   }
   return { ...audience, uploads: [...open, added] };
 }
@@ -125,7 +142,9 @@ type UploadOperation = 'PUT /audiences/{id}/members' | 'PATCH /audiences/{id}/me
 type Kind = 'audience' | 'computed_trait';
 
 /** Uploads members. The body may be of any length, and is read as a stream. */
-export function uploadHandlers(deps: ControlContext): Pick<HandlersOf<'audiences'>, UploadOperation> {
+export function uploadHandlers(
+  deps: ControlContext,
+): Pick<HandlersOf<'audiences'>, UploadOperation> {
   const { entries, kafka, producer, profiles, now, log } = deps;
   /** audiences with an upload in progress: a second upload would mix with it */
   const busy = new Set<string>();
@@ -139,15 +158,23 @@ export function uploadHandlers(deps: ControlContext): Pick<HandlersOf<'audiences
     if (data.condition !== undefined) {
       throw new Problem(
         'conflict',
-        'The condition determines the members of this audience. Create an audience without a condition to upload members',
+        'The condition determines the members of this audience. Create an audience without ' +
+          'a condition to upload members',
       );
     }
-    if (busy.has(id))
-      throw new Problem('conflict', 'An upload for this audience is in progress. Try again when it ends');
+    if (busy.has(id)) {
+      throw new Problem(
+        'conflict',
+        'An upload for this audience is in progress. Try again when it ends',
+      );
+    }
     busy.add(id);
     try {
       const number = Math.max(now().getTime(), (data.uploads?.at(-1)?.number ?? 0) + 1);
-      const { upload: added, lines } = await upload({ kafka, producer, audience: id, number, full }, body);
+      const { upload: added, lines } = await upload(
+        { kafka, producer, audience: id, number, full },
+        body,
+      );
       const taken = profiles.of(id, data.revision).upload;
       const at = { id, ifMatch: undefined, by };
       await entries.change('audience', at, (audience) => withUpload(audience, added, taken));
@@ -168,12 +195,20 @@ interface ShowCall {
 export function showMembers({ entries, members, profiles }: ControlContext, kind: Kind) {
   return async ({ id, query: { limit, after, user } }: ShowCall) => {
     const { id: definition } = entries.get(kind, id).data;
-    const view = ({ since, ...member }: Member) => ({ ...member, since: new Date(since).toISOString() });
+    const view = ({ since, ...member }: Member) => ({
+      ...member,
+      since: new Date(since).toISOString(),
+    });
     if (user !== undefined) {
       const found = await members.find(definition, user);
       return { data: found ? [view(found)] : [], next: null };
     }
-    const asked = { definition, limit, from: placeOf(after), expected: profiles.membersOf(definition) };
+    const asked = {
+      definition,
+      limit,
+      from: placeOf(after),
+      expected: profiles.membersOf(definition),
+    };
     const page = await members.page(asked);
     return { data: page.members.map(view), next: page.next ? nextOf(page.next) : null };
   };
@@ -183,7 +218,9 @@ export function showMembers({ entries, members, profiles }: ControlContext, kind
 function placeOf(cursor: string | undefined): Place {
   const at = decodeAnyCursor(cursor);
   if (!at) return { partition: 0 };
-  return at.id === FIRST ? { partition: at.at } : { partition: at.at, after: at.id.slice(BEHIND.length) };
+  return at.id === FIRST
+    ? { partition: at.at }
+    : { partition: at.at, after: at.id.slice(BEHIND.length) };
 }
 
 function nextOf({ partition, after }: Place): string {

@@ -1,7 +1,11 @@
 import { type z } from 'zod';
 import { type Entry } from '../../../shared/config/types';
 import { type Source } from '../../../shared/model/config';
-import { type Audience, type ComputedTrait, keyOf } from '../../../shared/model/audience-definition';
+import {
+  type Audience,
+  type ComputedTrait,
+  keyOf,
+} from '../../../shared/model/audience-definition';
 import { type Json } from '../../../shared/model/message';
 import { compileExpression } from '../../../shared/cel/compile';
 import { mistakeText } from '../../../shared/cel/syntax';
@@ -40,19 +44,36 @@ export interface Made<T> {
 export function createAudience(body: unknown, making: Making): Made<Audience> {
   const fields = parseBody(audienceBody, body, audienceErrors(body, making));
   const { destinations, syncEvery, ...rest } = fields;
-  return { data: { ...begun(rest.name, making), ...defined(rest), syncEveryMs: syncEvery }, destinations };
+  return {
+    data: { ...begun(rest.name, making), ...defined(rest), syncEveryMs: syncEvery },
+    destinations,
+  };
 }
 
 /**
  * Changes an audience. Its key stays, because receivers know the trait by it.
  * @throws Problem `invalid_fields`
  */
-export function patchAudience(before: Audience, connected: string[], patch: Json, making: Making): Made<Audience> {
+export function patchAudience(
+  before: Audience,
+  connected: string[],
+  patch: Json,
+  making: Making,
+): Made<Audience> {
   const { name, condition, sources, syncEveryMs } = before;
-  const now = defined({ name, condition, sources, destinations: connected, syncEvery: durationText(syncEveryMs) });
+  const now = defined({
+    name,
+    condition,
+    sources,
+    destinations: connected,
+    syncEvery: durationText(syncEveryMs),
+  });
   const body = mergePatch(now, patch);
   const errors = audienceErrors(body, making, before);
-  if ((before.condition === undefined) !== ((body as { condition?: Json }).condition === undefined)) {
+  if (
+    (before.condition === undefined) !==
+    ((body as { condition?: Json }).condition === undefined)
+  ) {
     errors.push({
       pointer: pointer(['condition']),
       detail: 'cannot be added or removed. Create a new audience instead',
@@ -60,7 +81,12 @@ export function patchAudience(before: Audience, connected: string[], patch: Json
   }
   const { destinations, syncEvery, ...rest } = parseBody(audienceBody, body, errors);
   const { condition: _, sources: __, ...kept } = before;
-  const data = { ...kept, ...defined(rest), syncEveryMs: syncEvery, updatedAt: making.now.toISOString() };
+  const data = {
+    ...kept,
+    ...defined(rest),
+    syncEveryMs: syncEvery,
+    updatedAt: making.now.toISOString(),
+  };
   return { data: countedAnew(before, data, making), destinations };
 }
 
@@ -84,7 +110,12 @@ export function patchTrait(
 ): Made<ComputedTrait> {
   const { name, compute, event, property, sources, windowMs, syncEveryMs } = before;
   const now = defined({
-    ...{ name, compute, event, property, sources, destinations: connected },
+    name,
+    compute,
+    event,
+    property,
+    sources,
+    destinations: connected,
     window: windowMs === undefined ? undefined : durationText(windowMs),
     syncEvery: durationText(syncEveryMs),
   });
@@ -97,13 +128,22 @@ export function patchTrait(
   const { property: _, sources: __, windowMs: ___, ...kept } = before;
   const windowed = window === undefined ? {} : { windowMs: window };
   const data = { ...kept, ...defined(rest), ...windowed, syncEveryMs: syncEvery };
-  return { data: countedAnew(before, { ...data, updatedAt: making.now.toISOString() }, making), destinations };
+  return {
+    data: countedAnew(before, { ...data, updatedAt: making.now.toISOString() }, making),
+    destinations,
+  };
 }
 
 /** @throws Problem `invalid_fields`, as for a new audience */
-export function readPreview(body: unknown, known: Pick<Known, 'sourceExists'>): z.output<typeof previewBody> {
+export function readPreview(
+  body: unknown,
+  known: Pick<Known, 'sourceExists'>,
+): z.output<typeof previewBody> {
   const { condition, sources } = fieldsOf(body);
-  const errors = [...conditionErrors(condition), ...unknownIds('sources', sources, (id) => known.sourceExists(id))];
+  const errors = [
+    ...conditionErrors(condition),
+    ...unknownIds('sources', sources, (id) => known.sourceExists(id)),
+  ];
   return parseBody(previewBody, body, errors);
 }
 
@@ -115,17 +155,31 @@ export function sourceOf({ id, name, source }: Audience | ComputedTrait, now: Da
 
 /** @param destinations ids of the destinations connected to its source */
 export function audienceView({ version, data }: Entry<Audience>, destinations: string[]) {
-  return { ...commonView(data, destinations), condition: data.condition ?? null, ...changed(version, data) };
+  return {
+    ...commonView(data, destinations),
+    condition: data.condition ?? null,
+    ...changed(version, data),
+  };
 }
 
 /** @param destinations ids of the destinations connected to its source */
 export function traitView({ version, data }: Entry<ComputedTrait>, destinations: string[]) {
   const { compute, event, property = null, windowMs } = data;
   const window = windowMs === undefined ? null : durationText(windowMs);
-  return { ...commonView(data, destinations), compute, event, property, window, ...changed(version, data) };
+  return {
+    ...commonView(data, destinations),
+    compute,
+    event,
+    property,
+    window,
+    ...changed(version, data),
+  };
 }
 
-function commonView({ id, name, key, source, sources, syncEveryMs }: Audience | ComputedTrait, connected: string[]) {
+function commonView(
+  { id, name, key, source, sources, syncEveryMs }: Audience | ComputedTrait,
+  connected: string[],
+) {
   return {
     id,
     name,
@@ -147,13 +201,21 @@ function begun(name: string, { id, source, now, history }: Making) {
   return { id, key: keyOf(name) ?? '', source, revision: 1, history, createdAt: at, updatedAt: at };
 }
 
-/** Starts a new revision, counted from the beginning, if the condition, event or sources changed. */
-function countedAnew<T extends Audience | ComputedTrait>(before: T, after: T, { history }: Making): T {
+/**
+ * Starts a new revision, counted from the beginning, if the condition, event or sources changed.
+ */
+function countedAnew<T extends Audience | ComputedTrait>(
+  before: T,
+  after: T,
+  { history }: Making,
+): T {
   const counted = (of: Audience | ComputedTrait) => {
     const { name: _, syncEveryMs: __, updatedAt: ___, ...rest } = of;
     return JSON.stringify(Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)));
   };
-  return counted(before) === counted(after) ? after : { ...after, revision: before.revision + 1, history };
+  return counted(before) === counted(after)
+    ? after
+    : { ...after, revision: before.revision + 1, history };
 }
 
 function audienceErrors(body: unknown, known: Making, before?: Audience): FieldError[] {
@@ -163,7 +225,8 @@ function audienceErrors(body: unknown, known: Making, before?: Audience): FieldE
 }
 
 function conditionErrors(condition: unknown): FieldError[] {
-  const expression = typeof condition === 'string' ? compileExpression(condition, 'audience') : undefined;
+  const expression =
+    typeof condition === 'string' ? compileExpression(condition, 'audience') : undefined;
   if (expression?.kind !== 'mistake') return [];
   return [{ pointer: pointer(['condition']), detail: mistakeText(expression) }];
 }
@@ -180,7 +243,11 @@ function traitErrors(body: unknown, known: Making, before?: ComputedTrait): Fiel
   return errors;
 }
 
-function commonErrors(body: unknown, known: Making, before: { key: string } | undefined): FieldError[] {
+function commonErrors(
+  body: unknown,
+  known: Making,
+  before: { key: string } | undefined,
+): FieldError[] {
   const { name, sources, destinations } = fieldsOf(body);
   const errors: FieldError[] = [];
   if (typeof name === 'string' && name.trim() !== '' && !before) {
@@ -190,14 +257,20 @@ function commonErrors(body: unknown, known: Making, before: { key: string } | un
       key === undefined
         ? 'must contain a letter or a digit, and give a trait of at most 100 characters'
         : `would use the trait ${key}, which ${JSON.stringify(taken)} already uses`;
-    if (key === undefined || taken !== undefined) errors.push({ pointer: pointer(['name']), detail });
+    if (key === undefined || taken !== undefined) {
+      errors.push({ pointer: pointer(['name']), detail });
+    }
   }
   errors.push(...unknownIds('sources', sources, (id) => known.sourceExists(id)));
   errors.push(...unknownIds('destinations', destinations, (id) => known.destinationExists(id)));
   return errors;
 }
 
-function unknownIds(field: 'sources' | 'destinations', ids: unknown, exists: (id: string) => boolean): FieldError[] {
+function unknownIds(
+  field: 'sources' | 'destinations',
+  ids: unknown,
+  exists: (id: string) => boolean,
+): FieldError[] {
   return Array.from((Array.isArray(ids) ? ids : []).entries()).flatMap(([i, id]): FieldError[] => {
     if (typeof id !== 'string' || exists(id)) return [];
     const detail = `unknown ${field.slice(0, -1)} ${JSON.stringify(id.slice(0, 100))}`;

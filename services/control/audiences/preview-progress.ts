@@ -1,4 +1,8 @@
-import { type ProfileResult, type PreviewResult, type SampleUser } from '../../../shared/model/profile-records';
+import {
+  type ProfileResult,
+  type PreviewResult,
+  type SampleUser,
+} from '../../../shared/model/profile-records';
 
 /** Estimates the size of an audience from samples. Pure. */
 
@@ -24,18 +28,23 @@ export interface Estimate {
 const DEVIATIONS = 1.96;
 
 /**
- * Estimates the members. A hash spreads users over the partitions, and another hash draws the sample, so each partition
- * is a stratum of a random sample. The interval is by Agresti and Coull, with a correction for a finite population: it
- * adds two members and two others, since an audience may have members although a sample has none.
+ * Estimates the members. A hash spreads users over the partitions, and another hash draws the
+ * sample, so each partition is a stratum of a random sample. The interval is by Agresti and Coull,
+ * with a correction for a finite population: it adds two members and two others, since an audience
+ * may have members although a sample has none.
  * @param partitions number of partitions; those not in `given` have no sample
  */
 export function estimate(given: readonly Known[], partitions: number): Estimate {
   const sum = (read: (each: Known) => number) => sumOf(given, read);
   const counted = sum(({ members }) => members);
-  const whole = given.length === partitions && given.every(({ known, profiles }) => known >= profiles);
-  if (whole && sum(({ unsure }) => unsure) === 0) return { members: counted, plusMinus: 0, exact: true };
+  const whole =
+    given.length === partitions && given.every(({ known, profiles }) => known >= profiles);
+  if (whole && sum(({ unsure }) => unsure) === 0) {
+    return { members: counted, plusMinus: 0, exact: true };
+  }
   // A partition without a result counts as the average of the others.
-  const profiles = given.length === 0 ? 0 : (sum((each) => each.profiles) * partitions) / given.length;
+  const profiles =
+    given.length === 0 ? 0 : (sum((each) => each.profiles) * partitions) / given.length;
   const looked = given.filter(({ known }) => known > 0);
   const covered = sumOf(looked, ({ profiles: there }) => there);
   if (covered === 0) return { members: 0, plusMinus: Math.ceil(profiles), exact: false };
@@ -43,8 +52,14 @@ export function estimate(given: readonly Known[], partitions: number): Estimate 
   const over = (read: (each: Known) => number) => sumOf(looked, read);
   const members = scale * over((each) => (each.profiles * each.members) / each.known);
   const unsure = scale * over((each) => (each.profiles * each.unsure) / each.known);
-  const all = { profiles, known: over(({ known }) => known), members: over((each) => each.members), unsure: 0 };
-  const variance = scale ** 2 * over(varianceOf) + (profiles - covered) ** 2 * (varianceOf(all) / profiles ** 2);
+  const all = {
+    profiles,
+    known: over(({ known }) => known),
+    members: over((each) => each.members),
+    unsure: 0,
+  };
+  const variance =
+    scale ** 2 * over(varianceOf) + (profiles - covered) ** 2 * (varianceOf(all) / profiles ** 2);
   return {
     members: Math.max(counted, Math.min(Math.round(profiles), Math.round(members))),
     plusMinus: Math.ceil(DEVIATIONS * Math.sqrt(variance) + unsure),
@@ -67,8 +82,9 @@ export function sumOf<T>(all: readonly T[], read: (each: T) => number): number {
 /**
  * Combines the results of a preview. Pure.
  *
- * The last result of each partition counts, and its first `done` is final. When a partition moves, its new owner counts
- * from the beginning, so figures may fall. The preview is done when all partitions are.
+ * The last result of each partition counts, and its first `done` is final. When a partition moves,
+ * its new owner counts from the beginning, so figures may fall. The preview is done when all
+ * partitions are.
  */
 export interface PreviewProgress {
   /** a process has read the query */
@@ -89,7 +105,11 @@ export function hear(progress: PreviewProgress, answer: ProfileResult): PreviewP
       return { ...progress, heard: true, refused: answer.reason };
     case 'preview':
       if (progress.answers.get(answer.partition)?.state === 'done') return progress;
-      return { ...progress, heard: true, answers: new Map(progress.answers).set(answer.partition, answer) };
+      return {
+        ...progress,
+        heard: true,
+        answers: new Map(progress.answers).set(answer.partition, answer),
+      };
     case 'members':
       return progress;
   }
@@ -97,7 +117,11 @@ export function hear(progress: PreviewProgress, answer: ProfileResult): PreviewP
 
 /** @param partitions number of partitions of profiles */
 export function isDone({ answers }: PreviewProgress, partitions: number): boolean {
-  return partitions > 0 && answers.size >= partitions && [...answers.values()].every(({ state }) => state === 'done');
+  return (
+    partitions > 0 &&
+    answers.size >= partitions &&
+    [...answers.values()].every(({ state }) => state === 'done')
+  );
 }
 
 /** Returns whether there are figures to show. */
@@ -120,7 +144,11 @@ export interface PreviewFigures {
 const MAX_SAMPLE = 10;
 
 /** @param over no further results are accepted, so missing partitions stay missing */
-export function figuresOf(progress: PreviewProgress, partitions: number, over: boolean): PreviewFigures {
+export function figuresOf(
+  progress: PreviewProgress,
+  partitions: number,
+  over: boolean,
+): PreviewFigures {
   const answers = [...progress.answers.values()].sort((a, b) => a.partition - b.partition);
   const done = isDone(progress, partitions);
   const figures = {
@@ -134,26 +162,49 @@ export function figuresOf(progress: PreviewProgress, partitions: number, over: b
   // Until all partitions are done the figures may change, even if they look complete.
   const open = { ...figures, exact: false };
   if (progress.refused !== undefined) return { phase: 'failed', ...open, detail: progress.refused };
-  return { phase: over ? 'failed' : 'counting', ...open, detail: missingOf(answers, partitions, over) };
+  return {
+    phase: over ? 'failed' : 'counting',
+    ...open,
+    detail: missingOf(answers, partitions, over),
+  };
 }
 
 /** Returns the caveats of a result. */
-function noteOf(answers: readonly PreviewResult[], { exact, of }: { exact: boolean; of: number }): string | null {
+function noteOf(
+  answers: readonly PreviewResult[],
+  { exact, of }: { exact: boolean; of: number },
+): string | null {
   if (exact) return null;
   const profiles = sumOf(answers, (each) => each.profiles);
   const unsure = sumOf(answers, (each) => each.unsure);
   const sampled = of < profiles ? [`Estimated from ${of} of ${profiles} profiles`] : [];
-  const merged = unsure ? [`${unsure} of them had another id before; events under that id are not counted`] : [];
+  const merged = unsure
+    ? [`${unsure} of them had another id before; events under that id are not counted`]
+    : [];
   return [...sampled, ...merged].join('; ');
 }
 
 /** Returns what the preview waits for. */
-function missingOf(answers: readonly PreviewResult[], partitions: number, over: boolean): string | null {
+function missingOf(
+  answers: readonly PreviewResult[],
+  partitions: number,
+  over: boolean,
+): string | null {
   const silent = partitions - answers.length;
   const waiting = answers.filter(({ state }) => state === 'waiting').length;
-  if (over) return `Not all partitions of profiles were counted in time (${answers.length} of ${partitions} responded)`;
-  if (waiting > 0) {
-    return `Reading earlier messages first, in ${waiting} of ${partitions} partitions. The first time, this takes a while`;
+  if (over) {
+    return (
+      `Not all partitions of profiles were counted in time (${answers.length} of ` +
+      `${partitions} responded)`
+    );
   }
-  return silent > 0 ? `${silent} of ${partitions} partitions of profiles have not responded yet` : null;
+  if (waiting > 0) {
+    return (
+      `Reading earlier messages first, in ${waiting} of ${partitions} partitions. The first ` +
+      'time, this takes a while'
+    );
+  }
+  return silent > 0
+    ? `${silent} of ${partitions} partitions of profiles have not responded yet`
+    : null;
 }

@@ -13,7 +13,10 @@ import {
   NO_PROGRESS,
 } from './preview-progress';
 
-/** Runs previews, and keeps recent results. Each is queried once and can be shown any number of times. */
+/**
+ * Runs previews, and keeps recent results. Each is queried once and can be shown any number of
+ * times.
+ */
 
 /** Also covers a preview that first has to read a week of messages. */
 const LIFETIME_MS = 15 * 60_000;
@@ -60,17 +63,28 @@ export class Previews {
   async start(asked: Pick<PreviewQuery, 'condition' | 'sources'>): Promise<PreviewView> {
     const now = this.now();
     const id = newId('pre', now);
-    const question = { kind: 'preview' as const, id, expiresAt: now.getTime() + LIFETIME_MS, ...asked };
+    const question = {
+      kind: 'preview' as const,
+      id,
+      expiresAt: now.getTime() + LIFETIME_MS,
+      ...asked,
+    };
     const partitions = await this.asking.partitions();
     const preview: Preview = {
-      ...{ question, partitions, progress: NO_PROGRESS, over: false, lookedAt: now.getTime() },
+      question,
+      partitions,
+      progress: NO_PROGRESS,
+      over: false,
+      lookedAt: now.getTime(),
       changed: () => undefined,
     };
     this.#keep(id, preview);
     try {
       await this.asking.ask(question, (answer) => {
         preview.progress = hear(preview.progress, answer);
-        if (isDone(preview.progress, partitions) || preview.progress.refused !== undefined) this.#end(preview);
+        if (isDone(preview.progress, partitions) || preview.progress.refused !== undefined) {
+          this.#end(preview);
+        }
         preview.changed();
       });
     } catch (error) {
@@ -87,7 +101,10 @@ export class Previews {
   get(id: string): PreviewView {
     const preview = this.#previews.get(id);
     if (!preview) {
-      throw new Problem('not_found', `Unknown preview ${JSON.stringify(id.slice(0, 100))}. It may have expired`);
+      throw new Problem(
+        'not_found',
+        `Unknown preview ${JSON.stringify(id.slice(0, 100))}. It may have expired`,
+      );
     }
     preview.lookedAt = this.now().getTime();
     return viewOf(preview);

@@ -18,11 +18,21 @@ export interface ProfilesOptions {
 }
 
 /** Opens everything that needs the audiences service: its reports, and its answers to queries. */
-export async function openProfiles({ kafka, config, history, producer, log, onFatal }: ProfilesOptions) {
+export async function openProfiles({
+  kafka,
+  config,
+  history,
+  producer,
+  log,
+  onFatal,
+}: ProfilesOptions) {
   const now = () => new Date();
   const profiles: ProfileStatus = new ProfileStatus((value) => syncs.add(value));
   const syncs = new SyncLog({
-    ...{ history, config, log, now: Date.now },
+    history,
+    config,
+    log,
+    now: Date.now,
     status: (definition, revision) => profiles.of(definition, revision),
     isCaughtUp: () => profiles.caughtUp,
   });
@@ -35,7 +45,9 @@ export async function openProfiles({ kafka, config, history, producer, log, onFa
     previews,
     members: new MemberPages(asking, now),
     fullProfiles: () =>
-      profiles.full((id) => config.audience(id) !== undefined || config.computedTrait(id) !== undefined),
+      profiles.full(
+        (id) => config.audience(id) !== undefined || config.computedTrait(id) !== undefined,
+      ),
     stop: async () => {
       previews.stop();
       await Promise.all([asking.stop(), profiles.stop(), syncs.stop()]);

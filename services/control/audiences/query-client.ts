@@ -1,4 +1,8 @@
-import { type ProfileResult, type ProfileQuery, readResult } from '../../../shared/model/profile-records';
+import {
+  type ProfileResult,
+  type ProfileQuery,
+  readResult,
+} from '../../../shared/model/profile-records';
 import { Problem } from '../http/problem';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { PROFILE_RESULTS, PROFILE_EVENTS, PROFILE_QUERIES } from '../../../shared/kafka/topics';
@@ -9,7 +13,10 @@ import { RecordWaiter } from '../../../shared/kafka/wait-for-record';
 /** Longest wait for Kafka before a query is sent. People wait for the result. */
 const KAFKA_WITHIN_MS = 3_000;
 
-/** Sends queries to the audiences service, and passes their results on until the caller ends the query. */
+/**
+ * Sends queries to the audiences service, and passes their results on until the caller ends the
+ * query.
+ */
 export class QueryClient {
   readonly #answers: RecordWaiter;
 
@@ -56,7 +63,9 @@ export class QueryClient {
   end(id: string, { withdraw, nowMs }: { withdraw: boolean; nowMs: number }): void {
     this.#answers.end(id);
     // If the cancel does not arrive, the query expires.
-    if (withdraw) void this.#append({ kind: 'cancel', id, expiresAt: nowMs }).catch(() => undefined);
+    if (withdraw) {
+      void this.#append({ kind: 'cancel', id, expiresAt: nowMs }).catch(() => undefined);
+    }
   }
 
   stop(): Promise<void> {
@@ -64,12 +73,16 @@ export class QueryClient {
   }
 
   #append(question: ProfileQuery): Promise<void> {
-    return this.producer.send([{ topic: PROFILE_QUERIES, key: question.id, value: JSON.stringify(question) }]);
+    return this.producer.send([
+      { topic: PROFILE_QUERIES, key: question.id, value: JSON.stringify(question) },
+    ]);
   }
 }
 
 /** Returns the problem for a query that no process answered. */
 export function nobodyThere(): Problem {
-  const detail = 'No audiences process responds. Start the service audiences or check its /readyz, then try again';
+  const detail =
+    'No audiences process responds. Start the service audiences or check its /readyz, then ' +
+    'try again';
   return new Problem('unavailable', detail, { headers: { 'Retry-After': '5' } });
 }

@@ -1,4 +1,5 @@
 import { type Query } from '../../../shared/api/operations';
+import { defined } from '../../../shared/collections/defined';
 import { type Entry } from '../../../shared/config/types';
 import { type Kinds } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
@@ -98,14 +99,19 @@ function definitionHandlers<K extends Kind, V extends object>(
   return {
     list: ({ query }: { query: PageQuery }) => pageOfEntries(entries.list(kind), query, shown),
     create: async ({ body, by }: { body: Json | undefined; by: Actor }) => {
-      const entry = await createDefinition<Kinds[K]>(deps, kind, by, (making) => create(body, making));
+      const entry = await createDefinition<Kinds[K]>(deps, kind, by, (making) =>
+        create(body, making),
+      );
       log.info({ [kind]: entry.data.id }, `${kind}.created`);
       return shown(entry);
     },
     get: ({ id }: { id: string }) => shown(entries.get(kind, id)),
     change: async (call: Changing) => {
-      const entry = await changeDefinition<Kinds[K]>(deps, kind, call, (before, connected, making) =>
-        patch(before, connected, call.body ?? {}, making),
+      const entry = await changeDefinition<Kinds[K]>(
+        deps,
+        kind,
+        call,
+        (before, connected, making) => patch(before, connected, call.body ?? {}, making),
       );
       log.info({ [kind]: call.id, version: entry.version }, `${kind}.changed`);
       return shown(entry);
@@ -120,14 +126,21 @@ function definitionHandlers<K extends Kind, V extends object>(
   };
 }
 
-type Preview = 'POST /audiences/preview' | 'GET /audiences/previews/{id}' | 'DELETE /audiences/previews/{id}';
+type Preview =
+  'POST /audiences/preview' | 'GET /audiences/previews/{id}' | 'DELETE /audiences/previews/{id}';
 
-function previewHandlers({ config, previews }: ControlContext): Pick<HandlersOf<'audiences'>, Preview> {
+function previewHandlers({
+  config,
+  previews,
+}: ControlContext): Pick<HandlersOf<'audiences'>, Preview> {
   return {
     'POST /audiences/preview': ({ body }) => {
       const asked = readPreview(body, { sourceExists: (id) => isMessageSource(config, id) });
       const { condition, sources } = asked;
-      return previews.start({ condition, ...(sources && { sources }) });
+      return previews.start({
+        condition,
+        ...defined({ sources }),
+      });
     },
     'GET /audiences/previews/{id}': ({ id }) => previews.get(id),
     'DELETE /audiences/previews/{id}': ({ id }) => {
@@ -143,17 +156,26 @@ function pastHandlers({ entries, history, now }: ControlContext, kind: Kind) {
     syncs: ({ id: asked, query }: { id: string; query: PageQuery }) => {
       const { id } = entries.get(kind, asked).data;
       return readPage(query, {
-        read: ({ limit, after }) => history.ask((database) => listSyncs(database, id, { limit, before: after?.at })),
+        read: ({ limit, after }) =>
+          history.ask((database) => listSyncs(database, id, { limit, before: after?.at })),
         cursorOf: ({ bucket }) => ({ at: bucket, id }),
         view: ({ bucket: _, at, ...sync }) => ({ at: new Date(at).toISOString(), ...sync }),
       });
     },
-    sizes: async ({ id: asked, query }: { id: string; query: Query<'GET /audiences/{id}/sizes'> }) => {
+    sizes: async ({
+      id: asked,
+      query,
+    }: {
+      id: string;
+      query: Query<'GET /audiences/{id}/sizes'>;
+    }) => {
       const { id } = entries.get(kind, asked).data;
       const { from, to = now().getTime() } = query;
       const span = { fromMs: from ?? to - DAY_MS, toMs: to };
       const sizes = await history.ask((database) => sizesOf(database, id, span));
-      return { data: sizes.map(({ at, members }) => ({ at: new Date(at).toISOString(), members })) };
+      return {
+        data: sizes.map(({ at, members }) => ({ at: new Date(at).toISOString(), members })),
+      };
     },
   };
 }

@@ -3,7 +3,10 @@ import { type Kafka, type Tail } from '../../../shared/kafka/port';
 import { PROFILE_STATUS } from '../../../shared/kafka/topics';
 import { sumOf } from './preview-progress';
 
-/** Reads the status of audiences and computed traits, which the audiences service reports for each partition. */
+/**
+ * Reads the status of audiences and computed traits, which the audiences service reports for each
+ * partition.
+ */
 
 /** The status of a definition, over all partitions. */
 export interface DefinitionStatus {
@@ -40,7 +43,11 @@ export class ProfileStatus {
 
   async open(kafka: Pick<Kafka, 'tail'>, onFatal: (error: unknown) => void): Promise<void> {
     this.#tail = await kafka.tail({
-      ...{ name: 'control-profile-status', topic: PROFILE_STATUS, from: 'beginning', batchMs: 100, onFatal },
+      name: 'control-profile-status',
+      topic: PROFILE_STATUS,
+      from: 'beginning',
+      batchMs: 100,
+      onFatal,
       onRecord: ({ value }) => this.#take(value?.toString()),
     });
     const read = () => void (this.caughtUp = true);
@@ -53,12 +60,17 @@ export class ProfileStatus {
 
   /** Returns the members sent to receivers, by partition. */
   membersOf(definition: string): ReadonlyMap<number, number> {
-    return new Map(Array.from(this.#said.get(definition) ?? [], ([partition, { members }]) => [partition, members]));
+    return new Map(
+      Array.from(this.#said.get(definition) ?? [], ([partition, { members }]) => [
+        partition,
+        members,
+      ]),
+    );
   }
 
   /**
-   * Returns the number of users whose profiles are full; undefined until all reports were read. Each report counts all
-   * users of its partition.
+   * Returns the number of users whose profiles are full; undefined until all reports were read.
+   * Each report counts all users of its partition.
    * @param exists returns whether a definition still exists
    */
   full(exists: (definition: string) => boolean): number | undefined {
@@ -75,7 +87,9 @@ export class ProfileStatus {
 
   /** @param revision reports of earlier revisions are left out */
   of(definition: string, revision: number): DefinitionStatus {
-    const said = [...(this.#said.get(definition)?.values() ?? [])].filter((each) => each.revision === revision);
+    const said = [...(this.#said.get(definition)?.values() ?? [])].filter(
+      (each) => each.revision === revision,
+    );
     const sum = (read: (each: StatusValue) => number) => sumOf(said, read);
     const syncs = said.flatMap(({ lastSync }) => lastSync ?? []);
     const last = syncs.map(({ at }) => at).sort();
@@ -88,7 +102,10 @@ export class ProfileStatus {
       full: sum(({ full = 0 }) => full),
       sent: sum(({ told, waiting }) => Math.max(0, told - waiting)),
       waiting: sum(({ waiting }) => waiting),
-      upload: said.reduce((least, { upload }) => Math.min(least, upload), said.length > 0 ? Infinity : 0),
+      upload: said.reduce(
+        (least, { upload }) => Math.min(least, upload),
+        said.length > 0 ? Infinity : 0,
+      ),
       lastSync:
         last.length === 0
           ? null
@@ -113,10 +130,15 @@ export class ProfileStatus {
 function phaseOf(said: readonly StatusValue[]): DefinitionStatus['phase'] {
   if (said.length === 0) return 'none';
   if (said.every(({ phase }) => phase === 'live')) return 'live';
-  return said.some(({ phase }) => phase === 'scanning' || phase === 'live') ? 'first_sync' : 'counting';
+  return said.some(({ phase }) => phase === 'scanning' || phase === 'live')
+    ? 'first_sync'
+    : 'counting';
 }
 
-/** Waypost alone writes this topic, so an unreadable value comes from a newer version, and is skipped. */
+/**
+ * Waypost alone writes this topic, so an unreadable value comes from a newer version, and is
+ * skipped.
+ */
 function read(text: string): StatusValue | undefined {
   try {
     return JSON.parse(text) as StatusValue;

@@ -1,6 +1,9 @@
 import { databaseJson, type Database } from '../history/database';
 
-/** Stores the syncs of audiences and computed traits: every step for a day, then one row for each hour. */
+/**
+ * Stores the syncs of audiences and computed traits: every step for a day, then one row for each
+ * hour.
+ */
 
 export interface SyncRow {
   definition: string;
@@ -30,13 +33,14 @@ export function thinnedBefore(nowMs: number): number {
 }
 
 /**
- * Upserts rows; repeated rows change nothing. For the same step, counts take the larger value, and sizes the later
- * report.
+ * Upserts rows; repeated rows change nothing. For the same step, counts take the larger value, and
+ * sizes the later report.
  */
 export async function saveSyncs(database: Database, rows: readonly SyncRow[]): Promise<void> {
   const later = ['members', 'sent', 'waiting'].map(
     (name) =>
-      `${name} = case when excluded.said >= waypost.syncs.said then excluded.${name} else waypost.syncs.${name} end`,
+      `${name} = case when excluded.said >= waypost.syncs.said then excluded.${name} else ` +
+      `waypost.syncs.${name} end`,
   );
   const greater = ['at', 'said', 'looked', 'changed'].map(
     (name) => `${name} = greatest(waypost.syncs.${name}, excluded.${name})`,
@@ -51,7 +55,10 @@ export async function saveSyncs(database: Database, rows: readonly SyncRow[]): P
   );
 }
 
-/** Thins rows older than a day, and drops expired ones. @param sinceMs the history keeps rows from this time on */
+/**
+ * Thins rows older than a day, and drops expired ones. @param sinceMs the history keeps rows from
+ * this time on
+ */
 export async function thinSyncs(database: Database, nowMs: number, sinceMs: number): Promise<void> {
   const last = (name: string) => `(array_agg(${name} order by bucket desc))[1]`;
   await database.query(
@@ -62,7 +69,9 @@ export async function thinSyncs(database: Database, nowMs: number, sinceMs: numb
      from each group by 1, 3 on conflict do nothing`,
     [thinnedBefore(nowMs)],
   );
-  await database.query('delete from waypost.syncs where bucket < $1', [Math.min(sinceMs, nowMs - KEPT_MS)]);
+  await database.query('delete from waypost.syncs where bucket < $1', [
+    Math.min(sinceMs, nowMs - KEPT_MS),
+  ]);
 }
 
 /** Lists the newest first. @param page.before the bucket of the last row of the previous page */

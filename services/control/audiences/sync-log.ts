@@ -8,9 +8,9 @@ import { Periodic } from '../../../shared/service/async';
 import { type DefinitionStatus } from './status';
 
 /**
- * Aggregates the partitions' reports of syncs in steps of time, and writes them every few seconds. After a start of
- * control all reports are read again: unchanged steps change nothing (store.ts), and a step is not written until all
- * its partitions have been read again.
+ * Aggregates the partitions' reports of syncs in steps of time, and writes them every few seconds.
+ * After a start of control all reports are read again: unchanged steps change nothing (store.ts),
+ * and a step is not written until all its partitions have been read again.
  */
 export interface SyncLogOptions {
   history: Pick<History, 'ask'>;
@@ -65,7 +65,12 @@ export class SyncLog {
     if (isNew) this.#added.set(from, syncAt);
     const { members, sent, waiting, partitions } = status(definition, revision);
     this.#rows.set(key, {
-      ...{ definition, bucket, members, sent, waiting, partitions },
+      definition,
+      bucket,
+      members,
+      sent,
+      waiting,
+      partitions,
       at: Math.max(row?.at ?? 0, syncAt),
       said: Math.max(row?.said ?? 0, Date.parse(at)),
       looked: (row?.looked ?? 0) + (isNew ? lastSync.looked : 0),
@@ -105,7 +110,9 @@ export class SyncLog {
     const revision = row && this.#definition(row.definition)?.revision;
     if (!row || revision === undefined) return undefined;
     const { partitions, ...written } = row;
-    return partitions >= this.options.status(row.definition, revision).partitions ? written : undefined;
+    return partitions >= this.options.status(row.definition, revision).partitions
+      ? written
+      : undefined;
   }
 
   #definition(id: string) {

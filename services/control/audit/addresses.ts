@@ -3,7 +3,10 @@ import { type Encryptor } from '../../../shared/config/encryption';
 import { type Versions, versionKey } from '../destinations/versions';
 import { type AuditRow } from './store';
 
-/** Shows the URLs of a destination before and after a change. The stored trail does not contain them. Pure. */
+/**
+ * Shows the URLs of a destination before and after a change. The stored trail does not contain
+ * them. Pure.
+ */
 
 const WEBHOOKS = 'webhooks';
 
@@ -17,7 +20,11 @@ export function versionsOf(rows: readonly AuditRow[]): { destination: string; ve
 }
 
 /** An unknown URL reads `***`. */
-export function withAddresses(row: AuditRow, versions: Versions, encryptor: Pick<Encryptor, 'decrypt'>): AuditRow {
+export function withAddresses(
+  row: AuditRow,
+  versions: Versions,
+  encryptor: Pick<Encryptor, 'decrypt'>,
+): AuditRow {
   if (row.kind !== 'destination') return row;
   const at = (version: number) => (webhooks: Json) => {
     const destination = versions.get(versionKey(row.entry, version));
@@ -27,7 +34,9 @@ export function withAddresses(row: AuditRow, versions: Versions, encryptor: Pick
       const { id } = webhook as JsonObject;
       const url = typeof id === 'string' ? sealed.get(id) : undefined;
       const text = url && encryptor.decrypt(url, destination.id).text;
-      return text === undefined || text === '' ? webhook : { ...(webhook as JsonObject), address: text };
+      return text === undefined || text === ''
+        ? webhook
+        : { ...(webhook as JsonObject), address: text };
     });
   };
   const changes = row.changes.map((change) =>

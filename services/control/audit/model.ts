@@ -7,8 +7,8 @@ import { type Json, type JsonObject } from '../../../shared/model/message';
 import { type Actor } from '../auth/identities';
 
 /**
- * Describes a change of `config` for the audit trail. The note is a header of the record. All fields are compared; of a
- * secret the note shows only that it changed. Pure.
+ * Describes a change of `config` for the audit trail. The note is a header of the record. All
+ * fields are compared; of a secret the note shows only that it changed. Pure.
  */
 
 export interface Change {
@@ -33,16 +33,27 @@ export function auditNote(by: Actor, before: Data | undefined, after: Data | und
   const fields = [...new Set([...Object.keys(from), ...Object.keys(to)])];
   const changes = fields
     .filter((field) => !isDeepStrictEqual(from[field], to[field]))
-    .map((field) => ({ field: nameOf(field), from: shown(field, from[field]), to: shown(field, to[field]) }));
+    .map((field) => ({
+      field: nameOf(field),
+      from: shown(field, from[field]),
+      to: shown(field, to[field]),
+    }));
   return { by, action, name: (after ?? before)?.name ?? '', changes };
 }
 
-/** No request can set these. Every other field is compared, so that a new one cannot be forgotten here. */
+/**
+ * No request can set these. Every other field is compared, so that a new one cannot be forgotten
+ * here.
+ */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['id', 'createdAt', 'updatedAt']);
 
 function fieldsOf(data: Data | undefined): Record<string, Json> {
-  const { alerts = {}, ...fields } = JSON.parse(JSON.stringify(data ?? {})) as JsonObject & { alerts?: JsonObject };
-  return Object.fromEntries(Object.entries({ ...fields, ...alerts }).filter(([field]) => !OWN_FIELDS.has(field)));
+  const { alerts = {}, ...fields } = JSON.parse(JSON.stringify(data ?? {})) as JsonObject & {
+    alerts?: JsonObject;
+  };
+  return Object.fromEntries(
+    Object.entries({ ...fields, ...alerts }).filter(([field]) => !OWN_FIELDS.has(field)),
+  );
 }
 
 const HIDDEN = '***';
@@ -51,7 +62,11 @@ const SECRET: ReadonlySet<string> = new Set(['secrets', 'hash', 'writeKeys', 'ur
 /** Objects with public names and secret values. */
 const SECRET_VALUES: ReadonlySet<string> = new Set(['headers']);
 /** Names in the API. */
-const NAMES: Readonly<Record<string, string>> = { secrets: 'sharedSecret', hash: 'token', url: 'address' };
+const NAMES: Readonly<Record<string, string>> = {
+  secrets: 'sharedSecret',
+  hash: 'token',
+  url: 'address',
+};
 /** A note is a header of a record, which may have 1 MB, so longer texts and lists are cut. */
 const MAX_CHARACTERS = 1_000;
 const MAX_ITEMS = 50;
@@ -75,8 +90,12 @@ function shown(field: string, value: Json | undefined): Json {
 }
 
 function listShown(field: string, list: readonly Json[]): Json {
-  const items = list.slice(0, MAX_ITEMS).map((item) => shown(field, field === 'uploads' ? withoutRanges(item) : item));
-  return list.length > MAX_ITEMS ? [...items, `and ${String(list.length - MAX_ITEMS)} more`] : items;
+  const items = list
+    .slice(0, MAX_ITEMS)
+    .map((item) => shown(field, field === 'uploads' ? withoutRanges(item) : item));
+  return list.length > MAX_ITEMS
+    ? [...items, `and ${String(list.length - MAX_ITEMS)} more`]
+    : items;
 }
 
 /** Removes offsets by partition, which mean nothing to people. */

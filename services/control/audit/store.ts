@@ -17,8 +17,8 @@ import { Problem } from '../http/problem';
 import { type AuditNote, type Change } from './model';
 
 /**
- * Stores the audit trail: from the notes in records of `config`, each once, by the version that it created, and from
- * operations that change no entry of `config`.
+ * Stores the audit trail: from the notes in records of `config`, each once, by the version that it
+ * created, and from operations that change no entry of `config`.
  */
 
 export interface AuditRow extends AuditNote {
@@ -30,11 +30,15 @@ export interface AuditRow extends AuditNote {
 }
 
 /** A fact of a record of `config`. */
-export type ConfigFact = { kind: 'audit'; row: AuditRow } | { kind: 'version'; row: DestinationVersion };
+export type ConfigFact =
+  { kind: 'audit'; row: AuditRow } | { kind: 'version'; row: DestinationVersion };
 
 /** @returns the facts of a record; undefined in place of each that cannot be read */
 export function parseFacts(record: OpenRecord): Parsing<ConfigFact> {
-  const facts = [...factsOf('audit', parseNotes, record), ...factsOf('version', parseVersion, record)];
+  const facts = [
+    ...factsOf('audit', parseNotes, record),
+    ...factsOf('version', parseVersion, record),
+  ];
   return { count: facts.length, events: () => facts };
 }
 
@@ -61,14 +65,21 @@ export async function recordFacts(database: Database, facts: readonly ConfigFact
 export function parseNotes(record: OpenRecord): AuditRow[] {
   const note = record.headers[NOTE_HEADER];
   if (!note || !record.value) return [];
-  const { kind, id: entry, version } = JSON.parse(record.value.toString()) as ConfigRecord & { kind: ApiKind };
+  const {
+    kind,
+    id: entry,
+    version,
+  } = JSON.parse(record.value.toString()) as ConfigRecord & { kind: ApiKind };
   return [{ ...(JSON.parse(note) as AuditNote), kind, entry, version, at: record.timestampMs }];
 }
 
 export async function recordAudit(database: Database, rows: readonly AuditRow[]): Promise<void> {
   const given = rows.map(({ by, changes, ...row }) => ({
     ...row,
-    ...{ by_id: by.id, by_name: by.name, by_role: by.role, changes: JSON.stringify(changes) },
+    by_id: by.id,
+    by_name: by.name,
+    by_role: by.role,
+    changes: JSON.stringify(changes),
   }));
   await database.query(
     `insert into waypost.audit (kind, entry, version, at, action, name, by_id, by_name, by_role, changes)
@@ -123,7 +134,11 @@ function fitting({ kind, entry, by, since, until }: AuditFilter) {
 }
 
 /** Returns when a field of an entry was last set; null: unknown. */
-export async function lastSetAt({ query }: Database, entry: string, fields: readonly string[]): Promise<number | null> {
+export async function lastSetAt(
+  { query }: Database,
+  entry: string,
+  fields: readonly string[],
+): Promise<number | null> {
   const [row] = await query<{ at: number | null }>(
     `select max(at) as at from waypost.audit where entry = $1 and exists (
        select 1 from jsonb_array_elements(changes::jsonb) change
@@ -133,7 +148,12 @@ export async function lastSetAt({ query }: Database, entry: string, fields: read
   return row?.at ?? null;
 }
 
-type Stored = Omit<AuditRow, 'by' | 'changes'> & { by_id: string; by_name: string; by_role: Role; changes: string };
+type Stored = Omit<AuditRow, 'by' | 'changes'> & {
+  by_id: string;
+  by_name: string;
+  by_role: Role;
+  changes: string;
+};
 
 /** Returns the id of a row for cursors. */
 export function auditId({ entry, version }: Pick<AuditRow, 'entry' | 'version'>): string {
@@ -142,10 +162,17 @@ export function auditId({ entry, version }: Pick<AuditRow, 'entry' | 'version'>)
 
 function positionOf(after: { at: number; id: string } | undefined) {
   const [, entry, version] = /^(.+)\.(\d+)$/.exec(after?.id ?? '') ?? [];
-  return [after?.at ?? null, entry ?? null, version === undefined ? null : Number(version)] as const;
+  return [
+    after?.at ?? null,
+    entry ?? null,
+    version === undefined ? null : Number(version),
+  ] as const;
 }
 
-/** Dependencies of `beginAudit`. This file does not import the class of the history, because the history imports this file. */
+/**
+ * Dependencies of `beginAudit`. This file does not import the class of the history, because the
+ * history imports this file.
+ */
 export interface AuditContext {
   history: { ask<T>(work: (database: Database) => Promise<T>): Promise<T> };
   config: Pick<ConfigView, 'destination'>;
@@ -157,10 +184,12 @@ export interface AuditContext {
 const isDone = (status: number) => status < 400 || status === 504;
 
 /**
- * Prepares the row of the audit trail for an operation that changes no entry of `config` (`act` in the table), with the
- * name that its destination has now. The row is only in the history's database; while that is away, the log contains it.
- * @returns writes the row if the operation succeeded. Call it when the handler has ended, with its error if it has one,
- * and not when the response was sent: a client may close the connection earlier
+ * Prepares the row of the audit trail for an operation that changes no entry of `config` (`act` in
+ * the table), with the name that its destination has now. The row is only in the history's
+ * database; while that is away, the log contains it.
+ * @returns writes the row if the operation succeeded. Call it when the handler has ended, with its
+ * error if it has one, and not when the response was sent: a client may close the connection
+ * earlier
  */
 export function beginAudit(
   { kind, action, entry: fixed }: Act,
@@ -168,21 +197,35 @@ export function beginAudit(
   { history, config, log, now }: AuditContext,
 ): (failure?: unknown) => void {
   const { id, res } = call;
-  const destination = kind === 'destination' ? config.destination(fixed ?? id)?.data.name : undefined;
+  const destination =
+    kind === 'destination' ? config.destination(fixed ?? id)?.data.name : undefined;
   return (failure) => {
     // The handler of a login sets it.
     const { by } = call;
-    const status = failure === undefined ? res.statusCode : failure instanceof Problem ? failure.status : 500;
+    const status =
+      failure === undefined ? res.statusCode : failure instanceof Problem ? failure.status : 500;
     if (!by || !isDone(status)) return;
     const made = res.get('location')?.split('/').at(-1);
     const entry = fixed ?? (id === '' ? (made ?? by.id) : id);
     // Acts have no versions. A random one makes the row unique.
     const version = randomInt(2 ** 31);
-    const row = { kind, action, entry, by, name: destination ?? entry, changes: [], version, at: now().getTime() };
+    const row = {
+      kind,
+      action,
+      entry,
+      by,
+      name: destination ?? entry,
+      changes: [],
+      version,
+      at: now().getTime(),
+    };
     history
       .ask((database) => recordAudit(database, [row]))
       .catch((error: unknown) => {
-        log.warn({ kind, action, entry, by: by.id, reason: messageOf(error) }, 'audit.not_recorded');
+        log.warn(
+          { kind, action, entry, by: by.id, reason: messageOf(error) },
+          'audit.not_recorded',
+        );
       });
   };
 }

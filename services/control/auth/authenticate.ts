@@ -8,13 +8,14 @@ import { type Refusals } from './refusals';
 import { type Session, type Sessions } from './sessions';
 
 /**
- * Identifies the actor of a request: by a token in the header, or by a browser's session, whose cookie counts only for
- * pages of the same host.
+ * Identifies the actor of a request: by a token in the header, or by a browser's session, whose
+ * cookie counts only for pages of the same host.
  */
 
 export const SESSION_COOKIE = 'waypost_session';
 /**
- * Over TLS no other host of the same domain can set a cookie with this prefix. Browsers refuse the prefix without TLS.
+ * Over TLS no other host of the same domain can set a cookie with this prefix. Browsers refuse the
+ * prefix without TLS.
  */
 export const TLS_SESSION_COOKIE = `__Host-${SESSION_COOKIE}`;
 const UNSAFE: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
@@ -61,16 +62,20 @@ export function requireUnexpired(identity: Identity, nowMs: number): void {
 export function sessionOf({ sessions }: Access, req: Request): Session | undefined {
   const cookie = cookieOf(req);
   const host = req.get('host');
-  return cookie === undefined || host === undefined || !isSameOrigin(req) ? undefined : sessions.read(cookie, host);
+  return cookie === undefined || host === undefined || !isSameOrigin(req)
+    ? undefined
+    : sessions.read(cookie, host);
 }
 
 /**
- * Returns whether the page has the same host, since no other page may act with the cookie. Browsers send the page's
- * origin with every change.
+ * Returns whether the page has the same host, since no other page may act with the cookie. Browsers
+ * send the page's origin with every change.
  */
 export function isSameOrigin(req: Request): boolean {
   const origin = req.get('origin');
-  if (origin === undefined) return !UNSAFE.has(req.method) || req.get('authorization') !== undefined;
+  if (origin === undefined) {
+    return !UNSAFE.has(req.method) || req.get('authorization') !== undefined;
+  }
   return URL.canParse(origin) && new URL(origin).host === req.get('host');
 }
 
@@ -93,7 +98,9 @@ function cookieOf(req: Request): string | undefined {
 }
 
 function unauthorized(given: boolean, detail = 'Unknown or revoked token'): Problem {
-  const challenge = given ? 'Bearer realm="waypost", error="invalid_token"' : 'Bearer realm="waypost"';
+  const challenge = given
+    ? 'Bearer realm="waypost", error="invalid_token"'
+    : 'Bearer realm="waypost"';
   return new Problem('unauthorized', given ? detail : 'Send Authorization: Bearer <token>', {
     headers: { 'WWW-Authenticate': challenge },
   });
@@ -107,9 +114,15 @@ export function seesSecrets({ role }: Actor): boolean {
  * @param rights of the token; undefined: all that the role allows
  * @throws Problem `forbidden`
  */
-export function requireRights(needed: readonly Right[], rights: readonly string[] | undefined): void {
+export function requireRights(
+  needed: readonly Right[],
+  rights: readonly string[] | undefined,
+): void {
   const missing = needed.filter((right) => !hasRight(rights, right));
   if (missing.length > 0) {
-    throw new Problem('forbidden', `This requires the right ${missing.join(' and ')}, which your token does not have`);
+    throw new Problem(
+      'forbidden',
+      `This requires the right ${missing.join(' and ')}, which your token does not have`,
+    );
   }
 }

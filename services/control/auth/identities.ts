@@ -3,8 +3,8 @@ import { type ConfigReader, type Entry } from '../../../shared/config/types';
 import { type Role, type Token } from '../../../shared/model/config';
 
 /**
- * Finds the owner of a token: the admin token of the settings, or one created through the API, whose hash is in
- * `config`.
+ * Finds the owner of a token: the admin token of the settings, or one created through the API,
+ * whose hash is in `config`.
  */
 
 /** The author of a change or a request. */
@@ -50,8 +50,10 @@ export function openIdentities(
 ): Identities {
   const rootHash = hashToken(adminToken);
   const root: Identity = {
-    ...{ actor: ROOT, mark: rootHash.slice(0, MARK_LENGTH) },
-    ...{ rights: undefined, expiresAt: undefined },
+    actor: ROOT,
+    mark: rootHash.slice(0, MARK_LENGTH),
+    rights: undefined,
+    expiresAt: undefined,
   };
   const idByHash = new Map<string, string>();
   const learn = (token: Token) => idByHash.set(token.hash, token.id);
@@ -63,7 +65,9 @@ export function openIdentities(
     if (!entry) return undefined;
     const { id, name, role, hash, rights, expiresAt } = entry.data;
     return {
-      ...{ actor: { id, name, role }, mark: hash.slice(0, MARK_LENGTH), rights },
+      actor: { id, name, role },
+      mark: hash.slice(0, MARK_LENGTH),
+      rights,
       expiresAt: expiresAt === undefined ? undefined : Date.parse(expiresAt),
     };
   };

@@ -5,13 +5,14 @@ import { logThrottle, type BucketRate, TokenBuckets } from '../../../shared/serv
 import { type Log } from '../../../shared/telemetry/log';
 
 /**
- * Logs refused requests, and limits requests without a valid token by the client's address. Requests with a valid token
- * are not limited, so strangers at the same address cannot lock anybody out.
+ * Logs refused requests, and limits requests without a valid token by the client's address.
+ * Requests with a valid token are not limited, so strangers at the same address cannot lock anybody
+ * out.
  */
 
 /**
- * A console with an expired session sends some thirty requests together, in several tabs. A person types at most one
- * token a second.
+ * A console with an expired session sends some thirty requests together, in several tabs. A person
+ * types at most one token a second.
  */
 const RATE: BucketRate = { perSecond: 1, burst: 60 };
 const MAX_ADDRESSES = 10_000;
@@ -19,7 +20,9 @@ const MAX_ADDRESSES = 10_000;
 const LOG_INTERVAL_MS = 60_000;
 const LOG_MAX_KEYS = 1_000;
 const LOGGED: ReadonlySet<number> = new Set([401, 403, 429]);
-/** Without a known token these statuses count like a wrong token, since control has read the body. */
+/**
+ * Without a known token these statuses count like a wrong token, since control has read the body.
+ */
 const COUNTED: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
 export interface RefusalsOptions {
@@ -44,7 +47,11 @@ export class Refusals {
    * @param token id of the request's token, if known
    * @returns the error to respond with: the same, or `rate_limited` if the address had too many
    */
-  responseTo(error: unknown, req: Request, about: { operation: string; token: string | undefined }): unknown {
+  responseTo(
+    error: unknown,
+    req: Request,
+    about: { operation: string; token: string | undefined },
+  ): unknown {
     const given = statusOf(error);
     const isLimited = given === 401 || (about.token === undefined && COUNTED.has(given));
     if (!isLimited && !LOGGED.has(given)) return error;
@@ -56,7 +63,9 @@ export class Refusals {
     // A failed login gets its own line beside other refusals of its address.
     const kind = about.operation === 'POST /session' ? 'login' : (about.token ?? '');
     const mayLog = about.token === undefined ? this.#mayLogStranger : this.#mayLogKnown;
-    if (mayLog(`${status} ${kind} ${addressKey(address)}`)) log.warn({ ...about, status, address }, 'request.refused');
+    if (mayLog(`${status} ${kind} ${addressKey(address)}`)) {
+      log.warn({ ...about, status, address }, 'request.refused');
+    }
     return response;
   }
 
@@ -68,13 +77,19 @@ export class Refusals {
       this.#buckets.take(key, 1, RATE, nowMs);
       return refusal;
     }
-    return new Problem('rate_limited', 'Too many requests without a valid token from this address', {
-      headers: { 'Retry-After': String(Math.ceil(waitMs / 1_000)) },
-    });
+    return new Problem(
+      'rate_limited',
+      'Too many requests without a valid token from this address',
+      {
+        headers: { 'Retry-After': String(Math.ceil(waitMs / 1_000)) },
+      },
+    );
   }
 }
 
 /** @returns 0 for an error without a status; the errors of Express's parser have one */
 function statusOf(error: unknown): number {
-  return typeof error === 'object' && error !== null && 'status' in error ? Number(error.status) : 0;
+  return typeof error === 'object' && error !== null && 'status' in error
+    ? Number(error.status)
+    : 0;
 }

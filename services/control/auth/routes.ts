@@ -3,14 +3,22 @@ import { sessionBody } from '../../../shared/api/tokens';
 import { type Call, type HandlersOf } from '../http/mount';
 import { Problem } from '../http/problem';
 import { parseBody } from '../http/validate';
-import { type Access, isOverTls, isSameOrigin, requireUnexpired, sessionCookie, sessionOf } from './authenticate';
+import {
+  type Access,
+  isOverTls,
+  isSameOrigin,
+  requireUnexpired,
+  sessionCookie,
+  sessionOf,
+} from './authenticate';
 import { type Identity } from './identities';
 import { SESSION_MS } from './sessions';
 
 /** /api/v1/session: exchanges a token for a cookie that scripts cannot read. */
 
 const NOT_WRITTEN =
-  'The session has ended in this control process. The others will end it when the history database is back';
+  'The session has ended in this control process. The others will end it when the history ' +
+  'database is back';
 
 export function sessionHandlers(access: Access, now: () => Date): HandlersOf<'session'> {
   return {
@@ -24,7 +32,9 @@ export function sessionHandlers(access: Access, now: () => Date): HandlersOf<'se
       const session = sessionOf(access, req);
       const isWritten = !session || (await access.sessions.end(session));
       res.clearCookie(sessionCookie(req), cookieOptions(req));
-      if (!isWritten) throw new Problem('unavailable', NOT_WRITTEN, { headers: { 'Retry-After': '2' } });
+      if (!isWritten) {
+        throw new Problem('unavailable', NOT_WRITTEN, { headers: { 'Retry-After': '2' } });
+      }
     },
   };
 }
@@ -43,7 +53,12 @@ function begin(access: Access, now: Date, call: Call<'POST /session'>) {
   call.by = identity.actor;
   access.uses.note(identity.actor.id);
   const until = Math.min(now.getTime() + SESSION_MS, identity.expiresAt ?? Infinity);
-  const cookie = access.sessions.begin({ token: identity.actor.id, mark: identity.mark, host, until });
+  const cookie = access.sessions.begin({
+    token: identity.actor.id,
+    mark: identity.mark,
+    host,
+    until,
+  });
   res.cookie(sessionCookie(req), cookie, { ...cookieOptions(req), maxAge: until - now.getTime() });
   return view(identity, until);
 }

@@ -6,8 +6,9 @@ import { type History } from '../history/history';
 import { endedSessions, type SessionKey, sessionKeys } from './store';
 
 /**
- * Sessions of browsers. A session is a signed text that names the token, the host and the end time, so it outlives a
- * restart of control. It ends at its end time, with its token, or when it is ended here or in another control process.
+ * Sessions of browsers. A session is a signed text that names the token, the host and the end time,
+ * so it outlives a restart of control. It ends at its end time, with its token, or when it is ended
+ * here or in another control process.
  */
 
 export interface Session {
@@ -66,7 +67,10 @@ export class Sessions {
     return this.#syncing.end();
   }
 
-  /** Exchanges ended sessions with the database. Never throws: without a database it uses those it knows. */
+  /**
+   * Exchanges ended sessions with the database. Never throws: without a database it uses those it
+   * knows.
+   */
   sync(): Promise<void> {
     this.#syncedUntil = 0;
     return this.#syncing.now();
@@ -79,19 +83,31 @@ export class Sessions {
     return `${text}.${this.#keys.sign(text, this.options.now())}`;
   }
 
-  /** @returns undefined for a text without a valid signature, for an ended session, and for another host */
+  /**
+   * @returns undefined for a text without a valid signature, for an ended session, and for another
+   *   host
+   */
   read(given: string, host: string): Session | undefined {
     const [text = '', signature = ''] = given.split('.');
     if (!this.#keys.verify(text, signature)) return undefined;
-    const fields = JSON.parse(Buffer.from(text, 'base64url').toString()) as [string, string, string, string, number];
+    const fields = JSON.parse(Buffer.from(text, 'base64url').toString()) as [
+      string,
+      string,
+      string,
+      string,
+      number,
+    ];
     const [id, token, mark, of, until] = fields;
     const leftMs = until - this.options.now();
-    if (of !== host || this.#ended.has(id) || leftMs <= 0 || leftMs > SESSION_MS + CLOCK_SKEW_MS) return undefined;
+    if (of !== host || this.#ended.has(id) || leftMs <= 0 || leftMs > SESSION_MS + CLOCK_SKEW_MS) {
+      return undefined;
+    }
     return { id, token, mark, host: of, until };
   }
 
   /**
-   * Ends a session: in this process immediately, in others within seconds after it is in the database.
+   * Ends a session: in this process immediately, in others within seconds after it is in the
+   * database.
    * @returns whether it is in the database; otherwise it is written when the database is back
    */
   async end({ id, until }: Session): Promise<boolean> {
@@ -111,7 +127,11 @@ export class Sessions {
     const unwritten = Array.from(this.#unwritten, ([id, until]) => ({ id, until }));
     try {
       const { keys, ended } = await history.ask(async (database) => ({
-        keys: await sessionKeys(database, SessionKeys.make(nowMs), nowMs - SESSION_MS - CLOCK_SKEW_MS),
+        keys: await sessionKeys(
+          database,
+          SessionKeys.make(nowMs),
+          nowMs - SESSION_MS - CLOCK_SKEW_MS,
+        ),
         ended: await endedSessions(database, unwritten, nowMs),
       }));
       this.#keys.use(keys);
@@ -126,15 +146,19 @@ export class Sessions {
 }
 
 const PERIOD_MS = 30 * 86_400_000;
-/** All control processes read a new key within seconds. If it signed earlier, some would refuse its sessions. */
+/**
+ * All control processes read a new key within seconds. If it signed earlier, some would refuse its
+ * sessions.
+ */
 const SIGNS_AFTER_MS = 60_000;
 
 /**
- * Keys that sign sessions. Each combines two secrets, so that neither alone opens the control API: a random key that
- * only control's database holds, and WAYPOST_SECRET_KEY, which delivery holds too.
+ * Keys that sign sessions. Each combines two secrets, so that neither alone opens the control API:
+ * a random key that only control's database holds, and WAYPOST_SECRET_KEY, which delivery holds
+ * too.
  *
- * Until control has reached its database once, the admin token replaces the random key: all control processes know it,
- * and its holder may do everything anyway.
+ * Until control has reached its database once, the admin token replaces the random key: all control
+ * processes know it, and its holder may do everything anyway.
  */
 class SessionKeys {
   #ring: SessionKey[] = [];
@@ -146,26 +170,40 @@ class SessionKeys {
     private readonly secretKeys: readonly Buffer[],
     adminToken: string,
   ) {
-    this.#fallback = secretKeys.map((salt) => derive(adminToken, salt, 'waypost session without a database'));
+    this.#fallback = secretKeys.map((salt) =>
+      derive(adminToken, salt, 'waypost session without a database'),
+    );
   }
 
   /** Creates a key for the current period, for a database without one. */
   static make(nowMs: number): SessionKey {
-    return { period: Math.floor(nowMs / PERIOD_MS), madeAt: nowMs, key: randomBytes(32).toString('base64') };
+    return {
+      period: Math.floor(nowMs / PERIOD_MS),
+      madeAt: nowMs,
+      key: randomBytes(32).toString('base64'),
+    };
   }
 
   /** Uses the keys of the database, the newest first. */
   use(ring: SessionKey[]): void {
-    if (ring.length === this.#ring.length && ring.every(({ key }, i) => key === this.#ring[i]?.key)) return;
+    if (
+      ring.length === this.#ring.length &&
+      ring.every(({ key }, i) => key === this.#ring[i]?.key)
+    ) {
+      return;
+    }
     this.#ring = ring;
     this.#derived = ring.map(({ madeAt, key }) => ({
       madeAt,
-      keys: this.secretKeys.map((salt) => derive(Buffer.from(key, 'base64'), salt, 'waypost session')),
+      keys: this.secretKeys.map((salt) =>
+        derive(Buffer.from(key, 'base64'), salt, 'waypost session'),
+      ),
     }));
   }
 
   sign(text: string, nowMs: number): string {
-    const known = this.#derived.find(({ madeAt }) => madeAt <= nowMs - SIGNS_AFTER_MS) ?? this.#derived.at(-1);
+    const known =
+      this.#derived.find(({ madeAt }) => madeAt <= nowMs - SIGNS_AFTER_MS) ?? this.#derived.at(-1);
     const [first = Buffer.alloc(0)] = known?.keys ?? this.#fallback;
     return hmac(first, text).toString('base64url');
   }

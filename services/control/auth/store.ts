@@ -1,9 +1,15 @@
 import { databaseJson, type Database } from '../history/database';
 
-/** Stores the keys that sign sessions, ended sessions, and last uses of tokens in control's database. */
+/**
+ * Stores the keys that sign sessions, ended sessions, and last uses of tokens in control's
+ * database.
+ */
 
 export interface SessionKey {
-  /** number of the key's period since 1970: if two processes create a key for one period, the first wins */
+  /**
+   * number of the key's period since 1970: if two processes create a key for one period, the first
+   * wins
+   */
   period: number;
   /** ms since 1970 */
   madeAt: number;
@@ -13,10 +19,14 @@ export interface SessionKey {
 
 /**
  * Reads the keys that sign sessions, the newest first, and adds `made` if its period has no key.
- * @param neededSince drops keys whose successor was created before this time (ms since 1970): all their sessions have
- * ended
+ * @param neededSince drops keys whose successor was created before this time (ms since 1970): all
+ * their sessions have ended
  */
-export async function sessionKeys(database: Database, made: SessionKey, neededSince: number): Promise<SessionKey[]> {
+export async function sessionKeys(
+  database: Database,
+  made: SessionKey,
+  neededSince: number,
+): Promise<SessionKey[]> {
   const { query } = database;
   const read = () =>
     query<{ period: number; madeAt: number; key: string }>(
@@ -24,9 +34,11 @@ export async function sessionKeys(database: Database, made: SessionKey, neededSi
     );
   const keys = await read();
   if (keys.some(({ period }) => period >= made.period)) return keys;
-  await query('insert into waypost.session_keys (period, made_at, key) values ($1, $2, $3) on conflict do nothing', [
-    ...[made.period, made.madeAt, made.key],
-  ]);
+  await query(
+    'insert into waypost.session_keys (period, made_at, key) values ($1, $2, $3) on ' +
+      'conflict do nothing',
+    [made.period, made.madeAt, made.key],
+  );
   await query(
     `delete from waypost.session_keys
      where period < (select max(period) from waypost.session_keys where made_at < $1::bigint)`,
@@ -56,9 +68,10 @@ export async function endedSessions(
       [databaseJson(ended)],
     );
   }
-  return query<{ id: string; until: number }>('select id, until from waypost.ended_sessions where until > $1::bigint', [
-    nowMs,
-  ]);
+  return query<{ id: string; until: number }>(
+    'select id, until from waypost.ended_sessions where until > $1::bigint',
+    [nowMs],
+  );
 }
 
 /** By token id; ms since 1970. */
@@ -74,6 +87,8 @@ export async function recordTokenUses({ query }: Database, uses: TokenTimes): Pr
 }
 
 export async function tokenUses({ query }: Database): Promise<TokenTimes> {
-  const rows = await query<{ token: string; at: number }>('select token, at from waypost.token_uses');
+  const rows = await query<{ token: string; at: number }>(
+    'select token, at from waypost.token_uses',
+  );
   return new Map(rows.map(({ token, at }) => [token, at]));
 }

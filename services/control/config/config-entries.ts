@@ -1,5 +1,11 @@
 import { type Encryptor, newSystemEntry } from '../../../shared/config/encryption';
-import { type Kind, MAX_ENTRIES, SYSTEM_ID, type ApiKind, type Kinds } from '../../../shared/model/config';
+import {
+  type Kind,
+  MAX_ENTRIES,
+  SYSTEM_ID,
+  type ApiKind,
+  type Kinds,
+} from '../../../shared/model/config';
 import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type Write, type ConfigWriter } from '../../../shared/config/writer';
@@ -11,7 +17,10 @@ import { requireMatch } from '../http/entry-patch';
 import { newRecordFormat } from '../record-format/decide';
 import { randomBytes } from 'node:crypto';
 
-/** `src_mb1x9k2f0a1b2c3d4e5f6a7b`: ids in order of creation (to the millisecond; the length is constant until 2059). */
+/**
+ * `src_mb1x9k2f0a1b2c3d4e5f6a7b`: ids in order of creation (to the millisecond; the length is
+ * constant until 2059).
+ */
 export function newId(
   prefix: 'src' | 'dst' | 'whk' | 'del' | 'rpl' | 'tok' | 'aud' | 'trt' | 'pre' | 'qst' | 'rcl',
   now: Date,
@@ -29,7 +38,9 @@ export function newSharedSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`;
 }
 
-/** Changes entries of `config`, one change at a time: read, decide, write, and only then respond. */
+/**
+ * Changes entries of `config`, one change at a time: read, decide, write, and only then respond.
+ */
 
 /** Only another control process can interfere, which does not happen repeatedly. */
 const MAX_TRIES = 3;
@@ -48,8 +59,15 @@ export interface ConfigEntries {
   list<K extends ApiKind>(kind: K): readonly Entry<Kinds[K]>[];
   /** @throws Problem `conflict` if the limit is reached */
   create<K extends ApiKind>(kind: K, by: Actor, decide: () => Kinds[K]): Promise<Entry<Kinds[K]>>;
-  /** @throws Problem `not_found`, `stale`, `conflict`, or the error of `decide`; then nothing is written */
-  change<K extends ApiKind>(kind: K, at: At, decide: (data: Kinds[K]) => Kinds[K]): Promise<Entry<Kinds[K]>>;
+  /**
+   * @throws Problem `not_found`, `stale`, `conflict`, or the error of `decide`; then nothing is
+   *   written
+   */
+  change<K extends ApiKind>(
+    kind: K,
+    at: At,
+    decide: (data: Kinds[K]) => Kinds[K],
+  ): Promise<Entry<Kinds[K]>>;
   /** @throws Problem `not_found`, `stale`, `conflict` */
   remove(kind: ApiKind, at: At): Promise<void>;
 }
@@ -57,7 +75,9 @@ export interface ConfigEntries {
 export function openConfigEntries(config: ConfigReader, writer: ConfigWriter): ConfigEntries {
   const get = <K extends ApiKind>(kind: K, id: string): Entry<Kinds[K]> => {
     const entry = find(config, kind, id);
-    if (!entry) throw new Problem('not_found', `Unknown ${kind} ${JSON.stringify(id.slice(0, 100))}`);
+    if (!entry) {
+      throw new Problem('not_found', `Unknown ${kind} ${JSON.stringify(id.slice(0, 100))}`);
+    }
     return entry as Entry<Kinds[K]>;
   };
   const replace = async <K extends ApiKind>(
@@ -86,13 +106,16 @@ export function openConfigEntries(config: ConfigReader, writer: ConfigWriter): C
         if (config.list(kind).length >= MAX_ENTRIES) {
           throw new Problem(
             'conflict',
-            `The limit of ${MAX_ENTRIES} entries of kind ${kind} is reached. Delete some that are not used`,
+            `The limit of ${MAX_ENTRIES} entries of kind ${kind} is reached. Delete some ` +
+              'that are not used',
           );
         }
         const data = decide();
         const note = JSON.stringify(auditNote(by, undefined, data));
         const written = await write(kind, data.id, data, { replaces: 0, note });
-        if (!written.ok) throw new Problem('conflict', `The ${kind} could not be created. Try again`);
+        if (!written.ok) {
+          throw new Problem('conflict', `The ${kind} could not be created. Try again`);
+        }
         return { version: written.version, data };
       }),
     change: async (kind, at, decide) => {
@@ -134,9 +157,9 @@ const KINDS: readonly Kind[] = [
 ];
 
 /**
- * Writes the entries with the formats of `config` and of other records if `config` is empty, since no older process can
- * be in use then. A system with entries gets the first by `config reseal`, once every process reads the new format, and
- * the second by record-format/switch.ts.
+ * Writes the entries with the formats of `config` and of other records if `config` is empty, since
+ * no older process can be in use then. A system with entries gets the first by `config reseal`,
+ * once every process reads the new format, and the second by record-format/switch.ts.
  */
 export async function markNewSystem(options: {
   config: Pick<ConfigView, 'list'>;

@@ -4,8 +4,9 @@ import { type RejectedRecord } from '../../../shared/model/rejected-calls';
 import { type Forgotten } from '../deletions/store';
 
 /**
- * Keeps the latest events in memory, limited by events for each source and by total bytes. When the space is used up,
- * the source with most bytes loses its oldest events, so that a busy source does not displace the others.
+ * Keeps the latest events in memory, limited by events for each source and by total bytes. When the
+ * space is used up, the source with most bytes loses its oldest events, so that a busy source does
+ * not displace the others.
  *
  * Values are stored as they came, and parsed on demand.
  */
@@ -125,13 +126,20 @@ export class EventBuffer {
     kept.entries.push(entry);
     this.#account(kept, 1, value.length + OVERHEAD_BYTES);
     // Trims in batches, since removing the first element moves all others.
-    if (kept.entries.length > this.limits.perSource * 1.25) this.#shorten(kept, this.limits.perSource);
+    if (kept.entries.length > this.limits.perSource * 1.25) {
+      this.#shorten(kept, this.limits.perSource);
+    }
     while (this.#bytes > this.limits.bytes || this.#count > this.limits.total) this.#giveWay();
     return entry;
   }
 
-  /** Returns the newest first, by time: after a start, whole partitions arrive one behind the other. */
-  newest(filter: EventFilter, { limit, before }: { limit: number; before?: string | undefined }): Entry[] {
+  /**
+   * Returns the newest first, by time: after a start, whole partitions arrive one behind the other.
+   */
+  newest(
+    filter: EventFilter,
+    { limit, before }: { limit: number; before?: string | undefined },
+  ): Entry[] {
     const all = this.#all(filter.source).sort((a, b) => b.atMs - a.atMs || b.order - a.order);
     const seen = before === undefined ? -1 : all.findIndex(({ id }) => id === before);
     // The event was dropped, and so were all older ones.
@@ -145,15 +153,18 @@ export class EventBuffer {
   }
 
   /**
-   * Returns the events after the last one that a reader saw, in order. If that one is unknown here (dropped, or sent by
-   * another process), returns all from shortly before its time on: rather twice than never. For the same reason a later
-   * event counts, though it arrived before: after a start, whole partitions arrive one behind the other.
+   * Returns the events after the last one that a reader saw, in order. If that one is unknown here
+   * (dropped, or sent by another process), returns all from shortly before its time on: rather
+   * twice than never. For the same reason a later event counts, though it arrived before: after a
+   * start, whole partitions arrive one behind the other.
    */
   since(id: string, filter: EventFilter): Entry[] {
     const seen = this.#find(id);
     const atMs = timeOf(id) ?? Infinity;
     return this.#all(filter.source)
-      .filter((entry) => (seen ? entry.order > seen.order || entry.atMs > seen.atMs : entry.atMs >= atMs - OVERLAP_MS))
+      .filter((entry) =>
+        seen ? entry.order > seen.order || entry.atMs > seen.atMs : entry.atMs >= atMs - OVERLAP_MS,
+      )
       .filter((entry) => entry.matches(filter) && !this.hides(entry))
       .sort((a, b) => a.order - b.order);
   }
@@ -187,10 +198,14 @@ export class EventBuffer {
 
   #giveWay(): void {
     let largest: Kept | undefined;
-    for (const kept of this.#bySource.values()) if (kept.bytes > (largest?.bytes ?? 0)) largest = kept;
+    for (const kept of this.#bySource.values()) {
+      if (kept.bytes > (largest?.bytes ?? 0)) largest = kept;
+    }
     // Drops half of it, so that the search does not run for each event.
     if (largest) this.#shorten(largest, Math.floor(largest.entries.length / 2));
-    for (const [source, { entries }] of this.#bySource) if (entries.length === 0) this.#bySource.delete(source);
+    for (const [source, { entries }] of this.#bySource) {
+      if (entries.length === 0) this.#bySource.delete(source);
+    }
   }
 
   #shorten(kept: Kept, length: number): void {

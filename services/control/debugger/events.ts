@@ -13,14 +13,20 @@ import { type EventNames } from '../sources/event-names';
 import { type DebugEvent, type Entry, EventBuffer } from './buffer';
 import { EventStreams } from './sse';
 
-/** Follows accepted and rejected calls for the debugger, keeps the latest in memory, and streams them. */
+/**
+ * Follows accepted and rejected calls for the debugger, keeps the latest in memory, and streams
+ * them.
+ */
 
 /** Soon enough for a person who watches. Each fetch costs as much as reading a hundred calls. */
 const BATCH_MS = 500;
 /** Look-back at the start of control, so that the debugger is not empty. */
 const LOOK_BACK_MS = 3_600_000;
 const LOOK_BACK_RECORDS = 2_000;
-/** Interval after which calls of users that another process deleted are hidden, and hidden calls are freed. */
+/**
+ * Interval after which calls of users that another process deleted are hidden, and hidden calls are
+ * freed.
+ */
 const DELETIONS_EVERY_MS = 1_000;
 
 export interface Events {
@@ -54,10 +60,20 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
     const onRecord = (record: InRecord) => {
       const notice = noticeOfNewer(record);
       if (accepted && notice === undefined) seen.add(record);
-      const entry = ring.add(notice === undefined ? record : { ...record, value: valueOf(notice, accepted) }, accepted);
+      const entry = ring.add(
+        notice === undefined ? record : { ...record, value: valueOf(notice, accepted) },
+        accepted,
+      );
       if (!ring.hides(entry)) streams.publish(entry);
     };
-    return kafka.tail({ name: `control-${topic}`, topic, from, batchMs: BATCH_MS, onRecord, onFatal });
+    return kafka.tail({
+      name: `control-${topic}`,
+      topic,
+      from,
+      batchMs: BATCH_MS,
+      onRecord,
+      onFatal,
+    });
   };
   const tails = await Promise.all([follow(MESSAGES, true), follow(REJECTED, false)]);
   let purged = 0;
@@ -80,20 +96,27 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
   };
 }
 
-/** Returns a sentence to show instead of a record that only a newer control process can read; undefined for others. */
+/**
+ * Returns a sentence to show instead of a record that only a newer control process can read;
+ * undefined for others.
+ */
 function noticeOfNewer(record: InRecord): string | undefined {
   const format = newerFormatOf(record.headers);
-  return format === undefined ? undefined : newerFormat(record, format, 'this control process').message;
+  return format === undefined
+    ? undefined
+    : newerFormat(record, format, 'this control process').message;
 }
 
 /** Returns a value that shows a sentence as the call, or as the reason why it was rejected. */
 function valueOf(notice: string, accepted: boolean): Buffer {
-  return Buffer.from(JSON.stringify(accepted ? notice : { call: null, code: 'newer_format', message: notice }));
+  return Buffer.from(
+    JSON.stringify(accepted ? notice : { call: null, code: 'newer_format', message: notice }),
+  );
 }
 
 /**
- * Explains where an accepted event went, by the router's rules and the current configuration. So changes since the
- * event are part of the result.
+ * Explains where an accepted event went, by the router's rules and the current configuration. So
+ * changes since the event are part of the result.
  */
 interface Reached {
   destination: string;
@@ -127,5 +150,9 @@ function reached({ source: id, value }: Entry, config: Config): Reached[] {
     .destinationsOf(id)
     .filter(({ data }) => data.id !== ALERTS_ID)
     .slice(0, MAX_SHOWN)
-    .map(({ data }) => ({ destination: data.id, name: data.name, ...routeOutcomeOf(message, source, data, ask) }));
+    .map(({ data }) => ({
+      destination: data.id,
+      name: data.name,
+      ...routeOutcomeOf(message, source, data, ask),
+    }));
 }

@@ -12,7 +12,10 @@ import { type Entry } from './buffer';
  * Checks filters and conditions, and tries them on recent events before anything depends on them.
  */
 
-/** A person waits for the result, and other requests for control. The remaining events are not tried. */
+/**
+ * A person waits for the result, and other requests for control. The remaining events are not
+ * tried.
+ */
 const TRY_MS = 250;
 /** Further reasons are counted as other reasons. */
 const MAX_REASONS = 20;
@@ -35,7 +38,14 @@ function tryFilter({ filter, entries, clock }: Trial) {
   const expression = compileExpression(filter, 'filter');
   if (expression.kind === 'mistake') {
     const { message, place } = expression;
-    return { mistake: { message, ...place }, tried: 0, matched: 0, failed: 0, failures: [], results: [] };
+    return {
+      mistake: { message, ...place },
+      tried: 0,
+      matched: 0,
+      failed: 0,
+      failures: [],
+      results: [],
+    };
   }
   const results: Result[] = [];
   const reasons = new Map<string, number>();
@@ -50,17 +60,21 @@ function tryFilter({ filter, entries, clock }: Trial) {
       results.push(resultOf(entry, message, result ? 'match' : 'no_match', null));
       continue;
     }
-    const reason = reasons.has(result.message) || reasons.size < MAX_REASONS ? result.message : 'other reasons';
+    const reason =
+      reasons.has(result.message) || reasons.size < MAX_REASONS ? result.message : 'other reasons';
     reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
     results.push(resultOf(entry, message, 'failed', result.message));
   }
-  const count = (outcome: MatchOutcome) => results.filter((result) => result.outcome === outcome).length;
+  const count = (outcome: MatchOutcome) =>
+    results.filter((result) => result.outcome === outcome).length;
   return {
     mistake: null,
     tried: results.length,
     matched: count('match'),
     failed: count('failed'),
-    failures: Array.from(reasons, ([reason, of]) => ({ reason, count: of })).sort((a, b) => b.count - a.count),
+    failures: Array.from(reasons, ([reason, of]) => ({ reason, count: of })).sort(
+      (a, b) => b.count - a.count,
+    ),
     results,
   };
 }
@@ -83,9 +97,15 @@ function resultOf(entry: Entry, message: Message, outcome: MatchOutcome, reason:
 /** Tries a filter on the newest events of these sources, or of all. */
 export function tryOnEvents(
   { events }: Pick<ControlContext, 'events'>,
-  { filter, sources, limit }: { filter: string; sources?: readonly string[] | undefined; limit: number },
+  {
+    filter,
+    sources,
+    limit,
+  }: { filter: string; sources?: readonly string[] | undefined; limit: number },
 ) {
-  const found = (sources ?? [undefined]).flatMap((source) => events.ring.newest({ source, accepted: true }, { limit }));
+  const found = (sources ?? [undefined]).flatMap((source) =>
+    events.ring.newest({ source, accepted: true }, { limit }),
+  );
   const entries = found.sort((a, b) => b.order - a.order).slice(0, limit);
   return tryFilter({ filter, entries, clock: () => performance.now() });
 }

@@ -3,8 +3,8 @@ import { AppError } from '../../../shared/service/errors';
 import { type DebugEvent, type Entry, type EventFilter } from './buffer';
 
 /**
- * Streams events to readers by Server-Sent Events. While a reader's connection is full, events are left out and
- * counted, so that a slow reader costs one buffer and delays no other reader.
+ * Streams events to readers by Server-Sent Events. While a reader's connection is full, events are
+ * left out and counted, so that a slow reader costs one buffer and delays no other reader.
  */
 
 const MAX_READERS = 100;
@@ -24,7 +24,10 @@ const STALLED_MS = 60_000;
 export interface ReaderOf {
   /** id of the token */
   token: string;
-  /** called every second, and when a token changes: a stream ends with its token, its session or its right */
+  /**
+   * called every second, and when a token changes: a stream ends with its token, its session or its
+   * right
+   */
   stillAllowed: () => boolean;
 }
 
@@ -32,8 +35,8 @@ interface Reader extends ReaderOf {
   response: Response;
   filter: EventFilter;
   /**
-   * Missed events that wait for the connection. Weak references, so that a slow reader does not hold events that left
-   * the buffer.
+   * Missed events that wait for the connection. Weak references, so that a slow reader does not
+   * hold events that left the buffer.
    */
   missed: WeakRef<Entry>[];
   skipped: number;
@@ -71,7 +74,9 @@ export class EventStreams {
       throw new AppError('overloaded', 'Too many streams are open; try again shortly', true);
     }
     if ([...this.#readers].filter(({ token }) => token === of.token).length >= MAX_READERS_OF_ONE) {
-      const detail = `This token has ${MAX_READERS_OF_ONE} open streams, which is the limit. Close one first`;
+      const detail =
+        `This token has ${MAX_READERS_OF_ONE} open streams, which is the limit. Close one ` +
+        'first';
       throw new AppError('overloaded', detail, true);
     }
     // Proxies must not buffer the stream.
@@ -79,7 +84,15 @@ export class EventStreams {
     response.flushHeaders();
     const missed = first.slice(-MAX_BACKLOG).map((entry) => new WeakRef(entry));
     const skipped = first.length - missed.length;
-    const reader: Reader = { ...of, response, filter, missed, skipped, thisSecond: 0, fullSince: undefined };
+    const reader: Reader = {
+      ...of,
+      response,
+      filter,
+      missed,
+      skipped,
+      thisSecond: 0,
+      fullSince: undefined,
+    };
     this.#readers.add(reader);
     response.on('close', () => this.#readers.delete(reader));
     response.on('drain', () => {
@@ -110,7 +123,10 @@ export class EventStreams {
     for (const { response } of this.#readers) response.end();
   }
 
-  /** Counts by source only. The other filters would parse the event, which a full reader is not worth. */
+  /**
+   * Counts by source only. The other filters would parse the event, which a full reader is not
+   * worth.
+   */
   #skip(reader: Reader, { source }: Entry): void {
     if (reader.filter.source === undefined || reader.filter.source === source) reader.skipped++;
   }

@@ -8,7 +8,10 @@ import { type FieldError, pointer } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
 import { type Deletion } from './store';
 
-/** Decides which sources a deletion affects, and builds its messages. Pure: ids and the time are arguments. */
+/**
+ * Decides which sources a deletion affects, and builds its messages. Pure: ids and the time are
+ * arguments.
+ */
 
 const MAX_MESSAGES = 50_000;
 
@@ -22,20 +25,32 @@ export interface Wanted {
 }
 
 /**
- * Validates a deletion. It affects sources that are on and have a destination that is on; others have no receiver.
+ * Validates a deletion. It affects sources that are on and have a destination that is on; others
+ * have no receiver.
  * @throws Problem `invalid_fields`
  */
-export function readDeletion(body: unknown, config: Pick<ConfigView, 'source' | 'list' | 'destinationsOf'>): Wanted {
+export function readDeletion(
+  body: unknown,
+  config: Pick<ConfigView, 'source' | 'list' | 'destinationsOf'>,
+): Wanted {
   const { userIds = [], anonymousIds = [], sources } = parseBody(deletionBody, body);
   if (userIds.length + anonymousIds.length === 0) {
     throw invalidFields([
-      { pointer: pointer(['userIds']), detail: 'needs at least one of `userIds` and `anonymousIds`' },
+      {
+        pointer: pointer(['userIds']),
+        detail: 'needs at least one of `userIds` and `anonymousIds`',
+      },
     ]);
   }
   const unknown = (sources ?? []).flatMap((id, i): FieldError[] =>
     config.source(id)
       ? []
-      : [{ pointer: pointer(['sources', i]), detail: `unknown source ${JSON.stringify(id.slice(0, 100))}` }],
+      : [
+          {
+            pointer: pointer(['sources', i]),
+            detail: `unknown source ${JSON.stringify(id.slice(0, 100))}`,
+          },
+        ],
   );
   if (unknown.length > 0) throw invalidFields(unknown);
   const [users, anonymous] = [[...new Set(userIds)], [...new Set(anonymousIds)]];
@@ -47,7 +62,10 @@ export function readDeletion(body: unknown, config: Pick<ConfigView, 'source' | 
   const affected = named.filter((source) => isAffected(source, config)).map(({ id }) => id);
   if (count * affected.length > MAX_MESSAGES) {
     const most = Math.floor(MAX_MESSAGES / count);
-    const detail = `would create ${count * affected.length} messages (users times sources); the limit is ${MAX_MESSAGES}. Send several requests that each name at most ${most} \`sources\`, or fewer users`;
+    const detail =
+      `would create ${count * affected.length} messages (users times sources); the limit is ` +
+      `${MAX_MESSAGES}. Send several requests that each name at most ${most} \`sources\`, or ` +
+      'fewer users';
     throw invalidFields([{ pointer: pointer(['userIds']), detail }]);
   }
   return { users, anonymous, sources: sources ? [...new Set(sources)] : null, affected };
@@ -57,13 +75,19 @@ function isAffected({ id, enabled }: Source, config: Pick<ConfigView, 'destinati
   return enabled && config.destinationsOf(id).some(({ data }) => data.enabled);
 }
 
-/** Returns one `delete` message for each user or visitor and affected source, routed like any other message. */
+/**
+ * Returns one `delete` message for each user or visitor and affected source, routed like any other
+ * message.
+ */
 export function deleteRecords(
   { users, anonymous, affected }: Wanted,
   made: { id: string; now: Date; traceparent: () => string },
 ): OutRecord[] {
   const at = made.now.toISOString();
-  const whose = [...users.map((userId) => ({ userId })), ...anonymous.map((anonymousId) => ({ anonymousId }))];
+  const whose = [
+    ...users.map((userId) => ({ userId })),
+    ...anonymous.map((anonymousId) => ({ anonymousId })),
+  ];
   return whose.flatMap((id, i) =>
     affected.map((source) => {
       // The id is the same for all sources, since message ids count for each source separately.
@@ -76,7 +100,12 @@ export function deleteRecords(
       };
       const times = { acceptedAtMs: made.now.getTime(), traceparent: made.traceparent() };
       const headers = messageHeaders(source, message, times);
-      return { topic: MESSAGES, key: messageKey(source, message), value: JSON.stringify(message), headers };
+      return {
+        topic: MESSAGES,
+        key: messageKey(source, message),
+        value: JSON.stringify(message),
+        headers,
+      };
     }),
   );
 }
@@ -84,13 +113,21 @@ export function deleteRecords(
 const SHOWN_IN_LIST = 20;
 
 export function deletionView({ id, at, users, anonymous, sources, affected, messages }: Deletion) {
-  const ids = { users: users.length, visitors: anonymous.length, userIds: users, anonymousIds: anonymous };
+  const ids = {
+    users: users.length,
+    visitors: anonymous.length,
+    userIds: users,
+    anonymousIds: anonymous,
+  };
   return { id, at: new Date(at).toISOString(), ...ids, sources, affected, messages };
 }
 
 /** Shows only the first of many users in a list. */
 export function deletionListView(deletion: Deletion) {
   const { users, anonymous } = deletion;
-  const shown = { userIds: users.slice(0, SHOWN_IN_LIST), anonymousIds: anonymous.slice(0, SHOWN_IN_LIST) };
+  const shown = {
+    userIds: users.slice(0, SHOWN_IN_LIST),
+    anonymousIds: anonymous.slice(0, SHOWN_IN_LIST),
+  };
   return { ...deletionView(deletion), ...shown };
 }

@@ -23,7 +23,9 @@ export function deletionHandlers(deps: ControlContext): HandlersOf<'deletions'> 
     'POST /deletions': async ({ body }) => deletionView(await deleteUsers(deps, body)),
     'GET /deletions/{id}': async ({ id }) => {
       const found = await history.ask((database) => getDeletion(database, id));
-      if (!found) throw new Problem('not_found', `Unknown deletion ${JSON.stringify(id.slice(0, 100))}`);
+      if (!found) {
+        throw new Problem('not_found', `Unknown deletion ${JSON.stringify(id.slice(0, 100))}`);
+      }
       return deletionView(found);
     },
   };
@@ -43,7 +45,12 @@ async function deleteUsers(deps: ControlContext, body: unknown): Promise<Deletio
   events.ring.purge();
   // The log must not contain the ids of deleted users.
   log.info(
-    { deletion: id, users: wanted.users.length + wanted.anonymous.length, messages: records.length, rows },
+    {
+      deletion: id,
+      users: wanted.users.length + wanted.anonymous.length,
+      messages: records.length,
+      rows,
+    },
     'users.deleted',
   );
   return deletion;

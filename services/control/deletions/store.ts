@@ -2,7 +2,10 @@ import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { databaseJson, type Database, type Queries, type Row } from '../history/database';
 import { storedIds } from '../history/stored-id';
 
-/** Stores deletions of users, removes their rows from the history, and keeps out their events in `attempts`. */
+/**
+ * Stores deletions of users, removes their rows from the history, and keeps out their events in
+ * `attempts`.
+ */
 
 /** A deletion for some sources or all. */
 export interface Deletion {
@@ -28,12 +31,20 @@ export async function recordDeletion(database: Database, deletion: Deletion): Pr
       `insert into waypost.deletions (id, at, users, anonymous, sources, affected, messages)
        values ($1, $2, $3, $4, $5, $6, $7)`,
       [
-        ...[id, at, databaseJson(users), databaseJson(anonymous)],
-        ...[databaseJson(sources), databaseJson(affected), messages],
+        id,
+        at,
+        databaseJson(users),
+        databaseJson(anonymous),
+        databaseJson(sources),
+        databaseJson(affected),
+        messages,
       ],
     );
     let rows = 0;
-    for (const [column, ids] of [['user_id', users] as const, ['anonymous_id', anonymous] as const]) {
+    for (const [column, ids] of [
+      ['user_id', users] as const,
+      ['anonymous_id', anonymous] as const,
+    ]) {
       if (ids.length === 0) continue;
       const removed = await query(
         `delete from waypost.deliveries
@@ -67,7 +78,10 @@ export async function getDeletion(database: Database, id: string): Promise<Delet
 }
 
 function fromRow(row: Row): Deletion {
-  const { id, at, users, anonymous, sources, affected, messages } = row as Record<keyof Deletion, never>;
+  const { id, at, users, anonymous, sources, affected, messages } = row as Record<
+    keyof Deletion,
+    never
+  >;
   return {
     id,
     at,
@@ -79,12 +93,15 @@ function fromRow(row: Row): Deletion {
   };
 }
 
-/** Longer than any topic keeps a record. Dead letters, which can be replayed, stay 30 days and a segment of 7 days. */
+/**
+ * Longer than any topic keeps a record. Dead letters, which can be replayed, stay 30 days and a
+ * segment of 7 days.
+ */
 const REMEMBERED_MS = 38 * 86_400_000;
 
 /**
- * Remembers deletions that later events may predate. Other control processes write deletions too, so a process that
- * writes rows first reads new deletions in the same transaction.
+ * Remembers deletions that later events may predate. Other control processes write deletions too,
+ * so a process that writes rows first reads new deletions in the same transaction.
  */
 export class Forgotten {
   readonly #byUser: ById = new Map();
@@ -99,15 +116,21 @@ export class Forgotten {
   }
 
   /**
-   * Reads all new deletions, and blocks further ones until the transaction ends: a blocked deletion then finds and
-   * removes the rows that the transaction wrote.
+   * Reads all new deletions, and blocks further ones until the transaction ends: a blocked deletion
+   * then finds and removes the rows that the transaction wrote.
    * @param kind an embedded database runs one transaction at a time, and needs no lock
    */
   async learn({ query }: Queries, kind: Database['kind'], nowMs: number): Promise<void> {
-    // Waits for deletions in progress, also of older versions: every insert takes the conflicting lock. Otherwise a
-    // deletion could become visible after one with a higher number.
+    // Waits for deletions in progress, also of older versions: every insert takes the conflicting
+    // lock. Otherwise a deletion could become visible after one with a higher number.
     if (kind === 'server') await query('lock table waypost.deletions in share mode');
-    const rows = await query<{ seq: number; at: number; users: string; anonymous: string; sources: string }>(
+    const rows = await query<{
+      seq: number;
+      at: number;
+      users: string;
+      anonymous: string;
+      sources: string;
+    }>(
       `select seq, at, sources, case when at >= $2::bigint then users else '[]' end as users,
          case when at >= $2::bigint then anonymous else '[]' end as anonymous
        from waypost.deletions where seq > $1::bigint order by seq`,
@@ -126,12 +149,25 @@ export class Forgotten {
 
   /** Reads new deletions outside a transaction that writes rows. */
   async refresh(database: Database, nowMs: number): Promise<void> {
-    const news = await database.query('select 1 from waypost.deletions where seq > $1::bigint limit 1', [this.#seq]);
-    if (news.length > 0) await database.transaction((queries) => this.learn(queries, database.kind, nowMs));
+    const news = await database.query(
+      'select 1 from waypost.deletions where seq > $1::bigint limit 1',
+      [this.#seq],
+    );
+    if (news.length > 0) {
+      await database.transaction((queries) => this.learn(queries, database.kind, nowMs));
+    }
   }
 
-  add({ at, users, anonymous, sources }: Pick<Deletion, 'at' | 'users' | 'anonymous' | 'sources'>): void {
-    for (const [ids, byId] of [[users, this.#byUser] as const, [anonymous, this.#byVisitor] as const]) {
+  add({
+    at,
+    users,
+    anonymous,
+    sources,
+  }: Pick<Deletion, 'at' | 'users' | 'anonymous' | 'sources'>): void {
+    for (const [ids, byId] of [
+      [users, this.#byUser] as const,
+      [anonymous, this.#byVisitor] as const,
+    ]) {
       for (const id of ids.map(asStored)) byId.set(id, [...(byId.get(id) ?? []), { at, sources }]);
       if (ids.length > 0) this.#latestAt = Math.max(this.#latestAt, at);
     }
@@ -152,13 +188,19 @@ export class Forgotten {
   hides(ids: () => readonly string[], source: string, atMs: number): boolean {
     if (atMs >= this.#latestAt) return false;
     const sent = { source, atMs };
-    return ids().some((id) => wasDeleted(this.#byUser, id, sent) || wasDeleted(this.#byVisitor, id, sent));
+    return ids().some(
+      (id) => wasDeleted(this.#byUser, id, sent) || wasDeleted(this.#byVisitor, id, sent),
+    );
   }
 }
 
 type ById = Map<string, Pick<Deletion, 'at' | 'sources'>[]>;
 
-function wasDeleted(byId: ById, id: string | undefined, { source, atMs }: { source: string; atMs: number }): boolean {
+function wasDeleted(
+  byId: ById,
+  id: string | undefined,
+  { source, atMs }: { source: string; atMs: number },
+): boolean {
   if (id === undefined || byId.size === 0) return false;
   return (byId.get(asStored(id)) ?? []).some(
     ({ at, sources }) => atMs < at && (sources === null || sources.includes(source)),

@@ -1,15 +1,25 @@
+import { defined } from '../../../shared/collections/defined';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
 import { batchContentType } from '../../../shared/model/batch';
-import { type Destination, type Encrypted, type EncryptedWebhook } from '../../../shared/model/config';
+import {
+  type Destination,
+  type Encrypted,
+  type EncryptedWebhook,
+} from '../../../shared/model/config';
 import { type Delivery } from '../../../shared/model/delivery';
 import { authHeaderName, mapAuth } from '../../../shared/model/endpoint-auth';
-import { CONTENT_ENCODING, CONTENT_TYPE, FIXED_HEADERS, isOwnHeader } from '../../../shared/model/webhook-request';
+import {
+  CONTENT_ENCODING,
+  CONTENT_TYPE,
+  FIXED_HEADERS,
+  isOwnHeader,
+} from '../../../shared/model/webhook-request';
 import { contentTypeBy } from '../../../shared/render/render-request';
 
 /**
- * Shows which URL an attempt called, and the request as it was sent, by the version of the destination that the attempt
- * names. Pure.
+ * Shows which URL an attempt called, and the request as it was sent, by the version of the
+ * destination that the attempt names. Pure.
  */
 
 interface CalledRequest {
@@ -22,7 +32,10 @@ interface CalledRequest {
 }
 
 /** @param replay number of the replay that made the attempt */
-export type CalledUrl = (url: UrlAttempt, replay: number) => { address: string | null; request: CalledRequest | null };
+export type CalledUrl = (
+  url: UrlAttempt,
+  replay: number,
+) => { address: string | null; request: CalledRequest | null };
 
 /** A request as the record of a delivery has it. */
 type SentRequest = Pick<Delivery, 'replay' | 'method' | 'contentType' | 'headers'>;
@@ -52,50 +65,80 @@ export function calledUrl(context: CalledContext): CalledUrl {
       // The attempt does not name the version, so the headers are those of today.
       const request = requestOf(today);
       const headers = { ...renderedHeaders(request, url), ...headersOf(context, url, today) };
-      return { address: null, request: { url: origin, method: request.method ?? 'POST', rebuilt: true, headers } };
+      return {
+        address: null,
+        request: { url: origin, method: request.method ?? 'POST', rebuilt: true, headers },
+      };
     }
     const then = versionOf(destinationVersion);
     const webhook = webhookOf(then, url);
     if (!then || !webhook) return { address: null, request: null };
-    const address = seesUrls ? (context.encryptor.decrypt(webhook.url, then.id).text ?? null) : null;
+    const address = seesUrls
+      ? (context.encryptor.decrypt(webhook.url, then.id).text ?? null)
+      : null;
     const changedHeaders = changes(context, then, url);
     const sent = requestOf(then);
     const request: CalledRequest = {
       url: address ?? origin,
       method: sent.method ?? 'POST',
       headers: { ...renderedHeaders(sent, url), ...headersOf(context, url, then) },
-      ...(changedHeaders.length > 0 && { changed: true, changedHeaders }),
     };
+    if (changedHeaders.length > 0) {
+      request.changed = true;
+      request.changedHeaders = changedHeaders;
+    }
     return { address, request };
   };
 }
 
-function webhookOf(destination: Destination | undefined, { url }: UrlAttempt): EncryptedWebhook | undefined {
+function webhookOf(
+  destination: Destination | undefined,
+  { url }: UrlAttempt,
+): EncryptedWebhook | undefined {
   return destination?.webhooks.find(({ id }) => id === url);
 }
 
-/** A request as it was rendered. `contentType` undefined: JSON; null: only the message decides it, which is not known. */
-type RenderedRequest = Pick<SentRequest, 'method' | 'headers'> & { contentType?: string | null | undefined };
+/**
+ * A request as it was rendered. `contentType` undefined: JSON; null: only the message decides it,
+ * which is not known.
+ */
+type RenderedRequest = Pick<SentRequest, 'method' | 'headers'> & {
+  contentType?: string | null | undefined;
+};
 
-/** Returns the request by the settings of a destination, without the headers that only the message decides. */
+/**
+ * Returns the request by the settings of a destination, without the headers that only the message
+ * decides.
+ */
 function requestBy(destination: Destination | undefined): RenderedRequest {
   if (!destination) return {};
   const { method, headers = {} } = destination.request ?? {};
   const isRendered = Object.keys(headers).some((name) => name.toLowerCase() === CONTENT_TYPE);
-  return { ...(method && { method }), contentType: isRendered ? null : contentTypeBy(destination) };
+  return {
+    ...defined({ method }),
+    contentType: isRendered ? null : contentTypeBy(destination),
+  };
 }
 
 /** Returns the headers about the body and the rendered ones, in lower case. */
-function renderedHeaders({ contentType, headers = [] }: RenderedRequest, { batch, gzip }: UrlAttempt) {
+function renderedHeaders(
+  { contentType, headers = [] }: RenderedRequest,
+  { batch, gzip }: UrlAttempt,
+) {
   const named: Record<string, string> = {};
   const type = contentType === undefined ? FIXED_HEADERS[CONTENT_TYPE] : contentType;
   if (type !== null) named[CONTENT_TYPE] = (batch && batchContentType(type)) ?? type;
   if (gzip) named[CONTENT_ENCODING] = 'gzip';
-  for (let i = 0; i + 1 < headers.length; i += 2) named[(headers[i] ?? '').toLowerCase()] = headers[i + 1] ?? '';
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    named[(headers[i] ?? '').toLowerCase()] = headers[i + 1] ?? '';
+  }
   return named;
 }
 
-/** Masks secrets. It leaves out Waypost's headers whose values are stored nowhere, since they differ with each request. */
+/**
+ * Masks secrets. It leaves out Waypost's headers whose values are stored nowhere, since they differ
+ * with each request.
+ */
 function headersOf(context: CalledContext, url: UrlAttempt, destination: Destination | undefined) {
   const secret = Object.keys(secretHeaders(context, destination, webhookOf(destination, url)));
   return {
@@ -114,8 +157,9 @@ function changes(context: CalledContext, then: Destination, url: UrlAttempt): st
 }
 
 /**
- * Returns the headers with secret values, in lower case: static ones, the authentication, and signatures. The values
- * are texts that differ if the secrets or the settings behind a header differ; they must not be shown.
+ * Returns the headers with secret values, in lower case: static ones, the authentication, and
+ * signatures. The values are texts that differ if the secrets or the settings behind a header
+ * differ; they must not be shown.
  */
 function secretHeaders(
   { encryptor }: CalledContext,
@@ -136,7 +180,11 @@ function secretHeaders(
   if (auth && authHeader !== undefined) headers[authHeader] = JSON.stringify(mapAuth(auth, open));
   if (secret !== undefined && xSignature) headers['x-signature'] = secret;
   const key = ed25519 && open(ed25519.current.privateKey);
-  if (secret !== undefined || key !== undefined) headers['webhook-signature'] = JSON.stringify([secret, key]);
-  if (secret !== undefined && custom) headers[custom.header.toLowerCase()] = JSON.stringify([secret, custom]);
+  if (secret !== undefined || key !== undefined) {
+    headers['webhook-signature'] = JSON.stringify([secret, key]);
+  }
+  if (secret !== undefined && custom) {
+    headers[custom.header.toLowerCase()] = JSON.stringify([secret, custom]);
+  }
   return headers;
 }

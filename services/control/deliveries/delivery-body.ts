@@ -5,7 +5,10 @@ import { type Json } from '../../../shared/model/message';
 import { type DeliveryRow } from '../history/delivery-row';
 import { findMessage, readMessage } from '../replays/find-message';
 
-/** Reads the record of a delivery with the exact bytes that were POSTed. The history stores only its position. */
+/**
+ * Reads the record of a delivery with the exact bytes that were POSTed. The history stores only its
+ * position.
+ */
 
 type Reads = Pick<Kafka, 'read' | 'ranges'>;
 
@@ -27,7 +30,9 @@ export async function findRecord(kafka: Reads, row: DeliveryRow): Promise<InReco
   const record = records.find((each) => each.offset === place.offset);
   if (record?.headers.delivery === row.id) return record;
   // Kafka keeps dead letters for longer than all other records.
-  return row.status === 'dead' && row.settledAt !== null ? findDead(kafka, row.id, row.settledAt) : undefined;
+  return row.status === 'dead' && row.settledAt !== null
+    ? findDead(kafka, row.id, row.settledAt)
+    : undefined;
 }
 
 async function findDead(kafka: Reads, id: string, atMs: number): Promise<InRecord | undefined> {

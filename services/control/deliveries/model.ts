@@ -1,4 +1,5 @@
 import { type Query } from '../../../shared/api/operations';
+import { defined } from '../../../shared/collections/defined';
 import { cutEventName } from '../../../shared/model/message';
 import { type DeliveryStatus, isUnderWay } from '../../../shared/model/reasons';
 import { type DeliveryRow } from '../history/delivery-row';
@@ -9,14 +10,21 @@ import { type CalledUrl } from './called-url';
 
 /** Filters of deliveries and their API views. Pure. */
 
-/** @throws Problem `invalid_fields` if a time of the end is used without the status that its index needs */
+/**
+ * @throws Problem `invalid_fields` if a time of the end is used without the status that its index
+ *   needs
+ */
 export function filterOf(query: Query<'GET /deliveries'>): Filter {
   const { limit: _limit, after: _after, total: _total, q: _q, event, ...filter } = query;
-  const times = (['endedSince', 'endedUntil'] as const).filter((name) => filter[name] !== undefined);
+  const times = (['endedSince', 'endedUntil'] as const).filter(
+    (name) => filter[name] !== undefined,
+  );
   if (times.length > 0 && filter.status !== 'dead') {
     const detail = 'needs status=dead: only dead deliveries are found by the time of their end';
     const errors = times.map((parameter) => ({ parameter, detail }));
-    throw new Problem('invalid_fields', '`endedSince` and `endedUntil` need status=dead', { errors });
+    throw new Problem('invalid_fields', '`endedSince` and `endedUntil` need status=dead', {
+      errors,
+    });
   }
   return { ...filter, event: event === undefined ? undefined : cutEventName(event) };
 }
@@ -56,10 +64,13 @@ export function deliveryView(row: DeliveryRow, present: Present) {
 }
 
 /**
- * Returns the status as it is now. The events of a pause that has ended, and of a delivery that an earlier version of
- * Waypost settled, say something else.
+ * Returns the status as it is now. The events of a pause that has ended, and of a delivery that an
+ * earlier version of Waypost settled, say something else.
  */
-function standing(row: DeliveryRow, { isPaused }: Present): { status: DeliveryStatus; reason: string | null } {
+function standing(
+  row: DeliveryRow,
+  { isPaused }: Present,
+): { status: DeliveryStatus; reason: string | null } {
   const { status, reason, made } = row;
   if (status === 'delivered') return { status: settledStatus(row), reason };
   if (status === 'held' && reason === 'paused' && isPaused(row.destination) === false) {
@@ -68,7 +79,10 @@ function standing(row: DeliveryRow, { isPaused }: Present): { status: DeliverySt
   return { status, reason };
 }
 
-/** A delivery that is parked again writes no event, so its next time may be over: it is unknown then. */
+/**
+ * A delivery that is parked again writes no event, so its next time may be over: it is unknown
+ * then.
+ */
 function nextAttemptAt({ nextAt }: DeliveryRow, { nowMs }: Present): string | null {
   return nextAt !== null && nextAt > nowMs ? iso(nextAt) : null;
 }
@@ -84,7 +98,9 @@ export function deliveryDetail(row: DeliveryRow, present: Present, called: Calle
       expiresAt: view.expiresAt,
       waitsFor: isUnderWay(view.status) ? view.reason : null,
     },
-    attempts: row.tries.map((each) => attemptView(each, (url) => ({ ...url, ...called(url, each.replay) }))),
+    attempts: row.tries.map((each) =>
+      attemptView(each, (url) => ({ ...url, ...called(url, each.replay) })),
+    ),
   };
 }
 
@@ -98,8 +114,10 @@ function attemptView<T>(
     at,
     durationMs,
     outcome,
-    ...(notCalled && { notCalled }),
-    ...(withheld && { withheld }),
+    ...defined({
+      notCalled,
+      withheld,
+    }),
     urls: urls.map(view),
   };
 }

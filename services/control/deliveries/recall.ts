@@ -21,14 +21,26 @@ export function closedExcept(
   const errors = webhooks.flatMap((id, i) =>
     known.has(id)
       ? []
-      : [{ pointer: pointer(['webhooks', i]), detail: 'is not the id of a webhook of this destination' }],
+      : [
+          {
+            pointer: pointer(['webhooks', i]),
+            detail: 'is not the id of a webhook of this destination',
+          },
+        ],
   );
   if (errors.length > 0) throw invalidFields(errors);
   return closedUrls(known, (id) => webhooks.includes(id));
 }
 
-/** Asks the retry service to take one delivery out of its tier, and to send it or let it be cancelled. */
-export async function recallDelivery(deps: ControlContext, row: DeliveryRow, action: 'retry' | 'cancel') {
+/**
+ * Asks the retry service to take one delivery out of its tier, and to send it or let it be
+ * cancelled.
+ */
+export async function recallDelivery(
+  deps: ControlContext,
+  row: DeliveryRow,
+  action: 'retry' | 'cancel',
+) {
   const { kafka, config, producer, now, log } = deps;
   const { id, destination, status, reason, replay, made: attempt } = row;
   requireRecalls(config);
@@ -36,9 +48,13 @@ export async function recallDelivery(deps: ControlContext, row: DeliveryRow, act
   const data = config.destination(destination)?.data;
   if (action === 'retry' || data?.paused) requireSendable(data);
   const record = await findRecord(kafka, row);
-  const keys = record?.key ? [record.key.toString()] : shardKeys(destination, data?.shards ?? DEFAULT_SHARDS);
+  const keys = record?.key
+    ? [record.key.toString()]
+    : shardKeys(destination, data?.shards ?? DEFAULT_SHARDS);
   const about = { destination, keys, delivery: { id, replay: Math.max(0, replay), attempt } };
-  await producer.send([recallRecord(destination, { kind: 'recall', id: newId('rcl', now()), action, ...about })]);
+  await producer.send([
+    recallRecord(destination, { kind: 'recall', id: newId('rcl', now()), action, ...about }),
+  ]);
   log.info({ delivery: id, destination, action }, 'delivery.recalled');
   return { id, action, status, reason };
 }

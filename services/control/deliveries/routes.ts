@@ -13,7 +13,13 @@ import { type HandlersOf } from '../http/mount';
 import { decodeCursor, encodeCursor, pageOf, readPage } from '../http/paging';
 import { Problem } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
-import { type Candidate, deadDelivery, renderCandidate, replayRecords, windowOf } from '../replays/candidates';
+import {
+  type Candidate,
+  deadDelivery,
+  renderCandidate,
+  replayRecords,
+  windowOf,
+} from '../replays/candidates';
 import { requireOn, requireReplayable } from '../replays/require';
 import { searchDeliveries } from '../search/search';
 import { calledUrl } from './called-url';
@@ -24,11 +30,14 @@ import { closedExcept, recallDelivery } from './recall';
 /** /api/v1/deliveries */
 export function deliveryHandlers(deps: ControlContext): HandlersOf<'deliveries'> {
   return {
-    'GET /deliveries': ({ query }) => (query.q === undefined ? list(deps, query) : search(deps, query, query.q)),
+    'GET /deliveries': ({ query }) =>
+      query.q === undefined ? list(deps, query) : search(deps, query, query.q),
     'GET /deliveries/{id}': ({ id, by }) => showDelivery(deps, id, seesSecrets(by)),
     'POST /deliveries/{id}/replay': ({ id, body }) => replayDelivery(deps, id, body),
-    'POST /deliveries/{id}/retry': async ({ id }) => recallDelivery(deps, await find(deps, id), 'retry'),
-    'POST /deliveries/{id}/cancel': async ({ id }) => recallDelivery(deps, await find(deps, id), 'cancel'),
+    'POST /deliveries/{id}/retry': async ({ id }) =>
+      recallDelivery(deps, await find(deps, id), 'retry'),
+    'POST /deliveries/{id}/cancel': async ({ id }) =>
+      recallDelivery(deps, await find(deps, id), 'cancel'),
   };
 }
 
@@ -38,7 +47,9 @@ function list(deps: ControlContext, query: ListQuery) {
   return readPage(query, {
     read: ({ limit, after: cursor }) => {
       const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
-      return deps.history.ask((database) => listDeliveries(database, filterOf(query), { limit, after }));
+      return deps.history.ask((database) =>
+        listDeliveries(database, filterOf(query), { limit, after }),
+      );
     },
     count: () => deps.history.ask((database) => countDeliveries(database, filterOf(query))),
     cursorOf: ({ acceptedAt, id }) => ({ at: acceptedAt, id }),
@@ -53,20 +64,32 @@ async function search(deps: ControlContext, query: ListQuery, text: string) {
   const { kafka, history, bodies, now } = deps;
   const { retentionMs } = bodies;
   if (retentionMs === 0) {
-    const errors = [{ parameter: 'q', detail: 'cannot be used: the search is off (WAYPOST_SEARCH_RETENTION=0s)' }];
+    const errors = [
+      { parameter: 'q', detail: 'cannot be used: the search is off (WAYPOST_SEARCH_RETENTION=0s)' },
+    ];
     throw new Problem('invalid_fields', 'The search is off', { errors });
   }
   const cursor = decodeCursor(query.after);
   const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
-  const context = { kafka, history, retentionMs, nowMs: now().getTime(), steadyMs: () => performance.now() };
+  const context = {
+    kafka,
+    history,
+    retentionMs,
+    nowMs: now().getTime(),
+    steadyMs: () => performance.now(),
+  };
   const wanted = { query: text, filter: filterOf(query) };
-  const { rows, stoppedAt, searched } = await searchDeliveries(context, wanted, { limit: query.limit + 1, after });
+  const { rows, stoppedAt, searched } = await searchDeliveries(context, wanted, {
+    limit: query.limit + 1,
+    after,
+  });
   const page = pageOf(rows, query.limit, {
     nextOf: ({ acceptedAt, id }) => encodeCursor({ at: acceptedAt, id }),
     view: (row) => deliveryView(row, presentOf(deps)),
   });
   // Without a whole page, the next request continues where the time ran out.
-  const resume = stoppedAt === undefined ? null : encodeCursor({ at: stoppedAt + 1, id: BEFORE_IDS });
+  const resume =
+    stoppedAt === undefined ? null : encodeCursor({ at: stoppedAt + 1, id: BEFORE_IDS });
   const { from, to, complete } = searched;
   const times = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
   return { ...page, next: page.next ?? resume, searched: { ...times, complete } };
@@ -85,7 +108,10 @@ async function replayDelivery(deps: ControlContext, id: string, body: Json | und
   const row = await find(deps, id);
   requireReplayable(row.destination);
   if (isUnderWay(row.status)) {
-    throw new Problem('conflict', `The delivery is in progress (${row.status}) and cannot be replayed`);
+    throw new Problem(
+      'conflict',
+      `The delivery is in progress (${row.status}) and cannot be replayed`,
+    );
   }
   requireOn(config, row.destination);
   const closed = webhooks ? closedExcept(deps, row.destination, webhooks) : [];
@@ -108,11 +134,19 @@ async function asSent({ kafka }: ControlContext, row: DeliveryRow): Promise<Cand
 }
 
 /** @throws Problem `invalid_fields` with the field of the destination that cannot be rendered */
-async function renderAgain({ kafka, config }: ControlContext, row: DeliveryRow): Promise<Candidate> {
+async function renderAgain(
+  { kafka, config }: ControlContext,
+  row: DeliveryRow,
+): Promise<Candidate> {
   const destination = config.destination(row.destination);
   const record = destination && (await findMessageOf(kafka, row));
   const candidate = record && renderCandidate(record, destination.data);
-  if (!candidate) throw new Problem('conflict', 'Kafka no longer has the message, so it cannot be rendered again');
+  if (!candidate) {
+    throw new Problem(
+      'conflict',
+      'Kafka no longer has the message, so it cannot be rendered again',
+    );
+  }
   if ('field' in candidate.content) throw invalidFields([fieldError(candidate.content)]);
   candidate.delivery.destinationVersion = destination.version;
   return candidate;
@@ -123,12 +157,18 @@ function presentOf({ config, now }: ControlContext): Present {
 }
 
 /** Reads the versions of the destination that the attempts of a delivery name. */
-async function versionsOf({ history, config }: ControlContext, { destination, tries }: DeliveryRow) {
+async function versionsOf(
+  { history, config }: ControlContext,
+  { destination, tries }: DeliveryRow,
+) {
   const named = new Set(tries.flatMap(({ urls }) => urls.map((url) => url.destinationVersion)));
-  const wanted = [...named].flatMap((version) => (version === undefined ? [] : [{ destination, version }]));
+  const wanted = [...named].flatMap((version) =>
+    version === undefined ? [] : [{ destination, version }],
+  );
   const known = await history.ask((database) => readVersions(database, wanted));
   const today = config.destination(destination);
-  return (version: number) => (today?.version === version ? today.data : known.get(versionKey(destination, version)));
+  return (version: number) =>
+    today?.version === version ? today.data : known.get(versionKey(destination, version));
 }
 
 async function showDelivery(deps: ControlContext, id: string, seesUrls: boolean) {
@@ -138,7 +178,14 @@ async function showDelivery(deps: ControlContext, id: string, seesUrls: boolean)
   const versionOf = await versionsOf(deps, row);
   const record = await findRecord(kafka, row);
   const sent = record && deadDelivery(record)?.delivery;
-  const called = calledUrl({ deliveryId: row.id, sent, today: today?.data, versionOf, encryptor, seesUrls });
+  const called = calledUrl({
+    deliveryId: row.id,
+    sent,
+    today: today?.data,
+    versionOf,
+    encryptor,
+    seesUrls,
+  });
   return {
     ...deliveryDetail(row, presentOf(deps), called),
     body: record?.value ? bodyJson(record.value) : null,

@@ -1,4 +1,5 @@
 import { type AuthFields, isKeepValue } from '../../../shared/api/endpoint-auth';
+import { defined } from '../../../shared/collections/defined';
 import { type Auth, authHeaderName, mapAuth } from '../../../shared/model/endpoint-auth';
 import { type Encrypted } from '../../../shared/model/config';
 import {
@@ -11,9 +12,15 @@ import {
   type WebhookError,
 } from './stored-webhook';
 
-/** The authentication of a URL: which stored secrets a request may keep, their encryption, and the API view. */
+/**
+ * The authentication of a URL: which stored secrets a request may keep, their encryption, and the
+ * API view.
+ */
 
-/** Returns the errors that the schema of one field cannot find. @param given as sent, with any mistakes */
+/**
+ * Returns the errors that the schema of one field cannot find. @param given as sent, with any
+ * mistakes
+ */
 export function authErrors(
   { url, auth, headers }: { url?: string | undefined; auth?: unknown; headers: object },
   match: StoredWebhook | undefined,
@@ -23,21 +30,33 @@ export function authErrors(
   const header = authHeaderName(auth);
   const twice = Object.keys(headers).find((name) => name.toLowerCase() === header);
   const errors = keptFields(auth).flatMap((field): WebhookError[] => {
-    const problem = isStored(auth, field, match) ? secretChange({ url, auth }, match, around) : NOTHING_TO_KEEP;
+    const problem = isStored(auth, field, match)
+      ? secretChange({ url, auth }, match, around)
+      : NOTHING_TO_KEEP;
     return problem === undefined ? [] : [[['auth', ...field.split('/')], problem]];
   });
   if (twice === undefined) return errors;
-  return [[['auth'], `sets the header ${twice}, which is also in headers. Remove one of them`], ...errors];
+  return [
+    [['auth'], `sets the header ${twice}, which is also in headers. Remove one of them`],
+    ...errors,
+  ];
 }
 
 /** Returns the fields with `{"keep": true}`. */
 function keptFields({ params, ...rest }: RawAuth): string[] {
   const inParams = typeof params === 'object' && params !== null ? Object.entries(params) : [];
-  const all = [...Object.entries(rest), ...inParams.map(([name, value]) => [`params/${name}`, value] as const)];
+  const all = [
+    ...Object.entries(rest),
+    ...inParams.map(([name, value]) => [`params/${name}`, value] as const),
+  ];
   return all.filter(([, value]) => isKeepValue(value)).map(([field]) => field);
 }
 
-function isStored({ type }: RawAuth, field: string, match: StoredWebhook | undefined): match is StoredWebhook {
+function isStored(
+  { type }: RawAuth,
+  field: string,
+  match: StoredWebhook | undefined,
+): match is StoredWebhook {
   const stored = match?.sealed.auth;
   return stored?.type === type && secretsIn(stored).has(field);
 }
@@ -66,11 +85,17 @@ function shapeOf(fields: AuthFields) {
   if (fields.type !== 'oauth2') return fields;
   const { type, tokenUrl, clientId, clientSecret, scope, audience, params, clientAuth } = fields;
   return {
-    ...{ type, tokenUrl, tokenOrigin: new URL(tokenUrl).origin, clientId, clientSecret },
-    ...(scope != null && { scope }),
-    ...(audience != null && { audience }),
-    ...(params != null && { params }),
-    ...(clientAuth != null && { clientAuth }),
+    type,
+    tokenUrl,
+    tokenOrigin: new URL(tokenUrl).origin,
+    clientId,
+    clientSecret,
+    ...defined({
+      scope: scope != null ? scope : undefined,
+      audience: audience != null ? audience : undefined,
+      params: params != null ? params : undefined,
+      clientAuth: clientAuth != null ? clientAuth : undefined,
+    }),
   };
 }
 
@@ -81,6 +106,14 @@ export function authView(auth: Auth<Encrypted> | undefined, tokenUrl: string | n
   if (!auth) return null;
   const view = mapAuth(auth, () => KEEP);
   if (view.type !== 'oauth2') return view;
-  const { type, clientId, clientSecret, scope = null, audience = null, params = null, clientAuth = 'basic' } = view;
+  const {
+    type,
+    clientId,
+    clientSecret,
+    scope = null,
+    audience = null,
+    params = null,
+    clientAuth = 'basic',
+  } = view;
   return { type, tokenUrl, clientId, clientSecret, scope, audience, params, clientAuth };
 }

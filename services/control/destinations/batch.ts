@@ -7,8 +7,8 @@ import { isAuth } from './stored-webhook';
 const SINGLE = ['slack', 'teams', 'discord', 'pagerduty', 'cloudevents-binary'];
 
 /**
- * Returns an error if `batch` excludes the `request` of a body, or the authentication of a URL: a batch is a JSON array of
- * whole events.
+ * Returns an error if `batch` excludes the `request` of a body, or the authentication of a URL: a
+ * batch is a JSON array of whole events.
  * @param webhooks sent or stored
  */
 export function batchErrors(body: Json, webhooks: readonly { auth?: unknown }[]): FieldError[] {
@@ -16,16 +16,25 @@ export function batchErrors(body: Json, webhooks: readonly { auth?: unknown }[])
   if (batch === undefined || batch === null) return [];
   if (webhooks.some(({ auth }) => isAuth(auth) && auth.type === 'pagerduty')) {
     return [
-      error('cannot be used with the authentication pagerduty, which writes a member into the body of one event'),
+      error(
+        'cannot be used with the authentication pagerduty, which writes a member into the ' +
+          'body of one event',
+      ),
     ];
   }
   const { format, body: template } = asObject(request);
   if (typeof format === 'string' && SINGLE.includes(format)) {
-    return [error(`cannot be used with the format ${format}, whose receivers take one event in each request`)];
+    return [
+      error(
+        `cannot be used with the format ${format}, whose receivers take one event in each request`,
+      ),
+    ];
   }
   const compiled = typeof template === 'string' ? compileBody(template) : undefined;
   const isText = compiled?.kind === 'template' && compiled.yields === 'text';
-  return isText ? [error('cannot be used with a body that is text, because a batch is a JSON array')] : [];
+  return isText
+    ? [error('cannot be used with a body that is text, because a batch is a JSON array')]
+    : [];
 }
 
 function error(detail: string): FieldError {

@@ -23,7 +23,10 @@ interface TlsEnds {
 /** By the object of the entry, which is new for each version of the entry. */
 const known = new WeakMap<object, TlsEnds>();
 
-/** Returns when each certificate expires, ms since 1970. Alerts ask again and again, so a text is read once. */
+/**
+ * Returns when each certificate expires, ms since 1970. Alerts ask again and again, so a text is
+ * read once.
+ */
 export function tlsEnds(tls: Pick<EndpointTls<string>, 'certificate' | 'ca'>): TlsEnds {
   let ends = known.get(tls);
   if (!ends) known.set(tls, (ends = { certificate: endsIn(tls.certificate), ca: endsIn(tls.ca) }));

@@ -1,6 +1,7 @@
 import { type z } from 'zod';
 import { type retryBody } from '../../../shared/api/delivery-options';
 import { durationText } from '../../../shared/api/fields';
+import { defined } from '../../../shared/collections/defined';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Destination, type StoredProxy } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
@@ -10,9 +11,15 @@ import { parseDuration } from '../../../shared/model/time';
 import { retentionOfDeliveries, type TopicRetention } from '../../../shared/service/retention';
 import { type FieldError, pointer } from '../http/problem';
 
-/** The retry plan and the proxy of a destination: from a request to the stored form, and to the API view. */
+/**
+ * The retry plan and the proxy of a destination: from a request to the stored form, and to the API
+ * view.
+ */
 
-/** Returns the errors in `retry` that depend on the installation: on its tiers, and on the retention of its topics. */
+/**
+ * Returns the errors in `retry` that depend on the installation: on its tiers, and on the retention
+ * of its topics.
+ */
 export function retryErrors(
   body: Json,
   { tiersMs, retention }: { tiersMs: readonly number[]; retention: TopicRetention },
@@ -23,7 +30,9 @@ export function retryErrors(
   const errors = delayErrors(member(retry, 'delays'), tiersMs);
   const keptMs = Math.min(Infinity, ...retentionOfDeliveries(retention).map(([, ms]) => ms));
   if (windowMs <= keptMs) return errors;
-  const detail = `must be at most ${durationText(keptMs)}, which topics keep in this installation (WAYPOST_TOPIC_RETENTION)`;
+  const detail =
+    `must be at most ${durationText(keptMs)}, which topics keep in this installation ` +
+    '(WAYPOST_TOPIC_RETENTION)';
   return [...errors, { pointer: pointer(['retry', 'window']), detail }];
 }
 
@@ -33,7 +42,9 @@ function delayErrors(delays: Json | undefined, tiersMs: readonly number[]): Fiel
   return delays.flatMap((text, i) => {
     const ms = typeof text === 'string' ? (parseDuration(text) ?? 0) : 0;
     if (ms === 0 || ms >= leastMs) return [];
-    const detail = `must be at least ${String(leastMs)} ms, half of the shortest tier of this installation (WAYPOST_RETRY_DELAYS)`;
+    const detail =
+      `must be at least ${String(leastMs)} ms, half of the shortest tier of this ` +
+      'installation (WAYPOST_RETRY_DELAYS)';
     return [{ pointer: pointer(['retry', 'delays', i]), detail }];
   });
 }
@@ -41,12 +52,12 @@ function delayErrors(delays: Json | undefined, tiersMs: readonly number[]): Fiel
 /** @returns undefined if every field is as the settings say */
 export function planOf(fields: z.output<typeof retryBody> | undefined): RetryPlan | undefined {
   const { delays, window, timeout, on } = fields ?? {};
-  const plan: RetryPlan = {
-    ...(delays && { delaysMs: delays }),
-    ...(window !== undefined && { windowMs: window }),
-    ...(timeout !== undefined && { timeoutMs: timeout }),
-    ...(on && on.length > 0 && { on: [...new Set(on)] }),
-  };
+  const plan: RetryPlan = defined({
+    delaysMs: delays,
+    windowMs: window,
+    timeoutMs: timeout,
+    on: on && on.length > 0 ? [...new Set(on)] : undefined,
+  });
   return Object.keys(plan).length === 0 ? undefined : plan;
 }
 
@@ -73,16 +84,26 @@ export function planFields(plan: RetryPlan | undefined): JsonObject | undefined 
 
 function inWords({ delaysMs, windowMs, timeoutMs, on }: RetryPlan) {
   const text = (ms: number | undefined) => (ms === undefined ? undefined : durationText(ms));
-  return { delays: delaysMs?.map(durationText), window: text(windowMs), timeout: text(timeoutMs), on };
+  return {
+    delays: delaysMs?.map(durationText),
+    window: text(windowMs),
+    timeout: text(timeoutMs),
+    on,
+  };
 }
 
 /** Returns the proxy without its user info. */
 export function proxyView(proxy: StoredProxy | undefined): string | null {
   if (!proxy) return null;
-  return proxy.userInfo === undefined ? proxy.address : proxy.address.replace('://', `://${HIDDEN_USER_INFO}@`);
+  return proxy.userInfo === undefined
+    ? proxy.address
+    : proxy.address.replace('://', `://${HIDDEN_USER_INFO}@`);
 }
 
-/** Returns whether the body has another proxy than the stored destination. The user info does not count. */
+/**
+ * Returns whether the body has another proxy than the stored destination. The user info does not
+ * count.
+ */
 export function changesProxy(body: Json, before: Pick<Destination, 'proxy'>): boolean {
   return addressOf(member(body, 'proxy')) !== before.proxy?.address;
 }
@@ -108,7 +129,12 @@ export function sealProxy(
   if (typeof read === 'string') return { address: NO_PROXY };
   const { address, userInfo } = read;
   if (userInfo === HIDDEN_USER_INFO) return before;
-  return { address, ...(userInfo !== undefined && { userInfo: encryptor.encrypt(userInfo, ownerId) }) };
+  return {
+    address,
+    ...defined({
+      userInfo: userInfo !== undefined ? encryptor.encrypt(userInfo, ownerId) : undefined,
+    }),
+  };
 }
 
 function addressOf(text: Json | undefined): string | undefined {

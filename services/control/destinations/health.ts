@@ -43,7 +43,13 @@ export function healthOf(observed: Observed): DestinationHealth {
   const { span, steps, open, known, nowMs, destination } = observed;
   const whole = totals(steps);
   const waitsMs = nowMs - (open.oldestAt ?? nowMs);
-  const state = stateOf({ ...observed, whole, recent: totals(observed.recent), open: open.count, waitsMs });
+  const state = stateOf({
+    ...observed,
+    whole,
+    recent: totals(observed.recent),
+    open: open.count,
+    waitsMs,
+  });
   const begunAt = Math.max(span.sinceMs, Date.parse(destination.createdAt));
   const seconds = Math.max(1, (span.untilMs - begunAt) / 1_000);
   return {
@@ -89,27 +95,37 @@ interface Present extends Pick<Observed, 'destination' | 'circuits' | 'known'> {
  * - idle: it has no attempt in the span, and nothing waits
  * - failing: by the rule of the alerts
  * - failing: something waits and nothing can be sent, for example without a token
- * - failing: fewer than half of its recent attempts succeeded, unless the last one did and nothing waits. Without recent
- *   attempts, all attempts of the span count, unless the last one succeeded
- * - degraded: fewer than 99 % of them succeeded, a URL did not accept a delivery, the circuit of one URL is open, or a
- *   delivery waits for long without any recent attempt
+ * - failing: fewer than half of its recent attempts succeeded, unless the last one did and nothing
+ *   waits. Without recent attempts, all attempts of the span count, unless the last one succeeded
+ * - degraded: fewer than 99 % of them succeeded, a URL did not accept a delivery, the circuit of
+ *   one URL is open, or a delivery waits for long without any recent attempt
  * - healthy: otherwise
  */
-export function stateOf({ destination, whole, recent, open, waitsMs, circuits, known }: Present): State {
+export function stateOf({
+  destination,
+  whole,
+  recent,
+  open,
+  waitsMs,
+  circuits,
+  known,
+}: Present): State {
   if (!destination.enabled) return 'off';
   if (destination.paused) return 'paused';
   if (circuits.length > 0 && circuits.length >= destination.webhooks.length) return 'failing';
   if (recent.attempts + whole.attempts + open === 0) return 'idle';
   if (known?.failing || isBlocked(known, open)) return 'failing';
-  const judged = judge(recent.attempts > 0 ? recent : isWell(known) ? { ...whole, failedAttempts: 0 } : whole);
+  const judged = judge(
+    recent.attempts > 0 ? recent : isWell(known) ? { ...whole, failedAttempts: 0 } : whole,
+  );
   if (judged === 'failing' && isOver(known, open)) return 'degraded';
   const isStuck = recent.attempts === 0 && open > 0 && waitsMs > RECENT_MS;
   return judged === 'healthy' && (circuits.length > 0 || isStuck) ? 'degraded' : judged;
 }
 
 /**
- * Returns whether nothing can be sent since the last attempt, which shows that requests go out, also if it failed. It is
- * over if nothing waits.
+ * Returns whether nothing can be sent since the last attempt, which shows that requests go out,
+ * also if it failed. It is over if nothing waits.
  */
 function isBlocked(known: Health | undefined, open: number): boolean {
   const { blocked, successAt, failures = [] } = known ?? {};
@@ -133,7 +149,10 @@ function judge(counts: Counts): Judged {
   return rate < DEGRADED_BELOW || counts.partlyDelivered > 0 ? 'degraded' : 'healthy';
 }
 
-export function rateOf({ attempts, failedAttempts }: Pick<Counts, 'attempts' | 'failedAttempts'>): number | null {
+export function rateOf({
+  attempts,
+  failedAttempts,
+}: Pick<Counts, 'attempts' | 'failedAttempts'>): number | null {
   return attempts === 0 ? null : Math.max(0, 1 - failedAttempts / attempts);
 }
 
@@ -153,13 +172,17 @@ function stateSince(observed: Observed, state: State): number {
     }
     case 'healthy':
     case 'degraded': {
-      const recoveredAt = state === 'degraded' && isOver(known, open.count) ? known?.successAt : undefined;
+      const recoveredAt =
+        state === 'degraded' && isOver(known, open.count) ? known?.successAt : undefined;
       return runOf(observed, state) ?? recoveredAt ?? Math.max(createdAt, nowMs - RECENT_MS);
     }
   }
 }
 
-/** Returns the start of the last steps that all show the same state; undefined if the last one shows another. */
+/**
+ * Returns the start of the last steps that all show the same state; undefined if the last one shows
+ * another.
+ */
 function runOf({ steps, destination }: Observed, state: Judged): number | undefined {
   let since: number | undefined;
   for (const { at, ...counts } of seriesOf(steps).reverse()) {

@@ -4,6 +4,7 @@ import { destinationBody } from '../../../shared/api/destinations';
 import { durationText } from '../../../shared/api/fields';
 import { compileExpression } from '../../../shared/cel/compile';
 import { mistakeText } from '../../../shared/cel/syntax';
+import { defined } from '../../../shared/collections/defined';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
 import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
@@ -30,8 +31,8 @@ import { batchErrors } from './batch';
 import { proxyChangeErrors, sealWebhooks, webhookErrors, webhookViews } from './webhooks';
 
 /**
- * Validates changes of a destination, and builds its API view, which never contains a secret or the value of a header.
- * Pure except for the randomness of encryption; ids and the time are arguments.
+ * Validates changes of a destination, and builds its API view, which never contains a secret or the
+ * value of a header. Pure except for the randomness of encryption; ids and the time are arguments.
  */
 
 export interface Making {
@@ -49,8 +50,14 @@ const filter = z.string().superRefine((text, ctx) => {
   const found = compileExpression(text, 'filter');
   if (found.kind === 'mistake') ctx.addIssue({ code: 'custom', message: mistakeText(found) });
 });
-/** The body with its expressions compiled, in the same order of fields, so that one response names every bad field. */
-const destinationFields = destinationBody.extend({ filter: filter.optional(), request: requestFields });
+/**
+ * The body with its expressions compiled, in the same order of fields, so that one response names
+ * every bad field.
+ */
+const destinationFields = destinationBody.extend({
+  filter: filter.optional(),
+  request: requestFields,
+});
 /** PATCH without `webhooks` leaves the encrypted webhooks unchanged. */
 const withoutWebhooks = destinationFields.partial({ webhooks: true });
 type Fields = z.output<typeof withoutWebhooks>;
@@ -62,7 +69,10 @@ export function createDestination(body: unknown, making: Making): Destination {
   const errors = [
     ...sourceErrors(given, making),
     ...webhookErrors(given, [], making),
-    ...signatureErrors(given, { isSigned: has(given, 'sharedSecret'), webhooks: webhooksIn(given) }),
+    ...signatureErrors(given, {
+      isSigned: has(given, 'sharedSecret'),
+      webhooks: webhooksIn(given),
+    }),
     ...optionErrors(given, { webhooks: webhooksIn(given) }, making),
     ...bodyClashes(given, webhooksIn(given)),
   ];
@@ -75,10 +85,14 @@ export function patchDestination(before: Destination, patch: Json, making: Makin
   const merged = mergePatch(patchable(before, making), patch);
   const [setsWebhooks, proxyChanges] = [has(patch, 'webhooks'), changesProxy(merged, before)];
   const webhooks = setsWebhooks ? webhooksIn(merged) : before.webhooks;
-  const isSigned = has(merged, 'sharedSecret') || (before.secrets !== undefined && !has(patch, 'sharedSecret'));
+  const isSigned =
+    has(merged, 'sharedSecret') || (before.secrets !== undefined && !has(patch, 'sharedSecret'));
   const errors = [
     ...sourceErrors(merged, making),
-    ...webhookErrors(merged, openWebhooks(before, making.encryptor), { now: making.now, proxyChanges }),
+    ...webhookErrors(merged, openWebhooks(before, making.encryptor), {
+      now: making.now,
+      proxyChanges,
+    }),
     ...(proxyChanges && !setsWebhooks ? proxyChangeErrors(before.webhooks) : []),
     ...signatureErrors(merged, { isSigned, webhooks }),
     ...optionErrors(merged, { ...before, webhooks }, making),
@@ -92,26 +106,45 @@ export function patchDestination(before: Destination, patch: Json, making: Makin
 }
 
 /**
- * Returns the object that a patch merges into. It omits webhooks, since lists do not merge, and the secret, which is
- * not readable.
+ * Returns the object that a patch merges into. It omits webhooks, since lists do not merge, and the
+ * secret, which is not readable.
  */
 function patchable(destination: Destination, { sourceExists }: Making): JsonObject {
-  const { name, type, enabled, paused, types, filter, maxPerSecond, shards, switchOffAfterMs } = destination;
+  const { name, type, enabled, paused, types, filter, maxPerSecond, shards, switchOffAfterMs } =
+    destination;
   const request = destination.request && { ...destination.request };
   const batch = destination.batch && batchToView(destination.batch);
   const sources = destination.sources.filter(sourceExists);
-  const switchOffAfter = switchOffAfterMs === undefined ? undefined : durationText(switchOffAfterMs);
+  const switchOffAfter =
+    switchOffAfterMs === undefined ? undefined : durationText(switchOffAfterMs);
   const retry = planFields(destination.retry);
   const proxy = proxyView(destination.proxy) ?? undefined;
   const signature = signatureFields(destination.signature);
   const fields = {
-    ...{ name, type, enabled, paused, sources, types, filter, maxPerSecond, shards, switchOffAfter },
-    ...{ request, batch, retry, proxy, signature },
+    name,
+    type,
+    enabled,
+    paused,
+    sources,
+    types,
+    filter,
+    maxPerSecond,
+    shards,
+    switchOffAfter,
+    request,
+    batch,
+    retry,
+    proxy,
+    signature,
   };
-  return withoutAbsent(fields satisfies Record<Exclude<keyof Fields, 'webhooks' | 'sharedSecret'>, unknown>);
+  return withoutAbsent(
+    fields satisfies Record<Exclude<keyof Fields, 'webhooks' | 'sharedSecret'>, unknown>,
+  );
 }
 
-/** Returns the errors in the request, the retry plan and the proxy that the schema does not find. */
+/**
+ * Returns the errors in the request, the retry plan and the proxy that the schema does not find.
+ */
 function optionErrors(
   body: Json,
   { webhooks, ...before }: Pick<Destination, 'proxy'> & { webhooks: readonly object[] },
@@ -133,7 +166,9 @@ function webhooksIn(body: Json): JsonObject[] {
 }
 
 function withoutAbsent(fields: Record<string, Json | undefined>): JsonObject {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as JsonObject;
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined),
+  ) as JsonObject;
 }
 
 function assemble(fields: Fields, before: Destination | undefined, making: Making): Destination {
@@ -157,18 +192,26 @@ function assemble(fields: Fields, before: Destination | undefined, making: Makin
     enabled: fields.enabled,
     paused: fields.paused,
     sources: [...new Set(fields.sources)],
-    webhooks: fields.webhooks ? sealWebhooks(fields.webhooks, stored, sealing) : (before?.webhooks ?? []),
-    ...(secrets && { secrets }),
-    ...(signature && { signature: sealSignature(signature, before?.signature, { now, encrypt }) }),
-    ...(types && { types: [...new Set(types)] }),
-    ...(filter !== undefined && { filter }),
-    ...(request && { request }),
-    ...(maxPerSecond !== undefined && { maxPerSecond }),
-    ...(shards !== undefined && { shards }),
-    ...(batch && { batch: { maxEvents: batch.maxEvents, maxBytes: batch.maxBytes, maxWaitMs: batch.maxWait } }),
-    ...(switchOffAfter !== undefined && { switchOffAfterMs: switchOffAfter }),
-    ...(retry && { retry }),
-    ...(proxy && { proxy }),
+    webhooks: fields.webhooks
+      ? sealWebhooks(fields.webhooks, stored, sealing)
+      : (before?.webhooks ?? []),
+    ...defined({
+      secrets,
+      signature: signature
+        ? sealSignature(signature, before?.signature, { now, encrypt })
+        : undefined,
+      types: types ? [...new Set(types)] : undefined,
+      filter,
+      request,
+      maxPerSecond,
+      shards,
+      batch: batch
+        ? { maxEvents: batch.maxEvents, maxBytes: batch.maxBytes, maxWaitMs: batch.maxWait }
+        : undefined,
+      switchOffAfterMs: switchOffAfter,
+      retry,
+      proxy,
+    }),
     createdAt: before?.createdAt ?? at,
     updatedAt: at,
   };
@@ -179,7 +222,12 @@ function sourceErrors(body: Json, { sourceExists }: Making): FieldError[] {
   if (!Array.isArray(sources)) return [];
   return sources.flatMap((id, i) =>
     typeof id === 'string' && !sourceExists(id)
-      ? [{ pointer: pointer(['sources', i]), detail: `unknown source ${JSON.stringify(id.slice(0, 100))}` }]
+      ? [
+          {
+            pointer: pointer(['sources', i]),
+            detail: `unknown source ${JSON.stringify(id.slice(0, 100))}`,
+          },
+        ]
       : [],
   );
 }
@@ -189,12 +237,17 @@ function has(value: Json, key: string): value is JsonObject {
 }
 
 /**
- * Returns the API view. An administrator can send the webhooks back in a PATCH as they are here. Others see only the
- * origin of a URL, since paths and queries may contain tokens.
+ * Returns the API view. An administrator can send the webhooks back in a PATCH as they are here.
+ * Others see only the origin of a URL, since paths and queries may contain tokens.
  */
 export function destinationView(
   { version, data }: Entry<Destination>,
-  { encryptor, sourceExists, now, tiersMs }: Pick<Making, 'encryptor' | 'sourceExists' | 'now' | 'tiersMs'>,
+  {
+    encryptor,
+    sourceExists,
+    now,
+    tiersMs,
+  }: Pick<Making, 'encryptor' | 'sourceExists' | 'now' | 'tiersMs'>,
   seesSecrets: boolean,
 ) {
   return {
@@ -203,7 +256,8 @@ export function destinationView(
     type: data.type,
     enabled: data.enabled,
     paused: data.paused,
-    // A deleted source stays in its destinations. It is left out here, and removed with the next change.
+    // A deleted source stays in its destinations. It is left out here, and removed with the next
+    // change.
     sources: data.sources.filter(sourceExists),
     webhooks: webhookViews(data, encryptor, seesSecrets),
     ...secretsView(data.secrets, now),
@@ -214,7 +268,8 @@ export function destinationView(
     maxPerSecond: data.maxPerSecond ?? null,
     shards: data.shards ?? DEFAULT_SHARDS,
     batch: data.batch ? batchToView(data.batch) : null,
-    switchOffAfter: data.switchOffAfterMs === undefined ? null : durationText(data.switchOffAfterMs),
+    switchOffAfter:
+      data.switchOffAfterMs === undefined ? null : durationText(data.switchOffAfterMs),
     retry: planView(data.retry, tiersMs),
     proxy: proxyView(data.proxy),
     version,

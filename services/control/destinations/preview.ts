@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { destinationBody } from '../../../shared/api/destinations';
 import { previewBody } from '../../../shared/api/request';
+import { defined } from '../../../shared/collections/defined';
 import { type Destination } from '../../../shared/model/config';
 import { deliveryId } from '../../../shared/model/delivery';
 import { type Message } from '../../../shared/model/message';
@@ -21,10 +22,16 @@ const MASKED = '***';
 /** Stands for the source and the destination of a message that has none. */
 const PREVIEW = 'preview';
 
-const draft = z.object({ destination: destinationBody.extend({ request: requestFields }).partial() });
+const draft = z.object({
+  destination: destinationBody.extend({ request: requestFields }).partial(),
+});
 
 type Target = Pick<Destination, 'id' | 'request'> & {
-  signature?: { xSignature?: boolean | undefined; ed25519?: unknown; custom?: { header: string } | null | undefined };
+  signature?: {
+    xSignature?: boolean | undefined;
+    ed25519?: unknown;
+    custom?: { header: string } | null | undefined;
+  };
   isSigned: boolean;
   /** its first webhook */
   webhook: { headers?: unknown; auth?: { type: string } | null | undefined };
@@ -32,15 +39,22 @@ type Target = Pick<Destination, 'id' | 'request'> & {
 
 /**
  * @param rights the token's rights; undefined if it has all that its role allows
- * @throws Problem `invalid_fields` with the field that is wrong, or that the message cannot be rendered for; `forbidden`
- * if the token may not read the event
+ * @throws Problem `invalid_fields` with the field that is wrong, or that the message cannot be
+ * rendered for; `forbidden` if the token may not read the event
  */
-export function previewRequest(deps: ControlContext, body: unknown, rights: readonly string[] | undefined) {
+export function previewRequest(
+  deps: ControlContext,
+  body: unknown,
+  rights: readonly string[] | undefined,
+) {
   const { destination, event, message } = parseBody(previewBody, body);
   if (event !== undefined) requireRights(['events:read'], rights);
   const target = typeof destination === 'string' ? stored(deps, destination) : drafted(body);
-  const shown = event === undefined ? { source: PREVIEW, message: given(deps, message) } : recent(deps, event);
-  if (event !== undefined && message !== undefined) throw wrong('message', 'cannot be combined with event');
+  const shown =
+    event === undefined ? { source: PREVIEW, message: given(deps, message) } : recent(deps, event);
+  if (event !== undefined && message !== undefined) {
+    throw wrong('message', 'cannot be combined with event');
+  }
   const rendered = renderOnce(shown.message, shown.source, target);
   if (rendered.kind === 'failed') throw invalidFields([fieldError(rendered, ['destination'])]);
   const id = deliveryId(shown.source, shown.message.messageId, target.id);
@@ -56,9 +70,13 @@ function stored({ config }: ControlContext, id: string): Target {
   if (!destination) throw wrong('destination', 'is not the id of a destination');
   const { request, signature, secrets, webhooks } = destination;
   return {
-    ...{ id, isSigned: secrets !== undefined, webhook: webhooks[0] ?? {} },
-    ...(request && { request }),
-    ...(signature && { signature }),
+    id,
+    isSigned: secrets !== undefined,
+    webhook: webhooks[0] ?? {},
+    ...defined({
+      request,
+      signature,
+    }),
   };
 }
 
@@ -67,9 +85,13 @@ function drafted(body: unknown): Target {
   const request = storedRequest(destination.request);
   const { signature, webhooks, sharedSecret } = destination;
   return {
-    ...{ id: PREVIEW, isSigned: sharedSecret !== undefined, webhook: webhooks?.[0] ?? {} },
-    ...(request && { request }),
-    ...(signature && { signature }),
+    id: PREVIEW,
+    isSigned: sharedSecret !== undefined,
+    webhook: webhooks?.[0] ?? {},
+    ...defined({
+      request,
+      signature,
+    }),
   };
 }
 
@@ -84,7 +106,9 @@ function given({ now }: ControlContext, fields: object = {}): Message {
 }
 
 function recent({ events }: ControlContext, id: string): { source: string; message: Message } {
-  const entry = events.ring.newest({ accepted: true }, { limit: Infinity }).find((each) => each.id === id);
+  const entry = events.ring
+    .newest({ accepted: true }, { limit: Infinity })
+    .find((each) => each.id === id);
   const message = entry && parseMessage(entry.value);
   if (message && typeof message !== 'string') return { source: entry.source, message };
   throw wrong('event', 'is not the id of a recent accepted event');
@@ -110,7 +134,9 @@ function view(target: Target, { body, head }: Rendered, id: string) {
 
 /** @param list alternating names and values */
 function setAll(headers: Record<string, string>, list: readonly string[]): void {
-  for (let i = 0; i + 1 < list.length; i += 2) headers[(list[i] ?? '').toLowerCase()] = list[i + 1] ?? '';
+  for (let i = 0; i + 1 < list.length; i += 2) {
+    headers[(list[i] ?? '').toLowerCase()] = list[i + 1] ?? '';
+  }
 }
 
 /** Delivery writes the routing key of PagerDuty as the first member. */

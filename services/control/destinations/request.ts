@@ -2,19 +2,25 @@ import { type z } from 'zod';
 import { requestBody } from '../../../shared/api/request';
 import { mistakeText, type Mistake } from '../../../shared/cel/syntax';
 import { compileBody, compileHeader, type Template } from '../../../shared/cel/template';
+import { defined } from '../../../shared/collections/defined';
 import { type RequestSettings } from '../../../shared/model/request-settings';
 import { type Json } from '../../../shared/model/message';
 import { type RenderFailure } from '../../../shared/render/render-request';
 import { headerNames, isAuth } from './stored-webhook';
 import { type FieldError, pointer } from '../http/problem';
 
-/** Validates the `request` of a destination, and converts it between its API form and its stored form. Pure. */
+/**
+ * Validates the `request` of a destination, and converts it between its API form and its stored
+ * form. Pure.
+ */
 
 /** The field with its expressions compiled. */
 export const requestFields = requestBody
   .superRefine(({ body, headers }, ctx) => {
     const check = (compiled: Template<unknown> | Mistake, path: string[]) => {
-      if (compiled.kind === 'mistake') ctx.addIssue({ code: 'custom', message: mistakeText(compiled), path });
+      if (compiled.kind === 'mistake') {
+        ctx.addIssue({ code: 'custom', message: mistakeText(compiled), path });
+      }
     };
     if (body != null) check(compileBody(body), ['body']);
     for (const [name, text] of Object.entries(headers ?? {})) {
@@ -31,13 +37,13 @@ export function storedRequest(given: Given): RequestSettings | undefined {
   const headers = Object.entries(given?.headers ?? {}).filter(
     (header): header is [string, string] => header[1] !== null,
   );
-  const request: RequestSettings = {
-    ...(method != null && { method }),
-    ...(format != null && { format }),
-    ...(body != null && { body }),
-    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
-    ...(gzipAbove != null && { gzipAbove }),
-  };
+  const request: RequestSettings = defined({
+    method: method != null ? method : undefined,
+    format: format != null ? format : undefined,
+    body: body != null ? body : undefined,
+    headers: headers.length > 0 ? Object.fromEntries(headers) : undefined,
+    gzipAbove: gzipAbove != null ? gzipAbove : undefined,
+  });
   return Object.keys(request).length > 0 ? request : undefined;
 }
 
@@ -47,18 +53,24 @@ export function requestView(request: RequestSettings | undefined) {
   return { method, format, body, headers, gzipAbove };
 }
 
-/** Returns a failed rendering as an error of the field. @param before path to the destination in the request */
+/**
+ * Returns a failed rendering as an error of the field. @param before path to the destination in the
+ * request
+ */
 export function fieldError({ field, message }: RenderFailure, before: string[] = []): FieldError {
   return { pointer: pointer([...before, 'request', ...field.split('/')]), detail: message };
 }
 
 /**
- * Returns an error for each rendered header that the authentication, the signature or a static header of a webhook also
- * sets: a request would carry both.
+ * Returns an error for each rendered header that the authentication, the signature or a static
+ * header of a webhook also sets: a request would carry both.
  * @param body after the merge
  * @param webhooks sent or stored
  */
-export function headerClashes(body: Json, webhooks: readonly { headers?: unknown; auth?: unknown }[]): FieldError[] {
+export function headerClashes(
+  body: Json,
+  webhooks: readonly { headers?: unknown; auth?: unknown }[],
+): FieldError[] {
   const custom = field(field(field(body, 'signature'), 'custom'), 'header');
   const fixed = new Set(webhooks.flatMap(headerNames));
   if (typeof custom === 'string') fixed.add(custom.toLowerCase());
@@ -66,7 +78,9 @@ export function headerClashes(body: Json, webhooks: readonly { headers?: unknown
     .filter((name) => fixed.has(name.toLowerCase()))
     .map((name) => ({
       pointer: pointer(['request', 'headers', name]),
-      detail: 'is also a header of a webhook, of its authentication or of the signature. Remove one of them',
+      detail:
+        'is also a header of a webhook, of its authentication or of the signature. Remove ' +
+        'one of them',
     }));
 }
 
@@ -77,12 +91,19 @@ export function headerClashes(body: Json, webhooks: readonly { headers?: unknown
  */
 export function bodyClashes(body: Json, webhooks: readonly { auth?: unknown }[]): FieldError[] {
   const template = field(field(body, 'request'), 'body');
-  if (typeof template !== 'string' || !webhooks.some(({ auth }) => isAuth(auth) && auth.type === 'pagerduty'))
+  if (
+    typeof template !== 'string' ||
+    !webhooks.some(({ auth }) => isAuth(auth) && auth.type === 'pagerduty')
+  ) {
     return [];
+  }
   const compiled = compileBody(template);
   const yields = compiled.kind === 'template' ? compiled.yields : undefined;
   if (yields === undefined || yields === 'map') return [];
-  const detail = `is ${yields === 'list' ? 'a list' : 'text'}, but the authentication pagerduty writes the routing key into a map. Yield a map, such as {"event_action": "trigger", "payload": …}`;
+  const detail =
+    `is ${yields === 'list' ? 'a list' : 'text'}, but the authentication pagerduty writes ` +
+    'the routing key into a map. Yield a map, such as {"event_action": "trigger", "payload": ' +
+    '…}';
   return [{ pointer: pointer(['request', 'body']), detail }];
 }
 

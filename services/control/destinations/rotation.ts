@@ -9,7 +9,10 @@ import { rotateEd25519 } from './signature';
 /** Rotates the secrets that sign. Pure except for the randomness of keys and encryption. */
 
 /** Returns the secrets without expired ones. */
-export function secretsNow(secrets: EncryptedSecrets | undefined, now: Date): EncryptedSecrets | undefined {
+export function secretsNow(
+  secrets: EncryptedSecrets | undefined,
+  now: Date,
+): EncryptedSecrets | undefined {
   if (!secrets?.previous || now.getTime() < (secrets.overlapUntil ?? 0)) return secrets;
   return { current: secrets.current };
 }
@@ -21,11 +24,12 @@ export interface Rotated {
 }
 
 /**
- * Rotates a shared secret. During the overlap both secrets sign `webhook-signature`. `X-Signature` holds one signature,
- * and changes at `switchAt`, by default the end of the overlap.
+ * Rotates a shared secret. During the overlap both secrets sign `webhook-signature`. `X-Signature`
+ * holds one signature, and changes at `switchAt`, by default the end of the overlap.
  * @param made.secret a new random secret, used if the body contains none
- * @throws Problem `invalid_fields`, or `conflict` during the overlap of another rotation: there is no room for a third
- * secret, and receivers that still use the first would be cut off without notice
+ * @throws Problem `invalid_fields`, or `conflict` during the overlap of another rotation: there is
+ * no room for a third secret, and receivers that still use the first would be cut off without
+ * notice
  */
 export function rotateSecret(
   destination: Destination,
@@ -34,12 +38,16 @@ export function rotateSecret(
 ): Rotated {
   const { now, encryptor } = made;
   const fields = parseBody(rotateSecretBody, body);
-  if (fields.key === 'ed25519') return { destination: rotateKeyPair(destination, fields, made), generated: undefined };
+  if (fields.key === 'ed25519') {
+    return { destination: rotateKeyPair(destination, fields, made), generated: undefined };
+  }
   const before = secretsNow(destination.secrets, now);
   if (before?.previous && fields.overlap > 0) {
     throw new Problem(
       'conflict',
-      `A rotation is in progress until ${new Date(before.overlapUntil ?? 0).toISOString()}. Wait, or end it with an overlap of 0s`,
+      'A rotation is in progress until ' +
+        `${new Date(before.overlapUntil ?? 0).toISOString()}. Wait, or end it with an ` +
+        'overlap of 0s',
     );
   }
   const overlapUntil = now.getTime() + fields.overlap;
@@ -50,7 +58,9 @@ export function rotateSecret(
   }
   const current = encryptor.encrypt(fields.sharedSecret ?? made.secret, destination.id);
   const secrets: EncryptedSecrets =
-    before && fields.overlap > 0 ? { current, previous: before.current, overlapUntil, switchAt } : { current };
+    before && fields.overlap > 0
+      ? { current, previous: before.current, overlapUntil, switchAt }
+      : { current };
   return {
     destination: { ...destination, secrets, updatedAt: now.toISOString() },
     generated: fields.sharedSecret === undefined ? made.secret : undefined,
@@ -63,21 +73,31 @@ function rotateKeyPair(
   fields: z.output<typeof rotateSecretBody>,
   { now, encryptor }: { now: Date; encryptor: Encryptor },
 ): Destination {
-  const wrong = (['sharedSecret', 'switchAt'] as const).filter((field) => fields[field] !== undefined);
+  const wrong = (['sharedSecret', 'switchAt'] as const).filter(
+    (field) => fields[field] !== undefined,
+  );
   const detail = 'belongs to the shared secret, not to the Ed25519 key';
-  if (wrong.length > 0) throw invalidFields(wrong.map((field) => ({ pointer: pointer([field]), detail })));
+  if (wrong.length > 0) {
+    throw invalidFields(wrong.map((field) => ({ pointer: pointer([field]), detail })));
+  }
   const encrypt = (text: string) => encryptor.encrypt(text, destination.id);
   return rotateEd25519(destination, fields.overlap, { now, encrypt });
 }
 
-/** Returns the API view of the shared secrets, which are never shown: whether there are any, and a running rotation. */
+/**
+ * Returns the API view of the shared secrets, which are never shown: whether there are any, and a
+ * running rotation.
+ */
 export function secretsView(stored: Destination['secrets'], now: Date) {
   const secrets = secretsNow(stored, now);
   const time = (ms = 0) => new Date(ms).toISOString();
   return {
     hasSharedSecret: secrets !== undefined,
     secretRotation: secrets?.previous
-      ? { overlapUntil: time(secrets.overlapUntil), switchAt: time(secrets.switchAt ?? secrets.overlapUntil) }
+      ? {
+          overlapUntil: time(secrets.overlapUntil),
+          switchAt: time(secrets.switchAt ?? secrets.overlapUntil),
+        }
       : null,
   };
 }

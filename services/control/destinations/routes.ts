@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { destinationBody, retryAllBody } from '../../../shared/api/destinations';
+import { defined } from '../../../shared/collections/defined';
 import { type Entry } from '../../../shared/config/types';
 import { ALERTS_ID, type Destination } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
@@ -35,11 +36,14 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
     },
     'POST /destinations': async ({ body, by }) => {
       const id = newId('dst', deps.now());
-      const entry = await entries.create('destination', by, () => createDestination(body, making(deps, id)));
+      const entry = await entries.create('destination', by, () =>
+        createDestination(body, making(deps, id)),
+      );
       deps.log.info({ destination: id }, 'destination.created');
       return view(by, entry);
     },
-    'POST /destinations/preview': ({ body, identity }) => previewRequest(deps, body, identity.rights),
+    'POST /destinations/preview': ({ body, identity }) =>
+      previewRequest(deps, body, identity.rights),
     'GET /destinations/{id}': (call) => view(call.by, entries.get('destination', own(call).id)),
     'PATCH /destinations/{id}': async (call) => {
       const { id, body: patch = {} } = own(call);
@@ -56,7 +60,10 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
     'POST /destinations/{id}/rotate-secret': async (call) => {
       const { entry, generated } = await rotate(deps, own(call));
       // A generated secret is shown in this response and never again.
-      return { ...view(call.by, entry), ...(generated !== undefined && { sharedSecret: generated }) };
+      return {
+        ...view(call.by, entry),
+        ...defined({ sharedSecret: generated }),
+      };
     },
     'GET /destinations/{id}/public-keys': ({ id }) => {
       const destination = deps.config.destination(id)?.data;
@@ -72,7 +79,8 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
     },
     'POST /destinations/{id}/retry': (call) => recallAll(deps, own(call), 'retry'),
     'POST /destinations/{id}/cancel': (call) => recallAll(deps, own(call), 'cancel'),
-    'POST /destinations/{id}/test': (call) => deps.tests.send(entries.get('destination', own(call).id).data, call.body),
+    'POST /destinations/{id}/test': (call) =>
+      deps.tests.send(entries.get('destination', own(call).id).data, call.body),
   };
 }
 
@@ -87,8 +95,14 @@ async function recallAll(
   requireRecalls(config);
   if (action === 'retry') requireSendable(data);
   const { maxPerSecond = null } = action === 'retry' ? parseBody(retryAllBody, body) : {};
-  const job = await replays.startRecall({ destination: id, action, maxPerSecond }, newId('rpl', now()));
-  return jobView(job, action === 'retry' ? { delivered: 0, failedAgain: 0, superseded: 0 } : undefined);
+  const job = await replays.startRecall(
+    { destination: id, action, maxPerSecond },
+    newId('rpl', now()),
+  );
+  return jobView(
+    job,
+    action === 'retry' ? { delivered: 0, failedAgain: 0, superseded: 0 } : undefined,
+  );
 }
 
 /** Hides the destination of alerts, which is set at /alerts only. @throws Problem `not_found` */
@@ -109,7 +123,10 @@ async function rotate(deps: ControlContext, call: At & { body: Json | undefined 
   return { entry, generated };
 }
 
-function making({ encryptor, config, now, tiersMs, retention }: ControlContext, id: string): Making {
+function making(
+  { encryptor, config, now, tiersMs, retention }: ControlContext,
+  id: string,
+): Making {
   const time = now();
   return {
     id,

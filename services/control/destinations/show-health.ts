@@ -8,7 +8,9 @@ import { endOf, spanOf } from '../overview/model';
 import { currentCircuits } from '../overview/open-circuits';
 import { healthOf, RECENT_MS } from './health';
 
-/** Reads the health of a destination from the history. @throws Problem `not_found`, `unavailable` */
+/**
+ * Reads the health of a destination from the history. @throws Problem `not_found`, `unavailable`
+ */
 export async function showHealth(
   deps: ControlContext,
   id: string,
@@ -20,7 +22,12 @@ export async function showHealth(
   const read = (database: Database) =>
     Promise.all([
       countsInSteps(database, { ...span, destination: id }),
-      countsInSteps(database, { sinceMs: nowMs - RECENT_MS, untilMs: nowMs, stepMs: RECENT_MS, destination: id }),
+      countsInSteps(database, {
+        sinceMs: nowMs - RECENT_MS,
+        untilMs: nowMs,
+        stepMs: RECENT_MS,
+        destination: id,
+      }),
       openOf(database, id),
       healthOfOne(database, id),
       lastSetAt(database, id, destination.enabled ? ['paused', 'enabled'] : ['enabled']),
@@ -28,5 +35,16 @@ export async function showHealth(
     ]);
   const [steps, recent, open, known, setAt, lastAttemptAt] = await deps.history.ask(read);
   const circuits = (await currentCircuits(deps)).filter((circuit) => circuit.destination === id);
-  return healthOf({ destination, span, steps, recent, open, circuits, known, setAt, lastAttemptAt, nowMs });
+  return healthOf({
+    destination,
+    span,
+    steps,
+    recent,
+    open,
+    circuits,
+    known,
+    setAt,
+    lastAttemptAt,
+    nowMs,
+  });
 }

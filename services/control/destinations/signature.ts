@@ -1,17 +1,28 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { type SignatureFields } from '../../../shared/api/endpoint-auth';
+import { compact, defined } from '../../../shared/collections/defined';
 import { type Destination, type Encrypted } from '../../../shared/model/config';
-import { type Ed25519KeyPair, type Ed25519Keys, type SignatureSettings } from '../../../shared/model/endpoint-auth';
+import {
+  type Ed25519KeyPair,
+  type Ed25519Keys,
+  type SignatureSettings,
+} from '../../../shared/model/endpoint-auth';
 import { type Json, type JsonObject } from '../../../shared/model/message';
 import { type FieldError, pointer, Problem } from '../http/problem';
 import { headerNames } from './stored-webhook';
 
 /** The signatures of a destination, and its Ed25519 keys. */
 
-/** Returns a new pair in the encoding of Standard Webhooks. The private part is the seed and the public key. */
+/**
+ * Returns a new pair in the encoding of Standard Webhooks. The private part is the seed and the
+ * public key.
+ */
 function newEd25519Pair(now: Date): Ed25519KeyPair<string> {
   const jwk = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
-  const [seed, publicKey] = [jwk.d, jwk.x].map((part) => Buffer.from(part ?? '', 'base64url')) as [Buffer, Buffer];
+  const [seed, publicKey] = [jwk.d, jwk.x].map((part) => Buffer.from(part ?? '', 'base64url')) as [
+    Buffer,
+    Buffer,
+  ];
   return {
     publicKey: `whpk_${publicKey.toString('base64')}`,
     privateKey: `whsk_${Buffer.concat([seed, publicKey]).toString('base64')}`,
@@ -28,19 +39,24 @@ export function sealSignature(
   const keys = ed25519
     ? (keysNow(before?.ed25519, now) ?? { current: sealed(newEd25519Pair(now), encrypt) })
     : undefined;
-  return {
-    ...(xSignature !== undefined && { xSignature }),
-    ...(custom && {
-      custom: {
-        ...{ header: custom.header, algorithm: custom.algorithm, encoding: custom.encoding },
-        ...(custom.prefix != null && { prefix: custom.prefix }),
-      },
-    }),
-    ...(keys && { ed25519: keys }),
-  };
+  return defined({
+    xSignature,
+    custom: custom
+      ? {
+          header: custom.header,
+          algorithm: custom.algorithm,
+          encoding: custom.encoding,
+          ...defined({ prefix: custom.prefix != null ? custom.prefix : undefined }),
+        }
+      : undefined,
+    ed25519: keys,
+  });
 }
 
-function sealed(pair: Ed25519KeyPair<string>, encrypt: (text: string) => Encrypted): Ed25519KeyPair<Encrypted> {
+function sealed(
+  pair: Ed25519KeyPair<string>,
+  encrypt: (text: string) => Encrypted,
+): Ed25519KeyPair<Encrypted> {
   return { ...pair, privateKey: encrypt(pair.privateKey) };
 }
 
@@ -60,17 +76,29 @@ export function rotateEd25519(
   { now, encrypt }: { now: Date; encrypt: (text: string) => Encrypted },
 ): Destination {
   const keys = keysNow(destination.signature?.ed25519, now);
-  if (!keys) throw new Problem('conflict', 'The destination has no Ed25519 key. Set signature.ed25519 to true first');
+  if (!keys) {
+    throw new Problem(
+      'conflict',
+      'The destination has no Ed25519 key. Set signature.ed25519 to true first',
+    );
+  }
   if (keys.previous && overlapMs > 0) {
     throw new Problem(
       'conflict',
-      `A rotation is in progress until ${new Date(keys.overlapUntil ?? 0).toISOString()}. Wait, or end it with an overlap of 0s`,
+      `A rotation is in progress until ${new Date(keys.overlapUntil ?? 0).toISOString()}. ` +
+        'Wait, or end it with an overlap of 0s',
     );
   }
   const current = sealed(newEd25519Pair(now), encrypt);
-  const overlap = { previous: keys.current, overlapUntil: now.getTime() + overlapMs };
-  const ed25519 = { current, ...(overlapMs > 0 && overlap) };
-  return { ...destination, signature: { ...destination.signature, ed25519 }, updatedAt: now.toISOString() };
+  const ed25519 =
+    overlapMs > 0
+      ? { current, previous: keys.current, overlapUntil: now.getTime() + overlapMs }
+      : { current };
+  return {
+    ...destination,
+    signature: { ...destination.signature, ed25519 },
+    updatedAt: now.toISOString(),
+  };
 }
 
 /** Returns the public keys that sign now, the newest first. */
@@ -83,18 +111,21 @@ export function publicKeys(destination: Destination, now: Date) {
     createdAt,
     until,
   });
-  return [shown(current, null), ...(previous ? [shown(previous, new Date(overlapUntil).toISOString())] : [])];
+  return compact([
+    shown(current, null),
+    previous ? shown(previous, new Date(overlapUntil).toISOString()) : undefined,
+  ]);
 }
 
 /** Returns the fields as the API has them, or undefined. */
 export function signatureFields(signature: SignatureSettings<unknown> | undefined) {
   if (!signature) return undefined;
   const { xSignature, ed25519, custom } = signature;
-  return {
-    ...(xSignature !== undefined && { xSignature }),
-    ...(ed25519 && { ed25519: true }),
-    ...(custom && { custom: { ...custom } }),
-  };
+  return defined({
+    xSignature,
+    ed25519: ed25519 ? true : undefined,
+    custom: custom ? { ...custom } : undefined,
+  });
 }
 
 export function signatureView(signature: SignatureSettings<unknown> | undefined) {
@@ -114,16 +145,23 @@ interface Beside {
   webhooks: readonly { headers?: unknown; auth?: unknown }[];
 }
 
-/** Returns the errors of the custom signature beside the other fields. @param body with any mistakes */
+/**
+ * Returns the errors of the custom signature beside the other fields. @param body with any mistakes
+ */
 export function signatureErrors(body: Json, { isSigned, webhooks }: Beside): FieldError[] {
   const signature = isObject(body) ? body.signature : undefined;
   const custom = isObject(signature) ? signature.custom : undefined;
   if (!isObject(signature) || !isObject(custom)) return [];
   const at = (...path: string[]) => pointer(['signature', 'custom', ...path]);
-  const errors = isSigned ? [] : [{ pointer: at(), detail: 'needs a shared secret. Set sharedSecret too' }];
+  const errors = isSigned
+    ? []
+    : [{ pointer: at(), detail: 'needs a shared secret. Set sharedSecret too' }];
   const name = typeof custom.header === 'string' ? custom.header.toLowerCase() : '';
   if (name === 'x-signature' && signature.xSignature !== false) {
-    errors.push({ pointer: at('header'), detail: 'is set by Waypost itself. Set xSignature to false first' });
+    errors.push({
+      pointer: at('header'),
+      detail: 'is set by Waypost itself. Set xSignature to false first',
+    });
   }
   if (webhooks.some((webhook) => headerNames(webhook).includes(name))) {
     errors.push({ pointer: at('header'), detail: 'is already a header of a webhook' });

@@ -1,5 +1,9 @@
 import { type Encryptor } from '../../../shared/config/encryption';
-import { type Destination, type Encrypted, type EncryptedWebhook } from '../../../shared/model/config';
+import {
+  type Destination,
+  type Encrypted,
+  type EncryptedWebhook,
+} from '../../../shared/model/config';
 import { urlHash } from '../../../shared/model/delivery';
 import { authHeaderName } from '../../../shared/model/endpoint-auth';
 
@@ -23,19 +27,27 @@ export interface RawAuth {
 }
 
 export function isAuth(value: unknown): value is RawAuth {
-  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
+  return (
+    typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
+  );
 }
 
 /** Returns the names of the headers that a webhook sets, sent or stored, in lower case. */
-export function headerNames({ headers, auth }: { headers?: unknown; auth?: unknown }): (string | undefined)[] {
+export function headerNames({
+  headers,
+  auth,
+}: {
+  headers?: unknown;
+  auth?: unknown;
+}): (string | undefined)[] {
   const isObject = typeof headers === 'object' && headers !== null && !Array.isArray(headers);
   const names = isObject ? Object.keys(headers).map((name) => name.toLowerCase()) : [];
   return isAuth(auth) ? [...names, authHeaderName(auth)] : names;
 }
 
 export function openWebhooks(destination: Destination, encryptor: Encryptor): StoredWebhook[] {
-  // Decryption fails only after WAYPOST_SECRET_KEY was lost or changed. The entry stays editable, so that the URL can
-  // be set again.
+  // Decryption fails only after WAYPOST_SECRET_KEY was lost or changed. The entry stays editable,
+  // so that the URL can be set again.
   const open = (text: Encrypted | undefined) =>
     text === undefined ? text : encryptor.decrypt(text, destination.id).text;
   return destination.webhooks.map((sealed) => ({
@@ -47,21 +59,32 @@ export function openWebhooks(destination: Destination, encryptor: Encryptor): St
 }
 
 /**
- * Returns the hashes of the URLs by the ids of their webhooks; undefined: the URL cannot be decrypted.
+ * Returns the hashes of the URLs by the ids of their webhooks; undefined: the URL cannot be
+ * decrypted.
  * @param destination undefined: deleted
  */
-export function urlHashes(destination: Destination | undefined, encryptor: Encryptor): Map<string, string | undefined> {
+export function urlHashes(
+  destination: Destination | undefined,
+  encryptor: Encryptor,
+): Map<string, string | undefined> {
   const known = destination ? openWebhooks(destination, encryptor) : [];
-  return new Map(known.map(({ sealed, url }) => [sealed.id, url === undefined ? undefined : urlHash(url)]));
+  return new Map(
+    known.map(({ sealed, url }) => [sealed.id, url === undefined ? undefined : urlHash(url)]),
+  );
 }
 
-/** Returns the hashes of the URLs that no wanted webhook has. Webhooks with one URL get a delivery together. */
+/**
+ * Returns the hashes of the URLs that no wanted webhook has. Webhooks with one URL get a delivery
+ * together.
+ */
 export function closedUrls(
   hashes: ReadonlyMap<string, string | undefined>,
   isWanted: (webhook: string) => boolean,
 ): string[] {
   const wanted = new Set([...hashes].flatMap(([id, hash]) => (isWanted(id) ? [hash] : [])));
-  return [...new Set(hashes.values())].flatMap((hash) => (hash === undefined || wanted.has(hash) ? [] : [hash]));
+  return [...new Set(hashes.values())].flatMap((hash) =>
+    hash === undefined || wanted.has(hash) ? [] : [hash],
+  );
 }
 
 /** @returns undefined if the value is not a URL */
@@ -79,8 +102,8 @@ export interface ChangeContext {
 export const NOTHING_TO_KEEP = 'has no stored value to keep. Send the value';
 
 /**
- * Returns why the stored secrets of a webhook cannot be kept, as the end of a sentence; undefined if they can: they must
- * not go to another host. The schema reports a text that is not a URL.
+ * Returns why the stored secrets of a webhook cannot be kept, as the end of a sentence; undefined
+ * if they can: they must not go to another host. The schema reports a text that is not a URL.
  */
 export function urlChange(
   { url }: { url?: string | undefined },
@@ -89,7 +112,9 @@ export function urlChange(
 ): string | undefined {
   if (proxyChanges) return becauseOf('the proxy changes');
   const origin = originOf(url);
-  return origin === undefined || origin === sealed.origin ? undefined : becauseOf('the origin of the URL changes');
+  return origin === undefined || origin === sealed.origin
+    ? undefined
+    : becauseOf('the origin of the URL changes');
 }
 
 function becauseOf(cause: string): string {
@@ -97,8 +122,8 @@ function becauseOf(cause: string): string {
 }
 
 /**
- * Returns why a secret cannot be kept that may also go to the token endpoint: those of the authentication, and the
- * private key of the client certificate.
+ * Returns why a secret cannot be kept that may also go to the token endpoint: those of the
+ * authentication, and the private key of the client certificate.
  */
 export function secretChange(
   { url, auth }: { url?: string | undefined; auth?: unknown },
@@ -108,6 +133,7 @@ export function secretChange(
   const { sealed } = match;
   const tokenUrl = isAuth(auth) && auth.type === 'oauth2' ? auth.tokenUrl : undefined;
   const stored = sealed.auth?.type === 'oauth2' ? sealed.auth.tokenOrigin : undefined;
-  const change = originOf(tokenUrl) === stored ? undefined : becauseOf('the origin of tokenUrl changes');
+  const change =
+    originOf(tokenUrl) === stored ? undefined : becauseOf('the origin of tokenUrl changes');
   return urlChange({ url }, match, around) ?? change;
 }

@@ -1,10 +1,21 @@
 import { testBody } from '../../../shared/api/destinations';
+import { defined } from '../../../shared/collections/defined';
 import { type OutRecord, type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { WEBHOOKS, ATTEMPTS } from '../../../shared/kafka/topics';
 import { type DeliveryEvent, type AttemptEvent } from '../../../shared/model/attempt-events';
 import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
-import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../../shared/model/delivery';
-import { type CallType, eventNameOf, type JsonObject, type Message } from '../../../shared/model/message';
+import {
+  type Delivery,
+  deliveryId,
+  deliveryKey,
+  encodeDelivery,
+} from '../../../shared/model/delivery';
+import {
+  type CallType,
+  eventNameOf,
+  type JsonObject,
+  type Message,
+} from '../../../shared/model/message';
 import { renderOnce } from '../../../shared/render/render-request';
 import { invalidFields, parseBody } from '../http/validate';
 import { fieldError } from './request';
@@ -15,7 +26,10 @@ import { type Log } from '../../../shared/telemetry/log';
 import { recordedRoot } from '../../../shared/telemetry/trace';
 import { Problem } from '../http/problem';
 
-/** The sample message of a test, its record, and the result of its events. Pure: ids and the time are arguments. */
+/**
+ * The sample message of a test, its record, and the result of its events. Pure: ids and the time
+ * are arguments.
+ */
 
 /** Replaces the source id, since a test has no source. */
 const TEST_SOURCE = 'test';
@@ -33,9 +47,19 @@ const SAMPLES: Record<CallType, Partial<Message>> = {
 export function sampleMessage(body: unknown, made: { messageId: string; now: Date }): Message {
   const at = made.now.toISOString();
   const { type, ...given } = parseBody(testBody, body);
-  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<Message>;
+  const set = Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined),
+  ) as Partial<Message>;
   const context: JsonObject = { library: { name: 'waypost-test', version: '1' } };
-  return { ...SAMPLES[type], ...set, type, messageId: made.messageId, timestamp: at, receivedAt: at, context };
+  return {
+    ...SAMPLES[type],
+    ...set,
+    type,
+    messageId: made.messageId,
+    timestamp: at,
+    receivedAt: at,
+    context,
+  };
 }
 
 /**
@@ -56,11 +80,15 @@ function testRecord(
     sourceId: TEST_SOURCE,
     destinationId: destination.id,
     type: message.type,
-    ...(event !== undefined && { event }),
+    ...defined({ event }),
     userId: user,
     acceptedAt,
     expiresAt: acceptedAt + made.lifetimeMs,
-    ...{ attempt: 0, hop: 0, replay: 0, closed: made.closed, test: true },
+    attempt: 0,
+    hop: 0,
+    replay: 0,
+    closed: made.closed,
+    test: true,
     traceparent: made.traceparent,
   };
   const key = deliveryKey(destination.id, user, destination.shards ?? DEFAULT_SHARDS);
@@ -82,20 +110,32 @@ export interface TestSendProgress {
 }
 
 /**
- * Merges an event into the progress. Requests that were still open come in a second, late event of the same attempt.
+ * Merges an event into the progress. Requests that were still open come in a second, late event of
+ * the same attempt.
  */
-export function addEvent(progress: TestSendProgress | undefined, event: DeliveryEvent): TestSendProgress {
+export function addEvent(
+  progress: TestSendProgress | undefined,
+  event: DeliveryEvent,
+): TestSendProgress {
   const attempt = progress?.attempt ?? null;
   switch (event.kind) {
     case 'attempt': {
       const { n, at, durationMs, outcome, urls, reason } = event;
       const merged = attempt
-        ? { ...attempt, durationMs: Math.max(attempt.durationMs, durationMs), urls: [...attempt.urls, ...urls] }
+        ? {
+            ...attempt,
+            durationMs: Math.max(attempt.durationMs, durationMs),
+            urls: [...attempt.urls, ...urls],
+          }
         : { n, at, durationMs, outcome, urls };
       const delivered = merged.urls.some((url) => url.outcome === 'delivered');
       if (delivered) merged.outcome = 'delivered';
       // A test is tried once, so an undelivered one is dead.
-      return { status: delivered ? 'delivered' : 'dead', reason: reason ?? progress?.reason ?? null, attempt: merged };
+      return {
+        status: delivered ? 'delivered' : 'dead',
+        reason: reason ?? progress?.reason ?? null,
+        attempt: merged,
+      };
     }
     case 'cancelled':
       return { status: 'cancelled', reason: event.reason, attempt };
@@ -112,16 +152,23 @@ export function isComplete(progress: TestSendProgress, urls: number): boolean {
 
 /** Sends test records through the pipeline, and waits for their events in `attempts`. */
 
-/** Added to the timeout of the request: for Kafka, and for a delivery service that is busy or restarts. */
+/**
+ * Added to the timeout of the request: for Kafka, and for a delivery service that is busy or
+ * restarts.
+ */
 const SLACK_MS = 10_000;
-/** After the first event: waits for the responses of other URLs if the first 2xx settled the delivery before them. */
+/**
+ * After the first event: waits for the responses of other URLs if the first 2xx settled the
+ * delivery before them.
+ */
 const LATE_MS = 1_000;
 /** Each holds a request open. People need no more concurrent tests. */
 const MAX_WAITING = 100;
 
 export interface TestSends {
   /**
-   * @param sent the body to POST instead of the sample that `body` selects, and the endpoints that get it
+   * @param sent the body to POST instead of the sample that `body` selects, and the endpoints that
+   *   get it
    * @throws Problem `invalid_fields`; `no_answer` if no event came in time
    * @throws AppError `kafka_unavailable`, `overloaded`
    */
@@ -142,17 +189,32 @@ export interface TestSendsOptions {
   log: Log;
 }
 
-export function openTestSends({ kafka, producer, timeoutMs, now, log }: TestSendsOptions): TestSends {
+export function openTestSends({
+  kafka,
+  producer,
+  timeoutMs,
+  now,
+  log,
+}: TestSendsOptions): TestSends {
   const attempts = new RecordWaiter(ATTEMPTS, kafka, log, SLACK_MS);
   const send: TestSends['send'] = async (destination, body, sent) => {
-    if (attempts.size >= MAX_WAITING)
+    if (attempts.size >= MAX_WAITING) {
       throw new AppError('overloaded', 'Too many tests are waiting for a response', true);
+    }
     const lifetimeMs = (destination.retry?.timeoutMs ?? timeoutMs) + SLACK_MS;
     const message = sampleMessage(body, { messageId: `test-${randomUUID()}`, now: now() });
     // Always sampled, so that the user of the test finds its trace.
-    const made = { now: now(), lifetimeMs, traceparent: recordedRoot(), closed: sent?.closed ?? [] };
+    const made = {
+      now: now(),
+      lifetimeMs,
+      traceparent: recordedRoot(),
+      closed: sent?.closed ?? [],
+    };
     const { id, record } = testRecord(destination, message, made);
-    const answer = awaitEvents({ urls: sent?.endpoints ?? destination.webhooks.length, deadlineMs: lifetimeMs });
+    const answer = awaitEvents({
+      urls: sent?.endpoints ?? destination.webhooks.length,
+      deadlineMs: lifetimeMs,
+    });
     try {
       // The key of an event in `attempts` is the id of the delivery.
       await attempts.begin(id, (value) => {
@@ -168,7 +230,9 @@ export function openTestSends({ kafka, producer, timeoutMs, now, log }: TestSend
       answer.cancel();
       attempts.end(id);
     }
-    const detail = `The test was sent, but no result arrived within ${lifetimeMs / 1_000} s. Is the delivery service running?`;
+    const detail =
+      `The test was sent, but no result arrived within ${lifetimeMs / 1_000} s. Is the ` +
+      'delivery service running?';
     throw new Problem('no_answer', detail, { more: { delivery: id } });
   };
   return { send, stop: () => attempts.stop() };
@@ -183,7 +247,8 @@ function eventIn(value: Buffer): DeliveryEvent | undefined {
 }
 
 /**
- * Merges events until they are complete, or until `LATE_MS` after the first. Returns undefined if none comes in time.
+ * Merges events until they are complete, or until `LATE_MS` after the first. Returns undefined if
+ * none comes in time.
  */
 function awaitEvents({ urls, deadlineMs }: { urls: number; deadlineMs: number }) {
   let progress: TestSendProgress | undefined;

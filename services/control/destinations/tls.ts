@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { isKeepValue, type TlsFields } from '../../../shared/api/endpoint-auth';
+import { defined } from '../../../shared/collections/defined';
 import { type Encrypted } from '../../../shared/model/config';
 import { type EndpointTls } from '../../../shared/model/endpoint-auth';
 import { readCertificates, tlsEnds } from './certificates';
@@ -12,7 +13,10 @@ import {
   type WebhookError,
 } from './stored-webhook';
 
-/** The client certificate of a URL and its authorities: checked when they are set, so that no request fails by them. */
+/**
+ * The client certificate of a URL and its authorities: checked when they are set, so that no
+ * request fails by them.
+ */
 
 /** @param item as sent, with any mistakes */
 export function tlsErrors(
@@ -28,11 +32,17 @@ export function tlsErrors(
   const key = keyOf(item, tls, { match, around, errors });
   const { certificate, ca } = tls;
   const chain = certificate === undefined ? [] : certificatesIn(certificate, 'certificate', errors);
-  if (certificate !== undefined && tls.key === undefined) errors.key = 'is required beside certificate';
-  if (certificate === undefined && tls.key !== undefined) errors.certificate = 'is required beside key';
+  if (certificate !== undefined && tls.key === undefined) {
+    errors.key = 'is required beside certificate';
+  }
+  if (certificate === undefined && tls.key !== undefined) {
+    errors.certificate = 'is required beside key';
+  }
   // A stored certificate that has expired meanwhile must not prevent other changes.
   if (certificate !== stored?.certificate) errors.certificate ??= validity(chain, around.now);
-  if (chain[0] && key && !chain[0].checkPrivateKey(key)) errors.key ??= 'does not belong to the certificate';
+  if (chain[0] && key && !chain[0].checkPrivateKey(key)) {
+    errors.key ??= 'does not belong to the certificate';
+  }
   const authorities = ca === undefined ? [] : certificatesIn(ca, 'ca', errors);
   if (
     ca !== stored?.ca &&
@@ -41,7 +51,9 @@ export function tlsErrors(
   ) {
     errors.ca ??= 'contains no certificate that is valid now';
   }
-  const found = Object.entries(errors).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const found = Object.entries(errors).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
   const refused = found.length === 0 ? refusal({ certificate, key, ca }) : undefined;
   if (refused !== undefined) found.push(['', refused]);
   return found.map(([field, detail]) => [field === '' ? ['tls'] : ['tls', field], detail]);
@@ -60,18 +72,22 @@ interface Outline {
 function outlineOf(given: unknown): Outline | undefined {
   if (typeof given !== 'object' || given === null) return undefined;
   const { certificate, key, ca } = given as Record<string, unknown>;
-  return {
-    ...(typeof certificate === 'string' && certificate !== '' && { certificate }),
-    ...(key !== undefined && key !== null && { key }),
-    ...(typeof ca === 'string' && ca !== '' && { ca }),
-  };
+  return defined({
+    certificate: typeof certificate === 'string' && certificate !== '' ? certificate : undefined,
+    key: key !== undefined && key !== null ? key : undefined,
+    ca: typeof ca === 'string' && ca !== '' ? ca : undefined,
+  });
 }
 
 /** Returns the private key, sent or kept. */
 function keyOf(
   item: { url?: string | undefined; auth?: unknown },
   { key }: Outline,
-  { match, around, errors }: { match: StoredWebhook | undefined; around: ChangeContext; errors: Errors },
+  {
+    match,
+    around,
+    errors,
+  }: { match: StoredWebhook | undefined; around: ChangeContext; errors: Errors },
 ): KeyObject | undefined {
   if (typeof key === 'string') return parseKey(key, errors);
   if (!isKeepValue(key)) return undefined;
@@ -97,7 +113,11 @@ function parseKey(pem: string, errors: Errors): KeyObject | undefined {
 }
 
 /** @returns the certificates in the order of the text; empty with an error if one cannot be read */
-function certificatesIn(pem: string, field: 'certificate' | 'ca', errors: Errors): X509Certificate[] {
+function certificatesIn(
+  pem: string,
+  field: 'certificate' | 'ca',
+  errors: Errors,
+): X509Certificate[] {
   if (pem.includes('PRIVATE KEY')) {
     errors[field] ??= 'must not contain a private key. Send it as key';
     return [];
@@ -128,11 +148,13 @@ function refusal({
 }) {
   try {
     const pem = key?.export({ type: 'pkcs8', format: 'pem' });
-    createSecureContext({
-      ...(certificate !== undefined && { cert: certificate }),
-      ...(pem && { key: pem }),
-      ...(ca !== undefined && { ca }),
-    });
+    createSecureContext(
+      defined({
+        cert: certificate,
+        key: pem || undefined,
+        ca,
+      }),
+    );
     return undefined;
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
@@ -148,11 +170,11 @@ export function sealTls(
 ): EndpointTls<Encrypted> | undefined {
   const sealed = key == null ? undefined : isKeepValue(key) ? stored?.key : encrypt(key);
   if (certificate == null && sealed === undefined && ca == null) return undefined;
-  return {
-    ...(certificate != null && { certificate }),
-    ...(sealed !== undefined && { key: sealed }),
-    ...(ca != null && { ca }),
-  };
+  return defined({
+    certificate: certificate != null ? certificate : undefined,
+    key: sealed,
+    ca: ca != null ? ca : undefined,
+  });
 }
 
 export function tlsView(tls: EndpointTls<Encrypted> | undefined) {

@@ -5,9 +5,9 @@ import { type ConfigRecord, type Destination } from '../../../shared/model/confi
 import { databaseJson, type Database, type Queries } from '../history/database';
 
 /**
- * Stores the versions of destinations that control reads from `config`, so that the history shows which URL an attempt
- * called after the destination changed. `config` itself is compacted and keeps the last version only. Secrets stay
- * encrypted as they are in `config`.
+ * Stores the versions of destinations that control reads from `config`, so that the history shows
+ * which URL an attempt called after the destination changed. `config` itself is compacted and keeps
+ * the last version only. Secrets stay encrypted as they are in `config`.
  */
 
 export interface DestinationVersion {
@@ -23,12 +23,20 @@ export interface DestinationVersion {
 export function parseVersion({ value, timestampMs: at }: OpenRecord): DestinationVersion[] {
   if (!value) return [];
   const { kind, id, version, data } = JSON.parse(value.toString()) as ConfigRecord;
-  return kind === 'destination' ? [{ destination: id, version, at, data: data as Destination | undefined }] : [];
+  return kind === 'destination'
+    ? [{ destination: id, version, at, data: data as Destination | undefined }]
+    : [];
 }
 
-export async function recordVersions({ query }: Queries, rows: readonly DestinationVersion[]): Promise<void> {
+export async function recordVersions(
+  { query }: Queries,
+  rows: readonly DestinationVersion[],
+): Promise<void> {
   if (rows.length === 0) return;
-  const given = rows.map(({ data, ...row }) => ({ ...row, data: data === undefined ? null : JSON.stringify(data) }));
+  const given = rows.map(({ data, ...row }) => ({
+    ...row,
+    data: data === undefined ? null : JSON.stringify(data),
+  }));
   await query(
     `insert into waypost.destination_versions (destination, version, at, data)
      select destination, version, at, data from jsonb_to_recordset($1::jsonb)
@@ -82,10 +90,9 @@ export async function reencryptVersions(database: Database, encryptor: Encryptor
   for (const { destination, version, data } of rows) {
     const resealed = resealDestination(JSON.parse(data) as Destination, encryptor).data;
     if (!resealed) continue;
-    await database.query('update waypost.destination_versions set data = $3 where destination = $1 and version = $2', [
-      destination,
-      version,
-      JSON.stringify(resealed),
-    ]);
+    await database.query(
+      'update waypost.destination_versions set data = $3 where destination = $1 and version = $2',
+      [destination, version, JSON.stringify(resealed)],
+    );
   }
 }

@@ -1,8 +1,13 @@
 import { z } from 'zod';
 import { isKeepValue } from '../../../shared/api/endpoint-auth';
 import { type WebhookFields } from '../../../shared/api/webhooks';
+import { defined } from '../../../shared/collections/defined';
 import { type Encryptor } from '../../../shared/config/encryption';
-import { type Destination, type Encrypted, type EncryptedWebhook } from '../../../shared/model/config';
+import {
+  type Destination,
+  type Encrypted,
+  type EncryptedWebhook,
+} from '../../../shared/model/config';
 import { type FieldError, pointer } from '../http/problem';
 import { authErrors, authView, sealAuth } from './auth';
 import {
@@ -17,10 +22,11 @@ import {
 import { sealTls, tlsErrors, tlsView } from './tls';
 
 /**
- * Matches the webhooks in a request with the stored ones, and decides which stored values they may keep.
+ * Matches the webhooks in a request with the stored ones, and decides which stored values they may
+ * keep.
  *
- * A stored header value is never sent to an origin other than the one it was set for. Otherwise any editor of a
- * destination could send its credentials to a host of their choice.
+ * A stored header value is never sent to an origin other than the one it was set for. Otherwise any
+ * editor of a destination could send its credentials to a host of their choice.
  */
 
 /** The readable parts of a body with any other mistakes, so that one response names all errors. */
@@ -41,8 +47,15 @@ const outline = z.object({
 });
 type Outline = z.output<typeof outline>['webhooks'][number];
 
-/** Returns the errors in ids, kept values and certificates of `body.webhooks`, in addition to the errors of the schema. */
-export function webhookErrors(body: unknown, stored: readonly StoredWebhook[], around: ChangeContext): FieldError[] {
+/**
+ * Returns the errors in ids, kept values and certificates of `body.webhooks`, in addition to the
+ * errors of the schema.
+ */
+export function webhookErrors(
+  body: unknown,
+  stored: readonly StoredWebhook[],
+  around: ChangeContext,
+): FieldError[] {
   const read = outline.safeParse(body);
   const given = read.success ? read.data.webhooks : [];
   const matches = matchStored(given, stored);
@@ -53,7 +66,10 @@ export function webhookErrors(body: unknown, stored: readonly StoredWebhook[], a
       ...authErrors(item, match, around),
       ...tlsErrors(item, match, around),
     ];
-    const errors = found.map(([path, detail]) => ({ pointer: pointer(['webhooks', i, ...path]), detail }));
+    const errors = found.map(([path, detail]) => ({
+      pointer: pointer(['webhooks', i, ...path]),
+      detail,
+    }));
     if (item.id === undefined || match) return errors;
     const twice = stored.some(({ sealed }) => sealed.id === item.id);
     const detail = twice
@@ -63,7 +79,10 @@ export function webhookErrors(body: unknown, stored: readonly StoredWebhook[], a
   });
 }
 
-/** Returns the stored webhook of each given one: by its id, otherwise by the same URL. None is matched twice. */
+/**
+ * Returns the stored webhook of each given one: by its id, otherwise by the same URL. None is
+ * matched twice.
+ */
 function matchStored(
   given: readonly Pick<Outline, 'id' | 'url'>[],
   stored: readonly StoredWebhook[],
@@ -75,7 +94,9 @@ function matchStored(
     return found;
   };
   // Ids first: a URL must not match the webhook that another item names by id.
-  const byId = given.map(({ id }) => (id === undefined ? undefined : take(({ sealed }) => sealed.id === id)));
+  const byId = given.map(({ id }) =>
+    id === undefined ? undefined : take(({ sealed }) => sealed.id === id),
+  );
   return given.map((item, i) => {
     if (item.id !== undefined || item.url === undefined) return byId[i];
     const href = normal(item.url);
@@ -83,19 +104,31 @@ function matchStored(
   });
 }
 
-/** Returns the errors of a change of the proxy that leaves the stored webhooks, with their secrets, as they are. */
+/**
+ * Returns the errors of a change of the proxy that leaves the stored webhooks, with their secrets,
+ * as they are.
+ */
 export function proxyChangeErrors(stored: readonly EncryptedWebhook[]): FieldError[] {
   if (!stored.some(hasSecrets)) return [];
-  const detail = 'cannot change while stored values are kept. Send `webhooks` with the values of their secrets too';
+  const detail =
+    'cannot change while stored values are kept. Send `webhooks` with the values of their ' +
+    'secrets too';
   return [{ pointer: pointer(['proxy']), detail }];
 }
 
-/** Returns whether a stored webhook has values that are sent to its origin and that reads do not show. */
+/**
+ * Returns whether a stored webhook has values that are sent to its origin and that reads do not
+ * show.
+ */
 function hasSecrets({ headers, auth, tls }: EncryptedWebhook): boolean {
   return Object.keys(headers).length > 0 || auth !== undefined || tls?.key !== undefined;
 }
 
-function keepErrors(item: Outline, match: StoredWebhook | undefined, around: ChangeContext): WebhookError[] {
+function keepErrors(
+  item: Outline,
+  match: StoredWebhook | undefined,
+  around: ChangeContext,
+): WebhookError[] {
   const kept = Object.entries(item.headers).filter(([, value]) => isKeepValue(value));
   return kept.flatMap(([header]): WebhookError[] => {
     const isStored = match && storedHeader(match, header) !== undefined;
@@ -126,8 +159,10 @@ export function sealWebhooks(
       url: encrypt(url),
       origin: new URL(url).origin,
       headers: Object.fromEntries(sealed),
-      ...(auth && { auth: sealAuth(auth, match?.sealed.auth, encrypt) }),
-      ...(sealedTls && { tls: sealedTls }),
+      ...defined({
+        auth: auth ? sealAuth(auth, match?.sealed.auth, encrypt) : undefined,
+        tls: sealedTls,
+      }),
     };
   });
 }
@@ -142,12 +177,17 @@ function normal(url: string): string {
   return URL.canParse(url) ? new URL(url).href : url;
 }
 
-/** Returns the API view: header values and secrets read as kept, and URLs are whole only for administrators. */
+/**
+ * Returns the API view: header values and secrets read as kept, and URLs are whole only for
+ * administrators.
+ */
 export function webhookViews(destination: Destination, encryptor: Encryptor, seesSecrets: boolean) {
   return openWebhooks(destination, encryptor).map(({ sealed, url, tokenUrl }) => ({
     id: sealed.id,
     url: seesSecrets ? (url ?? null) : sealed.origin,
-    headers: Object.fromEntries(Object.keys(sealed.headers).map((header) => [header, { keep: true as const }])),
+    headers: Object.fromEntries(
+      Object.keys(sealed.headers).map((header) => [header, { keep: true as const }]),
+    ),
     auth: authView(sealed.auth, (seesSecrets ? tokenUrl : originOf(tokenUrl)) ?? null),
     tls: tlsView(sealed.tls),
   }));

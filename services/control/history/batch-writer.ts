@@ -9,28 +9,31 @@ import { countOf, EventQueue, type Parsing, type Queued } from './event-queue';
 /**
  * Writes the records of a topic to the database in batches.
  *
- * Invariant: a record is done only when its event is committed there: row first, offset afterwards. While the
- * database is away the queue is full, the partitions pause, and new records wait in Kafka.
+ * Invariant: a record is done only when its event is committed there: row first, offset afterwards.
+ * While the database is away the queue is full, the partitions pause, and new records wait in
+ * Kafka.
  */
 
 /**
- * The next batch gathers while one is written, and then for this time: a short time in an idle system, longer in a busy
- * one, since a batch costs as much as a few hundred events, and no person reads hundreds of events a second.
+ * The next batch gathers while one is written, and then for this time: a short time in an idle
+ * system, longer in a busy one, since a batch costs as much as a few hundred events, and no person
+ * reads hundreds of events a second.
  */
 const GATHER_MS = 250;
 const GATHER_BUSY_MS = 2_000;
 const BUSY_BATCH = 50;
 /**
- * If whole batches gather quickly and other processes need all cores, the history waits for them, since no person reads
- * thousands of events a second. This limits the age of the oldest event.
+ * If whole batches gather quickly and other processes need all cores, the history waits for them,
+ * since no person reads thousands of events a second. This limits the age of the oldest event.
  */
 const BEHIND_MS = 60_000;
 const LOOK_EVERY_MS = 500;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
 /**
- * A batch that fails with an unknown fault is halved after this many tries: six seconds, with the pauses between. A
- * half is retried once immediately, because by then a partition that another process ended has been read again.
+ * A batch that fails with an unknown fault is halved after this many tries: six seconds, with the
+ * pauses between. A half is retried once immediately, because by then a partition that another
+ * process ended has been read again.
  */
 const UNKNOWN_TRIES = 6;
 const HALF_TRIES = 2;
@@ -49,7 +52,10 @@ interface Entry<E> {
 }
 
 export interface BatchWriterOptions<E> {
-  /** Returns a function that reads the events of a record. It may be called after the record was offered. */
+  /**
+   * Returns a function that reads the events of a record. It may be called after the record was
+   * offered.
+   */
   parse(record: OpenRecord): Parsing<E>;
   /**
    * @param events empty to test whether the database takes writes
@@ -104,7 +110,16 @@ export class BatchWriter<E extends object> {
       record.done();
       return 'accepted';
     }
-    this.#queue.push({ events, parse, bytes: record.value?.length ?? 0, record, topic, partition, offset, atMs });
+    this.#queue.push({
+      events,
+      parse,
+      bytes: record.value?.length ?? 0,
+      record,
+      topic,
+      partition,
+      offset,
+      atMs,
+    });
     this.#running ??= this.#run();
     if (this.#queue.hasBatch) this.#enough();
     return 'accepted';
@@ -140,7 +155,9 @@ export class BatchWriter<E extends object> {
         this.#taken(batch);
         await this.#gather(countOf(batch) < BUSY_BATCH ? GATHER_MS : GATHER_BUSY_MS);
       } catch (error) {
-        if (this.#trouble === undefined) this.options.log.warn({ reason: messageOf(error) }, 'history.not_written');
+        if (this.#trouble === undefined) {
+          this.options.log.warn({ reason: messageOf(error) }, 'history.not_written');
+        }
         this.#trouble = messageOf(error);
         await retry.pause();
       }
@@ -162,7 +179,9 @@ export class BatchWriter<E extends object> {
 
   #waits(): boolean {
     const oldest = this.#queue.first?.atMs ?? 0;
-    return this.#queue.hasBatch && this.options.now() - oldest < BEHIND_MS && this.options.othersFirst();
+    return (
+      this.#queue.hasBatch && this.options.now() - oldest < BEHIND_MS && this.options.othersFirst()
+    );
   }
 
   async #gather(ms: number): Promise<void> {
@@ -186,7 +205,10 @@ export class BatchWriter<E extends object> {
     }
   }
 
-  /** Halves the batch to find the event that the database refuses, and leaves it out so that the others are stored. */
+  /**
+   * Halves the batch to find the event that the database refuses, and leaves it out so that the
+   * others are stored.
+   */
   async #divide(batch: Entry<E>[], cause: unknown): Promise<void> {
     const [only, ...others] = batch;
     if (only && others.length === 0) {
@@ -213,14 +235,17 @@ export class BatchWriter<E extends object> {
   }
 
   /**
-   * Leaves an event out if the database takes writes. If it does not (read-only after a failover), no event is at
-   * fault, and none is left out.
+   * Leaves an event out if the database takes writes. If it does not (read-only after a failover),
+   * no event is at fault, and none is left out.
    */
   async #leaveOut({ from }: Entry<E>, cause: unknown): Promise<void> {
     await this.options.write([]);
     this.#leftOut++;
     const { topic, partition, offset } = from;
-    this.options.log.error({ topic, partition, offset, reason: messageOf(cause) }, 'history.not_recorded');
+    this.options.log.error(
+      { topic, partition, offset, reason: messageOf(cause) },
+      'history.not_recorded',
+    );
   }
 
   #writeAll(batch: Entry<E>[]): Promise<void> {

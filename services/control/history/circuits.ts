@@ -1,8 +1,14 @@
 import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { databaseJson, type Queries } from './database';
 
-/** Stores the last change of each URL's circuit. Each delivery process has its own circuit; the newest change counts. */
-export async function turnCircuits({ query }: Queries, events: readonly CircuitEvent[]): Promise<void> {
+/**
+ * Stores the last change of each URL's circuit. Each delivery process has its own circuit; the
+ * newest change counts.
+ */
+export async function turnCircuits(
+  { query }: Queries,
+  events: readonly CircuitEvent[],
+): Promise<void> {
   const last = new Map<string, object>();
   for (const { destination, url, origin, state, why, at, destinationVersion: version } of events) {
     const row = { destination, url, origin, state, why, at: Date.parse(at), version };
@@ -21,10 +27,13 @@ export async function turnCircuits({ query }: Queries, events: readonly CircuitE
 }
 
 /**
- * Closes open circuits whose URL accepted a request that began after they opened. The process that opened a circuit may
- * have ended without closing it. A request that began earlier says nothing.
+ * Closes open circuits whose URL accepted a request that began after they opened. The process that
+ * opened a circuit may have ended without closing it. A request that began earlier says nothing.
  */
-export async function closeAnswered({ query }: Queries, events: () => readonly DeliveryEvent[]): Promise<void> {
+export async function closeAnswered(
+  { query }: Queries,
+  events: () => readonly DeliveryEvent[],
+): Promise<void> {
   const open = await query<{ destination: string; url: string; at: number }>(
     `select destination, url, at from waypost.circuits where state = 'open'`,
   );
@@ -62,6 +71,7 @@ export interface CircuitRow {
 
 export function openCircuits({ query }: Queries): Promise<CircuitRow[]> {
   return query<CircuitRow & Record<string, unknown>>(
-    `select destination, url, origin, state, why, at, version from waypost.circuits where state = 'open'`,
+    'select destination, url, origin, state, why, at, version from waypost.circuits where ' +
+      "state = 'open'",
   );
 }

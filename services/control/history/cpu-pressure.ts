@@ -1,9 +1,9 @@
 import { cpus } from 'node:os';
 
 /**
- * Detects whether other processes need the cores of this machine, so that work without urgency can wait. A low priority
- * is not enough: its share of CPU is small, but the work it causes elsewhere (a broker reads, a disk writes) runs at
- * the priority of those processes.
+ * Detects whether other processes need the cores of this machine, so that work without urgency can
+ * wait. A low priority is not enough: its share of CPU is small, but the work it causes elsewhere
+ * (a broker reads, a disk writes) runs at the priority of those processes.
  */
 
 /** CPU time so far, ms: total, used by all processes, and used by this process. */
@@ -24,7 +24,10 @@ export function shareOfOthers(from: CoreTimes, to: CoreTimes): number {
   return all > 0 ? Math.min(1, Math.max(0, others / all)) : 0;
 }
 
-/** @returns whether the other processes used all cores, measured over half a second or more between two calls */
+/**
+ * @returns whether the other processes used all cores, measured over half a second or more between
+ *   two calls
+ */
 export function watchCpuPressure(
   look: () => CoreTimes = coreTimes,
   now: () => number = () => performance.now(),

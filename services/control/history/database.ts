@@ -1,8 +1,9 @@
 import { AppError } from '../../../shared/service/errors';
 
 /**
- * The interface of the history to PostgreSQL, on a server (postgres.ts) or embedded (pglite.ts). Whole numbers are
- * returned as numbers, JSON is passed and returned as text, and times are ms since 1970, as in all records of Waypost.
+ * The interface of the history to PostgreSQL, on a server (postgres.ts) or embedded (pglite.ts).
+ * Whole numbers are returned as numbers, JSON is passed and returned as text, and times are ms
+ * since 1970, as in all records of Waypost.
  */
 
 export type Param = string | number | boolean | null;
@@ -32,22 +33,33 @@ export interface Database extends Queries {
  *
  * - `data`: a row that was written cannot be stored. The same write fails again.
  * - `away`: the database does not answer, or has no resources. The same write succeeds later.
- * - `other`: unknown. It may pass (a deadlock, a partition that is missing), or one row may cause it.
+ * - `other`: unknown. It may pass (a deadlock, a partition that is missing), or one row may cause
+ *   it.
  */
 export type DatabaseFault = 'data' | 'away' | 'other';
 
-/** SQLSTATE classes: data exceptions, violated constraints, and limits of the server (a too large index row). */
+/**
+ * SQLSTATE classes: data exceptions, violated constraints, and limits of the server (a too large
+ * index row).
+ */
 const DATA = /^(22|23|54)/;
 /**
- * No partition covers the row. This passes: another control process ended the partition, and the list is read again.
+ * No partition covers the row. This passes: another control process ended the partition, and the
+ * list is read again.
  */
 const NO_PARTITION = '23514';
-/** SQLSTATE classes: connection, resources, operator intervention, I/O. An empty code: the database did not answer. */
+/**
+ * SQLSTATE classes: connection, resources, operator intervention, I/O. An empty code: the database
+ * did not answer.
+ */
 const AWAY = /^(08|53|57|58|$)/;
 /** The statement timeout: a smaller batch may be fast enough. */
 const CANCELED = '57014';
 
-export function faultOf(error: unknown, database: Pick<Database, 'broken'> | undefined): DatabaseFault {
+export function faultOf(
+  error: unknown,
+  database: Pick<Database, 'broken'> | undefined,
+): DatabaseFault {
   // Errors of our own code, caused by the shape of an event.
   if (error instanceof TypeError || error instanceof RangeError) return 'other';
   const state = sqlState(error);
@@ -56,7 +68,9 @@ export function faultOf(error: unknown, database: Pick<Database, 'broken'> | und
   return AWAY.test(state) && state !== CANCELED ? 'away' : 'other';
 }
 
-/** Returns whether the database failed to answer. The API then refuses the query as `unavailable`. */
+/**
+ * Returns whether the database failed to answer. The API then refuses the query as `unavailable`.
+ */
 export function isAway(error: unknown, database: Pick<Database, 'broken'>): boolean {
   if (error instanceof AppError || error instanceof TypeError) return false;
   return database.broken !== undefined || /^(08|53|57|58|XX|$)/.test(sqlState(error));
@@ -68,11 +82,12 @@ function sqlState(error: unknown): string {
 }
 
 /**
- * Serializes JSON for PostgreSQL. Its texts cannot contain U+0000 or half a surrogate pair, but a user id or a response
- * may. Both become U+FFFD.
+ * Serializes JSON for PostgreSQL. Its texts cannot contain U+0000 or half a surrogate pair, but a
+ * user id or a response may. Both become U+FFFD.
  */
 export function databaseJson(value: unknown): string {
   const text = JSON.stringify(value);
-  // JSON always escapes NUL. After an odd number of backslashes, `\u` would be text and not an escape.
+  // JSON always escapes NUL. After an odd number of backslashes, `\u` would be text and not an
+  // escape.
   return text.replace(/(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g, '$1\\ufffd');
 }

@@ -1,5 +1,12 @@
 import { type AttemptEvent } from '../../../shared/model/attempt-events';
-import { batchOf, contextOf, eventOfRow, type Places, placesOf, type Rows } from '../../../shared/model/attempt-rows';
+import {
+  batchOf,
+  contextOf,
+  eventOfRow,
+  type Places,
+  placesOf,
+  type Rows,
+} from '../../../shared/model/attempt-rows';
 import { isTime } from '../../../shared/model/delivery';
 import { cutEventName } from '../../../shared/model/message';
 import { isoTime } from '../../../shared/model/time';
@@ -8,8 +15,9 @@ import { copied, copiedJson, copiedList, NULL } from './row-codec';
 import { isId, storedId } from './stored-id';
 
 /**
- * A row of `attempts` that adds a delivery: its first attempt succeeded. Most deliveries have no other event, so the history
- * goes from the cells of the row to the line of COPY, without an event and the row of the delivery in between.
+ * A row of `attempts` that adds a delivery: its first attempt succeeded. Most deliveries have no
+ * other event, so the history goes from the cells of the row to the line of COPY, without an event
+ * and the row of the delivery in between.
  *
  * Invariant: it adds the same line and counts as its event (`applyEvent`, `toCopy`, `countsOf`).
  */
@@ -35,11 +43,18 @@ export class DeliveredRow {
   get sender(): { userId?: string | undefined; anonymousId?: string | undefined; source: string } {
     const { places } = this.record;
     const id = (place: number) => (this.cells[place] ?? undefined) as string | undefined;
-    return { userId: id(places.userId), anonymousId: id(places.anonymousId), source: this.#context.source };
+    return {
+      userId: id(places.userId),
+      anonymousId: id(places.anonymousId),
+      source: this.#context.source,
+    };
   }
 
   count(counts: CountSums): void {
-    counts.addDelivered(this.#context.destination, { acceptedAt: this.acceptedAtMs, settledAt: this.#atMs });
+    counts.addDelivered(this.#context.destination, {
+      acceptedAt: this.acceptedAtMs,
+      settledAt: this.#atMs,
+    });
   }
 
   /** Returns its line for COPY, without the line break. */
@@ -59,7 +74,8 @@ export class DeliveredRow {
     const tries =
       `[{"n":${n},"replay":0,"at":"${isoTime(atMs)}","durationMs":${number(places.durationMs)},` +
       `"outcome":"delivered","urls":[${request}}]}]`;
-    // A text joined by `+` or `${…}` takes three times the memory of its result until it is written.
+    // A text joined by `+` or `${…}` takes three times the memory of its result until it is
+    // written.
     return [
       acceptedAtMs,
       copied(this.delivery),
@@ -122,16 +138,26 @@ interface OpenRows {
 
 /**
  * Reads the rows of a record.
- * @returns an event in place of each row that does not add a delivery, or whose cells are not what they should be
+ * @returns an event in place of each row that does not add a delivery, or whose cells are not what
+ *   they should be
  * @throws RangeError, TypeError if the record cannot be read
  */
 export function openRows(rows: Rows): (DeliveredRow | AttemptEvent)[] {
   const places = placesOf(rows.columns);
   const contexts = rows.contexts.map((context) => {
-    const { source, destination, type, event, topic, partition, url, origin, destinationVersion } = context;
-    const request = copiedJson({ url, origin, destinationVersion, outcome: 'delivered', durationMs: 0 });
+    const { source, destination, type, event, topic, partition, url, origin, destinationVersion } =
+      context;
+    const request = copiedJson({
+      url,
+      origin,
+      destinationVersion,
+      outcome: 'delivered',
+      durationMs: 0,
+    });
     return {
-      ...{ source, destination, place: copied(`${topic}/${String(partition)}`) },
+      source,
+      destination,
+      place: copied(`${topic}/${String(partition)}`),
       about: [source, destination, type].map(copied).join('\t'),
       event: event === undefined ? NULL : copied(cutEventName(event)),
       request: request.slice(0, -'0}'.length),
@@ -143,20 +169,30 @@ export function openRows(rows: Rows): (DeliveredRow | AttemptEvent)[] {
     return { status: response.status, json: json && `,${json}` };
   });
   const record: OpenRows = { rows, places, contexts, responses };
-  return rows.rows.map((row) => (isPlain(record, row) ? new DeliveredRow(record, row) : eventOfRow(rows, places, row)));
+  return rows.rows.map((row) =>
+    isPlain(record, row) ? new DeliveredRow(record, row) : eventOfRow(rows, places, row),
+  );
 }
 
-const NUMBERS = ['acceptedAt', 'windowMs', 'ageMs', 'offset', 'n', 'durationMs', 'urlDurationMs'] as const;
+const NUMBERS = [
+  'acceptedAt',
+  'windowMs',
+  'ageMs',
+  'offset',
+  'n',
+  'durationMs',
+  'urlDurationMs',
+] as const;
 
 function isPlain({ places, contexts }: OpenRows, row: readonly unknown[]): boolean {
   if (row[places.replay] !== 0 || row[places.hop] !== 0) return false;
   for (const column of NUMBERS) if (!Number.isSafeInteger(row[places[column]])) return false;
   if (!contextOf(contexts, row[places.context]).usable) return false;
   if (!isId(row[places.delivery]) || !isId(row[places.message])) return false;
-  const [acceptedAt, windowMs, ageMs] = [row[places.acceptedAt], row[places.windowMs], row[places.ageMs]] as [
-    number,
-    number,
-    number,
-  ];
+  const [acceptedAt, windowMs, ageMs] = [
+    row[places.acceptedAt],
+    row[places.windowMs],
+    row[places.ageMs],
+  ] as [number, number, number];
   return isTime(acceptedAt) && isTime(acceptedAt + windowMs) && isTime(acceptedAt + ageMs);
 }

@@ -1,5 +1,11 @@
 import { type DeliveryEvent } from '../../../shared/model/attempt-events';
-import { type DeliveryStatus, isDelivered, isUnderWay, REPLAYED, waitStatus } from '../../../shared/model/reasons';
+import {
+  type DeliveryStatus,
+  isDelivered,
+  isUnderWay,
+  REPLAYED,
+  waitStatus,
+} from '../../../shared/model/reasons';
 import { cutEventName, type MessageType } from '../../../shared/model/message';
 import { timeOf } from '../../../shared/model/time';
 import { isSentAgain, jobAfter, jobOfDelivered } from './sent-by-job';
@@ -9,9 +15,10 @@ import { addTry, addWithheld, settledStatus, type Try } from './tries';
 /**
  * Applies events of `attempts` to the row of a delivery. Pure.
  *
- * Events come at least once, in order or, after a crash, mixed with older ones. So an event of an earlier step (replay,
- * then hop) than the row's changes no status, a repeated event changes nothing, and `delivered` is final: later events
- * only add attempts, which may make it `partly_delivered` or whole.
+ * Events come at least once, in order or, after a crash, mixed with older ones. So an event of an
+ * earlier step (replay, then hop) than the row's changes no status, a repeated event changes
+ * nothing, and `delivered` is final: later events only add attempts, which may make it
+ * `partly_delivered` or whole.
  */
 
 /** Times are ms since 1970. */
@@ -43,7 +50,10 @@ export interface DeliveryRow {
   /** the record that contains its body: topic/partition/offset */
   record: string;
   tries: Try[];
-  /** why it was given up without an attempt: the field of its request, and the cause; null: an attempt says it */
+  /**
+   * why it was given up without an attempt: the field of its request, and the cause; null: an
+   * attempt says it
+   */
   deadError: string | null;
   /** the job that sent it last, as in sent-by-job.ts */
   job: string | null;
@@ -65,7 +75,8 @@ export function applyEvent(before: DeliveryRow | undefined, event: DeliveryEvent
     status,
     reason: reasonOf(event, status),
     expiresAt: timeOf(event.expiresAt),
-    nextAt: waits && 'nextAttemptAt' in event && event.nextAttemptAt ? timeOf(event.nextAttemptAt) : null,
+    nextAt:
+      waits && 'nextAttemptAt' in event && event.nextAttemptAt ? timeOf(event.nextAttemptAt) : null,
     settledAt: waits ? null : timeOf(event.at),
     replay: event.replay,
     hop: event.hop,
@@ -113,7 +124,8 @@ function firstRow(event: DeliveryEvent): DeliveryRow {
 }
 
 function isOlder(row: DeliveryRow, event: DeliveryEvent): boolean {
-  // Written together with the replayed record, so it may be read after the first event of that record.
+  // Written together with the replayed record, so it may be read after the first event of that
+  // record.
   if (event.kind === 'waiting' && event.reason === REPLAYED) return event.replay <= row.replay;
   // After a crash, retry may write it a second time, after the attempt that it announces.
   if (isSentAgain(event) && event.replay === row.replay && event.n < row.made) return true;
@@ -123,7 +135,9 @@ function isOlder(row: DeliveryRow, event: DeliveryEvent): boolean {
 function statusOf(event: DeliveryEvent, tries: readonly Try[]): DeliveryStatus {
   switch (event.kind) {
     case 'attempt':
-      if (event.outcome === 'delivered') return settledStatus({ destination: event.destination, tries });
+      if (event.outcome === 'delivered') {
+        return settledStatus({ destination: event.destination, tries });
+      }
       return event.nextAttemptAt === undefined ? 'dead' : 'retrying';
     case 'waiting':
       return waitStatus(event.reason, event.n);

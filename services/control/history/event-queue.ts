@@ -1,8 +1,9 @@
 import { type OpenRecord } from '../../../shared/kafka/port';
 
 /**
- * The records that wait to be written. A record may have hundreds of events. The batch reads them: as objects they would take
- * more memory than the record, and the collector would copy them for as long as they wait.
+ * The records that wait to be written. A record may have hundreds of events. The batch reads them:
+ * as objects they would take more memory than the record, and the collector would copy them for as
+ * long as they wait.
  */
 
 /** One transaction for each batch: many small transactions cost more than the rows in them. */

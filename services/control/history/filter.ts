@@ -1,8 +1,12 @@
+import { compact } from '../../../shared/collections/defined';
 import { type DeliveryStatus, statusesOf } from '../../../shared/model/reasons';
 import { databaseJson, type Param } from './database';
 import { storedIds } from './stored-id';
 
-/** The filters of deliveries, as conditions of SQL. Each has an index; see table-partitions.ts. Pure. */
+/**
+ * The filters of deliveries, as conditions of SQL. Each has an index; see table-partitions.ts.
+ * Pure.
+ */
 
 export interface Filter {
   destination?: string | undefined;
@@ -24,7 +28,10 @@ export interface Filter {
   since?: number | undefined;
   /** accepted before this time, ms since 1970 */
   until?: number | undefined;
-  /** ended at this time or later, ms since 1970; with this time or the next one, only dead deliveries are found */
+  /**
+   * ended at this time or later, ms since 1970; with this time or the next one, only dead
+   * deliveries are found
+   */
   endedSince?: number | undefined;
   /** ended before this time, ms since 1970 */
   endedUntil?: number | undefined;
@@ -44,28 +51,63 @@ export function whereOf(conditions: readonly string[]): string {
   return conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
 }
 
-/** Returns the conditions of a filter, except those for times. The first one finds the fewest deliveries. */
+/**
+ * Returns the conditions of a filter, except those for times. The first one finds the fewest
+ * deliveries.
+ */
 export function conditionsOf(filter: Filter, param: Parameter): string[] {
-  const { destination, source, type, message, event, error: last_error, ids, user, code, status, batch } = filter;
+  const {
+    destination,
+    source,
+    type,
+    message,
+    event,
+    error: last_error,
+    ids,
+    user,
+    code,
+    status,
+    batch,
+  } = filter;
   const equal = (columns: Record<string, string | undefined>) =>
-    Object.entries(columns).flatMap(([column, value]) => (value === undefined ? [] : [`${column} = ${param(value)}`]));
-  const oneOf = (column: string, values: readonly string[]) => `${column} in (${values.map(param).join(', ')})`;
-  return [
-    ...(ids ? [`id in (select jsonb_array_elements_text(${param(databaseJson(ids))}::jsonb))`] : []),
+    Object.entries(columns).flatMap(([column, value]) =>
+      value === undefined ? [] : [`${column} = ${param(value)}`],
+    );
+  const oneOf = (column: string, values: readonly string[]) =>
+    `${column} in (${values.map(param).join(', ')})`;
+  return compact([
+    ids
+      ? `id in (select jsonb_array_elements_text(${param(databaseJson(ids))}::jsonb))`
+      : undefined,
     ...equal({ message }),
-    ...(batch === undefined ? [] : [`batches @> array[${param(batch)}::text]`]),
-    ...(user === undefined ? [] : [oneOf('user_id', storedIds(user))]),
+    batch === undefined ? undefined : `batches @> array[${param(batch)}::text]`,
+    user === undefined ? undefined : oneOf('user_id', storedIds(user)),
     ...equal({ last_error }),
-    ...(code ? [codeCondition(code, param)] : []),
+    code ? codeCondition(code, param) : undefined,
     ...equal({ event }),
-    ...(status === undefined ? [] : [oneOf('status', statusesOf(status))]),
+    status === undefined ? undefined : oneOf('status', statusesOf(status)),
     ...equal({ destination, source, type }),
-  ];
+  ]);
 }
 
-/** Returns how many of the first conditions one index finds together: a status with a destination has its own. */
-export function byOneIndex({ destination, status, ids, message, batch, user, error, code, event }: Filter): number {
-  const isStatusFirst = [ids, message, batch, user, error, code, event].every((value) => value === undefined);
+/**
+ * Returns how many of the first conditions one index finds together: a status with a destination
+ * has its own.
+ */
+export function byOneIndex({
+  destination,
+  status,
+  ids,
+  message,
+  batch,
+  user,
+  error,
+  code,
+  event,
+}: Filter): number {
+  const isStatusFirst = [ids, message, batch, user, error, code, event].every(
+    (value) => value === undefined,
+  );
   return isStatusFirst && status !== undefined && destination !== undefined ? 2 : 1;
 }
 
@@ -75,7 +117,10 @@ function codeCondition({ from, to }: { from: number; to: number }, param: Parame
   return from >= 300 ? `${between} and last_status >= 300` : between;
 }
 
-export function timesOf({ since, until, endedSince, endedUntil }: Filter, param: Parameter): string[] {
+export function timesOf(
+  { since, until, endedSince, endedUntil }: Filter,
+  param: Parameter,
+): string[] {
   const times: [condition: string, at: number | undefined][] = [
     ['accepted_at >=', since],
     ['accepted_at <', until],
@@ -88,5 +133,7 @@ export function timesOf({ since, until, endedSince, endedUntil }: Filter, param:
     at === undefined ? [] : [`${condition} ${param(at)}::bigint`],
   );
   // The index by the time of the end contains dead deliveries only.
-  return endedSince === undefined && endedUntil === undefined ? conditions : [...conditions, `status = 'dead'`];
+  return endedSince === undefined && endedUntil === undefined
+    ? conditions
+    : [...conditions, `status = 'dead'`];
 }

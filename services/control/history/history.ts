@@ -2,7 +2,12 @@ import { backoff, inTurn, sleep, withTimeout } from '../../../shared/service/asy
 import { newerFormatOf } from '../../../shared/model/record-format';
 import { AppError, messageOf, newerFormat } from '../../../shared/service/errors';
 import { Problem } from '../http/problem';
-import { type Consumption, type Kafka, type OpenRecord, type Range } from '../../../shared/kafka/port';
+import {
+  type Consumption,
+  type Kafka,
+  type OpenRecord,
+  type Range,
+} from '../../../shared/kafka/port';
 import { ATTEMPTS, CONFIG } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { parseFacts, recordFacts, type ConfigFact } from '../audit/store';
@@ -15,8 +20,8 @@ import { type Retention, StoredDeliveries } from './retention';
 import { databaseId, migrate } from './schema';
 
 /**
- * Stores `attempts` and serves the queries of the API. No delivery depends on it: while its database cannot be used,
- * control logs this, retries, and continues with everything else.
+ * Stores `attempts` and serves the queries of the API. No delivery depends on it: while its
+ * database cannot be used, control logs this, retries, and continues with everything else.
  */
 
 const FIRST_PAUSE_MS = 1_000;
@@ -52,7 +57,13 @@ export class History {
     const { now, log, keep } = options;
     this.#deliveries = new StoredDeliveries({ now, log, keep, forgotten: this.forgotten });
     const faultIn = (error: unknown) => faultOf(error, this.#database);
-    const common = { faultOf: faultIn, othersFirst: watchCpuPressure(), now, onRoom: () => this.#resume(), log };
+    const common = {
+      faultOf: faultIn,
+      othersFirst: watchCpuPressure(),
+      now,
+      onRoom: () => this.#resume(),
+      log,
+    };
     this.#feed = new BatchWriter({
       ...common,
       parse: parseLater,
@@ -65,7 +76,10 @@ export class History {
     });
   }
 
-  /** Resolves when the first try to open the database ends. If it failed, opening is retried until it succeeds. */
+  /**
+   * Resolves when the first try to open the database ends. If it failed, opening is retried until
+   * it succeeds.
+   */
   async start(): Promise<void> {
     await this.#open();
     if (!this.#database) void this.#openLater();
@@ -104,7 +118,9 @@ export class History {
    * @throws Problem `unavailable`
    */
   async forget(deletion: Deletion): Promise<number> {
-    const rows = await this.ask((database) => this.#inTurn(() => recordDeletion(database, deletion)));
+    const rows = await this.ask((database) =>
+      this.#inTurn(() => recordDeletion(database, deletion)),
+    );
     if (rows > 0) this.#deliveries.cleanUpSoon();
     await this.learnDeletions();
     return rows;
@@ -116,22 +132,30 @@ export class History {
   }
 
   /**
-   * Returns whether the database holds everything before these ends of `attempts`, whichever process read it.
+   * Returns whether the database holds everything before these ends of `attempts`, whichever
+   * process read it.
    * @throws Problem `unavailable`; AppError `kafka_unavailable`
    */
   async hasRead(ends: readonly Range[]): Promise<boolean> {
     const group = groupOf('history', await this.ask(databaseId));
     const committed = await this.options.kafka.committed(group, ATTEMPTS);
-    return ends.every(({ partition, low, high }) => high <= low || (committed[partition] ?? 0) >= high);
+    return ends.every(
+      ({ partition, low, high }) => high <= low || (committed[partition] ?? 0) >= high,
+    );
   }
 
-  /** Stops reading, and writes the records that were handed out. Queries still work, and wait for no new rows. */
+  /**
+   * Stops reading, and writes the records that were handed out. Queries still work, and wait for no
+   * new rows.
+   */
   async stopReading(deadlineMs: number): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#keeping);
     const feeds = [this.#feed, this.#audit];
     feeds.forEach((feed) => feed.hurry());
-    const read = Promise.all(this.#consumptions.map((each) => each.stop(Math.min(1_000, deadlineMs))));
+    const read = Promise.all(
+      this.#consumptions.map((each) => each.stop(Math.min(1_000, deadlineMs))),
+    );
     const written = () => Promise.all(feeds.map((feed) => feed.stop()));
     await withTimeout(deadlineMs, read.then(written));
   }
@@ -179,13 +203,25 @@ export class History {
     void closed.then(() => this.#openLater());
   }
 
-  /** The consumer groups belong to the database: a new database reads everything that the topics still have. */
+  /**
+   * The consumer groups belong to the database: a new database reads everything that the topics
+   * still have.
+   */
   async #consume(database: Database): Promise<void> {
     if (this.#consumptions.length > 0) return;
     const id = await databaseId(database);
-    const consume = (name: string, topic: string, label: string, feed: BatchWriter<Event> | BatchWriter<ConfigFact>) =>
+    const consume = (
+      name: string,
+      topic: string,
+      label: string,
+      feed: BatchWriter<Event> | BatchWriter<ConfigFact>,
+    ) =>
       this.options.kafka.consume({
-        ...{ group: groupOf(name, id), label, topics: [topic], batchMs: 500, onFatal: this.options.onFatal },
+        group: groupOf(name, id),
+        label,
+        topics: [topic],
+        batchMs: 500,
+        onFatal: this.options.onFatal,
         onRecord: (record) => this.#leaveToNewer(record) ?? feed.onRecord(record),
       });
     this.#consumptions = [
@@ -200,7 +236,9 @@ export class History {
     const format = newerFormatOf(record.headers);
     if (format === undefined) return undefined;
     const { message } = newerFormat(record, format, 'this control process');
-    if (this.#newer === undefined) this.options.log.error({ reason: message }, 'history.newer_format');
+    if (this.#newer === undefined) {
+      this.options.log.error({ reason: message }, 'history.newer_format');
+    }
     this.#newer = message;
     return { againInMs: LONGEST_PAUSE_MS };
   }
@@ -219,9 +257,11 @@ export class History {
   }
 
   async #maintain(): Promise<void> {
-    await this.#writing((database) => this.#deliveries.maintain(database)).catch((error: unknown) => {
-      this.options.log.warn({ reason: messageOf(error) }, 'history.maintenance_failed');
-    });
+    await this.#writing((database) => this.#deliveries.maintain(database)).catch(
+      (error: unknown) => {
+        this.options.log.warn({ reason: messageOf(error) }, 'history.maintenance_failed');
+      },
+    );
   }
 
   /** Runs one write at a time, so that no event is written while its partition is dropped. */
@@ -244,7 +284,11 @@ function groupOf(name: string, databaseId: string): string {
 }
 
 function unavailable(why: string): Problem {
-  return new Problem('unavailable', `The history is unavailable: ${why}. You can still change the configuration`, {
-    headers: { 'Retry-After': '5' },
-  });
+  return new Problem(
+    'unavailable',
+    `The history is unavailable: ${why}. You can still change the configuration`,
+    {
+      headers: { 'Retry-After': '5' },
+    },
+  );
 }

@@ -1,8 +1,8 @@
 import { type Database } from './database';
 
 /**
- * A lease chooses the one control process that may do a job. It uses the clock of the database, so the clocks of
- * processes may differ.
+ * A lease chooses the one control process that may do a job. It uses the clock of the database, so
+ * the clocks of processes may differ.
  */
 
 /** SQL: the time now, ms since 1970, also within a long transaction. */
@@ -18,7 +18,11 @@ export interface Lease {
  * Takes or renews a lease. An embedded database has one process, so any other owner has ended.
  * @returns whether the owner holds it until `forMs` from now
  */
-export async function takeLease(database: Database, name: string, { owner, forMs }: Lease): Promise<boolean> {
+export async function takeLease(
+  database: Database,
+  name: string,
+  { owner, forMs }: Lease,
+): Promise<boolean> {
   if (database.kind === 'embedded') return true;
   const rows = await database.query(
     `insert into waypost.leases as held (name, owner, until) values ($1, $2, ${NOW_MS} + $3::bigint)

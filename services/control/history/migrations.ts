@@ -1,6 +1,8 @@
 const dropped = (columns: string) => `drop index waypost.deliveries_${columns}_idx`;
 
-/** Migrations of the tables. Each list is one step, which runs once and is never edited afterwards. */
+/**
+ * Migrations of the tables. Each list is one step, which runs once and is never edited afterwards.
+ */
 export const STEPS: readonly (readonly string[])[] = [
   [
     `create table waypost.deliveries (
@@ -24,7 +26,8 @@ export const STEPS: readonly (readonly string[])[] = [
        tries text not null,
        primary key (accepted_at, id)
      ) partition by range (accepted_at)`,
-    // One index for each filter, in the order of the list. Ids are looked up alone, and a hash is half the size.
+    // One index for each filter, in the order of the list. Ids are looked up alone, and a hash is
+    // half the size.
     'create index on waypost.deliveries (destination, accepted_at)',
     'create index on waypost.deliveries (source, accepted_at)',
     'create index on waypost.deliveries (status, accepted_at)',
@@ -32,7 +35,8 @@ export const STEPS: readonly (readonly string[])[] = [
     'create index on waypost.deliveries (user_id, accepted_at)',
     'create index on waypost.deliveries using hash (id)',
     'create index on waypost.deliveries using hash (message)',
-    'create table waypost.parts (name text primary key, from_ms bigint not null, to_ms bigint not null)',
+    'create table waypost.parts (name text primary key, from_ms bigint not null, to_ms ' +
+      'bigint not null)',
     `create table waypost.counts (
        minute bigint not null,
        destination text not null,
@@ -70,11 +74,14 @@ export const STEPS: readonly (readonly string[])[] = [
     'create index on waypost.audit (at, entry, version)',
   ],
   [
-    // Undelivered deliveries of one destination, few among many. The overview counts open deliveries by it alone.
-    `create index on waypost.deliveries (destination, status, accepted_at) include (test) where status <> 'delivered'`,
+    // Undelivered deliveries of one destination, few among many. The overview counts open
+    // deliveries by it alone.
+    'create index on waypost.deliveries (destination, status, accepted_at) include (test) ' +
+      "where status <> 'delivered'",
   ],
   [
-    'create table waypost.health (destination text primary key, quiet boolean not null, health text not null)',
+    'create table waypost.health (destination text primary key, quiet boolean not null, ' +
+      'health text not null)',
     'create table waypost.positions (partition int primary key, next bigint not null)',
     `create table waypost.notices (
        id text primary key,
@@ -91,14 +98,20 @@ export const STEPS: readonly (readonly string[])[] = [
     `create index on waypost.notices (at) where alert = 'due'`,
   ],
   [
-    // From here on each partition has its own indexes (table-partitions.ts). Dropping the old ones also drops those of existing
-    // partitions, which are created again in the next retention run.
-    ...['destination_accepted_at', 'source_accepted_at', 'status_accepted_at', 'type_accepted_at'].map(dropped),
+    // From here on each partition has its own indexes (table-partitions.ts). Dropping the old ones
+    // also drops those of existing partitions, which are created again in the next retention run.
+    ...[
+      'destination_accepted_at',
+      'source_accepted_at',
+      'status_accepted_at',
+      'type_accepted_at',
+    ].map(dropped),
     ...['user_id_accepted_at', 'id', 'message', 'destination_status_accepted_at_test'].map(dropped),
     'alter table waypost.parts add column indexed boolean not null default false',
   ],
   [
-    // Four indexes also contain a type or a status from here on. They are created again in the same way.
+    // Four indexes also contain a type or a status from here on. They are created again in the same
+    // way.
     `do $$
      declare part text; filter text;
      begin
@@ -129,7 +142,8 @@ export const STEPS: readonly (readonly string[])[] = [
      )`,
   ],
   [
-    'create table waypost.leases (name text primary key, owner text not null, until bigint not null)',
+    'create table waypost.leases (name text primary key, owner text not null, until bigint ' +
+      'not null)',
     // Generated, so that it stays right while an older control process writes only `job`.
     `alter table waypost.replays
        add column status text generated always as (job::jsonb ->> 'status') stored,
@@ -141,12 +155,14 @@ export const STEPS: readonly (readonly string[])[] = [
     'create index on waypost.deletions (seq)',
   ],
   [
-    'create table waypost.session_keys (period int primary key, made_at bigint not null, key text not null)',
+    'create table waypost.session_keys (period int primary key, made_at bigint not null, ' +
+      'key text not null)',
     'create table waypost.ended_sessions (id text primary key, until bigint not null)',
     'create table waypost.token_uses (token text primary key, at bigint not null)',
   ],
   [
-    // Used to delete visitors without a user id. Existing partitions get its index in the next retention run.
+    // Used to delete visitors without a user id. Existing partitions get its index in the next
+    // retention run.
     'alter table waypost.deliveries add column anonymous_id text',
     `alter table waypost.deletions add column anonymous text not null default '[]'`,
     'update waypost.parts set indexed = false',
@@ -156,7 +172,8 @@ export const STEPS: readonly (readonly string[])[] = [
     ...['event text', 'last_status int', 'last_error text'].map(
       (column) => `alter table waypost.deliveries add column ${column}`,
     ),
-    // A wait without an attempt is `held` from here on. `retry_after` after an attempt is an attempt's wait.
+    // A wait without an attempt is `held` from here on. `retry_after` after an attempt is an
+    // attempt's wait.
     `update waypost.deliveries set status = 'held' where status in ('waiting', 'retrying') and (
        reason in ('paused', 'circuit_open', 'lane_full', 'rate_limited', 'secrets_unreadable', 'destination_unreadable')
        or (status = 'waiting' and reason = 'retry_after'))`,
@@ -202,7 +219,8 @@ export const STEPS: readonly (readonly string[])[] = [
     'update waypost.parts set indexed = false',
   ],
   [
-    // The results of replays and retries are counted by it. Existing partitions get its index in the next retention run.
+    // The results of replays and retries are counted by it. Existing partitions get its index in
+    // the next retention run.
     'alter table waypost.deliveries add column job text',
     'update waypost.parts set indexed = false',
   ],

@@ -3,16 +3,20 @@ import { isDelivered } from '../../../shared/model/reasons';
 import { type DeliveryRow } from './delivery-row';
 
 /**
- * Counts deliveries by destination and minute, so that the overview need not scan a million rows. Pure. It counts
- * changes of rows, so that an event that is read twice counts once. An end that no longer holds counts no more: a dead
- * letter that was replayed is subtracted in the minute when it was given up.
+ * Counts deliveries by destination and minute, so that the overview need not scan a million rows.
+ * Pure. It counts changes of rows, so that an event that is read twice counts once. An end that no
+ * longer holds counts no more: a dead letter that was replayed is subtracted in the minute when it
+ * was given up.
  */
 
 export interface MinuteCount {
   destination: string;
   /** ms since 1970, a whole minute */
   minute: number;
-  /** delivered, partly (a part of delivered), dead, cancelled, attempts, failed; or `took:<bucket>`, the time from acceptance to delivery */
+  /**
+   * delivered, partly (a part of delivered), dead, cancelled, attempts, failed; or `took:<bucket>`,
+   * the time from acceptance to delivery
+   */
   what: string;
   count: number;
 }
@@ -23,14 +27,19 @@ const BUCKETS_PER_DOUBLING = 4;
 const TOOK = 'took:';
 
 /**
- * Returns the counts that a change of a delivery adds. Test sends and Waypost's own alerts are not traffic, and do not
- * count.
+ * Returns the counts that a change of a delivery adds. Test sends and Waypost's own alerts are not
+ * traffic, and do not count.
  */
 export function countsOf(before: DeliveryRow | undefined, after: DeliveryRow): MinuteCount[] {
   if (after.test || after.destination === ALERTS_ID) return [];
   const counts: MinuteCount[] = [];
   const add = (what: string, atMs: number, count = 1) => {
-    counts.push({ destination: after.destination, minute: Math.floor(atMs / MINUTE_MS) * MINUTE_MS, what, count });
+    counts.push({
+      destination: after.destination,
+      minute: Math.floor(atMs / MINUTE_MS) * MINUTE_MS,
+      what,
+      count,
+    });
   };
   for (const { at, outcome, withheld } of newTries(before, after)) {
     if (withheld) continue;
@@ -78,19 +87,31 @@ export class CountSums {
     increase(this.#of(destination, minute), what, count);
   }
 
-  /** Counts a delivery whose first attempt succeeded: the same as `countsOf`, without an object for each count. */
-  addDelivered(destination: string, { acceptedAt, settledAt }: { acceptedAt: number; settledAt: number }): void {
+  /**
+   * Counts a delivery whose first attempt succeeded: the same as `countsOf`, without an object for
+   * each count.
+   */
+  addDelivered(
+    destination: string,
+    { acceptedAt, settledAt }: { acceptedAt: number; settledAt: number },
+  ): void {
     if (destination === ALERTS_ID) return;
     const counts = this.#of(destination, Math.floor(settledAt / MINUTE_MS) * MINUTE_MS);
-    for (const what of ['attempts', 'delivered', took({ acceptedAt, settledAt })]) increase(counts, what, 1);
+    for (const what of ['attempts', 'delivered', took({ acceptedAt, settledAt })]) {
+      increase(counts, what, 1);
+    }
   }
 
   /** Returns the sums that are not zero. */
   all(): MinuteCount[] {
     const all: MinuteCount[] = [];
-    for (const [destination, minutes] of this.#byMinute)
-      for (const [minute, counts] of minutes)
-        for (const [what, count] of counts) if (count !== 0) all.push({ destination, minute, what, count });
+    for (const [destination, minutes] of this.#byMinute) {
+      for (const [minute, counts] of minutes) {
+        for (const [what, count] of counts) {
+          if (count !== 0) all.push({ destination, minute, what, count });
+        }
+      }
+    }
     return all;
   }
 
@@ -104,7 +125,10 @@ function increase(counts: Map<string, number>, what: string, count: number): voi
 }
 
 /** Returns the map that a map has for this key; a new one if it has none. */
-function within<Key, InnerKey, Value>(maps: Map<Key, Map<InnerKey, Value>>, key: Key): Map<InnerKey, Value> {
+function within<Key, InnerKey, Value>(
+  maps: Map<Key, Map<InnerKey, Value>>,
+  key: Key,
+): Map<InnerKey, Value> {
   let inner = maps.get(key);
   if (!inner) maps.set(key, (inner = new Map<InnerKey, Value>()));
   return inner;
@@ -114,7 +138,10 @@ function within<Key, InnerKey, Value>(maps: Map<Key, Map<InnerKey, Value>>, key:
  * Returns a percentile of the `took:` buckets: the middle of the bucket that contains it.
  * @returns ms, or null if nothing was delivered
  */
-export function percentile(counts: readonly Pick<MinuteCount, 'what' | 'count'>[], share: number): number | null {
+export function percentile(
+  counts: readonly Pick<MinuteCount, 'what' | 'count'>[],
+  share: number,
+): number | null {
   const buckets = counts
     .filter(({ what }) => what.startsWith(TOOK))
     .map(({ what, count }) => ({ bucket: Number(what.slice(TOOK.length)), count }))

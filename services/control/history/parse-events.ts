@@ -26,13 +26,21 @@ const ROWS = Buffer.from(',"rows":[[');
 export function parseLater({ value, timestampMs }: OpenRecord): Parsing<Event> {
   const rowsAt = value?.indexOf(ROWS) ?? -1;
   const bytes = value && rowsAt >= 0 ? value.length - rowsAt : 0;
-  return { count: Math.max(1, Math.round(bytes / ROW_BYTES)), events: () => parseEvents({ value, timestampMs }) };
+  return {
+    count: Math.max(1, Math.round(bytes / ROW_BYTES)),
+    events: () => parseEvents({ value, timestampMs }),
+  };
 }
 
 /** Returns the events of a record; undefined in place of each that cannot be used. */
-export function parseEvents({ value, timestampMs }: Pick<OpenRecord, 'value' | 'timestampMs'>): (Event | undefined)[] {
+export function parseEvents({
+  value,
+  timestampMs,
+}: Pick<OpenRecord, 'value' | 'timestampMs'>): (Event | undefined)[] {
   try {
-    return readRecord(value, openRows).map((event) => (isUsable(event, timestampMs) ? event : undefined));
+    return readRecord(value, openRows).map((event) =>
+      isUsable(event, timestampMs) ? event : undefined,
+    );
   } catch {
     return [undefined];
   }
@@ -49,7 +57,12 @@ function isUsable(event: Event, timestampMs: number): boolean {
   const { topic, partition, offset } = record;
   const haveTexts = isId(delivery) && isId(message) && isId(source) && isId(type) && isId(topic);
   const isInteger = (value: unknown) => Number.isInteger(value);
-  const haveNumbers = isInteger(replay) && isInteger(hop) && isInteger(n) && isInteger(partition) && isInteger(offset);
+  const haveNumbers =
+    isInteger(replay) &&
+    isInteger(hop) &&
+    isInteger(n) &&
+    isInteger(partition) &&
+    isInteger(offset);
   if (!haveTexts || !haveNumbers || !isTime(acceptedAt) || !isTime(expiresAt)) return false;
   return isTimely(timeOf(acceptedAt));
 }

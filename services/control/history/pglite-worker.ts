@@ -6,11 +6,12 @@ import { returnIdleMemory } from '../../../shared/service/idle-memory';
 import { type Param } from './database';
 
 /**
- * Runs the embedded PostgreSQL in its own thread, since a query blocks the thread it runs in. The thread yields to
- * everything else on the machine: a late history harms nothing, a late delivery does.
+ * Runs the embedded PostgreSQL in its own thread, since a query blocks the thread it runs in. The
+ * thread yields to everything else on the machine: a late history harms nothing, a late delivery
+ * does.
  *
- * As a process with a folder as its argument it only creates the files there. That takes 500 MB, and the process
- * returns more than 100 MB of them to the system only at its end.
+ * As a process with a folder as its argument it only creates the files there. That takes 500 MB,
+ * and the process returns more than 100 MB of them to the system only at its end.
  */
 
 export interface WorkerData {
@@ -23,14 +24,19 @@ export interface Question {
   /** the content of the file /dev/blob, which COPY reads */
   blob?: ArrayBuffer;
 }
-export type Answer = { id: number; rows: unknown[] } | { id: number; error: string; code: string | undefined };
+export type Answer =
+  { id: number; rows: unknown[] } | { id: number; error: string; code: string | undefined };
 
-/** Lower than control's priority, which is lower than the other services' (deploy/standalone/nice.ts). */
+/**
+ * Lower than control's priority, which is lower than the other services'
+ * (deploy/standalone/nice.ts).
+ */
 const NICENESS = 15;
 
 /**
- * Less than the defaults of 1 GB for the WAL and 128 MB for buffers, and enough for one writer and few readers. No
- * replica needs the WAL. A crash of the process loses nothing; a power failure of the machine may.
+ * Less than the defaults of 1 GB for the WAL and 128 MB for buffers, and enough for one writer and
+ * few readers. No replica needs the WAL. A crash of the process loses nothing; a power failure of
+ * the machine may.
  */
 const SETTINGS = [
   "max_wal_size = '64MB'",
@@ -41,7 +47,10 @@ const SETTINGS = [
   "wal_level = 'minimal'",
 ];
 
-/** Three tenths of the default: ANALYZE then costs as much as 5,000 rows, and a partition has 50,000. */
+/**
+ * Three tenths of the default: ANALYZE then costs as much as 5,000 rows, and a partition has
+ * 50,000.
+ */
 const STATISTICS = 30;
 
 async function create(dir: string): Promise<void> {
@@ -68,7 +77,11 @@ async function serve({ dir }: WorkerData): Promise<void> {
 async function answer(database: PGlite, { id, sql, params, blob }: Question): Promise<void> {
   let reply: Answer;
   try {
-    const { rows } = await database.query(sql, [...params], blob === undefined ? {} : { blob: asBlob(blob) });
+    const { rows } = await database.query(
+      sql,
+      [...params],
+      blob === undefined ? {} : { blob: asBlob(blob) },
+    );
     reply = { id, rows };
   } catch (error) {
     reply = { id, error: messageOf(error), code: (error as { code?: string }).code };
@@ -76,7 +89,10 @@ async function answer(database: PGlite, { id, sql, params, blob }: Question): Pr
   parentPort?.postMessage(reply);
 }
 
-/** PGlite asks a blob only for its bytes. A real Blob would copy them, and hold them until it is collected. */
+/**
+ * PGlite asks a blob only for its bytes. A real Blob would copy them, and hold them until it is
+ * collected.
+ */
 function asBlob(bytes: ArrayBuffer): Blob {
   const blob: Pick<Blob, 'arrayBuffer'> = { arrayBuffer: () => Promise.resolve(bytes) };
   return blob as Blob;
@@ -85,5 +101,7 @@ function asBlob(bytes: ArrayBuffer): Blob {
 const work = isMainThread ? create(process.argv[2] ?? '') : serve(workerData as WorkerData);
 void work.catch((error: unknown) => {
   // A WebAssembly module that failed to start throws a number or an object without a message.
-  throw error instanceof Error ? error : new Error(`PGlite could not open its files (${JSON.stringify(error)})`);
+  throw error instanceof Error
+    ? error
+    : new Error(`PGlite could not open its files (${JSON.stringify(error)})`);
 });

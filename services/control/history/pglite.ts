@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } fro
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
+import { defined } from '../../../shared/collections/defined';
 import { inTurn } from '../../../shared/service/async';
 import { messageOf } from '../../../shared/service/errors';
 import { takeLock } from '../../../shared/service/data-dir';
@@ -10,19 +11,28 @@ import { ROOT } from '../../../shared/service/repo-root';
 import { type Database, type Param, type Row, type Transaction } from './database';
 import { type Answer, type Question, type WorkerData } from './pglite-worker';
 
-/** Opens the embedded database: files in the data directory, used by a worker thread (pglite-worker.ts). */
+/**
+ * Opens the embedded database: files in the data directory, used by a worker thread
+ * (pglite-worker.ts).
+ */
 
 const CLOSE_MS = 10_000;
 
 /**
- * The thread needs 25 MB of heap, a large result of a query some more. V8 first collects its old objects at
- * `--initial-old-space-size`, and at half of this limit at the latest. A `--max-old-space-size` of the process, as in the chart, replaces the limit.
+ * The thread needs 25 MB of heap, a large result of a query some more. V8 first collects its old
+ * objects at `--initial-old-space-size`, and at half of this limit at the latest. A
+ * `--max-old-space-size` of the process, as in the chart, replaces the limit.
  */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 128 };
 
-/** The thread runs compiled code, also if this file runs from source (in tests): Node cannot load TypeScript. */
+/**
+ * The thread runs compiled code, also if this file runs from source (in tests): Node cannot load
+ * TypeScript.
+ */
 const WORKER_FILE = join(
-  __dirname.startsWith(join(ROOT, 'dist')) ? __dirname : join(ROOT, 'dist', relative(ROOT, __dirname)),
+  __dirname.startsWith(join(ROOT, 'dist'))
+    ? __dirname
+    : join(ROOT, 'dist', relative(ROOT, __dirname)),
   'pglite-worker.js',
 );
 
@@ -58,8 +68,9 @@ function closeToOthers(folder: string): void {
 const DRAFT = 'pg.new';
 
 /**
- * Creates the files under another name first, since a half-created database would never open. The name has the pid of
- * control: the child process of a control that was killed still writes for a second or two.
+ * Creates the files under another name first, since a half-created database would never open. The
+ * name has the pid of control: the child process of a control that was killed still writes for a
+ * second or two.
  */
 async function createFiles(folder: string, dir: string): Promise<void> {
   for (const name of readdirSync(folder)) {
@@ -79,7 +90,10 @@ interface Thread {
 }
 
 async function openThread(worker: Worker): Promise<Thread> {
-  const waiting = new Map<number, { resolve: (rows: Row[]) => void; reject: (error: Error) => void }>();
+  const waiting = new Map<
+    number,
+    { resolve: (rows: Row[]) => void; reject: (error: Error) => void }
+  >();
   let lastId = 0;
   let broken: string | undefined;
   const end = (why: string) => {
@@ -118,7 +132,12 @@ async function openThread(worker: Worker): Promise<Thread> {
           return;
         }
         waiting.set(++lastId, { resolve, reject });
-        const question: Question = { id: lastId, sql, params, ...(blob !== undefined && { blob }) };
+        const question: Question = {
+          id: lastId,
+          sql,
+          params,
+          ...defined({ blob }),
+        };
         worker.postMessage(question, blob === undefined ? [] : [blob]);
       }),
     get broken() {
@@ -134,7 +153,8 @@ async function openThread(worker: Worker): Promise<Thread> {
 }
 
 /**
- * Returns the database of a thread. It has one connection, so transactions and other queries run one after the other.
+ * Returns the database of a thread. It has one connection, so transactions and other queries run
+ * one after the other.
  */
 export async function databaseInThread(worker: Worker, onClosed: () => void): Promise<Database> {
   const thread = await openThread(worker);
@@ -143,7 +163,11 @@ export async function databaseInThread(worker: Worker, onClosed: () => void): Pr
     query: async <T extends Row>(sql: string, params: readonly Param[] = []) =>
       (await thread.query(sql, params)) as T[],
     copy: async (table, columns, rows) => {
-      await thread.query(`copy ${table} (${columns}) from '/dev/blob'`, [], encoder.encode(rows).buffer);
+      await thread.query(
+        `copy ${table} (${columns}) from '/dev/blob'`,
+        [],
+        encoder.encode(rows).buffer,
+      );
     },
   };
   return {

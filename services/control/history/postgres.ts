@@ -21,10 +21,12 @@ export async function openPostgres(url: string): Promise<Database> {
     statement_timeout: STATEMENT_MS,
     application_name: 'waypost-control',
     types: {
-      getTypeParser: (oid, format) => (oid === INT8 ? Number : (types.getTypeParser(oid, format) as Parser)),
+      getTypeParser: (oid, format) =>
+        oid === INT8 ? Number : (types.getTypeParser(oid, format) as Parser),
     },
   });
-  // The pool replaces a connection that breaks while idle. Without a listener the error would end the process.
+  // The pool replaces a connection that breaks while idle. Without a listener the error would end
+  // the process.
   pool.on('error', () => undefined);
   try {
     await pool.query('select 1');
@@ -38,8 +40,8 @@ export async function openPostgres(url: string): Promise<Database> {
     query: queriesOf(pool).query,
     transaction: async (work) => {
       const client = await pool.connect();
-      // A checked-out client has no error listener, and an unhandled error would end the process. The query rejects
-      // anyway.
+      // A checked-out client has no error listener, and an unhandled error would end the process.
+      // The query rejects anyway.
       const heard = () => undefined;
       client.on('error', heard);
       try {
@@ -53,7 +55,10 @@ export async function openPostgres(url: string): Promise<Database> {
   };
 }
 
-async function inTransaction<T>(client: PoolClient, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+async function inTransaction<T>(
+  client: PoolClient,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
   await client.query('begin');
   try {
     const result = await work({ ...queriesOf(client), copy: copyOn(client) });
@@ -89,7 +94,10 @@ interface CopyConnection {
   endCopyFrom(): void;
 }
 
-/** COPY from memory: `pg` implements the protocol but no such query. (It uses the name `rows` itself.) */
+/**
+ * COPY from memory: `pg` implements the protocol but no such query. (It uses the name `rows`
+ * itself.)
+ */
 class CopyIn extends Query {
   constructor(
     sql: string,

@@ -1,3 +1,4 @@
+import { compact } from '../../../shared/collections/defined';
 import { COLUMNS, fromColumns } from './row-codec';
 import { type Database, databaseJson, type Queries } from './database';
 import { byOneIndex, conditionsOf, type Filter, parameters, timesOf, whereOf } from './filter';
@@ -5,7 +6,9 @@ import { MOST_COUNTED } from '../../../shared/api/operation';
 import { OPEN_STATUSES } from '../../../shared/model/reasons';
 import { type DeliveryRow } from './delivery-row';
 
-/** Queries of the API. Each filter has an index in the order of the list; see table-partitions.ts. */
+/**
+ * Queries of the API. Each filter has an index in the order of the list; see table-partitions.ts.
+ */
 
 /** The last row of the previous page. */
 export interface Cursor {
@@ -35,10 +38,14 @@ export async function listDeliveries(
 }
 
 /**
- * Counts the deliveries that a list finds. The conditions of one index choose the newest deliveries, few more than the
- * most that is counted, and the others are checked on these only: the costs do not grow with the history.
+ * Counts the deliveries that a list finds. The conditions of one index choose the newest
+ * deliveries, few more than the most that is counted, and the others are checked on these only: the
+ * costs do not grow with the history.
  */
-export async function countDeliveries({ query }: Database, filter: Filter): Promise<{ count: number; exact: boolean }> {
+export async function countDeliveries(
+  { query }: Database,
+  filter: Filter,
+): Promise<{ count: number; exact: boolean }> {
   const { params, param } = parameters();
   const conditions = conditionsOf(filter, param);
   const indexed = conditions.slice(0, byOneIndex(filter));
@@ -54,8 +61,13 @@ export async function countDeliveries({ query }: Database, filter: Filter): Prom
   return { count: Math.min(found, MOST_COUNTED), exact: looked <= MOST_COUNTED };
 }
 
-export async function getDelivery(database: Database, id: string): Promise<DeliveryRow | undefined> {
-  const [row] = await database.query(`select ${COLUMNS} from waypost.deliveries where id = $1`, [id]);
+export async function getDelivery(
+  database: Database,
+  id: string,
+): Promise<DeliveryRow | undefined> {
+  const [row] = await database.query(`select ${COLUMNS} from waypost.deliveries where id = $1`, [
+    id,
+  ]);
   return row && fromColumns(row);
 }
 
@@ -75,12 +87,16 @@ export function countsBetween(
     `select destination, what, sum(count)::bigint as count from waypost.counts
      where minute >= $1::bigint and minute < $2::bigint ${destinations ? `and ${IS_ONE_OF('$3')}` : ''}
      group by destination, what`,
-    [sinceMs, untilMs, ...(destinations ? [databaseJson(destinations)] : [])],
+    compact([sinceMs, untilMs, destinations ? databaseJson(destinations) : undefined]),
   );
 }
 
 /** Returns the destinations with a failed attempt, or with a dead letter, since a time. */
-export async function withSince({ query }: Queries, what: 'failed' | 'dead', sinceMs: number): Promise<string[]> {
+export async function withSince(
+  { query }: Queries,
+  what: 'failed' | 'dead',
+  sinceMs: number,
+): Promise<string[]> {
   const rows = await query<{ destination: string }>(
     `select destination from waypost.counts where minute >= $1::bigint and what = $2
      group by destination having sum(count) > 0`,
@@ -90,7 +106,8 @@ export async function withSince({ query }: Queries, what: 'failed' | 'dead', sin
 }
 
 /** The condition that a destination is in a list. */
-const IS_ONE_OF = (list: string) => `destination in (select jsonb_array_elements_text(${list}::jsonb))`;
+const IS_ONE_OF = (list: string) =>
+  `destination in (select jsonb_array_elements_text(${list}::jsonb))`;
 
 /** Times are ms since 1970; `untilMs` is exclusive. */
 export interface CountedSpan {
@@ -107,7 +124,12 @@ export interface SeriesCount {
 /** Returns the counts in steps of time, of one destination or of all. */
 export function countsInSteps(
   database: Database,
-  { sinceMs, untilMs, stepMs, destination }: CountedSpan & { stepMs: number; destination: string | undefined },
+  {
+    sinceMs,
+    untilMs,
+    stepMs,
+    destination,
+  }: CountedSpan & { stepMs: number; destination: string | undefined },
 ): Promise<SeriesCount[]> {
   return database.query<SeriesCount & Record<string, unknown>>(
     `select (minute / $2::bigint) * $2::bigint as at, what, sum(count)::bigint as count from waypost.counts
@@ -149,7 +171,9 @@ export function openDeliveries(database: Database): Promise<OpenCount[]> {
   );
 }
 
-/** Returns the open deliveries of one destination: their number, and when the oldest was accepted. */
+/**
+ * Returns the open deliveries of one destination: their number, and when the oldest was accepted.
+ */
 export async function openOf(
   { query }: Queries,
   destination: string,
@@ -162,8 +186,14 @@ export async function openOf(
   return { count: row?.count ?? 0, oldestAt: row?.oldest ?? null };
 }
 
-/** Counts the deliveries of one destination that were given up since a time, and not replayed since. */
-export async function countDead({ query }: Queries, destination: string, sinceMs: number): Promise<number> {
+/**
+ * Counts the deliveries of one destination that were given up since a time, and not replayed since.
+ */
+export async function countDead(
+  { query }: Queries,
+  destination: string,
+  sinceMs: number,
+): Promise<number> {
   const [row] = await query<{ count: number }>(
     `select count(*)::bigint as count from waypost.deliveries
      where destination = $1 and status = 'dead' and not test and settled_at >= $2::bigint`,
@@ -175,8 +205,15 @@ export async function countDead({ query }: Queries, destination: string, sinceMs
 /** A URL may fail this long after another one has settled the delivery. */
 const LATE_MS = 60_000;
 
-/** Counts the deliveries of one destination that some URL lacks, settled since a time or shortly before. */
-export async function countPartly({ query }: Queries, destination: string, sinceMs: number): Promise<number> {
+/**
+ * Counts the deliveries of one destination that some URL lacks, settled since a time or shortly
+ * before.
+ */
+export async function countPartly(
+  { query }: Queries,
+  destination: string,
+  sinceMs: number,
+): Promise<number> {
   const [row] = await query<{ count: number }>(
     `select count(*)::bigint as count from waypost.deliveries
      where destination = $1 and status = 'partly_delivered' and not test and settled_at >= $2::bigint`,
@@ -186,7 +223,10 @@ export async function countPartly({ query }: Queries, destination: string, since
 }
 
 /** Returns the last minute in which a destination had an attempt; null: none is known. */
-export async function lastAttemptMinute({ query }: Database, destination: string): Promise<number | null> {
+export async function lastAttemptMinute(
+  { query }: Database,
+  destination: string,
+): Promise<number | null> {
   const [row] = await query<{ last: number | null }>(
     `select max(minute) as last from waypost.counts where destination = $1 and what = 'attempts'`,
     [destination],

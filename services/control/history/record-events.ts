@@ -2,7 +2,13 @@ import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/att
 import { COLUMN_TYPES, COLUMN_UPDATES, COLUMNS, fromColumns, toColumns, toCopy } from './row-codec';
 import { databaseJson, type Database, type Queries, type Transaction } from './database';
 import { applyEvent, type DeliveryRow } from './delivery-row';
-import { indexing, spareStatistics, newPart, type TablePartition, partOf } from './table-partitions';
+import {
+  indexing,
+  spareStatistics,
+  newPart,
+  type TablePartition,
+  partOf,
+} from './table-partitions';
 import { type MinuteCount, CountSums, countsOf } from './minute-counts';
 import { closeAnswered, turnCircuits } from './circuits';
 import { type DeliveryEntry, type Event } from './parse-events';
@@ -10,9 +16,10 @@ import { type DeliveryEntry, type Event } from './parse-events';
 /**
  * Writes events of `attempts` in batches.
  *
- * The effect of an event is computed here, from the current row (delivery-row.ts), and not in SQL: events come again
- * after every crash, and must not change anything twice. Most deliveries have one event: COPY adds them without a look
- * at the table, and takes all of them or none. If one exists already, the batch is repeated with a look at each row.
+ * The effect of an event is computed here, from the current row (delivery-row.ts), and not in SQL:
+ * events come again after every crash, and must not change anything twice. Most deliveries have one
+ * event: COPY adds them without a look at the table, and takes all of them or none. If one exists
+ * already, the batch is repeated with a look at each row.
  */
 
 /** Rows updated in each partition that was written to, by its name. */
@@ -24,7 +31,8 @@ export type Admit = (queries: Queries) => Promise<(entry: DeliveryEntry) => bool
 /**
  * @param parts the known partitions; new ones are added
  * @param admit called first in each transaction
- * @returns the number of updated rows of each partition written to: each update leaves an old version of the row behind
+ * @returns the number of updated rows of each partition written to: each update leaves an old
+ *   version of the row behind
  */
 export async function recordEvents(
   database: Database,
@@ -74,7 +82,9 @@ export async function recordEvents(
 const UNIQUE_VIOLATION = '23505';
 
 /** Separates the deliveries whose first event says that it is the first of all. */
-function split(deliveries: DeliveryEntry[][]): [first: DeliveryEntry[][], later: DeliveryEntry[][]] {
+function split(
+  deliveries: DeliveryEntry[][],
+): [first: DeliveryEntry[][], later: DeliveryEntry[][]] {
   const first: DeliveryEntry[][] = [];
   const later: DeliveryEntry[][] = [];
   for (const events of deliveries) (events[0] && isFirst(events[0]) ? first : later).push(events);
@@ -92,10 +102,19 @@ export function acceptedAtIn(entry: DeliveryEntry): number {
 /** A dead letter follows its attempt, which may have been in the previous batch. */
 function isFirst(event: DeliveryEntry): boolean {
   if (event.kind === 'delivered') return true;
-  return event.hop === 0 && event.replay === 0 && !('late' in event) && (event.kind === 'attempt' || event.n === 0);
+  return (
+    event.hop === 0 &&
+    event.replay === 0 &&
+    !('late' in event) &&
+    (event.kind === 'attempt' || event.n === 0)
+  );
 }
 
-function fold(before: DeliveryRow | undefined, entries: DeliveryEntry[], counts: CountSums): DeliveryRow | undefined {
+function fold(
+  before: DeliveryRow | undefined,
+  entries: DeliveryEntry[],
+  counts: CountSums,
+): DeliveryRow | undefined {
   let row = before;
   for (const entry of entries) {
     const after = applyEvent(row, eventIn(entry));
@@ -106,7 +125,11 @@ function fold(before: DeliveryRow | undefined, entries: DeliveryEntry[], counts:
 }
 
 /** @throws `23505` if one of the deliveries exists already */
-async function add({ copy }: Transaction, deliveries: DeliveryEntry[][], counts: CountSums): Promise<void> {
+async function add(
+  { copy }: Transaction,
+  deliveries: DeliveryEntry[][],
+  counts: CountSums,
+): Promise<void> {
   const lines: string[] = [];
   for (const entries of deliveries) {
     const [only] = entries;
@@ -125,7 +148,11 @@ async function add({ copy }: Transaction, deliveries: DeliveryEntry[][], counts:
  * @returns the acceptance times of the updated rows
  * @throws `23505` if another process adds one of the deliveries at the same time
  */
-async function change({ query }: Queries, deliveries: DeliveryEntry[][], counts: CountSums): Promise<number[]> {
+async function change(
+  { query }: Queries,
+  deliveries: DeliveryEntry[][],
+  counts: CountSums,
+): Promise<number[]> {
   if (deliveries.length === 0) return [];
   const keys = deliveries.flatMap(([event]) =>
     event ? [{ accepted_at: acceptedAtIn(event), id: event.delivery }] : [],
@@ -150,9 +177,12 @@ async function change({ query }: Queries, deliveries: DeliveryEntry[][], counts:
        select ${COLUMNS} from jsonb_to_recordset($1::jsonb) as given(${COLUMN_TYPES}) ${onConflict}`,
       [databaseJson(rows.map(toColumns))],
     );
-  // Events of one delivery may be in two partitions, so another process may have added its row in the meantime.
+  // Events of one delivery may be in two partitions, so another process may have added its row in
+  // the meantime.
   if (added.length > 0) await insert(added, '');
-  if (updated.length > 0) await insert(updated, `on conflict (accepted_at, id) do update set ${COLUMN_UPDATES}`);
+  if (updated.length > 0) {
+    await insert(updated, `on conflict (accepted_at, id) do update set ${COLUMN_UPDATES}`);
+  }
   return updated.map(({ acceptedAt }) => acceptedAt);
 }
 
@@ -175,7 +205,8 @@ async function makeParts(
     if (last) continue;
     const part = newPart(all, at);
     await query(
-      `create table waypost.${part.name} partition of waypost.deliveries for values from (${part.from}) to (${part.to})`,
+      `create table waypost.${part.name} partition of waypost.deliveries for values from ` +
+        `(${part.from}) to (${part.to})`,
     );
     await query('insert into waypost.parts (name, from_ms, to_ms) values ($1, $2, $3)', [
       part.name,
@@ -203,6 +234,8 @@ async function addCounts({ query }: Queries, counts: MinuteCount[]): Promise<voi
 }
 
 export async function readParts({ query }: Queries): Promise<TablePartition[]> {
-  const rows = await query<{ name: string; from_ms: number; to_ms: number }>('select * from waypost.parts');
+  const rows = await query<{ name: string; from_ms: number; to_ms: number }>(
+    'select * from waypost.parts',
+  );
   return rows.map(({ name, from_ms: from, to_ms: to }) => ({ name, from, to }));
 }

@@ -27,7 +27,8 @@ export interface Retention {
 }
 
 /**
- * An update leaves the old version of the row behind. From this number on the partition is vacuumed (embedded only).
+ * An update leaves the old version of the row behind. From this number on the partition is vacuumed
+ * (embedded only).
  */
 const VACUUM_AFTER_ROWS = 20_000;
 
@@ -40,19 +41,29 @@ const DELETIONS_MS = 30 * 86_400_000;
 /** Longer than a year, because questions about a change come late. */
 const AUDIT_MS = 400 * 86_400_000;
 
-/** Longer than indexing a large partition takes. After a crash another process takes over retention after this time. */
+/**
+ * Longer than indexing a large partition takes. After a crash another process takes over retention
+ * after this time.
+ */
 const LEASE_MS = 600_000;
 /**
- * While it catches up, a process can write more in a minute than the size limit leaves room for. This is about 15 MB.
+ * While it catches up, a process can write more in a minute than the size limit leaves room for.
+ * This is about 15 MB.
  */
 const MAINTAIN_AFTER_ROWS = 20_000;
 /** Makes the next run vacuum after a deletion, even if it removed few rows. */
 const CLEAN_UP_SOON = 1_000_000;
 
-/** Called for each partition or table that fails, so that the others continue. @param what the partition or table */
+/**
+ * Called for each partition or table that fails, so that the others continue. @param what the
+ * partition or table
+ */
 export type OnFailure = (what: string, error: unknown) => void;
 
-/** Writes events into the partitions of the deliveries, and maintains these. Its caller runs one call at a time. */
+/**
+ * Writes events into the partitions of the deliveries, and maintains these. Its caller runs one
+ * call at a time.
+ */
 export class StoredDeliveries {
   #parts: TablePartition[] = [];
   /** rows of each partition updated since its last vacuum */
@@ -63,7 +74,14 @@ export class StoredDeliveries {
   #unlooked = 0;
   readonly #owner = randomUUID();
 
-  constructor(private readonly options: { keep: Retention; now: () => number; log: Log; forgotten: Forgotten }) {}
+  constructor(
+    private readonly options: {
+      keep: Retention;
+      now: () => number;
+      log: Log;
+      forgotten: Forgotten;
+    },
+  ) {}
 
   /** Learns the partitions of a database. */
   async open(database: Database): Promise<void> {
@@ -81,7 +99,9 @@ export class StoredDeliveries {
   async record(database: Database, events: readonly Event[]): Promise<void> {
     const { keep, now, forgotten } = this.options;
     const oldest = now() - keep.forMs;
-    const kept = events.filter((event) => event.kind === 'circuit' || acceptedAtIn(event) >= oldest);
+    const kept = events.filter(
+      (event) => event.kind === 'circuit' || acceptedAtIn(event) >= oldest,
+    );
     const admit = async (queries: Queries) => {
       await forgotten.learn(queries, database.kind, now());
       return (entry: DeliveryEntry) =>
@@ -141,7 +161,9 @@ export async function keepWithin(
   for (const part of drop) await each(part.name, () => dropPart(database, part));
   const left = sized.filter((part) => !drop.includes(part));
   for (const part of partsToEnd(left, keep)) await each(part.name, () => endPart(database, part));
-  for (const part of partsToIndex(left, { nowMs, written })) await each(part.name, () => indexPart(database, part));
+  for (const part of partsToIndex(left, { nowMs, written })) {
+    await each(part.name, () => indexPart(database, part));
+  }
   const old: Record<string, [where: string, beforeMs: number]> = {
     counts: ['minute < $1', sinceMs],
     deletions: ['at < $1', Math.min(sinceMs, nowMs - DELETIONS_MS)],
@@ -151,12 +173,18 @@ export async function keepWithin(
   };
   await each('destination_versions', () => dropVersions(database, sinceMs));
   for (const [table, [where, beforeMs]] of Object.entries(old)) {
-    await each(table, () => database.query(`delete from waypost.${table} where ${where}`, [beforeMs]));
+    await each(table, () =>
+      database.query(`delete from waypost.${table} where ${where}`, [beforeMs]),
+    );
   }
   return readParts(database);
 }
 
-async function alone(what: string, work: () => Promise<unknown>, onFailure: OnFailure | undefined): Promise<void> {
+async function alone(
+  what: string,
+  work: () => Promise<unknown>,
+  onFailure: OnFailure | undefined,
+): Promise<void> {
   try {
     await work();
   } catch (error) {
@@ -172,7 +200,10 @@ async function dropPart(database: Database, { name }: SizedPartition): Promise<v
   });
 }
 
-/** Runs each statement in its own transaction, so that a concurrent query waits for one statement only. */
+/**
+ * Runs each statement in its own transaction, so that a concurrent query waits for one statement
+ * only.
+ */
 async function indexPart(database: Database, { name }: SizedPartition): Promise<void> {
   for (const sql of [shortenIds(name), ...indexing(name)]) {
     await database.transaction(async ({ query }) => {
@@ -188,21 +219,35 @@ async function endPart(database: Database, { name, from }: SizedPartition): Prom
   await database.transaction(async ({ query }) => {
     await query(UNHURRIED);
     await query(`alter table waypost.deliveries detach partition waypost.${name}`);
-    const [row] = await query<{ last: number }>(`select max(accepted_at) as last from waypost.${name}`);
+    const [row] = await query<{ last: number }>(
+      `select max(accepted_at) as last from waypost.${name}`,
+    );
     const to = (row?.last ?? from) + 1;
-    await query(`alter table waypost.deliveries attach partition waypost.${name} for values from (${from}) to (${to})`);
+    await query(
+      `alter table waypost.deliveries attach partition waypost.${name} for values from ` +
+        `(${from}) to (${to})`,
+    );
     await query('update waypost.parts set to_ms = $2 where name = $1', [name, to]);
   });
 }
 
-type Sized = Pick<SizedPartition, 'name' | 'bytes' | 'indexed'> & { from_ms: number; to_ms: number; row_bytes: number };
+type Sized = Pick<SizedPartition, 'name' | 'bytes' | 'indexed'> & {
+  from_ms: number;
+  to_ms: number;
+  row_bytes: number;
+};
 
 async function readSizes(database: Database): Promise<SizedPartition[]> {
   const rows = await database.query<Sized>(
     `select name, from_ms, to_ms, indexed, pg_total_relation_size(('waypost.' || name)::regclass) as bytes,
        pg_relation_size(('waypost.' || name)::regclass) as row_bytes from waypost.parts`,
   );
-  return rows.map(({ from_ms: from, to_ms: to, row_bytes: rowBytes, ...part }) => ({ ...part, from, to, rowBytes }));
+  return rows.map(({ from_ms: from, to_ms: to, row_bytes: rowBytes, ...part }) => ({
+    ...part,
+    from,
+    to,
+    rowBytes,
+  }));
 }
 
 /**
@@ -221,6 +266,14 @@ export async function cleanUp(
     await database.query(`vacuum analyze waypost.${name}`);
   }
   // The rows of these tables are updated all the time.
-  for (const table of ['counts', 'health', 'positions', 'syncs', 'search_chunks', 'search_positions'])
+  for (const table of [
+    'counts',
+    'health',
+    'positions',
+    'syncs',
+    'search_chunks',
+    'search_positions',
+  ]) {
     await database.query(`vacuum analyze waypost.${table}`);
+  }
 }

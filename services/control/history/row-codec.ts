@@ -78,13 +78,34 @@ export function toColumns(row: DeliveryRow): Record<Column, unknown> {
 
 export const NULL = '\\N';
 /** A text of PostgreSQL cannot contain NUL. */
-const ESCAPED: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r', '\0': '\ufffd' };
+const ESCAPED: Record<string, string> = {
+  '\\': '\\\\',
+  '\t': '\\t',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\0': '\ufffd',
+};
 const SPECIAL = /[\\\t\n\r\0]/;
 const ALL_SPECIAL = new RegExp(SPECIAL, 'g');
 
-/** Returns the line of a row in the text format of COPY, in the order of `COLUMNS`, without the line break. */
+/**
+ * Returns the line of a row in the text format of COPY, in the order of `COLUMNS`, without the line
+ * break.
+ */
 export function toCopy(row: DeliveryRow): string {
-  const { id, message, source, destination, type, event, userId, anonymousId, reason, record, job } = row;
+  const {
+    id,
+    message,
+    source,
+    destination,
+    type,
+    event,
+    userId,
+    anonymousId,
+    reason,
+    record,
+    job,
+  } = row;
   // Fields rarely need escaping, so one test covers them all.
   const plain = !SPECIAL.test(
     `${id}${message}${source}${destination}${type}${record}${userId ?? ''}${anonymousId ?? ''}${reason ?? ''}${event ?? ''}`,

@@ -2,11 +2,12 @@ import { type DeliveryEvent, type WaitingEvent } from '../../../shared/model/att
 import { REPLAYED, RETRY_REQUESTED } from '../../../shared/model/reasons';
 
 /**
- * Names the job that sent a delivery last, a replay or a retry of many, so that its results can be counted. Pure.
+ * Names the job that sent a delivery last, a replay or a retry of many, so that its results can be
+ * counted. Pure.
  *
- * The status of the row is the result, except for a delivery that was delivered before: it stays delivered. A character
- * behind the job's id then says what became of the replay: `~` not tried yet, `!` failed, none delivered. A
- * cancelled replay leaves no job.
+ * The status of the row is the result, except for a delivery that was delivered before: it stays
+ * delivered. A character behind the job's id then says what became of the replay: `~` not tried
+ * yet, `!` failed, none delivered. A cancelled replay leaves no job.
  */
 
 /** The fields of the row of a delivery that count here. */
@@ -20,7 +21,9 @@ export const FAILED = '!';
 
 /** Returns whether a user sent the delivery again. */
 export function isSentAgain(event: DeliveryEvent): event is WaitingEvent {
-  return event.kind === 'waiting' && (event.reason === REPLAYED || event.reason === RETRY_REQUESTED);
+  return (
+    event.kind === 'waiting' && (event.reason === REPLAYED || event.reason === RETRY_REQUESTED)
+  );
 }
 
 /** Returns the job of an undelivered delivery after an event. */
@@ -32,7 +35,9 @@ export function jobAfter({ job }: Pick<Sent, 'job'>, event: DeliveryEvent): stri
 export function jobOfDelivered({ job, replay }: Sent, event: DeliveryEvent) {
   if (event.replay <= replay) return job;
   // Kafka may have the event of the replay behind its first attempt, or twice.
-  if (isSentAgain(event)) return idOf(job) === event.job || event.job === undefined ? job : `${event.job}${UNTRIED}`;
+  if (isSentAgain(event)) {
+    return idOf(job) === event.job || event.job === undefined ? job : `${event.job}${UNTRIED}`;
+  }
   if (job === null || job === idOf(job)) return job;
   const failed = `${idOf(job)}${FAILED}`;
   switch (event.kind) {

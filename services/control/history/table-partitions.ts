@@ -1,9 +1,9 @@
 /**
- * Partitions the deliveries by their time of acceptance, so that the oldest partition can be dropped whole: no row is
- * deleted, nothing is vacuumed, and the space is free immediately. Pure.
+ * Partitions the deliveries by their time of acceptance, so that the oldest partition can be
+ * dropped whole: no row is deleted, nothing is vacuumed, and the space is free immediately. Pure.
  *
- * A partition covers a day at most. It ends early when it has reached its share of the space, or when it has no indexes
- * and as many rows as one query may scan.
+ * A partition covers a day at most. It ends early when it has reached its share of the space, or
+ * when it has no indexes and as many rows as one query may scan.
  */
 
 /** Times are ms since 1970; `to` is exclusive. */
@@ -21,10 +21,15 @@ export interface SizedPartition extends TablePartition {
 }
 
 const DAY_MS = 86_400_000;
-/** A partition has at most a sixteenth of the space: that much is dropped when the space is used up. */
+/**
+ * A partition has at most a sixteenth of the space: that much is dropped when the space is used up.
+ */
 const SHARES = 16;
 
-/** About 45,000 deliveries: the embedded database scans them in 15 ms, and has room for some forty such partitions. */
+/**
+ * About 45,000 deliveries: the embedded database scans them in 15 ms, and has room for some forty
+ * such partitions.
+ */
 const UNINDEXED_BYTES = 32 * 1024 * 1024;
 
 /** Returns the partition that covers a time, or undefined. */
@@ -32,17 +37,23 @@ export function partOf(parts: readonly TablePartition[], atMs: number): TablePar
   return parts.find(({ from, to }) => from <= atMs && atMs < to);
 }
 
-/** Returns a partition for a time that none covers: the day, less what the neighbouring partitions cover. */
+/**
+ * Returns a partition for a time that none covers: the day, less what the neighbouring partitions
+ * cover.
+ */
 export function newPart(parts: readonly TablePartition[], atMs: number): TablePartition {
   const day = Math.floor(atMs / DAY_MS) * DAY_MS;
   const from = Math.max(day, ...parts.filter(({ to }) => to <= atMs).map(({ to }) => to));
-  const to = Math.min(day + DAY_MS, ...parts.filter((part) => part.from > atMs).map((part) => part.from));
+  const to = Math.min(
+    day + DAY_MS,
+    ...parts.filter((part) => part.from > atMs).map((part) => part.from),
+  );
   return { name: `deliveries_${from}`, from, to };
 }
 
 /**
- * Returns the partitions that are too old, and the oldest while all exceed the size limit. The last one is never
- * dropped.
+ * Returns the partitions that are too old, and the oldest while all exceed the size limit. The last
+ * one is never dropped.
  */
 export function partsToDrop(
   parts: readonly SizedPartition[],
@@ -57,21 +68,32 @@ export function partsToDrop(
   });
 }
 
-/** Returns the partitions that must end early: full ones without indexes, and the newest if it exceeds its share. */
-export function partsToEnd(parts: readonly SizedPartition[], { maxBytes }: { maxBytes: number }): SizedPartition[] {
+/**
+ * Returns the partitions that must end early: full ones without indexes, and the newest if it
+ * exceeds its share.
+ */
+export function partsToEnd(
+  parts: readonly SizedPartition[],
+  { maxBytes }: { maxBytes: number },
+): SizedPartition[] {
   const newest = [...parts].sort((a, b) => a.from - b.from).at(-1);
-  return parts.filter((part) => isFull(part) || (part === newest && part.bytes > maxBytes / SHARES));
+  return parts.filter(
+    (part) => isFull(part) || (part === newest && part.bytes > maxBytes / SHARES),
+  );
 }
 
 /**
  * Returns the partitions to index: full ones, and those whose time is over.
- * @param written since the last run: catching up writes into old partitions, and is faster while they have no indexes
+ * @param written since the last run: catching up writes into old partitions, and is faster while
+ *   they have no indexes
  */
 export function partsToIndex(
   parts: readonly SizedPartition[],
   { nowMs, written }: { nowMs: number; written: ReadonlyMap<string, number> },
 ): SizedPartition[] {
-  return parts.filter((part) => !part.indexed && (isFull(part) || (part.to <= nowMs && !written.has(part.name))));
+  return parts.filter(
+    (part) => !part.indexed && (isFull(part) || (part.to <= nowMs && !written.has(part.name))),
+  );
 }
 
 function isFull({ indexed, rowBytes }: SizedPartition): boolean {
@@ -79,14 +101,15 @@ function isFull({ indexed, rowBytes }: SizedPartition): boolean {
 }
 
 /**
- * The indexes of a partition of the deliveries: one for each filter, in the order of the list. Ids are looked up alone,
- * and a hash is half the size. The short last column of some is for combined filters: the index alone finds a rare type
- * among the many rows of a destination, and only matching rows are fetched.
+ * The indexes of a partition of the deliveries: one for each filter, in the order of the list. Ids
+ * are looked up alone, and a hash is half the size. The short last column of some is for combined
+ * filters: the index alone finds a rare type among the many rows of a destination, and only
+ * matching rows are fetched.
  *
- * An index built row by row costs more than twice as much as one built at the end. An embedded database uses control's
- * CPU time, so it indexes a partition when it has its rows (`partsToIndex` decides when). Until then queries scan
- * the partition, which is small enough for that. A server indexes partitions from the beginning, and they may have any
- * size.
+ * An index built row by row costs more than twice as much as one built at the end. An embedded
+ * database uses control's CPU time, so it indexes a partition when it has its rows (`partsToIndex`
+ * decides when). Until then queries scan the partition, which is small enough for that. A server
+ * indexes partitions from the beginning, and they may have any size.
  */
 
 const INDEXES = {
@@ -109,26 +132,29 @@ const INDEXES = {
   job: '(job) include (status, reason) where job is not null',
   id: 'using hash (id)',
   message: 'using hash (message)',
-  // Undelivered deliveries of one destination, few among many. The overview counts open deliveries by this index alone.
+  // Undelivered deliveries of one destination, few among many. The overview counts open deliveries
+  // by this index alone.
   trouble: `(destination, status, accepted_at) include (test) where status <> 'delivered'`,
 };
 
 /**
- * Returns the statements that index a partition. Each can run alone; after a crash all run again and create the missing
- * indexes.
+ * Returns the statements that index a partition. Each can run alone; after a crash all run again
+ * and create the missing indexes.
  */
 export function indexing(part: string): string[] {
   return [
     ...Object.entries(INDEXES).map(
-      ([name, definition]) => `create index if not exists ${part}_by_${name} on waypost.${part} ${definition}`,
+      ([name, definition]) =>
+        `create index if not exists ${part}_by_${name} on waypost.${part} ${definition}`,
     ),
     `update waypost.parts set indexed = true where name = '${part}'`,
   ];
 }
 
 /**
- * Statistics targets of some columns; the default is 100. No query compares the columns with 0, which make up most of a
- * row. For ids PostgreSQL must know that they are unique; otherwise it scans the list in its order to find a message.
+ * Statistics targets of some columns; the default is 100. No query compares the columns with 0,
+ * which make up most of a row. For ids PostgreSQL must know that they are unique; otherwise it
+ * scans the list in its order to find a message.
  */
 const STATISTICS = { tries: 0, record: 0, reason: 0, id: 1, message: 1 };
 

@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import {
   type AttemptEvent,
   type Outcome,
@@ -31,14 +32,23 @@ const MAX_RESPONSES = 30;
 /** Adds the try of an event. Returns the same list if it already contains the try. */
 export function addTry(tries: Try[], event: AttemptEvent): Try[] {
   const { n, replay, at, durationMs, outcome, urls, notCalled } = event;
-  const added: Try = { n, replay, at, durationMs, outcome, urls, ...(notCalled && { notCalled }) };
+  const added: Try = {
+    n,
+    replay,
+    at,
+    durationMs,
+    outcome,
+    urls,
+    ...defined({ notCalled }),
+  };
   // Most deliveries have one attempt.
   if (tries.length === 0) return [added];
   const same = tries.filter((each) => each.n === n && each.replay === replay && !each.withheld);
   if (!event.late) return same.some((each) => each.at === at) ? tries : bounded([...tries, added]);
-  // Requests that ended after the response of another URL had settled the attempt. A crash may have repeated the
-  // attempt: the URLs are added to the last try without them.
-  const lacks = (each: Try) => !urls.some(({ url }) => each.urls.some((known) => known.url === url));
+  // Requests that ended after the response of another URL had settled the attempt. A crash may have
+  // repeated the attempt: the URLs are added to the last try without them.
+  const lacks = (each: Try) =>
+    !urls.some(({ url }) => each.urls.some((known) => known.url === url));
   const target = same.findLast(lacks);
   if (!target) return same.length > 0 ? tries : bounded([...tries, added]);
   const merged = {
@@ -50,14 +60,18 @@ export function addTry(tries: Try[], event: AttemptEvent): Try[] {
 }
 
 /**
- * Adds the requests that were not sent, for example without an OAuth2 token, so that the row shows why the delivery waits.
- * They carry the number of the attempt that is still to come, and do not count as one.
+ * Adds the requests that were not sent, for example without an OAuth2 token, so that the row shows
+ * why the delivery waits. They carry the number of the attempt that is still to come, and do not
+ * count as one.
  */
 export function addWithheld(tries: Try[], { n, replay, at, urls }: WaitingEvent): Try[] {
   if (!urls) return tries;
   if (tries.some((each) => each.at === at && each.replay === replay)) return tries;
   const durationMs = Math.max(...urls.map((url) => url.durationMs));
-  return bounded([...tries, { n: n + 1, replay, at, durationMs, outcome: 'retry', urls, withheld: true }]);
+  return bounded([
+    ...tries,
+    { n: n + 1, replay, at, durationMs, outcome: 'retry', urls, withheld: true },
+  ]);
 }
 
 function bounded(tries: Try[]): Try[] {
@@ -70,9 +84,10 @@ function withoutResponses(each: Try): Try {
 }
 
 /**
- * Returns the status of a delivery that a URL has accepted. The last delivered attempt names the URLs that count: the
- * delivery does not miss a URL that was removed before. An earlier try counts for a URL that this attempt did not call.
- * An alert goes to the endpoints of one channel, and was never meant for one that no attempt has called.
+ * Returns the status of a delivery that a URL has accepted. The last delivered attempt names the
+ * URLs that count: the delivery does not miss a URL that was removed before. An earlier try counts
+ * for a URL that this attempt did not call. An alert goes to the endpoints of one channel, and was
+ * never meant for one that no attempt has called.
  */
 export function settledStatus({
   destination,
@@ -92,7 +107,8 @@ export function settledStatus({
     return destination === ALERTS_ID;
   };
   const isWhole =
-    settled.urls.every(({ outcome }) => outcome === 'delivered') && (settled.notCalled ?? []).every(accepted);
+    settled.urls.every(({ outcome }) => outcome === 'delivered') &&
+    (settled.notCalled ?? []).every(accepted);
   return isWhole ? 'delivered' : 'partly_delivered';
 }
 
@@ -102,7 +118,9 @@ export interface LastResponse {
   error: UrlError | null;
 }
 
-/** Returns the last response of a delivery. One that was never rendered has none, and its own error. */
+/**
+ * Returns the last response of a delivery. One that was never rendered has none, and its own error.
+ */
 export function lastOf(row: {
   tries: readonly Try[];
   status: string;
@@ -125,7 +143,9 @@ export function lastResponse(tries: readonly Try[]): LastResponse {
   return { status: null, error: failed?.error ?? null };
 }
 
-/** Returns the ids of the batches that a delivery was sent in, each once; null if there are none. */
+/**
+ * Returns the ids of the batches that a delivery was sent in, each once; null if there are none.
+ */
 export function batchesOf(tries: readonly Try[]): string[] | null {
   let found: Set<string> | undefined;
   for (const { urls } of tries) {
@@ -135,8 +155,9 @@ export function batchesOf(tries: readonly Try[]): string[] | null {
 }
 
 /**
- * Returns the number of the last replay. A row that was delivered keeps the number that it was delivered with, and later
- * replays appear in its attempts alone. The next replay needs another number, or delivery drops it as a repeat.
+ * Returns the number of the last replay. A row that was delivered keeps the number that it was
+ * delivered with, and later replays appear in its attempts alone. The next replay needs another
+ * number, or delivery drops it as a repeat.
  */
 export function lastReplay({ replay, tries }: { replay: number; tries: readonly Try[] }): number {
   return tries.reduce((last, each) => Math.max(last, each.replay), Math.max(0, replay));

@@ -1,5 +1,6 @@
 import express, { type Express, type RequestHandler } from 'express';
 import { durationText } from '../../../shared/api/fields';
+import { defined } from '../../../shared/collections/defined';
 import { alertHandlers, noticeHandlers } from '../alerts/routes';
 import { audienceHandlers, computedTraitHandlers } from '../audiences/routes';
 import { auditHandlers } from '../audit/routes';
@@ -26,7 +27,8 @@ import { respondToErrors, noSuchPath } from './problem';
 export function createApp(deps: ControlContext, access: Access, consoleFolder?: string): Express {
   const app = express();
   app.disable('x-powered-by');
-  // The version of an entry is its only tag. A hash of the body as tag would look like a version to clients.
+  // The version of an entry is its only tag. A hash of the body as tag would look like a version to
+  // clients.
   app.disable('etag');
   app.enable('case sensitive routing');
   app.enable('strict routing');
@@ -66,9 +68,20 @@ function handlersOf(deps: ControlContext, access: Access): Handlers {
 }
 
 /** Handles /api/v1/about: the facts about this installation that clients need. */
-function aboutHandlers({ ingest, tiersMs, windowMs, networks }: ControlContext): HandlersOf<'about'> {
+function aboutHandlers({
+  ingest,
+  tiersMs,
+  windowMs,
+  networks,
+}: ControlContext): HandlersOf<'about'> {
   const retry = { delays: tiersMs.map(durationText), window: durationText(windowMs) };
-  return { 'GET /about': ({ by }) => ({ ingest, retry, ...(seesSecrets(by) && { networks }) }) };
+  return {
+    'GET /about': ({ by }) => ({
+      ingest,
+      retry,
+      ...defined({ networks: seesSecrets(by) ? networks : undefined }),
+    }),
+  };
 }
 
 /** /api/v1/openapi.json: public, since it is the same for all clients and contains no secret. */
@@ -80,7 +93,9 @@ function openApiHandlers(): HandlersOf<'openapi.json'> {
 /** 180 days, without subdomains. Browsers ignore it over plain http. */
 const HSTS = 'max-age=15552000';
 
-/** Responses contain write keys and, once, secrets: they must not be cached or rendered as a page. */
+/**
+ * Responses contain write keys and, once, secrets: they must not be cached or rendered as a page.
+ */
 const secureHeaders: RequestHandler = (req, res, next) => {
   // Other programs on a developer's machine use plain http.
   if (isOverTls(req) && req.hostname !== 'localhost') res.set('Strict-Transport-Security', HSTS);

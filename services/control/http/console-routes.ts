@@ -4,9 +4,9 @@ import { ROOT } from '../../../shared/service/repo-root';
 import { Problem } from './problem';
 
 /**
- * Serves the console, built by `npm run build:console`. Each path outside the API (`mount` answers those) that a
- * browser requests as a page gets the same page, which reads the address itself, so that every address can be
- * bookmarked and shared.
+ * Serves the console, built by `npm run build:console`. Each path outside the API (`mount` answers
+ * those) that a browser requests as a page gets the same page, which reads the address itself, so
+ * that every address can be bookmarked and shared.
  */
 
 /** Only files of this origin: no inline code, no other origins, no framing. */
@@ -25,9 +25,18 @@ const POLICY = [
 const NOT_BUILT = 'The console is not built. Run npm run build:console';
 
 /** Asset names contain a hash of the content. */
-const forever = { immutable: true, maxAge: '1y', index: false, etag: false, lastModified: false } as const;
+const forever = {
+  immutable: true,
+  maxAge: '1y',
+  index: false,
+  etag: false,
+  lastModified: false,
+} as const;
 
-/** Compressed once, by the build: `a.js` has `a.js.br` and `a.js.gz` beside it. In order of preference. */
+/**
+ * Compressed once, by the build: `a.js` has `a.js.br` and `a.js.gz` beside it. In order of
+ * preference.
+ */
 const ENCODINGS = [
   { name: 'br', suffix: '.br' },
   { name: 'gzip', suffix: '.gz' },
@@ -42,7 +51,9 @@ export function consoleRoutes(folder = CONSOLE): Router {
   const assets = join(folder, 'assets');
   router.use('/assets', cacheable, ...ENCODINGS.map((encoding) => compressed(assets, encoding)));
   router.use('/assets', express.static(assets, forever));
-  router.use(express.static(folder, { index: false, etag: false, cacheControl: false, redirect: false }));
+  router.use(
+    express.static(folder, { index: false, etag: false, cacheControl: false, redirect: false }),
+  );
   router.use((req, res, next) => {
     if (!isPage(req)) {
       next();
@@ -91,7 +102,8 @@ function compressed(folder: string, { name, suffix }: (typeof ENCODINGS)[number]
 }
 
 function isPage(req: express.Request): boolean {
-  // A newcomer who opens the root with curl, which accepts anything, sees that the console is there.
+  // A newcomer who opens the root with curl, which accepts anything, sees that the console is
+  // there.
   const types = req.path === '/' ? ['html', 'json'] : ['json', 'html'];
   const asks = (req.method === 'GET' || req.method === 'HEAD') && req.accepts(types) === 'html';
   return asks && !req.path.startsWith('/assets/');

@@ -17,14 +17,18 @@ export function requireMatch(ifMatch: string | undefined, version: number): void
   const wanted = ifMatch.split(',').map((part) => part.trim());
   // A weak tag never matches (RFC 9110, section 13.1.1).
   if (wanted.includes('*') || wanted.includes(etag(version))) return;
-  throw new Problem('stale', `If-Match does not match the current version ${etag(version)}. Read the entry again`, {
-    headers: { ETag: etag(version) },
-  });
+  throw new Problem(
+    'stale',
+    `If-Match does not match the current version ${etag(version)}. Read the entry again`,
+    {
+      headers: { ETag: etag(version) },
+    },
+  );
 }
 
 /**
- * Merges by RFC 7396: absent members stay, `null` removes, objects merge, and any other value (a list too) replaces the
- * old one. Neither argument is changed.
+ * Merges by RFC 7396: absent members stay, `null` removes, objects merge, and any other value (a
+ * list too) replaces the old one. Neither argument is changed.
  */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isObject(patch)) return patch;

@@ -8,7 +8,12 @@ import {
   OPERATION_IDS,
 } from '../../../shared/api/access';
 import { type Operation } from '../../../shared/api/operation';
-import { operationOf, type Operations, type Query, type StreamId } from '../../../shared/api/operations';
+import {
+  operationOf,
+  type Operations,
+  type Query,
+  type StreamId,
+} from '../../../shared/api/operations';
 import { type Role } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
 import { type AuditContext, beginAudit } from '../audit/store';
@@ -19,9 +24,10 @@ import { readJson, parseQuery } from './validate';
 import { methodNotAllowed, noSuchPath, Problem } from './problem';
 
 /**
- * Finds the operation of a request by its path. A path has one spelling: same case, no percent-encoding, no empty
- * segment, no dot segment, no trailing slash. Any other spelling is an unknown path, for every role. Ids contain only
- * letters, digits, `_` and `-`, so clients never need to encode one.
+ * Finds the operation of a request by its path. A path has one spelling: same case, no
+ * percent-encoding, no empty segment, no dot segment, no trailing slash. Any other spelling is an
+ * unknown path, for every role. Ids contain only letters, digits, `_` and `-`, so clients never
+ * need to encode one.
  */
 
 export const BASE = '/api/v1';
@@ -50,10 +56,15 @@ function pathsOf(ids: readonly OperationId[]): readonly Path[] {
     operations,
   }));
   // `/audiences/preview` is found before `/audiences/{id}`.
-  return paths.sort((a, b) => Number(a.template.includes('{id}')) - Number(b.template.includes('{id}')));
+  return paths.sort(
+    (a, b) => Number(a.template.includes('{id}')) - Number(b.template.includes('{id}')),
+  );
 }
 
-/** @param url the request target, with the query. Pure. @returns undefined if the table has no such path */
+/**
+ * @param url the request target, with the query. Pure. @returns undefined if the table has no such
+ *   path
+ */
 export function findPath(url: string): { path: Path; id: string } | undefined {
   const [plain = ''] = url.split('?', 1);
   if (!plain.startsWith(`${BASE}/`)) return undefined;
@@ -65,7 +76,9 @@ export function findPath(url: string): { path: Path; id: string } | undefined {
   return path && { path, id: given[path.parts.indexOf('{id}')] ?? '' };
 }
 
-/** Returns whether a path, in any spelling, leads to `/api`, where the console serves nothing. Pure. */
+/**
+ * Returns whether a path, in any spelling, leads to `/api`, where the console serves nothing. Pure.
+ */
 export function isApi(url: string): boolean {
   const [path = ''] = url.split('?', 1);
   const parts: string[] = [];
@@ -78,14 +91,16 @@ export function isApi(url: string): boolean {
 
 /** Like decodeURIComponent for ASCII characters, and does not throw on a broken sequence. */
 function unescaped(path: string): string {
-  return path.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+  return path.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
+    String.fromCharCode(parseInt(hex, 16)),
+  );
 }
 
 /**
- * Serves the table of operations. It checks each request in this order: the path (404), the method (405), the token
- * (401), its role and rights (403), the body (400, 413), the fields for administrators (403), the query (422), and then
- * calls the handler, whose result it sends with the status and the headers of the table. Nothing outside the table is
- * served below `/api`.
+ * Serves the table of operations. It checks each request in this order: the path (404), the method
+ * (405), the token (401), its role and rights (403), the body (400, 413), the fields for
+ * administrators (403), the query (422), and then calls the handler, whose result it sends with the
+ * status and the headers of the table. Nothing outside the table is served below `/api`.
  */
 
 type Open<Id extends OperationId> = (typeof ACCESS)[Id] extends { role: 'none' } ? true : false;
@@ -95,7 +110,10 @@ export interface Call<Id extends OperationId = OperationId> {
   /** `{id}` of the path; empty if the path has none */
   id: string;
   query: Query<Id>;
-  /** undefined if the request has no body, or the operation has no `body` in the table: then it is not read */
+  /**
+   * undefined if the request has no body, or the operation has no `body` in the table: then it is
+   * not read
+   */
   body: Json | undefined;
   ifMatch: string | undefined;
   /** An operation without a token sets this once it knows the actor. */
@@ -110,7 +128,9 @@ export interface Call<Id extends OperationId = OperationId> {
 
 /** Returns the body of the response; undefined for an operation without one, and for a stream. */
 type Handler<Id extends OperationId> = (call: Call<Id>) => ResponseOf<Id> | Promise<ResponseOf<Id>>;
-type ResponseOf<Id extends OperationId> = Id extends StreamId ? undefined : Operations[Id]['response'];
+type ResponseOf<Id extends OperationId> = Id extends StreamId
+  ? undefined
+  : Operations[Id]['response'];
 
 /** One handler for each operation: a missing one does not compile. */
 export type Handlers = { [Id in OperationId]: Handler<Id> };
@@ -139,8 +159,19 @@ export function mount(handlers: Handlers, access: Access, deps: AuditContext): R
     }
   };
 
-  async function serve(operation: OperationId, id: string, { req, res }: { req: Request; res: Response }) {
-    const { role, adminFields = [], body: takes, query: parameters, act, stream } = operationOf(operation);
+  async function serve(
+    operation: OperationId,
+    id: string,
+    { req, res }: { req: Request; res: Response },
+  ) {
+    const {
+      role,
+      adminFields = [],
+      body: takes,
+      query: parameters,
+      act,
+      stream,
+    } = operationOf(operation);
     const allow = (): Identity | undefined => {
       if (role === 'none') return undefined;
       const identity = identify(access, req, deps.now().getTime());
@@ -154,8 +185,19 @@ export function mount(handlers: Handlers, access: Access, deps: AuditContext): R
     const query = parameters && parseQuery(parameters, req.query);
     const stillAllowed = () => isAllowed(allow, identity);
     const ifMatch = req.get('if-match');
-    const call = { id, query, body, ifMatch, by: identity?.actor, identity, stillAllowed, req, res };
-    // The table guarantees the types of `Call`, since `query`, `by` and `identity` were built from it.
+    const call = {
+      id,
+      query,
+      body,
+      ifMatch,
+      by: identity?.actor,
+      identity,
+      stillAllowed,
+      req,
+      res,
+    };
+    // The table guarantees the types of `Call`, since `query`, `by` and `identity` were built from
+    // it.
     const handle = handlers[operation] as (call: object) => Promise<object | undefined>;
     const audit = act && beginAudit(act, call, deps);
     try {
@@ -204,20 +246,29 @@ function isAllowed(allow: () => Identity | undefined, before: Identity | undefin
 }
 
 /**
- * An actor who cannot see secrets must not set their target: Waypost would sign requests, and send encrypted headers,
- * to an address of that actor.
+ * An actor who cannot see secrets must not set their target: Waypost would sign requests, and send
+ * encrypted headers, to an address of that actor.
  * @throws Problem `forbidden`
  */
-function requireFields(adminFields: readonly string[], body: Json | undefined, { actor }: Identity): void {
+function requireFields(
+  adminFields: readonly string[],
+  body: Json | undefined,
+  { actor }: Identity,
+): void {
   if (actor.role === 'admin' || typeof body !== 'object' || body === null) return;
   const given = adminFields.filter((field) => Object.hasOwn(body, field));
-  if (given.length > 0) throw new Problem('forbidden', `Only an administrator can change ${given.join(' and ')}`);
+  if (given.length > 0) {
+    throw new Problem('forbidden', `Only an administrator can change ${given.join(' and ')}`);
+  }
 }
 
 /** @throws Problem `forbidden` */
 function requireAccess(id: OperationId, needed: Role, { actor, rights }: Identity): void {
   if (!mayAct(actor.role, needed)) {
-    throw new Problem('forbidden', `This requires the role ${needed}; your token has ${actor.role}`);
+    throw new Problem(
+      'forbidden',
+      `This requires the role ${needed}; your token has ${actor.role}`,
+    );
   }
   requireRights(rightsFor(id), rights);
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { OPERATION_IDS, type OperationId, RIGHTS, rightsFor } from '../../../shared/api/access';
 import { operationOf, type ResponseName, RESPONSES } from '../../../shared/api/operations';
+import { compact, defined } from '../../../shared/collections/defined';
 import { SESSION_COOKIE, TLS_SESSION_COOKIE } from '../auth/authenticate';
 
 /** Builds the OpenAPI 3.1 document of the control API from the schemas that validate the bodies. */
@@ -13,7 +14,11 @@ export function openApi() {
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Waypost control API', version: '1', description: 'See docs/reference/control-api.md' },
+    info: {
+      title: 'Waypost control API',
+      version: '1',
+      description: 'See docs/reference/control-api.md',
+    },
     servers: [{ url: '/api/v1' }],
     security: [{ token: [] }, { session: [] }, { tlsSession: [] }],
     paths,
@@ -29,30 +34,43 @@ export function openApi() {
           description: 'For browsers over TLS',
         },
       },
-      schemas: Object.fromEntries(Object.entries(RESPONSES).map(([name, schema]) => [name, jsonSchema(schema)])),
+      schemas: Object.fromEntries(
+        Object.entries(RESPONSES).map(([name, schema]) => [name, jsonSchema(schema)]),
+      ),
       responses: { Problem: content('Problem details', 'Problem', 'application/problem+json') },
     },
   };
 }
 
 function operationObject(id: OperationId, path: string): object {
-  const { summary, ok, role, adminFields, body, conditional, query, stream, lines } = operationOf(id);
+  const { summary, ok, role, adminFields, body, conditional, query, stream, lines } =
+    operationOf(id);
   const rights = rightsFor(id);
   const [status, response] = ok;
-  const parameters = [
-    ...(path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []),
-    ...(conditional ? [{ name: 'If-Match', in: 'header', schema: { type: 'string' } }] : []),
+  const parameters = compact([
+    path.includes('{id}')
+      ? { name: 'id', in: 'path', required: true, schema: { type: 'string' } }
+      : undefined,
+    conditional ? { name: 'If-Match', in: 'header', schema: { type: 'string' } } : undefined,
     ...(query ? queryParameters(query) : []),
-  ];
+  ]);
   return {
     summary,
     'x-waypost-role': role,
-    ...(rights.length > 0 && { 'x-waypost-rights': rights }),
-    ...(adminFields && { 'x-waypost-admin-fields': adminFields }),
-    ...(role === 'none' && { security: [] }),
-    ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { content: { 'application/json': { schema: jsonSchema(body) } } } }),
-    ...(lines && { requestBody: { content: { 'application/x-ndjson': { schema: { type: 'string' } } } } }),
+    ...defined({
+      'x-waypost-rights': rights.length > 0 ? rights : undefined,
+      'x-waypost-admin-fields': adminFields,
+      security: role === 'none' ? [] : undefined,
+      parameters: parameters.length > 0 ? parameters : undefined,
+      requestBody: body
+        ? { content: { 'application/json': { schema: jsonSchema(body) } } }
+        : undefined,
+    }),
+    ...defined({
+      requestBody: lines
+        ? { content: { 'application/x-ndjson': { schema: { type: 'string' } } } }
+        : undefined,
+    }),
     responses: {
       [status]: response
         ? content(summary, response, stream ? 'text/event-stream' : 'application/json')
@@ -69,20 +87,28 @@ function queryParameters(query: z.ZodObject): object[] {
     return {
       name,
       in: 'query',
-      ...(required && { required }),
-      ...(description !== undefined && { description }),
+      ...defined({
+        required: required || undefined,
+        description,
+      }),
       schema,
     };
   });
 }
 
 function content(description: string, response: ResponseName, type: string): object {
-  return { description, content: { [type]: { schema: { $ref: `#/components/schemas/${response}` } } } };
+  return {
+    description,
+    content: { [type]: { schema: { $ref: `#/components/schemas/${response}` } } },
+  };
 }
 
 function jsonSchema(schema: z.ZodType): object {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
-    ...{ io: 'input', unrepresentable: 'any', reused: 'inline' },
+    io: 'input',
+    unrepresentable: 'any',
+    reused: 'inline',
+
     // On the wire a flag is one of two texts, and no text is a boolean.
     override: ({ jsonSchema: made }) => {
       if (made.type === 'boolean') delete made.enum;

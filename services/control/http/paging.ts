@@ -1,5 +1,6 @@
 import { type z } from 'zod';
 import { type pageParameters, type Total } from '../../../shared/api/fields';
+import { defined } from '../../../shared/collections/defined';
 import { Problem } from './problem';
 import { hasNul } from './validate';
 
@@ -31,12 +32,21 @@ export function pageOfEntries<T extends Identified, V>(
 ): Page<V> {
   const sorted = sortedById(entries);
   const found: T[] = [];
-  for (let i = after === undefined ? 0 : firstAfter(sorted, after); i < sorted.length && found.length <= limit; i++) {
+  for (
+    let i = after === undefined ? 0 : firstAfter(sorted, after);
+    i < sorted.length && found.length <= limit;
+    i++
+  ) {
     const entry = sorted[i];
     if (entry && isShown(entry)) found.push(entry);
   }
   const page = pageOf(found, limit, { nextOf: ({ data }) => data.id, view });
-  return { ...page, ...(total && { total: { count: entries.filter(isShown).length, exact: true } }) };
+  return {
+    ...page,
+    ...defined({
+      total: total ? { count: entries.filter(isShown).length, exact: true } : undefined,
+    }),
+  };
 }
 
 const sortedLists = new WeakMap<readonly Identified[], readonly Identified[]>();
@@ -62,7 +72,8 @@ function firstAfter(sorted: readonly Identified[], id: string): number {
 
 /**
  * Returns a page of a list.
- * @param found the page's items, in order, read with a limit of one more. The extra item means that a next page exists
+ * @param found the page's items, in order, read with a limit of one more. The extra item means that
+ *   a next page exists
  */
 export function pageOf<T, V>(
   found: readonly T[],
@@ -71,7 +82,10 @@ export function pageOf<T, V>(
 ): Page<V> {
   const items = found.slice(0, limit);
   const last = items.at(-1);
-  return { data: items.map(view), next: found.length > limit && last !== undefined ? nextOf(last) : null };
+  return {
+    data: items.map(view),
+    next: found.length > limit && last !== undefined ? nextOf(last) : null,
+  };
 }
 
 interface Cursor {
@@ -81,7 +95,8 @@ interface Cursor {
 }
 
 /**
- * Reads a page of a list in the database, ordered by time and id, and counts the list if the query asks for it.
+ * Reads a page of a list in the database, ordered by time and id, and counts the list if the query
+ * asks for it.
  * @throws Problem `invalid_fields` for an `after` that is not a cursor
  */
 export async function readPage<T, V>(
@@ -101,7 +116,10 @@ export async function readPage<T, V>(
 ): Promise<Page<V>> {
   const found = await read({ limit: limit + 1, after: decodeCursor(after) });
   const page = pageOf(found, limit, { nextOf: (last) => encodeCursor(cursorOf(last)), view });
-  return { ...page, ...(total && count && { total: await count() }) };
+  return {
+    ...page,
+    ...defined({ total: total && count ? await count() : undefined }),
+  };
 }
 
 /** Returns `next` of a list ordered by time and id, which clients pass as `after`. */

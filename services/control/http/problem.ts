@@ -1,12 +1,13 @@
 import { type ErrorRequestHandler, type Response } from 'express';
+import { defined } from '../../../shared/collections/defined';
 import { AppError } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 
 /**
  * Errors of the HTTP APIs: RFC 9457, `application/problem+json`.
  *
- * Texts are written here or by a caller that knows their content. The text of an unknown error is never sent, since it
- * may quote a body with a secret, and neither is a stack.
+ * Texts are written here or by a caller that knows their content. The text of an unknown error is
+ * never sent, since it may quote a body with a secret, and neither is a stack.
  */
 
 /** The closed list: code → status and title. The code is the end of `type`, and is stable. */
@@ -31,7 +32,8 @@ const PROBLEMS = {
 export type ProblemCode = keyof typeof PROBLEMS;
 
 /** One error: a JSON pointer (as URI fragment) into the body, or the name of a query parameter. */
-export type FieldError = { pointer: string; detail: string } | { parameter: string; detail: string };
+export type FieldError =
+  { pointer: string; detail: string } | { parameter: string; detail: string };
 
 interface ProblemMore {
   errors?: FieldError[];
@@ -58,9 +60,13 @@ export class Problem extends Error {
   }
 }
 
-/** `['webhooks', 0, 'url']` → `#/webhooks/0/url` (RFC 6901, section 6: a fragment, percent-encoded). */
+/**
+ * `['webhooks', 0, 'url']` → `#/webhooks/0/url` (RFC 6901, section 6: a fragment, percent-encoded).
+ */
 export function pointer(path: readonly PropertyKey[]): string {
-  const escaped = path.map((part) => encodeFragment(String(part).replaceAll('~', '~0').replaceAll('/', '~1')));
+  const escaped = path.map((part) =>
+    encodeFragment(String(part).replaceAll('~', '~0').replaceAll('/', '~1')),
+  );
   return ['#', ...escaped].join('/');
 }
 
@@ -77,7 +83,9 @@ export function noSuchPath({ originalUrl }: { originalUrl: string }): Problem {
 /** Returns the problem for an unsupported method on a known path. */
 export function methodNotAllowed(method: string, allowed: readonly string[]): Problem {
   const headers = { Allow: allowed.join(', ') };
-  return new Problem('method_not_allowed', `${method} is not allowed here, only ${headers.Allow}`, { headers });
+  return new Problem('method_not_allowed', `${method} is not allowed here, only ${headers.Allow}`, {
+    headers,
+  });
 }
 
 /** The last handler of an app: turns every error into a problem, and logs unexpected ones. */
@@ -88,8 +96,12 @@ export function respondToErrors(log: Log): ErrorRequestHandler {
       return;
     }
     const problem = problemOf(error);
-    if (problem.status === 500)
-      log.error({ err: error, method: req.method, path: pathOf(req.originalUrl) }, 'request.failed');
+    if (problem.status === 500) {
+      log.error(
+        { err: error, method: req.method, path: pathOf(req.originalUrl) },
+        'request.failed',
+      );
+    }
     send(res, problem, pathOf(req.originalUrl));
   };
 }
@@ -104,7 +116,7 @@ function send(res: Response, problem: Problem, instance: string): void {
       status,
       detail,
       instance,
-      ...(also.errors && { errors: also.errors }),
+      ...defined({ errors: also.errors }),
       ...also.more,
     }),
   );
@@ -124,18 +136,28 @@ function problemOf(error: unknown): Problem {
     case 413:
       return new Problem('too_large', 'The body is larger than 1 MB');
     case 415:
-      return new Problem('unsupported', 'The body must be UTF-8, uncompressed or compressed with gzip, deflate or br');
+      return new Problem(
+        'unsupported',
+        'The body must be UTF-8, uncompressed or compressed with gzip, deflate or br',
+      );
     default:
       return new Problem('internal', 'An internal error occurred. See the log of control');
   }
 }
 
 function statusOf(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
+  return typeof error === 'object' && error !== null && 'status' in error
+    ? error.status
+    : undefined;
 }
 
 function isBodyError(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'type' in error && error.type === 'entity.parse.failed';
+  return (
+    typeof error === 'object' &&
+    error !== null &&
+    'type' in error &&
+    error.type === 'entity.parse.failed'
+  );
 }
 
 /** Removes the query, which may contain a secret. */

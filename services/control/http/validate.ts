@@ -3,14 +3,20 @@ import { type z } from 'zod';
 import { type FieldError, pointer, Problem } from './problem';
 import { type Json } from '../../../shared/model/message';
 
-/** Validates bodies and queries by their schemas, and describes the errors of each field in words. */
+/**
+ * Validates bodies and queries by their schemas, and describes the errors of each field in words.
+ */
 
 /**
  * Validates a body; a missing body counts as an empty one.
  * @param others errors that the schema does not find, reported in the same response
  * @throws Problem `invalid_fields` that names every bad field
  */
-export function parseBody<S extends z.ZodType>(schema: S, body: unknown, others: FieldError[] = []): z.output<S> {
+export function parseBody<S extends z.ZodType>(
+  schema: S,
+  body: unknown,
+  others: FieldError[] = [],
+): z.output<S> {
   const parsed = schema.safeParse(body ?? {}, { error: bodyInWords });
   const errors = [...(parsed.success ? [] : fieldErrors(parsed.error)), ...others];
   if (parsed.success && errors.length === 0) return parsed.data;
@@ -24,12 +30,20 @@ export function invalidFields(errors: FieldError[]): Problem {
 }
 
 function fieldErrors(error: z.ZodError): FieldError[] {
-  // Zod checks the length of anything that has one, even with a wrong type, so the field would be listed twice.
-  const ofWrongKind = new Set(error.issues.flatMap(({ code, path }) => (code === 'invalid_type' ? pointer(path) : [])));
-  const issues = error.issues.filter(({ code, path }) => code === 'invalid_type' || !ofWrongKind.has(pointer(path)));
+  // Zod checks the length of anything that has one, even with a wrong type, so the field would be
+  // listed twice.
+  const ofWrongKind = new Set(
+    error.issues.flatMap(({ code, path }) => (code === 'invalid_type' ? pointer(path) : [])),
+  );
+  const issues = error.issues.filter(
+    ({ code, path }) => code === 'invalid_type' || !ofWrongKind.has(pointer(path)),
+  );
   return issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => ({ pointer: pointer([...issue.path, key]), detail: 'is not a known field' }))
+      ? issue.keys.map((key) => ({
+          pointer: pointer([...issue.path, key]),
+          detail: 'is not a known field',
+        }))
       : [{ pointer: pointer(issue.path), detail: issue.message }],
   );
 }
@@ -45,13 +59,19 @@ const KINDS: Record<string, string> = {
 };
 const UNITS: Record<string, string> = { string: 'character', array: 'item' };
 
-/** Returns a Zod issue as the end of a sentence that starts with the name of the field. It never repeats the value. */
+/**
+ * Returns a Zod issue as the end of a sentence that starts with the name of the field. It never
+ * repeats the value.
+ */
 function bodyInWords(issue: z.core.$ZodRawIssue): string | undefined {
   const missing = issue.input === undefined;
-  if (issue.code === 'invalid_type')
+  if (issue.code === 'invalid_type') {
     return missing ? 'is required' : `must be ${KINDS[issue.expected] ?? issue.expected}`;
+  }
   if (issue.code === 'invalid_value') {
-    return missing ? 'is required' : `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
+    return missing
+      ? 'is required'
+      : `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
   }
   return sizeInWords(issue);
 }
@@ -66,7 +86,9 @@ function sizeInWords(issue: z.core.$ZodRawIssue): string | undefined {
 
 function bounded(origin: string, bound: string, size: number | bigint): string {
   const unit = UNITS[origin];
-  return unit === undefined ? `must be ${bound} ${size}` : `must have ${bound} ${size} ${unit}${size === 1 ? '' : 's'}`;
+  return unit === undefined
+    ? `must be ${bound} ${size}`
+    : `must have ${bound} ${size} ${unit}${size === 1 ? '' : 's'}`;
 }
 
 /**
@@ -76,7 +98,9 @@ function bounded(origin: string, bound: string, size: number | bigint): string {
  */
 export function parseQuery<S extends z.ZodType>(schema: S, query: Request['query']): z.output<S> {
   const parsed = schema.safeParse(query, { error: queryInWords });
-  const withNul = Object.entries(query).filter(([, value]) => [value].flat().some((text) => hasNul(text)));
+  const withNul = Object.entries(query).filter(([, value]) =>
+    [value].flat().some((text) => hasNul(text)),
+  );
   if (withNul.length > 0) {
     const errors = withNul.map(([name]) => ({
       parameter: name.slice(0, 100),
@@ -87,7 +111,10 @@ export function parseQuery<S extends z.ZodType>(schema: S, query: Request['query
   if (parsed.success) return parsed.data;
   const errors = parsed.error.issues.flatMap((issue): FieldError[] =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => ({ parameter: key.slice(0, 100), detail: 'is not a known parameter' }))
+      ? issue.keys.map((key) => ({
+          parameter: key.slice(0, 100),
+          detail: 'is not a known parameter',
+        }))
       : [{ parameter: String(issue.path[0] ?? ''), detail: issue.message }],
   );
   throw new Problem('invalid_fields', 'Some query parameters are invalid', { errors });
@@ -99,14 +126,18 @@ export function hasNul(value: unknown): boolean {
 }
 
 function queryInWords(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.code === 'invalid_type') return issue.input === undefined ? 'is required' : 'must be given once';
-  if (issue.code === 'invalid_value') return `must be ${issue.values.map((value) => String(value)).join(' or ')}`;
+  if (issue.code === 'invalid_type') {
+    return issue.input === undefined ? 'is required' : 'must be given once';
+  }
+  if (issue.code === 'invalid_value') {
+    return `must be ${issue.values.map((value) => String(value)).join(' or ')}`;
+  }
   return sizeInWords(issue);
 }
 
 /**
- * Reads bodies: JSON with any Content-Type (curl sends form by default), of limited depth, and at most 1 MB, or 4 KB
- * for an operation without a token.
+ * Reads bodies: JSON with any Content-Type (curl sends form by default), of limited depth, and at
+ * most 1 MB, or 4 KB for an operation without a token.
  */
 
 const MAX_BYTES = 1024 * 1024;
@@ -115,22 +146,30 @@ const MAX_OPEN_KB = 4;
 /** No valid body is deeper; thousands of levels overflow the stack of JSON.stringify. */
 const MAX_DEPTH = 32;
 /**
- * Arrays and objects: a list of 1,000 sources is one. 1 MB can contain half a million, which take validators 100 ms and
- * more.
+ * Arrays and objects: a list of 1,000 sources is one. 1 MB can contain half a million, which take
+ * validators 100 ms and more.
  */
 const MAX_CONTAINERS = 10_000;
 
 const parseLarge: RequestHandler = express.json({ limit: MAX_BYTES, type: () => true });
 /** 1 KB of gzip can contain 1 MB of JSON, so compressed bodies need a token. */
-const parseOpen: RequestHandler = express.json({ limit: MAX_OPEN_KB * 1024, type: () => true, inflate: false });
+const parseOpen: RequestHandler = express.json({
+  limit: MAX_OPEN_KB * 1024,
+  type: () => true,
+  inflate: false,
+});
 
 /**
  * @param isOpen true if the operation needs no token
  * @returns undefined if the request has no body
- * @throws Problem `invalid_body`, for an open operation also `too_large` and `unsupported`, and the errors of Express's
- * parser
+ * @throws Problem `invalid_body`, for an open operation also `too_large` and `unsupported`, and the
+ * errors of Express's parser
  */
-export async function readJson(req: Request, res: Response, isOpen: boolean): Promise<Json | undefined> {
+export async function readJson(
+  req: Request,
+  res: Response,
+  isOpen: boolean,
+): Promise<Json | undefined> {
   const parse = isOpen ? parseOpen : parseLarge;
   await new Promise<void>((resolve, reject) => {
     parse(req, res, (error?: unknown) => {
@@ -144,18 +183,26 @@ export async function readJson(req: Request, res: Response, isOpen: boolean): Pr
   return body;
 }
 
-/** Names the limits of an open operation: `respondToErrors` names the limits of bodies up to 1 MB. */
+/**
+ * Names the limits of an open operation: `respondToErrors` names the limits of bodies up to 1 MB.
+ */
 function problemOfOpen(error: unknown): Problem | undefined {
-  const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
+  const status =
+    typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
   if (status === 413) return new Problem('too_large', `The body is larger than ${MAX_OPEN_KB} KB`);
-  return status === 415 ? new Problem('unsupported', 'The body must be uncompressed UTF-8') : undefined;
+  return status === 415
+    ? new Problem('unsupported', 'The body must be uncompressed UTF-8')
+    : undefined;
 }
 
 function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error('The body cannot be read');
 }
 
-/** Returns the error in the form of a parsed body, or undefined. Not recursive, since the depth is unknown. */
+/**
+ * Returns the error in the form of a parsed body, or undefined. Not recursive, since the depth is
+ * unknown.
+ */
 export function oddity(body: unknown): string | undefined {
   let level = containersIn([body]);
   let count = 0;
@@ -164,7 +211,9 @@ export function oddity(body: unknown): string | undefined {
     count += level.length;
     if (count > MAX_CONTAINERS) return `The body has more than ${MAX_CONTAINERS} lists and objects`;
     // Validators and merges ignore this key, each in its own way.
-    if (level.some((container) => Object.hasOwn(container, '__proto__'))) return 'The body has a key named __proto__';
+    if (level.some((container) => Object.hasOwn(container, '__proto__'))) {
+      return 'The body has a key named __proto__';
+    }
     level = level.flatMap((container) => containersIn(Object.values(container) as unknown[]));
   }
   return undefined;

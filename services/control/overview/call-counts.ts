@@ -3,8 +3,8 @@ import { MESSAGES, REJECTED, topicSpecs, LIMITED } from '../../../shared/kafka/t
 import { limitedCounts } from '../../../shared/model/rejected-calls';
 
 /**
- * Counts accepted and rejected calls in steps of time, by subtracting the positions of a topic at two times. So ingest
- * counts nothing, and calls during a downtime of control are included.
+ * Counts accepted and rejected calls in steps of time, by subtracting the positions of a topic at
+ * two times. So ingest counts nothing, and calls during a downtime of control are included.
  */
 
 export interface CallStep {
@@ -13,12 +13,16 @@ export interface CallStep {
   accepted: number;
   /** null: older than Kafka's retention */
   rejected: number | null;
-  /** requests with status 429, not calls, since most bodies were not read; null: older than Kafka's retention */
+  /**
+   * requests with status 429, not calls, since most bodies were not read; null: older than Kafka's
+   * retention
+   */
   limited: number | null;
 }
 
 /**
- * Positions of a recent time may still move, because brokers' clocks differ and the last records are still arriving.
+ * Positions of a recent time may still move, because brokers' clocks differ and the last records
+ * are still arriving.
  */
 const SETTLED_MS = 10_000;
 /** Enough for the charts of a few people. Each entry is a number. */
@@ -27,9 +31,15 @@ const MAX_KNOWN = 2_000;
 const REJECTED_KEPT_MS = retentionMs(REJECTED);
 const LIMITED_KEPT_MS = retentionMs(LIMITED);
 
-/** Returns how long Kafka keeps the records of a topic. The setting for windows affects neither topic that is counted. */
+/**
+ * Returns how long Kafka keeps the records of a topic. The setting for windows affects neither
+ * topic that is counted.
+ */
 function retentionMs(topic: string): number {
-  return topicSpecs({ retryDelaysMs: [], windowMs: 0 }).find(({ name }) => name === topic)?.retentionMs ?? 0;
+  return (
+    topicSpecs({ retryDelaysMs: [], windowMs: 0 }).find(({ name }) => name === topic)
+      ?.retentionMs ?? 0
+  );
 }
 
 export class CallCounts {
@@ -44,7 +54,10 @@ export class CallCounts {
   }
 
   /** @param span start and length of the steps, which end now */
-  async count({ sinceMs, stepMs }: { sinceMs: number; stepMs: number }, nowMs: number): Promise<CallStep[]> {
+  async count(
+    { sinceMs, stepMs }: { sinceMs: number; stepMs: number },
+    nowMs: number,
+  ): Promise<CallStep[]> {
     const times: number[] = [];
     for (let at = sinceMs; at < nowMs; at += stepMs) times.push(at);
     const accepted = await this.#positions(MESSAGES, times, nowMs);
@@ -90,7 +103,12 @@ interface Positions {
   rejectedSinceMs: number;
 }
 
-function stepsOf({ times, accepted, rejected, rejectedSinceMs }: Positions): Omit<CallStep, 'limited'>[] {
+function stepsOf({
+  times,
+  accepted,
+  rejected,
+  rejectedSinceMs,
+}: Positions): Omit<CallStep, 'limited'>[] {
   // Kafka may delete old records between two reads, so the difference is at least 0.
   const between = (positions: readonly number[], i: number) =>
     Math.max(0, (positions[i + 1] ?? 0) - (positions[i] ?? 0));
@@ -102,14 +120,15 @@ function stepsOf({ times, accepted, rejected, rejectedSinceMs }: Positions): Omi
 }
 
 /**
- * Counts the requests that ingest refused with 429, for each minute: the total, and the counts of the most limited
- * sources. These counts of the whole topic are in memory.
+ * Counts the requests that ingest refused with 429, for each minute: the total, and the counts of
+ * the most limited sources. These counts of the whole topic are in memory.
  */
 
 const MINUTE_MS = 60_000;
 /**
- * The most sources that are counted separately in a minute. A minute collects twice this number, and then drops the smallest counts. A day of 10,000
- * sources would take 1 GB; this takes 20 MB. A flood of requests comes from few sources.
+ * The most sources that are counted separately in a minute. A minute collects twice this number,
+ * and then drops the smallest counts. A day of 10,000 sources would take 1 GB; this takes 20 MB. A
+ * flood of requests comes from few sources.
  */
 const MOST_SOURCES = 100;
 
@@ -142,8 +161,8 @@ export class LimitedCalls {
   }
 
   /**
-   * Returns counts by source for the minutes that start within a span, ms since 1970. Without the counts of minutes in which
-   * a source was not among the most limited.
+   * Returns counts by source for the minutes that start within a span, ms since 1970. Without the
+   * counts of minutes in which a source was not among the most limited.
    */
   bySource(from: number, until: number): Record<string, number> {
     const sums = new Map<string, number>();
@@ -171,12 +190,19 @@ function largest(counts: ReadonlyMap<string, number>): Map<string, number> {
   return new Map([...counts].sort(([, a], [, b]) => b - a).slice(0, MOST_SOURCES));
 }
 
-export async function openLimitedCalls(kafka: Pick<Kafka, 'tail'>, onFatal: (error: unknown) => void) {
+export async function openLimitedCalls(
+  kafka: Pick<Kafka, 'tail'>,
+  onFatal: (error: unknown) => void,
+) {
   const calls = new LimitedCalls();
   const onRecord = (record: InRecord) => calls.add(record);
   const tail = await kafka.tail({
-    ...{ name: 'control-limited', topic: LIMITED, from: 'beginning', batchMs: 500 },
-    ...{ onRecord, onFatal },
+    name: 'control-limited',
+    topic: LIMITED,
+    from: 'beginning',
+    batchMs: 500,
+    onRecord,
+    onFatal,
   });
   return { calls, stop: () => tail.stop() };
 }

@@ -1,7 +1,12 @@
 import { type Destination } from '../../../shared/model/config';
 import { percentile } from '../history/minute-counts';
 import { type CircuitRow } from '../history/circuits';
-import { type CountedSpan, type DestinationCount, type OpenCount, type SeriesCount } from '../history/queries';
+import {
+  type CountedSpan,
+  type DestinationCount,
+  type OpenCount,
+  type SeriesCount,
+} from '../history/queries';
 
 /** Computes the state of each destination from counts. Pure. */
 
@@ -21,7 +26,8 @@ export interface Span extends CountedSpan {
 export function spanOf(since: number | undefined, untilMs: number, maxSteps = MAX_STEPS): Span {
   const from = Math.min(since ?? untilMs - DAY_MS, untilMs);
   const least = (untilMs - from) / maxSteps / MINUTE_MS;
-  const minutes = STEPS.find((step) => step >= least) ?? Math.ceil((least * MINUTE_MS) / DAY_MS) * 1_440;
+  const minutes =
+    STEPS.find((step) => step >= least) ?? Math.ceil((least * MINUTE_MS) / DAY_MS) * 1_440;
   const stepMs = minutes * MINUTE_MS;
   return { sinceMs: Math.floor(from / stepMs) * stepMs, untilMs, stepMs };
 }
@@ -38,7 +44,10 @@ interface Counted {
   circuits: readonly CircuitRow[];
 }
 
-export function overviewOf({ id, name, enabled, paused }: Destination, { counts, open, circuits }: Counted) {
+export function overviewOf(
+  { id, name, enabled, paused }: Destination,
+  { counts, open, circuits }: Counted,
+) {
   const underWay = (status: string) => open.find((each) => each.status === status)?.count ?? 0;
   return {
     destination: id,
@@ -56,10 +65,17 @@ export function overviewOf({ id, name, enabled, paused }: Destination, { counts,
 }
 
 /** Counts the open deliveries of these destinations, or of one, by status. */
-export function openOf(destinations: readonly Destination[], open: readonly OpenCount[], only: string | undefined) {
+export function openOf(
+  destinations: readonly Destination[],
+  open: readonly OpenCount[],
+  only: string | undefined,
+) {
   const known = new Set(destinations.map(({ id }) => id));
-  const own = open.filter(({ destination }) => (only === undefined ? known.has(destination) : destination === only));
-  const sum = (status: string) => own.reduce((total, each) => total + (each.status === status ? each.count : 0), 0);
+  const own = open.filter(({ destination }) =>
+    only === undefined ? known.has(destination) : destination === only,
+  );
+  const sum = (status: string) =>
+    own.reduce((total, each) => total + (each.status === status ? each.count : 0), 0);
   return { waiting: sum('waiting'), retrying: sum('retrying'), held: sum('held') };
 }
 

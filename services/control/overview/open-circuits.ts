@@ -3,8 +3,9 @@ import { readVersions, type Versions, versionKey } from '../destinations/version
 import { type CircuitRow, openCircuits } from '../history/circuits';
 
 /**
- * Finds the open circuits of URLs that are still called. A circuit is stored by the id of its webhook, which stays the
- * same when its URL changes: delivery then calls another URL, and writes no more about the old one.
+ * Finds the open circuits of URLs that are still called. A circuit is stored by the id of its
+ * webhook, which stays the same when its URL changes: delivery then calls another URL, and writes
+ * no more about the old one.
  */
 
 type Context = Pick<ControlContext, 'history' | 'config' | 'encryptor'>;
@@ -13,13 +14,19 @@ type Context = Pick<ControlContext, 'history' | 'config' | 'encryptor'>;
 export function currentCircuits(context: Context): Promise<CircuitRow[]> {
   return context.history.ask(async (database) => {
     const open = await openCircuits(database);
-    const named = open.flatMap(({ destination, version }) => (version === null ? [] : [{ destination, version }]));
+    const named = open.flatMap(({ destination, version }) =>
+      version === null ? [] : [{ destination, version }],
+    );
     const versions = await readVersions(database, named);
     return open.filter((circuit) => isCurrent(circuit, versions, context));
   });
 }
 
-function isCurrent(circuit: CircuitRow, versions: Versions, { config, encryptor }: Context): boolean {
+function isCurrent(
+  circuit: CircuitRow,
+  versions: Versions,
+  { config, encryptor }: Context,
+): boolean {
   const today = config.destination(circuit.destination);
   const webhook = today?.data.webhooks.find(({ id }) => id === circuit.url);
   if (!today || !webhook || webhook.origin !== circuit.origin) return false;

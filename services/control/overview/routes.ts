@@ -1,9 +1,16 @@
 import { hasRight } from '../../../shared/api/access';
+import { defined } from '../../../shared/collections/defined';
 import { ALERTS_ID } from '../../../shared/model/config';
 import { type ControlContext } from '../context';
 import { healthOfSome, troubledIds } from '../alerts/health-store';
 import { RECENT_MS } from '../destinations/health';
-import { countsBetween, countsInSteps, openDeliveries, trendsInSteps, withSince } from '../history/queries';
+import {
+  countsBetween,
+  countsInSteps,
+  openDeliveries,
+  trendsInSteps,
+  withSince,
+} from '../history/queries';
 import { type HandlersOf } from '../http/mount';
 import { CallCounts } from './call-counts';
 import { currentCircuits } from './open-circuits';
@@ -20,7 +27,9 @@ export function overviewHandlers(context: ControlContext): HandlersOf<'overview'
       const endMs = endOf(until, nowMs);
       const span = spanOf(since, endMs);
       const trendSpan = spanOf(since, endMs, TREND_STEPS);
-      const all = config.list('destination').flatMap(({ data }) => (data.id === ALERTS_ID ? [] : [data]));
+      const all = config
+        .list('destination')
+        .flatMap(({ data }) => (data.id === ALERTS_ID ? [] : [data]));
       const circuits = await currentCircuits(context);
       return history.ask(async (database) => {
         const recentMs = nowMs - RECENT_MS;
@@ -30,7 +39,15 @@ export function overviewHandlers(context: ControlContext): HandlersOf<'overview'
           withSince(database, 'failed', recentMs),
           troubledIds(database),
         ]);
-        const destinations = shownOf(all, { ids, destination, dead, open, failed, troubled, circuits });
+        const destinations = shownOf(all, {
+          ids,
+          destination,
+          dead,
+          open,
+          failed,
+          troubled,
+          circuits,
+        });
         const shown = destinations.map(({ id }) => id);
         const [counts, steps, recent, health, trends] = await Promise.all([
           countsBetween(database, span, shown),
@@ -47,7 +64,10 @@ export function overviewHandlers(context: ControlContext): HandlersOf<'overview'
           totals: totals(steps),
           open: openOf(all, open, destination),
           destinations: all.length,
-          data: rows.map((row) => ({ ...row, ...(trend && { trend: trendFor(row.destination) }) })),
+          data: rows.map((row) => ({
+            ...row,
+            ...defined({ trend: trend ? trendFor(row.destination) : undefined }),
+          })),
           series: seriesOf(steps),
         };
       });
@@ -60,7 +80,11 @@ export function overviewHandlers(context: ControlContext): HandlersOf<'overview'
         since: new Date(span.sinceMs).toISOString(),
         stepSeconds: span.stepMs / 1_000,
         series: series.map(({ at, ...counts }) => ({ at: new Date(at).toISOString(), ...counts })),
-        ...(hasRight(rights, 'sources:read') && { limitedBySource: limited.bySource(span.sinceMs, endMs) }),
+        ...defined({
+          limitedBySource: hasRight(rights, 'sources:read')
+            ? limited.bySource(span.sinceMs, endMs)
+            : undefined,
+        }),
       };
     },
   };

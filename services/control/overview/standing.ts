@@ -6,7 +6,10 @@ import { type CircuitRow } from '../history/circuits';
 import { type DestinationCount, type OpenCount, type SeriesCount } from '../history/queries';
 import { overviewOf, type Span, totals } from './model';
 
-/** Judges the health of many destinations, each by the rules of a single one, and shows how it developed. Pure. */
+/**
+ * Judges the health of many destinations, each by the rules of a single one, and shows how it
+ * developed. Pure.
+ */
 
 interface Known {
   /** counts of the span */
@@ -19,7 +22,9 @@ interface Known {
   nowMs: number;
 }
 
-function byDestination<T extends { destination: string }>(rows: readonly T[]): (destination: string) => T[] {
+function byDestination<T extends { destination: string }>(
+  rows: readonly T[],
+): (destination: string) => T[] {
   const found = new Map<string, T[]>();
   for (const row of rows) {
     const own = found.get(row.destination);
@@ -44,16 +49,22 @@ interface Chosen {
 }
 
 /**
- * Returns the destinations to show. If there are too many for one response, the most urgent come first:
- * an open circuit counts most, then trouble that alerts watch, recent failures, waiting deliveries, and dead letters. Off
- * and paused destinations come last.
+ * Returns the destinations to show. If there are too many for one response, the most urgent come
+ * first: an open circuit counts most, then trouble that alerts watch, recent failures, waiting
+ * deliveries, and dead letters. Off and paused destinations come last.
  */
 export function shownOf(all: readonly Destination[], chosen: Chosen): Destination[] {
   const { ids, destination } = chosen;
   if (ids) return all.filter(({ id }) => ids.includes(id));
   if (all.length <= MOST_OVERVIEW_ROWS) return [...all];
   const named = ({ destination: id }: { destination: string }) => id;
-  const signs = [chosen.dead, chosen.open.map(named), chosen.failed, chosen.troubled, chosen.circuits.map(named)];
+  const signs = [
+    chosen.dead,
+    chosen.open.map(named),
+    chosen.failed,
+    chosen.troubled,
+    chosen.circuits.map(named),
+  ];
   const urgency = new Map<string, number>();
   signs.forEach((found, i) => {
     for (const id of new Set(found)) urgency.set(id, (urgency.get(id) ?? 0) + 2 ** i);
@@ -79,7 +90,10 @@ export function rowsOf(destinations: readonly Destination[], known: Known) {
     return {
       ...overviewOf(destination, { counts, open, circuits }),
       state: stateOf({
-        ...{ destination, whole, circuits, known: health },
+        destination,
+        whole,
+        circuits,
+        known: health,
         recent: totals(recentOf(id)),
         open: open.reduce((sum, { count }) => sum + count, 0),
         waitsMs: known.nowMs - oldest,
@@ -99,8 +113,14 @@ function isOver({ error, successAt }: Health): boolean {
 /** Points of a line in a row of a table. */
 export const TREND_STEPS = 24;
 
-/** Returns a function that shows the deliveries and failed attempts of a destination in each step of the span. */
-export function trendOf(counts: readonly (DestinationCount & SeriesCount)[], { sinceMs, untilMs, stepMs }: Span) {
+/**
+ * Returns a function that shows the deliveries and failed attempts of a destination in each step of
+ * the span.
+ */
+export function trendOf(
+  counts: readonly (DestinationCount & SeriesCount)[],
+  { sinceMs, untilMs, stepMs }: Span,
+) {
   const of = byDestination(counts);
   const steps = Math.max(1, Math.ceil((untilMs - sinceMs) / stepMs));
   return (destination: string) => {
@@ -112,6 +132,10 @@ export function trendOf(counts: readonly (DestinationCount & SeriesCount)[], { s
       }
       return points;
     };
-    return { stepSeconds: stepMs / 1_000, delivered: line('delivered'), failedAttempts: line('failed') };
+    return {
+      stepSeconds: stepMs / 1_000,
+      delivered: line('delivered'),
+      failedAttempts: line('failed'),
+    };
   };
 }

@@ -5,7 +5,10 @@ import { parseBody } from '../http/validate';
 import { type RecordFormatSwitch } from './switch';
 
 /** /api/v1/record-format */
-export function recordFormatHandlers({ formats, log }: ControlContext): HandlersOf<'record-format'> {
+export function recordFormatHandlers({
+  formats,
+  log,
+}: ControlContext): HandlersOf<'record-format'> {
   return {
     'GET /record-format': async () => shown(await formats.view()),
     'PATCH /record-format': async ({ body, by, ifMatch }) => {
@@ -18,6 +21,26 @@ export function recordFormatHandlers({ formats, log }: ControlContext): Handlers
 }
 
 function shown(view: Awaited<ReturnType<RecordFormatSwitch['view']>>) {
-  const { format, newest, automatic, members, missing, settling, readableSince, switchesAt, version } = view;
-  return { format, newest, automatic, members, missing, settling, readableSince, switchesAt, version };
+  const {
+    format,
+    newest,
+    automatic,
+    members,
+    missing,
+    settling,
+    readableSince,
+    switchesAt,
+    version,
+  } = view;
+  return {
+    format,
+    newest,
+    automatic,
+    members,
+    missing,
+    settling,
+    readableSince,
+    switchesAt,
+    version,
+  };
 }

@@ -8,12 +8,20 @@ import { type Log } from '../../../shared/telemetry/log';
 import { type Actor, WAYPOST } from '../auth/identities';
 import { type At, type ConfigEntries } from '../config/config-entries';
 import { requireMatch } from '../http/entry-patch';
-import { BY_DEFAULT, type Census, formatToSwitchOn, HOLD_MS, isPending, LOOK_EVERY_MS } from './decide';
+import {
+  BY_DEFAULT,
+  type Census,
+  formatToSwitchOn,
+  HOLD_MS,
+  isPending,
+  LOOK_EVERY_MS,
+} from './decide';
 import { newRecordFormat, takeCensus, type Watch, watchOn } from './decide';
 
 /**
- * Switches a newer record format on once every process reads it. Every control process looks; the version of the entry
- * in `config` lets one of them write. Nothing is asked of Kafka once the newest format is on.
+ * Switches a newer record format on once every process reads it. Every control process looks; the
+ * version of the entry in `config` lets one of them write. Nothing is asked of Kafka once the
+ * newest format is on.
  */
 
 export interface SwitchOptions {
@@ -48,9 +56,15 @@ export class RecordFormatSwitch {
     return { ...this.#times(data, census), ...census, ...data, version, newest: READS_FORMAT };
   }
 
-  /** Switches newer formats off (all processes write the first one), or leaves them to this class again. */
+  /**
+   * Switches newer formats off (all processes write the first one), or leaves them to this class
+   * again.
+   */
   async set(at: Omit<At, 'id'>, automatic: boolean): Promise<Entry<RecordFormat>> {
-    return this.#change(at, (before) => ({ automatic, format: automatic ? before.format : FIRST_FORMAT }));
+    return this.#change(at, (before) => ({
+      automatic,
+      format: automatic ? before.format : FIRST_FORMAT,
+    }));
   }
 
   /** Looks once. @throws errors of Kafka, and of the write */
@@ -66,7 +80,9 @@ export class RecordFormatSwitch {
     const format = formatToSwitchOn(entry, this.#watch, nowMs);
     if (format === undefined) return;
     // Another control process, or a person, may have changed the entry since.
-    await this.#change({ by: WAYPOST, ifMatch: undefined }, (before) => (isPending(before) ? { format } : {}));
+    await this.#change({ by: WAYPOST, ifMatch: undefined }, (before) =>
+      isPending(before) ? { format } : {},
+    );
     this.options.log.info({ format }, 'record_format.switched_on');
   }
 
@@ -75,7 +91,9 @@ export class RecordFormatSwitch {
       await this.look();
       this.#trouble = false;
     } catch (error) {
-      if (!this.#trouble) this.options.log.warn({ reason: messageOf(error) }, 'record_format.not_checked');
+      if (!this.#trouble) {
+        this.options.log.warn({ reason: messageOf(error) }, 'record_format.not_checked');
+      }
       this.#trouble = true;
     }
   }
@@ -87,13 +105,17 @@ export class RecordFormatSwitch {
   async #census(): Promise<Census> {
     const { config, kafka } = this.options;
     const groups = await kafka.groupFormats();
-    return takeCensus(groups, config.list('audience').length + config.list('computed_trait').length > 0);
+    return takeCensus(
+      groups,
+      config.list('audience').length + config.list('computed_trait').length > 0,
+    );
   }
 
   /** Returns since when all processes read a newer format, and when it will be switched on. */
   #times(entry: Pick<RecordFormat, 'format' | 'automatic'>, { readable }: Census) {
     const watch = this.#watch;
-    const counts = watch && isPending(entry) && watch.readable > entry.format && watch.readable === readable;
+    const counts =
+      watch && isPending(entry) && watch.readable > entry.format && watch.readable === readable;
     if (!counts) return { readableSince: null, switchesAt: null };
     const sinceMs = this.options.now().getTime() - (this.options.steadyMs() - watch.sinceMs);
     const text = (ms: number) => new Date(ms).toISOString();
@@ -113,6 +135,10 @@ export class RecordFormatSwitch {
     }
     requireMatch(ifMatch, 0);
     const made = newRecordFormat(at);
-    return entries.create('record_format', by, () => ({ ...made, ...BY_DEFAULT, ...decide(BY_DEFAULT) }));
+    return entries.create('record_format', by, () => ({
+      ...made,
+      ...BY_DEFAULT,
+      ...decide(BY_DEFAULT),
+    }));
   }
 }

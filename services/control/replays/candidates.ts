@@ -1,15 +1,30 @@
+import { defined } from '../../../shared/collections/defined';
 import { type ConfigView } from '../../../shared/config/types';
 import { aboutDelivery, type WaitingEvent } from '../../../shared/model/attempt-events';
 import { type Destination } from '../../../shared/model/config';
-import { findsStatus, isDelivered, isUnderWay, RENDER_FAILED, REPLAYED } from '../../../shared/model/reasons';
+import {
+  findsStatus,
+  isDelivered,
+  isUnderWay,
+  RENDER_FAILED,
+  REPLAYED,
+} from '../../../shared/model/reasons';
 import { decodeDelivery, type Delivery, encodeDelivery } from '../../../shared/model/delivery';
-import { firstDelivery, parseMessage, readMessageHeaders } from '../../../shared/model/message-codec';
+import {
+  firstDelivery,
+  parseMessage,
+  readMessageHeaders,
+} from '../../../shared/model/message-codec';
 import { routeOutcomeOf } from '../../../shared/model/route';
 import { filtersOf } from '../../../shared/cel/compile';
 import { type InRecord, type OutRecord } from '../../../shared/kafka/port';
 import { ATTEMPTS, DUE } from '../../../shared/kafka/topics';
 import { newerFormatOf } from '../../../shared/model/record-format';
-import { type MessagePlace, placeOfMessage, renderFailedRecords } from '../../../shared/render/render-failed';
+import {
+  type MessagePlace,
+  placeOfMessage,
+  renderFailedRecords,
+} from '../../../shared/render/render-failed';
 import { type RenderFailure, renderOnce } from '../../../shared/render/render-request';
 import { newerFormat } from '../../../shared/service/errors';
 import { type DeliveryRow } from '../history/delivery-row';
@@ -56,15 +71,16 @@ export function candidateOf(
     acceptedAt < scope.to &&
     !test;
   if (!wanted) return undefined;
-  // A replay uses a destination only in its current version, which may have been corrected just before.
+  // A replay uses a destination only in its current version, which may have been corrected just
+  // before.
   const version = config.destination(destinationId)?.version;
   if (version !== undefined) found.delivery.destinationVersion = version;
   return found;
 }
 
 /**
- * Decodes the delivery in a record of any webhooks topic. A dead letter that was never rendered names its message.
- * Returns undefined if it cannot be read.
+ * Decodes the delivery in a record of any webhooks topic. A dead letter that was never rendered
+ * names its message. Returns undefined if it cannot be read.
  */
 export function deadDelivery(record: InRecord): Candidate | undefined {
   const decoded = decodeDelivery(record.headers);
@@ -78,8 +94,8 @@ export function deadDelivery(record: InRecord): Candidate | undefined {
 }
 
 /**
- * Routes a message to this destination as the router would today, by the same rules. To render a dead letter again, only
- * the destination counts: its message was routed before.
+ * Routes a message to this destination as the router would today, by the same rules. To render a
+ * dead letter again, only the destination counts: its message was routed before.
  */
 function fromMessage(
   record: InRecord,
@@ -96,7 +112,10 @@ function fromMessage(
   return origin === 'dead_letters' || isRouted() ? renderCandidate(record, destination) : undefined;
 }
 
-/** Renders the delivery of a message for a destination as the router would today. Returns undefined if it cannot be read. */
+/**
+ * Renders the delivery of a message for a destination as the router would today. Returns undefined
+ * if it cannot be read.
+ */
 export function renderCandidate(record: InRecord, destination: Destination): Candidate | undefined {
   const head = readMessageHeaders(record.headers);
   const message = parseMessage(record.value);
@@ -110,46 +129,73 @@ export function renderCandidate(record: InRecord, destination: Destination): Can
 }
 
 /**
- * Returns the replay number of a candidate, or undefined to leave it out: a delivery in progress, a delivered one
- * (unless requested), one with another status in the history than the scope's, or a dead letter of an earlier replay.
+ * Returns the replay number of a candidate, or undefined to leave it out: a delivery in progress, a
+ * delivered one (unless requested), one with another status in the history than the scope's, or a
+ * dead letter of an earlier replay.
  */
-export function replayNumber(candidate: Candidate, known: Known | undefined, scope: Scope): number | undefined {
+export function replayNumber(
+  candidate: Candidate,
+  known: Known | undefined,
+  scope: Scope,
+): number | undefined {
   const { replay } = candidate.delivery;
   if (!known && scope.onlyFailedUrls) return undefined;
   if (scope.origin === 'dead_letters' && readsMessages(scope)) {
     return known?.status === (scope.status ?? 'dead') ? Math.max(0, known.replay) + 1 : undefined;
   }
   if (!known) return scope.status === null || scope.status === 'dead' ? replay + 1 : undefined;
-  if (isDelivered(known.status) && !scope.includeDelivered && !scope.onlyFailedUrls) return undefined;
+  if (isDelivered(known.status) && !scope.includeDelivered && !scope.onlyFailedUrls) {
+    return undefined;
+  }
   if (scope.origin === 'dead_letters') {
-    // A later replay has its own dead letter, or is in progress. A history that lags may not know of this dead letter
-    // yet.
+    // A later replay has its own dead letter, or is in progress. A history that lags may not know
+    // of this dead letter yet.
     if (known.replay > replay) return undefined;
     const status = isUnderWay(known.status) ? 'dead' : known.status;
     return scope.status === null || findsStatus(scope.status, status) ? replay + 1 : undefined;
   }
   if (isUnderWay(known.status)) return undefined;
-  return scope.status === null || findsStatus(scope.status, known.status) ? Math.max(0, known.replay) + 1 : undefined;
+  return scope.status === null || findsStatus(scope.status, known.status)
+    ? Math.max(0, known.replay) + 1
+    : undefined;
 }
 
 /** Returns the window of a destination's deliveries, ms. @param windowMs of the settings */
-export function windowOf(config: Pick<ConfigView, 'destination'>, destination: string, windowMs: number): number {
+export function windowOf(
+  config: Pick<ConfigView, 'destination'>,
+  destination: string,
+  windowMs: number,
+): number {
   return config.destination(destination)?.data.retry?.windowMs ?? windowMs;
 }
 
 /**
- * Returns the same delivery with its own window, and the event of the replay; or another dead letter if it cannot be
- * rendered. The record goes to the topic of due
+ * Returns the same delivery with its own window, and the event of the replay; or another dead
+ * letter if it cannot be rendered. The record goes to the topic of due
  * retries, so that it does not delay new deliveries.
  */
 export function replayRecords(
   { delivery, key, content, record }: Candidate,
   replay: number,
-  { nowMs, windowMs, job, closed = [] }: { nowMs: number; windowMs: number; job?: string; closed?: string[] },
+  {
+    nowMs,
+    windowMs,
+    job,
+    closed = [],
+  }: { nowMs: number; windowMs: number; job?: string; closed?: string[] },
 ): OutRecord[] {
   const { halved, notBefore, final, reason, recalled, error, test, ...rest } = delivery;
-  const again: Delivery = { ...rest, attempt: 0, hop: 0, replay, closed, expiresAt: nowMs + windowMs };
-  if ('field' in content) return renderFailedRecords({ delivery: again, key, failure: content }, record, nowMs);
+  const again: Delivery = {
+    ...rest,
+    attempt: 0,
+    hop: 0,
+    replay,
+    closed,
+    expiresAt: nowMs + windowMs,
+  };
+  if ('field' in content) {
+    return renderFailedRecords({ delivery: again, key, failure: content }, record, nowMs);
+  }
   if (!Buffer.isBuffer(content)) return [];
   const about = aboutDelivery(again, record, nowMs);
   const event: WaitingEvent = {
@@ -158,7 +204,7 @@ export function replayRecords(
     n: 0,
     reason: REPLAYED,
     nextAttemptAt: about.at,
-    ...(job !== undefined && { job }),
+    ...defined({ job }),
   };
   return [
     { topic: ATTEMPTS, key: again.id, value: JSON.stringify(event) },
@@ -167,7 +213,8 @@ export function replayRecords(
 }
 
 /**
- * Returns the ids of the webhooks whose last try delivered. A replay of failed URLs leaves these out.
+ * Returns the ids of the webhooks whose last try delivered. A replay of failed URLs leaves these
+ * out.
  * @param tries in order of time
  */
 export function deliveredWebhooks(tries: readonly Try[]): Set<string> {

@@ -25,8 +25,9 @@ import { chunkOf, currentPlace, isActive, type Job, nextPass, type Place, topicO
 import { knownOf } from './store';
 
 /**
- * Counts the records of a replay, then sends them. The position is saved after each chunk, so that another process can
- * continue there. Records sent after the last save are found in `attempts` (`sentSinceCheckpoint`).
+ * Counts the records of a replay, then sends them. The position is saved after each chunk, so that
+ * another process can continue there. Records sent after the last save are found in `attempts`
+ * (`sentSinceCheckpoint`).
  */
 
 const READ_BYTES = 512 * 1024;
@@ -68,7 +69,10 @@ export class JobRun {
     return this.leased.job;
   }
 
-  /** Runs the job until it ends or must stop. @param sent deliveries sent after the last save; undefined: not known yet */
+  /**
+   * Runs the job until it ends or must stop. @param sent deliveries sent after the last save;
+   * undefined: not known yet
+   */
   async toEnd(sent: ReadonlySet<string> | undefined): Promise<void> {
     const { leased, job } = this;
     const { log } = this.deps;
@@ -81,7 +85,9 @@ export class JobRun {
         sent ??= await sentSinceCheckpoint(this.deps.kafka, job);
         const place = currentPlace(job);
         if (place) await this.#piece(place, sent);
-        else Object.assign(job, { sentUpTo: await this.deps.kafka.ranges(ATTEMPTS) }, nextPass(job));
+        else {
+          Object.assign(job, { sentUpTo: await this.deps.kafka.ranges(ATTEMPTS) }, nextPass(job));
+        }
         await leased.save();
       } catch (error) {
         // Kafka or the database is away: wait and retry.
@@ -93,10 +99,16 @@ export class JobRun {
       }
     }
     await leased.end();
-    log.info({ replay: job.id, status: job.status, matched: job.matched, sent: job.sent }, 'replay.ended');
+    log.info(
+      { replay: job.id, status: job.status, matched: job.matched, sent: job.sent },
+      'replay.ended',
+    );
   }
 
-  /** Checks the history: if it lags, it does not know recent deliveries, and the replay would repeat them. */
+  /**
+   * Checks the history: if it lags, it does not know recent deliveries, and the replay would repeat
+   * them.
+   */
   async #historyIsThere(): Promise<boolean> {
     const { job } = this;
     if (job.historyUpTo && !(await this.deps.history.hasRead(job.historyUpTo))) return false;
@@ -110,11 +122,19 @@ export class JobRun {
     const { kafka, config, history, encryptor } = this.deps;
     const topic = topicOf(job.scope);
     const { partition, next: from, end: to } = place;
-    const { records, next } = await readPiece(kafka, { topic, partition, from, to, maxBytes: READ_BYTES });
+    const { records, next } = await readPiece(kafka, {
+      topic,
+      partition,
+      from,
+      to,
+      maxBytes: READ_BYTES,
+    });
     await history.learnDeletions();
     const candidates = records
       .flatMap((record) => candidateOf(record, job.scope, config) ?? [])
-      .filter(({ delivery: d }) => !history.forgotten.has({ ...d, source: d.sourceId }, d.acceptedAt));
+      .filter(
+        ({ delivery: d }) => !history.forgotten.has({ ...d, source: d.sourceId }, d.acceptedAt),
+      );
     const ids = candidates.map(({ delivery }) => delivery.id);
     const withTries = job.scope.onlyFailedUrls === true;
     const known = await history.ask((database) => knownOf(database, ids, { withTries }));
@@ -126,7 +146,8 @@ export class JobRun {
       const replay = replayNumber(candidate, known.get(id), job.scope);
       const delivered = deliveredWebhooks(known.get(id)?.tries ?? []);
       const closed = closedUrls(urls, (webhook) => !delivered.has(webhook));
-      const nothingLeft = withTries && [...urls].every(([id, hash]) => hash === undefined || delivered.has(id));
+      const nothingLeft =
+        withTries && [...urls].every(([id, hash]) => hash === undefined || delivered.has(id));
       return replay === undefined || nothingLeft ? [] : [{ candidate, replay, closed }];
     });
     if (job.pass === 'counting') job.matched += chosen.length;
@@ -143,14 +164,18 @@ export class JobRun {
     for (let i = 0; i < chosen.length; i += size) {
       const chunk = chosen.slice(i, i + size);
       const goOn = () => this.#goesOn();
-      const fresh = chunk.flatMap(({ replay, ...rest }) => (replay === 'sent' ? [] : [{ ...rest, replay }]));
+      const fresh = chunk.flatMap(({ replay, ...rest }) =>
+        replay === 'sent' ? [] : [{ ...rest, replay }],
+      );
       await this.#rate.take(fresh.length, goOn);
       await leased.confirm();
       if (!goOn() || !leased.maySend) return false;
       const context = { nowMs: now().getTime(), windowMs, job: job.id };
       await this.#render(fresh);
       await producer.send(
-        fresh.flatMap(({ candidate, replay, closed }) => replayRecords(candidate, replay, { ...context, closed })),
+        fresh.flatMap(({ candidate, replay, closed }) =>
+          replayRecords(candidate, replay, { ...context, closed }),
+        ),
       );
       job.sentUpTo = await kafka.ranges(ATTEMPTS);
       job.sent += chunk.length;
@@ -160,7 +185,10 @@ export class JobRun {
     return true;
   }
 
-  /** Renders the dead letters that were never rendered. Those whose message Kafka no longer has stay as they are. */
+  /**
+   * Renders the dead letters that were never rendered. Those whose message Kafka no longer has stay
+   * as they are.
+   */
   async #render(chosen: { candidate: Candidate }[]): Promise<void> {
     const { kafka, config } = this.deps;
     const destination = config.destination(this.job.scope.destination)?.data;
@@ -176,14 +204,20 @@ export class JobRun {
   #goesOn(): boolean {
     const { job } = this;
     if (isActive(job) && !this.deps.config.destination(job.scope.destination)?.data.enabled) {
-      Object.assign(job, { status: 'failed', error: 'the destination was switched off or deleted' });
+      Object.assign(job, {
+        status: 'failed',
+        error: 'the destination was switched off or deleted',
+      });
     }
     return isActive(job) && !this.leased.lost && !this.process.isStopping();
   }
 }
 
 function isPassing(error: unknown): boolean {
-  return (error instanceof Problem && error.code === 'unavailable') || (error instanceof AppError && error.retriable);
+  return (
+    (error instanceof Problem && error.code === 'unavailable') ||
+    (error instanceof AppError && error.retriable)
+  );
 }
 
 function failureOf(error: unknown): string {
@@ -211,7 +245,11 @@ export class RateLimiter {
 
   /** @param goOn called every `LOOK_MS`, since the wait is long at a slow rate */
   async take(count: number, goOn: () => boolean): Promise<void> {
-    for (let waitMs = this.#freeAt - this.steadyMs(); waitMs > 0 && goOn(); waitMs = this.#freeAt - this.steadyMs()) {
+    for (
+      let waitMs = this.#freeAt - this.steadyMs();
+      waitMs > 0 && goOn();
+      waitMs = this.#freeAt - this.steadyMs()
+    ) {
       await sleep(Math.min(waitMs, LOOK_MS));
     }
     this.#freeAt = Math.max(this.#freeAt, this.steadyMs()) + (count * 1_000) / this.perSecond;

@@ -8,7 +8,11 @@ type Progressing = Pick<Job, 'status' | 'places' | 'action' | 'recall'>;
 /** Returns the completed part of the current pass, 0 to 1. */
 export function progressOf({ status, places, action, recall }: Progressing): number {
   if (status === 'done') return 1;
-  if (action) return recall && recall.of > 0 ? Math.round((recall.searched.length / recall.of) * 1_000) / 1_000 : 0;
+  if (action) {
+    return recall && recall.of > 0
+      ? Math.round((recall.searched.length / recall.of) * 1_000) / 1_000
+      : 0;
+  }
   const all = places.reduce((sum, { low, end }) => sum + end - low, 0);
   const behind = places.reduce((sum, { low, next, end }) => sum + Math.min(next, end) - low, 0);
   return all === 0 ? 1 : Math.round((behind / all) * 1_000) / 1_000;
@@ -16,7 +20,10 @@ export function progressOf({ status, places, action, recall }: Progressing): num
 
 /** Deliveries that were being sent when a job was cancelled have usually ended by then. */
 const COUNTED_AFTER_MS = 10 * 60_000;
-/** Longer than any window: another job has replayed a delivery that is open then, or the history has dropped it. */
+/**
+ * Longer than any window: another job has replayed a delivery that is open then, or the history has
+ * dropped it.
+ */
 const RESULTS_AFTER_MS = 4 * 86_400_000;
 
 /**

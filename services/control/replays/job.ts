@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import { type Range } from '../../../shared/kafka/port';
 import { type Origin, replayBody } from '../../../shared/api/replays';
 import { type DeliveryStatus, isDelivered, isUnderWay } from '../../../shared/model/reasons';
@@ -32,15 +33,20 @@ export interface Wanted {
 }
 
 /**
- * @throws Problem `invalid_fields`, or `conflict` if the destination is off and would cancel the deliveries, or if it is
- * that of the alerts
+ * @throws Problem `invalid_fields`, or `conflict` if the destination is off and would cancel the
+ * deliveries, or if it is that of the alerts
  */
-export function readReplay(body: unknown, config: Pick<ConfigView, 'destination'>, now: Date): Wanted {
+export function readReplay(
+  body: unknown,
+  config: Pick<ConfigView, 'destination'>,
+  now: Date,
+): Wanted {
   const fields = parseBody(replayBody, body);
   const { destination, status, type, preview, maxPerSecond } = fields;
   requireReplayable(destination);
   const errors: FieldError[] = [];
-  const wrong = (field: string, detail: string) => errors.push({ pointer: pointer([field]), detail });
+  const wrong = (field: string, detail: string) =>
+    errors.push({ pointer: pointer([field]), detail });
   if (!config.destination(destination)) wrong('destination', 'unknown destination');
   const from = fields.from === undefined ? null : Date.parse(fields.from);
   // Messages accepted from now on are delivered anyway.
@@ -50,7 +56,9 @@ export function readReplay(body: unknown, config: Pick<ConfigView, 'destination'
   // Only deliveries with status dead have dead letters.
   const origin =
     fields.origin ??
-    ((status === undefined && !fields.onlyFailedUrls) || status === 'dead' ? 'dead_letters' : 'messages');
+    ((status === undefined && !fields.onlyFailedUrls) || status === 'dead'
+      ? 'dead_letters'
+      : 'messages');
   if (errors.length > 0) throw invalidFields(errors);
   requireOn(config, destination);
   const includeDelivered = fields.includeDelivered || isDelivered(status);
@@ -66,14 +74,18 @@ export function topicOf(scope: Scope): string {
   return readsMessages(scope) ? MESSAGES : DEAD;
 }
 
-/** Returns whether a replay reads messages, and renders them by the present settings of the destination. */
+/**
+ * Returns whether a replay reads messages, and renders them by the present settings of the
+ * destination.
+ */
 export function readsMessages({ origin, render }: Scope): boolean {
   return origin === 'messages' || render === 'again';
 }
 
 /**
- * A replay as stored in the database, and its transitions. Pure. First all records within the scope are counted, then
- * sent. Each pass reads the same partitions, up to their ends at the time of the request.
+ * A replay as stored in the database, and its transitions. Pure. First all records within the scope
+ * are counted, then sent. Each pass reads the same partitions, up to their ends at the time of the
+ * request.
  */
 
 type JobStatus = 'counting' | 'running' | 'done' | 'cancelled' | 'failed';
@@ -126,16 +138,22 @@ export interface Job {
   matched: number;
   sent: number;
   error: string | null;
-  /** ends of `attempts` at the time of the request, which the history must have read first; absent: it has read them */
+  /**
+   * ends of `attempts` at the time of the request, which the history must have read first; absent:
+   * it has read them
+   */
   historyUpTo?: Range[];
   /**
-   * ends of `attempts` after the last saved chunk, before the events of all later ones; absent: saved by an older
-   * version
+   * ends of `attempts` after the last saved chunk, before the events of all later ones; absent:
+   * saved by an older version
    */
   sentUpTo?: Range[];
 }
 
-export function newJob(wanted: Wanted, made: { id: string; now: Date; places: Place[]; historyUpTo?: Range[] }): Job {
+export function newJob(
+  wanted: Wanted,
+  made: { id: string; now: Date; places: Place[]; historyUpTo?: Range[] },
+): Job {
   const at = made.now.getTime();
   return {
     id: made.id,
@@ -149,7 +167,7 @@ export function newJob(wanted: Wanted, made: { id: string; now: Date; places: Pl
     sent: 0,
     error: null,
     counted: true,
-    ...(made.historyUpTo && { historyUpTo: made.historyUpTo }),
+    ...defined({ historyUpTo: made.historyUpTo }),
   };
 }
 
@@ -162,7 +180,11 @@ export function newRecallJob(
   const to = made.now.getTime();
   const all = { from: null, to, status: null, type: null, includeDelivered: false } as const;
   const scope: Scope = { destination, origin: 'dead_letters', ...all };
-  return { ...newJob({ scope, preview: false, maxPerSecond: 1 }, { ...made, places: [] }), action, maxPerSecond };
+  return {
+    ...newJob({ scope, preview: false, maxPerSecond: 1 }, { ...made, places: [] }),
+    action,
+    maxPerSecond,
+  };
 }
 
 export function isActive({ status }: Pick<Job, 'status'>): boolean {
@@ -175,12 +197,15 @@ export function isSearched(recall: RecallProgress | undefined): boolean {
 }
 
 /**
- * Returns the status for users. A cancellation is done once it has everything that waited. After that it counts the
- * deliveries whose attempt fails later, which are cancelled in their tier.
+ * Returns the status for users. A cancellation is done once it has everything that waited. After
+ * that it counts the deliveries whose attempt fails later, which are cancelled in their tier.
  */
-export function shownStatus(job: Pick<Job, 'status' | 'action' | 'recall' | 'matched' | 'sent'>): JobStatus {
+export function shownStatus(
+  job: Pick<Job, 'status' | 'action' | 'recall' | 'matched' | 'sent'>,
+): JobStatus {
   const { status, action, recall, matched, sent } = job;
-  const hasAll = status === 'running' && action === 'cancel' && isSearched(recall) && sent >= matched;
+  const hasAll =
+    status === 'running' && action === 'cancel' && isSearched(recall) && sent >= matched;
   return hasAll ? 'done' : status;
 }
 
@@ -196,7 +221,10 @@ export function nextPass(job: Job): Job {
   return { ...job, status: 'running', pass: 'running', places };
 }
 
-/** Returns the number of records of an append: few enough for an even rate, and enough for efficient appends. */
+/**
+ * Returns the number of records of an append: few enough for an even rate, and enough for efficient
+ * appends.
+ */
 export function chunkOf(maxPerSecond: number): number {
   return Math.max(1, Math.min(500, Math.floor(maxPerSecond / 5)));
 }
@@ -205,6 +233,8 @@ export function chunkOf(maxPerSecond: number): number {
 export interface JobResults {
   delivered: number;
   failedAgain: number;
-  /** without a result of the job: sent again or cancelled later, or deleted; absent: not known yet */
+  /**
+   * without a result of the job: sent again or cancelled later, or deleted; absent: not known yet
+   */
   superseded?: number;
 }

@@ -13,11 +13,13 @@ import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { newerFormatOf } from '../../../shared/model/record-format';
 
 /**
- * Longer than `SEND_WITHIN_MS` and the longest append (10 s, `GIVE_UP_MS` of server.ts) together: the next owner then
- * finds in `attempts` every record that this one sent.
+ * Longer than `SEND_WITHIN_MS` and the longest append (10 s, `GIVE_UP_MS` of server.ts) together:
+ * the next owner then finds in `attempts` every record that this one sent.
  */
 export const LEASE_MS = 13_000;
-/** The runner gives a record to Kafka within this time after the lease was confirmed, or not at all. */
+/**
+ * The runner gives a record to Kafka within this time after the lease was confirmed, or not at all.
+ */
 const SEND_WITHIN_MS = 2_000;
 
 /** A job that this process runs under a lease. */
@@ -66,7 +68,10 @@ export class LeasedJob {
     });
   }
 
-  /** Saves the progress. A cancel through another process stays in effect. @throws Problem `unavailable` */
+  /**
+   * Saves the progress. A cancel through another process stays in effect. @throws Problem
+   * `unavailable`
+   */
   async save(): Promise<void> {
     const { job, options } = this;
     if (this.#ended) return;
@@ -84,8 +89,9 @@ export class LeasedJob {
     const { job, options } = this;
     try {
       if (this.#lost) return;
-      if (isActive(job)) await options.history.ask((database) => releaseJob(database, job.id, options.owner));
-      else await this.save();
+      if (isActive(job)) {
+        await options.history.ask((database) => releaseJob(database, job.id, options.owner));
+      } else await this.save();
     } catch (error) {
       // The lease expires, and the next owner finds the records that were sent.
       options.log.warn({ replay: job.id, reason: messageOf(error) }, 'replay.not_ended');
@@ -105,15 +111,18 @@ export class LeasedJob {
 }
 
 /**
- * Finds the records that a job sent after its last save, before its process was killed. It reads `attempts`, since the
- * history may lag: each record is sent together with its event.
+ * Finds the records that a job sent after its last save, before its process was killed. It reads
+ * `attempts`, since the history may lag: each record is sent together with its event.
  */
 
-/** Allows for clocks of brokers and control that differ, either way. Only for a job saved without positions. */
+/**
+ * Allows for clocks of brokers and control that differ, either way. Only for a job saved without
+ * positions.
+ */
 const SLACK_MS = 10_000;
 /**
- * Longer than the time between two saves, in which a job waits for the slowest rate or for Kafka. Without a limit, a
- * long downtime of control would mean reading a day of events.
+ * Longer than the time between two saves, in which a job waits for the slowest rate or for Kafka.
+ * Without a limit, a long downtime of control would mean reading a day of events.
  */
 const LONGEST_PIECE_MS = 900_000;
 
@@ -126,10 +135,16 @@ export async function sentSinceCheckpoint(
   if (job.pass !== 'running') return sent;
   for (const { partition, low, high } of await unsavedRanges(kafka, job)) {
     let until: number | undefined;
-    for await (const { records } of scan(kafka, { topic: ATTEMPTS, partition, from: low, to: high })) {
+    for await (const { records } of scan(kafka, {
+      topic: ATTEMPTS,
+      partition,
+      from: low,
+      to: high,
+    })) {
       const [first, last] = [records[0], records.at(-1)];
       if (!first || !last) continue;
-      // Compared with the brokers' clock alone: the first record after the save is not older than the save.
+      // Compared with the brokers' clock alone: the first record after the save is not older than
+      // the save.
       until ??= LONGEST_PIECE_MS + Math.max(job.updatedAt + SLACK_MS, first.timestampMs);
       for (const record of records) {
         const format = newerFormatOf(record.headers);
@@ -144,10 +159,13 @@ export async function sentSinceCheckpoint(
 }
 
 /**
- * Starts at the saved positions, which need no clock. Without positions it starts at the time of the save, by the clock
- * of the process that saved.
+ * Starts at the saved positions, which need no clock. Without positions it starts at the time of
+ * the save, by the clock of the process that saved.
  */
-async function unsavedRanges(kafka: Pick<Kafka, 'ranges'>, { sentUpTo, updatedAt }: Job): Promise<Range[]> {
+async function unsavedRanges(
+  kafka: Pick<Kafka, 'ranges'>,
+  { sentUpTo, updatedAt }: Job,
+): Promise<Range[]> {
   if (!sentUpTo) return kafka.ranges(ATTEMPTS, updatedAt - SLACK_MS);
   const ends = new Map(sentUpTo.map(({ partition, high }) => [partition, high]));
   const ranges = await kafka.ranges(ATTEMPTS);

@@ -1,10 +1,17 @@
+import { defined } from '../../../shared/collections/defined';
 import { ATTEMPTS, recallRecord, RECALLS } from '../../../shared/kafka/topics';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../../shared/kafka/port';
 import { scan } from '../../../shared/kafka/scan';
 import { type ConfigView } from '../../../shared/config/types';
 import { DEFAULT_SHARDS } from '../../../shared/model/config';
 import { shardKeys } from '../../../shared/model/delivery';
-import { JOB_LIFETIME_MS, readRecall, type Recall, type RecallRecord, STANDS_MS } from '../../../shared/model/recall';
+import {
+  JOB_LIFETIME_MS,
+  readRecall,
+  type Recall,
+  type RecallRecord,
+  STANDS_MS,
+} from '../../../shared/model/recall';
 import { sleep } from '../../../shared/service/async';
 import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
@@ -15,8 +22,9 @@ import { type LeasedJob } from './leased-job';
 import { countWaiting } from './store';
 
 /**
- * Runs a job that sends or cancels all deliveries that wait at a destination. The retry service does the work
- * (shared/model/recall.ts); the job sends one request, and counts what retry notes about it.
+ * Runs a job that sends or cancels all deliveries that wait at a destination. The retry service
+ * does the work (shared/model/recall.ts); the job sends one request, and counts what retry notes
+ * about it.
  */
 
 /** A person watches, and each look is one small read. */
@@ -25,7 +33,10 @@ const LOOK_EVERY_MS = 300;
 const COUNT_EVERY_MS = 2_000;
 /** Retry notes the last deliveries of a cancellation within this time after `STANDS_MS`. */
 const NOTED_WITHIN_MS = 10_000;
-/** After `JOB_LIFETIME_MS` retry works on a job only if it has not stopped since; it notes its work all the time. */
+/**
+ * After `JOB_LIFETIME_MS` retry works on a job only if it has not stopped since; it notes its work
+ * all the time.
+ */
 const SILENT_MS = 3_600_000;
 
 export interface RecallDeps {
@@ -67,21 +78,27 @@ export class RecallRun {
     }
     if (job.action === 'retry' && !isActive(job)) await this.#noteEnds();
     await leased.end();
-    log.info({ replay: job.id, action: job.action, status: job.status, sent: job.sent }, 'replay.ended');
+    log.info(
+      { replay: job.id, action: job.action, status: job.status, sent: job.sent },
+      'replay.ended',
+    );
   }
 
   async #look(): Promise<void> {
     const { job } = this;
     if (!job.recall) {
       job.recall = await this.#begin();
-      // Before the request: a process that takes over finds the request and its notes from there on.
+      // Before the request: a process that takes over finds the request and its notes from there
+      // on.
       await this.leased.save();
     }
     const progress = job.recall;
     await this.#readNotes(progress);
     if (!isActive(job)) return;
     if (!progress.requested) {
-      await this.deps.producer.send([recallRecord(job.scope.destination, recallOf(job, this.deps))]);
+      await this.deps.producer.send([
+        recallRecord(job.scope.destination, recallOf(job, this.deps)),
+      ]);
       progress.requested = true;
       progress.requestedAt = this.deps.now().getTime();
     }
@@ -103,8 +120,8 @@ export class RecallRun {
   }
 
   /**
-   * Notes ends of `attempts` behind all events of the job, since retry writes the events first and its notes afterwards.
-   * While Kafka is away, the ends stay unknown.
+   * Notes ends of `attempts` behind all events of the job, since retry writes the events first and
+   * its notes afterwards. While Kafka is away, the ends stay unknown.
    */
   async #noteEnds(): Promise<void> {
     const ends = await this.deps.kafka.ranges(ATTEMPTS).catch(() => undefined);
@@ -128,7 +145,10 @@ export class RecallRun {
     const { job } = this;
     const destination = this.deps.config.destination(job.scope.destination)?.data;
     if (isActive(job) && job.action === 'retry' && !destination?.enabled) {
-      Object.assign(job, { status: 'failed', error: 'the destination was switched off or deleted' });
+      Object.assign(job, {
+        status: 'failed',
+        error: 'the destination was switched off or deleted',
+      });
     }
     return isActive(job) && !this.leased.lost && !this.process.isStopping();
   }
@@ -140,8 +160,8 @@ export function stopRecord(job: Pick<Job, 'id' | 'scope'>): OutRecord {
 }
 
 /**
- * Returns how a job ends, if it does. A cancellation runs on while attempts may fail and enter a tier.
- * Pure.
+ * Returns how a job ends, if it does. A cancellation runs on while attempts may fail and enter a
+ * tier. Pure.
  */
 function endOf(job: Job, progress: RecallProgress, nowMs: number): Partial<Job> {
   const { requestedAt = job.createdAt, notedAt = nowMs } = progress;
@@ -149,12 +169,18 @@ function endOf(job: Job, progress: RecallProgress, nowMs: number): Partial<Job> 
   if (isSearched(progress)) return stands ? {} : { status: 'done' };
   const isDropped = nowMs - requestedAt > JOB_LIFETIME_MS && nowMs - notedAt > SILENT_MS;
   if (!isDropped) return {};
-  const error = 'retry did not finish it within a day, and works on it no longer. Request it again for the rest';
+  const error =
+    'retry did not finish it within a day, and works on it no longer. Request it again for the rest';
   return { status: 'failed', error };
 }
 
 /** Adds a note of retry to the progress of a job, if it is about it. Pure. */
-function addNote(job: Job, progress: RecallProgress, note: RecallRecord | undefined, nowMs: number): void {
+function addNote(
+  job: Job,
+  progress: RecallProgress,
+  note: RecallRecord | undefined,
+  nowMs: number,
+): void {
   if (note?.kind === 'recall' && note.id === job.id) {
     progress.requested = true;
     progress.requestedAt ??= nowMs;
@@ -182,7 +208,12 @@ function recallOf(job: Job, { config, windowMs }: Pick<RecallDeps, 'config' | 'w
     destination,
     keys: shardKeys(destination, shards),
     job: job.id,
-    ...(job.action === 'cancel' && { expiresBy: job.createdAt + windowOf(config, destination, windowMs) }),
-    ...(job.maxPerSecond !== null && { maxPerSecond: job.maxPerSecond }),
+    ...defined({
+      expiresBy:
+        job.action === 'cancel'
+          ? job.createdAt + windowOf(config, destination, windowMs)
+          : undefined,
+      maxPerSecond: job.maxPerSecond !== null ? job.maxPerSecond : undefined,
+    }),
   };
 }

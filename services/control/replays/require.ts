@@ -5,12 +5,17 @@ import { Problem } from '../http/problem';
 
 /** Refuses replays, retries and cancellations that would do harm or nothing. Pure. */
 
-/** @throws Problem `conflict` if it is the destination of the alerts, whose channels each need another body */
+/**
+ * @throws Problem `conflict` if it is the destination of the alerts, whose channels each need
+ *   another body
+ */
 export function requireReplayable(destination: string): void {
   if (destination !== ALERTS_ID) return;
   throw new Problem(
     'conflict',
-    'An alert cannot be replayed: each of its channels gets a body of its own, and a replay would send one body to all of them. To try the channels, send a test (`POST /alerts/test`)',
+    'An alert cannot be replayed: each of its channels gets a body of its own, and a ' +
+      'replay would send one body to all of them. To try the channels, send a test (`POST ' +
+      '/alerts/test`)',
   );
 }
 
@@ -19,19 +24,39 @@ export function requireOn(config: Pick<ConfigView, 'destination'>, id: string): 
   requireSendable({ enabled: config.destination(id)?.data.enabled === true, paused: false });
 }
 
-/** @throws Problem `conflict` if the destination is off or paused: its deliveries would end or wait again */
-export function requireSendable({ enabled, paused }: { enabled: boolean; paused: boolean } = OFF): void {
-  if (!enabled)
-    throw new Problem('conflict', 'The destination is off and would cancel its deliveries. Switch it on first');
-  if (paused) throw new Problem('conflict', 'The destination is paused. Resume it first: its deliveries then go out');
+/**
+ * @throws Problem `conflict` if the destination is off or paused: its deliveries would end or wait
+ *   again
+ */
+export function requireSendable({
+  enabled,
+  paused,
+}: { enabled: boolean; paused: boolean } = OFF): void {
+  if (!enabled) {
+    throw new Problem(
+      'conflict',
+      'The destination is off and would cancel its deliveries. Switch it on first',
+    );
+  }
+  if (paused) {
+    throw new Problem(
+      'conflict',
+      'The destination is paused. Resume it first: its deliveries then go out',
+    );
+  }
 }
 const OFF = { enabled: false, paused: false };
 
-/** @throws Problem `conflict` while a process of an older version may run, which does not know recalls */
+/**
+ * @throws Problem `conflict` while a process of an older version may run, which does not know
+ *   recalls
+ */
 export function requireRecalls(config: Pick<ConfigView, 'recordFormat'>): void {
   if (config.recordFormat() >= RECALLS_FORMAT) return;
   throw new Problem(
     'conflict',
-    `Deliveries can be sent or cancelled early once every process has read record format ${RECALLS_FORMAT} for ten minutes. \`waypost record-format show\` names the processes that hold it back`,
+    'Deliveries can be sent or cancelled early once every process has read record format ' +
+      `${RECALLS_FORMAT} for ten minutes. \`waypost record-format show\` names the processes ` +
+      'that hold it back',
   );
 }

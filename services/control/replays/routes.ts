@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import { withDeadline } from '../../../shared/service/async';
 import { newId } from '../config/config-entries';
 import { type ControlContext } from '../context';
@@ -8,7 +9,12 @@ import { isFinal, jobView } from './job-view';
 import { listJobs, resultsOf, saveResults } from './store';
 
 /** /api/v1/replays */
-export function replayHandlers({ replays, history, config, now }: ControlContext): HandlersOf<'replays'> {
+export function replayHandlers({
+  replays,
+  history,
+  config,
+  now,
+}: ControlContext): HandlersOf<'replays'> {
   const results = (jobs: readonly Job[]) => readResults(history, jobs, now().getTime());
   const view = async (job: Job) => jobView(job, (await results([job])).get(job.id));
   return {
@@ -31,13 +37,17 @@ export function replayHandlers({ replays, history, config, now }: ControlContext
   };
 }
 
-/** Returns the results of jobs. It stores the final ones, so that no job is counted longer than necessary. */
+/**
+ * Returns the results of jobs. It stores the final ones, so that no job is counted longer than
+ * necessary.
+ */
 async function readResults(
   history: ControlContext['history'],
   jobs: readonly Job[],
   nowMs: number,
 ): Promise<Map<string, JobResults>> {
-  // Control does not know what became of the jobs of older versions, and a cancellation has no results.
+  // Control does not know what became of the jobs of older versions, and a cancellation has no
+  // results.
   const counted = jobs.filter(({ counted, action }) => counted && action !== 'cancel');
   const changing = counted.filter(({ results }) => !results);
   const ended = changing.filter((job) => !isActive(job) && job.sentUpTo);
@@ -48,7 +58,12 @@ async function readResults(
   const all = new Map<string, JobResults>();
   for (const job of counted) if (job.results) all.set(job.id, finalOf(job, job.results));
   for (const job of changing) {
-    const { results, isOver } = judge(job, found.get(job.id) ?? NOTHING, isRead && ended.includes(job), nowMs);
+    const { results, isOver } = judge(
+      job,
+      found.get(job.id) ?? NOTHING,
+      isRead && ended.includes(job),
+      nowMs,
+    );
     all.set(job.id, results);
     if (isOver) await history.ask((database) => saveResults(database, job.id, results));
   }
@@ -65,12 +80,19 @@ function judge(job: Job, counts: typeof NOTHING, isRead: boolean, nowMs: number)
   const { named, settled, delivered, failedAgain, cancelled } = counts;
   const missing = Math.max(0, job.sent - named);
   const isKnown = isRead || missing === 0;
-  const results = { delivered, failedAgain, ...(isKnown && { superseded: missing + cancelled }) };
+  const results = {
+    delivered,
+    failedAgain,
+    ...defined({ superseded: isKnown ? missing + cancelled : undefined }),
+  };
   const isOver = isFinal(job, isKnown ? settled + missing : settled, nowMs);
   return { results: isOver ? finalOf(job, results) : results, isOver };
 }
 
-/** Counts the rest as superseded where that is unknown: final results change no more. Older versions did not store it. */
+/**
+ * Counts the rest as superseded where that is unknown: final results change no more. Older versions
+ * did not store it.
+ */
 function finalOf({ sent }: Job, results: JobResults): JobResults {
   return { superseded: Math.max(0, sent - results.delivered - results.failedAgain), ...results };
 }

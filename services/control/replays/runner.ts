@@ -24,17 +24,21 @@ import { RecallRun, stopRecord } from './recall-run';
 /**
  * Starts, cancels and resumes replays, and runs them (job-run.ts).
  *
- * Several control processes share the jobs: each job has an owner with a lease (leased-job.ts). A process takes over jobs
- * with an expired lease, and stops a job at the next chunk if another process holds the lease.
+ * Several control processes share the jobs: each job has an owner with a lease (leased-job.ts). A
+ * process takes over jobs with an expired lease, and stops a job at the next chunk if another
+ * process holds the lease.
  */
 
 /** More replays would only share the same Kafka and the same database. */
 const MAX_ACTIVE = 5;
-/** Limit for cancellations that only count, which `MAX_ACTIVE` leaves out. Each asks Kafka every two seconds. */
+/**
+ * Limit for cancellations that only count, which `MAX_ACTIVE` leaves out. Each asks Kafka every two
+ * seconds.
+ */
 const MAX_COUNTING = 20;
 /**
- * Interval in which a process looks for jobs to take over, and for cancels through other processes. One small query
- * each time.
+ * Interval in which a process looks for jobs to take over, and for cancels through other processes.
+ * One small query each time.
  */
 const LOOK_EVERY_MS = 1_000;
 /** Without other processes, only a failure of the database leaves a job without an owner. */
@@ -65,14 +69,19 @@ export class Replays {
     void this.#looking.now();
   }
 
-  /** Renews the leases of its jobs, and takes over jobs without a living owner. @throws Problem `unavailable` */
+  /**
+   * Renews the leases of its jobs, and takes over jobs without a living owner. @throws Problem
+   * `unavailable`
+   */
   async look(): Promise<void> {
     for (const { leased } of this.#active.values()) await leased.renew();
     const room = this.#stopping ? 0 : MAX_ACTIVE - this.#busy;
     const nowMs = performance.now();
     if (room <= 0 || (this.options.alone && nowMs - this.#claimedAt < CLAIM_ALONE_MS)) return;
     const lease = { owner: this.#owner, forMs: LEASE_MS };
-    for (const job of await this.options.history.ask((database) => claimJobs(database, room, lease))) {
+    for (const job of await this.options.history.ask((database) =>
+      claimJobs(database, room, lease),
+    )) {
       this.#run(job, 'taken over');
     }
     this.#claimedAt = nowMs;
@@ -82,14 +91,20 @@ export class Replays {
   async start(wanted: Wanted, id: string): Promise<Job> {
     this.#requireRoom();
     const { kafka, history, now } = this.options;
-    const [places, historyUpTo] = await Promise.all([this.#places(wanted.scope), kafka.ranges(ATTEMPTS)]);
+    const [places, historyUpTo] = await Promise.all([
+      this.#places(wanted.scope),
+      kafka.ranges(ATTEMPTS),
+    ]);
     const job = newJob(wanted, { id, now: now(), places, historyUpTo });
     await history.ask((database) => addJob(database, job, { owner: this.#owner, forMs: LEASE_MS }));
     this.#run(job);
     return job;
   }
 
-  /** Sends or cancels all that waits at a destination. @throws Problem `conflict` if too many jobs run */
+  /**
+   * Sends or cancels all that waits at a destination. @throws Problem `conflict` if too many jobs
+   * run
+   */
   async startRecall(wanted: Parameters<typeof newRecallJob>[0], id: string): Promise<Job> {
     this.#requireRoom();
     const { history, now } = this.options;
@@ -102,7 +117,8 @@ export class Replays {
   /** Returns the current state. @throws Problem `not_found` */
   async get(id: string): Promise<Job> {
     const active = this.#active.get(id);
-    const job = active?.leased.job ?? (await this.options.history.ask((database) => getJob(database, id)));
+    const job =
+      active?.leased.job ?? (await this.options.history.ask((database) => getJob(database, id)));
     if (!job) throw new Problem('not_found', `Unknown replay ${JSON.stringify(id.slice(0, 100))}`);
     return job;
   }
@@ -138,14 +154,18 @@ export class Replays {
         `The replay is ${shownStatus(job)}. Only a cancelled or failed replay can be resumed`,
       );
     }
-    if (job.action) throw new Problem('conflict', `A ${job.action} cannot be resumed. Request it again`);
+    if (job.action) {
+      throw new Problem('conflict', `A ${job.action} cannot be resumed. Request it again`);
+    }
     requireOn(this.options.config, job.scope.destination);
     this.#requireRoom();
     const { results: _, ...unfinished } = job;
     const again: Job = { ...unfinished, status: job.pass, error: null };
     const lease = { owner: this.#owner, forMs: LEASE_MS };
     const resumed = await this.options.history.ask((database) => resumeJob(database, again, lease));
-    if (!resumed) throw new Problem('conflict', 'The replay is still stopping or was already resumed');
+    if (!resumed) {
+      throw new Problem('conflict', 'The replay is still stopping or was already resumed');
+    }
     this.#run(again, resumed.orderly ? 'begun here' : 'taken over');
     return again;
   }
@@ -163,7 +183,9 @@ export class Replays {
       this.#trouble = false;
     } catch (error) {
       // The history itself reports that its database is away.
-      if (!this.#trouble) this.options.log.debug({ reason: messageOf(error) }, 'replays.poll_failed');
+      if (!this.#trouble) {
+        this.options.log.debug({ reason: messageOf(error) }, 'replays.poll_failed');
+      }
       this.#trouble = true;
     }
   }
@@ -195,20 +217,26 @@ export class Replays {
     const leased = new LeasedJob(job, { ...this.options, owner: this.#owner });
     const ended = this.#toEnd(leased, from).finally(() => this.#active.delete(job.id));
     this.#active.set(job.id, { leased, ended });
-    log.info({ replay: job.id, destination: job.scope.destination, pass: job.pass, from }, 'replay.started');
+    log.info(
+      { replay: job.id, destination: job.scope.destination, pass: job.pass, from },
+      'replay.started',
+    );
   }
 
   #toEnd(leased: LeasedJob, from: 'begun here' | 'taken over'): Promise<void> {
     const process = { isStopping: () => this.#stopping };
     if (leased.job.action) return new RecallRun(leased, this.options, process).toEnd();
-    return new JobRun(leased, this.options, process).toEnd(from === 'taken over' ? undefined : new Set());
+    return new JobRun(leased, this.options, process).toEnd(
+      from === 'taken over' ? undefined : new Set(),
+    );
   }
 
   async #places(scope: Scope): Promise<Place[]> {
     const { kafka } = this.options;
     const topic = topicOf(scope);
     const ranges = await kafka.ranges(topic, scope.from ?? undefined);
-    // A dead letter is written long after the message was accepted, a message within `APPEND_SLACK_MS`.
+    // A dead letter is written long after the message was accepted, a message within
+    // `APPEND_SLACK_MS`.
     const ends = readsMessages(scope) ? await kafka.ranges(topic, scope.to + APPEND_SLACK_MS) : [];
     return ranges.map(({ partition, low, high }) => {
       const end = ends.find((each) => each.partition === partition)?.low ?? high;

@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import { type Job, type JobResults } from './job';
 import { type Known } from './candidates';
 import { databaseJson, type Database, type Row } from '../history/database';
@@ -9,8 +10,8 @@ import { lastReplay, type Try } from '../history/tries';
 /**
  * Stores replays, and finds the deliveries they need.
  *
- * Invariant: only its owner writes a job. Only `cancelJob` and `resumeJob` change the status of a job that another
- * process may own, and both are conditional.
+ * Invariant: only its owner writes a job. Only `cancelJob` and `resumeJob` change the status of a
+ * job that another process may own, and both are conditional.
  */
 
 /** SQL: statuses that are not final. */
@@ -24,15 +25,16 @@ const UNLEASED_MS = 60_000;
 /** Adds a job, owned by the process that runs it. */
 export async function addJob(database: Database, job: Job, { owner, forMs }: Lease): Promise<void> {
   await database.query(
-    `insert into waypost.replays (id, at, job, owner, lease_until) values ($1, $2, $3, $4, ${NOW_MS} + $5::bigint)`,
+    'insert into waypost.replays (id, at, job, owner, lease_until) values ($1, $2, $3, $4, ' +
+      `${NOW_MS} + $5::bigint)`,
     [job.id, job.createdAt, databaseJson(job), owner, forMs],
   );
 }
 
 /**
  * Saves a job and renews its lease; releases a job that has ended.
- * @returns `cancelled` if another process has cancelled it: the progress is saved, the status stays;
- *   `lost` if another process owns it: nothing is saved
+ * @returns `cancelled` if another process has cancelled it: the progress is saved, the status
+ *   stays; `lost` if another process owns it: nothing is saved
  */
 export async function saveJob(
   database: Database,
@@ -44,7 +46,13 @@ export async function saveJob(
        owner = case when $3::boolean then owner end,
        lease_until = case when $3::boolean then ${NOW_MS} + $5::bigint else 0 end
      where id = $1 and owner = $4 and ${ACTIVE} returning id`,
-    [job.id, databaseJson(job), job.status === 'counting' || job.status === 'running', owner, forMs],
+    [
+      job.id,
+      databaseJson(job),
+      job.status === 'counting' || job.status === 'running',
+      owner,
+      forMs,
+    ],
   );
   if (saved.length > 0) return 'saved';
   const cancelled = await database.query(
@@ -62,17 +70,22 @@ export async function renewJob(
   { owner, forMs }: Lease,
 ): Promise<Job['status'] | undefined> {
   const [row] = await database.query<{ status: Job['status'] }>(
-    `update waypost.replays set lease_until = ${NOW_MS} + $3::bigint where id = $1 and owner = $2 returning status`,
+    `update waypost.replays set lease_until = ${NOW_MS} + $3::bigint where id = $1 and ` +
+      'owner = $2 returning status',
     [id, owner, forMs],
   );
   return row?.status;
 }
 
 /**
- * Takes over jobs without a living owner, the oldest first. An embedded database has one process, so any other owner
- * has ended.
+ * Takes over jobs without a living owner, the oldest first. An embedded database has one process,
+ * so any other owner has ended.
  */
-export async function claimJobs(database: Database, limit: number, { owner, forMs }: Lease): Promise<Job[]> {
+export async function claimJobs(
+  database: Database,
+  limit: number,
+  { owner, forMs }: Lease,
+): Promise<Job[]> {
   const rows = await database.query(
     `update waypost.replays set owner = $1, lease_until = ${NOW_MS} + $2::bigint
      where id in (
@@ -90,10 +103,10 @@ export async function claimJobs(database: Database, limit: number, { owner, forM
 
 /** Releases a job, so that the next process need not wait for the lease. */
 export async function releaseJob(database: Database, id: string, owner: string): Promise<void> {
-  await database.query('update waypost.replays set owner = null, lease_until = 0 where id = $1 and owner = $2', [
-    id,
-    owner,
-  ]);
+  await database.query(
+    'update waypost.replays set owner = null, lease_until = 0 where id = $1 and owner = $2',
+    [id, owner],
+  );
 }
 
 /** @returns false if it was not under way */
@@ -108,14 +121,16 @@ export async function cancelJob(database: Database, id: string): Promise<boolean
 
 /** Returns whether no process can be sending it. */
 export async function isFree(database: Database, id: string): Promise<boolean> {
-  const rows = await database.query(`select 1 from waypost.replays where id = $1 and ${FREE}`, [id]);
+  const rows = await database.query(`select 1 from waypost.replays where id = $1 and ${FREE}`, [
+    id,
+  ]);
   return rows.length > 0;
 }
 
 /**
  * Restarts a job that was cancelled or failed.
- * @returns undefined if it has another status, or its last owner may still be sending; otherwise whether that owner
- * released it
+ * @returns undefined if it has another status, or its last owner may still be sending; otherwise
+ * whether that owner released it
  */
 export async function resumeJob(
   database: Database,
@@ -129,12 +144,11 @@ export async function resumeJob(
       [job.id],
     );
     if (!before) return undefined;
-    await query(`update waypost.replays set job = $2, owner = $3, lease_until = ${NOW_MS} + $4::bigint where id = $1`, [
-      job.id,
-      databaseJson(job),
-      owner,
-      forMs,
-    ]);
+    await query(
+      `update waypost.replays set job = $2, owner = $3, lease_until = ${NOW_MS} + ` +
+        '$4::bigint where id = $1',
+      [job.id, databaseJson(job), owner, forMs],
+    );
     return { orderly: before.owner === null };
   });
 }
@@ -158,7 +172,11 @@ export async function listJobs(
 }
 
 /** Stores results that change no more, unless the job was resumed. */
-export async function saveResults(database: Database, id: string, results: JobResults): Promise<void> {
+export async function saveResults(
+  database: Database,
+  id: string,
+  results: JobResults,
+): Promise<void> {
   await database.query(
     `update waypost.replays set job = jsonb_set(job::jsonb, '{results}', $2::jsonb)::text
      where id = $1 and not ${ACTIVE}`,
@@ -178,10 +196,13 @@ interface CountedResults extends Row {
 }
 
 /**
- * Returns the results of jobs by the history, which names the last job of each delivery. A delivery that waits after an
- * attempt has failed again.
+ * Returns the results of jobs by the history, which names the last job of each delivery. A delivery
+ * that waits after an attempt has failed again.
  */
-export async function resultsOf(database: Database, ids: readonly string[]): Promise<Map<string, CountedResults>> {
+export async function resultsOf(
+  database: Database,
+  ids: readonly string[],
+): Promise<Map<string, CountedResults>> {
   if (ids.length === 0) return new Map();
   const marks = [UNTRIED, FAILED];
   const isPlain = `right(job, 1) not in (${marks.map((mark) => `'${mark}'`).join(', ')})`;
@@ -215,7 +236,12 @@ export async function knownOf(
   { withTries = false } = {},
 ): Promise<Map<string, Known>> {
   if (ids.length === 0) return new Map();
-  const rows = await database.query<{ id: string; status: DeliveryStatus; replay: number; tries: string | null }>(
+  const rows = await database.query<{
+    id: string;
+    status: DeliveryStatus;
+    replay: number;
+    tries: string | null;
+  }>(
     `select id, status, replay,
        case when $2::boolean or status in ('delivered', 'partly_delivered') then tries end as tries
      from waypost.deliveries
@@ -226,7 +252,14 @@ export async function knownOf(
     rows.map(({ id, status, replay, tries: stored }) => {
       const tries = stored === null ? [] : (JSON.parse(stored) as Try[]);
       const last = tries.length > 0 ? lastReplay({ replay, tries }) : replay;
-      return [id, { status, replay: last, ...(withTries && { tries }) }];
+      return [
+        id,
+        {
+          status,
+          replay: last,
+          ...defined({ tries: withTries ? tries : undefined }),
+        },
+      ];
     }),
   );
 }

@@ -25,23 +25,30 @@ import {
 } from './store';
 
 /**
- * Reads the bodies of `webhooks` into chunks that a search scans. A lease lets one control process do so at a time.
+ * Reads the bodies of `webhooks` into chunks that a search scans. A lease lets one control process
+ * do so at a time.
  *
- * Invariant: one transaction writes the texts of records and the positions after them, so a new process continues where
- * the last one stopped. No delivery depends on it: it reads at most a few MB in a second, and yields while other
- * processes need all cores.
+ * Invariant: one transaction writes the texts of records and the positions after them, so a new
+ * process continues where the last one stopped. No delivery depends on it: it reads at most a few
+ * MB in a second, and yields while other processes need all cores.
  */
 
 const LEASE = 'search';
 const LEASE_MS = 30_000;
 /** Seldom enough that a chunk of a moderate load is whole and need not be merged. */
 const LOOK_EVERY_MS = 5_000;
-/** The reader yields to other processes no longer than this: within 30 s a search counts as complete. */
+/**
+ * The reader yields to other processes no longer than this: within 30 s a search counts as
+ * complete.
+ */
 const BEHIND_MS = 15_000;
 const MAINTAIN_EVERY_MS = 60_000;
 /** Limits the CPU time for a backlog: 4 MB take about 100 ms. */
 const LOOK_BYTES = 20 * 1024 * 1024;
-/** Limits the memory for texts that are read and not yet written, beside those of one round of fetches. */
+/**
+ * Limits the memory for texts that are read and not yet written, beside those of one round of
+ * fetches.
+ */
 const WRITE_BYTES = 2 * 1024 * 1024;
 /** Text of a whole chunk. */
 const CHUNK_CHARACTERS = 512 * 1024;
@@ -95,7 +102,10 @@ export class BodyIndex {
     await history.ask((database) => dropLease(database, LEASE, this.#owner)).catch(() => undefined);
   }
 
-  /** Reads new records, and drops expired entries. @throws an error of Kafka or the database; nothing is lost */
+  /**
+   * Reads new records, and drops expired entries. @throws an error of Kafka or the database;
+   * nothing is lost
+   */
   async look(): Promise<void> {
     const { history, now } = this.options;
     const nowMs = now().getTime();
@@ -105,7 +115,9 @@ export class BodyIndex {
     await this.#read(nowMs);
     if (Math.abs(nowMs - this.#maintainedAt) < MAINTAIN_EVERY_MS) return;
     this.#maintainedAt = nowMs;
-    await history.ask((database) => keepChunks(database, nowMs - this.retentionMs, this.options.maxBytes));
+    await history.ask((database) =>
+      keepChunks(database, nowMs - this.retentionMs, this.options.maxBytes),
+    );
     await this.#merge();
   }
 
@@ -132,9 +144,13 @@ export class BodyIndex {
   async #read(nowMs: number): Promise<void> {
     const { kafka, history } = this.options;
     const ends = await kafka.ranges(WEBHOOKS);
-    const known = new Map((await history.ask(readPositions)).map((position) => [position.partition, position]));
+    const known = new Map(
+      (await history.ask(readPositions)).map((position) => [position.partition, position]),
+    );
     const since = nowMs - this.retentionMs;
-    const begin = ends.some(({ partition }) => !known.has(partition)) ? await kafka.ranges(WEBHOOKS, since) : [];
+    const begin = ends.some(({ partition }) => !known.has(partition))
+      ? await kafka.ranges(WEBHOOKS, since)
+      : [];
     const places = new Map<number, Position & { end: number }>();
     let moved = new Map<number, Position>();
     for (const { partition, low, high: end } of ends) {
@@ -143,10 +159,15 @@ export class BodyIndex {
       const next = Math.min(Math.max(before.next, low), end);
       places.set(partition, { ...before, next, end });
       const readTo = next >= end ? nowMs : before.readTo;
-      if (next !== before.next || !known.has(partition)) moved.set(partition, { ...before, next, readTo });
+      if (next !== before.next || !known.has(partition)) {
+        moved.set(partition, { ...before, next, readTo });
+      }
     }
     const all = Array.from(places.values(), ({ partition, next: from, end: to }) => ({
-      ...{ topic: WEBHOOKS, partition, from, to },
+      topic: WEBHOOKS,
+      partition,
+      from,
+      to,
     }));
     // Each look begins with another partition, since none may have room for all.
     const first = this.#looks++ % Math.max(1, all.length);
@@ -173,7 +194,10 @@ export class BodyIndex {
     if (moved.size > 0) await this.#write(chunks, [...moved.values()]);
   }
 
-  #isForgotten({ user, anonymous, source, acceptedAt }: Found, { forgotten }: BodyIndexOptions['history']): boolean {
+  #isForgotten(
+    { user, anonymous, source, acceptedAt }: Found,
+    { forgotten }: BodyIndexOptions['history'],
+  ): boolean {
     return forgotten.hides(() => [user, anonymous].filter((id) => id !== null), source, acceptedAt);
   }
 
@@ -189,7 +213,9 @@ export class BodyIndex {
 
   /** Joins small chunks to whole ones. */
   async #merge(): Promise<void> {
-    const small = await this.options.history.ask((database) => smallChunks(database, SMALL_BYTES, AT_ONCE));
+    const small = await this.options.history.ask((database) =>
+      smallChunks(database, SMALL_BYTES, AT_ONCE),
+    );
     if (small.length > 1) await this.#replace(small, await allEntries(small));
   }
 

@@ -4,8 +4,8 @@ import { type InRecord } from '../../../shared/kafka/port';
 import { decodeDelivery } from '../../../shared/model/delivery';
 
 /**
- * Packs the searchable texts of deliveries: many texts in one compressed chunk, in lower case, so that a search is a
- * scan of bytes. A chunk needs a third of the space of its texts, and no index.
+ * Packs the searchable texts of deliveries: many texts in one compressed chunk, in lower case, so
+ * that a search is a scan of bytes. A chunk needs a third of the space of its texts, and no index.
  */
 
 /** A delivery with a searchable text. */
@@ -31,7 +31,15 @@ const MAX_CHARACTERS = 64 * 1024;
 export function entryOf({ headers, value }: InRecord): Entry | undefined {
   const decoded = decodeDelivery(headers);
   if (decoded.kind !== 'delivery') return undefined;
-  const { id, acceptedAt, sourceId: source, userId, anonymousId, messageId, event } = decoded.delivery;
+  const {
+    id,
+    acceptedAt,
+    sourceId: source,
+    userId,
+    anonymousId,
+    messageId,
+    event,
+  } = decoded.delivery;
   const about = [userId ?? anonymousId ?? '', messageId, event ?? ''].map(oneLine);
   const left = about.reduce((characters, line) => characters - line.length - 1, MAX_CHARACTERS);
   const lines = [...about, oneLine(value?.toString() ?? '').slice(0, Math.max(0, left))];
@@ -67,7 +75,10 @@ export interface PackedChunk {
   data: string;
 }
 
-/** Most of the gain comes from repeated keys and values. The level saves a quarter of the CPU time of the next ones. */
+/**
+ * Most of the gain comes from repeated keys and values. The level saves a quarter of the CPU time
+ * of the next ones.
+ */
 const LEVEL = 1;
 /** By default, zlib goes through its thread pool once for each 16 KB of output. */
 const OUTPUT_BYTES = 512 * 1024;
@@ -83,7 +94,10 @@ const WHOLE_BYTES = 640 * 1024;
 /** UTF-8 takes at most this for each UTF-16 code unit. */
 const MOST_BYTES = 3;
 
-/** Splits entries by the length of their texts. Waiting strings would fill the heap, so it copies each text into a buffer. */
+/**
+ * Splits entries by the length of their texts. Waiting strings would fill the heap, so it copies
+ * each text into a buffer.
+ */
 export class Chunks {
   readonly #chunks: OpenChunk[] = [];
 
@@ -125,7 +139,9 @@ class OpenChunk {
 
   #makeRoom(bytes: number): void {
     if (this.#at + bytes <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(WHOLE_BYTES, 2 * this.#bytes.length, this.#at + bytes));
+    const larger = Buffer.allocUnsafe(
+      Math.max(WHOLE_BYTES, 2 * this.#bytes.length, this.#at + bytes),
+    );
     this.#bytes.copy(larger, 0, 0, this.#at);
     this.#bytes = larger;
   }
@@ -134,7 +150,10 @@ class OpenChunk {
     const head = Buffer.from(JSON.stringify(this.#heads));
     const length = Buffer.allocUnsafe(LENGTH_BYTES);
     length.writeUInt32LE(head.length);
-    const packed = await deflate(Buffer.concat([length, head, this.#bytes.subarray(0, this.#at)]), DEFLATE);
+    const packed = await deflate(
+      Buffer.concat([length, head, this.#bytes.subarray(0, this.#at)]),
+      DEFLATE,
+    );
     const times = this.#heads.map(({ acceptedAt }) => acceptedAt);
     return {
       from: times.reduce((a, b) => Math.min(a, b), Infinity),

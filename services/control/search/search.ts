@@ -5,7 +5,14 @@ import { type History } from '../history/history';
 import { type Filter } from '../history/filter';
 import { type Cursor, listDeliveries } from '../history/queries';
 import { find, needlesOf, unpack } from './chunk';
-import { type Coverage, coverageOf, markOf, newestChunks, readPositions, type StoredChunk } from './store';
+import {
+  type Coverage,
+  coverageOf,
+  markOf,
+  newestChunks,
+  readPositions,
+  type StoredChunk,
+} from './store';
 
 /** Searches the bodies of the last days, newest first, within a time limit. */
 
@@ -49,7 +56,8 @@ export async function searchDeliveries(
   const since = Math.max(filter.since ?? 0, nowMs - retentionMs);
   const until = Math.min(filter.until ?? nowMs, nowMs);
   const from = Math.max(coverage.from, filter.since ?? 0, (stoppedAt ?? 0) + 1);
-  const complete = stoppedAt === undefined && coverage.from <= since + FRESH_MS && coverage.to >= until - FRESH_MS;
+  const complete =
+    stoppedAt === undefined && coverage.from <= since + FRESH_MS && coverage.to >= until - FRESH_MS;
   const to = Math.min(coverage.to, until);
   return { rows, stoppedAt, searched: { from: Math.min(from, to), to, complete } };
 }
@@ -70,12 +78,18 @@ async function scan(
 ): Promise<{ rows: DeliveryRow[]; stoppedAt: number | undefined }> {
   const begunAt = steadyMs();
   const since = Math.max(filter.since ?? 0, nowMs - retentionMs);
-  const until = Math.min(after?.acceptedAt ?? Infinity, (filter.until ?? Infinity) - 1, Number.MAX_SAFE_INTEGER);
+  const until = Math.min(
+    after?.acceptedAt ?? Infinity,
+    (filter.until ?? Infinity) - 1,
+    Number.MAX_SAFE_INTEGER,
+  );
   const rows: DeliveryRow[] = [];
   let waiting: StoredChunk[] = [];
   for (let before: StoredChunk | undefined; ;) {
     if (waiting.length === 0) {
-      waiting = await history.ask((database) => newestChunks(database, { since, until, before, limit: AT_ONCE }));
+      waiting = await history.ask((database) =>
+        newestChunks(database, { since, until, before, limit: AT_ONCE }),
+      );
     }
     const chunk = waiting.shift();
     if (!chunk) return { rows: newestFirst(rows).slice(0, limit), stoppedAt: undefined };
@@ -86,8 +100,15 @@ async function scan(
     before = chunk;
     const ids = await matches(chunk, needles, history);
     if (ids.length === 0) continue;
-    const within = { ...filter, ids, since: Math.max(since, chunk.from), until: Math.min(until, chunk.to) + 1 };
-    rows.push(...(await history.ask((database) => listDeliveries(database, within, { limit, after }))));
+    const within = {
+      ...filter,
+      ids,
+      since: Math.max(since, chunk.from),
+      until: Math.min(until, chunk.to) + 1,
+    };
+    rows.push(
+      ...(await history.ask((database) => listDeliveries(database, within, { limit, after }))),
+    );
   }
 }
 
@@ -99,7 +120,11 @@ async function matches(
   const found = find(await unpack(data), needles);
   return found
     .filter(({ user, anonymous, source, acceptedAt }) => {
-      return !forgotten.hides(() => [user, anonymous].filter((id) => id !== null), source, acceptedAt);
+      return !forgotten.hides(
+        () => [user, anonymous].filter((id) => id !== null),
+        source,
+        acceptedAt,
+      );
     })
     .map(({ id }) => id);
 }

@@ -18,10 +18,18 @@ export async function readPositions({ query }: Queries): Promise<Position[]> {
   const rows = await query<{ partition: number; next: number; since_ms: number; read_ms: number }>(
     'select partition, next, since_ms, read_ms from waypost.search_positions',
   );
-  return rows.map(({ partition, next, since_ms: since, read_ms: readTo }) => ({ partition, next, since, readTo }));
+  return rows.map(({ partition, next, since_ms: since, read_ms: readTo }) => ({
+    partition,
+    next,
+    since,
+    readTo,
+  }));
 }
 
-export async function savePositions({ query }: Queries, positions: readonly Position[]): Promise<void> {
+export async function savePositions(
+  { query }: Queries,
+  positions: readonly Position[],
+): Promise<void> {
   await query(
     `insert into waypost.search_positions (partition, next, since_ms, read_ms)
      select partition, next, since, "readTo" from jsonb_to_recordset($1::jsonb)
@@ -31,15 +39,21 @@ export async function savePositions({ query }: Queries, positions: readonly Posi
   );
 }
 
-export async function addChunks({ copy }: Transaction, chunks: readonly PackedChunk[]): Promise<void> {
+export async function addChunks(
+  { copy }: Transaction,
+  chunks: readonly PackedChunk[],
+): Promise<void> {
   if (chunks.length === 0) return;
-  const lines = chunks.map(({ from, to, raw, data }) => `${from}\t${to}\t${raw}\t${data.length}\t${data}\n`);
+  const lines = chunks.map(
+    ({ from, to, raw, data }) => `${from}\t${to}\t${raw}\t${data.length}\t${data}\n`,
+  );
   await copy('waypost.search_chunks', 'from_ms, to_ms, raw, bytes, data', lines.join(''));
 }
 
 export async function deleteChunks({ query }: Queries, ids: readonly number[]): Promise<void> {
   await query(
-    'delete from waypost.search_chunks where seq in (select value::bigint from jsonb_array_elements_text($1::jsonb))',
+    'delete from waypost.search_chunks where seq in (select value::bigint from ' +
+      'jsonb_array_elements_text($1::jsonb))',
     [databaseJson(ids)],
   );
 }
@@ -59,7 +73,12 @@ function fromRow({ seq, from_ms: from, to_ms: to, raw, data }: Stored): StoredCh
 /** Lists chunks of a time, those with the newest entries first. */
 export async function newestChunks(
   { query }: Queries,
-  { since, until, before, limit }: { since: number; until: number; before?: StoredChunk | undefined; limit: number },
+  {
+    since,
+    until,
+    before,
+    limit,
+  }: { since: number; until: number; before?: StoredChunk | undefined; limit: number },
 ): Promise<StoredChunk[]> {
   const rows = await query<Stored>(
     `select ${COLUMNS} from waypost.search_chunks
@@ -71,7 +90,11 @@ export async function newestChunks(
 }
 
 /** Lists chunks in the order of their numbers. */
-export async function chunksAfter({ query }: Queries, seq: number, limit: number): Promise<StoredChunk[]> {
+export async function chunksAfter(
+  { query }: Queries,
+  seq: number,
+  limit: number,
+): Promise<StoredChunk[]> {
   const rows = await query<Stored>(
     `select ${COLUMNS} from waypost.search_chunks where seq > $1::bigint order by seq limit $2::int`,
     [seq, limit],
@@ -80,7 +103,11 @@ export async function chunksAfter({ query }: Queries, seq: number, limit: number
 }
 
 /** Lists chunks with less text than this, in the order of their numbers. */
-export async function smallChunks({ query }: Queries, raw: number, limit: number): Promise<StoredChunk[]> {
+export async function smallChunks(
+  { query }: Queries,
+  raw: number,
+  limit: number,
+): Promise<StoredChunk[]> {
   const rows = await query<Stored>(
     `select ${COLUMNS} from waypost.search_chunks where raw < $1::int order by seq limit $2::int`,
     [raw, limit],
@@ -89,7 +116,11 @@ export async function smallChunks({ query }: Queries, raw: number, limit: number
 }
 
 /** Deletes expired chunks, and the oldest ones beyond the size limit. */
-export async function keepChunks(database: Database, sinceMs: number, maxBytes: number): Promise<void> {
+export async function keepChunks(
+  database: Database,
+  sinceMs: number,
+  maxBytes: number,
+): Promise<void> {
   await database.query('delete from waypost.search_chunks where to_ms < $1::bigint', [sinceMs]);
   const [dropped] = await database.query<{ to_ms: number | null }>(
     `with sized as (select seq, sum(bytes) over (order by to_ms desc, seq desc) as total from waypost.search_chunks),
@@ -100,19 +131,25 @@ export async function keepChunks(database: Database, sinceMs: number, maxBytes: 
   if (dropped?.to_ms != null) await setMark(database, 'search_from', dropped.to_ms + 1);
 }
 
-/** `search_from`: texts of deliveries accepted before were dropped; `search_purged`: the last deletion that was purged */
+/**
+ * `search_from`: texts of deliveries accepted before were dropped; `search_purged`: the last
+ * deletion that was purged
+ */
 type Mark = 'search_from' | 'search_purged';
 
 export async function markOf({ query }: Queries, mark: Mark): Promise<number> {
-  const [row] = await query<{ value: string }>('select value from waypost.meta where key = $1', [mark]);
+  const [row] = await query<{ value: string }>('select value from waypost.meta where key = $1', [
+    mark,
+  ]);
   return Number(row?.value ?? 0);
 }
 
 export async function setMark({ query }: Queries, mark: Mark, value: number): Promise<void> {
-  await query('insert into waypost.meta values ($1, $2) on conflict (key) do update set value = excluded.value', [
-    mark,
-    String(value),
-  ]);
+  await query(
+    'insert into waypost.meta values ($1, $2) on conflict (key) do update set value = ' +
+      'excluded.value',
+    [mark, String(value)],
+  );
 }
 
 /** The time of acceptance that chunks cover, ms since 1970. */
@@ -131,7 +168,9 @@ export function coverageOf(
   { nowMs, retentionMs }: { nowMs: number; retentionMs: number },
 ): Coverage {
   const next = new Map(positions.map((position) => [position.partition, position.next]));
-  const behind = ends?.filter(({ partition, low, high }) => high > low && (next.get(partition) ?? 0) < high);
+  const behind = ends?.filter(
+    ({ partition, low, high }) => high > low && (next.get(partition) ?? 0) < high,
+  );
   const late = behind
     ? positions.filter(({ partition }) => behind.some((end) => end.partition === partition))
     : positions;

@@ -7,9 +7,10 @@ import { type History } from '../history/history';
 import { addEventNames, countedPositions, type EventName, type CountedPosition } from './store';
 
 /**
- * Counts track events by source and name, from the records that the debugger reads anyway, and writes the counts
- * several times a minute, and before the API reads them. Positions are written with the counts, so that a new process
- * counts no record again. Events that arrive while control is down count as far as the debugger looks back.
+ * Counts track events by source and name, from the records that the debugger reads anyway, and
+ * writes the counts several times a minute, and before the API reads them. Positions are written
+ * with the counts, so that a new process counts no record again. Events that arrive while control
+ * is down count as far as the debugger looks back.
  */
 
 const WRITE_EVERY_MS = 15_000;
@@ -48,11 +49,23 @@ export class EventNames {
     const { partition, offset, headers, timestampMs } = record;
     if (offset < (this.#counted?.get(partition) ?? 0)) return;
     let part = this.#parts.get(partition);
-    if (!part) this.#parts.set(partition, (part = { from: offset, to: offset, events: new Map<string, EventName>() }));
+    if (!part) {
+      this.#parts.set(
+        partition,
+        (part = { from: offset, to: offset, events: new Map<string, EventName>() }),
+      );
+    }
     part.to = offset + 1;
     const { source } = headers;
     const name = headers.event ?? nameIn(record.value);
-    if (source === undefined || typeof name !== 'string' || name === '' || name.length > MAX_NAME_CHARACTERS) return;
+    if (
+      source === undefined ||
+      typeof name !== 'string' ||
+      name === '' ||
+      name.length > MAX_NAME_CHARACTERS
+    ) {
+      return;
+    }
     const key = `${source} ${name}`;
     const known = part.events.get(key);
     if (known) {
@@ -74,10 +87,15 @@ export class EventNames {
   }
 
   async #write(): Promise<void> {
-    const parts: CountedPosition[] = Array.from(this.#parts, ([partition, { from, to, events }]) => ({
-      ...{ partition, from, to },
-      events: [...events.values()],
-    }));
+    const parts: CountedPosition[] = Array.from(
+      this.#parts,
+      ([partition, { from, to, events }]) => ({
+        partition,
+        from,
+        to,
+        events: [...events.values()],
+      }),
+    );
     if (parts.length === 0) return;
     const [before, waiting] = [this.#parts, this.#waiting];
     this.#parts = new Map();
@@ -86,14 +104,19 @@ export class EventNames {
       await this.history.ask((database) => addEventNames(database, parts));
     } catch (error) {
       this.log.debug({ reason: messageOf(error) }, 'events.not_counted');
-      for (const [partition, late] of this.#parts) before.set(partition, joined(before.get(partition), late));
+      for (const [partition, late] of this.#parts) {
+        before.set(partition, joined(before.get(partition), late));
+      }
       this.#parts = before;
       this.#waiting += waiting;
     }
   }
 }
 
-/** Returns the name of a track call whose record does not name it in a header: it is long, or an older version stored it. */
+/**
+ * Returns the name of a track call whose record does not name it in a header: it is long, or an
+ * older version stored it.
+ */
 function nameIn(value: Buffer | null): unknown {
   const message = value?.includes(TRACK) ? parseMessage(value) : '';
   return typeof message === 'string' || message.type !== 'track' ? undefined : message.event;

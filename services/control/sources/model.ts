@@ -1,6 +1,7 @@
 import { type z } from 'zod';
 import { durationText } from '../../../shared/api/fields';
 import { rotateKeyBody, sourceBody } from '../../../shared/api/sources';
+import { defined } from '../../../shared/collections/defined';
 import { type Entry } from '../../../shared/config/types';
 import { type Source, type SourceLimits, type WriteKey } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
@@ -9,16 +10,28 @@ import { Problem } from '../http/problem';
 import { parseBody } from '../http/validate';
 import { type EventName } from './store';
 
-/** Validates changes of a source, and builds its API view. Pure: ids, keys and the time are arguments. */
+/**
+ * Validates changes of a source, and builds its API view. Pure: ids, keys and the time are
+ * arguments.
+ */
 
 /** Rotated keys that are still valid. Ingest looks each of them up for each call. */
 const MAX_OLD_KEYS = 9;
 
 /** @throws Problem `invalid_fields` */
-export function createSource(body: unknown, made: { id: string; key: WriteKey; now: Date }): Source {
+export function createSource(
+  body: unknown,
+  made: { id: string; key: WriteKey; now: Date },
+): Source {
   const at = made.now.toISOString();
   const keys = { writeKeys: [made.key] };
-  return { id: made.id, ...stored(parseBody(sourceBody, body)), ...keys, createdAt: at, updatedAt: at };
+  return {
+    id: made.id,
+    ...stored(parseBody(sourceBody, body)),
+    ...keys,
+    createdAt: at,
+    updatedAt: at,
+  };
 }
 
 /** @throws Problem `invalid_fields` */
@@ -32,9 +45,14 @@ function patchable(source: Source): Json {
   const { name: text, enabled, blockedEvents = [], limits, trust } = source;
   const { burstMs, ...rates } = limits ?? {};
   return {
-    ...{ name: text, enabled, blockedEvents },
-    limits: { ...rates, ...(burstMs !== undefined && { burst: durationText(burstMs) }) },
-    ...(trust && { trust }),
+    name: text,
+    enabled,
+    blockedEvents,
+    limits: {
+      ...rates,
+      ...defined({ burst: burstMs !== undefined ? durationText(burstMs) : undefined }),
+    },
+    ...defined({ trust }),
   };
 }
 
@@ -42,24 +60,32 @@ function patchable(source: Source): Json {
 function stored(fields: z.output<typeof sourceBody>) {
   const { name: text, enabled, blockedEvents = [], limits, trust } = fields;
   const { maxPerSecond, maxBytesPerSecond, burst } = limits ?? {};
-  const kept: SourceLimits = {
-    ...(typeof maxPerSecond === 'number' && { maxPerSecond }),
-    ...(typeof maxBytesPerSecond === 'number' && { maxBytesPerSecond }),
-    ...(typeof burst === 'number' && { burstMs: burst }),
-  };
+  const kept: SourceLimits = defined({
+    maxPerSecond: typeof maxPerSecond === 'number' ? maxPerSecond : undefined,
+    maxBytesPerSecond: typeof maxBytesPerSecond === 'number' ? maxBytesPerSecond : undefined,
+    burstMs: typeof burst === 'number' ? burst : undefined,
+  });
   return {
-    ...{ name: text, enabled },
-    ...(blockedEvents.length > 0 && { blockedEvents: [...new Set(blockedEvents)] }),
-    ...(Object.keys(kept).length > 0 && { limits: kept }),
-    ...(trust !== 'server' && { trust }),
+    name: text,
+    enabled,
+    ...defined({
+      blockedEvents: blockedEvents.length > 0 ? [...new Set(blockedEvents)] : undefined,
+      limits: Object.keys(kept).length > 0 ? kept : undefined,
+      trust: trust !== 'server' ? trust : undefined,
+    }),
   };
 }
 
 /**
- * Adds a new write key. The old ones end with the overlap at the latest; an overlap of 0s ends them immediately.
+ * Adds a new write key. The old ones end with the overlap at the latest; an overlap of 0s ends them
+ * immediately.
  * @throws Problem `invalid_fields`, or `conflict` if too many old keys are still valid
  */
-export function rotateKey(source: Source, body: unknown, made: { key: WriteKey; now: Date }): Source {
+export function rotateKey(
+  source: Source,
+  body: unknown,
+  made: { key: WriteKey; now: Date },
+): Source {
   const until = made.now.getTime() + parseBody(rotateKeyBody, body).overlap;
   const old = stillValid(source.writeKeys, made.now)
     .map((key) => ({ ...key, until: Math.min(key.until ?? until, until) }))
@@ -100,7 +126,11 @@ export function sourceView({ version, data }: Entry<Source>, now: Date, open: Op
 function limitsView(limits: SourceLimits | undefined) {
   if (!limits) return null;
   const { maxPerSecond = null, maxBytesPerSecond = null, burstMs } = limits;
-  return { maxPerSecond, maxBytesPerSecond, burst: burstMs === undefined ? null : durationText(burstMs) };
+  return {
+    maxPerSecond,
+    maxBytesPerSecond,
+    burst: burstMs === undefined ? null : durationText(burstMs),
+  };
 }
 
 /** Returns the track events of a source; blocked ones without any event come last. */
@@ -108,7 +138,8 @@ export function eventsView({ blockedEvents = [] }: Source, seen: readonly EventN
   const names = new Set(seen.map(({ name: event }) => event));
   return [
     ...seen.map(({ name: event, count, lastAt }) => ({
-      ...{ name: event, count },
+      name: event,
+      count,
       lastSeenAt: new Date(lastAt).toISOString(),
       blocked: blockedEvents.includes(event),
     })),

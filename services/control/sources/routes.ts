@@ -1,4 +1,8 @@
-import { type Encryptor, decryptWriteKey, encryptWriteKey } from '../../../shared/config/encryption';
+import {
+  type Encryptor,
+  decryptWriteKey,
+  encryptWriteKey,
+} from '../../../shared/config/encryption';
 import { type ConfigView, type Entry } from '../../../shared/config/types';
 import { type Source, type WriteKey } from '../../../shared/model/config';
 import { seesSecrets } from '../auth/authenticate';
@@ -15,9 +19,11 @@ import { listEventNames } from './store';
 export function sourceHandlers(deps: ControlContext): HandlersOf<'sources'> {
   const { config, entries, history, encryptor, seen, now, log } = deps;
   const openKey = (key: WriteKey, sourceId: string) => decryptWriteKey(key, sourceId, encryptor);
-  const view = (by: Actor, entry: Entry<Source>) => sourceView(entry, now(), seesSecrets(by) ? openKey : undefined);
+  const view = (by: Actor, entry: Entry<Source>) =>
+    sourceView(entry, now(), seesSecrets(by) ? openKey : undefined);
   return {
-    'GET /sources': ({ query, by }) => pageOfEntries(entries.list('source'), query, (entry) => view(by, entry)),
+    'GET /sources': ({ query, by }) =>
+      pageOfEntries(entries.list('source'), query, (entry) => view(by, entry)),
     'POST /sources': async ({ body, by }) => {
       const id = newId('src', now());
       const made = { id, key: makeWriteKey(id, config, encryptor), now: now() };
@@ -27,7 +33,9 @@ export function sourceHandlers(deps: ControlContext): HandlersOf<'sources'> {
     },
     'GET /sources/{id}': ({ id, by }) => view(by, entries.get('source', id)),
     'PATCH /sources/{id}': async (call) => {
-      const entry = await entries.change('source', call, (source) => patchSource(source, call.body ?? {}, now()));
+      const entry = await entries.change('source', call, (source) =>
+        patchSource(source, call.body ?? {}, now()),
+      );
       log.info({ source: call.id, version: entry.version }, 'source.changed');
       return view(call.by, entry);
     },
@@ -40,12 +48,16 @@ export function sourceHandlers(deps: ControlContext): HandlersOf<'sources'> {
       const { data } = entries.get('source', id);
       // Includes the most recent counts.
       await seen.write();
-      return { data: eventsView(data, await history.ask((database) => listEventNames(database, data.id))) };
+      return {
+        data: eventsView(data, await history.ask((database) => listEventNames(database, data.id))),
+      };
     },
     'POST /sources/{id}/rotate-key': async (call) => {
       const made = { key: makeWriteKey(call.id, config, encryptor), now: now() };
       requireOwn(entries.get('source', call.id).data);
-      const entry = await entries.change('source', call, (source) => rotateKey(source, call.body, made));
+      const entry = await entries.change('source', call, (source) =>
+        rotateKey(source, call.body, made),
+      );
       log.info({ source: call.id }, 'source.key_rotated');
       return view(call.by, entry);
     },
@@ -53,19 +65,30 @@ export function sourceHandlers(deps: ControlContext): HandlersOf<'sources'> {
 }
 
 /**
- * Creates a write key in the form that every ingest process of this system can read: encrypted if the system was
- * created so or resealed (`config reseal`), otherwise plain.
+ * Creates a write key in the form that every ingest process of this system can read: encrypted if
+ * the system was created so or resealed (`config reseal`), otherwise plain.
  */
-function makeWriteKey(sourceId: string, config: Pick<ConfigView, 'system'>, encryptor: Encryptor): WriteKey {
+function makeWriteKey(
+  sourceId: string,
+  config: Pick<ConfigView, 'system'>,
+  encryptor: Encryptor,
+): WriteKey {
   const key = newWriteKey();
-  return config.system()?.data.writeKeys === 'sealed' ? encryptWriteKey(key, sourceId, encryptor) : { key };
+  return config.system()?.data.writeKeys === 'sealed'
+    ? encryptWriteKey(key, sourceId, encryptor)
+    : { key };
 }
 
 /**
- * Rejects the source of an audience or a computed trait, which is managed with that and accepts no calls.
+ * Rejects the source of an audience or a computed trait, which is managed with that and accepts no
+ * calls.
  * @throws Problem `conflict`
  */
 function requireOwn({ of }: Source): void {
-  if (of !== undefined)
-    throw new Problem('conflict', `This source sends the updates of ${of}. Change or delete that instead`);
+  if (of !== undefined) {
+    throw new Problem(
+      'conflict',
+      `This source sends the updates of ${of}. Change or delete that instead`,
+    );
+  }
 }

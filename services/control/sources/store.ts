@@ -1,6 +1,9 @@
 import { databaseJson, type Database, type Queries } from '../history/database';
 
-/** Stores the track events of each source by name, and the position up to which `messages` was counted. */
+/**
+ * Stores the track events of each source by name, and the position up to which `messages` was
+ * counted.
+ */
 
 export interface EventName {
   source: string;
@@ -23,15 +26,20 @@ export const MAX_NAMES = 1_000;
 
 /** Returns the next offset to count, by partition. */
 export async function countedPositions({ query }: Queries): Promise<Map<number, number>> {
-  const rows = await query<{ partition: number; next: number }>('select partition, next from waypost.seen_positions');
+  const rows = await query<{ partition: number; next: number }>(
+    'select partition, next from waypost.seen_positions',
+  );
   return new Map(rows.map(({ partition, next }) => [partition, next]));
 }
 
 /**
- * Adds counts. If another process has counted some of the same records since, the later counts are dropped, so that
- * none counts twice.
+ * Adds counts. If another process has counted some of the same records since, the later counts are
+ * dropped, so that none counts twice.
  */
-export async function addEventNames(database: Database, parts: readonly CountedPosition[]): Promise<void> {
+export async function addEventNames(
+  database: Database,
+  parts: readonly CountedPosition[],
+): Promise<void> {
   await database.transaction(async (transaction) => {
     const { query } = transaction;
     await query('lock table waypost.seen_positions in exclusive mode');
@@ -71,7 +79,8 @@ async function addRows({ query }: Queries, events: readonly EventName[]): Promis
 /** Returns the names of a source, the most recent first. */
 export async function listEventNames({ query }: Queries, source: string): Promise<EventName[]> {
   const rows = await query<{ name: string; count: number; last_at: number }>(
-    'select name, count, last_at from waypost.seen_events where source = $1 order by last_at desc, name limit $2::int',
+    'select name, count, last_at from waypost.seen_events where source = $1 order by ' +
+      'last_at desc, name limit $2::int',
     [source, MAX_NAMES],
   );
   return rows.map((row) => ({ source, name: row.name, count: row.count, lastAt: row.last_at }));

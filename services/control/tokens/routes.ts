@@ -9,11 +9,14 @@ import { createToken, newToken, patchToken, tokenView } from './model';
 
 /** /api/v1/tokens */
 export function tokenHandlers({ entries, uses, now, log }: ControlContext): HandlersOf<'tokens'> {
-  const view = async (entry: Entry<Token>) => tokenView(entry, (await uses.all()).get(entry.data.id));
+  const view = async (entry: Entry<Token>) =>
+    tokenView(entry, (await uses.all()).get(entry.data.id));
   return {
     'GET /tokens': async ({ query }) => {
       const used = await uses.all();
-      return pageOfEntries(entries.list('token'), query, (entry) => tokenView(entry, used.get(entry.data.id)));
+      return pageOfEntries(entries.list('token'), query, (entry) =>
+        tokenView(entry, used.get(entry.data.id)),
+      );
     },
     'POST /tokens': async ({ body, by, identity }) => {
       const token = newToken();
@@ -25,7 +28,9 @@ export function tokenHandlers({ entries, uses, now, log }: ControlContext): Hand
     'GET /tokens/{id}': ({ id }) => view(entries.get('token', id)),
     'PATCH /tokens/{id}': async (call) => {
       const made = { now: now(), by: call.identity };
-      const entry = await entries.change('token', call, (token) => patchToken(token, call.body ?? {}, made));
+      const entry = await entries.change('token', call, (token) =>
+        patchToken(token, call.body ?? {}, made),
+      );
       log.info({ token: entry.data.id, role: entry.data.role }, 'token.changed');
       return view(entry);
     },

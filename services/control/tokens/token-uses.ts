@@ -4,7 +4,10 @@ import { type Log } from '../../../shared/telemetry/log';
 import { recordTokenUses, type TokenTimes, tokenUses } from '../auth/store';
 import { type History } from '../history/history';
 
-/** Stores when tokens were last used, to the minute. In the database, since `config` would grow with each use. */
+/**
+ * Stores when tokens were last used, to the minute. In the database, since `config` would grow with
+ * each use.
+ */
 
 const MINUTE_MS = 60_000;
 const WRITE_EVERY_MS = 15_000;
@@ -37,7 +40,9 @@ export class TokenUses {
     this.#unwritten.set(token, minute);
   }
 
-  /** Returns last uses by token id. While the database is away: the uses that this process has seen. */
+  /**
+   * Returns last uses by token id. While the database is away: the uses that this process has seen.
+   */
   async all(): Promise<TokenTimes> {
     const stored = await this.history.ask(tokenUses).catch((): TokenTimes => new Map());
     const all = new Map(stored);

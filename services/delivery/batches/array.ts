@@ -18,7 +18,9 @@ export function joinBodies(bodies: readonly Buffer[]): Buffer {
   return Buffer.concat([...parts, CLOSE]);
 }
 
-/** Joins the bodies. Each holder then has its part of the array, so that no body is in memory twice. */
+/**
+ * Joins the bodies. Each holder then has its part of the array, so that no body is in memory twice.
+ */
 export function joinInPlace(holders: readonly { body: Buffer }[]): Buffer {
   const body = joinBodies(holders.map((holder) => holder.body));
   let at = 1;
@@ -34,8 +36,8 @@ const LEAST_STATUS = 100;
 const MOST_STATUS = 599;
 
 /**
- * Returns the members that a 2xx names as failed, with the status of each; none if the response is anything but
- * `{"failed": [{"index": 3, "status": 503}, …]}`: then the 2xx holds for all members.
+ * Returns the members that a 2xx names as failed, with the status of each; none if the response is
+ * anything but `{"failed": [{"index": 3, "status": 503}, …]}`: then the 2xx holds for all members.
  * @param body the whole response
  * @param size of the batch
  */
@@ -43,7 +45,9 @@ export function failedMembers(body: Buffer, size: number): ReadonlyMap<number, n
   const failed = new Map<number, number>();
   for (const entry of failuresIn(body)) {
     const { index, status } = (entry ?? {}) as { index?: unknown; status?: unknown };
-    if (!isWithin(index, 0, size - 1) || !isWithin(status, LEAST_STATUS, MOST_STATUS)) return new Map();
+    if (!isWithin(index, 0, size - 1) || !isWithin(status, LEAST_STATUS, MOST_STATUS)) {
+      return new Map();
+    }
     failed.set(index, status);
   }
   return failed;

@@ -1,5 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { batchContentType, type BatchSettings, DELIVERIES_HEADER } from '../../../shared/model/batch';
+import { defined } from '../../../shared/collections/defined';
+import {
+  batchContentType,
+  type BatchSettings,
+  DELIVERIES_HEADER,
+} from '../../../shared/model/batch';
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
 import { childTraceparent, isTraced } from '../../../shared/telemetry/trace';
 import { type NotTried } from '../admission';
@@ -20,7 +25,10 @@ import { requestEnded } from '../telemetry';
 import { batchBytes, joinInPlace } from './array';
 import { judgeBatch } from './judge-batch';
 
-/** The attempt of a member. Each member has one call of `judged`, `withheld` or `leftOut` in the end. */
+/**
+ * The attempt of a member. Each member has one call of `judged`, `withheld` or `leftOut` in the
+ * end.
+ */
 export interface MemberOwner extends RequestOwner {
   readonly inHand: RequestOwner['inHand'] & { body: Buffer };
   /** true once another URL has settled its delivery */
@@ -78,8 +86,8 @@ interface Ready {
 }
 
 /**
- * Several deliveries to one URL as one request, from the first that waits until the response. It gathers, then it is
- * the job of its lane, and it takes further members until it begins.
+ * Several deliveries to one URL as one request, from the first that waits until the response. It
+ * gathers, then it is the job of its lane, and it takes further members until it begins.
  */
 export class BatchRequest implements Job {
   before: Job | undefined = undefined;
@@ -109,7 +117,13 @@ export class BatchRequest implements Job {
     private readonly owner: BatchOwner,
     { lane, due, urgent = false, insists, gathering }: BatchKind,
   ) {
-    [this.lane, this.due, this.urgent, this.insists, this.gathering] = [lane, due, urgent, insists, gathering];
+    [this.lane, this.due, this.urgent, this.insists, this.gathering] = [
+      lane,
+      due,
+      urgent,
+      insists,
+      gathering,
+    ];
     this.isPart = gathering === undefined;
   }
 
@@ -159,8 +173,9 @@ export class BatchRequest implements Job {
     const ready: Ready[] = [];
     for (const member of this.members) {
       const permit = member.owner.permit(member.endpoint);
-      if (permit && 'endpoint' in permit && fits(ready, permit, member)) ready.push({ member, permit });
-      else this.#withdraw(member, permit && 'endpoint' in permit ? undefined : permit);
+      if (permit && 'endpoint' in permit && fits(ready, permit, member)) {
+        ready.push({ member, permit });
+      } else this.#withdraw(member, permit && 'endpoint' in permit ? undefined : permit);
     }
     const [first] = ready;
     if (first) this.#send(first.permit, ready);
@@ -188,12 +203,28 @@ export class BatchRequest implements Job {
     const traces = members.map(({ owner }) => childTraceparent(owner.inHand.delivery.traceparent));
     const traceparent = traces.find(isTraced) ?? traces[0] ?? '';
     const rendered = renderedOf(members);
-    const request = buildRequest({ id, rendered, body, destination, endpoint, nowMs: time.wallMs(), traceparent });
-    request.headers.push(DELIVERIES_HEADER, members.map(({ owner }) => owner.inHand.delivery.id).join(','));
-    sendRequest(sender, destination, request, (result) => this.#ended({ id, endpoint, members, traces }, result));
+    const request = buildRequest({
+      id,
+      rendered,
+      body,
+      destination,
+      endpoint,
+      nowMs: time.wallMs(),
+      traceparent,
+    });
+    request.headers.push(
+      DELIVERIES_HEADER,
+      members.map(({ owner }) => owner.inHand.delivery.id).join(','),
+    );
+    sendRequest(sender, destination, request, (result) =>
+      this.#ended({ id, endpoint, members, traces }, result),
+    );
   }
 
-  #ended(sent: { id: string; endpoint: Endpoint; members: Member[]; traces: string[] }, result: SendResult): void {
+  #ended(
+    sent: { id: string; endpoint: Endpoint; members: Member[]; traces: string[] },
+    result: SendResult,
+  ): void {
     const { id, endpoint, members, traces } = sent;
     const { responses, time } = this.owner.context;
     const size = members.length;
@@ -231,12 +262,23 @@ export class BatchRequest implements Job {
   }
 }
 
-/** Returns whether the member may be sent with these, by the present limits. Others are decided again. */
-function fits(ready: readonly Ready[], { endpoint: { id, batch } }: Permit, { owner }: Member): boolean {
+/**
+ * Returns whether the member may be sent with these, by the present limits. Others are decided
+ * again.
+ */
+function fits(
+  ready: readonly Ready[],
+  { endpoint: { id, batch } }: Permit,
+  { owner }: Member,
+): boolean {
   if (!batch) return false;
   if (ready.length === 0) return true;
-  const bytes = ready.reduce((sum, { member }) => sum + member.owner.inHand.body.length, owner.inHand.body.length);
-  const isWithin = ready.length < batch.maxEvents && batchBytes(ready.length + 1, bytes) <= batch.maxBytes;
+  const bytes = ready.reduce(
+    (sum, { member }) => sum + member.owner.inHand.body.length,
+    owner.inHand.body.length,
+  );
+  const isWithin =
+    ready.length < batch.maxEvents && batchBytes(ready.length + 1, bytes) <= batch.maxBytes;
   return isWithin && ready[0]?.permit.endpoint.id === id;
 }
 
@@ -244,5 +286,9 @@ function fits(ready: readonly Ready[], { endpoint: { id, batch } }: Permit, { ow
 function renderedOf([first]: readonly Member[]): Rendered {
   const { method, contentType, headers } = first?.owner.inHand.delivery ?? {};
   const type = batchContentType(contentType);
-  return { ...(method && { method }), ...(type && { contentType: type }), ...(headers && { headers }) };
+  return defined({
+    method,
+    contentType: type || undefined,
+    headers,
+  });
 }

@@ -4,7 +4,13 @@ import { kindOf } from '../lanes/types';
 import { DUE } from '../../../shared/kafka/topics';
 import { type Clock } from '../clock';
 import { insistenceOf } from '../request';
-import { type BatchContext, type BatchOwner, BatchRequest, type Member, type MemberOwner } from './batch-request';
+import {
+  type BatchContext,
+  type BatchOwner,
+  BatchRequest,
+  type Member,
+  type MemberOwner,
+} from './batch-request';
 
 /** The batches that wait: for further deliveries, or in the lanes of their URLs. */
 
@@ -48,19 +54,27 @@ export class Batches implements BatchOwner {
     for (const half of halves.reverse()) half.offer(now);
   }
 
-  /** Sends all batches without waiting for more deliveries, since this process has no room for these. */
+  /**
+   * Sends all batches without waiting for more deliveries, since this process has no room for
+   * these.
+   */
   hurry(): void {
     const now = this.#now();
     for (const batch of [...this.#waiting]) batch.offer(now);
   }
 
-  /** Takes out the deliveries of revoked records. A batch with a settled one, which has no open record, is sent immediately. */
+  /**
+   * Takes out the deliveries of revoked records. A batch with a settled one, which has no open
+   * record, is sent immediately.
+   */
   release(): void {
     const now = this.#now();
     for (const batch of [...this.#waiting]) {
       const leaving = batch.members.filter(({ owner }) => owner.inHand.record.isRevoking);
       const unsettled = leaving.filter(({ owner }) => !owner.isSettled);
-      for (const member of unsettled) if (batch.remove(member)) member.owner.leftOut(undefined, member.endpoint);
+      for (const member of unsettled) {
+        if (batch.remove(member)) member.owner.leftOut(undefined, member.endpoint);
+      }
       if (unsettled.length < leaving.length && batch.isOpen) batch.offer(now);
     }
   }
@@ -71,7 +85,11 @@ export class Batches implements BatchOwner {
     const settings = endpoint.batch;
     const now = this.#now();
     const lane = this.context.lanes.of(endpoint);
-    const [due, urgent, insists] = [record.topic === DUE, delivery.test === true, insistenceOf(delivery)];
+    const [due, urgent, insists] = [
+      record.topic === DUE,
+      delivery.test === true,
+      insistenceOf(delivery),
+    ];
     const away = urgent ? undefined : lane.away(now);
     if (!settings || record.isRevoking || (away && !insists)) {
       owner.leftOut(away, endpoint);
@@ -81,7 +99,8 @@ export class Batches implements BatchOwner {
     const alone = urgent || away !== undefined;
     const { method, contentType, headers } = delivery;
     // One request has one method and one set of headers.
-    const rendered = method || contentType || headers ? JSON.stringify([method, contentType, headers]) : '';
+    const rendered =
+      method || contentType || headers ? JSON.stringify([method, contentType, headers]) : '';
     const key = `${endpoint.lane}/${endpoint.id}/${kindOf({ due })}${rendered}`;
     const known = alone ? undefined : this.#joinable.get(key);
     const joined = known?.hasRoom(body, settings) ? known : undefined;

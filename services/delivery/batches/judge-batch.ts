@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import { type Endpoint } from '../destinations';
 import { judgeResponse, type JudgedResponse } from '../http/judge-response';
 import { type SendResult } from '../http/exchange';
@@ -45,13 +46,29 @@ function judgeNamed(
   status: number,
 ): JudgedResponse {
   const alone = { status, headers: {}, body: Buffer.alloc(0), truncated: false };
-  const judged = judgeResponse(endpoint, { ...result, response: alone }, { nowMs: 0, keep: () => true });
+  const judged = judgeResponse(
+    endpoint,
+    { ...result, response: alone },
+    { nowMs: 0, keep: () => true },
+  );
   const { response } = whole.attempt;
-  return { ...judged, attempt: { ...judged.attempt, ...(response && { response }) } };
+  return {
+    ...judged,
+    attempt: {
+      ...judged.attempt,
+      ...defined({ response }),
+    },
+  };
 }
 
 /** A 2xx for any delivery shows that the endpoint works. */
-function signalOf(whole: JudgedResponse, named: ReadonlyMap<number, JudgedResponse>, size: number): Signal {
-  const troubled = [...named.values()].map(({ signal }) => signal).filter(({ kind }) => kind !== 'ok');
+function signalOf(
+  whole: JudgedResponse,
+  named: ReadonlyMap<number, JudgedResponse>,
+  size: number,
+): Signal {
+  const troubled = [...named.values()]
+    .map(({ signal }) => signal)
+    .filter(({ kind }) => kind !== 'ok');
   return troubled.length === size ? (troubled[0] ?? whole.signal) : whole.signal;
 }

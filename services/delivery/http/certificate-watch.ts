@@ -1,8 +1,9 @@
 import { type TLSSocket } from 'node:tls';
 
 /**
- * Reports when the certificates of servers end, for alerts: once an hour if the end is near, or if the certificate is new
- * and may be a replacement. It looks at full handshakes, since a resumed session has the certificate that it began with.
+ * Reports when the certificates of servers end, for alerts: once an hour if the end is near, or if
+ * the certificate is new and may be a replacement. It looks at full handshakes, since a resumed
+ * session has the certificate that it began with.
  */
 
 const HOUR_MS = 3_600_000;

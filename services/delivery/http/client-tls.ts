@@ -1,10 +1,11 @@
 import { hash, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContext } from 'node:tls';
+import { defined } from '../../../shared/collections/defined';
 import { type EndpointTls } from '../../../shared/model/endpoint-auth';
 
 /**
- * The client certificate of a URL and the authorities that it trusts. Connections and TLS sessions of different ones are
- * never shared: a connection carries the identity that opened it.
+ * The client certificate of a URL and the authorities that it trusts. Connections and TLS sessions
+ * of different ones are never shared: a connection carries the identity that opened it.
  */
 export class ClientTls {
   /** tells identities apart, and reveals none */
@@ -23,11 +24,13 @@ export class ClientTls {
   /** @throws an error of OpenSSL if this version of Node does not accept them */
   get context(): SecureContext {
     const { certificate: cert, key, ca } = this.pem;
-    this.#context ??= createSecureContext({
-      ...(cert !== undefined && { cert }),
-      ...(key !== undefined && { key }),
-      ...(ca !== undefined && { ca }),
-    });
+    this.#context ??= createSecureContext(
+      defined({
+        cert,
+        key,
+        ca,
+      }),
+    );
     return this.#context;
   }
 
@@ -43,8 +46,9 @@ export class ClientTls {
 }
 
 /**
- * Returns the likely cause if an endpoint closes a new TLS connection without a response. With TLS 1.3 an endpoint reads
- * the client certificate after the handshake, and some endpoints then close the connection without a reason.
+ * Returns the likely cause if an endpoint closes a new TLS connection without a response. With TLS
+ * 1.3 an endpoint reads the client certificate after the handshake, and some endpoints then close
+ * the connection without a reason.
  */
 export function closedCause(tls: ClientTls | undefined, nowMs: number): string {
   if (tls?.certificate === undefined) return 'the endpoint may demand a client certificate';
@@ -62,7 +66,10 @@ const CAUSES: readonly [RegExp, string][] = [
   ],
   [/ALERT_CERTIFICATE_REQUIRED$/, 'the endpoint demands a client certificate'],
   [/ALERT_CERTIFICATE_EXPIRED$/, 'the endpoint says that the client certificate has expired'],
-  [/ALERT_HANDSHAKE_FAILURE$/, 'the endpoint refused the handshake, and may demand a client certificate'],
+  [
+    /ALERT_HANDSHAKE_FAILURE$/,
+    'the endpoint refused the handshake, and may demand a client certificate',
+  ],
   [/ALERT_UNKNOWN_CA$/, 'the endpoint does not trust the authority of the client certificate'],
   [
     /ALERT_(BAD|UNSUPPORTED)_CERTIFICATE$|ALERT_CERTIFICATE_(REVOKED|UNKNOWN)$/,

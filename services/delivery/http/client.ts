@@ -9,12 +9,12 @@ import { createConnector, type AddressGuard } from './guarded-connector';
 import { type NameResolver } from './resolver';
 
 /**
- * Sends one POST with undici: without redirects, and with the complete response within the deadline or none. A fault of
- * the endpoint is returned, never thrown.
+ * Sends one POST with undici: without redirects, and with the complete response within the deadline
+ * or none. A fault of the endpoint is returned, never thrown.
  *
- * One sweep over the requests in flight enforces the deadline, since undici's own timeouts are per phase and coarse,
- * and a timer per request costs as much as the request. Time in which this process stalled does not count. Lanes alone
- * bound the number of requests.
+ * One sweep over the requests in flight enforces the deadline, since undici's own timeouts are per
+ * phase and coarse, and a timer per request costs as much as the request. Time in which this
+ * process stalled does not count. Lanes alone bound the number of requests.
  */
 
 const SWEEP_MS = 100;
@@ -53,7 +53,10 @@ export class Sender {
   constructor(private readonly options: SenderOptions) {
     // The sweep keeps the deadline. undici's own timeout must not come before it.
     const timeoutMs = Math.max(options.timeoutMs, MOST_TIMEOUT_MS);
-    this.connections = new Connections(createConnector({ ...options, timeoutMs }), options.mostConnections);
+    this.connections = new Connections(
+      createConnector({ ...options, timeoutMs }),
+      options.mostConnections,
+    );
     // Let the event loop read first: after a busy moment a response may have arrived unread.
     const sweep = () => setImmediate(() => this.#sweepOnce());
     this.#sweep = setInterval(sweep, Math.min(SWEEP_MS, Math.ceil(options.timeoutMs / 10)));
@@ -89,7 +92,10 @@ export class Sender {
   #dispatch(exchange: Exchange): void {
     const { method = 'POST', path, headers, body } = exchange.request;
     try {
-      exchange.connection.client.dispatch({ method, path, headers, body, headersTimeout: 0, bodyTimeout: 0 }, exchange);
+      exchange.connection.client.dispatch(
+        { method, path, headers, body, headersTimeout: 0, bodyTimeout: 0 },
+        exchange,
+      );
     } catch (error) {
       queueMicrotask(() => exchange.fail(error));
     }

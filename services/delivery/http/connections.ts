@@ -5,21 +5,25 @@ import { type Connect, type Waiting } from './guarded-connector';
 import { type Proxy } from './tunnel';
 
 /**
- * The open connections of the process: one undici Client each, which serves one request at a time and is kept after its
- * response. (undici's Pool searches all of its clients for a free one, and prefers a client other than the last used. It
- * kept twice as many sockets open as it had requests. docs/design/decisions/0010-client-per-connection.md)
+ * The open connections of the process: one undici Client each, which serves one request at a time
+ * and is kept after its response. (undici's Pool searches all of its clients for a free one, and
+ * prefers a client other than the last used. It kept twice as many sockets open as it had requests.
+ * docs/design/decisions/0010-client-per-connection.md)
  *
- * Most endpoints get a webhook now and then. For them, opening a TLS connection costs more than ten times as much as
- * the request, so idle connections are kept as long as endpoints allow
+ * Most endpoints get a webhook now and then. For them, opening a TLS connection costs more than ten
+ * times as much as the request, so idle connections are kept as long as endpoints allow
  * (docs/design/decisions/0041-kept-connections.md).
  */
 
-/** Load balancers commonly close connections after 60 s. An endpoint's `Keep-Alive: timeout` replaces this. */
+/**
+ * Load balancers commonly close connections after 60 s. An endpoint's `Keep-Alive: timeout`
+ * replaces this.
+ */
 const KEEP_IDLE_MS = 50_000;
 
 /**
- * Shared instance: Node reads the stack of each error that a socket is destroyed with, and creating one, with source
- * maps, was a fifth of the cost of a timeout.
+ * Shared instance: Node reads the stack of each error that a socket is destroyed with, and creating
+ * one, with source maps, was a fifth of the cost of a timeout.
  */
 const DROPPED = new Error('the connection is no longer of use');
 
@@ -30,7 +34,10 @@ export interface Connection extends Link<Connection> {
   waiting: Waiting | undefined;
 }
 
-/** The target of a connection. Two with different client certificates, authorities or proxies share none. */
+/**
+ * The target of a connection. Two with different client certificates, authorities or proxies share
+ * none.
+ */
 export interface Target {
   readonly origin: string;
   readonly tls?: ClientTls;

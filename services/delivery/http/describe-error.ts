@@ -18,23 +18,42 @@ export function isClosed(code: string): boolean {
 }
 
 export function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException | null)?.code ?? (error instanceof Error ? error.name : 'unknown');
+  return (
+    (error as NodeJS.ErrnoException | null)?.code ??
+    (error instanceof Error ? error.name : 'unknown')
+  );
 }
 
-/** Classifies an error of the connection. Messages name host and cause, never path, query or header. */
+/**
+ * Classifies an error of the connection. Messages name host and cause, never path, query or header.
+ */
 export function describeError(error: unknown, phase: Phase, hint: string | undefined): UrlError {
-  if (error instanceof ForbiddenAddressError) return { code: 'forbidden_address', message: error.message };
-  // The resolver gives up shortly before the deadline or together with it. Both have the same cause and get the same
-  // code.
+  if (error instanceof ForbiddenAddressError) {
+    return { code: 'forbidden_address', message: error.message };
+  }
+  // The resolver gives up shortly before the deadline or together with it. Both have the same cause
+  // and get the same code.
   if (error instanceof DnsError) {
-    return { code: error.code === 'ETIMEOUT' ? 'timeout' : 'dns', phase: 'dns', message: error.message };
+    return {
+      code: error.code === 'ETIMEOUT' ? 'timeout' : 'dns',
+      phase: 'dns',
+      message: error.message,
+    };
   }
   if (error instanceof ProxyError) return { code: 'proxy', phase: 'proxy', message: error.message };
-  if (error instanceof UnreachableError) return { code: 'connection', phase: 'connect', message: error.message };
+  if (error instanceof UnreachableError) {
+    return { code: 'connection', phase: 'connect', message: error.message };
+  }
   const code = codeOf(error);
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return { code: 'timeout', phase, message: 'the connection took too long' };
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') {
+    return { code: 'timeout', phase, message: 'the connection took too long' };
+  }
   if (phase === 'tls' || /CERT|TLS|SSL|EPROTO/.test(code)) {
-    return { code: 'tls', phase: 'tls', message: because(`the connection could not be secured (${code})`, hint) };
+    return {
+      code: 'tls',
+      phase: 'tls',
+      message: because(`the connection could not be secured (${code})`, hint),
+    };
   }
   const when = phase === 'headers' || phase === 'body' ? 'was interrupted' : 'could not be opened';
   return { code: 'connection', phase, message: because(`the connection ${when} (${code})`, hint) };

@@ -1,6 +1,7 @@
 import { type Socket } from 'node:net';
 import { type IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher } from 'undici';
+import { defined } from '../../../shared/collections/defined';
 import { type Phase, type Phases, type UrlError } from '../../../shared/model/attempt-events';
 import { type Method } from '../../../shared/model/request-settings';
 import { type Link } from '../../../shared/service/chain';
@@ -15,11 +16,13 @@ import { type ClientCredentials } from '../tokens/credentials';
 import { type Refusal } from '../lanes/types';
 
 /**
- * One POST and its response: collects the response, measures its phases, and classifies the error of a failed one.
+ * One POST and its response: collects the response, measures its phases, and classifies the error
+ * of a failed one.
  *
- * An endpoint may close a kept connection at the moment a request is written to it. If such a connection breaks before
- * the first byte of a response, the request is sent a second time, over a new connection, within the same deadline: the
- * break says nothing about the endpoint. If the endpoint had read the request, it gets it twice, with the same id.
+ * An endpoint may close a kept connection at the moment a request is written to it. If such a
+ * connection breaks before the first byte of a response, the request is sent a second time, over a
+ * new connection, within the same deadline: the break says nothing about the endpoint. If the
+ * endpoint had read the request, it gets it twice, with the same id.
  */
 
 const KEEP_BODY_BYTES = 16 * 1024;
@@ -35,7 +38,10 @@ export interface SendRequest {
   body: Buffer;
   /** absent: the sender's */
   timeoutMs?: number;
-  /** the client certificate and the trusted authorities; absent: no certificate, and the authorities of Node */
+  /**
+   * the client certificate and the trusted authorities; absent: no certificate, and the authorities
+   * of Node
+   */
   tls?: ClientTls;
   /** absent: it is connected to directly */
   proxy?: Proxy;
@@ -54,7 +60,10 @@ export interface EndpointResponse {
 
 export type SendResult = (
   | { ok: true; response: EndpointResponse }
-  /** `stoodStill`: this process stalled, so the result says nothing of the endpoint; `withheld`: no attempt is spent */
+  /**
+   * `stoodStill`: this process stalled, so the result says nothing of the endpoint; `withheld`: no
+   * attempt is spent
+   */
   | { ok: false; error: UrlError; stoodStill?: boolean; withheld?: Refusal }
 ) & {
   durationMs: number;
@@ -145,7 +154,11 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     this.#responding = true;
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
     this.#status = status;
     this.#headers = headers;
     if (status >= 200) this.phase = 'body';
@@ -193,15 +206,25 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
 
   #lateness(timeoutMs: number): UrlError {
     const { phase, opening } = this;
-    // Behind a kept tunnel the endpoint may be silent instead: the next request opens a tunnel, and its answer tells.
+    // Behind a kept tunnel the endpoint may be silent instead: the next request opens a tunnel, and
+    // its answer tells.
     const asksProxy = phase === 'proxy' || (phase === 'headers' && !this.#responding);
     const isProxys = asksProxy && opening && !this.request.proxy?.gate.answeredSince(opening);
-    if (isProxys) return { code: 'proxy', phase, message: `the proxy did not answer within ${String(timeoutMs)} ms` };
+    if (isProxys) {
+      return {
+        code: 'proxy',
+        phase,
+        message: `the proxy did not answer within ${String(timeoutMs)} ms`,
+      };
+    }
     const message = `no complete answer within ${String(timeoutMs)} ms`;
     return { code: 'timeout', phase: phase === 'proxy' ? 'connect' : phase, message };
   }
 
-  /** Returns whether a kept connection broke under the request, and the endpoint has not begun to respond. */
+  /**
+   * Returns whether a kept connection broke under the request, and the endpoint has not begun to
+   * respond.
+   */
   #isStale(error: unknown): boolean {
     return !this.#resent && !this.#responding && this.socket === undefined && isBroken(error);
   }
@@ -214,12 +237,20 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     if (known !== undefined) return tls?.expired(Date.now()) ?? known;
     const wasClosed = !this.#responding && this.socket !== undefined && isClosed(code);
     const isSecured = this.#phase === 'tls' || this.#phase === 'headers';
-    return wasClosed && isSecured && origin.startsWith('https:') ? closedCause(tls, Date.now()) : undefined;
+    return wasClosed && isSecured && origin.startsWith('https:')
+      ? closedCause(tls, Date.now())
+      : undefined;
   }
 
   #responded(truncated: boolean): void {
-    const body = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
-    const response: EndpointResponse = { status: this.#status, headers: this.#headers, body, truncated };
+    const body =
+      this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
+    const response: EndpointResponse = {
+      status: this.#status,
+      headers: this.#headers,
+      body,
+      truncated,
+    };
     if (this.opening) this.request.proxy?.gate.passes(this.opening);
     this.#end({ ok: true, response, durationMs: this.#elapsed() }, !truncated);
   }
@@ -228,9 +259,13 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     const stoodStill = this.clock.stoodStillSince(this.begunAt);
     const { proxy, origin } = this.request;
     this.#end({
-      ...{ ok: false, error, durationMs: this.#elapsed() },
-      ...(stoodStill ? { stoodStill } : {}),
-      ...(error.code === 'proxy' && proxy ? { withheld: proxy.gate.outage(origin) } : {}),
+      ok: false,
+      error,
+      durationMs: this.#elapsed(),
+      ...defined({
+        stoodStill: stoodStill || undefined,
+        withheld: error.code === 'proxy' && proxy ? proxy.gate.outage(origin) : undefined,
+      }),
     });
   }
 

@@ -1,6 +1,7 @@
 import { type LookupFunction, type Socket } from 'node:net';
 import { type SecureContext, type TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
+import { defined } from '../../../shared/collections/defined';
 import { literalAddress } from '../../../shared/model/address-guard';
 import { type Phase } from '../../../shared/model/attempt-events';
 import { type CertificateWatch } from './certificate-watch';
@@ -12,12 +13,15 @@ import { TlsSessions } from './tls-sessions';
 import { openTunnel, type Proxy } from './tunnel';
 
 /**
- * Opens sockets: resolves by our own resolver, refuses forbidden addresses at the moment of connecting (a name may have
- * a new address by then, and undici calls no `lookup` for a literal address), verifies certificates, and reports the
- * phase of the connection to its request.
+ * Opens sockets: resolves by our own resolver, refuses forbidden addresses at the moment of
+ * connecting (a name may have a new address by then, and undici calls no `lookup` for a literal
+ * address), verifies certificates, and reports the phase of the connection to its request.
  */
 
-/** A request that waits for a socket: it receives each phase, and the socket, so that it can destroy it. */
+/**
+ * A request that waits for a socket: it receives each phase, and the socket, so that it can destroy
+ * it.
+ */
 export interface Waiting {
   phase: Phase;
   socket: Socket | undefined;
@@ -64,8 +68,9 @@ export function createConnector(options: ConnectorOptions): Connect {
       const { proxy, tls } = way;
       openTunnelTo(target, proxy, waiting).then(
         (tunnel) => {
-          if (target.protocol === 'https:') open({ ...target, httpSocket: tunnel }, done, waiting, tls);
-          else done(null, tunnel);
+          if (target.protocol === 'https:') {
+            open({ ...target, httpSocket: tunnel }, done, waiting, tls);
+          } else done(null, tunnel);
         },
         (error: unknown) => done(error as Error, null),
       );
@@ -74,7 +79,10 @@ export function createConnector(options: ConnectorOptions): Connect {
 }
 
 /** Returns why this port or literal address may not be reached. */
-function refusalOf(target: buildConnector.Options, { guard, isPortAllowed }: ConnectorOptions): Error | undefined {
+function refusalOf(
+  target: buildConnector.Options,
+  { guard, isPortAllowed }: ConnectorOptions,
+): Error | undefined {
   const port = portOf(target);
   if (isPortAllowed?.(port) === false) return new ForbiddenPortError(target.hostname, port);
   const literal = literalAddress(target.hostname);
@@ -124,7 +132,13 @@ function createOpener({ timeoutMs, names, guard, onHandshake, certificates }: Co
     }
     const connect =
       session || own
-        ? buildConnector({ ...shared, ...(session && { session }), ...(own && { secureContext: own }) })
+        ? buildConnector({
+            ...shared,
+            ...defined({
+              session,
+              secureContext: own,
+            }),
+          })
         : connectAnew;
     // undici's type says void, but its connector returns the socket right away. Phases cannot be reported without it.
     // eslint-disable-next-line @typescript-eslint/no-confusing-void-expression
@@ -149,7 +163,10 @@ function createOpener({ timeoutMs, names, guard, onHandshake, certificates }: Co
       waiting.socket = socket;
       waiting.phase = 'tls';
     } else if (waiting) {
-      follow(socket, waiting, { named: literalAddress(target.hostname) === undefined, secure: isSecure });
+      follow(socket, waiting, {
+        named: literalAddress(target.hostname) === undefined,
+        secure: isSecure,
+      });
     }
   };
 }
@@ -160,11 +177,19 @@ function createTunneler(options: ConnectorOptions) {
   const trusted = vettedLookup(names, () => undefined);
   const guardProxy = (address: string, hostname: string) => {
     const reason = guard(address);
-    return reason === undefined ? undefined : new ForbiddenAddressError(`the proxy ${hostname}`, reason);
+    return reason === undefined
+      ? undefined
+      : new ForbiddenAddressError(`the proxy ${hostname}`, reason);
   };
-  return async (target: buildConnector.Options, proxy: Proxy, waiting: Waiting | undefined): Promise<Socket> => {
+  return async (
+    target: buildConnector.Options,
+    proxy: Proxy,
+    waiting: Waiting | undefined,
+  ): Promise<Socket> => {
     const { hostname, port, isTrusted } = proxy;
-    if (!isTrusted && isPortAllowed?.(port) === false) throw new ForbiddenPortError(`the proxy ${hostname}`, port);
+    if (!isTrusted && isPortAllowed?.(port) === false) {
+      throw new ForbiddenPortError(`the proxy ${hostname}`, port);
+    }
     const opening = proxy.gate.begin(originOf(target));
     if (waiting) waiting.opening = opening;
     let host = literalAddress(target.hostname) ?? target.hostname;
@@ -177,7 +202,10 @@ function createTunneler(options: ConnectorOptions) {
     }
     if (waiting) waiting.phase = 'proxy';
     return openTunnel({
-      ...{ proxy, opening, target: { host, port: portOf(target) }, timeoutMs },
+      proxy,
+      opening,
+      target: { host, port: portOf(target) },
+      timeoutMs,
       ...(isTrusted ? { lookup: trusted } : { lookup: vetted, guard: guardProxy }),
       onSocket: (socket) => {
         if (waiting) waiting.socket = socket;
@@ -211,7 +239,10 @@ function contextOf(tls: ClientTls): { context?: SecureContext; error?: Error } {
 
 const NODES_OWN: ReturnType<typeof contextOf> = {};
 
-/** Resolves by our own resolver. One forbidden address among several rejects the name: the others may be a decoy. */
+/**
+ * Resolves by our own resolver. One forbidden address among several rejects the name: the others
+ * may be a decoy.
+ */
 function vettedLookup(names: NameResolver, guard: AddressGuard): LookupFunction {
   return (hostname, { all }, done) => {
     names.resolve(hostname).then(
@@ -223,7 +254,10 @@ function vettedLookup(names: NameResolver, guard: AddressGuard): LookupFunction 
             return;
           }
         }
-        const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+        const found = addresses.map((address) => ({
+          address,
+          family: address.includes(':') ? 6 : 4,
+        }));
         if (all) done(null, found);
         else done(null, found[0]?.address ?? '', found[0]?.family);
       },
@@ -233,7 +267,11 @@ function vettedLookup(names: NameResolver, guard: AddressGuard): LookupFunction 
 }
 
 /** Reports the phase of the connection to its request. */
-function follow(socket: Socket, waiting: Waiting, { named, secure }: { named: boolean; secure: boolean }): void {
+function follow(
+  socket: Socket,
+  waiting: Waiting,
+  { named, secure }: { named: boolean; secure: boolean },
+): void {
   waiting.socket = socket;
   waiting.phase = named ? 'dns' : 'connect';
   socket.once('lookup', () => {

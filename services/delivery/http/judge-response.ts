@@ -1,14 +1,19 @@
 import { type IncomingHttpHeaders } from 'node:http';
 import { type Classification, type UrlAttempt } from '../../../shared/model/attempt-events';
-import { classifyError, classifyStatus, retryAfterMs } from '../../../shared/model/classify-response';
+import {
+  classifyError,
+  classifyStatus,
+  retryAfterMs,
+} from '../../../shared/model/classify-response';
 import { type EndpointResponse, type SendResult } from './exchange';
 import { type Signal } from '../lanes/types';
 
 /**
  * Judges a result for the record and for the lane, and decides how much of the response is stored.
  *
- * The secrets of a request are masked in the stored part: endpoints echo headers, and a redirect repeats path and query.
- * All users with access to a delivery see its responses, also in Kafka and in the history's database.
+ * The secrets of a request are masked in the stored part: endpoints echo headers, and a redirect
+ * repeats path and query. All users with access to a delivery see its responses, also in Kafka and
+ * in the history's database.
  */
 
 const MOST_HEADER_BYTES = 4 * 1024;
@@ -29,7 +34,10 @@ export interface JudgedResponse {
   attempt: UrlAttempt;
   classification: Classification;
   retryAfterMs: number | undefined;
-  /** the result as the lane sees it: a complete response is `ok` there, even if it rejects the delivery */
+  /**
+   * the result as the lane sees it: a complete response is `ok` there, even if it rejects the
+   * delivery
+   */
   signal: Signal;
 }
 
@@ -70,8 +78,20 @@ export function judgeResponse(
 export function judgeUnusable(endpoint: Asked, problem: string): JudgedResponse {
   const error = { code: 'invalid_url' as const, message: problem };
   const { id: url, origin, destinationVersion } = endpoint;
-  const attempt: UrlAttempt = { url, origin, destinationVersion, outcome: 'rejected', durationMs: 0, error };
-  return { attempt, classification: 'rejected', retryAfterMs: undefined, signal: { kind: 'withdrawn' } };
+  const attempt: UrlAttempt = {
+    url,
+    origin,
+    destinationVersion,
+    outcome: 'rejected',
+    durationMs: 0,
+    error,
+  };
+  return {
+    attempt,
+    classification: 'rejected',
+    retryAfterMs: undefined,
+    signal: { kind: 'withdrawn' },
+  };
 }
 
 function statusSignal(status: number, retryAfterMs: number | undefined): Signal {
@@ -93,7 +113,10 @@ function kept(
   };
 }
 
-function keptHeaders(headers: IncomingHttpHeaders, secrets: readonly string[]): Record<string, string> {
+function keptHeaders(
+  headers: IncomingHttpHeaders,
+  secrets: readonly string[],
+): Record<string, string> {
   const result: Record<string, string> = {};
   let left = MOST_HEADER_BYTES;
   for (const [name, value] of Object.entries(headers)) {
@@ -106,7 +129,10 @@ function keptHeaders(headers: IncomingHttpHeaders, secrets: readonly string[]): 
   return result;
 }
 
-/** Per destination: a burst, then a steady trickle, so that a failing endpoint cannot fill the history's disk. */
+/**
+ * Per destination: a burst, then a steady trickle, so that a failing endpoint cannot fill the
+ * history's disk.
+ */
 const BURST_BYTES = 1024 * 1024;
 const BYTES_PER_MS = 16;
 
@@ -128,14 +154,21 @@ export class ResponseBudget {
 const MASK = '***';
 /** Shorter texts occur by chance in every response, and are too short to be a secret. */
 const LEAST_LENGTH = 4;
-/** Parts of a path of at least this length are masked on their own too: they may be tokens, as in Slack's URLs. */
+/**
+ * Parts of a path of at least this length are masked on their own too: they may be tokens, as in
+ * Slack's URLs.
+ */
 const TOKEN_LENGTH = 12;
 
 /**
- * Returns the texts to mask in responses to requests with this path (including its query) and these static headers
- * (alternating names and values), and these other secrets, longest first.
+ * Returns the texts to mask in responses to requests with this path (including its query) and these
+ * static headers (alternating names and values), and these other secrets, longest first.
  */
-export function secretTexts(path: string, staticHeaders: readonly string[], others: readonly string[] = []): string[] {
+export function secretTexts(
+  path: string,
+  staticHeaders: readonly string[],
+  others: readonly string[] = [],
+): string[] {
   const found = new Set<string>();
   const add = (text: string) => {
     for (const form of formsOf(text)) if (form.length >= LEAST_LENGTH) found.add(form);
@@ -145,7 +178,9 @@ export function secretTexts(path: string, staticHeaders: readonly string[], othe
   if (pathname.length > 1) add(pathname);
   for (const part of pathname.split('/')) if (part.length >= TOKEN_LENGTH) add(part);
   for (const value of searchParams.values()) add(value);
-  for (let i = 1; i < staticHeaders.length; i += 2) for (const text of credentialsIn(staticHeaders[i] ?? '')) add(text);
+  for (let i = 1; i < staticHeaders.length; i += 2) {
+    for (const text of credentialsIn(staticHeaders[i] ?? '')) add(text);
+  }
   for (const text of others) add(text);
   return [...found].sort((a, b) => b.length - a.length);
 }
@@ -155,7 +190,10 @@ function formsOf(text: string): string[] {
   return [text, decoded(text), encodeURIComponent(text), text.replaceAll('/', '\\/')];
 }
 
-/** Returns a header's value, the credentials after its scheme (`Bearer …`), and the user and password of `Basic`. */
+/**
+ * Returns a header's value, the credentials after its scheme (`Bearer …`), and the user and
+ * password of `Basic`.
+ */
 function credentialsIn(value: string): string[] {
   const [, scheme, credentials] = /^([A-Za-z]+) +(\S+)$/.exec(value) ?? [];
   if (scheme === undefined || credentials === undefined) return [value];
@@ -172,10 +210,15 @@ function decoded(text: string): string {
   }
 }
 
-/** Masks every secret. @param cut true if the text was cut off, so that its end may be the beginning of a secret */
+/**
+ * Masks every secret. @param cut true if the text was cut off, so that its end may be the beginning
+ * of a secret
+ */
 function redact(text: string, secrets: readonly string[], cut = false): string {
   let result = text;
-  for (const secret of secrets) if (result.includes(secret)) result = result.replaceAll(secret, MASK);
+  for (const secret of secrets) {
+    if (result.includes(secret)) result = result.replaceAll(secret, MASK);
+  }
   return cut ? redactEnd(result, secrets) : result;
 }
 
@@ -188,7 +231,10 @@ function redactEnd(text: string, secrets: readonly string[]): string {
   return text;
 }
 
-/** Returns the origin of a redirect's target. The rest may be our path and query in another spelling. */
+/**
+ * Returns the origin of a redirect's target. The rest may be our path and query in another
+ * spelling.
+ */
 function redactLocation(location: string): string {
   if (!URL.canParse(location)) return MASK;
   const { origin, pathname, search } = new URL(location);

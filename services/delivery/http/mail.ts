@@ -1,12 +1,13 @@
 import { createTransport, type Transporter } from 'nodemailer';
+import { defined } from '../../../shared/collections/defined';
 import { type UrlError } from '../../../shared/model/attempt-events';
 import { isMailbox, MAILBOX_PREFIX, type MailBody } from '../../../shared/model/alert-mail';
 import { messageOf } from '../../../shared/service/errors';
 import { type SendRequest, type SendResult } from './exchange';
 
 /**
- * Sends alerts by SMTP as the sender sends webhooks: a fault of the mail server is returned, never thrown. A delivery to
- * a mailbox has lanes, tiers and a history like one to a URL.
+ * Sends alerts by SMTP as the sender sends webhooks: a fault of the mail server is returned, never
+ * thrown. A delivery to a mailbox has lanes, tiers and a history like one to a URL.
  */
 
 /** A mail server may look up the recipient and scan the text before it responds. */
@@ -27,17 +28,31 @@ export class MailSender {
   readonly #transport: Transporter;
   readonly #from: string;
 
-  /** @param url of the server: `smtp://user:password@host:587?from=waypost@example.com`; `smtps` for TLS from the start */
+  /**
+   * @param url of the server: `smtp://user:password@host:587?from=waypost@example.com`; `smtps` for
+   *   TLS from the start
+   */
   constructor(url: string) {
     const { protocol, hostname, port, username, password, searchParams } = new URL(url);
     const secure = protocol === 'smtps:';
     this.#from = searchParams.get('from') ?? `waypost@${hostname}`;
     this.#transport = createTransport({
-      ...{ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (secure ? 465 : 587), secure, pool: true },
-      ...(username && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
-      ...{ connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS },
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port) || (secure ? 465 : 587),
+      secure,
+      pool: true,
+      ...defined({
+        auth: username
+          ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) }
+          : undefined,
+      }),
+      connectionTimeout: TIMEOUT_MS,
+      greetingTimeout: TIMEOUT_MS,
+      socketTimeout: TIMEOUT_MS,
+
       // A mail has no attachments: no text of an alert may read a file or a URL.
-      ...{ disableFileAccess: true, disableUrlAccess: true },
+      disableFileAccess: true,
+      disableUrlAccess: true,
     });
   }
 
@@ -49,7 +64,8 @@ export class MailSender {
   /** Calls `done` once, after the reply of the server or its failure. */
   send(request: SendRequest, done: (result: SendResult) => void): void {
     const startedAt = performance.now();
-    const end = (result: SendResult) => done({ ...result, durationMs: Math.round(performance.now() - startedAt) });
+    const end = (result: SendResult) =>
+      done({ ...result, durationMs: Math.round(performance.now() - startedAt) });
     this.#post(request).then(
       (reply) => end(replied(250, reply)),
       (error: unknown) => end(failed(error as SmtpError)),
@@ -66,7 +82,13 @@ export class MailSender {
     // The same on each try, so that a mail program shows a repeat once.
     const messageId = `<${id}@waypost>`;
     const to = origin.slice(MAILBOX_PREFIX.length);
-    const sent = (await this.#transport.sendMail({ from: this.#from, to, subject, text, messageId })) as {
+    const sent = (await this.#transport.sendMail({
+      from: this.#from,
+      to,
+      subject,
+      text,
+      messageId,
+    })) as {
       response?: string;
     };
     return sent.response ?? '';
@@ -95,6 +117,7 @@ const LIMITS: Readonly<Record<string, Pick<UrlError, 'code' | 'phase'>>> = {
 
 function errorOf(code: string, error: SmtpError): UrlError {
   // The reply to a login may repeat the user's name.
-  const message = code === 'EAUTH' ? 'the mail server refused the user or the password' : messageOf(error);
+  const message =
+    code === 'EAUTH' ? 'the mail server refused the user or the password' : messageOf(error);
   return { ...(LIMITS[code] ?? { code: 'connection', phase: 'connect' }), message };
 }

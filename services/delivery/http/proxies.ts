@@ -5,7 +5,10 @@ import { type Log } from '../../../shared/telemetry/log';
 import { ProxyGate } from './proxy-gate';
 import { type Proxy } from './tunnel';
 
-/** The egress proxies of the process. Each has one gate, which the lanes of all endpoints behind it share. */
+/**
+ * The egress proxies of the process. Each has one gate, which the lanes of all endpoints behind it
+ * share.
+ */
 export class Proxies {
   readonly #known = new Map<string, Proxy>();
 
@@ -24,10 +27,14 @@ export class Proxies {
     if (!stored) return this.options.usual && this.#proxyOf(this.options.usual, true);
     if (stored.address === NO_PROXY) return undefined;
     const read = readProxyUrl(stored.address);
-    // Control has validated it. Without a proxy nothing may be sent, so a damaged one must not lead past it.
+    // Control has validated it. Without a proxy nothing may be sent, so a damaged one must not lead
+    // past it.
     if (typeof read === 'string') throw new Error(`the stored proxy ${stored.address} ${read}`);
     const { userInfo } = stored;
-    return this.#proxyOf(userInfo === undefined ? read : { ...read, userInfo: open(userInfo) }, false);
+    return this.#proxyOf(
+      userInfo === undefined ? read : { ...read, userInfo: open(userInfo) },
+      false,
+    );
   }
 
   #proxyOf(url: ProxyUrl, isTrusted: boolean): Proxy {

@@ -1,16 +1,19 @@
 import { type Refusal } from '../lanes/types';
 
 /**
- * Judges one egress proxy by the connections that are opened through it. A proxy that is down fails for every endpoint
- * behind it: the gate then holds their deliveries without an attempt, and lets one connection at a time probe it. A
- * proxy that refuses one endpoint holds the deliveries of this endpoint alone. `now` is the clock of the lanes.
+ * Judges one egress proxy by the connections that are opened through it. A proxy that is down fails
+ * for every endpoint behind it: the gate then holds their deliveries without an attempt, and lets
+ * one connection at a time probe it. A proxy that refuses one endpoint holds the deliveries of this
+ * endpoint alone. `now` is the clock of the lanes.
  *
  * | the proxy                                       | connections are refused                                   |
- * | ----------------------------------------------- | --------------------------------------------------------- |
+ * | ----------------------------------------------- |
+ * --------------------------------------------------------- |
  * | answers                                         | never                                                     |
  * | failed five times in a row                      | except one a second, once no other waits for it           |
  * | refused one endpoint five times in a row        | to this endpoint, except one a second once no other waits |
- * | was silent for a second to all that wait for it | if five wait already, so that a hanging one holds no more |
+ * | was silent for a second to all that wait for it | if five wait already, so that a hanging one
+ * holds no more |
  */
 
 const FAILURES_TO_CLOSE = 5;
@@ -120,7 +123,9 @@ export class ProxyGate {
     }
     const [oldest] = this.#openings;
     if (!oldest || this.#openings.size < MOST_IN_SILENCE) return undefined;
-    return now - oldest.at > SILENCE_MS && !this.answeredSince(oldest) ? this.outage(target) : undefined;
+    return now - oldest.at > SILENCE_MS && !this.answeredSince(oldest)
+      ? this.outage(target)
+      : undefined;
   }
 
   #isAskedFor(target: string): boolean {

@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 
 /**
- * Resolves names without libuv's four threads (`dns.lookup` shares them with zlib and fs, so that four names whose
- * server never answers would block them all). Each name has one query at a time, is cached for its TTL, and fails after
- * the resolver's own timeout. Lanes bound the number of waiting requests.
+ * Resolves names without libuv's four threads (`dns.lookup` shares them with zlib and fs, so that
+ * four names whose server never answers would block them all). Each name has one query at a time,
+ * is cached for its TTL, and fails after the resolver's own timeout. Lanes bound the number of
+ * waiting requests.
  */
 
 const MIN_TTL_MS = 5_000;
@@ -53,7 +54,9 @@ export class NameResolver {
     const name = hostname.toLowerCase().replace(/\.$/, '');
     if (isIP(name)) return Promise.resolve([name]);
     // RFC 6761: localhost is the loopback interface, even if a resolver says otherwise.
-    if (name === 'localhost' || name.endsWith('.localhost')) return Promise.resolve(['127.0.0.1', '::1']);
+    if (name === 'localhost' || name.endsWith('.localhost')) {
+      return Promise.resolve(['127.0.0.1', '::1']);
+    }
     const host = this.#hostsFile().get(name);
     if (host) return Promise.resolve(host);
 
@@ -69,7 +72,10 @@ export class NameResolver {
     let ttlMs = FAILURE_TTL_MS;
     try {
       const found = await this.#records(name);
-      ttlMs = Math.min(MAX_TTL_MS, Math.max(MIN_TTL_MS, 1000 * Math.min(...found.map((record) => record.ttl))));
+      ttlMs = Math.min(
+        MAX_TTL_MS,
+        Math.max(MIN_TTL_MS, 1000 * Math.min(...found.map((record) => record.ttl))),
+      );
       return found.map((record) => record.address);
     } catch (error) {
       throw new DnsError((error as NodeJS.ErrnoException).code ?? 'ENOTFOUND', name);
@@ -117,7 +123,9 @@ function parseHosts(text: string): Map<string, string[]> {
   for (const line of text.split('\n')) {
     const [address, ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
     if (!address || !isIP(address)) continue;
-    for (const name of names) hosts.set(name.toLowerCase(), [...(hosts.get(name.toLowerCase()) ?? []), address]);
+    for (const name of names) {
+      hosts.set(name.toLowerCase(), [...(hosts.get(name.toLowerCase()) ?? []), address]);
+    }
   }
   return hosts;
 }

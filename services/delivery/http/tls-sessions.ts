@@ -1,7 +1,8 @@
 /**
- * The latest TLS session of each server (host and port), so that a new connection continues it: that saves both sides
- * the signatures of a full handshake. Node offers a session for storage only after the certificate was verified, and
- * does not verify it again for a connection that continues the session.
+ * The latest TLS session of each server (host and port), so that a new connection continues it:
+ * that saves both sides the signatures of a full handshake. Node offers a session for storage only
+ * after the certificate was verified, and does not verify it again for a connection that continues
+ * the session.
  */
 
 /** A session takes 2 KB; beyond this number the least recently used one goes first. */

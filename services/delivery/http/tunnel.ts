@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { connect, type LookupFunction, type Socket } from 'node:net';
 import { SocksClient } from 'socks';
+import { defined } from '../../../shared/collections/defined';
 import { literalAddress } from '../../../shared/model/address-guard';
 import { loginOf, type ProxyUrl } from '../../../shared/model/proxy-url';
 import { ForbiddenAddressError } from './forbidden-address';
@@ -62,7 +63,9 @@ export async function openTunnel(options: TunnelOptions): Promise<Socket> {
   try {
     const socket = await connectTo(options);
     const tunnel =
-      proxy.protocol === 'http' ? await httpTunnel(socket, proxy, target) : await socksTunnel(socket, options);
+      proxy.protocol === 'http'
+        ? await httpTunnel(socket, proxy, target)
+        : await socksTunnel(socket, options);
     proxy.gate.passes(opening);
     return tunnel;
   } catch (error) {
@@ -75,9 +78,12 @@ export async function openTunnel(options: TunnelOptions): Promise<Socket> {
 function judge(error: unknown, { proxy: { gate }, opening }: TunnelOptions): void {
   if (error instanceof UnreachableError) return gate.passes(opening);
   if (error instanceof DeniedError) return gate.denied(opening);
-  // Silence about one endpoint, while others get answers, is the endpoint's. A forbidden address was not asked at all.
+  // Silence about one endpoint, while others get answers, is the endpoint's. A forbidden address
+  // was not asked at all.
   if (gate.answeredSince(opening) || error instanceof ForbiddenAddressError) gate.left(opening);
-  else gate.failed(opening, error instanceof ProxyError ? error.message : 'the proxy did not answer');
+  else {
+    gate.failed(opening, error instanceof ProxyError ? error.message : 'the proxy did not answer');
+  }
 }
 
 function connectTo({ proxy, lookup, guard, timeoutMs, onSocket }: TunnelOptions): Promise<Socket> {
@@ -88,7 +94,10 @@ function connectTo({ proxy, lookup, guard, timeoutMs, onSocket }: TunnelOptions)
   const socket = connect({ host: hostname, port, lookup, autoSelectFamily: true });
   onSocket(socket);
   socket.setNoDelay(true);
-  const timer = setTimeout(() => socket.destroy(new ProxyError('the proxy did not answer')), timeoutMs);
+  const timer = setTimeout(
+    () => socket.destroy(new ProxyError('the proxy did not answer')),
+    timeoutMs,
+  );
   socket.once('close', () => clearTimeout(timer));
   return new Promise((resolve, reject) => {
     socket.once('error', (error: NodeJS.ErrnoException) => reject(proxyErrorOf(error)));
@@ -122,8 +131,10 @@ function httpTunnel(socket: Socket, proxy: Proxy, { host, port }: TunnelTarget):
   const login = proxy.userInfo === undefined ? undefined : loginOf(proxy.userInfo);
   const headers = {
     host: authority,
-    ...(login && {
-      'proxy-authorization': `Basic ${Buffer.from(`${login.user}:${login.password}`).toString('base64')}`,
+    ...defined({
+      'proxy-authorization': login
+        ? `Basic ${Buffer.from(`${login.user}:${login.password}`).toString('base64')}`
+        : undefined,
     }),
   };
   return new Promise((resolve, reject) => {
@@ -157,7 +168,10 @@ function refusedBy(status: number): Error {
 const SOCKS_UNREACHABLE = /NetworkUnreachable|HostUnreachable|ConnectionRefused|TTLExpired/;
 const SOCKS_DENIED = /NotAllowed|CommandNotSupported|AddressNotSupported|Failure/;
 
-async function socksTunnel(socket: Socket, { proxy, target, timeoutMs }: TunnelOptions): Promise<Socket> {
+async function socksTunnel(
+  socket: Socket,
+  { proxy, target, timeoutMs }: TunnelOptions,
+): Promise<Socket> {
   const login = proxy.userInfo === undefined ? undefined : loginOf(proxy.userInfo);
   try {
     const made = await SocksClient.createConnection({
@@ -166,8 +180,13 @@ async function socksTunnel(socket: Socket, { proxy, target, timeoutMs }: TunnelO
       existing_socket: socket,
       timeout: timeoutMs,
       proxy: {
-        ...{ host: proxy.hostname, port: proxy.port, type: 5 as const },
-        ...(login && { userId: login.user, password: login.password }),
+        host: proxy.hostname,
+        port: proxy.port,
+        type: 5 as const,
+        ...defined({
+          userId: login ? login.user : undefined,
+          password: login ? login.password : undefined,
+        }),
       },
     });
     return opened(made.socket);

@@ -4,27 +4,33 @@ import { type Refusal, type Signal } from './types';
  * Decides whether an endpoint may be asked at all. Pure, one per URL; `now` is the stall clock's.
  *
  * | state        | lets through                    | becomes                                                             |
- * | ------------ | ------------------------------- | ------------------------------------------------------------------- |
+ * | ------------ | ------------------------------- |
+ * ------------------------------------------------------------------- |
  * | `closed`     | everything                      | `open` after enough failures in a row, or fewer timeouts in silence |
  * | `open`       | one probe at a time, with pauses | `recovering` when a probe is answered                               |
- * | `recovering` | `limit` at once: 1, then 1 more with each success | `closed` at the usual limit; `open` after enough failures in a row |
+ * | `recovering` | `limit` at once: 1, then 1 more with each success | `closed` at the usual limit;
+ * `open` after enough failures in a row |
  *
- * A request that a user sends now probes at once. In addition, `Retry-After` holds everything else back, and an egress
- * proxy that is away (http/proxy-gate.ts) everything. When it is over, the endpoint recovers as after an outage.
+ * A request that a user sends now probes at once. In addition, `Retry-After` holds everything else
+ * back, and an egress proxy that is away (http/proxy-gate.ts) everything. When it is over, the
+ * endpoint recovers as after an outage.
  *
- * Invariant: only results of requests that began in the present state count. A request sent before the circuit opened
- * says nothing about the present, good or bad.
+ * Invariant: only results of requests that began in the present state count. A request sent before
+ * the circuit opened says nothing about the present, good or bad.
  */
 
 export interface CircuitOptions {
   /** failures in a row that open it */
   failuresToOpen: number;
   /**
-   * the same for timeouts of an endpoint that has been silent since the requests began; fewer, since each holds a
-   * socket
+   * the same for timeouts of an endpoint that has been silent since the requests began; fewer,
+   * since each holds a socket
    */
   silentToOpen: number;
-  /** ms between the end of a failed probe and the next; grows with each failure up to `longestPauseMs` */
+  /**
+   * ms between the end of a failed probe and the next; grows with each failure up to
+   * `longestPauseMs`
+   */
   probePauseMs: number;
   longestPauseMs: number;
   /** longest time that a `Retry-After` is obeyed, ms: the endpoint is asked again after it */
@@ -34,12 +40,18 @@ export interface CircuitOptions {
 }
 
 export type CircuitState = 'closed' | 'open' | 'recovering';
-/** The effect of a result: `responded` closes an open circuit, `retry_after` follows a `Retry-After`. */
+/**
+ * The effect of a result: `responded` closes an open circuit, `retry_after` follows a
+ * `Retry-After`.
+ */
 export type CircuitChange = 'opened' | 'responded' | 'retry_after' | undefined;
 /** Identifies the period in which a request began and for which its result counts. */
 export type Period = number;
 
-/** Small: a probe costs one request, and each pause adds to the time in which a recovery goes unnoticed. */
+/**
+ * Small: a probe costs one request, and each pause adds to the time in which a recovery goes
+ * unnoticed.
+ */
 const PAUSE_GROWTH = 1.25;
 
 export class Circuit {
@@ -88,7 +100,9 @@ export class Circuit {
 
   /** Returns why no request may begin now, except for a probe that `mayProbe` allows. */
   refusal(now: number): Refusal | undefined {
-    if (this.#state === 'open') return { reason: 'circuit_open', waitMs: now - (this.#awaySince ?? now) };
+    if (this.#state === 'open') {
+      return { reason: 'circuit_open', waitMs: now - (this.#awaySince ?? now) };
+    }
     const waitMs = this.#notBefore - now;
     return waitMs > 0 ? { reason: 'retry_after', waitMs } : this.gate?.refusal(this.origin);
   }
@@ -104,8 +118,8 @@ export class Circuit {
   }
 
   /**
-   * Returns whether a request that a user sends now may begin, alone, although no other may yet. It never passes an egress
-   * proxy that is away, since it would spend its attempt there.
+   * Returns whether a request that a user sends now may begin, alone, although no other may yet. It
+   * never passes an egress proxy that is away, since it would spend its attempt there.
    * @param how `sometimes`: one of many, so that a dead endpoint uses up few of their attempts
    */
   insist(how: 'always' | 'sometimes', now: number): boolean {
@@ -138,16 +152,21 @@ export class Circuit {
     this.#failures++;
     this.#silent = signal.kind === 'timeout' && this.silentSince(startedAt) ? this.#silent + 1 : 0;
     const { failuresToOpen, silentToOpen } = this.options;
-    return this.#failures >= failuresToOpen || this.#silent >= silentToOpen ? this.#open(now) : undefined;
+    return this.#failures >= failuresToOpen || this.#silent >= silentToOpen
+      ? this.#open(now)
+      : undefined;
   }
 
   #hold(retryAfterMs: number, now: number): void {
-    this.#notBefore = Math.max(this.#notBefore, now + Math.min(retryAfterMs, this.options.longestHoldMs));
+    this.#notBefore = Math.max(
+      this.#notBefore,
+      now + Math.min(retryAfterMs, this.options.longestHoldMs),
+    );
   }
 
   #open(now: number): CircuitChange {
-    // An outage lasts until its recovery is complete: if the endpoint fails again, it has been away since the
-    // beginning.
+    // An outage lasts until its recovery is complete: if the endpoint fails again, it has been away
+    // since the beginning.
     this.#awaySince ??= now;
     this.#state = 'open';
     this.#period++;

@@ -1,13 +1,15 @@
 import { type Signal } from './types';
 
 /**
- * Learns from results how many concurrent requests an endpoint bears, and how long a request takes. Pure.
+ * Learns from results how many concurrent requests an endpoint bears, and how long a request takes.
+ * Pure.
  *
- * While the limit is in full use and latency is as low as with little load, the limit grows: it doubles each round trip
- * until the first sign of trouble, and grows by one from then on. It halves after a wave of timeouts or 429, and
- * shrinks by a tenth after a wave that took far longer. A limit at which the endpoint broke is approached slowly
- * afterwards. A wave is the set of requests already under way at the last decrease: it reflects the limit before that
- * decrease, and must not be counted again.
+ * While the limit is in full use and latency is as low as with little load, the limit grows: it
+ * doubles each round trip until the first sign of trouble, and grows by one from then on. It halves
+ * after a wave of timeouts or 429, and shrinks by a tenth after a wave that took far longer. A
+ * limit at which the endpoint broke is approached slowly afterwards. A wave is the set of requests
+ * already under way at the last decrease: it reflects the limit before that decrease, and must not
+ * be counted again.
  */
 
 export interface ConcurrencyOptions {
@@ -29,11 +31,16 @@ export interface EndedRequest {
 /** Latency assumed before any request has completed: neither optimistic nor pessimistic. */
 const FIRST_GUESS_MS = 100;
 const SMOOTHING = 0.1;
-/** Responses that form the first estimate of the usual latency; a single one may include opening the connection. */
+/**
+ * Responses that form the first estimate of the usual latency; a single one may include opening the
+ * connection.
+ */
 const FIRST_RESPONSES = 20;
 /** Differences of this size are ignored: the stall clock is as coarse as its tick. */
 const SLACK_MS = 10;
-/** Multiples of the usual latency: the limit grows up to the first, and shrinks beyond the second. */
+/**
+ * Multiples of the usual latency: the limit grows up to the first, and shrinks beyond the second.
+ */
 const QUICK = 2;
 const SLOW = 4;
 /** Shorter silences are a garbage collection pause of the endpoint, or a retransmitted packet. */
@@ -41,13 +48,13 @@ const LEAST_SILENCE_MS = 500;
 /** Endpoints slower than this cause most of the wait themselves; this process hardly adds to it. */
 const LEAST_SLOW_MS = 500;
 /**
- * Time constant with which the usual latency rises, ms. It rises only while the limit is at most the start limit:
- * otherwise delay that we cause ourselves would become usual.
+ * Time constant with which the usual latency rises, ms. It rises only while the limit is at most
+ * the start limit: otherwise delay that we cause ourselves would become usual.
  */
 const RISE_MS = 5_000;
 /**
- * Number of rounds in which the limit grows by one, once it is beyond half the limit at which the endpoint broke: it is
- * likely to break there again.
+ * Number of rounds in which the limit grows by one, once it is beyond half the limit at which the
+ * endpoint broke: it is likely to break there again.
  */
 const ROUNDS_TO_BREAK = 50;
 
@@ -105,23 +112,30 @@ export class ConcurrencyLimit {
     if (signal.kind === 'timeout' || signal.kind === 'throttled') {
       if (newWave) this.#shrink(this.#limit / 2, now);
     } else if (signal.kind === 'ok' && this.#meanMs > SLOW * this.#usualMs + SLACK_MS) {
-      // Not below the start: an endpoint that became slower for its own reasons gains nothing from fewer requests.
-      if (newWave && this.#limit > this.options.start)
+      // Not below the start: an endpoint that became slower for its own reasons gains nothing from
+      // fewer requests.
+      if (newWave && this.#limit > this.options.start) {
         this.#shrink(Math.max(this.options.start, this.#limit * 0.9), now);
+      }
     } else if (signal.kind === 'ok' && inFullUse && this.growing) {
       this.#grow();
     }
   }
 
   /**
-   * Records that failures opened the circuit. At or below the start limit, that says nothing about the endpoint's
-   * capacity.
+   * Records that failures opened the circuit. At or below the start limit, that says nothing about
+   * the endpoint's capacity.
    */
   broke(): void {
-    if (this.#limit > this.options.start) this.#brokeAt = Math.max(this.options.start, this.#limit / 2);
+    if (this.#limit > this.options.start) {
+      this.#brokeAt = Math.max(this.options.start, this.#limit / 2);
+    }
   }
 
-  /** Restarts when the endpoint answers after an outage: timeouts during the outage say nothing about its latency. */
+  /**
+   * Restarts when the endpoint answers after an outage: timeouts during the outage say nothing
+   * about its latency.
+   */
   restart(latencyMs: number): void {
     this.#limit = this.options.start;
     this.#slowStart = false;
@@ -159,7 +173,10 @@ export class ConcurrencyLimit {
     if (this.#limit >= 2 * this.#brokeAt) this.#brokeAt = Infinity;
   }
 
-  /** Ends slow start at the first sign of trouble. If the sign is higher latency, the last doubling was too much. */
+  /**
+   * Ends slow start at the first sign of trouble. If the sign is higher latency, the last doubling
+   * was too much.
+   */
   #endSlowStart(signal: Signal, now: number): void {
     this.#slowStart = false;
     if (signal.kind === 'ok') this.#shrink(Math.max(this.options.start, this.#limit / 2), now);
@@ -171,10 +188,10 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * Updates the latencies. The true duration of a request lies between the time that the clock counted and that time
-   * plus the stalls. The lower bound decides if the endpoint is slow, and the upper bound sets the usual latency:
-   * otherwise our own busy start would make 20 ms usual for an endpoint that takes 100 ms, and all its later responses
-   * would look slow.
+   * Updates the latencies. The true duration of a request lies between the time that the clock
+   * counted and that time plus the stalls. The lower bound decides if the endpoint is slow, and the
+   * upper bound sets the usual latency: otherwise our own busy start would make 20 ms usual for an
+   * endpoint that takes 100 ms, and all its later responses would look slow.
    */
   #learn(signal: Signal, leastMs: number, stoodStillMs: number, now: number): void {
     const weight = signal.kind === 'ok' ? Math.max(SMOOTHING, 1 / ++this.#responses) : SMOOTHING;
@@ -184,9 +201,12 @@ export class ConcurrencyLimit {
     const first = this.#responses <= FIRST_RESPONSES;
     const mayRise = this.#limit <= this.options.start && this.#meanMs > this.#usualMs;
     if (first) this.#usualMs = this.#mostMs;
-    else if (this.#mostMs < this.#usualMs) this.#usualMs += SMOOTHING * (this.#mostMs - this.#usualMs);
-    else if (mayRise)
-      this.#usualMs += Math.min(1, (now - this.#respondedAt) / RISE_MS) * (this.#meanMs - this.#usualMs);
+    else if (this.#mostMs < this.#usualMs) {
+      this.#usualMs += SMOOTHING * (this.#mostMs - this.#usualMs);
+    } else if (mayRise) {
+      this.#usualMs +=
+        Math.min(1, (now - this.#respondedAt) / RISE_MS) * (this.#meanMs - this.#usualMs);
+    }
     this.#respondedAt = now;
   }
 }

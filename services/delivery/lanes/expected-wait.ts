@@ -20,7 +20,9 @@ interface Ahead {
   contended: boolean;
 }
 
-/** Estimates the time until a lane has begun this many jobs, ms, and names what it waits for. Pure. */
+/**
+ * Estimates the time until a lane has begun this many jobs, ms, and names what it waits for. Pure.
+ */
 export function expectedWait(
   { concurrency, circuit, rateLimit, active, limit }: LaneState,
   { jobs, oldestMs, contended }: Ahead,

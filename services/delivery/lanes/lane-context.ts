@@ -17,11 +17,16 @@ export interface LaneOptions extends ConcurrencyOptions {
 export interface LaneContext {
   sockets: SocketShares;
   queued: Queued;
-  /** True if this process is at its limit: more concurrent requests would only slow each other down. */
+  /**
+   * True if this process is at its limit: more concurrent requests would only slow each other down.
+   */
   saturated(): boolean;
   /** stall time that the shared clock has left out so far, ms */
   stoodStillMs(): number;
-  /** jobs that may still be diverted in this tick: when many circuits open together, other lanes must not wait for it */
+  /**
+   * jobs that may still be diverted in this tick: when many circuits open together, other lanes
+   * must not wait for it
+   */
   shedBudget: { left: number };
   /** lanes that wait for a moment rather than a response, and need a tick */
   timed: Set<{ tick(now: number): void }>;

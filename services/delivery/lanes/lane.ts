@@ -10,16 +10,16 @@ import { type Share } from './socket-shares';
 import { RateLimit } from './rate-limit';
 
 /**
- * The queue of one URL: it decides which jobs wait and when they start. Lanes are the only queues of delivery. They
- * hold no clock, socket or timer; `now` is the stall clock's.
+ * The queue of one URL: it decides which jobs wait and when they start. Lanes are the only queues
+ * of delivery. They hold no clock, socket or timer; `now` is the stall clock's.
  *
- * Invariants: a job that was offered is started once, refused once, removed, or still queued. No more jobs are open
- * than the concurrency limit, circuit, rate limit and socket shares allow (except test sends, which an operator makes
- * one by one).
+ * Invariants: a job that was offered is started once, refused once, removed, or still queued. No
+ * more jobs are open than the concurrency limit, circuit, rate limit and socket shares allow
+ * (except test sends, which an operator makes one by one).
  *
- * Full means slow: a lane holds what it drains within `maxWaitMs` at its present pace, and beyond that the caller
- * diverts to a tier. (A batch outruns any lane: diverting every job that met a busy lane diverted three quarters of a
- * healthy backlog.)
+ * Full means slow: a lane holds what it drains within `maxWaitMs` at its present pace, and beyond
+ * that the caller diverts to a tier. (A batch outruns any lane: diverting every job that met a busy
+ * lane diverted three quarters of a healthy backlog.)
  */
 
 export class Lane {
@@ -31,7 +31,10 @@ export class Lane {
   readonly #share: Share = { held: 0, waits: 0, begin: (kind, now) => this.#given(kind, now) };
   /** open jobs, oldest first */
   readonly #open = new Chain<Job>();
-  /** Jobs diverted since the queue was last empty and not yet back. The next diverted job waits behind them. */
+  /**
+   * Jobs diverted since the queue was last empty and not yet back. The next diverted job waits
+   * behind them.
+   */
   #diverted = 0;
   /** when it was last used, by the stall clock */
   usedAt = 0;
@@ -40,7 +43,10 @@ export class Lane {
     private readonly options: LaneOptions,
     private readonly around: LaneContext,
     /** reports that the circuit opened or closed again; must not offer jobs */
-    private readonly onCircuit: (change: 'opened' | 'responded', why: Signal['kind']) => void = () => undefined,
+    private readonly onCircuit: (
+      change: 'opened' | 'responded',
+      why: Signal['kind'],
+    ) => void = () => undefined,
     /** of the URL */
     origin?: string,
   ) {
@@ -63,10 +69,16 @@ export class Lane {
     return Math.min(this.concurrency.limit, this.circuit.limit);
   }
 
-  /** Returns how many jobs wait for this process rather than for a slow, silent or absent endpoint or for its rate. */
+  /**
+   * Returns how many jobs wait for this process rather than for a slow, silent or absent endpoint
+   * or for its rate.
+   */
   backlog(now: number): number {
     const elsewhere =
-      this.concurrency.slow || this.#isSilent(now) || !this.rateLimit.has(now) || this.circuit.refusal(now);
+      this.concurrency.slow ||
+      this.#isSilent(now) ||
+      !this.rateLimit.has(now) ||
+      this.circuit.refusal(now);
     return elsewhere ? 0 : this.queued;
   }
 
@@ -74,7 +86,10 @@ export class Lane {
   offer(job: Job, now: number): Offer {
     this.usedAt = now;
     const insists =
-      job.insists && this.active === 0 && this.rateLimit.has(now) && this.circuit.insist(job.insists, now);
+      job.insists &&
+      this.active === 0 &&
+      this.rateLimit.has(now) &&
+      this.circuit.insist(job.insists, now);
     const isNext = this.queued === 0 || job.isPart === true;
     const first = job.urgent === true || insists || (isNext && this.#mayBegin(now));
     if (first && this.around.sockets.take(this.#share)) {
@@ -91,15 +106,18 @@ export class Lane {
     return 'queued';
   }
 
-  /** Returns why a batch need not gather for this endpoint; undefined also if its next request would be a probe. */
+  /**
+   * Returns why a batch need not gather for this endpoint; undefined also if its next request would
+   * be a probe.
+   */
   away(now: number): Refusal | undefined {
     this.usedAt = now;
     return this.circuit.mayProbe(now) ? undefined : this.#hindrance(now);
   }
 
   /**
-   * Returns the refusal of a job that has no room. Its wait includes the jobs diverted before it: otherwise all would
-   * return together, most in vain.
+   * Returns the refusal of a job that has no room. Its wait includes the jobs diverted before it:
+   * otherwise all would return together, most in vain.
    */
   full(kind: Kind, now: number): Refusal {
     return this.#expect(kind, now, this.#diverted++);
@@ -110,7 +128,10 @@ export class Lane {
     return { reason: this.#expect(kindOf(job), now, 1).reason, waitMs: 0 };
   }
 
-  /** Estimates the wait of a job offered now. @param before number of jobs ahead that are not in the queue */
+  /**
+   * Estimates the wait of a job offered now. @param before number of jobs ahead that are not in the
+   * queue
+   */
   #expect(kind: Kind, now: number, before = 0) {
     const oldestMs = now - (this.#open.first?.begunAt ?? now);
     const jobs = this.#queue.through(kind) + before;
@@ -130,7 +151,8 @@ export class Lane {
     if (change === 'responded') this.concurrency.restart(now - startedAt);
     if (change === 'opened' || change === 'responded') this.onCircuit(change, signal.kind);
     this.around.sockets.release(this.#share, now);
-    // Twice the wait that `offer` allows, so that a single slow response diverts no job that was just queued.
+    // Twice the wait that `offer` allows, so that a single slow response diverts no job that was
+    // just queued.
     const late = signal.kind === 'timeout' || signal.kind === 'throttled';
     if (late) this.#shed(2 * this.options.maxWaitMs, now);
     this.tick(now);
@@ -160,35 +182,48 @@ export class Lane {
   }
 
   #mayStart(now: number): boolean {
-    return this.#hasPlace(now) && this.circuit.refusal(now) === undefined && this.rateLimit.has(now);
+    return (
+      this.#hasPlace(now) && this.circuit.refusal(now) === undefined && this.rateLimit.has(now)
+    );
   }
 
   /** A request to a silent endpoint is likely to hang with the others, so it waits here instead. */
   #hasPlace(now: number): boolean {
-    return this.active < this.limit && (this.active < this.circuit.silentLimit || !this.#isSilent(now));
+    return (
+      this.active < this.limit && (this.active < this.circuit.silentLimit || !this.#isSilent(now))
+    );
   }
 
   #isSilent(now: number): boolean {
     const begunAt = this.#open.first?.begunAt;
-    return begunAt !== undefined && now - begunAt > this.concurrency.silenceMs && this.circuit.silentSince(begunAt);
+    return (
+      begunAt !== undefined &&
+      now - begunAt > this.concurrency.silenceMs &&
+      this.circuit.silentSince(begunAt)
+    );
   }
 
   /**
-   * The next queued job becomes the probe, so that a due retry cannot overtake first attempts that an outage left in
-   * the queue.
+   * The next queued job becomes the probe, so that a due retry cannot overtake first attempts that
+   * an outage left in the queue.
    */
   #mayBegin(now: number): boolean {
     return (this.circuit.mayProbe(now) && this.rateLimit.has(now)) || this.#mayStart(now);
   }
 
-  /** Registers for the next chance to start jobs: a free socket, a tick, or the end of an open request. */
+  /**
+   * Registers for the next chance to start jobs: a free socket, a tick, or the end of an open
+   * request.
+   */
   #await(now: number): void {
     const { sockets, timed } = this.around;
     if (this.queued === 0) {
       sockets.leave(this.#share);
       this.#diverted = 0;
     } else if (this.#mayStart(now)) {
-      for (const kind of ['fresh', 'due'] as const) if (this.#queue.count(kind) > 0) sockets.wait(this.#share, kind);
+      for (const kind of ['fresh', 'due'] as const) {
+        if (this.#queue.count(kind) > 0) sockets.wait(this.#share, kind);
+      }
     } else if (this.#hasPlace(now) || this.circuit.state === 'open') timed.add(this);
   }
 
@@ -211,9 +246,9 @@ export class Lane {
   }
 
   /**
-   * Diverts queued jobs: with an open circuit all of them, some each tick; after a timeout or 429 the jobs that cannot
-   * start in good time, the newest first. (Not after a mere failure: a momentary pace would divert the backlog of an
-   * endpoint that fails now and then.)
+   * Diverts queued jobs: with an open circuit all of them, some each tick; after a timeout or 429
+   * the jobs that cannot start in good time, the newest first. (Not after a mere failure: a
+   * momentary pace would divert the backlog of an endpoint that fails now and then.)
    */
   #shed(mostMs: number, now: number): void {
     const { shedBudget } = this.around;
@@ -232,13 +267,17 @@ export class Lane {
 
   /** Returns why a job of this kind can neither start nor wait here. */
   #refusal(kind: Kind, now: number, maxWaitMs: number): Refusal | undefined {
-    return this.#hindrance(now) ?? (this.#expect(kind, now).waitMs > maxWaitMs ? this.full(kind, now) : undefined);
+    return (
+      this.#hindrance(now) ??
+      (this.#expect(kind, now).waitMs > maxWaitMs ? this.full(kind, now) : undefined)
+    );
   }
 
   /** Returns why no job can wait here, because the endpoint is away for long. */
   #hindrance(now: number): Refusal | undefined {
     const refusal = this.circuit.refusal(now);
-    const isLong = refusal && (refusal.reason !== 'retry_after' || refusal.waitMs > this.options.maxWaitMs);
+    const isLong =
+      refusal && (refusal.reason !== 'retry_after' || refusal.waitMs > this.options.maxWaitMs);
     return isLong ? refusal : undefined;
   }
 }

@@ -2,7 +2,10 @@ import { Chain, type Link } from '../../../shared/service/chain';
 import { type QueuedBytes } from './queued-bytes';
 import { DUE_SHARE, type Kind, kindOf } from './types';
 
-/** The queue of one lane: first attempts and due retries apart, in order of arrival, within a memory limit. */
+/**
+ * The queue of one lane: first attempts and due retries apart, in order of arrival, within a memory
+ * limit.
+ */
 
 interface Waiting<J> extends Link<J> {
   readonly bytes: number;
@@ -65,12 +68,15 @@ export class LaneQueue<J extends Waiting<J>> {
   }
 
   /**
-   * Returns how many jobs are through once a job queued now is: all queued ones, or fewer because its kind has its
-   * share of the places.
+   * Returns how many jobs are through once a job queued now is: all queued ones, or fewer because
+   * its kind has its share of the places.
    */
   through(kind: Kind): number {
     const own = this.#jobs[kind].size + 1;
-    return Math.min(this.size + 1, kind === 'due' ? own * DUE_SHARE : (own * DUE_SHARE) / (DUE_SHARE - 1));
+    return Math.min(
+      this.size + 1,
+      kind === 'due' ? own * DUE_SHARE : (own * DUE_SHARE) / (DUE_SHARE - 1),
+    );
   }
 
   #leave(job: J | undefined): J | undefined {

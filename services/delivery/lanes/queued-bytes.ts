@@ -21,8 +21,8 @@ export class QueuedBytes {
   ) {}
 
   /**
-   * Each lane may take as much memory as is left free, so that a few large lanes always leave room for the next.
-   * Retries may take half of it.
+   * Each lane may take as much memory as is left free, so that a few large lanes always leave room
+   * for the next. Retries may take half of it.
    */
   hasRoom({ bytes, due }: Body): boolean {
     // The members of a batch are counted before the batch is queued.

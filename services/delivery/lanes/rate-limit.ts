@@ -1,8 +1,12 @@
 /**
- * Limits how many requests a lane may begin per second: a pure token bucket. Without a rate it lets everything through.
+ * Limits how many requests a lane may begin per second: a pure token bucket. Without a rate it lets
+ * everything through.
  */
 
-/** Tokens saved up while idle, as seconds of the rate: small, so that no second exceeds its rate by much. */
+/**
+ * Tokens saved up while idle, as seconds of the rate: small, so that no second exceeds its rate by
+ * much.
+ */
 const BURST_S = 0.1;
 
 export class RateLimit {
@@ -43,7 +47,12 @@ export class RateLimit {
 
   #refill(now: number): void {
     if (this.#perSecond === Infinity) this.#tokens = Math.max(this.#tokens, 1);
-    else this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#at) * this.#perSecond) / 1_000);
+    else {
+      this.#tokens = Math.min(
+        this.#burst,
+        this.#tokens + ((now - this.#at) * this.#perSecond) / 1_000,
+      );
+    }
     this.#at = now;
   }
 }

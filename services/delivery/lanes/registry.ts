@@ -9,15 +9,18 @@ import { systemClock, type Clock, type StallClock } from '../clock';
 /** Creates lanes when they are first needed, and drops them when long unused. */
 
 const SWEEP_MS = 30_000;
-/** As fine as the stall clock's own tick allows: a rate of 1,000 per second begins twenty at a time. */
+/**
+ * As fine as the stall clock's own tick allows: a rate of 1,000 per second begins twenty at a time.
+ */
 const TICK_MS = 20;
 /** A few tenths of a second of work at full speed. */
 const ENOUGH_WAITING = 1_000;
 
 /**
- * Jobs that may be diverted in a tick: 250 per second plus a fraction of the queue, so that most of it is gone within
- * seconds. Parking one delivery costs all services together some tenths of a millisecond, and again when its tier
- * returns it: two thousand together held up all others for half a second.
+ * Jobs that may be diverted in a tick: 250 per second plus a fraction of the queue, so that most of
+ * it is gone within seconds. Parking one delivery costs all services together some tenths of a
+ * millisecond, and again when its tier returns it: two thousand together held up all others for
+ * half a second.
  */
 const SHED_BUDGET = 5;
 const SHED_FRACTION = 1 / 800;
@@ -47,7 +50,10 @@ export interface LaneRegistryOptions {
   clock: Pick<StallClock, 'now' | 'saturated' | 'stoodStillMs'>;
   /** default: the machine's */
   time?: Clock;
-  /** part of a destination's rate that this process may use, above 0 to 1: other processes have its other shards */
+  /**
+   * part of a destination's rate that this process may use, above 0 to 1: other processes have its
+   * other shards
+   */
   rateShare(destinationId: string, shards: number): number;
   onCircuit(turn: CircuitTransition): void;
 }
@@ -69,7 +75,10 @@ export class LaneRegistry {
       timed: new Set(),
     };
     const time = options.time ?? systemClock;
-    this.#stops = [time.every(SWEEP_MS, () => this.#dropUnused()), time.every(TICK_MS, () => this.#tick())];
+    this.#stops = [
+      time.every(SWEEP_MS, () => this.#dropUnused()),
+      time.every(TICK_MS, () => this.#tick()),
+    ];
   }
 
   /** by the stall clock, which all lanes share */
@@ -78,8 +87,9 @@ export class LaneRegistry {
   }
 
   /**
-   * True if this process cannot keep up: its event loop is busy and enough jobs wait for it rather than for endpoints.
-   * Healthy lanes then look slow, and the remedy is to read less, not to divert a healthy backlog.
+   * True if this process cannot keep up: its event loop is busy and enough jobs wait for it rather
+   * than for endpoints. Healthy lanes then look slow, and the remedy is to read less, not to divert
+   * a healthy backlog.
    */
   get overloaded(): boolean {
     if (!this.options.clock.saturated || this.#around.queued.count < ENOUGH_WAITING) return false;
@@ -133,7 +143,8 @@ export class LaneRegistry {
 
   #tick(): void {
     this.#backlog = undefined;
-    this.#around.shedBudget.left = SHED_BUDGET + Math.ceil(this.#around.queued.count * SHED_FRACTION);
+    this.#around.shedBudget.left =
+      SHED_BUDGET + Math.ceil(this.#around.queued.count * SHED_FRACTION);
     // Iterate over a copy: a lane that must wait longer adds itself again.
     for (const lane of [...this.#around.timed]) lane.tick(this.now());
   }

@@ -4,10 +4,11 @@ import { DUE_SHARE, type Kind } from './types';
 /**
  * Shares the sockets of the process among its lanes. Pure.
  *
- * Invariants: never more than `total` are taken. While others wait, no lane gets more than its share, which is the
- * total divided by the number of lanes that want places. The last `reserve` places are for lanes below their share, so
- * that hanging lanes do not keep a quiet one waiting. Waiting lanes are served round robin. While first attempts wait,
- * exactly one free place in `DUE_SHARE` goes to due retries.
+ * Invariants: never more than `total` are taken. While others wait, no lane gets more than its
+ * share, which is the total divided by the number of lanes that want places. The last `reserve`
+ * places are for lanes below their share, so that hanging lanes do not keep a quiet one waiting.
+ * Waiting lanes are served round robin. While first attempts wait, exactly one free place in
+ * `DUE_SHARE` goes to due retries.
  */
 
 export interface SocketSharesOptions {
@@ -21,7 +22,10 @@ export interface Share {
   held: number;
   /** rings it waits in; changed by `SocketShares` alone, as is `held` */
   waits: number;
-  /** Starts a job of this kind, or of the other, in the given place. @returns false if there is nothing to start */
+  /**
+   * Starts a job of this kind, or of the other, in the given place. @returns false if there is
+   * nothing to start
+   */
   begin(kind: Kind, now: number): boolean;
 }
 
@@ -50,8 +54,8 @@ export class SocketShares {
   }
 
   /**
-   * Places that a lane may have while others wait, or while only the reserve is left. Counts one lane more, so that the
-   * next finds room.
+   * Places that a lane may have while others wait, or while only the reserve is left. Counts one
+   * lane more, so that the next finds room.
    */
   get share(): number {
     return Math.max(1, Math.floor(this.options.total / (this.#wanting + 1)));

@@ -11,7 +11,10 @@ export function kindOf({ due }: { due: boolean }): Kind {
   return due ? 'due' : 'fresh';
 }
 
-/** The fields of a job that belong to its lane, so that the lane needs no further object for each job. */
+/**
+ * The fields of a job that belong to its lane, so that the lane needs no further object for each
+ * job.
+ */
 interface LaneFields extends Link<Job> {
   /** when it began, by the stall clock */
   begunAt?: number | undefined;
@@ -34,15 +37,15 @@ export interface Job extends LaneFields {
   /** a half of a batch that was rejected: it goes ahead of the queue, however full */
   readonly isPart?: boolean;
   /**
-   * A user sends it now: it may probe an open circuit, or ask during a `Retry-After`, before that is due. `always`, or
-   * `sometimes`: at most once a second.
+   * A user sends it now: it may probe an open circuit, or ask during a `Retry-After`, before that
+   * is due. `always`, or `sometimes`: at most once a second.
    */
   readonly insists?: 'always' | 'sometimes' | undefined;
   /** Takes a place of the lane: call `Lane.ended` to free it. */
   start(): void;
   /**
-   * Removes the queued job from its lane: with a refusal, or without one because its record is being revoked. May offer
-   * other jobs.
+   * Removes the queued job from its lane: with a refusal, or without one because its record is
+   * being revoked. May offer other jobs.
    */
   refuse(refusal?: Refusal): void;
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import { messageOf } from '../../../shared/service/errors';
 import { logThrottle } from '../../../shared/service/load-limits';
 import { type Log } from '../../../shared/telemetry/log';
@@ -9,12 +10,13 @@ import { type ClientCredentials } from './credentials';
 import { readToken, type TokenAnswer, tokenRequest } from './token-request';
 
 /**
- * Adds a bearer token to the requests whose URL authenticates by OAuth2, and passes all others on unchanged. There is one
- * token for each credential in a process.
+ * Adds a bearer token to the requests whose URL authenticates by OAuth2, and passes all others on
+ * unchanged. There is one token for each credential in a process.
  *
- * Only webhooks with the same credential wait for a token, at most for the timeout of one request. Without a token nothing
- * is sent: the result is `withheld`, which spends no attempt and says nothing about the endpoint. A 401 of the endpoint is
- * followed by one more request with a new token.
+ * Only webhooks with the same credential wait for a token, at most for the timeout of one request.
+ * Without a token nothing is sent: the result is `withheld`, which spends no attempt and says
+ * nothing about the endpoint. A 401 of the endpoint is followed by one more request with a new
+ * token.
  */
 
 /** Entries of credentials that no webhook has used for this long are dropped. */
@@ -99,7 +101,8 @@ export class AuthorizingSender {
 
   /**
    * Returns why a webhook with these credentials would not be sent now.
-   * @param insists a user sends it now, or all that wait: it does not wait for the pause between two requests for a token
+   * @param insists a user sends it now, or all that wait: it does not wait for the pause between
+   *   two requests for a token
    */
   held({ key, destination }: ClientCredentials, insists?: Job['insists']): Refusal | undefined {
     const entry = this.#entries.get(key);
@@ -123,7 +126,9 @@ export class AuthorizingSender {
     else if (heldForMs === undefined) entry.waiting.push(webhook);
     // Each turn of the event loop withholds only the webhooks that their lane had begun.
     else setImmediate(() => this.#withhold(webhook, entry.why, heldForMs));
-    if (asks) this.#ask(webhook.credentials, entry, tokenRequest(webhook.request, webhook.credentials));
+    if (asks) {
+      this.#ask(webhook.credentials, entry, tokenRequest(webhook.request, webhook.credentials));
+    }
   }
 
   #ask(credentials: ClientCredentials, entry: Entry, request: SendRequest): void {
@@ -202,7 +207,12 @@ export class AuthorizingSender {
     const error = { code: 'token' as const, phase: 'token' as const, message };
     const withheld: Refusal = { reason: 'token', waitMs };
     this.#entries.get(webhook.credentials.key)?.held.add(webhook.credentials.destination);
-    this.#finish(webhook, { ok: false, error, durationMs: 0, ...(!webhook.isSecond && { withheld }) });
+    this.#finish(webhook, {
+      ok: false,
+      error,
+      durationMs: 0,
+      ...defined({ withheld: !webhook.isSecond ? withheld : undefined }),
+    });
   }
 
   #finish({ done, startedAt, tokenMs, tokens }: Webhook, result: SendResult): void {
@@ -219,7 +229,14 @@ export class AuthorizingSender {
       for (const [old, { usedAt, waiting }] of this.#entries) {
         if (waiting.length === 0 && now - usedAt > UNUSED_MS) this.#entries.delete(old);
       }
-      entry = { cache: new TokenCache(), waiting: [], usedAt: now, why: '', held: new Set(), timer: undefined };
+      entry = {
+        cache: new TokenCache(),
+        waiting: [],
+        usedAt: now,
+        why: '',
+        held: new Set(),
+        timer: undefined,
+      };
       this.#entries.set(key, entry);
     }
     entry.usedAt = now;

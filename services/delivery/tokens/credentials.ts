@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { defined } from '../../../shared/collections/defined';
 import { type OAuth2 } from '../../../shared/model/endpoint-auth';
 import { FIXED_HEADERS } from '../../../shared/model/webhook-request';
 
@@ -15,23 +16,41 @@ export interface ClientCredentials {
   body: Buffer;
 }
 
-/** @param tlsId the client certificate that the token endpoint sees, if any: a token may be bound to it */
+/**
+ * @param tlsId the client certificate that the token endpoint sees, if any: a token may be bound to
+ *   it
+ */
 export function clientCredentials(
   auth: OAuth2<string>,
   { destination, tlsId }: { destination: string; tlsId: string | undefined },
 ): ClientCredentials {
-  const { tokenUrl, clientId, clientSecret, scope, audience, params = {}, clientAuth = 'basic' } = auth;
+  const {
+    tokenUrl,
+    clientId,
+    clientSecret,
+    scope,
+    audience,
+    params = {},
+    clientAuth = 'basic',
+  } = auth;
   const { origin, pathname, search } = new URL(tokenUrl);
   const form = new URLSearchParams({
     grant_type: 'client_credentials',
-    ...(clientAuth === 'body' && { client_id: clientId, client_secret: clientSecret }),
-    ...(scope !== undefined && { scope }),
-    ...(audience !== undefined && { audience }),
+    ...defined({
+      client_id: clientAuth === 'body' ? clientId : undefined,
+      client_secret: clientAuth === 'body' ? clientSecret : undefined,
+      scope,
+      audience,
+    }),
     ...params,
   }).toString();
   const headers = [
-    ...['content-type', 'application/x-www-form-urlencoded', 'accept', 'application/json'],
-    ...['user-agent', FIXED_HEADERS['user-agent']],
+    'content-type',
+    'application/x-www-form-urlencoded',
+    'accept',
+    'application/json',
+    'user-agent',
+    FIXED_HEADERS['user-agent'],
     ...(clientAuth === 'basic' ? ['authorization', basicOf(clientId, clientSecret)] : []),
   ];
   const key = hash('sha256', JSON.stringify([tokenUrl, headers, form, tlsId]), 'base64url');
@@ -40,6 +59,8 @@ export function clientCredentials(
 
 /** Encodes both as forms do (RFC 6749 section 2.3.1): they may contain a colon. */
 function basicOf(clientId: string, clientSecret: string): string {
-  const [id, secret] = [clientId, clientSecret].map((text) => new URLSearchParams({ '': text }).toString().slice(1));
+  const [id, secret] = [clientId, clientSecret].map((text) =>
+    new URLSearchParams({ '': text }).toString().slice(1),
+  );
   return `Basic ${Buffer.from(`${String(id)}:${String(secret)}`).toString('base64')}`;
 }

@@ -1,14 +1,15 @@
 import { type TokenAnswer } from './token-request';
 
 /**
- * The token of one credential: when it may be used, when it is refreshed, and for how long a failure holds the webhooks.
- * Pure: the time, in ms by a steady clock, is an argument.
+ * The token of one credential: when it may be used, when it is refreshed, and for how long a
+ * failure holds the webhooks. Pure: the time, in ms by a steady clock, is an argument.
  *
  * - A token is refreshed during the last fifth of its life, while it is still used.
  * - One request for a token runs at a time. Webhooks wait for the first request. After a failure
  *   they are held, and one of them starts the next request.
- * - A token that the endpoint refuses is replaced, unless it has replaced a refused one itself and never worked: the
- *   endpoint then refuses the client, and a token for each webhook would not help.
+ * - A token that the endpoint refuses is replaced, unless it has replaced a refused one itself and
+ *   never worked: the endpoint then refuses the client, and a token for each webhook would not
+ *   help.
  */
 
 const REFRESH_AT = 0.8;
@@ -54,7 +55,10 @@ export class TokenCache {
     return !this.#token || now >= this.#token.refreshAt;
   }
 
-  /** Returns for how long webhooks are held, ms since the first failure; undefined: they may be sent or wait for the token. */
+  /**
+   * Returns for how long webhooks are held, ms since the first failure; undefined: they may be sent
+   * or wait for the token.
+   */
   heldFor(now: number): number | undefined {
     if (this.#failingSince === undefined || this.usable(now)) return undefined;
     return this.needsRequest(now) ? undefined : now - this.#failingSince;
@@ -84,24 +88,39 @@ export class TokenCache {
     if (answer.token === undefined) {
       this.#failingSince ??= now;
       this.#askAgainAt = now + this.#pauseMs;
-      this.#pauseMs = Math.min(2 * this.#pauseMs, answer.isRefusal ? LONGEST_REFUSED_PAUSE_MS : LONGEST_PAUSE_MS);
+      this.#pauseMs = Math.min(
+        2 * this.#pauseMs,
+        answer.isRefusal ? LONGEST_REFUSED_PAUSE_MS : LONGEST_PAUSE_MS,
+      );
       return;
     }
     const { token: value, lifetimeMs } = answer;
     const usableUntil = now + lifetimeMs - Math.min(MARGIN_MS, lifetimeMs * (1 - REFRESH_AT) * 0.5);
     const isReplacement = this.#replacesRefused;
     const refreshAt = now + lifetimeMs * REFRESH_AT;
-    this.#token = { value, obtainedAt: now, refreshAt, usableUntil, isReplacement, hasWorked: false };
+    this.#token = {
+      value,
+      obtainedAt: now,
+      refreshAt,
+      usableUntil,
+      isReplacement,
+      hasWorked: false,
+    };
     this.#replacesRefused = false;
     this.#failingSince = undefined;
     this.#askAgainAt = -Infinity;
     this.#pauseMs = FIRST_PAUSE_MS;
   }
 
-  /** The endpoint answered 401 to this token. @returns whether the request should be sent once more, with another token */
+  /**
+   * The endpoint answered 401 to this token. @returns whether the request should be sent once more,
+   * with another token
+   */
   refused(token: HeldToken, now: number): boolean {
     if (this.#token !== token) return true;
-    if (token.isReplacement && !token.hasWorked && now - token.obtainedAt < REFUSED_FOR_MS) return false;
+    if (token.isReplacement && !token.hasWorked && now - token.obtainedAt < REFUSED_FOR_MS) {
+      return false;
+    }
     this.#token = undefined;
     this.#replacesRefused = true;
     return true;

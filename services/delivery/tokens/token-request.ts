@@ -4,10 +4,14 @@ import { type ClientCredentials } from './credentials';
 /** The token request of a webhook, and its response (RFC 6749, section 5). Pure. */
 
 /**
- * Returns the request for a token. It goes the way of the webhook, with its timeout and its certificate.
+ * Returns the request for a token. It goes the way of the webhook, with its timeout and its
+ * certificate.
  * @param request of the webhook
  */
-export function tokenRequest(request: SendRequest, { origin, path, headers, body }: ClientCredentials): SendRequest {
+export function tokenRequest(
+  request: SendRequest,
+  { origin, path, headers, body }: ClientCredentials,
+): SendRequest {
   const { credentials: _, ...way } = request;
   return { ...way, origin, path, headers: [...headers], body };
 }
@@ -26,13 +30,23 @@ export function readToken(result: SendResult): TokenAnswer {
   if (!result.ok) return { why: `${result.error.message}${inPhase(result.error.phase)}` };
   const { status, body, truncated } = result.response;
   const fields = truncated ? undefined : parsed(body);
-  if (status !== 200) return { why: `it answered ${String(status)}${errorIn(fields)}`, isRefusal: isRefusal(status) };
-  if (!fields) return { why: truncated ? 'its answer is longer than 16 KiB' : 'its answer is not a JSON object' };
+  if (status !== 200) {
+    return { why: `it answered ${String(status)}${errorIn(fields)}`, isRefusal: isRefusal(status) };
+  }
+  if (!fields) {
+    return {
+      why: truncated ? 'its answer is longer than 16 KiB' : 'its answer is not a JSON object',
+    };
+  }
   const { access_token: token, token_type: type = 'bearer', expires_in: seconds } = fields;
-  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
+  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
     return { why: 'its answer has no valid access_token' };
-  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') return { why: 'its tokens are not bearer tokens' };
-  const lifetimeMs = Number(seconds) > 0 ? Math.min(Number(seconds) * 1_000, MAX_LIFETIME_MS) : DEFAULT_LIFETIME_MS;
+  }
+  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') {
+    return { why: 'its tokens are not bearer tokens' };
+  }
+  const lifetimeMs =
+    Number(seconds) > 0 ? Math.min(Number(seconds) * 1_000, MAX_LIFETIME_MS) : DEFAULT_LIFETIME_MS;
   return { token, lifetimeMs };
 }
 
@@ -53,7 +67,10 @@ function parsed(body: Buffer): Record<string, unknown> | undefined {
   }
 }
 
-/** Returns the error code of RFC 6749 section 5.2. Its description is left out, since it may repeat a secret. */
+/**
+ * Returns the error code of RFC 6749 section 5.2. Its description is left out, since it may repeat
+ * a secret.
+ */
 function errorIn(fields: Record<string, unknown> | undefined): string {
   const code = fields?.error;
   return typeof code === 'string' && /^[a-z_]{1,40}$/.test(code) ? ` ${code}` : '';

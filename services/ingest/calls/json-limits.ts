@@ -1,15 +1,21 @@
 /**
- * Measures the text of a body before it is parsed: its depth, and the size of each call as it was sent (with spaces and
- * escapes, which the parsed value no longer shows). One pass over the bytes, about a nanosecond each, without recursion: no
- * text can overflow the stack. Invalid JSON does not make it fail; the parser reports that better.
+ * Measures the text of a body before it is parsed: its depth, and the size of each call as it was
+ * sent (with spaces and escapes, which the parsed value no longer shows). One pass over the bytes,
+ * about a nanosecond each, without recursion: no text can overflow the stack. Invalid JSON does not
+ * make it fail; the parser reports that better.
  */
 
 export interface Shape {
-  /** containers inside one another, the outermost one included; counting stops one past the limit */
+  /**
+   * containers inside one another, the outermost one included; counting stops one past the limit
+   */
   depth: number;
   /** objects and arrays; counting stops one past the limit */
   containers: number;
-  /** keys of all objects, counted by their colons (inexact for invalid JSON); counting stops one past the limit */
+  /**
+   * keys of all objects, counted by their colons (inexact for invalid JSON); counting stops one
+   * past the limit
+   */
   keys: number;
   /** bytes of the outermost value, from its first bracket to its last */
   bytes: number;
@@ -17,7 +23,9 @@ export interface Shape {
   largeItems: ReadonlySet<number>;
   /** items of `batch`; 1 for an empty one */
   items: number;
-  /** offsets of the envelope's `context` and `integrations`: first byte, and the byte after the last */
+  /**
+   * offsets of the envelope's `context` and `integrations`: first byte, and the byte after the last
+   */
   shared: Partial<Record<SharedField, readonly [start: number, end: number]>>;
 }
 
@@ -46,7 +54,10 @@ export interface JsonLimits {
   itemBytes: number;
 }
 
-/** Measures a body. Stops at the first exceeded limit on depth, containers or keys, so that a refusal costs no more than that. */
+/**
+ * Measures a body. Stops at the first exceeded limit on depth, containers or keys, so that a
+ * refusal costs no more than that.
+ */
 export function measureJson(text: Buffer, limits: JsonLimits): Shape {
   let depth = 0;
   let containers = 0;
@@ -58,7 +69,15 @@ export function measureJson(text: Buffer, limits: JsonLimits): Shape {
   let items: Items | undefined;
   let shared: SharedField | undefined;
   let sharedStart = 0;
-  const shape: Shape = { depth: 0, containers: 0, keys: 0, bytes: 0, largeItems: NONE, items: 0, shared: {} };
+  const shape: Shape = {
+    depth: 0,
+    containers: 0,
+    keys: 0,
+    bytes: 0,
+    largeItems: NONE,
+    items: 0,
+    shared: {},
+  };
 
   for (let i = 0; i < text.length; i++) {
     switch (text[i] ?? 0) {
@@ -73,7 +92,9 @@ export function measureJson(text: Buffer, limits: JsonLimits): Shape {
       case OPEN_BRACKET:
         if (start < 0) start = i;
         if (++depth > shape.depth) shape.depth = depth;
-        if (depth > limits.depth || ++containers > limits.containers) return { ...shape, containers, keys };
+        if (depth > limits.depth || ++containers > limits.containers) {
+          return { ...shape, containers, keys };
+        }
         if (depth === BATCH_DEPTH) {
           // The last of two equal keys counts, as for the parser.
           const key = keyOf(text, keyStart, keyEnd);
@@ -126,7 +147,9 @@ function keyOf(text: Buffer, start: number, end: number): string {
 
 /** Letters have only this escape. */
 function unescapeHex(key: string): string {
-  return key.replace(/\\u([0-9a-fA-F]{4})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+  return key.replace(/\\u([0-9a-fA-F]{4})/g, (_, hex: string) =>
+    String.fromCharCode(parseInt(hex, 16)),
+  );
 }
 
 /** Measures the items of one array, without the spaces around them. */
@@ -142,7 +165,9 @@ class Items {
   /** @param at the comma or bracket that ends an item */
   end(text: Buffer, at: number): void {
     // Most items are small even with their spaces, so spaces are subtracted only from large ones.
-    if (at - this.from > this.maxBytes && trimmedBytes(text, this.from, at) > this.maxBytes) this.large.add(this.count);
+    if (at - this.from > this.maxBytes && trimmedBytes(text, this.from, at) > this.maxBytes) {
+      this.large.add(this.count);
+    }
     this.count++;
     this.from = at + 1;
   }

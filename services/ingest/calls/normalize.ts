@@ -12,8 +12,9 @@ import { type CallFault, type CallFaultCode } from '../../../shared/model/reject
 import { correctedTimeMs } from '../../../shared/model/time';
 
 /**
- * Converts a call as sent to the message as accepted, or returns the first fault. `null` in a call's own fields means
- * absent; a deeper null (such as an unset trait) is data and stays. Unknown fields are kept unchanged.
+ * Converts a call as sent to the message as accepted, or returns the first fault. `null` in a
+ * call's own fields means absent; a deeper null (such as an unset trait) is data and stays. Unknown
+ * fields are kept unchanged.
  */
 
 /** The values that a call takes from its request. */
@@ -32,9 +33,9 @@ export interface Surroundings {
 const MAX_MESSAGE_ID_LENGTH = 99;
 
 /**
- * The rule for reading a field. `id`: a text, or a number that becomes a text; an empty one is absent. `made`: Waypost writes
- * it. `dropped`: never passed on; `writeKey` would leak to webhooks, `_metadata` is meant for the client's vendor, and
- * `__proto__` must never be assigned as a key.
+ * The rule for reading a field. `id`: a text, or a number that becomes a text; an empty one is
+ * absent. `made`: Waypost writes it. `dropped`: never passed on; `writeKey` would leak to webhooks,
+ * `_metadata` is meant for the client's vendor, and `__proto__` must never be assigned as a key.
  */
 type Reading = 'id' | 'messageId' | 'text' | 'object' | 'made' | 'dropped';
 const READINGS: ReadonlyMap<string, Reading> = new Map<string, Reading>([
@@ -61,15 +62,22 @@ const READINGS: ReadonlyMap<string, Reading> = new Map<string, Reading>([
 ]);
 
 /**
- * @returns the message without the envelope's `context` and `integrations`, a new object that shares its parts with the
- * call; or the first fault found
+ * @returns the message without the envelope's `context` and `integrations`, a new object that
+ * shares its parts with the call; or the first fault found
  */
 export function normalize(call: Json, around: Surroundings): Message | CallFault {
   if (!isObject(call)) return fault('invalid_call', 'A call must be a JSON object.');
   const type = around.type ?? call.type;
-  if (!isCallType(type)) return fault('invalid_type', `\`type\` must be one of ${CALL_TYPES.join(', ')}.`);
+  if (!isCallType(type)) {
+    return fault('invalid_type', `\`type\` must be one of ${CALL_TYPES.join(', ')}.`);
+  }
 
-  const message: Partial<Message> & JsonObject = { type, messageId: '', timestamp: '', receivedAt: around.receivedAt };
+  const message: Partial<Message> & JsonObject = {
+    type,
+    messageId: '',
+    timestamp: '',
+    receivedAt: around.receivedAt,
+  };
   const wrong = copyFields(call, message) ?? lacking(type, message);
   if (wrong) return wrong;
   addId(message, around.makeId);
@@ -80,7 +88,10 @@ export function normalize(call: Json, around: Surroundings): Message | CallFault
   if (type === 'identify' && message.traits === undefined) {
     // Rudder's Python client sends an identify's traits only in the context.
     const { context } = message;
-    const traits = context !== undefined && Object.hasOwn(context, 'traits') ? context.traits : around.sharedTraits;
+    const traits =
+      context !== undefined && Object.hasOwn(context, 'traits')
+        ? context.traits
+        : around.sharedTraits;
     if (isObject(traits)) message.traits = traits;
   }
   return message as Message;
@@ -118,11 +129,15 @@ function isTooLong(id: string): boolean {
 function readId(value: Json): string | undefined | null {
   if (typeof value === 'string') return value === '' ? undefined : value;
   // Parsing has already changed a whole number beyond 2^53: two users could become one.
-  if (typeof value !== 'number' || (Number.isInteger(value) && !Number.isSafeInteger(value))) return null;
+  if (typeof value !== 'number' || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
+    return null;
+  }
   return String(value);
 }
 
-/** Each reader returns the value to keep, undefined if it counts as absent, null if it is invalid. */
+/**
+ * Each reader returns the value to keep, undefined if it counts as absent, null if it is invalid.
+ */
 const READERS = {
   id: readId,
   messageId: readId,
@@ -140,14 +155,18 @@ const WANTED = {
 function lacking(type: CallType, message: Partial<Message>): CallFault | undefined {
   if (type === 'alias') {
     if (message.userId === undefined) return fault('missing_user_id', 'An alias needs `userId`.');
-    if (message.previousId === undefined) return fault('missing_previous_id', 'An alias needs `previousId`.');
+    if (message.previousId === undefined) {
+      return fault('missing_previous_id', 'An alias needs `previousId`.');
+    }
     return undefined;
   }
   if (message.userId === undefined && message.anonymousId === undefined) {
     return fault('no_user_anon_id', 'A call needs `userId` or `anonymousId`.');
   }
   if (type === 'track' && !message.event) return fault('missing_event', 'A track needs `event`.');
-  if (type === 'group' && message.groupId === undefined) return fault('missing_group_id', 'A group needs `groupId`.');
+  if (type === 'group' && message.groupId === undefined) {
+    return fault('missing_group_id', 'A group needs `groupId`.');
+  }
   return undefined;
 }
 
@@ -169,8 +188,9 @@ function fault(code: CallFaultCode, message: string): CallFault {
 }
 
 /**
- * An object of the envelope that is merged into each call of a request. Its text is made once and copied, so that merging
- * costs by bytes and not by keys: 2,500 keys over 2,500 calls took 90 ms as objects.
+ * An object of the envelope that is merged into each call of a request. Its text is made once and
+ * copied, so that merging costs by bytes and not by keys: 2,500 keys over 2,500 calls took 90 ms as
+ * objects.
  */
 export class SharedObject {
   readonly text: string;

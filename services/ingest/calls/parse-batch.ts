@@ -1,8 +1,8 @@
 import { type CallType, type Json, type JsonObject } from '../../../shared/model/message';
 
 /**
- * Splits a request's body into its calls and their shared parts. A fault found here concerns the whole request: none of
- * it is accepted, and the sender gets a 400.
+ * Splits a request's body into its calls and their shared parts. A fault found here concerns the
+ * whole request: none of it is accepted, and the sender gets a 400.
  */
 
 /** Stable codes of faults of a whole request, each answered with 400. */
@@ -38,7 +38,10 @@ export interface Calls {
 }
 
 export const MAX_CALLS = 2_500;
-/** Limit of the envelope's `context` and `integrations` together, since each of up to 2,500 calls repeats them. */
+/**
+ * Limit of the envelope's `context` and `integrations` together, since each of up to 2,500 calls
+ * repeats them.
+ */
 export const MAX_ENVELOPE_BYTES = 32_768;
 
 /**
@@ -46,7 +49,11 @@ export const MAX_ENVELOPE_BYTES = 32_768;
  * @param kind the path's type of call, or `batch`
  * @param bodyBytes size of the body; the parts of a small one need not be measured
  */
-export function readCalls(body: Json, kind: CallType | 'batch', bodyBytes: number): Calls | RequestFault {
+export function readCalls(
+  body: Json,
+  kind: CallType | 'batch',
+  bodyBytes: number,
+): Calls | RequestFault {
   if (!isObject(body)) return fault('invalid_body', 'The body must be a JSON object.');
   return kind === 'batch' ? readBatch(body, bodyBytes) : readSingle(body, kind);
 }
@@ -77,22 +84,29 @@ function readSingle(call: JsonObject, type: CallType): Calls {
 }
 
 function readBatch(body: JsonObject, bodyBytes: number): Calls | RequestFault {
-  // Go v2.0.0 sends a null batch when it is closed with nothing to send. A body without `batch` is a mistake, and a 200
-  // would lose the sender's data.
+  // Go v2.0.0 sends a null batch when it is closed with nothing to send. A body without `batch` is
+  // a mistake, and a 200 would lose the sender's data.
   if (!Object.hasOwn(body, 'batch')) return fault('missing_batch', 'The body has no `batch`.');
   const calls = body.batch ?? [];
   if (!Array.isArray(calls)) return fault('invalid_batch', '`batch` must be an array of calls.');
   if (calls.length > MAX_CALLS) {
-    return fault('too_many_calls', `A request may have at most ${MAX_CALLS} calls; this one has ${calls.length}.`);
+    return fault(
+      'too_many_calls',
+      `A request may have at most ${MAX_CALLS} calls; this one has ${calls.length}.`,
+    );
   }
   const context = sharedObject(body.context);
   const integrations = sharedObject(body.integrations);
   if (context === null) return fault('invalid_envelope', '`context` must be an object.');
   if (integrations === null) return fault('invalid_envelope', '`integrations` must be an object.');
-  if (bodyBytes > MAX_ENVELOPE_BYTES && bytesOf(context) + bytesOf(integrations) > MAX_ENVELOPE_BYTES) {
+  if (
+    bodyBytes > MAX_ENVELOPE_BYTES &&
+    bytesOf(context) + bytesOf(integrations) > MAX_ENVELOPE_BYTES
+  ) {
     return fault(
       'envelope_too_large',
-      `\`context\` and \`integrations\` of the envelope may have at most ${MAX_ENVELOPE_BYTES} bytes together.`,
+      `\`context\` and \`integrations\` of the envelope may have at most ` +
+        `${MAX_ENVELOPE_BYTES} bytes together.`,
     );
   }
   return {

@@ -14,22 +14,35 @@ import { type RejectedCall, type RejectedRecord } from '../../../shared/model/re
 import { measureJson, type Shape } from './json-limits';
 
 /**
- * Splits a request's body into messages and rejected calls. A bad call never costs its batch; a fault of the request as a
- * whole refuses all of it.
+ * Splits a request's body into messages and rejected calls. A bad call never costs its batch; a
+ * fault of the request as a whole refuses all of it.
  */
 
 const MAX_CALL_BYTES = 32_768;
-/** Levels of objects and arrays, including the body. Deeper values overflow the stack when they are serialized. */
+/**
+ * Levels of objects and arrays, including the body. Deeper values overflow the stack when they are
+ * serialized.
+ */
 const MAX_DEPTH = 100;
 /**
- * Objects and arrays of a body: ten for each of 2,500 calls. They determine the cost of parsing, not the bytes: 551 bytes of
- * gzip with 170,000 empty arrays took 4 ms.
+ * Objects and arrays of a body: ten for each of 2,500 calls. They determine the cost of parsing,
+ * not the bytes: 551 bytes of gzip with 170,000 empty arrays took 4 ms.
  */
 const MAX_CONTAINERS = 25_000;
-/** Keys of all objects of a body: 20 for each of 2,500 calls, which is ten bytes for a key and its value. */
+/**
+ * Keys of all objects of a body: 20 for each of 2,500 calls, which is ten bytes for a key and its
+ * value.
+ */
 const MAX_KEYS = 50_000;
-const SCAN_LIMITS = { depth: MAX_DEPTH, containers: MAX_CONTAINERS, keys: MAX_KEYS, itemBytes: MAX_CALL_BYTES };
-/** Bytes of all messages of a request. The envelope is repeated in each: 500 KB could become 80 MB. */
+const SCAN_LIMITS = {
+  depth: MAX_DEPTH,
+  containers: MAX_CONTAINERS,
+  keys: MAX_KEYS,
+  itemBytes: MAX_CALL_BYTES,
+};
+/**
+ * Bytes of all messages of a request. The envelope is repeated in each: 500 KB could become 80 MB.
+ */
 export const MAX_MERGED_BYTES = 2 * 1024 * 1024;
 /** The debugger shows only the beginning of a call that is too large. */
 const KEPT_TEXT_LENGTH = 4_096;
@@ -53,12 +66,17 @@ export interface ValidatedCalls {
 export function parseBody(body: Buffer, kind: CallType | 'batch'): ParsedRequest | RequestFault {
   const shape = measureJson(body, SCAN_LIMITS);
   if (shape.depth > MAX_DEPTH) {
-    return { code: 'too_deep', message: `The body may be nested at most ${MAX_DEPTH} levels deep.` };
+    return {
+      code: 'too_deep',
+      message: `The body may be nested at most ${MAX_DEPTH} levels deep.`,
+    };
   }
   if (shape.containers > MAX_CONTAINERS || shape.keys > MAX_KEYS) {
     return {
       code: 'too_complex',
-      message: `The body may have at most ${MAX_CONTAINERS} objects and arrays and ${MAX_KEYS} keys. Send fewer calls in a request.`,
+      message:
+        `The body may have at most ${MAX_CONTAINERS} objects and arrays and ${MAX_KEYS} ` +
+        'keys. Send fewer calls in a request.',
     };
   }
   const calls = kind === 'batch' ? Math.min(Math.max(1, shape.items), MAX_CALLS) : 1;
@@ -71,7 +89,8 @@ export function parseBody(body: Buffer, kind: CallType | 'batch'): ParsedRequest
   }
   const read = readCalls(value, kind, body.length);
   if (isFault(read)) return { ...read, callCount: calls };
-  const large = kind === 'batch' ? shape.largeItems : shape.bytes > MAX_CALL_BYTES ? ONLY_CALL : NO_CALL;
+  const large =
+    kind === 'batch' ? shape.largeItems : shape.bytes > MAX_CALL_BYTES ? ONLY_CALL : NO_CALL;
   return { ...read, large };
 }
 
@@ -79,8 +98,9 @@ const NO_CALL: ReadonlySet<number> = new Set();
 const ONLY_CALL: ReadonlySet<number> = new Set([0]);
 
 /**
- * Returns whether the envelope alone, merged into each call, exceeds the limit. It parses only the envelope: parsing 2,500
- * calls to refuse them takes 2 ms. Envelopes and batches with other faults are left to `readCalls`.
+ * Returns whether the envelope alone, merged into each call, exceeds the limit. It parses only the
+ * envelope: parsing 2,500 calls to refuse them takes 2 ms. Envelopes and batches with other faults
+ * are left to `readCalls`.
  */
 function mergesTooMuch(body: Buffer, { items, shared }: Shape): boolean {
   if (items > MAX_CALLS) return false;
@@ -88,7 +108,9 @@ function mergesTooMuch(body: Buffer, { items, shared }: Shape): boolean {
   const sent = parts.reduce((sum, [start, end]) => sum + end - start, 0);
   if (sent * items <= MAX_MERGED_BYTES || sent > 2 * MAX_ENVELOPE_BYTES) return false;
   try {
-    const texts = parts.map(([start, end]) => JSON.parse(body.toString('utf8', start, end)) as Json);
+    const texts = parts.map(
+      ([start, end]) => JSON.parse(body.toString('utf8', start, end)) as Json,
+    );
     if (!texts.every(isObject)) return false;
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(JSON.stringify(text)), 0);
     return bytes <= MAX_ENVELOPE_BYTES && bytes * items > MAX_MERGED_BYTES;
@@ -97,14 +119,21 @@ function mergesTooMuch(body: Buffer, { items, shared }: Shape): boolean {
   }
 }
 
-/** Decodes the body without a byte order mark, which JSON.parse refuses and some clients on Windows write. */
+/**
+ * Decodes the body without a byte order mark, which JSON.parse refuses and some clients on Windows
+ * write.
+ */
 function textOf(body: Buffer): string {
   const bom = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
   return body.toString('utf8', bom ? 3 : 0);
 }
 
 /** Validates each call. @param now time of arrival, ms since 1970 */
-export function validateCalls(parsed: ParsedRequest, now: number, makeId: () => string): ValidatedCalls | RequestFault {
+export function validateCalls(
+  parsed: ParsedRequest,
+  now: number,
+  makeId: () => string,
+): ValidatedCalls | RequestFault {
   const around: Surroundings = {
     type: parsed.type,
     sharedTraits: parsed.context?.traits,
@@ -122,7 +151,11 @@ export function validateCalls(parsed: ParsedRequest, now: number, makeId: () => 
   let bytes = 0;
   for (const [index, call] of parsed.calls.entries()) {
     if (parsed.large.has(index)) {
-      rejected.push({ index, code: 'call_too_large', message: `A call may have at most ${MAX_CALL_BYTES} bytes.` });
+      rejected.push({
+        index,
+        code: 'call_too_large',
+        message: `A call may have at most ${MAX_CALL_BYTES} bytes.`,
+      });
       continue;
     }
     const message = normalize(call, around);
@@ -141,7 +174,9 @@ export function validateCalls(parsed: ParsedRequest, now: number, makeId: () => 
 function mergedTooLarge(callCount: number): RequestFault {
   return {
     code: 'merged_too_large',
-    message: `The calls of a request, each with the envelope's \`context\` and \`integrations\`, may have at most ${MAX_MERGED_BYTES} bytes together.`,
+    message:
+      `The calls of a request, each with the envelope's \`context\` and \`integrations\`, ` +
+      `may have at most ${MAX_MERGED_BYTES} bytes together.`,
     callCount,
   };
 }
@@ -164,8 +199,8 @@ function envelopeOf({ context, integrations }: ParsedRequest): Envelope | undefi
 }
 
 /**
- * Writes the message with the envelope's objects merged in; the call's own keys take precedence. The router parses it: the
- * objects are not among the body's fields.
+ * Writes the message with the envelope's objects merged in; the call's own keys take precedence.
+ * The router parses it: the objects are not among the body's fields.
  */
 function merged(message: Message, envelope: Envelope): WrittenMessage {
   let added = '';
@@ -184,7 +219,12 @@ function merged(message: Message, envelope: Envelope): WrittenMessage {
 const SHARED_FIELDS = ['context', 'integrations'] as const;
 
 /** Returns the record of a rejected call for the debugger. @param at time of arrival, ISO 8601 */
-export function rejectedRecord(fault: RejectedCall, call: Json, source: string, at: string): RejectedRecord {
+export function rejectedRecord(
+  fault: RejectedCall,
+  call: Json,
+  source: string,
+  at: string,
+): RejectedRecord {
   const record = { at, source, code: fault.code, message: fault.message };
   const shown = isObject(call) ? withoutKeys(call) : call;
   if (fault.code !== 'call_too_large') return { ...record, call: shown };

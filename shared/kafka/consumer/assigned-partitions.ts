@@ -9,8 +9,8 @@ import { type Missed } from '../metrics';
 import { type ConsumeOptions } from '../port';
 
 /**
- * Tracks the partitions of one member from round to round: it keeps partitions that stay, drains revoked ones, looks up
- * where new ones start, and reclaims its own after a lost session.
+ * Tracks the partitions of one member from round to round: it keeps partitions that stay, drains
+ * revoked ones, looks up where new ones start, and reclaims its own after a lost session.
  */
 
 const RETRY_MS = 200;
@@ -19,16 +19,25 @@ interface Parts extends GroupOffsets, Pick<ConsumeOptions, 'rebalanceListener' |
   membership: Membership;
   orders: ConsumerCommands;
   stopping: () => boolean;
-  /** called with offsets that no longer exist: of deferred records, or of records that were read before a log was cut */
+  /**
+   * called with offsets that no longer exist: of deferred records, or of records that were read
+   * before a log was cut
+   */
   onMissed: (partition: Partition, reason: Missed, offsets: number) => void;
   log: Log;
 }
 
 export class AssignedPartitions {
   readonly partitions = new Map<string, Partition>();
-  /** partitions whose last commit is being looked up, each with its look-up; records that arrive before are read again */
+  /**
+   * partitions whose last commit is being looked up, each with its look-up; records that arrive
+   * before are read again
+   */
   readonly #restoring = new Map<string, object>();
-  /** partitions that must read their deferred records again, each with its look-up of the log's start */
+  /**
+   * partitions that must read their deferred records again, each with its look-up of the log's
+   * start
+   */
   readonly #goingBack = new Map<string, object>();
   /** partitions of a lost session: taken back if no other owner has committed since */
   readonly #orphans = new Map<string, Partition>();
@@ -53,9 +62,13 @@ export class AssignedPartitions {
     if (fresh.size > 0) void this.#restore([...fresh.values()]);
   }
 
-  /** Returns whether records may be dispatched: the partition is assigned, and its start is known. */
+  /**
+   * Returns whether records may be dispatched: the partition is assigned, and its start is known.
+   */
   isOpen(id: string): boolean {
-    return this.parts.membership.assigned.has(id) && !this.#restoring.has(id) && !this.#goingBack.has(id);
+    return (
+      this.parts.membership.assigned.has(id) && !this.#restoring.has(id) && !this.#goingBack.has(id)
+    );
   }
 
   /** Starts no more records of any partition. */
@@ -70,12 +83,15 @@ export class AssignedPartitions {
     if (membership.draining.size === 0) return;
     for (const [id, { number }] of membership.draining) {
       const partition = this.partitions.get(id);
-      if ((partition && !partition.drained) || this.parts.rebalanceListener?.isDraining(number)) continue;
+      if ((partition && !partition.drained) || this.parts.rebalanceListener?.isDraining(number)) {
+        continue;
+      }
       membership.draining.delete(id);
       if (!partition) continue;
       partition.fence();
       this.partitions.delete(id);
-      // kafkajs keeps a partition paused over a rebalance. It must not be paused when it is assigned here again.
+      // kafkajs keeps a partition paused over a rebalance. It must not be paused when it is
+      // assigned here again.
       if (!this.parts.stopping()) this.parts.orders.resume([this.#placeOf(partition)]);
     }
     if (membership.draining.size === 0 && !this.parts.stopping()) membership.released();
@@ -83,8 +99,12 @@ export class AssignedPartitions {
 
   /** Reads on from the first deferred record of each partition. */
   readDeferred(): void {
-    const open = [...this.partitions].filter(([id, { draining }]) => !draining && !this.#goingBack.has(id));
-    const deferring = open.map(([, partition]) => partition).filter(({ offsets }) => offsets.released > 0);
+    const open = [...this.partitions].filter(
+      ([id, { draining }]) => !draining && !this.#goingBack.has(id),
+    );
+    const deferring = open
+      .map(([, partition]) => partition)
+      .filter(({ offsets }) => offsets.released > 0);
     if (deferring.length > 0) void this.#goBack(deferring);
   }
 
@@ -111,15 +131,17 @@ export class AssignedPartitions {
 
   #seek(partition: Partition, offset: number): void {
     this.parts.orders.seek(this.#placeOf(partition), offset);
-    // Buffered records are fetched again from there. Offered twice, they would be skipped as already taken.
+    // Buffered records are fetched again from there. Offered twice, they would be skipped as
+    // already taken.
     partition.discardBuffered();
     if (!this.parts.stopping()) this.parts.orders.resume([this.#placeOf(partition)]);
   }
 
   /**
-   * Reads on from the first deferred record of partitions, or from the start of the log behind it: after a seek to a
-   * deleted record kafkajs would commit that it has no offset, and the next owner would read the partition from its start.
-   * Until the seek no records are taken, so that they stay in order: fetched ones are dropped, buffered ones discarded.
+   * Reads on from the first deferred record of partitions, or from the start of the log behind it:
+   * after a seek to a deleted record kafkajs would commit that it has no offset, and the next owner
+   * would read the partition from its start. Until the seek no records are taken, so that they stay
+   * in order: fetched ones are dropped, buffered ones discarded.
    */
   async #goBack(partitions: readonly Partition[]): Promise<void> {
     for (const partition of partitions) {
@@ -155,7 +177,8 @@ export class AssignedPartitions {
   }
 
   /**
-   * Starts a partition at its last commit, or takes it over from a lost session if no other owner has committed since.
+   * Starts a partition at its last commit, or takes it over from a lost session if no other owner
+   * has committed since.
    * @returns whether another member owns the records left from the lost session
    */
   #adopt({ id, partition: committed, bounds }: Start): boolean {
@@ -181,12 +204,14 @@ export class AssignedPartitions {
   }
 
   /**
-   * Looks up the commits of the last owner; until then no records are taken. The partitions are paused only if that
-   * fails: with nothing to fetch, kafkajs waits for a whole long poll, and a look-up takes only some milliseconds.
+   * Looks up the commits of the last owner; until then no records are taken. The partitions are
+   * paused only if that fails: with nothing to fetch, kafkajs waits for a whole long poll, and a
+   * look-up takes only some milliseconds.
    */
   async #restore(places: TopicPartition[]): Promise<void> {
     for (const place of places) this.#restoring.set(idOf(place), places);
-    // A partition may be revoked, or be looked up once more after it was assigned again, or after a lost session.
+    // A partition may be revoked, or be looked up once more after it was assigned again, or after a
+    // lost session.
     const wanted = () => places.filter((place) => this.#restoring.get(idOf(place)) === places);
     const look = async () => {
       const starts = await readStarts({ ...this.parts, places });
@@ -199,8 +224,15 @@ export class AssignedPartitions {
     await this.#repeat(isWanted, look, () => this.parts.orders.pause(wanted()));
   }
 
-  /** Repeats a look-up until it is not wanted any more, because it succeeded or the partitions were revoked. */
-  async #repeat(isWanted: () => boolean, look: () => Promise<void>, onFailure?: () => void): Promise<void> {
+  /**
+   * Repeats a look-up until it is not wanted any more, because it succeeded or the partitions were
+   * revoked.
+   */
+  async #repeat(
+    isWanted: () => boolean,
+    look: () => Promise<void>,
+    onFailure?: () => void,
+  ): Promise<void> {
     while (isWanted()) {
       try {
         await look();
@@ -213,14 +245,19 @@ export class AssignedPartitions {
   }
 
   /**
-   * Continues with the newer records after the log was truncated, or the topic created again. Until they are found the
-   * partition is held as before, so that another member gets it only when its open records are done or handed back.
+   * Continues with the newer records after the log was truncated, or the topic created again. Until
+   * they are found the partition is held as before, so that another member gets it only when its
+   * open records are done or handed back.
    */
   async beginAgain(id: string, partition: Partition, cut: Cut): Promise<void> {
     this.#restoring.set(id, partition);
     const isWanted = () => this.#restoring.get(id) === partition;
     await this.#repeat(isWanted, async () => {
-      const { offset, end } = await readNewer(this.parts.admin, this.#placeOf(partition), partition.newestAtMs);
+      const { offset, end } = await readNewer(
+        this.parts.admin,
+        this.#placeOf(partition),
+        partition.newestAtMs,
+      );
       if (!isWanted()) return;
       this.#restoring.delete(id);
       if (cut === 'ends_before' && end >= partition.offsets.next) this.#keep(partition);

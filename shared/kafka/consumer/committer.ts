@@ -13,13 +13,16 @@ interface Due {
 }
 
 /**
- * A crash repeats the records done since the last commit. Fewer records than these wait for a while, because a commit costs
- * the broker and this process as much as a few records.
+ * A crash repeats the records done since the last commit. Fewer records than these wait for a
+ * while, because a commit costs the broker and this process as much as a few records.
  */
 const FEW_RECORDS = 25;
 const FEW_EVERY_MS = 300;
 
-/** Commits changed offsets, one request at a time. The next request repeats the offsets of a failed one. */
+/**
+ * Commits changed offsets, one request at a time. The next request repeats the offsets of a failed
+ * one.
+ */
 export class Committer {
   #running: Promise<void> = Promise.resolve();
   /** rounds that run or wait */
@@ -30,7 +33,9 @@ export class Committer {
   constructor(
     private readonly options: {
       partitions: () => Iterable<Partition>;
-      send: (offsets: { topic: string; partition: number; offset: string; metadata: string }[]) => Promise<void>;
+      send: (
+        offsets: { topic: string; partition: number; offset: string; metadata: string }[],
+      ) => Promise<void>;
       /** called after each round, failed or not */
       after: () => void;
       /** called when the group coordinator has moved, because a commit does not look for it */
@@ -40,8 +45,10 @@ export class Committer {
   ) {}
 
   /**
-   * Starts a round, unless another one runs: during a pause of the broker hundreds would queue up behind it.
-   * @param nowMs by `performance.now()`; Infinity also commits changes that are not due yet, after the round that runs
+   * Starts a round, unless another one runs: during a pause of the broker hundreds would queue up
+   * behind it.
+   * @param nowMs by `performance.now()`; Infinity also commits changes that are not due yet, after
+   *   the round that runs
    */
   run(nowMs: number): Promise<void> {
     if (this.#rounds > 0 && nowMs < Infinity) return this.#running;
@@ -92,17 +99,26 @@ export class Committer {
 }
 
 /**
- * Returns whether an error means that the coordinator has moved. kafkajs looks for the coordinator only when it joins,
- * and keeps using the old one: after a move no offset was committed for more than a minute while records were done.
+ * Returns whether an error means that the coordinator has moved. kafkajs looks for the coordinator
+ * only when it joins, and keeps using the old one: after a move no offset was committed for more
+ * than a minute while records were done.
  */
 function hasCoordinatorMoved(error: unknown): boolean {
-  const { name, type, cause } = (error ?? {}) as { name?: unknown; type?: unknown; cause?: unknown };
+  const { name, type, cause } = (error ?? {}) as {
+    name?: unknown;
+    type?: unknown;
+    cause?: unknown;
+  };
   if (type === 'NOT_COORDINATOR_FOR_GROUP') return true;
   if (typeof name === 'string' && COORDINATOR_ERRORS.has(name)) return true;
   return cause !== undefined && cause !== error && hasCoordinatorMoved(cause);
 }
 
-const COORDINATOR_ERRORS = new Set(['KafkaJSBrokerNotFound', 'KafkaJSConnectionError', 'KafkaJSConnectionClosedError']);
+const COORDINATOR_ERRORS = new Set([
+  'KafkaJSBrokerNotFound',
+  'KafkaJSConnectionError',
+  'KafkaJSConnectionClosedError',
+]);
 
 const BOUNDS_MS = 1_000;
 
@@ -126,7 +142,9 @@ export interface GroupOffsets {
 }
 
 /** Reads where new owners of partitions start. */
-export async function readStarts(options: GroupOffsets & { places: readonly TopicPartition[] }): Promise<Start[]> {
+export async function readStarts(
+  options: GroupOffsets & { places: readonly TopicPartition[] },
+): Promise<Start[]> {
   const { admin, groupId, prefix, places } = options;
   const looks = [options.readCommitted(groupId, places), readKnownBounds(admin, places)] as const;
   const [committed, bounds] = await Promise.all(looks);
@@ -139,8 +157,8 @@ export async function readStarts(options: GroupOffsets & { places: readonly Topi
 }
 
 /**
- * Finds where a log continues that was truncated or created again. Records older than the newest one read were read as
- * well, or no longer exist.
+ * Finds where a log continues that was truncated or created again. Records older than the newest
+ * one read were read as well, or no longer exist.
  * @returns the offset of the first newer record, and the end
  * @throws while the partition has no leader
  */
@@ -152,16 +170,26 @@ export async function readNewer(
   const end = (await readBounds(admin, topic)).get(number)?.high;
   const newer = await admin.fetchTopicOffsetsByTimestamp(topic, newestAtMs + 1);
   const found = newer.find(({ partition }) => partition === number);
-  if (end === undefined || found === undefined) throw new Error(`partition ${number} of ${topic} has no leader`);
+  if (end === undefined || found === undefined) {
+    throw new Error(`partition ${number} of ${topic} has no leader`);
+  }
   return { offset: Number(found.offset), end };
 }
 
-/** Returns the bounds of partitions by id that are known within a second. A partition without a leader delays no other. */
-export async function readKnownBounds(admin: Admin, places: readonly TopicPartition[]): Promise<Map<string, Bounds>> {
+/**
+ * Returns the bounds of partitions by id that are known within a second. A partition without a
+ * leader delays no other.
+ */
+export async function readKnownBounds(
+  admin: Admin,
+  places: readonly TopicPartition[],
+): Promise<Map<string, Bounds>> {
   const known = new Map<string, Bounds>();
   const topics = new Set(places.map(({ topic }) => topic));
   const looks = [...topics].map(async (topic) => {
-    for (const [number, bounds] of await readBounds(admin, topic)) known.set(idOf({ topic, number }), bounds);
+    for (const [number, bounds] of await readBounds(admin, topic)) {
+      known.set(idOf({ topic, number }), bounds);
+    }
   });
   await withTimeout(BOUNDS_MS, Promise.allSettled(looks));
   return known;

@@ -14,14 +14,16 @@ import { type ConsumerMeter, meterConsumer } from '../metrics';
 import { type Consumption, type ConsumeOptions } from '../port';
 
 /**
- * Reads topics in a consumer group. Records complete in any order, and a planned rebalance repeats only records for which
- * the commit metadata has no room (offset-tracker.ts): those done long after a deferred record.
+ * Reads topics in a consumer group. Records complete in any order, and a planned rebalance repeats
+ * only records for which the commit metadata has no room (offset-tracker.ts): those done long after
+ * a deferred record.
  *
- * The batch handler only dispatches and returns: the next fetch of a broker waits for the handlers of the last one, so
- * that a waiting handler would stop every partition. Each partition has an offset tracker. A timer commits the lowest
- * open offset, and in the commit metadata the records done above it. In a rebalance (cooperative-assignor.ts)
- * partitions that stay keep their tracker and are not read twice. Partitions that move drain first, and are claimed
- * until they are committed. A new partition starts where the commit and the metadata of its last owner say.
+ * The batch handler only dispatches and returns: the next fetch of a broker waits for the handlers
+ * of the last one, so that a waiting handler would stop every partition. Each partition has an
+ * offset tracker. A timer commits the lowest open offset, and in the commit metadata the records
+ * done above it. In a rebalance (cooperative-assignor.ts) partitions that stay keep their tracker
+ * and are not read twice. Partitions that move drain first, and are claimed until they are
+ * committed. A new partition starts where the commit and the metadata of its last owner say.
  */
 
 /** A crash repeats the records done since the last commit, so that this is short. */
@@ -33,7 +35,9 @@ interface Parts extends GroupOffsets {
   membership: Membership;
   /** returns the partition of a key; the topic is without prefix */
   partitionOf: (topic: string, key: string) => number;
-  /** returns when the record at this offset was appended, ms since 1970; undefined if there is none */
+  /**
+   * returns when the record at this offset was appended, ms since 1970; undefined if there is none
+   */
   appendedAt: (place: TopicPartition, offset: number) => Promise<number | undefined>;
   log: Log;
 }
@@ -63,7 +67,8 @@ export class KafkaConsumption implements Consumption {
     const onCrash = () => {
       this.joined = false;
       this.#liveness.recordPoll();
-      // A consumer that does not run yet takes no commands, and the next one reads refused records again.
+      // A consumer that does not run yet takes no commands, and the next one reads refused records
+      // again.
       for (const partition of this.#held()) partition.discardBuffered();
     };
     this.#restarting = new RestartingConsumer({
@@ -74,7 +79,9 @@ export class KafkaConsumption implements Consumption {
     });
     const orders = this.#restarting.commands(() => this.joined);
     this.#owned = new AssignedPartitions({
-      ...{ ...parts, ...options, orders },
+      ...parts,
+      ...options,
+      orders,
       stopping: () => this.#stopping,
       onMissed: (partition, reason, offsets) => this.#batches.missed(partition, reason, offsets),
     });
@@ -91,18 +98,30 @@ export class KafkaConsumption implements Consumption {
     });
     const { admin, prefix } = parts;
     this.#meter = meterConsumer({
-      ...{ ...options, admin, prefix, of: this, liveness: this.#liveness, partitions: this.#owned.partitions },
-      unassigned: (bounds) => readUnassignedLag({ ...parts, memberId: () => this.#owned.memberId }, bounds),
+      ...options,
+      admin,
+      prefix,
+      of: this,
+      liveness: this.#liveness,
+      partitions: this.#owned.partitions,
+      unassigned: (bounds) =>
+        readUnassignedLag({ ...parts, memberId: () => this.#owned.memberId }, bounds),
     });
     this.#batches = new BatchHandler({
-      ...{ prefix, group: options.group, owned: this.#owned, dispatcher: this.#dispatcher, meter: this.#meter },
+      prefix,
+      group: options.group,
+      owned: this.#owned,
+      dispatcher: this.#dispatcher,
+      meter: this.#meter,
       stopping: () => this.#stopping,
       log: parts.log,
     });
     this.#committer = new Committer({
       partitions: () => (this.joined ? this.#held() : []),
       send: (offsets) =>
-        this.#consumer.commitOffsets(offsets.map((entry) => ({ ...entry, topic: parts.prefix + entry.topic }))),
+        this.#consumer.commitOffsets(
+          offsets.map((entry) => ({ ...entry, topic: parts.prefix + entry.topic })),
+        ),
       after: () => this.#owned.letGo(),
       coordinatorMoved: () => parts.membership.askForRound(),
       log: parts.log,
@@ -137,8 +156,9 @@ export class KafkaConsumption implements Consumption {
   }
 
   /**
-   * Hands back unstarted records after a stall, before kafkajs notices a lost session: it was so long that others may
-   * own the partitions. If the session is not lost, the records are read again after the next round.
+   * Hands back unstarted records after a stall, before kafkajs notices a lost session: it was so
+   * long that others may own the partitions. If the session is not lost, the records are read again
+   * after the next round.
    */
   #stoodStill(): void {
     if (this.#stopping || this.#owned.partitions.size === 0) return;
@@ -184,7 +204,9 @@ export class KafkaConsumption implements Consumption {
     return [...this.#held()].reduce((sum, { offsets }) => sum + offsets.released, 0);
   }
 
-  /** Takes effect at the next tick: the end of a batch would override a seek in the middle of it. */
+  /**
+   * Takes effect at the next tick: the end of a batch would override a seek in the middle of it.
+   */
   readDeferred(): void {
     this.#readsDeferred = true;
   }
@@ -198,7 +220,9 @@ export class KafkaConsumption implements Consumption {
   }
 
   resume(): void {
-    for (const partition of this.#held()) if (!partition.timer) this.#dispatcher.dispatchBuffered(partition);
+    for (const partition of this.#held()) {
+      if (!partition.timer) this.#dispatcher.dispatchBuffered(partition);
+    }
   }
 
   async stop(deadlineMs: number): Promise<void> {
@@ -206,8 +230,13 @@ export class KafkaConsumption implements Consumption {
     const until = performance.now() + deadlineMs;
     this.#stopping = true;
     this.parts.membership.leaving = true;
-    // kafkajs fetches an unread batch again immediately: without the pause the drain would be a busy loop.
-    if (this.joined) this.#consumer.pause(this.options.topics.map((topic) => ({ topic: this.parts.prefix + topic })));
+    // kafkajs fetches an unread batch again immediately: without the pause the drain would be a
+    // busy loop.
+    if (this.joined) {
+      this.#consumer.pause(
+        this.options.topics.map((topic) => ({ topic: this.parts.prefix + topic })),
+      );
+    }
     this.#leaderCheck.stop();
     this.#owned.drainAll('drain');
     // kafkajs drops commits silently once it is stopped, so the last commit comes first.

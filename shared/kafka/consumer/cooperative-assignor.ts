@@ -1,18 +1,19 @@
 /**
  * Assigns partitions to members: a sticky, cooperative assignment.
  *
- * Topics with the same readers are co-partitioned: their partitions of one number form a *co-partition* and go to one
- * member, so that one process has all state of a key (a URL's lane, its circuit). A co-partition that must move is
- * assigned to no member until its living owner has released it: the owner drains it, commits, and asks for the next
- * round. So no record is read twice, and a co-partition that does not move is not interrupted.
+ * Topics with the same readers are co-partitioned: their partitions of one number form a
+ * *co-partition* and go to one member, so that one process has all state of a key (a URL's lane,
+ * its circuit). A co-partition that must move is assigned to no member until its living owner has
+ * released it: the owner drains it, commits, and asks for the next round. So no record is read
+ * twice, and a co-partition that does not move is not interrupted.
  */
 
 /** The part of a joining member that the assignment depends on. */
 interface Joining {
   memberId: string;
   /**
-   * The generation of the group in which the member was last known to be alive. A newer claim wins: a member that lost
-   * its session comes back with an old one. Absent in members of older versions.
+   * The generation of the group in which the member was last known to be alive. A newer claim wins:
+   * a member that lost its session comes back with an old one. Absent in members of older versions.
    */
   generation?: number | undefined;
   /** when it last joined, ms since 1970; compared if a generation is absent or both are equal */
@@ -36,22 +37,28 @@ export interface Member extends Joining {
 }
 
 /**
- * Assigns partitions. Topics with the same readers are co-partitioned. During an upgrade some members may read topics
- * that others do not know yet: these are divided among their readers alone.
+ * Assigns partitions. Topics with the same readers are co-partitioned. During an upgrade some
+ * members may read topics that others do not know yet: these are divided among their readers alone.
  * @param counts partitions of each topic
- * @returns the partitions of each member, by topic, ascending; a partition in no list waits for its owner to release it
+ * @returns the partitions of each member, by topic, ascending; a partition in no list waits for its
+ *   owner to release it
  */
 export function assignPlaces(
   counts: ReadonlyMap<string, number>,
   members: readonly Member[],
 ): Map<string, Record<string, number[]>> {
-  const result = new Map<string, Record<string, number[]>>(members.map(({ memberId }) => [memberId, {}]));
+  const result = new Map<string, Record<string, number[]>>(
+    members.map(({ memberId }) => [memberId, {}]),
+  );
   for (const { topics, readers } of sharing([...counts.keys()], members)) {
     const claims = readers.map((member) => ({
       ...member,
       owned: topics.flatMap((topic) => member.places[topic] ?? []),
     }));
-    const copartitions = assignCopartitions(Math.max(...topics.map((topic) => counts.get(topic) ?? 0)), claims);
+    const copartitions = assignCopartitions(
+      Math.max(...topics.map((topic) => counts.get(topic) ?? 0)),
+      claims,
+    );
     for (const topic of topics) {
       const count = counts.get(topic) ?? 0;
       const owners = ownersOf(
@@ -59,8 +66,11 @@ export function assignPlaces(
         readers.map((member) => ({ ...member, owned: member.places[topic] ?? [] })),
       );
       for (const [memberId, numbers] of copartitions) {
-        // Another member may own this partition of the co-partition, since a round with other readers.
-        const free = numbers.filter((number) => number < count && (owners.get(number) ?? memberId) === memberId);
+        // Another member may own this partition of the co-partition, since a round with other
+        // readers.
+        const free = numbers.filter(
+          (number) => number < count && (owners.get(number) ?? memberId) === memberId,
+        );
         Object.assign(result.get(memberId) ?? {}, { [topic]: free });
       }
     }
@@ -69,7 +79,10 @@ export function assignPlaces(
 }
 
 /** Groups the topics by the members that read them. */
-function sharing(topics: readonly string[], members: readonly Member[]): { topics: string[]; readers: Member[] }[] {
+function sharing(
+  topics: readonly string[],
+  members: readonly Member[],
+): { topics: string[]; readers: Member[] }[] {
   const found = new Map<string, { topics: string[]; readers: Member[] }>();
   for (const topic of topics) {
     const readers = members.filter((member) => member.topics.includes(topic));
@@ -84,9 +97,13 @@ function sharing(topics: readonly string[], members: readonly Member[]): { topic
 /**
  * Assigns co-partitions in equal shares.
  * @param copartitions their number: the partitions of the widest topic
- * @returns the co-partitions of each member, ascending; one in no list waits for its owner to release it
+ * @returns the co-partitions of each member, ascending; one in no list waits for its owner to
+ *   release it
  */
-export function assignCopartitions(copartitions: number, claims: readonly Claim[]): Map<string, number[]> {
+export function assignCopartitions(
+  copartitions: number,
+  claims: readonly Claim[],
+): Map<string, number[]> {
   const owners = ownersOf(copartitions, claims);
   const result = new Map<string, number[]>(claims.map(({ memberId }) => [memberId, []]));
   const quotas = quotasOf(copartitions, claims, owners);
@@ -115,21 +132,33 @@ function ownersOf(copartitions: number, claims: readonly Claim[]): Map<number, s
   for (const claim of claims) {
     for (const copartition of claim.owned) {
       const rival = best.get(copartition);
-      if (copartition < copartitions && (!rival || isNewer(claim, rival))) best.set(copartition, claim);
+      if (copartition < copartitions && (!rival || isNewer(claim, rival))) {
+        best.set(copartition, claim);
+      }
     }
   }
   return new Map([...best].map(([copartition, { memberId }]) => [copartition, memberId]));
 }
 
-/** Compares generations first: clocks differ and jump. Between two equally new claims, the lower member id wins. */
+/**
+ * Compares generations first: clocks differ and jump. Between two equally new claims, the lower
+ * member id wins.
+ */
 function isNewer(claim: Joining, rival: Joining): boolean {
   const [a, b] = [claim.generation, rival.generation];
   if (a !== undefined && b !== undefined && a !== b) return a > b;
   return claim.at > rival.at || (claim.at === rival.at && claim.memberId < rival.memberId);
 }
 
-/** Returns equal shares. The odd ones go to the members that own most, so that fewer co-partitions move. */
-function quotasOf(copartitions: number, claims: readonly Claim[], owners: Map<number, string>): Map<string, number> {
+/**
+ * Returns equal shares. The odd ones go to the members that own most, so that fewer co-partitions
+ * move.
+ */
+function quotasOf(
+  copartitions: number,
+  claims: readonly Claim[],
+  owners: Map<number, string>,
+): Map<string, number> {
   const counts = new Map<string, number>();
   for (const owner of owners.values()) counts.set(owner, (counts.get(owner) ?? 0) + 1);
   const staying = claims

@@ -8,8 +8,8 @@ import { type Bounds } from '../kafkajs/leaderless';
 import { type GroupFormats } from '../port';
 
 /**
- * Describes a consumer group from outside: which partitions each member reads, which have no reader, and their lag, which
- * no process counts.
+ * Describes a consumer group from outside: which partitions each member reads, which have no
+ * reader, and their lag, which no process counts.
  */
 
 export interface GroupView {
@@ -56,25 +56,38 @@ export async function readGroupFormats(admin: Admin, prefix: string): Promise<Gr
   }));
 }
 
-/** Returns the partitions of these topics that no member reads. @param counts partitions of each topic */
-export function unreadPlaces({ members }: GroupView, counts: ReadonlyMap<string, number>): TopicPartition[] {
+/**
+ * Returns the partitions of these topics that no member reads. @param counts partitions of each
+ * topic
+ */
+export function unreadPlaces(
+  { members }: GroupView,
+  counts: ReadonlyMap<string, number>,
+): TopicPartition[] {
   const read = new Set(members.flatMap(({ places }) => [...places.keys()]));
   return [...counts].flatMap(([topic, count]) =>
-    Array.from({ length: count }, (_, number) => ({ topic, number })).filter((place) => !read.has(idOf(place))),
+    Array.from({ length: count }, (_, number) => ({ topic, number })).filter(
+      (place) => !read.has(idOf(place)),
+    ),
   );
 }
 
 /**
- * A leader of this version asks for another round itself when it left partitions to no member (membership.ts). This is
- * longer than that leader waits, and than most groups need for a change.
+ * A leader of this version asks for another round itself when it left partitions to no member
+ * (membership.ts). This is longer than that leader waits, and than most groups need for a change.
  */
 const DOUBT_MS = 3_000;
 
-/** Asks for another round in place of a leader of an older version, which does not ask when partitions have no reader. */
+/**
+ * Asks for another round in place of a leader of an older version, which does not ask when
+ * partitions have no reader.
+ */
 export class LeaderCheck {
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly parts: { admin: Admin; groupId: string; membership: Membership; log: Log }) {}
+  constructor(
+    private readonly parts: { admin: Admin; groupId: string; membership: Membership; log: Log },
+  ) {}
 
   /** Call after each round. */
   entered({ isLeader, leaderId }: ConsumerGroupJoinEvent['payload']): void {
@@ -98,7 +111,10 @@ export class LeaderCheck {
       if (!view || !leader || leader.current) return;
       // The leader knows no other topics, so another round would not help them.
       const { topics } = await admin.fetchTopicMetadata({ topics: [...leader.topics] });
-      const unread = unreadPlaces(view, new Map(topics.map(({ name, partitions }) => [name, partitions.length])));
+      const unread = unreadPlaces(
+        view,
+        new Map(topics.map(({ name, partitions }) => [name, partitions.length])),
+      );
       if (unread.length > 0 && !membership.leaving) membership.askForRound();
     } catch (error) {
       log.debug({ reason: messageOf(error) }, 'group.not_described');
@@ -118,17 +134,22 @@ export interface UnassignedLag {
 
 interface Parts extends GroupOffsets {
   memberId: () => string;
-  /** returns when the record at this offset was appended, ms since 1970; undefined if there is none */
+  /**
+   * returns when the record at this offset was appended, ms since 1970; undefined if there is none
+   */
   appendedAt: (place: TopicPartition, offset: number) => Promise<number | undefined>;
 }
 
-/** Records are looked up one by one, and a group without members may have hundreds of partitions. */
+/**
+ * Records are looked up one by one, and a group without members may have hundreds of partitions.
+ */
 const MOST_LOOKED_UP = 24;
 
 /**
- * Returns the unread partitions of each topic, with their lag. Only one member counts the lag, so that sums over
- * processes are right; each member reports the number of partitions.
- * @param bounds by topic, without prefix, and partition; the lag of a partition without bounds is not counted
+ * Returns the unread partitions of each topic, with their lag. Only one member counts the lag, so
+ * that sums over processes are right; each member reports the number of partitions.
+ * @param bounds by topic, without prefix, and partition; the lag of a partition without bounds is
+ *   not counted
  * @returns by topic; undefined if no bounds are known, or the group is between two assignments
  */
 export async function readUnassignedLag(
@@ -139,8 +160,13 @@ export async function readUnassignedLag(
   // Without names, the metadata would be that of all topics.
   const view = bounds.size > 0 ? await describeGroup(admin, groupId) : undefined;
   if (!view) return undefined;
-  const { topics } = await admin.fetchTopicMetadata({ topics: [...bounds.keys()].map((topic) => prefix + topic) });
-  const places = unreadPlaces(view, new Map(topics.map(({ name, partitions }) => [name, partitions.length])));
+  const { topics } = await admin.fetchTopicMetadata({
+    topics: [...bounds.keys()].map((topic) => prefix + topic),
+  });
+  const places = unreadPlaces(
+    view,
+    new Map(topics.map(({ name, partitions }) => [name, partitions.length])),
+  );
   const result = new Map<string, UnassignedLag>();
   for (const { topic } of places) {
     const name = topic.slice(prefix.length);
@@ -157,14 +183,19 @@ export async function readUnassignedLag(
   await Promise.all(
     waiting.slice(0, MOST_LOOKED_UP).map(async ({ topic, place, offset }) => {
       // The record of a partition that has no leader cannot be read.
-      const [unread, at] = [result.get(topic), await parts.appendedAt(place, offset).catch(() => undefined)];
+      const [unread, at] = [
+        result.get(topic),
+        await parts.appendedAt(place, offset).catch(() => undefined),
+      ];
       if (unread && at !== undefined) unread.oldestAtMs = Math.min(unread.oldestAtMs ?? at, at);
     }),
   );
   return result;
 }
 
-/** Returns the partitions with records that the group has not finished, and the offset of the first. */
+/**
+ * Returns the partitions with records that the group has not finished, and the offset of the first.
+ */
 async function findWaiting(
   { readCommitted, groupId, prefix }: Parts,
   places: readonly TopicPartition[],

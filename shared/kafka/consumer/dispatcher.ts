@@ -10,8 +10,9 @@ import { type FetchedRecord } from '../protocol/batch';
 import { type OpenRecord, type DispatchResult } from '../port';
 
 /**
- * Time budget for dispatching records in one turn of the event loop, ms. A fetch of a megabyte can start a thousand
- * requests, which takes a tenth of a second. Responses that arrive during that time must not wait for all of it.
+ * Time budget for dispatching records in one turn of the event loop, ms. A fetch of a megabyte can
+ * start a thousand requests, which takes a tenth of a second. Responses that arrive during that
+ * time must not wait for all of it.
  */
 const TURN_MS = 5;
 /** A partition that is full of deferred records looks again this often. */
@@ -21,19 +22,25 @@ export interface DispatcherOptions {
   onRecord: (record: OpenRecord) => DispatchResult;
   command: (what: 'pause' | 'resume', partition: Partition) => void;
   stopping: () => boolean;
-  /** called once when a partition stops, because a deferred record is too far behind (`OffsetTracker.isFull`) */
+  /**
+   * called once when a partition stops, because a deferred record is too far behind
+   * (`OffsetTracker.isFull`)
+   */
   onFull: (partition: Partition) => void;
   /** a clock in ms, which measures the turn; default: `performance.now()` */
   now?: () => number;
-  /** calls back in the next turn of the event loop, after pending input was handled; default: `setImmediate` */
+  /**
+   * calls back in the next turn of the event loop, after pending input was handled; default:
+   * `setImmediate`
+   */
   soon?: (callback: () => void) => void;
 }
 
 /**
- * Offers the messages of a partition to the handler, in order. A refused message is buffered with those behind it, and
- * the partition pauses. They are offered again after the time that the handler named, or when it has room. Messages
- * beyond the time budget of a turn are buffered in the same way until the next turn, which takes partition after
- * partition.
+ * Offers the messages of a partition to the handler, in order. A refused message is buffered with
+ * those behind it, and the partition pauses. They are offered again after the time that the handler
+ * named, or when it has room. Messages beyond the time budget of a turn are buffered in the same
+ * way until the next turn, which takes partition after partition.
  */
 export class Dispatcher {
   readonly #now: () => number;
@@ -48,7 +55,10 @@ export class Dispatcher {
     this.#soon = options.soon ?? setImmediate;
   }
 
-  /** Offers messages until one is refused. That one and the rest are buffered, and the partition pauses. */
+  /**
+   * Offers messages until one is refused. That one and the rest are buffered, and the partition
+   * pauses.
+   */
   dispatch(partition: Partition, messages: readonly FetchedRecord[]): void {
     if (this.#isFull(partition, messages[0])) {
       this.#keep(partition, messages);
@@ -88,7 +98,10 @@ export class Dispatcher {
     return result;
   }
 
-  /** Returns whether the partition takes no new records. Deferred ones, which are read again, are taken. */
+  /**
+   * Returns whether the partition takes no new records. Deferred ones, which are read again, are
+   * taken.
+   */
   #isFull(partition: Partition, first: FetchedRecord | undefined): boolean {
     const { offsets } = partition;
     if (!first || first.offset < offsets.next) return false;
@@ -150,7 +163,11 @@ export class BatchHandler {
     const { partitions } = this.parts.owned;
     let partition = partitions.get(id);
     if (!partition) {
-      partition = new Partition(batch.topic.slice(this.parts.prefix.length), batch.partition, Number(first.offset));
+      partition = new Partition(
+        batch.topic.slice(this.parts.prefix.length),
+        batch.partition,
+        Number(first.offset),
+      );
       partitions.set(id, partition);
     }
     if (partition.draining || partition.waits) return;
@@ -170,9 +187,16 @@ export class BatchHandler {
   }
 
   /** Logs and counts offsets that no longer exist. */
-  missed({ topic, number: partition }: Pick<Partition, 'topic' | 'number'>, reason: Missed, offsets: number): void {
+  missed(
+    { topic, number: partition }: Pick<Partition, 'topic' | 'number'>,
+    reason: Missed,
+    offsets: number,
+  ): void {
     const about = { group: this.parts.group, topic, partition, offsets };
-    this.parts.log.error(about, reason === 'retention' ? 'consumer.records_expired' : 'consumer.log_truncated');
+    this.parts.log.error(
+      about,
+      reason === 'retention' ? 'consumer.records_expired' : 'consumer.log_truncated',
+    );
     this.parts.meter.missed(topic, reason, offsets);
   }
 }

@@ -38,11 +38,16 @@ export class LastCommit {
     this.#againUntil = performance.now() + COMMITS_AGAIN_MS;
   }
 
-  /** Returns whether the stored commit is the last one of this process, so that no other owner has committed since. */
+  /**
+   * Returns whether the stored commit is the last one of this process, so that no other owner has
+   * committed since.
+   */
   isOwn(found: LastCommit): boolean {
     const { offset, metadata } = found.#stored;
     if (offset < this.offset) return true;
-    return [this.#sent, this.#stored].some((own) => own?.offset === offset && own.metadata === metadata);
+    return [this.#sent, this.#stored].some(
+      (own) => own?.offset === offset && own.metadata === metadata,
+    );
   }
 
   uncommitted({ changes }: OffsetTracker): number {
@@ -54,12 +59,22 @@ export class LastCommit {
     return this.offset === committable && this.#stored.changes === changes;
   }
 
-  /** Returns what to commit; undefined without a change, or if only metadata has changed since a recent commit. */
+  /**
+   * Returns what to commit; undefined without a change, or if only metadata has changed since a
+   * recent commit.
+   */
   next(offsets: OffsetTracker, nowMs: number): Commit | undefined {
     const { committable: offset, changes } = offsets;
     const idle = changes === this.#stored.changes && nowMs >= this.#againUntil;
-    if (offset <= this.offset && (idle || nowMs - this.#stored.atMs < RUNS_EVERY_MS)) return undefined;
-    return (this.#sent = { offset, metadata: encodeRuns(offsets.doneRuns()), changes, atMs: nowMs });
+    if (offset <= this.offset && (idle || nowMs - this.#stored.atMs < RUNS_EVERY_MS)) {
+      return undefined;
+    }
+    return (this.#sent = {
+      offset,
+      metadata: encodeRuns(offsets.doneRuns()),
+      changes,
+      atMs: nowMs,
+    });
   }
 
   acknowledged(commit: Commit): void {
@@ -68,16 +83,23 @@ export class LastCommit {
 }
 
 /**
- * Encodes the records done above the committed offset as commit metadata: lengths of alternating runs (open, done,
- * open, done …) from the committed offset on, as varints in base64url. The next owner skips these records. Without it,
- * one request that hangs for five seconds would make a crash repeat thousands.
+ * Encodes the records done above the committed offset as commit metadata: lengths of alternating
+ * runs (open, done, open, done …) from the committed offset on, as varints in base64url. The next
+ * owner skips these records. Without it, one request that hangs for five seconds would make a crash
+ * repeat thousands.
  */
 
 const MARK = 'r1.';
-/** Brokers accept 4,096 bytes by default (`offset.metadata.max.bytes`). Records that do not fit are only repeated. */
+/**
+ * Brokers accept 4,096 bytes by default (`offset.metadata.max.bytes`). Records that do not fit are
+ * only repeated.
+ */
 const MAX_BYTES = 2_900;
 
-/** @param runs lengths, the first of an open run; a last open run is left out, because it adds nothing */
+/**
+ * @param runs lengths, the first of an open run; a last open run is left out, because it adds
+ *   nothing
+ */
 export function encodeRuns(runs: readonly number[]): string {
   const bytes: number[] = [];
   for (let i = 0; i + 1 < runs.length; i += 2) {

@@ -9,29 +9,31 @@ import { idOf, type TopicPartition } from './partition';
 import { ReturningMembers } from './returning-members';
 
 /**
- * Takes part in the cooperative assignment (cooperative-assignor.ts) for this process: it claims partitions when it
- * joins, and asks for another round. kafkajs has no call for that. An error that means "the group is rebalancing",
- * thrown at the start of a fetch, makes it join again.
+ * Takes part in the cooperative assignment (cooperative-assignor.ts) for this process: it claims
+ * partitions when it joins, and asks for another round. kafkajs has no call for that. An error that
+ * means "the group is rebalancing", thrown at the start of a fetch, makes it join again.
  *
- * Invariant: a revoked partition is claimed until it is released, whether or not any record of it was read or
- * committed. The release of the last one asks for the next round, because the leader assigned claimed partitions to no
- * member. Members that release partitions at about the same time share that round.
+ * Invariant: a revoked partition is claimed until it is released, whether or not any record of it
+ * was read or committed. The release of the last one asks for the next round, because the leader
+ * assigned claimed partitions to no member. Members that release partitions at about the same time
+ * share that round.
  */
 
 const NAME = 'waypost-cooperative';
 
 /**
- * After an assignment that left partitions to no member, the leader asks for another round itself, in case their owner
- * never does (members of older versions forget to). The wait is longer than an owner needs to release the deliveries of
- * fast endpoints. It doubles each time, since a slow endpoint needs its request timeout and each round pauses all
- * members.
+ * After an assignment that left partitions to no member, the leader asks for another round itself,
+ * in case their owner never does (members of older versions forget to). The wait is longer than an
+ * owner needs to release the deliveries of fast endpoints. It doubles each time, since a slow
+ * endpoint needs its request timeout and each round pauses all members.
  */
 const FIRST_ASK_MS = 2_000;
 const LONGEST_ASK_MS = 30_000;
 
 /**
- * A member that has released its partitions asks for a round at the first of 50, 100, 200 ... ms after their revocation, and within a
- * second. So members that release partitions at about the same time share a round, which pauses the whole group.
+ * A member that has released its partitions asks for a round at the first of 50, 100, 200 ... ms
+ * after their revocation, and within a second. So members that release partitions at about the same
+ * time share a round, which pauses the whole group.
  */
 const FIRST_RELEASE_MS = 50;
 const LONGEST_RELEASE_MS = 1_000;
@@ -61,7 +63,9 @@ export class Membership {
   #wantsRoundAt = Infinity;
   /** when the partitions that it drains were revoked, by `performance.now()` */
   #drainsSince = 0;
-  /** as leader: when it asks for a round because partitions have no owner, by `performance.now()` */
+  /**
+   * as leader: when it asks for a round because partitions have no owner, by `performance.now()`
+   */
   #asksAt = Infinity;
   #askMs = FIRST_ASK_MS;
   readonly #returning = new ReturningMembers();
@@ -72,8 +76,14 @@ export class Membership {
     this.#returning.heard();
   }
 
-  /** Returns the part of an assignment to read now: after a pause of the broker, others may return to their partitions. */
-  accept(places: ReadonlyMap<string, TopicPartition>, orders: Pick<ConsumerCommands, 'pause' | 'resume'>) {
+  /**
+   * Returns the part of an assignment to read now: after a pause of the broker, others may return
+   * to their partitions.
+   */
+  accept(
+    places: ReadonlyMap<string, TopicPartition>,
+    orders: Pick<ConsumerCommands, 'pause' | 'resume'>,
+  ) {
     const had = [...this.assigned.keys(), ...this.draining.keys()];
     const { taken, restAt } = this.#returning.divide(places, had, orders);
     this.#wantsRoundAt = Math.min(this.#wantsRoundAt, restAt);
@@ -88,14 +98,21 @@ export class Membership {
   /** Asks for a round soon, in which others can get the released partitions. */
   released(): void {
     const now = performance.now();
-    const doublings = Math.max(0, Math.ceil(Math.log2((now - this.#drainsSince) / FIRST_RELEASE_MS)));
-    const at = Math.min(this.#drainsSince + FIRST_RELEASE_MS * 2 ** doublings, now + LONGEST_RELEASE_MS);
+    const doublings = Math.max(
+      0,
+      Math.ceil(Math.log2((now - this.#drainsSince) / FIRST_RELEASE_MS)),
+    );
+    const at = Math.min(
+      this.#drainsSince + FIRST_RELEASE_MS * 2 ** doublings,
+      now + LONGEST_RELEASE_MS,
+    );
     this.#wantsRoundAt = Math.min(this.#wantsRoundAt, at);
   }
 
   /**
    * Applies an assignment.
-   * @param sameSession false: others may have owned its partitions since, so that it claims none of the last assignment
+   * @param sameSession false: others may have owned its partitions since, so that it claims none of
+   *   the last assignment
    */
   enter(places: ReadonlyMap<string, TopicPartition>, sameSession: boolean): void {
     if (!sameSession) {
@@ -114,12 +131,18 @@ export class Membership {
     this.#joinedAt = Date.now();
   }
 
-  /** True if this leader's last assignment left partitions to no member, and their owners have had time to ask. */
+  /**
+   * True if this leader's last assignment left partitions to no member, and their owners have had
+   * time to ask.
+   */
   get leaderAsks(): boolean {
     return !this.leaving && performance.now() >= this.#asksAt;
   }
 
-  /** Call at the start of each fetch. @throws an error that makes kafkajs join again, if a round is wanted */
+  /**
+   * Call at the start of each fetch. @throws an error that makes kafkajs join again, if a round is
+   * wanted
+   */
   checkRound(): void {
     if (performance.now() < this.#wantsRoundAt && !this.leaderAsks) return;
     throw joinAgain('another round of assignment is requested');
@@ -135,8 +158,13 @@ export class Membership {
       return { name: NAME, metadata: this.#metadata(topics) };
     },
     assign: async ({ members }) => {
-      const joining = members.map(({ memberId, memberMetadata }) => memberOf(memberId, memberMetadata));
-      const counts = await countPartitions(cluster, new Set(joining.flatMap(({ topics }) => topics)));
+      const joining = members.map(({ memberId, memberMetadata }) =>
+        memberOf(memberId, memberMetadata),
+      );
+      const counts = await countPartitions(
+        cluster,
+        new Set(joining.flatMap(({ topics }) => topics)),
+      );
       const places = assignPlaces(counts, joining);
       this.#askAgain(counts, places);
       return [...places].map(([memberId, assignment]) => ({
@@ -150,20 +178,39 @@ export class Membership {
     },
   });
 
-  /** Returns the claims of this member. Leaders of older versions read only `owned`, the co-partitions. */
+  /**
+   * Returns the claims of this member. Leaders of older versions read only `owned`, the
+   * co-partitions.
+   */
   #metadata(topics: string[]): Buffer {
     const places: Record<string, number[]> = {};
     const claimed = new Map([...this.assigned, ...this.draining]);
     for (const { topic, number } of claimed.values()) (places[topic] ??= []).push(number);
     const owned = [...new Set([...claimed.values()].map(({ number }) => number))];
     const { leaving, generation } = this;
-    const data = JSON.stringify({ owned, at: this.#joinedAt, leaving, generation, places, reads: READS_FORMAT });
-    return AssignerProtocol.MemberMetadata.encode({ version: 1, topics, userData: Buffer.from(data) });
+    const data = JSON.stringify({
+      owned,
+      at: this.#joinedAt,
+      leaving,
+      generation,
+      places,
+      reads: READS_FORMAT,
+    });
+    return AssignerProtocol.MemberMetadata.encode({
+      version: 1,
+      topics,
+      userData: Buffer.from(data),
+    });
   }
 
   /** Asks for another round after a while, if this one leaves partitions to no member. */
-  #askAgain(counts: ReadonlyMap<string, number>, places: ReadonlyMap<string, Record<string, number[]>>): void {
-    const given = [...places.values()].flatMap((assignment) => Object.values(assignment).flat()).length;
+  #askAgain(
+    counts: ReadonlyMap<string, number>,
+    places: ReadonlyMap<string, Record<string, number[]>>,
+  ): void {
+    const given = [...places.values()].flatMap((assignment) =>
+      Object.values(assignment).flat(),
+    ).length;
     const known = [...counts.values()].every((count) => count > 0);
     if (known && given === [...counts.values()].reduce((sum, count) => sum + count, 0)) {
       this.#askMs = FIRST_ASK_MS;
@@ -185,13 +232,25 @@ interface Version {
 /** Decodes the metadata with which a member joined, as far as this version understands it. */
 export function memberOf(memberId: string, memberMetadata: Buffer): Member & Version {
   // The broker describes the members of a group without their metadata while it rebalances.
-  const decoded = memberMetadata.length > 0 ? AssignerProtocol.MemberMetadata.decode(memberMetadata) : null;
+  const decoded =
+    memberMetadata.length > 0 ? AssignerProtocol.MemberMetadata.decode(memberMetadata) : null;
   const topics = decoded?.topics ?? [];
   const said = readUserData(decoded?.userData.toString() ?? '');
-  // A member of an older version owns its co-partitions in all its topics. A member of another kind claims none.
-  const places = said?.places ?? Object.fromEntries(topics.map((topic) => [topic, said?.owned ?? []]));
+  // A member of an older version owns its co-partitions in all its topics. A member of another kind
+  // claims none.
+  const places =
+    said?.places ?? Object.fromEntries(topics.map((topic) => [topic, said?.owned ?? []]));
   const { at = 0, leaving = false, generation, reads = 1 } = said ?? {};
-  return { memberId, topics, places, at, leaving, generation, reads, current: said?.places !== undefined };
+  return {
+    memberId,
+    topics,
+    places,
+    at,
+    leaving,
+    generation,
+    reads,
+    current: said?.places !== undefined,
+  };
 }
 
 function readUserData(text: string): z.infer<typeof userData> | undefined {
@@ -204,11 +263,18 @@ function readUserData(text: string): z.infer<typeof userData> | undefined {
 
 type Cluster = Parameters<PartitionAssigner>[0]['cluster'];
 
-/** Counts the partitions of all topics that members read. This process may not know some of these topics yet. */
-async function countPartitions(cluster: Cluster, topics: ReadonlySet<string>): Promise<Map<string, number>> {
+/**
+ * Counts the partitions of all topics that members read. This process may not know some of these
+ * topics yet.
+ */
+async function countPartitions(
+  cluster: Cluster,
+  topics: ReadonlySet<string>,
+): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for (const topic of topics) {
-    // An error here would make kafkajs end the consumer. A deleted topic, or a forbidden one, has no partitions.
+    // An error here would make kafkajs end the consumer. A deleted topic, or a forbidden one, has
+    // no partitions.
     const known = cluster.addTargetTopic(topic);
     await known.catch(() => undefined);
     counts.set(topic, cluster.findTopicPartitionMetadata(topic).length);
@@ -217,12 +283,19 @@ async function countPartitions(cluster: Cluster, topics: ReadonlySet<string>): P
 }
 
 /** Indexes an assignment of kafkajs by id. */
-export function topicPartitionsOf(assignment: Record<string, number[]>): Map<string, TopicPartition> {
-  const places = Object.entries(assignment).flatMap(([topic, numbers]) => numbers.map((number) => ({ topic, number })));
+export function topicPartitionsOf(
+  assignment: Record<string, number[]>,
+): Map<string, TopicPartition> {
+  const places = Object.entries(assignment).flatMap(([topic, numbers]) =>
+    numbers.map((number) => ({ topic, number })),
+  );
   return new Map(places.map((place) => [idOf(place), place]));
 }
 
-/** Logs each round of a group. Most rounds change nothing (a first start joins twenty times in two seconds). */
+/**
+ * Logs each round of a group. Most rounds change nothing (a first start joins twenty times in two
+ * seconds).
+ */
 export function reportAssignments(log: Log): (payload: ConsumerGroupJoinEvent['payload']) => void {
   let last = '';
   return ({ groupId, memberAssignment }) => {

@@ -4,8 +4,8 @@ const DONE = 1;
 const RELEASED = 2;
 
 /**
- * Offsets scanned for one commit, which takes a millisecond. A record may be open, or deferred, for hours. No commit notes
- * the records done beyond them, so that each of these would be repeated.
+ * Offsets scanned for one commit, which takes a millisecond. A record may be open, or deferred, for
+ * hours. No commit notes the records done beyond them, so that each of these would be repeated.
  */
 const MOST_OFFSETS = 1_000_000;
 /** Each takes at least a byte, so that this is more than commit metadata has room for. */
@@ -14,10 +14,10 @@ const MOST_RUNS = 3_000;
 /**
  * Tracks which records of one partition are open, and derives the offset to commit.
  *
- * Invariant: every offset below `committable` is done, and the record at `committable`, if it was taken, is not.
- * Records are taken in partition order and done in any order. Offsets that compaction removed count as done. A released
- * record is not done, but this process does not work on it: the next owner takes it again, or this process does when it
- * reads on from `readFrom`.
+ * Invariant: every offset below `committable` is done, and the record at `committable`, if it was
+ * taken, is not. Records are taken in partition order and done in any order. Offsets that
+ * compaction removed count as done. A released record is not done, but this process does not work
+ * on it: the next owner takes it again, or this process does when it reads on from `readFrom`.
  */
 export class OffsetTracker {
   /** ring buffer of states, indexed by the low bits of the offset */
@@ -70,8 +70,9 @@ export class OffsetTracker {
   }
 
   /**
-   * Returns which records above `committable` are done, as lengths of alternating open and done runs; the first run is
-   * open. It scans `MOST_OFFSETS` and stops after `MOST_RUNS`. Records left out would only be repeated.
+   * Returns which records above `committable` are done, as lengths of alternating open and done
+   * runs; the first run is open. It scans `MOST_OFFSETS` and stops after `MOST_RUNS`. Records left
+   * out would only be repeated.
    */
   doneRuns(): number[] {
     const runs: number[] = [];
@@ -89,7 +90,9 @@ export class OffsetTracker {
     runs.push(length);
     if (offset < this.#next) return runs;
     // Records that an earlier owner had done, and that were not read again here, are still done.
-    const later = [...this.#doneBefore].filter((offset) => offset >= this.#next).sort((a, b) => a - b);
+    const later = [...this.#doneBefore]
+      .filter((offset) => offset >= this.#next)
+      .sort((a, b) => a - b);
     return later.length > 0 ? withLater(runs, this.#next, later) : runs;
   }
 
@@ -103,25 +106,37 @@ export class OffsetTracker {
     return this.#released;
   }
 
-  /** True if a released record is so far behind `next` that commits cannot note the records done after it. */
+  /**
+   * True if a released record is so far behind `next` that commits cannot note the records done
+   * after it.
+   */
   get isFull(): boolean {
     return this.#released > 0 && this.#next - this.#committable >= MOST_OFFSETS;
   }
 
   /**
-   * Returns how many of the offsets from `next` to before this one were not done by an earlier owner: if the log begins
-   * here, they are lost.
+   * Returns how many of the offsets from `next` to before this one were not done by an earlier
+   * owner: if the log begins here, they are lost.
    */
   gapBefore(offset: number): number {
     let gap = Math.max(0, offset - this.#next);
-    if (gap > 0) for (const done of this.#doneBefore) if (done >= this.#next && done < offset) gap--;
+    if (gap > 0) {
+      for (const done of this.#doneBefore) if (done >= this.#next && done < offset) gap--;
+    }
     return gap;
   }
 
-  /** Gives up the released records below the start of the log: they count as done. @returns their number */
+  /**
+   * Gives up the released records below the start of the log: they count as done. @returns their
+   * number
+   */
   expire(logStart: number): number {
     const before = this.#released;
-    for (let offset = this.#committable; offset < Math.min(logStart, this.#next) && this.#released > 0; offset++) {
+    for (
+      let offset = this.#committable;
+      offset < Math.min(logStart, this.#next) && this.#released > 0;
+      offset++
+    ) {
       if (this.#state(offset) !== RELEASED) continue;
       this.#done[offset & (this.#done.length - 1)] = DONE;
       this.#released--;
@@ -131,12 +146,17 @@ export class OffsetTracker {
     return before - this.#released;
   }
 
-  /** Opens a record. @returns false if it must be skipped: it was taken before, or an earlier owner has done it */
+  /**
+   * Opens a record. @returns false if it must be skipped: it was taken before, or an earlier owner
+   * has done it
+   */
   take(offset: number): boolean {
     if (offset < this.#next) return this.#released > 0 && this.#reclaim(offset);
     this.#grow(offset);
     // Compaction removed the offsets in between.
-    for (let gap = this.#next; gap < offset; gap++) this.#done[gap & (this.#done.length - 1)] = DONE;
+    for (let gap = this.#next; gap < offset; gap++) {
+      this.#done[gap & (this.#done.length - 1)] = DONE;
+    }
     this.#done[offset & (this.#done.length - 1)] = OPEN;
     this.#next = offset + 1;
     this.#open++;
@@ -159,7 +179,10 @@ export class OffsetTracker {
     this.#open--;
   }
 
-  /** Marks a record as done; call once for each taken record, in any order. A record that is not open is ignored. */
+  /**
+   * Marks a record as done; call once for each taken record, in any order. A record that is not
+   * open is ignored.
+   */
   done(offset: number): void {
     if (!this.#isOpen(offset)) return;
     this.#done[offset & (this.#done.length - 1)] = DONE;
@@ -195,7 +218,9 @@ export class OffsetTracker {
   }
 
   #advance(): void {
-    while (this.#committable < this.#next && this.#state(this.#committable) === DONE) this.#committable++;
+    while (this.#committable < this.#next && this.#state(this.#committable) === DONE) {
+      this.#committable++;
+    }
   }
 
   #grow(offset: number): void {

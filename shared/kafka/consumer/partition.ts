@@ -14,17 +14,23 @@ export function idOf({ topic, number }: TopicPartition): string {
 }
 
 /**
- * Holds one partition while this process owns it: its offset tracker, its last commit, and its buffered records.
+ * Holds one partition while this process owns it: its offset tracker, its last commit, and its
+ * buffered records.
  *
- * Invariant: once `draining`, it dispatches no more records, and is released when no record is open and all finished
- * records are committed. Once `fenced`, another member may own it: records in flight are finished here, and any number
- * of unstarted records can be handed back.
+ * Invariant: once `draining`, it dispatches no more records, and is released when no record is open
+ * and all finished records are committed. Once `fenced`, another member may own it: records in
+ * flight are finished here, and any number of unstarted records can be handed back.
  */
 export class Partition {
   draining = false;
-  /** The session is lost, or may be: records can be handed back without a note to the next owner. */
+  /**
+   * The session is lost, or may be: records can be handed back without a note to the next owner.
+   */
   #fenced = false;
-  /** The records of a fetch from the first refused one on: fetching and decoding them again costs more than all else. */
+  /**
+   * The records of a fetch from the first refused one on: fetching and decoding them again costs
+   * more than all else.
+   */
   buffered: readonly FetchedRecord[] | undefined;
   /** runs while the handler has asked for the records again at a later time */
   timer: NodeJS.Timeout | undefined;
@@ -48,7 +54,10 @@ export class Partition {
     this.#last = new LastCommit(start, metadata);
   }
 
-  /** Creates a partition that starts at the current end of the log, because its commit lies beyond that end. */
+  /**
+   * Creates a partition that starts at the current end of the log, because its commit lies beyond
+   * that end.
+   */
   static atEnd(topic: string, number: number, end: number): Partition {
     const partition = new Partition(topic, number, end);
     // kafkajs may find the old commit out of range, and commit the first offset shortly afterwards.
@@ -72,7 +81,10 @@ export class Partition {
     this.#last.repeat();
   }
 
-  /** Returns whether the stored commit is the last one of this process, so that no other owner has committed since. */
+  /**
+   * Returns whether the stored commit is the last one of this process, so that no other owner has
+   * committed since.
+   */
   isLastOwner(found: Partition): boolean {
     return this.#last.isOwn(found.#last);
   }
@@ -92,14 +104,17 @@ export class Partition {
     const done = this.#fetches.findLastIndex(({ offset }) => offset <= this.offsets.committable);
     if (done > 0) this.#fetches.splice(0, done);
     this.#fetches.push({ offset: first.offset, atMs: first.timestamp });
-    if (this.#fetches.length > MOST_FETCHES) this.#fetches = this.#fetches.filter((_, i) => i % 2 === 0);
+    if (this.#fetches.length > MOST_FETCHES) {
+      this.#fetches = this.#fetches.filter((_, i) => i % 2 === 0);
+    }
   }
 
   /**
-   * Detects that the log was truncated below offsets that were read here, or that the topic was created again: the log
-   * ends before them, or holds other records there. Causes are an unclean leader election, a power cut and a deleted
-   * topic.
-   * @param highWatermark the end of the log in this fetch; a new leader may report an older one for a moment
+   * Detects that the log was truncated below offsets that were read here, or that the topic was
+   * created again: the log ends before them, or holds other records there. Causes are an unclean
+   * leader election, a power cut and a deleted topic.
+   * @param highWatermark the end of the log in this fetch; a new leader may report an older one for
+   *   a moment
    */
   isCut(records: readonly Stamped[], highWatermark: number): Cut | undefined {
     const { next } = this.offsets;
@@ -107,7 +122,9 @@ export class Partition {
     if (highWatermark < next) return 'ends_before';
     if (!first || first.offset >= next || this.newestAtMs === undefined) return undefined;
     const newest = this.newestAtMs;
-    const other = records.some(({ offset, timestamp }) => offset >= this.start && offset < next && timestamp > newest);
+    const other = records.some(
+      ({ offset, timestamp }) => offset >= this.start && offset < next && timestamp > newest,
+    );
     return other ? 'rewritten' : undefined;
   }
 
@@ -121,8 +138,12 @@ export class Partition {
     const { topic, number: partition, buffered } = this;
     const { committable, next } = this.offsets;
     const state = this.draining ? 'leaving' : buffered ? 'resting' : 'reading';
-    // The time of the first record in the same fetch; with small fetches it is exact to a tenth of a second.
-    const open = committable < next ? this.#fetches.findLast(({ offset }) => offset <= committable)?.atMs : undefined;
+    // The time of the first record in the same fetch; with small fetches it is exact to a tenth of
+    // a second.
+    const open =
+      committable < next
+        ? this.#fetches.findLast(({ offset }) => offset <= committable)?.atMs
+        : undefined;
     return { topic, partition, committable, oldestAtMs: open ?? buffered?.[0]?.timestamp, state };
   }
 
@@ -138,7 +159,10 @@ export class Partition {
     this.discardBuffered();
   }
 
-  /** Starts no more records, because the session may be lost. Any number of unstarted records can be handed back. */
+  /**
+   * Starts no more records, because the session may be lost. Any number of unstarted records can be
+   * handed back.
+   */
   fence(): void {
     this.drain();
     this.#fenced = true;
@@ -150,12 +174,17 @@ export class Partition {
     this.#fenced = false;
   }
 
-  /** True if no record is open and all finished records are committed, also those above the offset. */
+  /**
+   * True if no record is open and all finished records are committed, also those above the offset.
+   */
   get drained(): boolean {
     return this.offsets.open === 0 && this.#last.covers(this.offsets);
   }
 
-  /** Hands a record back. @returns false if the commit metadata may have no room for one more unfinished record */
+  /**
+   * Hands a record back. @returns false if the commit metadata may have no room for one more
+   * unfinished record
+   */
   release(offset: number): boolean {
     if (!this.#fenced && this.offsets.released >= MOST_RELEASED) return false;
     this.offsets.release(offset);
@@ -172,10 +201,16 @@ export class Partition {
   }
 }
 
-/** Each adds an open and a finished run, usually of at most two bytes each, which is what `encodeRuns` has room for. */
+/**
+ * Each adds an open and a finished run, usually of at most two bytes each, which is what
+ * `encodeRuns` has room for.
+ */
 const MOST_RELEASED = 700;
 
-/** Fetches behind a record that stays open. Beyond the limit every second one is dropped, and later ages are less exact. */
+/**
+ * Fetches behind a record that stays open. Beyond the limit every second one is dropped, and later
+ * ages are less exact.
+ */
 const MOST_FETCHES = 1_000;
 
 type Stamped = Pick<FetchedRecord, 'offset' | 'timestamp'>;
@@ -188,13 +223,18 @@ export interface PlaceState {
   partition: number;
   /** all records before it are finished */
   committable: number;
-  /** append time of the oldest record that was read and is unfinished, ms since 1970; undefined if there is none */
+  /**
+   * append time of the oldest record that was read and is unfinished, ms since 1970; undefined if
+   * there is none
+   */
   oldestAtMs: number | undefined;
   /** `resting`: paused, because a record was refused; `leaving`: another member is to own it */
   state: 'reading' | 'resting' | 'leaving';
 }
 
-/** A record as the handler sees it: the fetched data, and the partition that tracks its completion. */
+/**
+ * A record as the handler sees it: the fetched data, and the partition that tracks its completion.
+ */
 export class ConsumedRecord implements OpenRecord {
   readonly offset: number;
   #fetched: FetchedRecord | undefined;
@@ -238,13 +278,20 @@ export class ConsumedRecord implements OpenRecord {
     this.owner.offsets.release(this.offset);
   }
 
-  /** Drops the fetched data. A record that stays open for long must not keep a whole fetch in memory. */
+  /**
+   * Drops the fetched data. A record that stays open for long must not keep a whole fetch in
+   * memory.
+   */
   letGo(): void {
     this.#fetched = undefined;
   }
 
   get #part(): FetchedRecord {
-    if (!this.#fetched) throw new Error('a record is read after it was accepted: copy the parts that are needed later');
+    if (!this.#fetched) {
+      throw new Error(
+        'a record is read after it was accepted: copy the parts that are needed later',
+      );
+    }
     return this.#fetched;
   }
 }

@@ -2,17 +2,19 @@ import { type ConsumerCommands } from '../kafkajs/restarting-consumer';
 import { type TopicPartition } from './partition';
 
 /**
- * The session timeout: a member that sends no heartbeat for this time is removed from its group, and a killed process holds
- * its partitions for this time. kafkajs sends heartbeats only between fetches, so that a fetch must wait much less.
+ * The session timeout: a member that sends no heartbeat for this time is removed from its group,
+ * and a killed process holds its partitions for this time. kafkajs sends heartbeats only between
+ * fetches, so that a fetch must wait much less.
  */
 export const SESSION_MS = 6_000;
 /** Longer than a member needs to join again once the broker answers. */
 const RETURN_MS = 3_000;
 
 /**
- * Leaves partitions to their owners after a pause of the broker. While it stands still, all sessions end, and the first
- * member to join again is assigned the partitions of the others. Only they know which records they have done since their
- * last commits, so that they have some seconds to join and claim them again. Times are by `performance.now()`.
+ * Leaves partitions to their owners after a pause of the broker. While it stands still, all
+ * sessions end, and the first member to join again is assigned the partitions of the others. Only
+ * they know which records they have done since their last commits, so that they have some seconds
+ * to join and claim them again. Times are by `performance.now()`.
  */
 export class ReturningMembers {
   /** when the group last answered; undefined before this member has joined */

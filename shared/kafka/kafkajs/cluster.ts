@@ -2,9 +2,9 @@ import { type Kafka as KafkaJs } from 'kafkajs';
 import { type FetchedRecord } from '../protocol/batch';
 
 /**
- * Connects to the brokers without a consumer group. kafkajs has such connections inside, and no public way to read with
- * them. They are made by the symbol that its producers, consumers and admins use. The version is pinned, and a test
- * reads from a real broker this way.
+ * Connects to the brokers without a consumer group. kafkajs has such connections inside, and no
+ * public way to read with them. They are made by the symbol that its producers, consumers and
+ * admins use. The version is pinned, and a test reads from a real broker this way.
  */
 
 const CREATE_CLUSTER = 'private:Kafka:createCluster';
@@ -30,7 +30,10 @@ interface FetchRequest {
   maxWaitTime: number;
   minBytes: number;
   maxBytes: number;
-  topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
+  topics: {
+    topic: string;
+    partitions: { partition: number; fetchOffset: string; maxBytes: number }[];
+  }[];
 }
 
 /** The used part of kafkajs's Cluster. A broker is connected at its first request. */
@@ -43,10 +46,15 @@ export interface Cluster {
   findTopicPartitionMetadata(topic: string): { partitionId: number; leader: number }[];
   /** @returns partitions by node id */
   findLeaderForPartitions(topic: string, partitions: number[]): Record<string, number[]>;
-  findBroker(node: { nodeId: string }): Promise<{ fetch(request: FetchRequest): Promise<FetchResponse> }>;
+  findBroker(node: {
+    nodeId: string;
+  }): Promise<{ fetch(request: FetchRequest): Promise<FetchResponse> }>;
 }
 
-/** Returns a cluster with separate connections: a broker answers the requests of a connection one after the other. */
+/**
+ * Returns a cluster with separate connections: a broker answers the requests of a connection one
+ * after the other.
+ */
 export async function connectCluster(client: KafkaJs, topic?: string): Promise<Cluster> {
   const cluster = createCluster(client) as Cluster;
   try {
@@ -61,13 +69,24 @@ export async function connectCluster(client: KafkaJs, topic?: string): Promise<C
 
 /** Returns an unconnected cluster. The caller declares the parts of it that it uses. */
 export function createCluster(client: KafkaJs): unknown {
-  return clusterMaker(client).make({ metadataMaxAge: METADATA_MAX_AGE_MS, allowAutoTopicCreation: false });
+  return clusterMaker(client).make({
+    metadataMaxAge: METADATA_MAX_AGE_MS,
+    allowAutoTopicCreation: false,
+  });
 }
 
-/** Finds the method with which kafkajs makes the connections of its producers, consumers and admins. */
-export function clusterMaker(client: KafkaJs): { symbol: symbol; make: (options: object) => unknown } {
-  const symbol = Object.getOwnPropertySymbols(client).find((each) => each.description === CREATE_CLUSTER);
-  const make = symbol && (client as unknown as Record<symbol, (options: object) => unknown>)[symbol];
+/**
+ * Finds the method with which kafkajs makes the connections of its producers, consumers and admins.
+ */
+export function clusterMaker(client: KafkaJs): {
+  symbol: symbol;
+  make: (options: object) => unknown;
+} {
+  const symbol = Object.getOwnPropertySymbols(client).find(
+    (each) => each.description === CREATE_CLUSTER,
+  );
+  const make =
+    symbol && (client as unknown as Record<symbol, (options: object) => unknown>)[symbol];
   if (!make) throw new Error('this version of kafkajs is not supported');
   return { symbol, make };
 }

@@ -3,8 +3,9 @@ import { idOf, type TopicPartition } from '../consumer/partition';
 import { clusterMaker } from './cluster';
 
 /**
- * Reads committed offsets of single partitions. The admin of kafkajs asks for all partitions of a topic or of a group: with
- * 2,000 partitions and their metadata, each process that got one partition asked for megabytes.
+ * Reads committed offsets of single partitions. The admin of kafkajs asks for all partitions of a
+ * topic or of a group: with 2,000 partitions and their metadata, each process that got one
+ * partition asked for megabytes.
  */
 
 export interface Committed {
@@ -25,7 +26,10 @@ interface Wanted {
 }
 interface Coordinator {
   offsetFetch(wanted: Wanted): Promise<{
-    responses: { topic: string; partitions: { partition: number; offset: string; metadata: string | null }[] }[];
+    responses: {
+      topic: string;
+      partitions: { partition: number; offset: string; metadata: string | null }[];
+    }[];
   }>;
 }
 interface Cluster {
@@ -44,14 +48,19 @@ async function read(cluster: Cluster, groupId: string, places: readonly TopicPar
   // Without a topic, Kafka would answer for the whole group.
   if (places.length === 0) return new Map<string, Committed>();
   const wanted = new Map<string, { partition: number }[]>();
-  for (const { topic, number } of places) wanted.set(topic, [...(wanted.get(topic) ?? []), { partition: number }]);
+  for (const { topic, number } of places) {
+    wanted.set(topic, [...(wanted.get(topic) ?? []), { partition: number }]);
+  }
   const coordinator = await cluster.findGroupCoordinator({ groupId });
   const topics = [...wanted].map(([topic, partitions]) => ({ topic, partitions }));
   const { responses } = await coordinator.offsetFetch({ groupId, topics });
   const found = new Map<string, Committed>();
   for (const { topic, partitions } of responses) {
     for (const { partition, offset, metadata } of partitions) {
-      found.set(idOf({ topic, number: partition }), { offset: Number(offset), metadata: metadata ?? '' });
+      found.set(idOf({ topic, number: partition }), {
+        offset: Number(offset),
+        metadata: metadata ?? '',
+      });
     }
   }
   return found;

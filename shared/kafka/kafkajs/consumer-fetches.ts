@@ -2,8 +2,8 @@ import { type FetchWait, IdleWait } from '../idle-wait';
 import { FetchSession, type FetchTopic } from '../protocol/fetch-session';
 
 /**
- * Makes the fetches of kafkajs's consumers cheaper (kafkajs 2.2.4): they use fetch sessions, and wait longer while nothing
- * happens. A consumer that is no member of its group does not fetch.
+ * Makes the fetches of kafkajs's consumers cheaper (kafkajs 2.2.4): they use fetch sessions, and
+ * wait longer while nothing happens. A consumer that is no member of its group does not fetch.
  */
 
 interface Protocol {
@@ -56,17 +56,24 @@ export async function fetchInSession(
   if (!session) sessions.set(broker, (session = new FetchSession()));
   if (session.isRefused) return plainly();
   for (;;) {
-    const response = await send(broker, { ...fetched, ...session.next(fetched.topics) }).catch((error: unknown) => {
-      session.reset();
-      throw error;
-    });
+    const response = await send(broker, { ...fetched, ...session.next(fetched.topics) }).catch(
+      (error: unknown) => {
+        session.reset();
+        throw error;
+      },
+    );
     if (session.answered(response)) return response;
   }
 }
 
-async function send(broker: FetchingBroker, input: object): Promise<{ errorCode?: number; sessionId?: number }> {
+async function send(
+  broker: FetchingBroker,
+  input: object,
+): Promise<{ errorCode?: number; sessionId?: number }> {
   try {
-    return (await broker.connectionPool.send(broker.lookupRequest(FETCH_KEY, fetch)(input))) as object;
+    return (await broker.connectionPool.send(
+      broker.lookupRequest(FETCH_KEY, fetch)(input),
+    )) as object;
   } catch (error) {
     // As in kafkajs: otherwise the broker would count as connected.
     if ((error as Error).name === 'KafkaJSConnectionClosedError') await broker.disconnect();
@@ -74,7 +81,10 @@ async function send(broker: FetchingBroker, input: object): Promise<{ errorCode?
   }
 }
 
-/** Returns an error that makes a consumer of kafkajs join its group again, if one of its fetches throws it. */
+/**
+ * Returns an error that makes a consumer of kafkajs join its group again, if one of its fetches
+ * throws it.
+ */
 export function joinAgain(why: string): Error {
   return Object.assign(new Error(why), { type: 'REBALANCE_IN_PROGRESS', retriable: true });
 }
@@ -82,11 +92,13 @@ export function joinAgain(why: string): Error {
 const waits = new WeakMap<ConsumerGroup, IdleWait>();
 
 /**
- * Lets the fetches of an idle consumer wait longer, and lets no consumer fetch that has lost its membership. Call it once.
+ * Lets the fetches of an idle consumer wait longer, and lets no consumer fetch that has lost its
+ * membership. Call it once.
  *
- * kafkajs forgets the member id when the group does not know the consumer any more, and joins again. If the coordinator cannot
- * answer just then, because it is loading after a pause of the broker, kafkajs reads on as before, sends no heartbeats, because it
- * has no id, and so never learns that other members own its partitions: they got most records twice, without end.
+ * kafkajs forgets the member id when the group does not know the consumer any more, and joins
+ * again. If the coordinator cannot answer just then, because it is loading after a pause of the
+ * broker, kafkajs reads on as before, sends no heartbeats, because it has no id, and so never
+ * learns that other members own its partitions: they got most records twice, without end.
  */
 export function patchConsumerFetches({ prototype } = groups): void {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its own `this` below

@@ -5,14 +5,19 @@ interface Fetched {
   responses: { partitions: { messages: unknown[] }[] }[];
 }
 
-/** Least ms between the starts of two fetches: after few records, which somebody waits for, and after many, when throughput counts. */
+/**
+ * Least ms between the starts of two fetches: after few records, which somebody waits for, and
+ * after many, when throughput counts.
+ */
 const FETCH_SPACE_MS = { few: 2, many: 5 };
 const MANY_RECORDS = 16;
 
 /**
- * Spaces out the fetches of one consumer from one broker. A broker answers a fetch as soon as it has
- * one record. Without a pause, a consumer of 2,000 records a second makes a thousand fetches a second, which cost more than the
- * records. A consumer that has waited for longer than the space (an idle one) is not delayed.
+ * Spaces out the fetches of one consumer from one broker. A broker answers a fetch as soon as it
+ * has
+ * one record. Without a pause, a consumer of 2,000 records a second makes a thousand fetches a
+ * second, which cost more than the records. A consumer that has waited for longer than the space
+ * (an idle one) is not delayed.
  */
 export class FetchThrottle {
   #startedAt = -Infinity;
@@ -47,6 +52,8 @@ export async function fetchInTurn(broker: object, send: () => Promise<unknown>):
 
 function recordsIn({ responses }: Fetched): number {
   let records = 0;
-  for (const { partitions } of responses) for (const { messages } of partitions) records += messages.length;
+  for (const { partitions } of responses) {
+    for (const { messages } of partitions) records += messages.length;
+  }
   return records;
 }

@@ -1,10 +1,10 @@
 import { type Socket } from 'node:net';
 
 /**
- * Corrects a broker whose connection opens but whose first answer does not come in time, as from an overloaded broker
- * (kafkajs 2.2.4). kafkajs takes the open connection for a usable broker. It never asks again which requests the broker
- * knows, and all requests fail with "Broker not connected" until the broker closes the idle connection after ten
- * minutes.
+ * Corrects a broker whose connection opens but whose first answer does not come in time, as from an
+ * overloaded broker (kafkajs 2.2.4). kafkajs takes the open connection for a usable broker. It
+ * never asks again which requests the broker knows, and all requests fail with "Broker not
+ * connected" until the broker closes the idle connection after ten minutes.
  */
 
 interface Connection {
@@ -23,9 +23,10 @@ interface Broker {
 const brokers = require('kafkajs/src/broker') as { prototype: Broker };
 
 /**
- * Counts a broker as connected only once kafkajs knows its requests, and closes a connection that could not be used. The
- * first broker of a client must answer for that. kafkajs takes the same requests for the others, so that they count once
- * their connection is open and, with SASL, authenticated. Call it once.
+ * Counts a broker as connected only once kafkajs knows its requests, and closes a connection that
+ * could not be used. The first broker of a client must answer for that. kafkajs takes the same
+ * requests for the others, so that they count once their connection is open and, with SASL,
+ * authenticated. Call it once.
  */
 export function patchHalfConnections({ prototype } = brokers): void {
   const usable = new WeakSet<Broker>();
@@ -35,7 +36,8 @@ export function patchHalfConnections({ prototype } = brokers): void {
   prototype.isConnected = function () {
     return usable.has(this) && isConnected.call(this);
   };
-  // Callers at the same time share an attempt: kafkajs lets the next begin before a failed one has cleaned up.
+  // Callers at the same time share an attempt: kafkajs lets the next begin before a failed one has
+  // cleaned up.
   prototype.connect = function () {
     const running = attempts.get(this);
     if (running) return running;

@@ -3,17 +3,24 @@ import { sleep } from '../../service/async';
 import { clusterMaker } from './cluster';
 
 /**
- * Lets kafkajs work with topics in which a partition has no leader, because all its replicas are on brokers that are
- * down. kafkajs throws the first error that it finds in metadata, so that no process could start, join a group or read
- * the other partitions of the topic (kafkajs 2.2.4). Errors of whole topics are thrown as before.
+ * Lets kafkajs work with topics in which a partition has no leader, because all its replicas are on
+ * brokers that are down. kafkajs throws the first error that it finds in metadata, so that no
+ * process could start, join a group or read the other partitions of the topic (kafkajs 2.2.4).
+ * Errors of whole topics are thrown as before.
  */
 
 export const NO_LEADER = -1;
 const METADATA_KEY = 3;
-/** Metadata without a leader expires after this time instead of five minutes, so that the partition is read again soon. */
+/**
+ * Metadata without a leader expires after this time instead of five minutes, so that the partition
+ * is read again soon.
+ */
 const LOOK_AGAIN_MS = 250;
 const WITHIN_MS = 10_000;
-/** The limit at a start: a loaded broker may need this long for the leaders of some hundred new partitions. */
+/**
+ * The limit at a start: a loaded broker may need this long for the leaders of some hundred new
+ * partitions.
+ */
 export const START_WITHIN_MS = 60_000;
 const PAUSE_MS = 100;
 
@@ -72,7 +79,8 @@ export function acceptMetadata(
         METADATA_KEY,
         metadataRequest,
       )({ topics, allowAutoTopicCreation: false });
-      const parse = (data: unknown) => (accepts(data as Metadata) ? Promise.resolve(data) : response.parse(data));
+      const parse = (data: unknown) =>
+        accepts(data as Metadata) ? Promise.resolve(data) : response.parse(data);
       try {
         return await broker.connectionPool.send({
           request,
@@ -90,14 +98,16 @@ export function acceptMetadata(
 
 /**
  * Returns a client whose admins and consumers work with topics in which a partition has no leader.
- * @param offsets `all`: a look-up of a topic's offsets fails with LEADER_NOT_AVAILABLE while a partition has no leader;
- * `led`: that partition is omitted
+ * @param offsets `all`: a look-up of a topic's offsets fails with LEADER_NOT_AVAILABLE while a
+ * partition has no leader; `led`: that partition is omitted
  */
 export function allowLeaderless(client: KafkaJs, offsets: 'all' | 'led'): KafkaJs {
   const { symbol, make } = clusterMaker(client);
   const value = (options: object) => {
     const cluster = make(options) as Cluster;
-    acceptMetadata(cluster, ({ topicMetadata }) => topicMetadata.every(({ topicErrorCode }) => topicErrorCode === 0));
+    acceptMetadata(cluster, ({ topicMetadata }) =>
+      topicMetadata.every(({ topicErrorCode }) => topicErrorCode === 0),
+    );
     lookAgain(cluster.brokerPool);
     leaveOut(cluster, offsets);
     return cluster;
@@ -109,8 +119,11 @@ function lookAgain(pool: BrokerPool): void {
   const refresh = pool.refreshMetadata.bind(pool);
   pool.refreshMetadata = async (topics) => {
     await refresh(topics);
-    const partitions = pool.metadata?.topicMetadata.flatMap(({ partitionMetadata }) => partitionMetadata) ?? [];
-    if (partitions.some(({ leader }) => leader === NO_LEADER)) pool.metadataExpireAt = Date.now() + LOOK_AGAIN_MS;
+    const partitions =
+      pool.metadata?.topicMetadata.flatMap(({ partitionMetadata }) => partitionMetadata) ?? [];
+    if (partitions.some(({ leader }) => leader === NO_LEADER)) {
+      pool.metadataExpireAt = Date.now() + LOOK_AGAIN_MS;
+    }
   };
 }
 
@@ -121,7 +134,11 @@ function leaveOut(cluster: Cluster, offsets: 'all' | 'led'): void {
       const numbers = partitions.map(({ partition }) => partition);
       const missing = cluster.findLeaderForPartitions(topic, numbers)[NO_LEADER] ?? [];
       if (missing.length > 0 && offsets === 'all') throw leaderless(topic, missing);
-      return { topic, ...rest, partitions: partitions.filter(({ partition }) => !missing.includes(partition)) };
+      return {
+        topic,
+        ...rest,
+        partitions: partitions.filter(({ partition }) => !missing.includes(partition)),
+      };
     });
     const found = await fetch(led.filter(({ partitions }) => partitions.length > 0));
     const empty = led.filter(({ partitions }) => partitions.length === 0);
@@ -135,11 +152,14 @@ function leaderless(topic: string, partitions: number[]): Error {
 }
 
 /**
- * Repeats a look-up while leaders are missing: a topic that another process has just created is listed before its
- * partitions have leaders, and kafkajs fails at the first broker that says so.
+ * Repeats a look-up while leaders are missing: a topic that another process has just created is
+ * listed before its partitions have leaders, and kafkajs fails at the first broker that says so.
  * @throws its error, if it is another one or `withinMs` is over
  */
-export async function whileLeadersAreFound<T>(look: () => Promise<T>, withinMs = WITHIN_MS): Promise<T> {
+export async function whileLeadersAreFound<T>(
+  look: () => Promise<T>,
+  withinMs = WITHIN_MS,
+): Promise<T> {
   const until = performance.now() + withinMs;
   for (;;) {
     try {
@@ -151,7 +171,11 @@ export async function whileLeadersAreFound<T>(look: () => Promise<T>, withinMs =
   }
 }
 
-const LEADERLESS = new Set<unknown>(['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'UNKNOWN_TOPIC_OR_PARTITION']);
+const LEADERLESS = new Set<unknown>([
+  'NOT_LEADER_FOR_PARTITION',
+  'LEADER_NOT_AVAILABLE',
+  'UNKNOWN_TOPIC_OR_PARTITION',
+]);
 
 /** Looks into causes as well: kafkajs wraps the broker's error after its last retry. */
 function isLeaderless(error: unknown): boolean {
@@ -169,5 +193,10 @@ export interface Bounds {
 /** Returns the first and end offset of each partition of a topic. */
 export async function readBounds(admin: Admin, topic: string): Promise<Map<number, Bounds>> {
   const offsets = await admin.fetchTopicOffsets(topic);
-  return new Map(offsets.map(({ partition, low, high }) => [partition, { low: Number(low), high: Number(high) }]));
+  return new Map(
+    offsets.map(({ partition, low, high }) => [
+      partition,
+      { low: Number(low), high: Number(high) },
+    ]),
+  );
 }

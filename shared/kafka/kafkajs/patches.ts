@@ -2,7 +2,12 @@ import { type Batch, Kafka as KafkaJs, type KafkaConfig } from 'kafkajs';
 import { ByteReader } from '../protocol/bytes';
 import { type FetchedRecord, readBatches } from '../protocol/batch';
 import { CompactingMap } from '../../service/compacting-map';
-import { type ConsumerFetch, fetchInSession, type FetchingBroker, patchConsumerFetches } from './consumer-fetches';
+import {
+  type ConsumerFetch,
+  fetchInSession,
+  type FetchingBroker,
+  patchConsumerFetches,
+} from './consumer-fetches';
 import { fetchInTurn } from './fetch-throttle';
 import { patchHalfConnections } from './half-connected';
 import { patchReplicaChoice } from './nearest-replica';
@@ -10,26 +15,29 @@ import { patchReplicaChoice } from './nearest-replica';
 /**
  * Changes kafkajs in six places. The version of kafkajs is pinned, and tests compare both codecs.
  *
- * The codec of fetches creates an object, three BigInts and a buffer for each header. The hook sits in kafkajs's lookup of
- * requests, and changes nothing else (docs/design/decisions/0009-record-codec.md). `request-sender.ts` makes the produce
- * requests.
+ * The codec of fetches creates an object, three BigInts and a buffer for each header. The hook sits
+ * in kafkajs's lookup of requests, and changes nothing else
+ * (docs/design/decisions/0009-record-codec.md). `request-sender.ts` makes the produce requests.
  *
- * The request queue of a connection has a timer that never stops: after each answer it schedules a check of waiting
- * requests at a time in the past, and so once a millisecond for as long as it exists (kafkajs issue 1704). An idle process
- * spent 4 % of a core on it, and Node 24 and later warn of the negative delay. The check is needed only while requests
- * wait; a later request schedules one itself.
+ * The request queue of a connection has a timer that never stops: after each answer it schedules a
+ * check of waiting requests at a time in the past, and so once a millisecond for as long as it
+ * exists (kafkajs issue 1704). An idle process spent 4 % of a core on it, and Node 24 and later
+ * warn of the negative delay. The check is needed only while requests wait; a later request
+ * schedules one itself.
  *
- * Each queue also looks ten times a second for requests that take longer than ten seconds, which woke an idle process more
- * often than its work. Now it looks once a second.
+ * Each queue also looks ten times a second for requests that take longer than ten seconds, which
+ * woke an idle process more often than its work. Now it looks once a second.
  *
- * The queue has a Map of requests in flight, which keeps past requests with their records and answers until a full
- * garbage collection (compacting-map.ts).
+ * The queue has a Map of requests in flight, which keeps past requests with their records and
+ * answers until a full garbage collection (compacting-map.ts).
  *
  * A broker whose first answer is late does not count as connected (half-connected.ts).
  *
- * A consumer that reads from the nearest replica returns to the leader where it must (nearest-replica.ts).
+ * A consumer that reads from the nearest replica returns to the leader where it must
+ * (nearest-replica.ts).
  *
- * Consumers fetch in sessions, wait longer while nothing happens, and do not fetch without a membership (consumer-fetches.ts).
+ * Consumers fetch in sessions, wait longer while nothing happens, and do not fetch without a
+ * membership (consumer-fetches.ts).
  */
 
 interface Protocol<In> {
@@ -88,7 +96,10 @@ export function fetchedRecords(batch: Batch): FetchedRecord[] {
   return batch.messages as unknown as FetchedRecord[];
 }
 
-/** Marks kafkajs as patched. Services that share a process share kafkajs, but each has a copy of this module. */
+/**
+ * Marks kafkajs as patched. Services that share a process share kafkajs, but each has a copy of
+ * this module.
+ */
 const PATCHED = Symbol.for('waypost.patched');
 
 /** Returns a client of the patched kafkajs: every process makes its clients here. */
@@ -117,22 +128,26 @@ function replaceFetches(): void {
     if (version !== FETCH) return original;
     return (input) => {
       const made = original(input);
-      return { ...made, response: { decode: decodeFetch, parse: (data) => made.response.parse(data) } };
+      return {
+        ...made,
+        response: { decode: decodeFetch, parse: (data) => made.response.parse(data) },
+      };
     };
   };
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its own `this` below
   const { fetch: send } = brokers.prototype;
   brokers.prototype.fetch = async function (request) {
     const plainly = () => send.call(this, request);
-    const fetchOnce = () => (request.rackId === undefined ? plainly() : fetchInSession(this, request, plainly));
+    const fetchOnce = () =>
+      request.rackId === undefined ? plainly() : fetchInSession(this, request, plainly);
     // A fetch that does not wait for records is not part of a loop.
     return request.maxWaitTime > 0 ? fetchInTurn(this, fetchOnce) : fetchOnce();
   };
 }
 
 /**
- * Decodes a response like kafkajs: its numbers in text form stay text, except offset and timestamp of a record. It adds
- * `next` to each partition (see `FetchedBatches`).
+ * Decodes a response like kafkajs: its numbers in text form stay text, except offset and timestamp
+ * of a record. It adds `next` to each partition (see `FetchedBatches`).
  */
 export async function decodeFetch(raw: Buffer): Promise<unknown> {
   const reader = new ByteReader(raw);
@@ -143,7 +158,9 @@ export async function decodeFetch(raw: Buffer): Promise<unknown> {
   for (let topics = reader.int32(); topics > 0; topics--) {
     const topicName = reader.string();
     const partitions: unknown[] = [];
-    for (let count = reader.int32(); count > 0; count--) partitions.push(await decodePartition(reader));
+    for (let count = reader.int32(); count > 0; count--) {
+      partitions.push(await decodePartition(reader));
+    }
     responses.push({ topicName, partitions });
   }
   return { throttleTime: 0, clientSideThrottleTime, errorCode, sessionId, responses };
@@ -157,11 +174,17 @@ async function decodePartition(reader: ByteReader): Promise<unknown> {
   const lastStartOffset = String(reader.int64());
   const abortedTransactions: unknown[] = [];
   for (let left = reader.int32(); left > 0; left--) {
-    abortedTransactions.push({ producerId: String(reader.int64()), firstOffset: String(reader.int64()) });
+    abortedTransactions.push({
+      producerId: String(reader.int64()),
+      firstOffset: String(reader.int64()),
+    });
   }
   const preferredReadReplica = reader.int32();
   const size = Math.max(0, reader.int32());
-  const { records, next } = await readBatches(reader.buffer.subarray(reader.at, (reader.at += size)), decompress);
+  const { records, next } = await readBatches(
+    reader.buffer.subarray(reader.at, (reader.at += size)),
+    decompress,
+  );
   return {
     partition,
     errorCode,
@@ -188,7 +211,9 @@ function patchRequestQueues(): void {
   };
   queues.prototype.push = function (this: RequestQueue, request: object) {
     // The map is empty before the first request.
-    if (this.inflight instanceof Map && this.inflight.size === 0) this.inflight = new CompactingMap();
+    if (this.inflight instanceof Map && this.inflight.size === 0) {
+      this.inflight = new CompactingMap();
+    }
     push.call(this, request);
   };
   queues.prototype.scheduleRequestTimeoutCheck = function (this: RequestQueue) {

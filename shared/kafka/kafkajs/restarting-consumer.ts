@@ -6,9 +6,10 @@ import { type TopicPartition } from '../consumer/partition';
 import { START_WITHIN_MS, whileLeadersAreFound } from './leaderless';
 
 /**
- * Replaces a crashed kafkajs consumer by a new one. kafkajs can restart a crashed consumer itself, but reuses remains
- * of the old one: after a broker's restart its connections wrote after their end and groups were joined twice. Here
- * each restart creates a new consumer, and events of the old one are ignored.
+ * Replaces a crashed kafkajs consumer by a new one. kafkajs can restart a crashed consumer itself,
+ * but reuses remains of the old one: after a broker's restart its connections wrote after their end
+ * and groups were joined twice. Here each restart creates a new consumer, and events of the old one
+ * are ignored.
  */
 
 const FIRST_PAUSE_MS = 100;
@@ -46,7 +47,10 @@ export class RestartingConsumer {
     return this.#current;
   }
 
-  /** Returns the commands for the current consumer, sent only while it is in its group: after a crash kafkajs throws. */
+  /**
+   * Returns the commands for the current consumer, sent only while it is in its group: after a
+   * crash kafkajs throws.
+   */
   commands(isJoined: () => boolean): ConsumerCommands {
     const byTopic = ({ topic, number }: TopicPartition) => ({ topic, partitions: [number] });
     return {
@@ -110,7 +114,9 @@ export class RestartingConsumer {
       await this.#live();
       return true;
     } catch (error) {
-      if (!this.#stopped) this.options.log.warn({ reason: messageOf(error) }, 'consumer.restart_failed');
+      if (!this.#stopped) {
+        this.options.log.warn({ reason: messageOf(error) }, 'consumer.restart_failed');
+      }
       return this.#stopped;
     }
   }
@@ -123,16 +129,26 @@ export class RestartingConsumer {
   }
 }
 
-/** Subscribes and runs a consumer, which leaves commits to the caller. `onBatch` must not wait for anything. */
+/**
+ * Subscribes and runs a consumer, which leaves commits to the caller. `onBatch` must not wait for
+ * anything.
+ */
 export async function runConsumer(
   consumer: Consumer,
   topics: string[],
-  { onBatch, onFatal }: { onBatch: (payload: EachBatchPayload) => void; onFatal: (error: unknown) => void },
+  {
+    onBatch,
+    onFatal,
+  }: { onBatch: (payload: EachBatchPayload) => void; onFatal: (error: unknown) => void },
 ): Promise<void> {
-  await whileLeadersAreFound(() => consumer.subscribe({ topics, fromBeginning: true }), START_WITHIN_MS);
+  await whileLeadersAreFound(
+    () => consumer.subscribe({ topics, fromBeginning: true }),
+    START_WITHIN_MS,
+  );
   await consumer.run({
     autoCommit: false,
-    // Otherwise a handler that returns early (after a refused record) would skip the rest of its batch.
+    // Otherwise a handler that returns early (after a refused record) would skip the rest of its
+    // batch.
     eachBatchAutoResolve: false,
     eachBatch: (payload) => {
       try {

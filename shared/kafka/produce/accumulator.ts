@@ -17,14 +17,17 @@ import { NO_NODE, type TopicMetadata } from './request-sender';
 import { BlockedPartitions, TopicTable } from './topic-queues';
 
 /**
- * Chooses the records of the next requests, and applies each answer. It does no I/O and has no clock: times are in ms,
- * by `performance.now()`.
+ * Chooses the records of the next requests, and applies each answer. It does no I/O and has no
+ * clock: times are in ms, by `performance.now()`.
  *
- * Each leader has one request in flight, and a second one for failing partitions, so that a partition that is slow to
- * refuse delays no other.
+ * Each leader has one request in flight, and a second one for failing partitions, so that a
+ * partition that is slow to refuse delays no other.
  */
 
-/** Node cuts the delay of a timer to whole ms. Without this, each linger would wait for a second timer. */
+/**
+ * Node cuts the delay of a timer to whole ms. Without this, each linger would wait for a second
+ * timer.
+ */
 const TIMER_EARLY_MS = 1;
 
 export class RecordAccumulator {
@@ -65,7 +68,9 @@ export class RecordAccumulator {
     return this.#blocked.size > 0;
   }
 
-  /** Lists blocked partitions and topics. A partition that has held no record for 30 s is omitted. */
+  /**
+   * Lists blocked partitions and topics. A partition that has held no record for 30 s is omitted.
+   */
   *blocked(now: number): Generator<Blocked> {
     yield* this.#topics.blocked();
     yield* this.#blocked.list(now);
@@ -73,7 +78,8 @@ export class RecordAccumulator {
 
   /**
    * Finds the queue of a record.
-   * @returns undefined if its partition is not in the metadata; `Closed` if no partition takes it and the caller does not wait
+   * @returns undefined if its partition is not in the metadata; `Closed` if no partition takes it
+   *   and the caller does not wait
    */
   find(record: OutRecord, now: number): PartitionQueue | Closed | undefined {
     const topic = this.#topics.of(record.topic);
@@ -86,7 +92,9 @@ export class RecordAccumulator {
     if (queue.isEmpty && now >= queue.backoff.notBefore) return queue;
     const neighbour = error.fate === 'refused' ? undefined : this.#topics.neighbourOf(queue, now);
     if (neighbour) meterDiverted(topic.name, 1);
-    return neighbour ?? (this.options.holds || !blocked ? queue : new Closed(placeOf(queue), error));
+    return (
+      neighbour ?? (this.options.holds || !blocked ? queue : new Closed(placeOf(queue), error))
+    );
   }
 
   /** Adds a record. @returns when a request for it may start (Infinity: after the next answer) */
@@ -102,7 +110,10 @@ export class RecordAccumulator {
     return Math.max(queue.backoff.notBefore, this.#slots.freeAt(queue, this.#isPlenty));
   }
 
-  /** Starts the requests that are due. @returns them, and when to call again (Infinity: after the next answer) */
+  /**
+   * Starts the requests that are due. @returns them, and when to call again (Infinity: after the
+   * next answer)
+   */
   next(now: number): { requests: Request[]; wakeAt: number } {
     const drafts = new RequestDrafts();
     let wakeAt = Infinity;
@@ -162,7 +173,11 @@ export class RecordAccumulator {
         this.push(item, topic.queueOf(item.record));
       }
       const { blocked, error } = topic.backoff;
-      if (blocked && error && (error.fate === 'record' || (error.fate === 'refused' && !this.options.holds))) {
+      if (
+        blocked &&
+        error &&
+        (error.fate === 'record' || (error.fate === 'refused' && !this.options.holds))
+      ) {
         const from = error.fate === 'record' ? [topic] : [topic, ...topic.queues];
         const items = from.flatMap((queue) => queue.withdraw(() => true));
         this.#giveBack(items, { place: topic.name, error, refused });
@@ -191,7 +206,11 @@ export class RecordAccumulator {
     if (queue.waiting > 0) this.#ready.add(queue);
   }
 
-  #answer(queue: PartitionQueue, error: ProduceError, { answered, now }: { answered: Answered; now: number }): void {
+  #answer(
+    queue: PartitionQueue,
+    error: ProduceError,
+    { answered, now }: { answered: Answered; now: number },
+  ): void {
     if (error.fate === 'record') {
       this.#blocked.delete(queue);
       const item = queue.refused();
@@ -222,7 +241,10 @@ export class RecordAccumulator {
     else this.#ready.delete(queue);
   }
 
-  /** Retries the partitions of a broker that is back immediately, before any of their records is diverted. */
+  /**
+   * Retries the partitions of a broker that is back immediately, before any of their records is
+   * diverted.
+   */
   #retry(queues: readonly PartitionQueue[]): void {
     for (const queue of queues) {
       queue.backoff.retry();
@@ -240,7 +262,10 @@ export class RecordAccumulator {
     if (to.waiting > 0 && !to.isSending) this.#ready.add(to);
   }
 
-  #giveBack(items: readonly QueuedRecord[], by: { place: string; error: ProduceError; refused: Refused[] }): void {
+  #giveBack(
+    items: readonly QueuedRecord[],
+    by: { place: string; error: ProduceError; refused: Refused[] },
+  ): void {
     for (const item of items) {
       this.#bytes -= item.bytes;
       by.refused.push({ item, place: by.place, error: by.error });

@@ -12,11 +12,13 @@ import { NotSent, type RequestSender } from './request-sender';
 import { Closed, type Refused, type Request } from './request';
 
 /**
- * Sends records in few, large requests. Without a request in flight it sends immediately, so that an idle system adds
- * no delay; otherwise records are gathered into large batches. `accumulator.ts` chooses the records of each request.
+ * Sends records in few, large requests. Without a request in flight it sends immediately, so that
+ * an idle system adds no delay; otherwise records are gathered into large batches. `accumulator.ts`
+ * chooses the records of each request.
  *
- * Invariants: a `send` resolves only when Kafka has acknowledged each of its records. An acknowledged record is never
- * sent again. The records of a partition are written in the order of their `send` calls.
+ * Invariants: a `send` resolves only when Kafka has acknowledged each of its records. An
+ * acknowledged record is never sent again. The records of a partition are written in the order of
+ * their `send` calls.
  */
 
 /** Shortest and longest pause between two metadata refreshes that did not help, ms. */
@@ -66,7 +68,10 @@ export class KafkaBatchProducer implements BatchProducer {
     this.#meter = meterProducer(this, options, () => accumulator.blocked(performance.now()));
     this.#failures = new FailureLog(log);
     if (deliveryTimeoutMs !== 'retry') {
-      this.#expiry = setInterval(() => this.#giveUpOnOld(deliveryTimeoutMs), Math.min(250, deliveryTimeoutMs)).unref();
+      this.#expiry = setInterval(
+        () => this.#giveUpOnOld(deliveryTimeoutMs),
+        Math.min(250, deliveryTimeoutMs),
+      ).unref();
     }
   }
 
@@ -82,7 +87,13 @@ export class KafkaBatchProducer implements BatchProducer {
   send(records: OutRecord[]): Promise<void> {
     if (records.length === 0) return Promise.resolve();
     const now = performance.now();
-    const ticket: PendingSend = { left: records.length, at: 0, settled: false, resolve: ignore, reject: ignore };
+    const ticket: PendingSend = {
+      left: records.length,
+      at: 0,
+      settled: false,
+      resolve: ignore,
+      reject: ignore,
+    };
     const items: Item[] = [];
     let bytes = 0;
     for (const record of records) {
@@ -137,7 +148,10 @@ export class KafkaBatchProducer implements BatchProducer {
     const { requests, wakeAt } = this.#accumulator.next(now);
     for (const request of requests) void this.#send(request, now);
     let sleepUntil = wakeAt;
-    if ((this.#accumulator.stale || now - this.#refreshedAt > METADATA_MAX_AGE_MS) && !this.#refreshing) {
+    if (
+      (this.#accumulator.stale || now - this.#refreshedAt > METADATA_MAX_AGE_MS) &&
+      !this.#refreshing
+    ) {
       if (now >= this.#refreshNotBefore) void this.#refresh();
       else sleepUntil = Math.min(sleepUntil, this.#refreshNotBefore);
     }
@@ -165,8 +179,9 @@ export class KafkaBatchProducer implements BatchProducer {
       this.#meter.failed(now - begunAt);
       this.#failures.failed(request, messageOf(error));
     }
-    if (this.#accumulator.isBlocked || this.#failures.isOpen)
+    if (this.#accumulator.isBlocked || this.#failures.isOpen) {
       this.#failures.report(this.#accumulator.blocked(performance.now()));
+    }
     this.#pump();
   }
 
@@ -203,7 +218,8 @@ export class KafkaBatchProducer implements BatchProducer {
 
   /** Rejects old records. Kafka may still write those in flight. */
   #giveUpOnOld(afterMs: number): void {
-    const error = () => new AppError('kafka_unavailable', 'Kafka did not acknowledge in time; try again', true);
+    const error = () =>
+      new AppError('kafka_unavailable', 'Kafka did not acknowledge in time; try again', true);
     if (!this.#sends.rejectOld(performance.now() - afterMs, error)) return;
     this.#accumulator.dropSettled();
     this.#sends.clear();
@@ -213,12 +229,20 @@ export class KafkaBatchProducer implements BatchProducer {
 /** Returns the error for the caller of a record that Kafka does not take. */
 function refusalOf(place: string, { name, fate }: ProduceError): AppError {
   const text = `Kafka accepts no records for ${place} (${name})`;
-  if (fate === 'record') return new AppError('kafka_refused', `Kafka refuses a record for ${place} (${name})`);
+  if (fate === 'record') {
+    return new AppError('kafka_refused', `Kafka refuses a record for ${place} (${name})`);
+  }
   if (fate !== 'refused') return new AppError('kafka_unavailable', `${text}; try again`, true);
-  return new AppError('kafka_refused', `${text}; ${REMEDIES.get(name) ?? 'see the log of the broker'}`, true);
+  return new AppError(
+    'kafka_refused',
+    `${text}; ${REMEDIES.get(name) ?? 'see the log of the broker'}`,
+    true,
+  );
 }
 
-/** Measures the text as it is encoded: an id of three-byte characters takes three times its length. */
+/**
+ * Measures the text as it is encoded: an id of three-byte characters takes three times its length.
+ */
 function bytesOf({ key, value, headers }: OutRecord): number {
   let bytes = RECORD_OVERHEAD_BYTES;
   if (key !== null) bytes += sizeOf(key);

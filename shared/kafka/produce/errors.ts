@@ -1,12 +1,14 @@
 import { type Log } from '../../telemetry/log';
 
 /**
- * States what the error of a partition means for its records (https://kafka.apache.org/protocol#protocol_error_codes).
+ * States what the error of a partition means for its records
+ * (https://kafka.apache.org/protocol#protocol_error_codes).
  *
  * - `again`: no record was written, and another try may succeed.
  * - `unsure`: the records may have been written nevertheless, and another try may succeed.
  * - `record`: one record of the batch will never be accepted.
- * - `refused`: no record was written, and another try succeeds only after an operator has changed something.
+ * - `refused`: no record was written, and another try succeeds only after an operator has changed
+ *   something.
  */
 type Fate = 'again' | 'unsure' | 'record' | 'refused';
 
@@ -17,7 +19,8 @@ export interface ProduceError {
 
 const KNOWN = new Map<number, ProduceError>([
   [2, { name: 'CORRUPT_MESSAGE', fate: 'again' }],
-  // A broker that stops leading a partition also answers so for records that it has appended and its followers may have.
+  // A broker that stops leading a partition also answers so for records that it has appended and
+  // its followers may have.
   [3, { name: 'UNKNOWN_TOPIC_OR_PARTITION', fate: 'unsure' }],
   [5, { name: 'LEADER_NOT_AVAILABLE', fate: 'unsure' }],
   [6, { name: 'NOT_LEADER_FOR_PARTITION', fate: 'unsure' }],
@@ -70,8 +73,8 @@ const LONGEST_PAUSE_MS = 1_000;
 const BLOCKED_AFTER_MS = 1_000;
 
 /**
- * Tracks since when a partition or a topic accepts no records, and when to try it next. Times are in ms, by
- * `performance.now()`.
+ * Tracks since when a partition or a topic accepts no records, and when to try it next. Times are
+ * in ms, by `performance.now()`.
  */
 export class Backoff {
   #failures = 0;
@@ -92,7 +95,10 @@ export class Backoff {
     this.#failures++;
   }
 
-  /** Allows a try immediately, when the cause of the failures is gone. Blocks only after another second of failures. */
+  /**
+   * Allows a try immediately, when the cause of the failures is gone. Blocks only after another
+   * second of failures.
+   */
   retry(): void {
     this.#failures = 0;
     this.#since = Infinity;
@@ -107,7 +113,10 @@ export class Backoff {
   }
 }
 
-/** A partition that has accepted no records for a second; without a number, a topic that has been unknown that long. */
+/**
+ * A partition that has accepted no records for a second; without a number, a topic that has been
+ * unknown that long.
+ */
 export interface Blocked {
   topic: string;
   partition?: number;
@@ -122,7 +131,10 @@ interface FailedRequest {
 
 const LOG_EVERY_MS = 1_000;
 
-/** Logs failures of the producer: failed attempts at most once a second, each blocked partition once. */
+/**
+ * Logs failures of the producer: failed attempts at most once a second, each blocked partition
+ * once.
+ */
 export class FailureLog {
   #loggedAt = -Infinity;
   /** blocked partitions and topics, with the time of the report, by place */
@@ -146,7 +158,10 @@ export class FailureLog {
     const first = failing[0]?.queue;
     this.log.warn(
       {
-        ...{ broker: node, topic: first?.topic, partition: first?.partition, partitions: failing.length },
+        broker: node,
+        topic: first?.topic,
+        partition: first?.partition,
+        partitions: failing.length,
         reason: reason ?? first?.backoff.error?.name,
       },
       'produce.failed',
@@ -176,13 +191,19 @@ export class FailureLog {
       over.delete(place);
       if (this.#known.has(place)) continue;
       this.#known.set(place, { blocked: each, since: now });
-      this.log.error({ topic, partition, reason: error.name, remedy: REMEDIES.get(error.name) }, 'partition.blocked');
+      this.log.error(
+        { topic, partition, reason: error.name, remedy: REMEDIES.get(error.name) },
+        'partition.blocked',
+      );
     }
     for (const place of over) {
       const { blocked: was, since } = this.#known.get(place) ?? {};
       this.#known.delete(place);
       const lastedMs = Math.round(now - (since ?? now));
-      this.log.info({ topic: was?.topic, partition: was?.partition, lastedMs }, 'partition.writable');
+      this.log.info(
+        { topic: was?.topic, partition: was?.partition, lastedMs },
+        'partition.writable',
+      );
     }
   }
 }

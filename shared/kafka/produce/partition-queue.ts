@@ -3,8 +3,9 @@ import { Backoff, type ProduceError } from './errors';
 import { NO_NODE } from './request-sender';
 
 /**
- * Holds the records that wait for one partition, and those in flight. At most one request holds records of a partition,
- * and records that it failed to write return to the head, so that their order never changes.
+ * Holds the records that wait for one partition, and those in flight. At most one request holds
+ * records of a partition, and records that it failed to write return to the head, so that their
+ * order never changes.
  */
 
 /** A record that was passed to the producer. */
@@ -23,7 +24,10 @@ export interface Ticket {
   settled: boolean;
 }
 
-/** A failing partition shares its requests with others of its leader, and the broker may wait 9 s for the followers of any. */
+/**
+ * A failing partition shares its requests with others of its leader, and the broker may wait 9 s
+ * for the followers of any.
+ */
 const SLOW_MS = 1_000;
 
 export class PartitionQueue {
@@ -73,7 +77,8 @@ export class PartitionQueue {
    * @param room at least one record is taken if the request is `empty`
    */
   take(room: { bytes: number; records: number; empty: boolean }, now: number): QueuedRecord[] {
-    const most = this.#suspects > 0 ? Math.min(this.#most, this.#suspects, room.records) : room.records;
+    const most =
+      this.#suspects > 0 ? Math.min(this.#most, this.#suspects, room.records) : room.records;
     let { bytes } = room;
     let count = 0;
     for (const item of this.#waiting) {
@@ -100,7 +105,10 @@ export class PartitionQueue {
     return written;
   }
 
-  /** Puts the records of the request back: they are not known to be written, or no request can be made. */
+  /**
+   * Puts the records of the request back: they are not known to be written, or no request can be
+   * made.
+   */
   failed(error: ProduceError, now: number): void {
     const startedAt = this.isSending ? this.#sentAt : now;
     this.#putBack(error.fate === 'unsure');
@@ -109,7 +117,8 @@ export class PartitionQueue {
 
   /**
    * Handles a request in which the broker refuses one record, or all of them as too large together.
-   * @returns the record, if it was the only one; otherwise undefined, and the next request sends half of them
+   * @returns the record, if it was the only one; otherwise undefined, and the next request sends
+   *   half of them
    */
   refused(): QueuedRecord | undefined {
     this.backoff.succeeded();

@@ -1,17 +1,26 @@
 import { type Kafka as KafkaJs } from 'kafkajs';
 import { brokerClock } from '../broker-clock';
-import { decodeProduce, encodeProduce, type ProduceInput, type ProduceResult } from '../protocol/produce-request';
+import {
+  decodeProduce,
+  encodeProduce,
+  type ProduceInput,
+  type ProduceResult,
+} from '../protocol/produce-request';
 import { createCluster } from '../kafkajs/cluster';
 import { acceptMetadata, type Metadata, NO_LEADER } from '../kafkajs/leaderless';
 import { type OutRecord } from '../port';
 
 /**
- * Sends produce requests to the leaders of partitions, and returns the result of each partition. The producer of
- * kafkajs throws the first error of a request, requires metadata without any error, and resolves for a partition that
- * it does not know (kafkajs 2.2.4). Its connections, authentication and choice of protocol versions are used here.
+ * Sends produce requests to the leaders of partitions, and returns the result of each partition.
+ * The producer of kafkajs throws the first error of a request, requires metadata without any error,
+ * and resolves for a partition that it does not know (kafkajs 2.2.4). Its connections,
+ * authentication and choice of protocol versions are used here.
  */
 
-/** Below the client's request timeout of 10 s: otherwise a request is sent again while the broker still works on it. */
+/**
+ * Below the client's request timeout of 10 s: otherwise a request is sent again while the broker
+ * still works on it.
+ */
 const PRODUCE_TIMEOUT_MS = 9_000;
 const PRODUCE_KEY = 0;
 /** The second of kafkajs's two connections to a broker, which only fetches use. */
@@ -80,7 +89,8 @@ export interface RequestSender {
   refresh(topics: Iterable<string>): Promise<Map<string, TopicMetadata>>;
   /**
    * Sends one request.
-   * @param spare uses a second connection: a broker answers the requests of one connection one after the other
+   * @param spare uses a second connection: a broker answers the requests of one connection one
+   *   after the other
    * @returns the error code of each part, in their order
    * @throws NotSent; any other error means that the result of the request is unknown
    */
@@ -89,7 +99,10 @@ export interface RequestSender {
 }
 
 /** Connects to the brokers. @throws an error of kafkajs if no broker answers */
-export async function connectRequestSender(client: KafkaJs, prefix: string): Promise<RequestSender> {
+export async function connectRequestSender(
+  client: KafkaJs,
+  prefix: string,
+): Promise<RequestSender> {
   const cluster = createCluster(client) as Cluster;
   // One forbidden topic must not hide the others.
   acceptMetadata(cluster, () => true);
@@ -124,7 +137,11 @@ interface Sending {
 
 async function send(cluster: Cluster, { node, parts, spare, prefix }: Sending): Promise<number[]> {
   const { broker, sendOn, forget } = await connect(cluster, node, spare);
-  const input: ProduceInput = { acks: -1, timeout: PRODUCE_TIMEOUT_MS, topicData: byTopic(parts, prefix) };
+  const input: ProduceInput = {
+    acks: -1,
+    timeout: PRODUCE_TIMEOUT_MS,
+    topicData: byTopic(parts, prefix),
+  };
   const { request } = broker.lookupRequest(PRODUCE_KEY, produceRequest)(input);
   const version = request.apiVersion;
   let mark = brokerClock.mark();
@@ -145,12 +162,19 @@ async function send(cluster: Cluster, { node, parts, spare, prefix }: Sending): 
     throw error;
   }
   // One broker sets all timestamps of a response.
-  const stamped = result.partitions.find(({ errorCode, appendedAt }) => errorCode === 0 && appendedAt > 0);
+  const stamped = result.partitions.find(
+    ({ errorCode, appendedAt }) => errorCode === 0 && appendedAt > 0,
+  );
   if (stamped) brokerClock.wrote(stamped.appendedAt, mark);
   const codes = new Map(
-    result.partitions.map(({ topic, partition, errorCode }) => [`${topic}/${partition}`, errorCode]),
+    result.partitions.map(({ topic, partition, errorCode }) => [
+      `${topic}/${partition}`,
+      errorCode,
+    ]),
   );
-  return parts.map(({ topic, partition }) => codes.get(`${prefix}${topic}/${partition}`) ?? UNANSWERED);
+  return parts.map(
+    ({ topic, partition }) => codes.get(`${prefix}${topic}/${partition}`) ?? UNANSWERED,
+  );
 }
 
 /** The response does not name the partition: Kafka's UNKNOWN_SERVER_ERROR. */

@@ -10,13 +10,17 @@ const MAX_REQUEST_RECORDS = 2_000;
 export interface AccumulatorOptions {
   /** Records of a blocked partition go to another partition of their topic. */
   divert: boolean;
-  /** Records are held while their topic refuses them, however long; otherwise they are returned to their callers. */
+  /**
+   * Records are held while their topic refuses them, however long; otherwise they are returned to
+   * their callers.
+   */
   holds: boolean;
   /** least time between two requests to a leader, ms */
   lingerMs: number;
   /**
-   * upper limit of `lingerMs`, as a multiple of the usual duration of a request. A request takes a millisecond while there is CPU to
-   * spare, and several while cores are scarce: only then do larger requests matter more than the wait.
+   * upper limit of `lingerMs`, as a multiple of the usual duration of a request. A request takes a
+   * millisecond while there is CPU to spare, and several while cores are scarce: only then do
+   * larger requests matter more than the wait.
    */
   lingerRequests: number;
 }
@@ -64,15 +68,27 @@ interface Draft extends Request {
 export class RequestDrafts {
   readonly #bySlot = new Map<number, Draft>();
 
-  /** Takes records of a queue into the request of its slot. @returns false if the request has no room for any */
+  /**
+   * Takes records of a queue into the request of its slot. @returns false if the request has no
+   * room for any
+   */
   add(slot: number, queue: PartitionQueue, now: number): boolean {
     let draft = this.#bySlot.get(slot);
     if (!draft) {
       const spare = queue.backoff.error !== undefined;
-      draft = { node: queue.leader, spare, parts: [], bytes: MAX_REQUEST_BYTES, records: MAX_REQUEST_RECORDS };
+      draft = {
+        node: queue.leader,
+        spare,
+        parts: [],
+        bytes: MAX_REQUEST_BYTES,
+        records: MAX_REQUEST_RECORDS,
+      };
       this.#bySlot.set(slot, draft);
     }
-    const items = queue.take({ bytes: draft.bytes, records: draft.records, empty: draft.parts.length === 0 }, now);
+    const items = queue.take(
+      { bytes: draft.bytes, records: draft.records, empty: draft.parts.length === 0 },
+      now,
+    );
     if (items.length === 0) return false;
     for (const { bytes } of items) draft.bytes -= bytes;
     draft.records -= items.length;
@@ -97,8 +113,8 @@ interface Lane {
 }
 
 /**
- * Decides when the next request to a leader may start. Each leader has one request in flight, and a second one for
- * failing partitions. Times are in ms, by `performance.now()`.
+ * Decides when the next request to a leader may start. Each leader has one request in flight, and a
+ * second one for failing partitions. Times are in ms, by `performance.now()`.
  */
 export class RequestSlots {
   readonly #lanes = new Map<number, Lane>();
@@ -118,7 +134,10 @@ export class RequestSlots {
     return nameOf(leader, backoff.error !== undefined);
   }
 
-  /** @param plenty there are records for a full request. @returns Infinity while a request is in flight */
+  /**
+   * @param plenty there are records for a full request. @returns Infinity while a request is in
+   *   flight
+   */
   freeAt(queue: PartitionQueue, plenty: boolean): number {
     const lane = this.#lanes.get(this.nameOf(queue));
     if (lane === undefined) return 0;
@@ -138,8 +157,9 @@ export class RequestSlots {
     lane.busy = false;
     lane.usualMs += LAST_WEIGHT * (now - lane.begunAt - lane.usualMs);
     const { lingerRequests } = this.options;
-    if (lingerRequests < Infinity)
+    if (lingerRequests < Infinity) {
       lane.notBefore = Math.min(lane.notBefore, lane.begunAt + lingerRequests * lane.usualMs);
+    }
   }
 }
 

@@ -6,7 +6,10 @@ import { NO_NODE, type TopicMetadata } from './request-sender';
 
 /** Records of a blocked partition, up to this size, take no room from other partitions. */
 const ALLOWED_BYTES = 1024 * 1024;
-/** The same for all blocked partitions together, so that memory stays bounded while all of Kafka is unreachable. */
+/**
+ * The same for all blocked partitions together, so that memory stays bounded while all of Kafka is
+ * unreachable.
+ */
 const ALLOWED_BYTES_IN_ALL = 16 * 1024 * 1024;
 
 /** Time after the last attempt at which a failure of a partition or a broker is forgotten, ms. */
@@ -39,7 +42,10 @@ export class TopicQueues {
    * Finds the next partition that accepts records; undefined if none does.
    * @param takes returns whether a broker accepts records, as far as is known
    */
-  neighbourOf({ partition }: PartitionQueue, takes: (leader: number) => boolean): PartitionQueue | undefined {
+  neighbourOf(
+    { partition }: PartitionQueue,
+    takes: (leader: number) => boolean,
+  ): PartitionQueue | undefined {
     const count = this.queues.length;
     for (let step = 1; step < count; step++) {
       const queue = this.queues[(partition + step) % count];
@@ -109,11 +115,12 @@ export class TopicTable {
   }
 
   /**
-   * Finds a partition for the records of a failing one. A broker that gives no answer fails for all of its partitions,
-   * also for those without records since.
+   * Finds a partition for the records of a failing one. A broker that gives no answer fails for all
+   * of its partitions, also for those without records since.
    */
   neighbourOf(queue: PartitionQueue, now: number): PartitionQueue | undefined {
-    const takes = (node: number) => node !== NO_NODE && now - (this.#away.get(node) ?? -Infinity) > FORGET_MS;
+    const takes = (node: number) =>
+      node !== NO_NODE && now - (this.#away.get(node) ?? -Infinity) > FORGET_MS;
     return this.of(queue.topic).neighbourOf(queue, takes);
   }
 
@@ -122,7 +129,10 @@ export class TopicTable {
     this.#away.set(node, now);
   }
 
-  /** Notes a broker that acknowledges records. @returns its failing partitions, if it had given no answer before */
+  /**
+   * Notes a broker that acknowledges records. @returns its failing partitions, if it had given no
+   * answer before
+   */
   brokerAnswered(node: number): PartitionQueue[] {
     if (!this.#away.delete(node)) return [];
     return [...this.#topics.values()].flatMap(({ queues }) =>

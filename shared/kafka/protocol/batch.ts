@@ -1,13 +1,22 @@
 import { ByteReader, type ByteWriter, crc32c, sizeOf, sizeOfVarint } from './bytes';
 
 /**
- * Writes and reads record batches (magic 2, https://kafka.apache.org/documentation/#recordbatch). It writes into one
- * buffer, and reads of each record only the positions of its parts.
+ * Writes and reads record batches (magic 2, https://kafka.apache.org/documentation/#recordbatch).
+ * It writes into one buffer, and reads of each record only the positions of its parts.
  */
 
 const MAGIC = 2;
 /** Positions of fields in a batch. */
-const AT = { length: 8, magic: 16, crc: 17, attributes: 21, lastDelta: 23, producerId: 43, count: 57, records: 61 };
+const AT = {
+  length: 8,
+  magic: 16,
+  crc: 17,
+  attributes: 21,
+  lastDelta: 23,
+  producerId: 43,
+  count: 57,
+  records: 61,
+};
 const LENGTH_END = 12;
 const CODEC_BITS = 0x7;
 const LOG_APPEND_TIME = 0x8;
@@ -21,7 +30,10 @@ export interface OutMessage {
   headers?: Record<string, string>;
 }
 
-/** Writes one batch. @param nowMs its timestamp, ms since 1970, which the broker replaces (LogAppendTime) */
+/**
+ * Writes one batch. @param nowMs its timestamp, ms since 1970, which the broker replaces
+ * (LogAppendTime)
+ */
 export function writeBatch(to: ByteWriter, messages: readonly OutMessage[], nowMs: number): void {
   const start = to.length;
   to.int64(0); // base offset
@@ -45,12 +57,20 @@ export function writeBatch(to: ByteWriter, messages: readonly OutMessage[], nowM
 /** Attributes and timestamp delta: both are 0, and take one byte each. */
 const FIXED_BYTES = 2;
 
-function writeRecord(to: ByteWriter, { key = null, value, headers }: OutMessage, offsetDelta: number): void {
+function writeRecord(
+  to: ByteWriter,
+  { key = null, value, headers }: OutMessage,
+  offsetDelta: number,
+): void {
   const keyBytes = key === null ? -1 : sizeOf(key);
   const valueBytes = value === null ? -1 : sizeOf(value);
   const texts = headers === undefined ? [] : Object.entries(headers);
   let size = FIXED_BYTES + sizeOfVarint(offsetDelta) + sizeOfVarint(texts.length);
-  size += sizeOfVarint(keyBytes) + Math.max(0, keyBytes) + sizeOfVarint(valueBytes) + Math.max(0, valueBytes);
+  size +=
+    sizeOfVarint(keyBytes) +
+    Math.max(0, keyBytes) +
+    sizeOfVarint(valueBytes) +
+    Math.max(0, valueBytes);
   for (const [name, text] of texts) size += textSize(name) + textSize(text);
 
   to.varint(size);
@@ -130,9 +150,9 @@ export class FetchedRecord {
 }
 
 /**
- * The name that the header in this place of a record had last. Records of a topic have the same headers, and comparing
- * bytes takes a third of the time that a new text takes. It keeps names in ASCII only: the characters of others
- * differ from their bytes.
+ * The name that the header in this place of a record had last. Records of a topic have the same
+ * headers, and comparing bytes takes a third of the time that a new text takes. It keeps names in
+ * ASCII only: the characters of others differ from their bytes.
  */
 const lastNames: string[] = [];
 
@@ -179,13 +199,16 @@ export type Decompress = (attributes: number, bytes: Buffer) => Promise<Buffer>;
 
 export interface FetchedBatches {
   records: FetchedRecord[];
-  /** offset behind the last batch, even if compaction has removed its last records; undefined without a batch */
+  /**
+   * offset behind the last batch, even if compaction has removed its last records; undefined
+   * without a batch
+   */
   next: number | undefined;
 }
 
 /**
- * Reads the batches of one partition in a fetch. It skips an incomplete last batch: a fetch ends when its byte limit is
- * reached.
+ * Reads the batches of one partition in a fetch. It skips an incomplete last batch: a fetch ends
+ * when its byte limit is reached.
  */
 export async function readBatches(buffer: Buffer, decompress: Decompress): Promise<FetchedBatches> {
   const records: FetchedRecord[] = [];
@@ -205,7 +228,11 @@ export async function readBatches(buffer: Buffer, decompress: Decompress): Promi
 
 const FIRST_TIME = 27;
 
-async function readBatch(batch: Buffer, decompress: Decompress, to: FetchedRecord[]): Promise<void> {
+async function readBatch(
+  batch: Buffer,
+  decompress: Decompress,
+  to: FetchedRecord[],
+): Promise<void> {
   const head = new ByteReader(batch);
   const baseOffset = head.int64();
   const attributes = batch.readInt16BE(AT.attributes);

@@ -1,6 +1,6 @@
 /**
- * Works on bytes as Kafka's protocol does (https://kafka.apache.org/protocol): reads and writes its primitive types, and
- * computes the checksum of a batch and the hash of a key.
+ * Works on bytes as Kafka's protocol does (https://kafka.apache.org/protocol): reads and writes its
+ * primitive types, and computes the checksum of a batch and the hash of a key.
  */
 
 /** Up to this length a loop over characters is faster than a call into the runtime. */
@@ -73,7 +73,10 @@ export class ByteWriter {
     }
     buffer[this.length++] = rest;
   }
-  /** Writes a length as varint, then the bytes; null has the length -1. @param size in bytes, from `sizeOf` */
+  /**
+   * Writes a length as varint, then the bytes; null has the length -1. @param size in bytes, from
+   * `sizeOf`
+   */
   varintBytes(value: Buffer | string | null, size: number): void {
     if (value === null) return this.varint(-1);
     this.varint(size);
@@ -98,7 +101,9 @@ const MOST_KEPT = 4 * 1024 * 1024;
 export function sizeOf(value: Buffer | string): number {
   if (typeof value !== 'string') return value.length;
   if (value.length > SHORT) return Buffer.byteLength(value);
-  for (let i = 0; i < value.length; i++) if (value.charCodeAt(i) >= NOT_ASCII) return Buffer.byteLength(value);
+  for (let i = 0; i < value.length; i++) {
+    if (value.charCodeAt(i) >= NOT_ASCII) return Buffer.byteLength(value);
+  }
   return value.length;
 }
 
@@ -156,7 +161,16 @@ export class ByteReader {
 const POLYNOMIAL = 0x82f63b78;
 const SLICES = 8;
 
-const [T0, T1, T2, T3, T4, T5, T6, T7] = tables() as [Table, Table, Table, Table, Table, Table, Table, Table];
+const [T0, T1, T2, T3, T4, T5, T6, T7] = tables() as [
+  Table,
+  Table,
+  Table,
+  Table,
+  Table,
+  Table,
+  Table,
+  Table,
+];
 type Table = Int32Array;
 
 function tables(): Table[] {
@@ -174,7 +188,8 @@ function tables(): Table[] {
 }
 
 /**
- * Computes CRC-32C (Castagnoli, RFC 3720 appendix B.4), eight bytes at a time ("slicing by 8", Kounavis and Berry 2005).
+ * Computes CRC-32C (Castagnoli, RFC 3720 appendix B.4), eight bytes at a time ("slicing by 8",
+ * Kounavis and Berry 2005).
  * @returns the checksum of `bytes` from `start` on, unsigned
  */
 export function crc32c(bytes: Uint8Array, start = 0, end = bytes.length): number {
@@ -200,7 +215,10 @@ export function crc32c(bytes: Uint8Array, start = 0, end = bytes.length): number
 const SEED = 0x9747b28c;
 const M = 0x5bd1e995;
 
-/** Computes murmur2, a 32-bit integer. The function of kafkajs uses BigInt, at twenty times the cost. */
+/**
+ * Computes murmur2, a 32-bit integer. The function of kafkajs uses BigInt, at twenty times the
+ * cost.
+ */
 export function murmur2(key: Buffer): number {
   const { length } = key;
   let hash = SEED ^ length;
@@ -219,7 +237,10 @@ export function murmur2(key: Buffer): number {
   return hash ^ (hash >>> 15);
 }
 
-/** Returns the partition of a key among `partitions`, the same as Kafka's Java client, and so every other producer. */
+/**
+ * Returns the partition of a key among `partitions`, the same as Kafka's Java client, and so every
+ * other producer.
+ */
 export function partitionOf(key: string | Buffer, partitions: number): number {
   return (murmur2(typeof key === 'string' ? Buffer.from(key) : key) & 0x7fffffff) % partitions;
 }

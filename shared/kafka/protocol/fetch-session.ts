@@ -1,6 +1,7 @@
 /**
- * Keeps one fetch session with a broker (KIP-227). The broker remembers the partitions of the session. A request then names the
- * changed partitions, and a response the partitions with new records. Without a session, both name all partitions.
+ * Keeps one fetch session with a broker (KIP-227). The broker remembers the partitions of the
+ * session. A request then names the changed partitions, and a response the partitions with new
+ * records. Without a session, both name all partitions.
  *
  * One fetch at a time.
  */
@@ -27,7 +28,9 @@ const LAST_EPOCH = 2 ** 31 - 1;
 
 export class FetchSession {
   #id = 0;
-  /** number of the next request in the session; 0 begins a session, and ends the one with this id */
+  /**
+   * number of the next request in the session; 0 begins a session, and ends the one with this id
+   */
   #epoch = 0;
   #refused = false;
   /** the partitions that the broker remembers, by topic and number */
@@ -43,11 +46,16 @@ export class FetchSession {
     if (this.#epoch === 0) this.#known.clear();
     const before = this.#known;
     this.#known = new Map(
-      topics.map(({ topic, partitions }) => [topic, new Map(partitions.map((each) => [each.partition, each]))]),
+      topics.map(({ topic, partitions }) => [
+        topic,
+        new Map(partitions.map((each) => [each.partition, each])),
+      ]),
     );
     const changed = topics.map(({ topic, partitions }) => ({
       topic,
-      partitions: partitions.filter((each) => isChanged(before.get(topic)?.get(each.partition), each)),
+      partitions: partitions.filter((each) =>
+        isChanged(before.get(topic)?.get(each.partition), each),
+      ),
     }));
     const forgotten = [...before].map(([topic, partitions]) => ({
       topic,

@@ -7,7 +7,10 @@ export interface ProduceInput {
   acks: number;
   /** longest wait of the broker for its followers, ms */
   timeout: number;
-  topicData: { topic: string; partitions: { partition: number; messages: readonly OutMessage[] }[] }[];
+  topicData: {
+    topic: string;
+    partitions: { partition: number; messages: readonly OutMessage[] }[];
+  }[];
 }
 
 interface ProducedPartition {
@@ -54,7 +57,10 @@ export function encodeProduce(input: ProduceInput, nowMs: number): { buf: Buffer
   return { buf: buffer, buffer };
 }
 
-/** Reads the result of each partition: kafkajs throws the first error, and so hides the partitions that were written. */
+/**
+ * Reads the result of each partition: kafkajs throws the first error, and so hides the partitions
+ * that were written.
+ */
 export function decodeProduce(raw: Buffer, version: number): ProduceResult {
   const reader = new ByteReader(raw);
   const partitions: ProducedPartition[] = [];

@@ -2,8 +2,8 @@ import { pbkdf2Sync, randomBytes } from 'node:crypto';
 import { ByteReader, ByteWriter } from './bytes';
 
 /**
- * The request that creates SCRAM users or changes their passwords (AlterUserScramCredentials, version 0), which kafkajs
- * lacks. The broker gets a salted hash, not the password.
+ * The request that creates SCRAM users or changes their passwords (AlterUserScramCredentials,
+ * version 0), which kafkajs lacks. The broker gets a salted hash, not the password.
  */
 
 const MECHANISMS = {
@@ -77,7 +77,9 @@ export const scramUsersResponse = {
     const { results } = data as { results: { user: string; errorCode: number; reason: string }[] };
     const failed = results.find(({ errorCode }) => errorCode !== 0);
     if (!failed) return Promise.resolve(data);
-    return Promise.reject(new Error(`user ${failed.user}: ${failed.reason || `error ${failed.errorCode}`}`));
+    return Promise.reject(
+      new Error(`user ${failed.user}: ${failed.reason || `error ${failed.errorCode}`}`),
+    );
   },
 };
 

@@ -1,7 +1,10 @@
 import { type AuthenticationProviderArgs, type Mechanism } from 'kafkajs';
 import { AppError, messageOf } from '../../service/errors';
 
-/** Authenticates with a bearer token (SASL OAUTHBEARER, RFC 7628), and reuses the token while it is fresh. */
+/**
+ * Authenticates with a bearer token (SASL OAUTHBEARER, RFC 7628), and reuses the token while it is
+ * fresh.
+ */
 
 export interface Token {
   value: string;
@@ -9,14 +12,19 @@ export interface Token {
   expiresAt: number;
 }
 
-/** A token is replaced when less than this part of its lifetime is left, as in Kafka's Java client. */
+/**
+ * A token is replaced when less than this part of its lifetime is left, as in Kafka's Java client.
+ */
 const LAST_PART = 0.2;
 /**
- * kafkajs authenticates again 10 s before the session of a connection ends, and a session ends with its token. A token
- * handed out with less time would be used for one request at most.
+ * kafkajs authenticates again 10 s before the session of a connection ends, and a session ends with
+ * its token. A token handed out with less time would be used for one request at most.
  */
 const LEAST_MS = 30_000;
-/** A refused token is not requested again earlier: a mistake in the settings would load the token endpoint. */
+/**
+ * A refused token is not requested again earlier: a mistake in the settings would load the token
+ * endpoint.
+ */
 const REFUSED_AFTER_MS = 60_000;
 
 /** Returns when a token is to be replaced: early, but not before half of its lifetime. */
@@ -59,7 +67,9 @@ export class TokenCache {
   /** Drops a token that the broker refused: its issuer may have changed its keys. */
   refused(value: string): void {
     const token = this.#token;
-    if (token?.value === value && this.now() - token.receivedAt > REFUSED_AFTER_MS) this.#token = undefined;
+    if (token?.value === value && this.now() - token.receivedAt > REFUSED_AFTER_MS) {
+      this.#token = undefined;
+    }
   }
 }
 
@@ -67,13 +77,23 @@ export class TokenCache {
 const SOH = '\u0001';
 
 /**
- * Returns the mechanism for kafkajs, whose own ignores the answer in which a broker refuses a token (kafkajs 2.2.4).
+ * Returns the mechanism for kafkajs, whose own ignores the answer in which a broker refuses a token
+ * (kafkajs 2.2.4).
  * @param extensions sent beside the token
  */
-export function bearerMechanism(tokens: TokenCache, extensions: Record<string, string> = {}): Mechanism {
-  const authenticationProvider = ({ host, port, logger, saslAuthenticate }: AuthenticationProviderArgs) => ({
+export function bearerMechanism(
+  tokens: TokenCache,
+  extensions: Record<string, string> = {},
+): Mechanism {
+  const authenticationProvider = ({
+    host,
+    port,
+    logger,
+    saslAuthenticate,
+  }: AuthenticationProviderArgs) => ({
     authenticate: async () => {
-      const say = async (text: string) => saslAuthenticate({ request: { encode: () => sized(text) }, response: TEXT });
+      const say = async (text: string) =>
+        saslAuthenticate({ request: { encode: () => sized(text) }, response: TEXT });
       try {
         const token = await tokens.get();
         const more = Object.entries({ auth: `Bearer ${token}`, ...extensions }).map(

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { defined } from '../../collections/defined';
 import { AppError } from '../../service/errors';
 import { type Token } from './bearer-token';
 
@@ -16,9 +17,24 @@ interface TokenRequest {
 const TIMEOUT_MS = 5_000;
 const LONGEST_REASON = 200;
 
-/** @throws AppError `kafka_unavailable` (retriable), which names the endpoint and its reason, but no secret */
-export async function requestToken({ url, clientId, secret, scope, audience }: TokenRequest): Promise<Token> {
-  const form = { grant_type: 'client_credentials', ...(scope && { scope }), ...(audience && { audience }) };
+/**
+ * @throws AppError `kafka_unavailable` (retriable), which names the endpoint and its reason, but no
+ *   secret
+ */
+export async function requestToken({
+  url,
+  clientId,
+  secret,
+  scope,
+  audience,
+}: TokenRequest): Promise<Token> {
+  const form = {
+    grant_type: 'client_credentials',
+    ...defined({
+      scope: scope || undefined,
+      audience: audience || undefined,
+    }),
+  };
   const askedAt = Date.now();
   const answer = await send(url, {
     method: 'POST',
@@ -27,14 +43,20 @@ export async function requestToken({ url, clientId, secret, scope, audience }: T
     redirect: 'error',
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
-  if (answer.status !== 200) throw noToken(url, `it answered ${answer.status} ${reasonIn(answer.body)}`.trim());
+  if (answer.status !== 200) {
+    throw noToken(url, `it answered ${answer.status} ${reasonIn(answer.body)}`.trim());
+  }
   const { access_token: value, expires_in: seconds } = answer.body;
-  if (typeof value !== 'string' || value === '') throw noToken(url, 'its answer holds no access_token');
+  if (typeof value !== 'string' || value === '') {
+    throw noToken(url, 'its answer holds no access_token');
+  }
   // Without a lifetime each connection requests a token.
   return { value, expiresAt: askedAt + (Number(seconds) || 0) * 1_000 };
 }
 
-/** Reads a token that another process renews, such as the kubelet. Each connection reads it again. */
+/**
+ * Reads a token that another process renews, such as the kubelet. Each connection reads it again.
+ */
 export async function tokenFromFile(url: URL): Promise<Token> {
   try {
     return { value: (await readFile(url, 'utf8')).trim(), expiresAt: 0 };
@@ -43,11 +65,17 @@ export async function tokenFromFile(url: URL): Promise<Token> {
   }
 }
 
-async function send(url: URL, request: RequestInit): Promise<{ status: number; body: Record<string, unknown> }> {
+async function send(
+  url: URL,
+  request: RequestInit,
+): Promise<{ status: number; body: Record<string, unknown> }> {
   try {
     const response = await fetch(withoutUser(url), request);
     const body: unknown = await response.json().catch(() => undefined);
-    return { status: response.status, body: typeof body === 'object' && body !== null ? { ...body } : {} };
+    return {
+      status: response.status,
+      body: typeof body === 'object' && body !== null ? { ...body } : {},
+    };
   } catch (error) {
     throw noToken(url, innerReason(error));
   }
@@ -55,7 +83,9 @@ async function send(url: URL, request: RequestInit): Promise<{ status: number; b
 
 /** Encodes both as forms do: they may contain a colon. */
 function basic(clientId: string, secret: string): string {
-  const [id, password] = [clientId, secret].map((text) => new URLSearchParams({ '': text }).toString().slice(1));
+  const [id, password] = [clientId, secret].map((text) =>
+    new URLSearchParams({ '': text }).toString().slice(1),
+  );
   return `Basic ${Buffer.from(`${id}:${password}`).toString('base64')}`;
 }
 

@@ -1,10 +1,12 @@
 import { createHash, createHmac } from 'node:crypto';
+import { defined } from '../../collections/defined';
 import { AppError, messageOf } from '../../service/errors';
 import { type Token } from './bearer-token';
 
 /**
- * Signs tokens for IAM authentication of Amazon MSK: a presigned URL of the action kafka-cluster:Connect (Signature
- * Version 4), in base64url. The AWS SDK finds the credentials, and is loaded only here.
+ * Signs tokens for IAM authentication of Amazon MSK: a presigned URL of the action
+ * kafka-cluster:Connect (Signature Version 4), in base64url. The AWS SDK finds the credentials, and
+ * is loaded only here.
  */
 
 interface Credentials {
@@ -21,8 +23,8 @@ const SERVICE = 'kafka-cluster';
 let credentials: (() => Promise<Credentials>) | undefined;
 
 /**
- * Returns a token with the credentials of this process: from the environment, a role of the pod, task or machine, or
- * the files of the AWS command line.
+ * Returns a token with the credentials of this process: from the environment, a role of the pod,
+ * task or machine, or the files of the AWS command line.
  * @throws AppError `kafka_unavailable` (retriable) without credentials
  */
 export async function mskToken(region: string): Promise<Token> {
@@ -30,16 +32,26 @@ export async function mskToken(region: string): Promise<Token> {
     credentials ??= (await import('@aws-sdk/credential-provider-node')).defaultProvider();
     return signToken(await credentials(), region, new Date());
   } catch (error) {
-    throw new AppError('kafka_unavailable', `no AWS credentials for Kafka: ${messageOf(error)}`, true, {
-      cause: error,
-    });
+    throw new AppError(
+      'kafka_unavailable',
+      `no AWS credentials for Kafka: ${messageOf(error)}`,
+      true,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
 /** Signs a token. It expires with the credentials, if they expire earlier. */
 export function signToken({ expiration, ...keys }: Credentials, region: string, now: Date): Token {
   const url = presign({
-    ...{ ...keys, region, now, service: SERVICE, host: `kafka.${region}.amazonaws.com`, seconds: LIFETIME_S },
+    ...keys,
+    region,
+    now,
+    service: SERVICE,
+    host: `kafka.${region}.amazonaws.com`,
+    seconds: LIFETIME_S,
     query: { Action: 'kafka-cluster:Connect' },
   });
   const expiresAt = now.getTime() + LIFETIME_S * 1_000;
@@ -70,12 +82,15 @@ export function presign(request: Presigned): string {
     'X-Amz-Credential': [request.accessKeyId, ...scope].join('/'),
     'X-Amz-Date': time,
     'X-Amz-Expires': String(request.seconds),
-    ...(sessionToken === undefined ? {} : { 'X-Amz-Security-Token': sessionToken }),
+    ...defined({ 'X-Amz-Security-Token': sessionToken }),
     'X-Amz-SignedHeaders': 'host',
   });
   const asked = ['GET', '/', query, `host:${host}`, '', 'host', sha256('')].join('\n');
   const toSign = ['AWS4-HMAC-SHA256', time, scope.join('/'), sha256(asked)].join('\n');
-  const key = scope.reduce<string | Buffer>((secret, part) => hmac(secret, part), `AWS4${request.secretAccessKey}`);
+  const key = scope.reduce<string | Buffer>(
+    (secret, part) => hmac(secret, part),
+    `AWS4${request.secretAccessKey}`,
+  );
   return `https://${host}/?${query}&X-Amz-Signature=${hmac(key, toSign).toString('hex')}`;
 }
 
@@ -87,8 +102,12 @@ function canonical(query: Record<string, string>): string {
 
 /** Encodes everything but unreserved characters (RFC 3986). */
 function encode(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
-const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest();
+const hmac = (key: string | Buffer, text: string) =>
+  createHmac('sha256', key).update(text).digest();

@@ -7,8 +7,8 @@ import { requestToken, tokenFromFile } from './client-credentials';
 import { mskToken } from './msk-iam';
 
 /**
- * Returns how the client authenticates, as kafkajs takes it. Each new connection reads the password file again, and gets
- * a token that is valid then.
+ * Returns how the client authenticates, as kafkajs takes it. Each new connection reads the password
+ * file again, and gets a token that is valid then.
  * @throws AppError `bad_settings` for an unreadable file
  */
 export function saslOf(settings: Settings): KafkaConfig['sasl'] {
@@ -18,7 +18,9 @@ export function saslOf(settings: Settings): KafkaConfig['sasl'] {
     const region = awsRegion(settings) ?? '';
     return bearerMechanism(new TokenCache(() => mskToken(region)));
   }
-  if (settings.KAFKA_SASL_PASSWORD_FILE !== undefined) readSettingFile('KAFKA_SASL_PASSWORD_FILE', settings);
+  if (settings.KAFKA_SASL_PASSWORD_FILE !== undefined) {
+    readSettingFile('KAFKA_SASL_PASSWORD_FILE', settings);
+  }
   if (mechanism === 'oauthbearer') return oauthBearer(settings, username);
   const user = {
     mechanism,
@@ -33,7 +35,9 @@ export function saslOf(settings: Settings): KafkaConfig['sasl'] {
 function oauthBearer(settings: Settings, clientId: string): KafkaConfig['sasl'] {
   const url = new URL(settings.KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL ?? '');
   const request = {
-    ...{ url, clientId, scope: settings.KAFKA_SASL_OAUTHBEARER_SCOPE },
+    url,
+    clientId,
+    scope: settings.KAFKA_SASL_OAUTHBEARER_SCOPE,
     audience: settings.KAFKA_SASL_OAUTHBEARER_AUDIENCE,
   };
   const ask =

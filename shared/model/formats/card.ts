@@ -1,6 +1,8 @@
 import { type Json, type JsonObject, type Message, type MessageType } from '../message';
 
-/** A message as people read it: a title, facts and a footer, from which the chat formats are made. */
+/**
+ * A message as people read it: a title, facts and a footer, from which the chat formats are made.
+ */
 export interface Card {
   title: string;
   /** a paragraph below the title */
@@ -20,7 +22,8 @@ interface Fact {
 const ELLIPSIS = '…';
 
 /**
- * Shortens a text, so that it has at most this many UTF-16 units, with an ellipsis at its end. It splits no character.
+ * Shortens a text, so that it has at most this many UTF-16 units, with an ellipsis at its end. It
+ * splits no character.
  * @param escape applied to each character; the limit counts its result
  */
 export function cut(
@@ -52,10 +55,14 @@ function named(what: string, name: string | undefined): string {
   return name ? `${what}: ${name}` : what;
 }
 
-/** Returns the card of a message. Its facts are the properties, or the traits of an identify and a group. */
+/**
+ * Returns the card of a message. Its facts are the properties, or the traits of an identify and a
+ * group.
+ */
 export function cardOf(message: Message): Card {
   const { type, userId, anonymousId, timestamp } = message;
-  const user = userId === undefined ? anonymousId && `anonymous user ${anonymousId}` : `user ${userId}`;
+  const user =
+    userId === undefined ? anonymousId && `anonymous user ${anonymousId}` : `user ${userId}`;
   return {
     title: TITLES[type](message) || type,
     facts: Object.entries(detailsOf(message)).map(([name, value]) => ({
@@ -94,7 +101,10 @@ export function fitFacts(card: Card, limits: FactLimits): { facts: Fact[]; leftO
   const facts: Fact[] = [];
   let left = limits.total;
   for (const { name, value } of card.facts.slice(0, limits.most)) {
-    const fact = { name: cut(name, limits.name, limits.escape), value: cut(value, limits.value, limits.escape) };
+    const fact = {
+      name: cut(name, limits.name, limits.escape),
+      value: cut(value, limits.value, limits.escape),
+    };
     left -= limits.sizeOf(fact);
     if (left < 0) break;
     facts.push(fact);

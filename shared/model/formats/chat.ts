@@ -1,13 +1,15 @@
+import { compact, defined } from '../../collections/defined';
 import { type Card, cut, fitFacts, footerOf } from './card';
 
 /**
- * Bodies for chats. A text that exceeds a limit of the receiver is shortened, since the receiver would refuse the whole
- * request.
+ * Bodies for chats. A text that exceeds a limit of the receiver is shortened, since the receiver
+ * would refuse the whole request.
  */
 
 /**
- * Slack: an incoming webhook with blocks (docs.slack.dev/reference/block-kit/blocks). `text` is the notification. Slack
- * also refuses blocks of more than about 13,200 characters together (`msg_blocks_too_long`).
+ * Slack: an incoming webhook with blocks (docs.slack.dev/reference/block-kit/blocks). `text` is the
+ * notification. Slack also refuses blocks of more than about 13,200 characters together
+ * (`msg_blocks_too_long`).
  */
 const SLACK = {
   text: 40_000,
@@ -26,8 +28,12 @@ const slackText = (character: string) => SLACK_ESCAPES[character] ?? character;
 
 export function slackBody(card: Card) {
   const { facts, leftOut } = fitFacts(card, {
-    ...{ most: SLACK.facts, name: SLACK.name, value: SLACK.value, total: SLACK.total },
-    ...{ sizeOf: ({ name, value }) => name.length + value.length, escape: slackText },
+    most: SLACK.facts,
+    name: SLACK.name,
+    value: SLACK.value,
+    total: SLACK.total,
+    sizeOf: ({ name, value }) => name.length + value.length,
+    escape: slackText,
   });
   const markdown = (text: string) => ({ type: 'mrkdwn', text });
   const fields = facts.map(({ name, value }) => markdown(`*${name}*\n${value}`));
@@ -37,19 +43,29 @@ export function slackBody(card: Card) {
   }));
   return {
     text: cut(card.title, SLACK.text, slackText),
-    blocks: [
-      { type: 'header', text: { type: 'plain_text', text: cut(card.title, SLACK.header, slackText), emoji: false } },
-      ...(card.text ? [{ type: 'section', text: markdown(cut(card.text, SLACK.section, slackText)) }] : []),
+    blocks: compact([
+      {
+        type: 'header',
+        text: { type: 'plain_text', text: cut(card.title, SLACK.header, slackText), emoji: false },
+      },
+      card.text
+        ? { type: 'section', text: markdown(cut(card.text, SLACK.section, slackText)) }
+        : undefined,
       ...sections,
       {
         type: 'context',
-        elements: [markdown(cut(`${footerOf(card, leftOut)} · ${card.at}`, SLACK.section, slackText))],
+        elements: [
+          markdown(cut(`${footerOf(card, leftOut)} · ${card.at}`, SLACK.section, slackText)),
+        ],
       },
-    ],
+    ]),
   };
 }
 
-/** Discord: executing a webhook with one embed (docs.discord.com/developers/resources/message#embed-object). */
+/**
+ * Discord: executing a webhook with one embed
+ * (docs.discord.com/developers/resources/message#embed-object).
+ */
 const DISCORD = {
   content: 2_000,
   description: 1_000,
@@ -62,14 +78,19 @@ const DISCORD = {
 
 export function discordBody(card: Card) {
   const { facts, leftOut } = fitFacts(card, {
-    ...{ most: DISCORD.fields, name: DISCORD.name, value: DISCORD.value, total: DISCORD.total },
+    most: DISCORD.fields,
+    name: DISCORD.name,
+    value: DISCORD.value,
+    total: DISCORD.total,
     sizeOf: ({ name, value }) => name.length + value.length,
   });
   return {
     content: cut(card.title, DISCORD.content),
     embeds: [
       {
-        ...(card.text && { description: cut(card.text, DISCORD.description) }),
+        ...defined({
+          description: card.text ? cut(card.text, DISCORD.description) : undefined,
+        }),
         fields: facts.map((fact) => ({ ...fact, inline: true })),
         footer: { text: cut(footerOf(card, leftOut), DISCORD.footer) },
         timestamp: card.at,
@@ -80,17 +101,30 @@ export function discordBody(card: Card) {
   };
 }
 
-/** Teams: a message with an Adaptive Card, as the trigger "When a Teams webhook request is received" takes it. */
+/**
+ * Teams: a message with an Adaptive Card, as the trigger "When a Teams webhook request is received"
+ * takes it.
+ */
 const TEAMS = { title: 500, text: 2_000, footer: 1_000, facts: 100, name: 200, value: 2_000 };
-/** Teams takes 28 KB. Title, text and footer take at most 16 KB if every character has four bytes. */
+/**
+ * Teams takes 28 KB. Title, text and footer take at most 16 KB if every character has four bytes.
+ */
 const TEAMS_FACT_BYTES = 10_000;
 
 export function teamsBody(card: Card) {
   const { facts, leftOut } = fitFacts(card, {
-    ...{ most: TEAMS.facts, name: TEAMS.name, value: TEAMS.value, total: TEAMS_FACT_BYTES },
+    most: TEAMS.facts,
+    name: TEAMS.name,
+    value: TEAMS.value,
+    total: TEAMS_FACT_BYTES,
     sizeOf: (fact) => Buffer.byteLength(JSON.stringify(fact)) + 4,
   });
-  const block = (text: string, style: object) => ({ type: 'TextBlock', text, wrap: true, ...style });
+  const block = (text: string, style: object) => ({
+    type: 'TextBlock',
+    text,
+    wrap: true,
+    ...style,
+  });
   return {
     type: 'message',
     attachments: [
@@ -101,14 +135,20 @@ export function teamsBody(card: Card) {
           $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
           type: 'AdaptiveCard',
           version: '1.4',
-          body: [
+          body: compact([
             block(cut(card.title, TEAMS.title), { size: 'Medium', weight: 'Bolder' }),
-            ...(card.text ? [block(cut(card.text, TEAMS.text), {})] : []),
-            ...(facts.length > 0
-              ? [{ type: 'FactSet', facts: facts.map(({ name, value }) => ({ title: name, value })) }]
-              : []),
-            block(cut(`${footerOf(card, leftOut)} · ${card.at}`, TEAMS.footer), { isSubtle: true, size: 'Small' }),
-          ],
+            card.text ? block(cut(card.text, TEAMS.text), {}) : undefined,
+            facts.length > 0
+              ? {
+                  type: 'FactSet',
+                  facts: facts.map(({ name, value }) => ({ title: name, value })),
+                }
+              : undefined,
+            block(cut(`${footerOf(card, leftOut)} · ${card.at}`, TEAMS.footer), {
+              isSubtle: true,
+              size: 'Small',
+            }),
+          ]),
         },
       },
     ],

@@ -34,7 +34,8 @@ const FORMATS: Record<BodyFormat, (message: Message, sourceId: string) => Format
   discord: (message) => json(discordBody(cardOf(message))),
   pagerduty: (message, sourceId) => ({
     ...json(incidentBody(message, sourceId)),
-    // Said although it is the default: an older delivery process, which would not insert the key, then stops.
+    // Said although it is the default: an older delivery process, which would not insert the key,
+    // then stops.
     contentType: 'application/json',
   }),
 };
@@ -48,7 +49,16 @@ function json(body: object): Formatted {
 }
 
 /** The ids of a message: a receiver that needs more asks for it. */
-function thinBody({ type, messageId, userId, anonymousId, groupId, previousId, event, timestamp }: Message): object {
+function thinBody({
+  type,
+  messageId,
+  userId,
+  anonymousId,
+  groupId,
+  previousId,
+  event,
+  timestamp,
+}: Message): object {
   return { type, messageId, userId, anonymousId, groupId, previousId, event, timestamp };
 }
 
@@ -58,7 +68,10 @@ function structured(message: Message, sourceId: string): string {
   return `${JSON.stringify(attributes).slice(0, -1)},"data":${renderBody(message)}}`;
 }
 
-/** The properties `severity`, `event_action` and `dedup_key` of an event choose those of the incident. */
+/**
+ * The properties `severity`, `event_action` and `dedup_key` of an event choose those of the
+ * incident.
+ */
 function incidentBody(message: Message, sourceId: string): object {
   const details = detailsOf(message);
   const chosen = <T extends string>(name: string, values: readonly T[], otherwise: T) =>

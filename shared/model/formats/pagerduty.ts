@@ -2,8 +2,8 @@ import { type JsonObject } from '../message';
 import { cut } from './card';
 
 /**
- * PagerDuty: an event of Events API v2 (developer.pagerduty.com/docs/send-alert-event). Delivery writes `routing_key`
- * before it, from the `auth` of the URL.
+ * PagerDuty: an event of Events API v2 (developer.pagerduty.com/docs/send-alert-event). Delivery
+ * writes `routing_key` before it, from the `auth` of the URL.
  */
 
 export const SEVERITIES = ['critical', 'error', 'warning', 'info'] as const;
@@ -25,7 +25,16 @@ export interface Incident {
   details: JsonObject;
 }
 
-export function pagerdutyBody({ summary, source, severity, action, dedupKey, at, class: type, details }: Incident) {
+export function pagerdutyBody({
+  summary,
+  source,
+  severity,
+  action,
+  dedupKey,
+  at,
+  class: type,
+  details,
+}: Incident) {
   return {
     event_action: action,
     dedup_key: cut(dedupKey, MAX_DEDUP_KEY),

@@ -15,7 +15,11 @@ analytics.group({ userId, groupId: 'group-1', traits: { seats: 3 } });
 analytics.alias({ userId, previousId: `${userId}-before` });
 analytics.track({ userId, event: 'integrations absent' });
 analytics.track({ userId, event: 'All false', integrations: { All: false } });
-analytics.track({ userId, event: 'All false, Webhooks true', integrations: { All: false, Webhooks: true } });
+analytics.track({
+  userId,
+  event: 'All false, Webhooks true',
+  integrations: { All: false, Webhooks: true },
+});
 analytics.track({ userId, event: 'Webhooks false', integrations: { Webhooks: false } });
 
 analytics.closeAndFlush({ timeout: 20_000 }).then(() => {

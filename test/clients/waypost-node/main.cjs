@@ -1,4 +1,5 @@
-// Our Node client: main.cjs <endpoint> <write key> <user> [number of tracks instead, the second half of them after SIGUSR2]
+// Our Node client: main.cjs <endpoint> <write key> <user> [number of tracks instead, the second
+// half of them after SIGUSR2]
 const { readFileSync } = require('node:fs');
 const process = require('node:process');
 const { clearInterval, setInterval } = require('node:timers');
@@ -30,7 +31,11 @@ function everyType() {
   analytics.alias({ userId, previousId: `${userId}-before` });
   analytics.track({ userId, event: 'integrations absent' });
   analytics.track({ userId, event: 'All false', integrations: { All: false } });
-  analytics.track({ userId, event: 'All false, Webhooks true', integrations: { All: false, Webhooks: true } });
+  analytics.track({
+    userId,
+    event: 'All false, Webhooks true',
+    integrations: { All: false, Webhooks: true },
+  });
   analytics.track({ userId, event: 'Webhooks false', integrations: { Webhooks: false } });
   return 10;
 }
@@ -47,12 +52,20 @@ async function counted() {
     if (i === Number(count) / 2) await signal();
     await analytics.room();
     const properties = { n: i, text: 'some words that a call may well have' };
-    analytics.track({ userId: `${userId} ${i % 100}`, event: 'Counted', messageId: `${userId} ${i}`, properties });
+    analytics.track({
+      userId: `${userId} ${i % 100}`,
+      event: 'Counted',
+      messageId: `${userId} ${i}`,
+      properties,
+    });
   }
   return Number(count);
 }
 
-/** Peak memory of this program. resourceUsage() would include the memory of the process that started it. */
+/**
+ * Peak memory of this program. resourceUsage() would include the memory of the process that started
+ * it.
+ */
 function peakMemoryKb() {
   if (process.platform !== 'linux') return process.resourceUsage().maxRSS;
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))[1]);

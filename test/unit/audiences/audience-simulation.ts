@@ -8,15 +8,19 @@ import {
 import { Definitions, type Definition } from '../../../services/audiences/definitions/compile';
 import { type Step } from '../../../services/audiences/profiles/change-set';
 import { Engine } from '../../../services/audiences/profiles/engine';
-import { type PartitionState, NEW_PARTITION_STATE } from '../../../services/audiences/profiles/partition-state';
+import {
+  type PartitionState,
+  NEW_PARTITION_STATE,
+} from '../../../services/audiences/profiles/partition-state';
 import { type Profile } from '../../../services/audiences/profiles/profile';
 import { type Json, type Message } from '../../../shared/model/message';
 import { callHash, refFromHash } from '../../../shared/model/dedup-window';
 import { MemoryStore } from './memory-store';
 
 /**
- * Simulates a whole audiences system in memory: logs, engines that crash between any two of their writes, stores that
- * are lost, and a receiver. naive-audiences.ts computes the same values from the calls alone.
+ * Simulates a whole audiences system in memory: logs, engines that crash between any two of their
+ * writes, stores that are lost, and a receiver. naive-audiences.ts computes the same values from
+ * the calls alone.
  */
 
 export const PARTITIONS = 2;
@@ -51,16 +55,25 @@ export class World {
   readonly #copied = Array.from({ length: PARTITIONS }, () => ({ next: 0, committed: 0 }));
 
   constructor() {
-    this.processors = Array.from({ length: PARTITIONS }, (_, i) => this.#processor(i, new MemoryStore()));
+    this.processors = Array.from({ length: PARTITIONS }, (_, i) =>
+      this.#processor(i, new MemoryStore()),
+    );
   }
 
   send(message: Partial<Message>, source: number): void {
     const at = new Date(this.nowMs).toISOString();
     const messageId = `m${this.messages.flat().length}`;
-    this.#put(source, { messageId, timestamp: at, receivedAt: at, ...message } as Message, `src${source}`);
+    this.#put(
+      source,
+      { messageId, timestamp: at, receivedAt: at, ...message } as Message,
+      `src${source}`,
+    );
   }
 
-  /** Repeats the last call of a source, as a client does. The duplicate is in another partition of `messages`. */
+  /**
+   * Repeats the last call of a source, as a client does. The duplicate is in another partition of
+   * `messages`.
+   */
   repeat(source: number): void {
     const last = this.messages[source]!.at(-1);
     if (last) this.#put((source + 1) % PARTITIONS, { ...last }, this.#sources.get(last)!);
@@ -71,7 +84,9 @@ export class World {
     this.#sources.set(message, source);
   }
 
-  /** Copies up to `atMost` messages to their users' partitions. After a crash they are copied again. */
+  /**
+   * Copies up to `atMost` messages to their users' partitions. After a crash they are copied again.
+   */
   repartition(partition: number, atMost: number, crash: boolean): void {
     const at = this.#copied[partition]!;
     const from = this.messages[partition]!;
@@ -91,7 +106,9 @@ export class World {
     const log = this.log[partition]!;
     const offset = log.length;
     const copied = JSON.parse(JSON.stringify(event)) as ProfileEvent;
-    const calls = call !== undefined && { call: { ref: refFromHash(call, partition, offset), atMs: 0 } };
+    const calls = call !== undefined && {
+      call: { ref: refFromHash(call, partition, offset), atMs: 0 },
+    };
     log.push({ offset, user, origin, ...calls, event: copied });
   }
 
@@ -101,7 +118,11 @@ export class World {
   }
 
   #adopt(partition: number): void {
-    this.perform(partition, this.processors[partition]!.engine.adopt(this.definitions, this.nowMs), undefined);
+    this.perform(
+      partition,
+      this.processors[partition]!.engine.adopt(this.definitions, this.nowMs),
+      undefined,
+    );
   }
 
   get history(): number[] {
@@ -127,18 +148,29 @@ export class World {
   }
 
   scan(partition: number, atMost: number, death: Death): boolean {
-    return this.perform(partition, this.processors[partition]!.engine.scan(this.nowMs, atMost), death);
+    return this.perform(
+      partition,
+      this.processors[partition]!.engine.scan(this.nowMs, atMost),
+      death,
+    );
   }
 
   sync(partition: number, intervalMs: number, death: Death): boolean {
     const { engine } = this.processors[partition]!;
     const expired = this.perform(partition, engine.expire(this.nowMs, 2), death);
     return (
-      this.perform(partition, this.processors[partition]!.engine.sync(intervalMs, this.nowMs, 2), death) || expired
+      this.perform(
+        partition,
+        this.processors[partition]!.engine.sync(intervalMs, this.nowMs, 2),
+        death,
+      ) || expired
     );
   }
 
-  /** Writes a step as the service does. A crash leaves the writes so far, and a new process takes over. */
+  /**
+   * Writes a step as the service does. A crash leaves the writes so far, and a new process takes
+   * over.
+   */
   perform(partition: number, step: Step | undefined, death: Death): boolean {
     if (!step) return false;
     const die = (at: Death) => at === death && (this.restart(partition, 'kept'), true);
@@ -146,7 +178,10 @@ export class World {
     for (const { user, event, origin } of step.moves) this.append(user, event, origin);
     if (die('moved')) return true;
     const records: ChangeRecord[] = [
-      ...Array.from(step.profiles, ([user, profile]): ChangeRecord => [`u${user}`, profile && JSON.stringify(profile)]),
+      ...Array.from(step.profiles, ([user, profile]): ChangeRecord => [
+        `u${user}`,
+        profile && JSON.stringify(profile),
+      ]),
       ['m', JSON.stringify(step.meta)],
     ];
     const half = death === 'half' ? records.length >> 1 : records.length;
@@ -183,7 +218,10 @@ export class World {
     engine.meta = store.meta = { ...engine.meta, sent: engine.meta.told };
   }
 
-  /** Another process takes the partition over, with the store as it is, or restored from the changelog. */
+  /**
+   * Another process takes the partition over, with the store as it is, or restored from the
+   * changelog.
+   */
   restart(partition: number, before: 'kept' | 'lost'): void {
     const store = before === 'kept' ? this.processors[partition]!.store : new MemoryStore();
     this.#restore(partition, store);
@@ -192,7 +230,10 @@ export class World {
     this.#send(partition);
   }
 
-  /** Reads the changelog, in which compaction has removed replaced records. A kept store is equivalent. */
+  /**
+   * Reads the changelog, in which compaction has removed replaced records. A kept store is
+   * equivalent.
+   */
   #restore(partition: number, store: MemoryStore): void {
     const all = this.changelog[partition]!.slice(store.logged);
     store.logged = this.changelog[partition]!.length;
@@ -229,7 +270,8 @@ export class World {
       end: log.length,
       definitions: this.definitions,
       hasPassed: (ends) =>
-        ends.every((end, i) => this.#copied[i]!.committed >= end) && engine.meta.live.next >= log.length,
+        ends.every((end, i) => this.#copied[i]!.committed >= end) &&
+        engine.meta.live.next >= log.length,
     });
     // The same as `recallCalls`.
     const { live, fill } = engine.meta;
@@ -251,7 +293,9 @@ export class World {
         this.#adopt(p);
         busy = this.fill(p, 100, undefined) || busy;
         busy = this.scan(p, 3, undefined) || busy;
-        for (const interval of this.definitions.intervals) busy = this.sync(p, interval, undefined) || busy;
+        for (const interval of this.definitions.intervals) {
+          busy = this.sync(p, interval, undefined) || busy;
+        }
       }
     }
   }

@@ -12,7 +12,10 @@ export function engineUnderTest(definitions: Definitions = new Definitions([])) 
   const store = new MemoryStore();
   const unusable: number[] = [];
   const engine = new Engine(store, NEW_PARTITION_STATE, {
-    ...{ partition: 0, end: 0, hasPassed: () => true, definitions },
+    partition: 0,
+    end: 0,
+    hasPassed: () => true,
+    definitions,
     onUnusable: ({ offset }) => unusable.push(offset),
   });
   const commit = (step: Step | undefined) => {
@@ -24,7 +27,8 @@ export function engineUnderTest(definitions: Definitions = new Definitions([])) 
   let offset = engine.meta.live.next;
   const records = (user: string, events: ProfileEvent[]): Incoming[] =>
     events.map((event) => ({ offset: offset++, user, origin: undefined, event }));
-  const apply = (user: string, ...events: ProfileEvent[]) => commit(engine.apply(records(user, events), NOW))!;
+  const apply = (user: string, ...events: ProfileEvent[]) =>
+    commit(engine.apply(records(user, events), NOW))!;
   return { store, engine, apply, records, unusable };
 }
 

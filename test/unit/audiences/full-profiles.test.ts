@@ -1,30 +1,54 @@
 import { Definitions, ofTrait } from '../../../services/audiences/definitions/compile';
 import { type Step } from '../../../services/audiences/profiles/change-set';
-import { decodeEvent, encodeEvent, type ProfileEvent } from '../../../services/audiences/repartition/event';
+import {
+  decodeEvent,
+  encodeEvent,
+  type ProfileEvent,
+} from '../../../services/audiences/repartition/event';
 import { changelogRecords, moveRecords } from '../../../services/audiences/profiles/write-step';
 import { encodeProfile, type Profile } from '../../../services/audiences/profiles/profile';
+import { defined } from '../../../shared/collections/defined';
 import { type InRecord } from '../../../shared/kafka/port';
 import { engineUnderTest, identify, NOW } from './engine-under-test';
 
 const KB = 1024;
 
-/** A definition that stores up to 100 values of a user. @param of the only source that counts; absent: all */
+/**
+ * A definition that stores up to 100 values of a user. @param of the only source that counts;
+ * absent: all
+ */
 const values = (id: string, of?: string) =>
   ofTrait({
-    ...{ id, name: id, key: id, source: 'src_of', revision: 1, history: [], syncEveryMs: 1_000 },
-    ...{ compute: 'unique', event: 'Seen', property: 'value', createdAt: '', updatedAt: '' },
-    ...(of !== undefined && { sources: [of] }),
+    id,
+    name: id,
+    key: id,
+    source: 'src_of',
+    revision: 1,
+    history: [],
+    syncEveryMs: 1_000,
+    compute: 'unique',
+    event: 'Seen',
+    property: 'value',
+    createdAt: '',
+    updatedAt: '',
+    ...defined({ sources: of !== undefined ? [of] : undefined }),
   });
 
 const seen = (value: string, source = 's'): ProfileEvent => ({
-  ...{ kind: 'track', source, event: 'Seen', properties: { value }, atMs: NOW },
+  kind: 'track',
+  source,
+  event: 'Seen',
+  properties: { value },
+  atMs: NOW,
 });
 const sizes = (step: Step) => changelogRecords(step, 0).map(({ value }) => value?.length ?? 0);
 
 describe('a profile', () => {
   it('does not store a trait whose name is longer than 256 bytes', () => {
     const { apply, store } = engineUnderTest();
-    const calls = Array.from({ length: 45 }, (_, i) => identify({ [`${i}${'n'.repeat(30_000)}`]: 'v', plan: 'pro' }));
+    const calls = Array.from({ length: 45 }, (_, i) =>
+      identify({ [`${i}${'n'.repeat(30_000)}`]: 'v', plan: 'pro' }),
+    );
     const step = apply('ann', ...calls);
     expect(Math.max(...sizes(step))).toBeLessThan(KB);
     expect(store.get('ann')?.t).toEqual({ s: { plan: ['pro', NOW] } });
@@ -34,7 +58,9 @@ describe('a profile', () => {
     const { apply, store } = engineUnderTest();
     // 1,022 characters of three bytes each.
     const traits = (from: number) =>
-      Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`t${from + i}`, '重'.repeat(1_022)]));
+      Object.fromEntries(
+        Array.from({ length: 50 }, (_, i) => [`t${from + i}`, '重'.repeat(1_022)]),
+      );
     const step = apply('ann', identify(traits(0)), identify(traits(50)), identify(traits(100)));
     expect(Math.max(...sizes(step))).toBeLessThan(257 * KB);
     const { t, f } = store.get('ann')!;
@@ -47,8 +73,13 @@ describe('a profile', () => {
   });
 
   it('stores counters up to 256 KB', () => {
-    const { apply, store } = engineUnderTest(new Definitions(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => values(id))));
-    const step = apply('ann', ...Array.from({ length: 100 }, (_, i) => seen(`${i}${'重'.repeat(250)}`)));
+    const { apply, store } = engineUnderTest(
+      new Definitions(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => values(id))),
+    );
+    const step = apply(
+      'ann',
+      ...Array.from({ length: 100 }, (_, i) => seen(`${i}${'重'.repeat(250)}`)),
+    );
     expect(encodeProfile(store.get('ann')!).length).toBeLessThan(257 * KB);
     expect([store.get('ann')?.f, step.refused > 0]).toEqual([1, true]);
   });
@@ -56,41 +87,57 @@ describe('a profile', () => {
   it('stays within 256 KB when an alias merges two', () => {
     const { apply, store } = engineUnderTest();
     const traits = (prefix: string) =>
-      Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`${prefix}${i}`, '重'.repeat(1_022)]));
+      Object.fromEntries(
+        Array.from({ length: 60 }, (_, i) => [`${prefix}${i}`, '重'.repeat(1_022)]),
+      );
     apply('ann', identify(traits('a')));
     const moved = apply('old', identify(traits('b'))).moves;
     expect(moved).toEqual([]);
     const alias = apply('old', { kind: 'alias', to: 'ann' });
-    expect(Math.max(...moveRecords(alias).map(({ value }) => value!.length))).toBeLessThan(257 * KB);
+    expect(Math.max(...moveRecords(alias).map(({ value }) => value!.length))).toBeLessThan(
+      257 * KB,
+    );
     const merge = apply('ann', alias.moves[0]!.event);
     expect(Math.max(...sizes(merge))).toBeLessThan(257 * KB);
-    expect(Object.keys(store.get('ann')!.t!.s!).filter((name) => name.startsWith('a'))).toHaveLength(60);
+    expect(
+      Object.keys(store.get('ann')!.t!.s!).filter((name) => name.startsWith('a')),
+    ).toHaveLength(60);
     expect(store.get('ann')?.f).toBe(1);
   });
 
   it('stores 50 traits of browser sources, and more of server sources', () => {
     const { apply, store } = engineUnderTest(new Definitions([], new Set(['b1', 'b2'])));
     const many = (source: string): ProfileEvent => ({
-      ...{ kind: 'identify', source, atMs: NOW },
+      kind: 'identify',
+      source,
+      atMs: NOW,
       traits: Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`t${i}`, 'x'])),
     });
     apply('ann', many('b1'), many('b2'), many('s'));
     const { t } = store.get('ann')!;
-    expect(Object.entries(t!).map(([source, traits]) => [source, Object.keys(traits).length])).toEqual([
+    expect(
+      Object.entries(t!).map(([source, traits]) => [source, Object.keys(traits).length]),
+    ).toEqual([
       ['b1', 50],
       ['s', 60],
     ]);
   });
 
-  it('accepts changes from browser sources up to half of its size, and from server sources up to all of it', () => {
+  it('accepts changes up to half its size from browser sources, and all from servers', () => {
     const kinds = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => values(id, 'b1'));
-    const { apply, store } = engineUnderTest(new Definitions([...kinds, values('g', 's')], new Set(['b1'])));
+    const { apply, store } = engineUnderTest(
+      new Definitions([...kinds, values('g', 's')], new Set(['b1'])),
+    );
     const bytes = () => encodeProfile(store.get('ann')!).length;
     apply('ann', ...Array.from({ length: 100 }, (_, i) => seen(`${i}${'重'.repeat(250)}`, 'b1')));
     expect(bytes()).toBeGreaterThan(100 * KB);
     expect(bytes()).toBeLessThan(129 * KB);
     // Server sources have room left, and the browser source cannot use it.
-    const step = apply('ann', identify({ plan: 'pro' }), ...Array.from({ length: 50 }, (_, i) => seen(`server ${i}`)));
+    const step = apply(
+      'ann',
+      identify({ plan: 'pro' }),
+      ...Array.from({ length: 50 }, (_, i) => seen(`server ${i}`)),
+    );
     expect([store.get('ann')?.t?.s?.plan?.[0], step.refused]).toEqual(['pro', 0]);
     const before = bytes();
     expect(apply('ann', seen('one more', 'b1')).refused).toBe(1);
@@ -103,15 +150,21 @@ describe('a profile', () => {
     apply(
       'ann',
       seen('first'),
-      identify(Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`t${i}`, '重'.repeat(1_022)]))),
+      identify(
+        Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`t${i}`, '重'.repeat(1_022)])),
+      ),
     );
     expect(store.get('ann')?.f).toBe(1);
-    expect(engine.sync(1_000, NOW, 10)?.valueChanges.map(({ value }) => value)).toEqual([['first']]);
+    expect(engine.sync(1_000, NOW, 10)?.valueChanges.map(({ value }) => value)).toEqual([
+      ['first'],
+    ]);
   });
 
   it('that an older version let grow too large stays, and does not grow', () => {
     const { apply, store } = engineUnderTest();
-    const old: Profile = { t: { s: { ['n'.repeat(400_000)]: ['v', NOW], plan: ['professional', NOW - 1] } } };
+    const old: Profile = {
+      t: { s: { ['n'.repeat(400_000)]: ['v', NOW], plan: ['professional', NOW - 1] } },
+    };
     store.profiles.set('ann', JSON.stringify(old));
     apply('ann', identify({ more: 'x'.repeat(1_000) }), identify({ plan: 'pro' }));
     expect(Object.keys(store.get('ann')!.t!.s!)).toHaveLength(2);
@@ -123,21 +176,24 @@ it('an event of a browser source counts only if the definition names that source
   const trait = (id: string, sources?: string[]) =>
     ofTrait(
       {
-        ...{
-          id,
-          name: id,
-          key: id,
-          source: 'src_of',
-          revision: 1,
-          history: [],
-          syncEveryMs: 1_000,
-          ...(sources && { sources }),
-        },
-        ...{ compute: 'count', event: 'Seen', createdAt: '', updatedAt: '' },
+        id,
+        name: id,
+        key: id,
+        source: 'src_of',
+        revision: 1,
+        history: [],
+        syncEveryMs: 1_000,
+        ...defined({ sources }),
+        compute: 'count',
+        event: 'Seen',
+        createdAt: '',
+        updatedAt: '',
       },
       new Set(['web']),
     );
-  const { apply, store } = engineUnderTest(new Definitions([trait('all'), trait('named', ['web'])], new Set(['web'])));
+  const { apply, store } = engineUnderTest(
+    new Definitions([trait('all'), trait('named', ['web'])], new Set(['web'])),
+  );
   apply('ann', seen('x'), { ...seen('y'), source: 'web' } as ProfileEvent);
   const counters = Object.entries(store.get('ann')!.c!).map(([id, { b }]) => [id, b[0]![1]]);
   expect(counters).toEqual([
@@ -152,7 +208,8 @@ it('a sum stops at the largest number', () => {
     counters: values('a').counters.map((spec) => ({ ...spec, compute: 'sum' as const })),
   };
   const { apply, store } = engineUnderTest(new Definitions([trait]));
-  const add = (value: number): ProfileEvent => ({ ...seen(''), properties: { value } }) as ProfileEvent;
+  const add = (value: number): ProfileEvent =>
+    ({ ...seen(''), properties: { value } }) as ProfileEvent;
   apply('ann', add(1e308), add(1e308), add(1e308), add(-1));
   expect(Object.values(store.get('ann')!.c!)[0]!.b).toEqual([[0, Number.MAX_VALUE]]);
 });
@@ -173,11 +230,16 @@ it.each([
   ['an id of 512 bytes', 'x'.repeat(512), { kind: 'delete' }, true],
 ])('an event with %s is decoded only if its ids are valid', (_, user, event, taken) => {
   const { value, headers } = encodeEvent(event as ProfileEvent);
-  const record = { key: Buffer.from(user), value: Buffer.from(value), headers, offset: 0 } as unknown as InRecord;
+  const record = {
+    key: Buffer.from(user),
+    value: Buffer.from(value),
+    headers,
+    offset: 0,
+  } as unknown as InRecord;
   expect(decodeEvent(record) !== undefined).toBe(taken);
 });
 
-it('an event of a newer format is not decoded, and ends the process before it is counted as done', () => {
+it('an event of a newer format is not decoded, and ends the process before it counts', () => {
   const { value, headers } = encodeEvent({ kind: 'delete' });
   const about = {
     topic: 'profiles.events',

@@ -4,7 +4,15 @@ import { PARTITIONS, USERS, World } from './audience-simulation';
 
 /** Uploaded members: the values at receivers after complete and incomplete uploads. */
 
-const base = { id: 'aud_l', name: 'x', key: 'x', source: 's', syncEveryMs: 1_000, revision: 1, history: [] };
+const base = {
+  id: 'aud_l',
+  name: 'x',
+  key: 'x',
+  source: 's',
+  syncEveryMs: 1_000,
+  revision: 1,
+  history: [],
+};
 const audience: Audience = { ...base, createdAt: '', updatedAt: '' };
 
 function begin() {
@@ -23,7 +31,11 @@ function begin() {
     for (let p = 0; p < PARTITIONS; p++) {
       const at = { definition: 'aud_l', upload, nowMs: world.nowMs };
       world.perform(p, world.processors[p]!.engine.list(at, world.log[p]!), undefined);
-      world.perform(p, world.processors[p]!.engine.listed('aud_l', { number: upload, full }, world.nowMs), undefined);
+      world.perform(
+        p,
+        world.processors[p]!.engine.listed('aud_l', { number: upload, full }, world.nowMs),
+        undefined,
+      );
     }
     world.settle();
   };

@@ -40,14 +40,18 @@ export class MemoryStore implements ProfileReader {
     else this.#due.set(user, at);
   }
   write(step: Step): void {
-    if (step.synced) for (const user of step.synced.users) this.#touched.get(step.synced.intervalMs)?.delete(user);
+    if (step.synced) {
+      for (const user of step.synced.users) this.#touched.get(step.synced.intervalMs)?.delete(user);
+    }
     for (const [user, profile] of step.profiles) {
       if (profile) this.profiles.set(user, JSON.stringify(profile));
       else this.profiles.delete(user);
     }
     for (const [user, at] of step.due) this.setDue(user, at);
     for (const user of step.touched.users) this.touch(user, step.touched.intervalsMs);
-    for (const { sequence, user, definition } of step.valueChanges) this.unsent.set(sequence, [user, definition]);
+    for (const { sequence, user, definition } of step.valueChanges) {
+      this.unsent.set(sequence, [user, definition]);
+    }
     this.meta = step.meta;
   }
 }

@@ -9,12 +9,14 @@ interface Facts {
 }
 
 /**
- * Returns all users, from the first record of each origin and of each call. Moves wait for the records that they bring.
+ * Returns all users, from the first record of each origin and of each call. Moves wait for the
+ * records that they bring.
  */
 export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, Facts> {
   const users = new Map<string, Facts>();
   const moved = new Map<string, Facts>();
-  const of = (user: string) => users.get(user) ?? users.set(user, { tracks: [], identifies: [] }).get(user)!;
+  const of = (user: string) =>
+    users.get(user) ?? users.set(user, { tracks: [], identifies: [] }).get(user)!;
   const seen = new Set<string>();
   const next = log.map(() => 0);
   const step = (p: number): boolean => {
@@ -24,7 +26,9 @@ export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, F
     const copy = call && `${call.ref.high}:${call.ref.low}`;
     const place = origin && `${origin.name}:${origin.offset}`;
     const bringsAgain = origin !== undefined && /^p\d+\./.test(origin.name);
-    if (bringsAgain || (place && seen.has(`${place}>${p}`)) || (copy && seen.has(copy))) return (next[p]!++, true);
+    if (bringsAgain || (place && seen.has(`${place}>${p}`)) || (copy && seen.has(copy))) {
+      return (next[p]!++, true);
+    }
     if (event.kind === 'merge' && !moved.has(place!)) return false;
     next[p]!++;
     if (place) seen.add(`${place}>${p}`);
@@ -56,7 +60,8 @@ export function naiveTraits({ identifies }: Facts): JsonObject {
 /** Returns the value of a counter over all of a user's events. */
 export function naiveCount(spec: CounterSpec, { tracks }: Facts, nowMs: number): Json {
   const width = spec.windowMs === undefined ? 1 : Math.ceil(spec.windowMs / 64 / 1_000) * 1_000;
-  const since = spec.windowMs === undefined ? -Infinity : Math.floor((nowMs - spec.windowMs) / width) * width;
+  const since =
+    spec.windowMs === undefined ? -Infinity : Math.floor((nowMs - spec.windowMs) / width) * width;
   const values = tracks
     .filter(({ event, atMs }) => event === spec.event && atMs >= since)
     .sort((a, b) => a.atMs - b.atMs)

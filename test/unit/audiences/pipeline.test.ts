@@ -6,7 +6,7 @@ import { takeLock } from '../../../shared/service/data-dir';
 import { createLog } from '../../../shared/telemetry/log';
 import { fakeConfig } from '../../support/fakes';
 
-test('the pipeline does not open stores that another process has open, and names that process', async () => {
+test('the pipeline opens no store that another process uses, and names that one', async () => {
   const path = mkdtempSync(join(tmpdir(), 'waypost-stores-'));
   const other = takeLock(path);
   const options: PipelineOptions = {

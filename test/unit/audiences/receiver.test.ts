@@ -1,13 +1,28 @@
 import fc from 'fast-check';
-import { type Definition, ofAudience, ofTrait } from '../../../services/audiences/definitions/compile';
+import {
+  type Definition,
+  ofAudience,
+  ofTrait,
+} from '../../../services/audiences/definitions/compile';
 import { type ComputedTrait } from '../../../shared/model/audience-definition';
 import { DEATHS, PARTITIONS, USERS, World } from './audience-simulation';
 import { naiveCount, naiveTraits, naiveUsers } from './naive-audiences';
 
-/** A receiver's values equal the values computed from the calls, for any sequence of calls, definitions and crashes. */
+/**
+ * A receiver's values equal the values computed from the calls, for any sequence of calls,
+ * definitions and crashes.
+ */
 
 const MINUTE = 60_000;
-const base = { name: 'x', key: 'x', source: 's', syncEveryMs: MINUTE, history: [], createdAt: '', updatedAt: '' };
+const base = {
+  name: 'x',
+  key: 'x',
+  source: 's',
+  syncEveryMs: MINUTE,
+  history: [],
+  createdAt: '',
+  updatedAt: '',
+};
 
 const CONDITIONS = [
   'count("Buy") >= 2',
@@ -77,32 +92,66 @@ const action = fc.oneof(
       plan: fc.constantFrom('pro', 'free', null),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('alias' as const), user, to: user, source: partition }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), user, source: partition }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('alias' as const), user, to: user, source: partition }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('delete' as const), user, source: partition }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('repeat' as const), source: partition }) },
   {
     weight: 4,
-    arbitrary: fc.record({ do: fc.constant('repartition' as const), partition, n: index(8), crash: fc.boolean() }),
+    arbitrary: fc.record({
+      do: fc.constant('repartition' as const),
+      partition,
+      n: index(8),
+      crash: fc.boolean(),
+    }),
   },
   {
     weight: 6,
-    arbitrary: fc.record({ do: fc.constant('apply' as const), partition, n: fc.integer({ min: 1, max: 6 }), death }),
+    arbitrary: fc.record({
+      do: fc.constant('apply' as const),
+      partition,
+      n: fc.integer({ min: 1, max: 6 }),
+      death,
+    }),
   },
   {
     weight: 3,
-    arbitrary: fc.record({ do: fc.constant('fill' as const), partition, n: fc.integer({ min: 1, max: 4 }), death }),
+    arbitrary: fc.record({
+      do: fc.constant('fill' as const),
+      partition,
+      n: fc.integer({ min: 1, max: 4 }),
+      death,
+    }),
   },
   {
     weight: 3,
-    arbitrary: fc.record({ do: fc.constant('scan' as const), partition, n: fc.integer({ min: 1, max: 2 }), death }),
+    arbitrary: fc.record({
+      do: fc.constant('scan' as const),
+      partition,
+      n: fc.integer({ min: 1, max: 2 }),
+      death,
+    }),
   },
   {
     weight: 4,
-    arbitrary: fc.record({ do: fc.constant('sync' as const), partition, every: fc.constantFrom(1, 2), death }),
+    arbitrary: fc.record({
+      do: fc.constant('sync' as const),
+      partition,
+      every: fc.constantFrom(1, 2),
+      death,
+    }),
   },
   {
     weight: 2,
-    arbitrary: fc.record({ do: fc.constant('time' as const), ms: fc.integer({ min: 1, max: 8 * MINUTE }) }),
+    arbitrary: fc.record({
+      do: fc.constant('time' as const),
+      ms: fc.integer({ min: 1, max: 8 * MINUTE }),
+    }),
   },
   {
     weight: 1,
@@ -122,14 +171,18 @@ const action = fc.oneof(
       every: fc.constantFrom(1, 2),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('undefine' as const), id: fc.constantFrom(...ids) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('undefine' as const), id: fc.constantFrom(...ids) }),
+  },
 );
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
 
 /**
- * A sequence of actions. Events under an id that a user left are counted for later definitions by moving them again. If
- * the new id was itself left or deleted in between, they have no place to go. Only this case is left out here (`chains`
- * includes it, with definitions that exist from the beginning).
+ * A sequence of actions. Events under an id that a user left are counted for later definitions by
+ * moving them again. If the new id was itself left or deleted in between, they have no place to go.
+ * Only this case is left out here (`chains` includes it, with definitions that exist from the
+ * beginning).
  */
 class Story {
   readonly world = new World();
@@ -156,14 +209,26 @@ class Story {
         const properties = { total: act.total };
         const ago = Math.floor(act.ago / 200_000) * 100_000 + this.#sent;
         return world.send(
-          { type: 'track', userId: USERS[act.user]!, event: act.event, properties, timestamp: at(ago) },
+          {
+            type: 'track',
+            userId: USERS[act.user]!,
+            event: act.event,
+            properties,
+            timestamp: at(ago),
+          },
           act.source,
         );
       }
       case 'identify':
-        return world.send({ type: 'identify', userId: USERS[act.user]!, traits: { plan: act.plan } }, act.source);
+        return world.send(
+          { type: 'identify', userId: USERS[act.user]!, traits: { plan: act.plan } },
+          act.source,
+        );
       case 'alias':
-        return world.send({ type: 'alias', userId: USERS[act.to]!, previousId: USERS[act.user]! }, act.source);
+        return world.send(
+          { type: 'alias', userId: USERS[act.to]!, previousId: USERS[act.user]! },
+          act.source,
+        );
       case 'delete':
         return world.send({ type: 'delete', userId: USERS[act.user]! }, act.source);
       case 'repeat':
@@ -200,7 +265,9 @@ class Story {
         if (!this.#wanted.delete(act.id)) return;
         this.#define();
         world.settle();
-        for (const key of world.known.keys()) if (key.startsWith(`${act.id} `)) world.known.delete(key);
+        for (const key of world.known.keys()) {
+          if (key.startsWith(`${act.id} `)) world.known.delete(key);
+        }
         return;
     }
   }
@@ -217,7 +284,8 @@ class Story {
         const wanted = this.#wanted.get(definition.id as Id)!;
         const own = (part: { source: string }) => wanted.sources?.includes(part.source) ?? true;
         const mine = { tracks: facts.tracks.filter(own), identifies: facts.identifies.filter(own) };
-        const n = (i: number) => naiveCount(definition.counters[i]!, mine, this.world.nowMs) as number;
+        const n = (i: number) =>
+          naiveCount(definition.counters[i]!, mine, this.world.nowMs) as number;
         const isMember = [
           () => n(0) >= 2,
           () => n(0) === 0,
@@ -249,12 +317,16 @@ describe('a receiver that applies all messages has the true values after any cra
       fc.property(fc.array(action, { minLength: 10, maxLength: 120 }), (actions) => {
         const story = new Story(chains);
         const first = chains ? actions.filter(defining) : [];
-        for (const act of [...first, ...actions.filter((each) => !(chains && defining(each)))]) story.perform(act);
+        for (const act of [...first, ...actions.filter((each) => !(chains && defining(each)))]) {
+          story.perform(act);
+        }
         story.world.settle();
         const expected = story.expected();
         expect(story.actual(expected)).toEqual(expected);
         const { sentValues } = story.world;
-        for (let p = 0; p < PARTITIONS; p++) for (const every of [1, 2]) story.world.sync(p, every * MINUTE, undefined);
+        for (let p = 0; p < PARTITIONS; p++) {
+          for (const every of [1, 2]) story.world.sync(p, every * MINUTE, undefined);
+        }
         expect(story.world.sentValues).toBe(sentValues);
         // A window expires without a new event.
         story.world.nowMs += 25 * MINUTE;

@@ -17,13 +17,16 @@ describe('percentile', () => {
     [hundred, 1, 100],
     [[5], 0.99, 5],
     [[], 0.5, NaN],
-  ])('a percentile is a measured value', (values, share, expected) => expect(percentile(values, share)).toBe(expected));
+  ])('a percentile is a measured value', (values, share, expected) =>
+    expect(percentile(values, share)).toBe(expected),
+  );
 });
 
 describe('spread', () => {
   it('spread skips rounds without a measurement', () =>
     expect(spread([2, undefined, 9, 4])).toEqual({ median: 4, min: 2, max: 9, rounds: 3 }));
-  it('spread is undefined without a measurement', () => expect(spread([undefined])).toBeUndefined());
+  it('spread is undefined without a measurement', () =>
+    expect(spread([undefined])).toBeUndefined());
 });
 
 describe('ratio', () => {
@@ -32,7 +35,9 @@ describe('ratio', () => {
     [undefined, 20, undefined],
     [30, undefined, undefined],
     [30, 0, undefined],
-  ])('of %p to %p is %p', (value, yardstick, expected) => expect(ratio(value, yardstick)).toBe(expected));
+  ])('of %p to %p is %p', (value, yardstick, expected) =>
+    expect(ratio(value, yardstick)).toBe(expected),
+  );
 });
 
 describe('readable', () => {

@@ -19,7 +19,11 @@ describe('the command line', () => {
   });
 
   it('takes parts, and pipeline for both loops', () => {
-    expect([...readOptions(['--only', 'bare,pipeline']).only]).toEqual(['bare', 'batches', 'singles']);
+    expect([...readOptions(['--only', 'bare,pipeline']).only]).toEqual([
+      'bare',
+      'batches',
+      'singles',
+    ]);
   });
 
   it('writes its page after a whole run, else where it is told to', () => {
@@ -50,7 +54,7 @@ describe('the command line', () => {
     expect(long.sizes.isolation.seconds).toBeGreaterThanOrEqual(60);
   });
 
-  it('takes the number that waits and of users, and a capacity in place of one that is measured', () => {
+  it('takes the number that waits and of users, and a capacity instead of measuring one', () => {
     const args = ['--waiting', '5000', '--users', '1000000', '--capacity', '1500'];
     const { waiting, audiences, isolation } = readOptions(args).sizes;
     expect([waiting.count, audiences.users, isolation.capacity]).toEqual([5_000, 1_000_000, 1_500]);
@@ -61,7 +65,7 @@ describe('the command line', () => {
     expect([waiting.partitions, waiting.tierPartitions]).toEqual([120, 12]);
   });
 
-  it('runs isolation or the load curve alone on all services in one process with --together', () => {
+  it('runs just isolation or the load curve on all services in one process by --together', () => {
     expect(readOptions(['--together', '--only', 'isolation']).sizes.isolation.together).toBe(true);
     expect(readOptions(['--only', 'isolation']).sizes.isolation.together).toBe(false);
     expect(readOptions(['--together', '--only', 'bare,load']).sizes.load.together).toBe(true);

@@ -12,7 +12,9 @@ describe('progress', () => {
 
   it('progress of a count has the number, the rate and the remaining time', () => {
     const at = { of: 300_000, sinceMs: 20_000 };
-    expect(howMany('counting', 100_000, at)).toBe('counting: 100,000 of 300,000, 5,000/s, about 40 s left');
+    expect(howMany('counting', 100_000, at)).toBe(
+      'counting: 100,000 of 300,000, 5,000/s, about 40 s left',
+    );
     expect(howMany('counting', 0, at)).toBe('counting: 0 of 300,000');
   });
 

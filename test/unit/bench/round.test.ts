@@ -22,7 +22,9 @@ describe('parts of a run', () => {
 
   it('a part that fails is reported, and the others continue', async () => {
     const { attempts, told } = anAttempts(['bare', 'delivery']);
-    const failed = await attempts.run<number>('bare', 'bare loop', () => Promise.reject(new Error('no receiver')));
+    const failed = await attempts.run<number>('bare', 'bare loop', () =>
+      Promise.reject(new Error('no receiver')),
+    );
     expect(failed).toBeUndefined();
     expect(await attempts.run('delivery', 'delivery alone', () => Promise.resolve(8))).toBe(8);
     expect(attempts.failures).toEqual([{ part: 'bare', why: 'no receiver' }]);
@@ -31,7 +33,9 @@ describe('parts of a run', () => {
 
   it('parts that share a start fail together, if they are selected', async () => {
     const { attempts } = anAttempts(['singles', 'batches']);
-    await attempts.run(['latency', 'batches', 'singles'], 'all', () => Promise.reject(new Error('not ready')));
+    await attempts.run(['latency', 'batches', 'singles'], 'all', () =>
+      Promise.reject(new Error('not ready')),
+    );
     expect(attempts.failures).toEqual([{ part: 'batches, singles', why: 'not ready' }]);
   });
 });

@@ -32,7 +32,8 @@ function compiled(text: string, name: 'filter' | 'audience' = 'filter'): Express
   return expression;
 }
 
-const evaluate = (text: string, of: Message = message) => compiled(text).evaluate(messageVariables(of));
+const evaluate = (text: string, of: Message = message) =>
+  compiled(text).evaluate(messageVariables(of));
 
 describe('the result of a filter', () => {
   test.each([
@@ -89,7 +90,8 @@ describe('the result of a filter', () => {
       receivedAt: message.receivedAt,
     };
     const text =
-      'event == "" && userId == "" && name == "" && size(properties) == 0 && size(context) == 0 && !has(traits.x) && integrations == {}';
+      'event == "" && userId == "" && name == "" && size(properties) == 0 && size(context) ' +
+      '== 0 && !has(traits.x) && integrations == {}';
     expect(evaluate(text, bare)).toBe(true);
   });
 
@@ -160,17 +162,25 @@ describe('a mistake has a place', () => {
     ['event.replace("a", "b") == ""', 1, 6, /Unknown function "replace"/],
   ])('%j is wrong at line %d, column %d', (text, line, column, message) => {
     const found = compileExpression(text, 'filter');
-    expect(found).toMatchObject({ kind: 'mistake', place: { line, column }, message: expect.stringMatching(message) });
+    expect(found).toMatchObject({
+      kind: 'mistake',
+      place: { line, column },
+      message: expect.stringMatching(message),
+    });
     const { place } = found as { place: { offset: number } };
     expect(text.slice(0, place.offset).split('\n')).toHaveLength(line);
   });
 });
 
 describe('a condition on a user', () => {
-  const vip = 'user.traits.plan == "pro" && count("Order", duration("720h")) >= 3 && sum("Order", "total") > 100.5';
+  const vip =
+    'user.traits.plan == "pro" && count("Order", duration("720h")) >= 3 && sum("Order", ' +
+    '"total") > 100.5';
 
   test('lists each counter that it reads, once', () => {
-    const text = `${vip} && (last("Order", "coupon") != null || count("Order", duration("43200m") ) > 3 || first("Order", "a.b") == 1)`;
+    const text =
+      `${vip} && (last("Order", "coupon") != null || count("Order", duration("43200m") ) > 3 ` +
+      '|| first("Order", "a.b") == 1)';
     expect(compiled(text, 'audience').counters).toEqual([
       { name: 'count', event: 'Order', windowMs: 30 * 86_400_000 },
       { name: 'sum', event: 'Order', property: 'total' },
@@ -186,11 +196,20 @@ describe('a condition on a user', () => {
     [{ plan: 'pro' }, { count: 3, sum: 100.5 }, false],
     [{ plan: 'free' }, { count: 3, sum: 101 }, false],
     [{ plan: 'pro' }, {}, false],
-    [{}, { count: 3, sum: 101 }, expect.objectContaining({ code: 'missing', message: 'there is no "plan"' })],
-  ])('of traits %j with counters %j gives %s', (traits, counted: { count?: number; sum?: number }, expected) => {
-    const read = ({ name }: CounterCall) => counted[name as 'count' | 'sum'];
-    expect(compiled(vip, 'audience').evaluate(userVariables({ id: 'u', traits }), read)).toEqual(expected);
-  });
+    [
+      {},
+      { count: 3, sum: 101 },
+      expect.objectContaining({ code: 'missing', message: 'there is no "plan"' }),
+    ],
+  ])(
+    'of traits %j with counters %j gives %s',
+    (traits, counted: { count?: number; sum?: number }, expected) => {
+      const read = ({ name }: CounterCall) => counted[name as 'count' | 'sum'];
+      expect(compiled(vip, 'audience').evaluate(userVariables({ id: 'u', traits }), read)).toEqual(
+        expected,
+      );
+    },
+  );
 
   test.each([
     ['last("Order", "plan") == "pro"', 'pro', true],
@@ -199,7 +218,9 @@ describe('a condition on a user', () => {
     ['["a", "b"].exists(p, last("Order", "plan") == p)', 'b', true],
     ['user.id == "u" && count("Order") % 2 == 1', 5, true],
   ])('%s with the counter %j is %s', (text, value, expected) => {
-    expect(compiled(text, 'audience').evaluate(userVariables({ id: 'u', traits: {} }), () => value)).toBe(expected);
+    expect(
+      compiled(text, 'audience').evaluate(userVariables({ id: 'u', traits: {} }), () => value),
+    ).toBe(expected);
   });
 
   test.each([

@@ -4,7 +4,9 @@ import { compileExpression } from '../../../shared/cel/compile';
 import { messageVariables } from '../../../shared/cel/json-values';
 import { type JsonObject, type Message } from '../../../shared/model/message';
 
-/** No text of an expression, and no message of a client, causes an exception or blocks the process. */
+/**
+ * No text of an expression, and no message of a client, causes an exception or blocks the process.
+ */
 
 /** Ends an evaluation that would never end: a millisecond is usual. */
 const HANGS_MS = 60_000;
@@ -19,15 +21,18 @@ function messageWith(properties: JsonObject): Message {
 function runs(text: string, properties: JsonObject = {}): unknown {
   const run = () => {
     const expression = compileExpression(text, 'filter');
-    return expression.kind === 'mistake' ? expression : expression.evaluate(messageVariables(messageWith(properties)));
+    return expression.kind === 'mistake'
+      ? expression
+      : expression.evaluate(messageVariables(messageWith(properties)));
   };
   return WATCHED.runInContext(Object.assign(CONTEXT, { run }), { timeout: HANGS_MS });
 }
 
-const WORDS =
-  'type event properties traits context has( ( ) [ ] { } . , : ? && || ! - + * / % == != < > in "a" "" 1 1.5 -1 1u null true x .all(x, .exists(x, .map(x, .filter(x, .matches( .size() timestamp( duration( string( int( . b"a" r"\\" \'\'\' // \n 😀 é @ $'.split(
-    ' ',
-  );
+const WORDS = (
+  'type event properties traits context has( ( ) [ ] { } . , : ? && || ! - + * / % == != < ' +
+  '> in "a" "" 1 1.5 -1 1u null true x .all(x, .exists(x, .map(x, .filter(x, .matches( ' +
+  '.size() timestamp( duration( string( int( . b"a" r"\\" \'\'\' // \n 😀 é @ $'
+).split(' ');
 
 test('every text is an expression, or a mistake with a place inside the text', () => {
   const text = fc.oneof(
@@ -57,7 +62,10 @@ test('every message gives a match, no match, or a failure with a reason', () => 
     'string(properties.a) + "x" == properties["__proto__"]',
     'properties == traits || properties.a in properties.b',
   ].map((text) => compileExpression(text, 'filter'));
-  const key = fc.oneof(fc.constantFrom('a', 'b', '__proto__', 'constructor', 'toString'), fc.string({ maxLength: 3 }));
+  const key = fc.oneof(
+    fc.constantFrom('a', 'b', '__proto__', 'constructor', 'toString'),
+    fc.string({ maxLength: 3 }),
+  );
   const { json } = fc.letrec((tie) => ({
     json: fc.oneof(
       { depthSize: 'small' },
@@ -96,23 +104,32 @@ test.each([
 
 test.each([
   ['a loop in a loop', 'properties.list.all(a, properties.list.all(b, a != -1 && b != -1))'],
-  ['a loop that hides its failures', 'properties.list.all(a, properties.list.all(b, a + b >= 0) || true)'],
+  [
+    'a loop that hides its failures',
+    'properties.list.all(a, properties.list.all(b, a + b >= 0) || true)',
+  ],
   ['a list that grows', 'properties.list.map(a, properties.list).map(b, b + b + b + b).size() > 0'],
   [
     'doubling lists',
-    `[1]${'.map(a, a).map(b, [b, b, b, b, b, b, b, b])'.repeat(10)}${'.map(l, l + l)'.repeat(10)} == [1]`,
+    `[1]${'.map(a, a).map(b, [b, b, b, b, b, b, b, b])'.repeat(10)}${'.map(l, l + l)'.repeat(10)} ` +
+      '== [1]',
   ],
   ['doubling text', `["aaaaaaaaaaaaaaaa"]${'.map(s, s + s + s + s)'.repeat(20)}[0].size() > 0`],
   [
     'long text at each step',
-    'properties.list.exists(i, properties.text.contains("aaab") || properties.text == "b" + properties.text)',
+    'properties.list.exists(i, properties.text.contains("aaab") || properties.text == "b" ' +
+      '+ properties.text)',
   ],
   [
     'lists compared at each step',
-    'properties.list.exists(i, properties.list == [1] + properties.list || i in properties.list.map(x, -x))',
+    'properties.list.exists(i, properties.list == [1] + properties.list || i in ' +
+      'properties.list.map(x, -x))',
   ],
   ['a pattern on long text', 'properties.text.matches("(a?){200}$")'],
-  ['a time zone at each step', 'properties.list.exists(i, timestamp.getHours("Europe/Berlin") == 25)'],
+  [
+    'a time zone at each step',
+    'properties.list.exists(i, timestamp.getHours("Europe/Berlin") == 25)',
+  ],
 ])('%s: the evaluation exceeds its work limit quickly', (_, text) => {
   expect(runs(text, many)).toMatchObject({ code: 'work' });
 });
@@ -123,8 +140,16 @@ test.each([
     Array(70).fill('!(2 in properties.list)').join(' && '),
     { list: Array(15_000).fill(1) },
   ],
-  ['objects compared many times', Array(70).fill('properties == properties').join(' && '), keyed(1_500)],
-  ['lists compared many times', Array(45).fill('properties.list == properties.list').join(' && '), many],
+  [
+    'objects compared many times',
+    Array(70).fill('properties == properties').join(' && '),
+    keyed(1_500),
+  ],
+  [
+    'lists compared many times',
+    Array(45).fill('properties.list == properties.list').join(' && '),
+    many,
+  ],
 ])('%s, without a loop: the evaluation exceeds its work limit quickly', (_, text, properties) => {
   expect(runs(text, properties)).toMatchObject({ code: 'work' });
 });
@@ -134,9 +159,17 @@ function keyed(count: number): JsonObject {
 }
 
 test('a reasonable expression stays within the work limit', () => {
-  const products = Array.from({ length: 300 }, (_, i) => ({ sku: `sku-${String(i)}`, price: i, tags: ['a', 'b'] }));
-  expect(runs('properties.products.exists(p, p.price == 299 && "b" in p.tags)', { products })).toBe(true);
-  expect(runs('properties.products.map(p, p.price).filter(p, p > 100).size() > 100', { products })).toBe(true);
+  const products = Array.from({ length: 300 }, (_, i) => ({
+    sku: `sku-${String(i)}`,
+    price: i,
+    tags: ['a', 'b'],
+  }));
+  expect(runs('properties.products.exists(p, p.price == 299 && "b" in p.tags)', { products })).toBe(
+    true,
+  );
+  expect(
+    runs('properties.products.map(p, p.price).filter(p, p > 100).size() > 100', { products }),
+  ).toBe(true);
   expect(
     runs('context == {} && properties.url.matches("^https?://[a-z.]+/(cart|checkout)")', {
       url: `https://a.b/cart?${'x'.repeat(1_500)}`,

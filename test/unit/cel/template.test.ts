@@ -6,8 +6,19 @@ import { type Json, type JsonObject, type Message } from '../../../shared/model/
 
 const at = '2026-03-04T05:06:07.000Z';
 const message: Message = {
-  ...{ type: 'track', messageId: 'm1', timestamp: at, receivedAt: at, userId: 'u1', event: 'Order Completed' },
-  properties: { total: 5, rate: 1.5, products: [{ name: 'a' }, { name: 'b' }], gift: null, constructor: 'theirs' },
+  type: 'track',
+  messageId: 'm1',
+  timestamp: at,
+  receivedAt: at,
+  userId: 'u1',
+  event: 'Order Completed',
+  properties: {
+    total: 5,
+    rate: 1.5,
+    products: [{ name: 'a' }, { name: 'b' }],
+    gift: null,
+    constructor: 'theirs',
+  },
 };
 
 function body(text: string, of = message): RenderedText | Failure {
@@ -54,24 +65,34 @@ describe('a body that cannot be rendered has a reason that quotes no value', () 
     ['properties.total', 'type', 'the result is double, not a map, a list or text'],
     ['{"a": 1.0 / 0.0}', 'type', 'the result contains a number that is infinite or not a number'],
     ['{"a": type(1)}', 'type', 'the result contains type, which JSON cannot hold'],
-    ['{1: 1, "1": 2}', 'type', 'the result contains two keys with the same text, such as 1 and "1"'],
+    [
+      '{1: 1, "1": 2}',
+      'type',
+      'the result contains two keys with the same text, such as 1 and "1"',
+    ],
     ['properties.products.join("")', 'type', 'join() does not take list'],
     [
-      '[1,2,3,4,5,6,7,8,9,10].map(a, [1,2,3,4,5,6,7,8,9,10].map(b, [1,2,3,4,5,6,7,8,9,10].map(c, [1,2,3,4,5,6,7,8,9,10].map(d, d))))',
+      '[1,2,3,4,5,6,7,8,9,10].map(a, [1,2,3,4,5,6,7,8,9,10].map(b, ' +
+        '[1,2,3,4,5,6,7,8,9,10].map(c, [1,2,3,4,5,6,7,8,9,10].map(d, d))))',
       'work',
       'the work limit for one message is exceeded: loops, patterns, long lists and long texts count',
     ],
   ])('%s', (text, code, reason) => expect(body(text)).toMatchObject({ code, message: reason }));
 
   test('a body that names a large message many times exceeds the work limit', () => {
-    const large = { ...message, properties: { texts: Array.from({ length: 3_000 }, () => 'abcdefgh') } };
+    const large = {
+      ...message,
+      properties: { texts: Array.from({ length: 3_000 }, () => 'abcdefgh') },
+    };
     const text = `[${Array.from({ length: 100 }, () => 'message').join(',')}]`;
     expect(body(text, large)).toMatchObject({ code: 'work' });
   });
 
   test('a text that join would make too long is not made', () => {
     const large = { ...message, properties: { texts: Array.from({ length: 3_000 }, () => 'a') } };
-    expect(body(`properties.texts.join("${'x'.repeat(1_000)}")`, large)).toMatchObject({ code: 'work' });
+    expect(body(`properties.texts.join("${'x'.repeat(1_000)}")`, large)).toMatchObject({
+      code: 'work',
+    });
   });
 });
 
@@ -91,11 +112,15 @@ test.each([
 ])('%s yields %s', (text, yields) => expect(compileBody(text)).toMatchObject({ yields }));
 
 describe('a header', () => {
-  test('a header is the text of its expression', () => expect(header('userId + "/" + type')).toBe('u1/track'));
+  test('a header is the text of its expression', () =>
+    expect(header('userId + "/" + type')).toBe('u1/track'));
 
   test('a header that is no text is a mistake, or fails where only the message decides', () => {
     expect(compileHeader('{"a": 1}')).toMatchObject({ kind: 'mistake' });
-    expect(header('properties.total')).toMatchObject({ code: 'type', message: expect.stringContaining('is double') });
+    expect(header('properties.total')).toMatchObject({
+      code: 'type',
+      message: expect.stringContaining('is double'),
+    });
   });
 });
 
@@ -113,7 +138,9 @@ test('every message is rendered as JSON that reads back as the same message', ()
   })).any;
   fc.assert(
     fc.property(fc.dictionary(fc.string(), json, { maxKeys: 6 }), (properties) => {
-      const given = JSON.parse(JSON.stringify({ ...message, properties })) as Message & { properties: JsonObject };
+      const given = JSON.parse(JSON.stringify({ ...message, properties })) as Message & {
+        properties: JsonObject;
+      };
       const copied = body('{"whole": message, "list": [properties], "type": type}', given);
       expect(copied).toEqual({
         kind: 'json',

@@ -9,7 +9,10 @@ const bytes = (hex: string) => Buffer.from(hex, 'hex');
 test('the reader understands a commit of Kafka 4.1', () => {
   const metadata = 'r1.AQYCH';
   expect(decodeCommit(bytes(KEY), bytes(VALUE))).toEqual({
-    ...{ group: 'waypost-delivery', topic: 'webhooks', partition: 5, offset: 25 },
+    group: 'waypost-delivery',
+    topic: 'webhooks',
+    partition: 5,
+    offset: 25,
     metadata: expect.stringContaining(metadata),
   });
 });

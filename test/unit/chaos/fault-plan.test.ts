@@ -2,7 +2,14 @@ import { describeAct, type Fault, planFaults } from '../../../tools/chaos/fault-
 import { randomOf } from '../../../tools/harness/random';
 
 const plan = (over: Partial<Parameters<typeof planFaults>[0]> = {}) =>
-  planFaults({ seed: 7, forMs: 120_000, brokers: 1, together: false, longestOutageMs: 15_000, ...over });
+  planFaults({
+    seed: 7,
+    forMs: 120_000,
+    brokers: 1,
+    together: false,
+    longestOutageMs: 15_000,
+    ...over,
+  });
 const kinds = (faults: Fault[]) => new Set(faults.map(({ kind }) => kind));
 
 describe('a plan of faults', () => {
@@ -37,7 +44,9 @@ describe('a plan of faults', () => {
 
   it('hits the one process if all services run in it, with the same kinds of faults', () => {
     const faults = plan({ together: true });
-    expect(new Set(faults.flatMap((fault) => ('process' in fault ? [fault.process] : [])))).toEqual(new Set(['all']));
+    expect(new Set(faults.flatMap((fault) => ('process' in fault ? [fault.process] : [])))).toEqual(
+      new Set(['all']),
+    );
     expect(kinds(faults)).toEqual(kinds(plan()));
     expect(plan().some((fault) => 'process' in fault && fault.process === 'all')).toBe(false);
   });
@@ -49,7 +58,9 @@ describe('a plan of faults', () => {
   });
 
   it('can be described in words', () => {
-    for (const fault of plan({ brokers: 3 })) expect(describeAct(fault)).toMatch(/^[a-z][\w .,()]+$/);
+    for (const fault of plan({ brokers: 3 })) {
+      expect(describeAct(fault)).toMatch(/^[a-z][\w .,()]+$/);
+    }
   });
 });
 

@@ -15,7 +15,9 @@ describe('the command line', () => {
   });
 
   it('sets every option', () => {
-    expect(read('--minutes', '0.5', '--seed', '4', '--brokers', '3', '--rate', '50', '--together')).toMatchObject({
+    expect(
+      read('--minutes', '0.5', '--seed', '4', '--brokers', '3', '--rate', '50', '--together'),
+    ).toMatchObject({
       seed: 4,
       forMs: 30_000,
       brokers: 3,
@@ -24,10 +26,13 @@ describe('the command line', () => {
     });
   });
 
-  it.each([[['--brokers', '2']], [['--minutes', 'long']], [['--seed', '-1']], [['--rate', '0']], [['--what']]])(
-    'refuses %j with the usage',
-    (args) => {
-      expect(() => read(...args)).toThrow(/Usage: npm run chaos/);
-    },
-  );
+  it.each([
+    [['--brokers', '2']],
+    [['--minutes', 'long']],
+    [['--seed', '-1']],
+    [['--rate', '0']],
+    [['--what']],
+  ])('refuses %j with the usage', (args) => {
+    expect(() => read(...args)).toThrow(/Usage: npm run chaos/);
+  });
 });

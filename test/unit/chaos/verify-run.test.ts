@@ -15,14 +15,37 @@ const idOf = (message: string, role: Role) => deliveryId(SOURCE, message, role);
 
 /** Builds a run, one event per line. */
 function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
-  const receipts = Object.fromEntries(ROLES.map((role) => [role, new Receipts()])) as Record<Role, Receipts>;
-  const destinations = Object.fromEntries(ROLES.map((role) => [role, role])) as Record<Role, string>;
-  const history = new History(new Set(acknowledged.flatMap((message) => ROLES.map((role) => idOf(message, role)))));
+  const receipts = Object.fromEntries(ROLES.map((role) => [role, new Receipts()])) as Record<
+    Role,
+    Receipts
+  >;
+  const destinations = Object.fromEntries(ROLES.map((role) => [role, role])) as Record<
+    Role,
+    string
+  >;
+  const history = new History(
+    new Set(acknowledged.flatMap((message) => ROLES.map((role) => idOf(message, role)))),
+  );
   const commits = new Commits('waypost-delivery');
-  const evidence: Evidence = { sourceId: SOURCE, destinations, acknowledged, receipts, history, commits, disturbances };
+  const evidence: Evidence = {
+    sourceId: SOURCE,
+    destinations,
+    acknowledged,
+    receipts,
+    history,
+    commits,
+    disturbances,
+  };
   const event = (message: string, role: Role, what: object) => {
     const record = { topic: 'webhooks', partition: 0, offset: 1 };
-    const about = { delivery: idOf(message, role), at: new Date(T).toISOString(), n: 1, hop: 0, urls: [], record };
+    const about = {
+      delivery: idOf(message, role),
+      at: new Date(T).toISOString(),
+      n: 1,
+      hop: 0,
+      urls: [],
+      record,
+    };
     const said = { ...about, ...what } as unknown as DeliveryEvent;
     history.event(said, Date.parse(said.at));
   };
@@ -36,13 +59,20 @@ function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
       event(message, role, { kind: 'dead', reason });
       if (letter) history.letter(idOf(message, role), reason);
     },
-    cancelled: (message: string, role: Role) => event(message, role, { kind: 'cancelled', reason: 'off' }),
-    waiting: (message: string, role: Role) => event(message, role, { kind: 'waiting', reason: 'backoff' }),
-    /** Adds a copy in a tier, `hop` waits and `attempts` attempts after the delivery was created. */
+    cancelled: (message: string, role: Role) =>
+      event(message, role, { kind: 'cancelled', reason: 'off' }),
+    waiting: (message: string, role: Role) =>
+      event(message, role, { kind: 'waiting', reason: 'backoff' }),
+    /**
+     * Adds a copy in a tier, `hop` waits and `attempts` attempts after the delivery was created.
+     */
     waits: (message: string, role: Role, copy: { hop: number; attempts: number; at: number }) =>
       history.tierRecord(idOf(message, role), copy.hop, copy.attempts, copy.at),
     history,
-    /** Commits an offset in webhooks/0, where records are usually at offset 1; `metadata` names the records done above it. */
+    /**
+     * Commits an offset in webhooks/0, where records are usually at offset 1; `metadata` names the
+     * records done above it.
+     */
     committed: (offset: number, at: number, metadata = '') =>
       commits.add({ topic: 'webhooks', partition: 0, offset, metadata }, at),
     verdict: () => verifyRun(evidence),
@@ -135,7 +165,10 @@ describe('the ends of acknowledged messages', () => {
   it('delivered is final, and a second kind of end is a contradiction', () => {
     const run = delivered();
     run.dead('track-1', 'steady', 'window_closed');
-    expect(run.verdict()).toMatchObject({ delivered: 1, contradictions: [{ why: 'delivered and dead' }] });
+    expect(run.verdict()).toMatchObject({
+      delivered: 1,
+      contradictions: [{ why: 'delivered and dead' }],
+    });
   });
 
   it('copies of a message count from the second on', () => {
@@ -172,7 +205,9 @@ describe('repeats', () => {
 
   it('a kill explains a request that arrives up to half a second after the signal', () => {
     expect(report(repeated([kill(T - 700)]))?.unexplained).toHaveLength(1);
-    expect(report(repeated([kill(T - 700, { struckAt: T - 400 })]))).toMatchObject({ reasons: { in_flight: 1 } });
+    expect(report(repeated([kill(T - 700, { struckAt: T - 400 })]))).toMatchObject({
+      reasons: { in_flight: 1 },
+    });
     expect(report(repeated([kill(T - 700, { struckAt: T - 501 })]))?.unexplained).toHaveLength(1);
   });
 
@@ -196,7 +231,9 @@ describe('repeats', () => {
   it('a kill explains a delivery without a commit for seconds only after another fault', () => {
     const late = kill(T + IN_FLIGHT_MS + 2_000);
     const rebalance = { what: 'second delivery joins', at: T - 500, until: T + 500, may: [] };
-    expect(report(repeated([rebalance, late], T + 9_000))).toMatchObject({ reasons: { in_flight: 1 } });
+    expect(report(repeated([rebalance, late], T + 9_000))).toMatchObject({
+      reasons: { in_flight: 1 },
+    });
     expect(report(repeated([late], T + 9_000))?.unexplained).toHaveLength(1);
     const run = repeated([rebalance, late], T + 9_000);
     run.committed(2, T + 3_000);
@@ -220,7 +257,11 @@ describe('repeats', () => {
   });
 
   it('a broker that was away explains a repeat of a request during that time', () => {
-    const away = kill(T - 4_000, { what: 'kill broker', until: T + 1_000, may: ['flight_until', 'writes'] });
+    const away = kill(T - 4_000, {
+      what: 'kill broker',
+      until: T + 1_000,
+      may: ['flight_until', 'writes'],
+    });
     expect(report(repeated([away]))).toMatchObject({ reasons: { in_flight: 1 } });
   });
 
@@ -231,11 +272,15 @@ describe('repeats', () => {
     expect(report(run)).toMatchObject({ reasons: { unanswered: 1 }, unexplained: [] });
   });
 
-  it('a delivery that continued after it was delivered needs a fault while its record was open', () => {
+  it('a delivery that continued after its end needs a fault while its record was open', () => {
     const forked = (disturbances: Disturbance[], committedAt?: number) => {
       const run = repeated(disturbances, T + 30_000);
       const at = new Date(T + 30_000).toISOString();
-      run.delivered('track-1', 'steady', { hop: 2, record: { topic: 'webhooks.due', partition: 0, offset: 9 }, at });
+      run.delivered('track-1', 'steady', {
+        hop: 2,
+        record: { topic: 'webhooks.due', partition: 0, offset: 9 },
+        at,
+      });
       if (committedAt !== undefined) run.committed(2, committedAt);
       return report(run);
     };
@@ -248,18 +293,24 @@ describe('repeats', () => {
   it.each([
     ['after both branches ended', T + 3_600_000, T + 30_000],
     ['between the attempts of both branches', T + 10_000, T + 30_000],
-  ])('a delivery that continued after it was delivered explains one repeat, not a second one %s', (_, third, end) => {
-    const run = delivered([kill(T - 5_000)]);
-    for (const at of [third, end].sort()) run.take('track-1', 'steady', at);
-    const record = { topic: 'webhooks.due', partition: 0, offset: 9 };
-    run.delivered('track-1', 'steady', { hop: 2, record, at: new Date(end).toISOString() });
-    run.committed(2, T + 50);
-    expect(report(run)).toMatchObject({ total: 2, reasons: { forked: 1 } });
-    expect(report(run)?.unexplained).toHaveLength(1);
-  });
+  ])(
+    'a delivery that continued after it was delivered explains one repeat, not a second one %s',
+    (_, third, end) => {
+      const run = delivered([kill(T - 5_000)]);
+      for (const at of [third, end].sort()) run.take('track-1', 'steady', at);
+      const record = { topic: 'webhooks.due', partition: 0, offset: 9 };
+      run.delivered('track-1', 'steady', { hop: 2, record, at: new Date(end).toISOString() });
+      run.committed(2, T + 50);
+      expect(report(run)).toMatchObject({ total: 2, reasons: { forked: 1 } });
+      expect(report(run)?.unexplained).toHaveLength(1);
+    },
+  );
 
   describe('repeats of a diverted delivery whose record is read again after its copy', () => {
-    /** The times of the copy in the tier, of the commit of the record, and of the attempts of the copy and the record. */
+    /**
+     * The times of the copy in the tier, of the commit of the record, and of the attempts of the
+     * copy and the record.
+     */
     interface Diversion {
       copiedAt?: number;
       copyHop?: number;
@@ -272,14 +323,30 @@ describe('repeats', () => {
       thirdAt?: number;
     }
     const diverted = (faults: Disturbance[], times: Diversion = {}) => {
-      const { copiedAt = T, copyHop = 1, copyAttempts = 0, copyTriedAt = T + 2_000, recordTriedAt = T + 3_000 } = times;
+      const {
+        copiedAt = T,
+        copyHop = 1,
+        copyAttempts = 0,
+        copyTriedAt = T + 2_000,
+        recordTriedAt = T + 3_000,
+      } = times;
       const run = aRun(['track-1'], faults);
       const tried = (at: number, hop: number, record: object, outcome = 'delivered') => {
         run.take('track-1', 'steady', at);
-        run.delivered('track-1', 'steady', { at: new Date(at).toISOString(), hop, record, outcome });
+        run.delivered('track-1', 'steady', {
+          at: new Date(at).toISOString(),
+          hop,
+          record,
+          outcome,
+        });
       };
       run.waits('track-1', 'steady', { hop: copyHop, attempts: copyAttempts, at: copiedAt });
-      tried(copyTriedAt, copyHop, { topic: 'webhooks.due', partition: 0, offset: 9 }, times.copyOutcome);
+      tried(
+        copyTriedAt,
+        copyHop,
+        { topic: 'webhooks.due', partition: 0, offset: 9 },
+        times.copyOutcome,
+      );
       tried(recordTriedAt, 0, { topic: 'webhooks', partition: 0, offset: 1 });
       if (times.thirdAt !== undefined) run.take('track-1', 'steady', times.thirdAt);
       if (times.committedAt !== undefined) run.committed(2, times.committedAt);
@@ -287,7 +354,7 @@ describe('repeats', () => {
     };
     const killed = kill(T + 100);
 
-    it('a kill before the commit of a diverted record explains that its copy and the record are both sent', () => {
+    it("a kill before a diverted record's commit explains that it and its copy are sent", () => {
       expect(diverted([killed])).toMatchObject({
         reasons: { diverted: 1 },
         unexplained: [],
@@ -295,8 +362,10 @@ describe('repeats', () => {
       });
     });
 
-    it('the kill explains the repeat also if the copy waited again, or the record was committed later', () => {
-      expect(diverted([killed], { committedAt: T + 4_000 })).toMatchObject({ reasons: { diverted: 1 } });
+    it('a kill explains the repeat if the copy waited again, or the commit came later', () => {
+      expect(diverted([killed], { committedAt: T + 4_000 })).toMatchObject({
+        reasons: { diverted: 1 },
+      });
       const run = aRun(['track-1'], [killed]);
       run.waits('track-1', 'steady', { hop: 1, attempts: 0, at: T });
       run.waits('track-1', 'steady', { hop: 2, attempts: 0, at: T + 1_500 });
@@ -311,17 +380,22 @@ describe('repeats', () => {
     it.each([
       ['later', T + 3_600_000],
       ['between the copy and the record', T + 2_500],
-    ])('a diversion explains one repeat, and a third receipt %s stays unexplained', (_, thirdAt) => {
-      const found = diverted([killed], { thirdAt, committedAt: T + 4_000 });
-      expect(found).toMatchObject({ total: 2, reasons: { diverted: 1 } });
-      expect(found?.unexplained).toHaveLength(1);
-    });
+    ])(
+      'a diversion explains one repeat, and a third receipt %s stays unexplained',
+      (_, thirdAt) => {
+        const found = diverted([killed], { thirdAt, committedAt: T + 4_000 });
+        expect(found).toMatchObject({ total: 2, reasons: { diverted: 1 } });
+        expect(found?.unexplained).toHaveLength(1);
+      },
+    );
 
-    it('a kill long after the copy explains the repeat only if the copy was written while the group rebalanced', () => {
+    it('a late kill explains the repeat only if the copy was written during a rebalance', () => {
       const late = kill(T + 60_000);
       const times = { copyTriedAt: T + 61_000, recordTriedAt: T + 62_000 };
       const earlier = (at: number) => kill(at, { what: 'kill router', may: ['writes'] });
-      expect(diverted([earlier(T - 1_000), late], times)).toMatchObject({ reasons: { diverted: 1 } });
+      expect(diverted([earlier(T - 1_000), late], times)).toMatchObject({
+        reasons: { diverted: 1 },
+      });
       expect(diverted([earlier(T + 30_000), late], times)?.unexplained).toHaveLength(1);
     });
 
@@ -332,7 +406,11 @@ describe('repeats', () => {
       ['after a fault of another service', [kill(T + 100, { may: ['writes'] })], {}],
       ['if the record was committed before the kill', [killed], { committedAt: T + 50 }],
       ['if the copy was written after the kill', [killed], { copiedAt: T + 700 }],
-      ['if the kill came long after the copy', [kill(T + IN_FLIGHT_MS + 1)], { copyTriedAt: T + 2_500 }],
+      [
+        'if the kill came long after the copy',
+        [kill(T + IN_FLIGHT_MS + 1)],
+        { copyTriedAt: T + 2_500 },
+      ],
       [
         'if the kill came after the record was tried',
         [kill(T + 1_000)],
@@ -359,7 +437,9 @@ describe('repeats', () => {
   it('two equal records need a fault of their writer', () => {
     const twice = (disturbances: Disturbance[]) => {
       const run = repeated(disturbances);
-      run.delivered('track-1', 'steady', { record: { topic: 'webhooks', partition: 0, offset: 2 } });
+      run.delivered('track-1', 'steady', {
+        record: { topic: 'webhooks', partition: 0, offset: 2 },
+      });
       return report(run);
     };
     const router = kill(T - 30_000, { what: 'kill router', may: ['writes'] });

@@ -25,49 +25,107 @@ test.each([
 const READY: Health = { status: 200, reasons: [], degraded: [] };
 test.each<[string, Health | undefined, boolean, string]>([
   ['ready', READY, true, 'ok'],
-  ['not ready', { ...READY, status: 503, reasons: ['not yet in its consumer group'] }, true, 'fail'],
+  [
+    'not ready',
+    { ...READY, status: 503, reasons: ['not yet in its consumer group'] },
+    true,
+    'fail',
+  ],
   ['degraded', { ...READY, degraded: ['the history is away'] }, true, 'warn'],
   ['missing on this machine', undefined, true, 'fail'],
   ['out of reach on another machine', undefined, false, 'warn'],
 ])('doctor gives the right result for a service that is %s', (_, health, here, result) => {
-  expect(healthCheck('service router', 'http://127.0.0.1:9402', health, here)).toMatchObject({ result });
+  expect(healthCheck('service router', 'http://127.0.0.1:9402', health, here)).toMatchObject({
+    result,
+  });
 });
 
-const differs = (setting: string, has: string, wants: string) => ({ topic: 't', setting, has, wants });
+const differs = (setting: string, has: string, wants: string) => ({
+  topic: 't',
+  setting,
+  has,
+  wants,
+});
 test.each<[string, { missing?: string[]; differences?: ReturnType<typeof differs>[] }, string[]]>([
   ['correct', {}, ['ok']],
   ['missing', { missing: ['messages'] }, ['fail']],
   ['short of partitions', { differences: [differs('partitions', '3', '12')] }, ['warn']],
   ['larger than configured', { differences: [differs('partitions', '24', '12')] }, ['ok']],
-  ['split although they must have one partition', { differences: [differs('partitions', '2', '1')] }, ['fail']],
-  ['retained for longer than configured', { differences: [differs('retention.ms', '2', '1')] }, ['warn']],
-  ['compacted by mistake', { differences: [differs('cleanup.policy', 'compact', 'delete')] }, ['fail']],
-  ['wrong in two ways', { missing: ['config'], differences: [differs('segment.ms', '2', '1')] }, ['fail', 'warn']],
-])('doctor gives the right results for topics that are %s', (_, { missing = [], differences = [] }, results) => {
-  expect(topicChecks({ missing, differences, count: 9 }).map(({ result }) => result)).toEqual(results);
-});
+  [
+    'split although they must have one partition',
+    { differences: [differs('partitions', '2', '1')] },
+    ['fail'],
+  ],
+  [
+    'retained for longer than configured',
+    { differences: [differs('retention.ms', '2', '1')] },
+    ['warn'],
+  ],
+  [
+    'compacted by mistake',
+    { differences: [differs('cleanup.policy', 'compact', 'delete')] },
+    ['fail'],
+  ],
+  [
+    'wrong in two ways',
+    { missing: ['config'], differences: [differs('segment.ms', '2', '1')] },
+    ['fail', 'warn'],
+  ],
+])(
+  'doctor gives the right results for topics that are %s',
+  (_, { missing = [], differences = [] }, results) => {
+    expect(topicChecks({ missing, differences, count: 9 }).map(({ result }) => result)).toEqual(
+      results,
+    );
+  },
+);
 
 const EXPIRED = { group: 'waypost-delivery', topic: 'webhooks', partitions: [0, 3] };
 test.each<[string, Partial<Parameters<typeof offsetChecks>[0]>, string[]]>([
   ['are committed, and kept for as long as records', {}, ['ok', 'ok']],
   ['are kept for longer than records', { retentionMinutes: 50_000 }, ['ok', 'ok']],
   ['are kept for a shorter time than records', { retentionMinutes: 10_080 }, ['ok', 'warn']],
-  ['are kept for a time that cannot be read', { retentionMinutes: 'not authorized' }, ['ok', 'warn']],
-  ['have expired', { uncommitted: [EXPIRED, { ...EXPIRED, topic: 'webhooks.due' }] }, ['warn', 'warn', 'ok']],
+  [
+    'are kept for a time that cannot be read',
+    { retentionMinutes: 'not authorized' },
+    ['ok', 'warn'],
+  ],
+  [
+    'have expired',
+    { uncommitted: [EXPIRED, { ...EXPIRED, topic: 'webhooks.due' }] },
+    ['warn', 'warn', 'ok'],
+  ],
 ])('doctor gives the right results for offsets that %s', (_, change, results) => {
-  const checks = offsetChecks({ uncommitted: [], retentionMinutes: 43_200, longestMinutes: 43_200, ...change });
+  const checks = offsetChecks({
+    uncommitted: [],
+    retentionMinutes: 43_200,
+    longestMinutes: 43_200,
+    ...change,
+  });
   expect(checks.map(({ result }) => result)).toEqual(results);
 });
 
-test('for offsets that have expired the doctor names the group, its partitions, and the command that sets them', () => {
-  const [check] = offsetChecks({ uncommitted: [EXPIRED], retentionMinutes: 43_200, longestMinutes: 43_200 });
-  expect(check).toMatchObject({ name: 'group waypost-delivery', found: expect.stringContaining('partitions 0, 3') });
-  expect(check!.todo).toContain('--group waypost-delivery --topic webhooks:0,3 --reset-offsets --to-datetime');
+test('the doctor names the group, partitions and command for offsets that have expired', () => {
+  const [check] = offsetChecks({
+    uncommitted: [EXPIRED],
+    retentionMinutes: 43_200,
+    longestMinutes: 43_200,
+  });
+  expect(check).toMatchObject({
+    name: 'group waypost-delivery',
+    found: expect.stringContaining('partitions 0, 3'),
+  });
+  expect(check!.todo).toContain(
+    '--group waypost-delivery --topic webhooks:0,3 --reset-offsets --to-datetime',
+  );
 });
 
 test('doctor reports lost keys, open circuits and dead letters of destinations', () => {
   expect(keyCheck([], 2)).toMatchObject({ result: 'ok' });
-  expect(keyCheck(['Hook'], 2)).toMatchObject({ result: 'fail', found: expect.stringContaining('Hook') });
+  expect(keyCheck(['Hook'], 2)).toMatchObject({
+    result: 'fail',
+    found: expect.stringContaining('Hook'),
+  });
   const fine = { name: 'Fine', state: 'healthy', lastError: null, dead: 0, circuits: [] };
   expect(destinationChecks([fine])).toMatchObject([{ result: 'ok' }]);
   const sick = {
@@ -79,7 +137,11 @@ test('doctor reports lost keys, open circuits and dead letters of destinations',
   };
   expect(destinationChecks([sick])).toMatchObject([
     { result: 'warn', found: 'the circuit of https://a.example is open (timeout)' },
-    { result: 'warn', found: '3 dead letters in 24 h', todo: expect.stringContaining('waypost replay all') },
+    {
+      result: 'warn',
+      found: '3 dead letters in 24 h',
+      todo: expect.stringContaining('waypost replay all'),
+    },
   ]);
 });
 
@@ -91,7 +153,9 @@ test('doctor reports a destination that fails without an open circuit, with the 
     dead: 0,
     circuits: [],
   };
-  expect(destinationChecks([held])).toMatchObject([{ result: 'warn', found: 'failing: token: it answered 500' }]);
+  expect(destinationChecks([held])).toMatchObject([
+    { result: 'warn', found: 'failing: token: it answered 500' },
+  ]);
 });
 
 test('doctor says if it checked only the most urgent destinations', () => {
@@ -112,8 +176,17 @@ test('doctor says if it checked only the most urgent destinations', () => {
 });
 
 test('doctor says each remedy once, with all checks that ask for it', () => {
-  const sick = (name: string) => ({ name, state: 'degraded', lastError: null, dead: 1, circuits: [] });
+  const sick = (name: string) => ({
+    name,
+    state: 'degraded',
+    lastError: null,
+    dead: 1,
+    circuits: [],
+  });
   expect(todosOf(destinationChecks([sick('A'), sick('B')]))).toEqual([
-    { names: ['destination A', 'destination B'], todo: expect.stringContaining('waypost replay all') },
+    {
+      names: ['destination A', 'destination B'],
+      todo: expect.stringContaining('waypost replay all'),
+    },
   ]);
 });

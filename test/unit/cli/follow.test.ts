@@ -76,7 +76,10 @@ function begin(replay = 0, token = ADMIN_TOKEN): Following {
   let becomeReady = () => {};
   const ready = new Promise<void>((resolve) => (becomeReady = resolve));
   const ended = follow({
-    ...{ api: openApi(place), query: { source: 'src_1' }, replay, stop: stop.signal },
+    api: openApi(place),
+    query: { source: 'src_1' },
+    replay,
+    stop: stop.signal,
     onReady: becomeReady,
     onEvent: (event) => events.push(event),
     onGap: (atLeast) => gaps.push(atLeast),
@@ -85,7 +88,10 @@ function begin(replay = 0, token = ADMIN_TOKEN): Following {
   }).catch((error: unknown) => error);
   const one: Following = {
     numbers: () => events.map(({ call }) => Number((call as { messageId: string }).messageId)),
-    ...{ gaps, said, ready, ended },
+    gaps,
+    said,
+    ready,
+    ended,
     end: async () => {
       stop.abort();
       await ended;
@@ -95,7 +101,10 @@ function begin(replay = 0, token = ADMIN_TOKEN): Following {
   return one;
 }
 
-/** Starts a follower and waits for its first event, because only an event proves that it is connected. */
+/**
+ * Starts a follower and waits for its first event, because only an event proves that it is
+ * connected.
+ */
 async function beginConnected(): Promise<{ one: Following; first: number[] }> {
   const one = begin();
   const first: number[] = [];
@@ -114,7 +123,7 @@ test('a follower that says it is ready misses no later event', async () => {
   await eventually(() => expect(one.numbers()).toEqual(accepted));
 });
 
-test('after a broken connection the follower gets each event accepted during the outage once and in order', async () => {
+test('after a broken connection the follower gets missed events once and in order', async () => {
   const { one, first } = await beginConnected();
   await hangUp();
   const missed = accept(50);
@@ -164,7 +173,7 @@ test('a replay of 3 gives the last three events first, and then new ones', async
   await eventually(() => expect(one.numbers()).toEqual([...before.slice(2), ...after]));
 });
 
-test('without a replay the follower gets no earlier events, not even after a broken connection', async () => {
+test('without a replay the follower gets no old events, even when it reconnects', async () => {
   accept(5);
   await known(5);
   const { one, first } = await beginConnected();
@@ -175,7 +184,7 @@ test('without a replay the follower gets no earlier events, not even after a bro
   await eventually(() => expect(one.numbers()).toEqual([...first, ...after]));
 });
 
-test('without a replay the follower gets no earlier event whose timestamp is later than that of the newest event', async () => {
+test('without a replay the follower gets no earlier event with a later timestamp', async () => {
   accept(2);
   Object.assign(control.memory.records('messages')[0]!, { timestampMs: Date.now() + 5_000 });
   await known(2);
@@ -188,13 +197,15 @@ test('without a replay the follower gets no earlier event whose timestamp is lat
   expect(one.numbers()).toEqual([...first, ...after]);
 });
 
-test('an unknown token ends the follower with one sentence and without another attempt', async () => {
+test('an unknown token ends the follower with one sentence and no further attempt', async () => {
   expect(await begin(0, 'not-the-token-of-anybody').ended).toMatchObject({
-    message: `http://127.0.0.1:${port} does not know this token. Run \`waypost login\`, or set WAYPOST_TOKEN.`,
+    message:
+      `http://127.0.0.1:${port} does not know this token. Run \`waypost login\`, or set ` +
+      'WAYPOST_TOKEN.',
   });
 });
 
-test('waypost tail prints each event once and in order through a broken connection, until Ctrl-C ends with code 0', async () => {
+test('waypost tail prints events once, through a break, until Ctrl-C gives code 0', async () => {
   const env = { WAYPOST_URL: `http://127.0.0.1:${port}`, WAYPOST_TOKEN: ADMIN_TOKEN };
   const tail = beginCommand(['tail', '--json'], { env });
   await tail.said(/Following events/);

@@ -4,7 +4,10 @@ import { type Replay } from '../../../shared/api/operations';
 import { begin, type Running } from '../../support/cli';
 import { eventually } from '../../support/eventually';
 
-/** The commands that follow something by reading it again and again, against an API that answers as a test says. */
+/**
+ * The commands that follow something by reading it again and again, against an API that answers as
+ * a test says.
+ */
 
 /** Answers a request: with the response, or by breaking the connection. */
 type Answer = (path: string) => object | 'break';
@@ -36,15 +39,31 @@ function inOrder(...answers: (object | 'break')[]): Answer {
 }
 
 const replay = (fields: Partial<Replay>) => ({
-  ...{ id: 'rpl_1', action: 'replay', destination: 'dst_1', matched: 10, sent: 0, delivered: 0, failedAgain: 0 },
-  ...{ preview: false, progress: 0, error: null, ...fields },
+  id: 'rpl_1',
+  action: 'replay',
+  destination: 'dst_1',
+  matched: 10,
+  sent: 0,
+  delivered: 0,
+  failedAgain: 0,
+  preview: false,
+  progress: 0,
+  error: null,
+  ...fields,
 });
 const RUNNING = replay({ status: 'running', progress: 0.5, sent: 5, delivered: 5 });
 const DONE = replay({ status: 'done', progress: 1, sent: 10, delivered: 9, failedAgain: 1 });
 
 describe('a job that is followed', () => {
-  it('prints each step of its progress once and in order, outlasts a broken connection, and ends with its result', async () => {
-    answer = inOrder(replay({ status: 'counting' }), replay({ status: 'counting' }), RUNNING, 'break', RUNNING, DONE);
+  it('prints progress once and in order through a broken connection, then a result', async () => {
+    answer = inOrder(
+      replay({ status: 'counting' }),
+      replay({ status: 'counting' }),
+      RUNNING,
+      'break',
+      RUNNING,
+      DONE,
+    );
     const { code, out, err } = await follow('replay', 'show', 'rpl_1', '--follow').ended;
     expect(err.split('\n')).toEqual([
       'counting 0 %: 0 of 10 sent',
@@ -53,7 +72,10 @@ describe('a job that is followed', () => {
       'Control is back.',
       '',
     ]);
-    expect([code, out]).toEqual([0, expect.stringMatching(/status +done\n.*\n.*\nsent +10\ndelivered +9\n/)]);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/status +done\n.*\n.*\nsent +10\ndelivered +9\n/),
+    ]);
   });
 
   it('with --json has only its end on standard output', async () => {
@@ -66,12 +88,17 @@ describe('a job that is followed', () => {
     answer = inOrder(replay({ status: 'done', progress: 1, sent: 3, superseded: 3 }));
     const { code, out } = await follow('replay', 'show', 'rpl_1', '--follow').ended;
     expect([code, asked.length]).toEqual([0, 2]);
-    expect(out).toMatch(/superseded +3: sent again or cancelled later, or no longer in the history/);
+    expect(out).toMatch(
+      /superseded +3: sent again or cancelled later, or no longer in the history/,
+    );
     expect(out).not.toContain('not ended');
   });
 
   it('ends with code 1 if the job failed', async () => {
-    answer = inOrder(RUNNING, replay({ status: 'failed', error: 'the destination was switched off' }));
+    answer = inOrder(
+      RUNNING,
+      replay({ status: 'failed', error: 'the destination was switched off' }),
+    );
     expect((await follow('replay', 'show', 'rpl_1', '--follow').ended).code).toBe(1);
   });
 
@@ -92,7 +119,11 @@ describe('a job that is followed', () => {
 
 describe('attempts that are followed', () => {
   const delivery = (n: number) => ({
-    ...{ id: `dlv_${n}`, messageId: `m${n}`, destination: 'dst_1', type: 'track', status: 'delivered' },
+    id: `dlv_${n}`,
+    messageId: `m${n}`,
+    destination: 'dst_1',
+    type: 'track',
+    status: 'delivered',
     attempts: [
       {
         n: 1,
@@ -103,7 +134,7 @@ describe('attempts that are followed', () => {
     ],
   });
 
-  it('are printed once and in order through a broken connection, until Ctrl-C ends with code 0', async () => {
+  it('are printed once and in order through a break, until Ctrl-C ends with code 0', async () => {
     let page: ReturnType<typeof delivery>[] | 'break' = [delivery(1)];
     answer = () => (page === 'break' ? page : { data: page, next: null });
     const tail = follow('tail', '--attempts', '--json');
@@ -117,6 +148,9 @@ describe('attempts that are followed', () => {
     const seen = asked.length;
     await eventually(() => expect(asked.length).toBeGreaterThan(seen + 1));
     const { code, json } = await tail.interrupt();
-    expect([code, json.map((each) => each.delivery)]).toEqual([0, ['dlv_2', 'dlv_3', 'dlv_4', 'dlv_5']]);
+    expect([code, json.map((each) => each.delivery)]).toEqual([
+      0,
+      ['dlv_2', 'dlv_3', 'dlv_4', 'dlv_5'],
+    ]);
   });
 });

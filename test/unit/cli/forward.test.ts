@@ -19,7 +19,11 @@ afterEach(async () => {
 });
 
 const EVENT = { id: 'e', at: '', source: 'src_1', accepted: true, call: {} };
-const aForward = (n: number): Forward => ({ id: `dlv_${n}`, body: Buffer.from(`{"n":${n}}`), event: EVENT });
+const aForward = (n: number): Forward => ({
+  id: `dlv_${n}`,
+  body: Buffer.from(`{"n":${n}}`),
+  event: EVENT,
+});
 
 function start(options: Partial<ForwarderOptions> = {}) {
   const answers: (Answer & { id: string })[] = [];
@@ -28,7 +32,9 @@ function start(options: Partial<ForwarderOptions> = {}) {
     target: new URL(sink.url('/hook')),
     secrets: prepareSecrets({ current: 'a secret' }),
     headers: { 'X-Own': 'mine' },
-    ...{ concurrency: 2, maxQueued: 100, timeoutMs: 5_000 },
+    concurrency: 2,
+    maxQueued: 100,
+    timeoutMs: 5_000,
     onAnswer: ({ id }, answer) => answers.push({ ...answer, id }),
     onAway: (why) => said.push(why),
     ...options,
@@ -47,7 +53,10 @@ test('a forwarded request has the method, headers and signatures of a delivery',
   expect(request).toMatchObject({
     method: 'POST',
     headers: {
-      ...{ 'webhook-id': 'dlv_1', 'x-own': 'mine', 'content-type': 'application/json', 'user-agent': 'Waypost/1.0' },
+      'webhook-id': 'dlv_1',
+      'x-own': 'mine',
+      'content-type': 'application/json',
+      'user-agent': 'Waypost/1.0',
       traceparent: expect.stringMatching(/^00-/),
     },
   });
@@ -87,10 +96,17 @@ test('a request that times out is not repeated', async () => {
   expect(sink.received('/hook')).toHaveLength(2);
 });
 
-test('the forwarder counts the events that a full queue drops, and those unsent at its end', async () => {
+test('the forwarder counts events a full queue drops, and those unsent at the end', async () => {
   sink.on('/hook', { misbehave: 'hang' });
   start({ concurrency: 1, maxQueued: 3 });
-  expect([1, 2, 3, 4, 5, 6].map((n) => forwarder.offer(aForward(n)))).toEqual([true, true, true, true, false, false]);
+  expect([1, 2, 3, 4, 5, 6].map((n) => forwarder.offer(aForward(n)))).toEqual([
+    true,
+    true,
+    true,
+    true,
+    false,
+    false,
+  ]);
   expect(forwarder.dropped).toBe(2);
   await sink.waitFor(1);
   expect(await forwarder.close(10)).toBe(4);

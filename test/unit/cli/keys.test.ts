@@ -3,17 +3,26 @@ import { type Answered, Keys } from '../../../cli/listen/keys';
 import { clipboard, readKeys } from '../../../cli/listen/terminal';
 
 const aForward = (n: number) => ({
-  ...{ id: `dlv_${n}`, body: Buffer.from('{}') },
+  id: `dlv_${n}`,
+  body: Buffer.from('{}'),
   event: { id: 'e', at: '', source: 'src_1', accepted: true, call: {} },
 });
 
 /** Presses keys after a number of events, and returns what happened. */
 function pressed(events: number, keys: string): string[] {
   const done: string[] = [];
-  const note = (what: string) => (chosen?: Answered) => done.push(chosen ? `${what} ${chosen.forward.id}` : what);
-  const actions = { retry: note('retry'), inspect: note('inspect'), copy: note('copy'), selected: note('selected') };
+  const note = (what: string) => (chosen?: Answered) =>
+    done.push(chosen ? `${what} ${chosen.forward.id}` : what);
+  const actions = {
+    retry: note('retry'),
+    inspect: note('inspect'),
+    copy: note('copy'),
+    selected: note('selected'),
+  };
   const listener = new Keys({ ...actions, help: note('help'), stop: note('stop') });
-  for (let n = 1; n <= events; n++) listener.answered(aForward(n), { status: 200, ms: 1, tries: 1 });
+  for (let n = 1; n <= events; n++) {
+    listener.answered(aForward(n), { status: 200, ms: 1, tries: 1 });
+  }
   listener.press(keys);
   return done;
 }
@@ -21,7 +30,12 @@ function pressed(events: number, keys: string): string[] {
 test.each<[string, number, string, string[]]>([
   ['act on the newest event', 3, 'ric', ['retry dlv_3', 'inspect dlv_3', 'copy dlv_3']],
   ['choose an earlier event', 3, 'kkr', ['selected dlv_2', 'selected dlv_1', 'retry dlv_1']],
-  ['choose a later event', 3, 'kkjr', ['selected dlv_2', 'selected dlv_1', 'selected dlv_2', 'retry dlv_2']],
+  [
+    'choose a later event',
+    3,
+    'kkjr',
+    ['selected dlv_2', 'selected dlv_1', 'selected dlv_2', 'retry dlv_2'],
+  ],
   ['stop at the first event', 2, 'kkk', ['selected dlv_1', 'selected dlv_1', 'selected dlv_1']],
   ['do nothing before the first event', 0, 'rickj', []],
   ['show the help', 0, '?', ['help']],
@@ -35,7 +49,10 @@ test.each<[string, number, string, string[]]>([
 
 test('keys are read from a terminal until the end, and from nothing else', () => {
   const modes: boolean[] = [];
-  const terminal = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (raw: boolean) => modes.push(raw) });
+  const terminal = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: (raw: boolean) => modes.push(raw),
+  });
   const seen: string[] = [];
   const stop = new AbortController();
   expect(readKeys(terminal, (key) => seen.push(key), stop.signal)).toBe(true);

@@ -5,7 +5,10 @@ import { type Sink, startSink } from '../../../tools/harness/sink';
 import { begin, type Running } from '../../support/cli';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../support/control';
 
-/** `waypost listen` at a terminal, on the real control API in this process, with a real local server. */
+/**
+ * `waypost listen` at a terminal, on the real control API in this process, with a real local
+ * server.
+ */
 
 let control: ControlUnderTest;
 let server: Server;
@@ -28,14 +31,23 @@ afterEach(async () => {
 function accept(source: string, messageId: string): void {
   const at = '2026-01-01T00:00:00.000Z';
   const times = { timestamp: at, receivedAt: at };
-  const call = { type: 'track', messageId, event: 'Order Completed', userId: 'u-17', context: {}, ...times };
+  const call = {
+    type: 'track',
+    messageId,
+    event: 'Order Completed',
+    userId: 'u-17',
+    context: {},
+    ...times,
+  };
   control.memory.append([
     { topic: 'messages', key: null, value: JSON.stringify(call), headers: { format: '1', source } },
   ]);
 }
 
 test('keys of listen send an event again, inspect it, copy it as curl, and stop', async () => {
-  const { id } = (await control.call('post', '/sources').send({ name: 'Shop' })).body as { id: string };
+  const { id } = (await control.call('post', '/sources').send({ name: 'Shop' })).body as {
+    id: string;
+  };
   local.on('/hook', { body: 'thanks' });
   const terminal = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
   const env = {
@@ -43,7 +55,10 @@ test('keys of listen send an event again, inspect it, copy it as curl, and stop'
     WAYPOST_TOKEN: ADMIN_TOKEN,
     WAYPOST_SHARED_SECRET: 'a secret that nobody types',
   };
-  listening = begin(['listen', '--source', 'Shop', '--to', local.url('/hook')], { env, stdin: terminal });
+  listening = begin(['listen', '--source', 'Shop', '--to', local.url('/hook')], {
+    env,
+    stdin: terminal,
+  });
   await listening.said(/Keys: r send again/);
   accept(id, 'm1');
   const [first] = await local.waitFor(1);
@@ -55,7 +70,9 @@ test('keys of listen send an event again, inspect it, copy it as curl, and stop'
   expect(again?.body).toEqual(first?.body);
 
   terminal.write('i');
-  await listening.said(/webhook-signature: v1,[^]*"event": "Order Completed"[^]*Response: 200\nthanks/);
+  await listening.said(
+    /webhook-signature: v1,[^]*"event": "Order Completed"[^]*Response: 200\nthanks/,
+  );
   terminal.write('c');
   await listening.said(/curl -i -X POST 'http:\/\/127\.0\.0\.1:\d+\/hook'[^]*--data-raw '\{/);
   accept(id, 'm2');
@@ -64,5 +81,8 @@ test('keys of listen send an event again, inspect it, copy it as curl, and stop'
   terminal.write('k');
   await listening.said(/Selected dlv_/);
   terminal.write('q');
-  expect(await listening.ended).toMatchObject({ code: 0, err: expect.stringContaining('received 2, forwarded 3') });
+  expect(await listening.ended).toMatchObject({
+    code: 0,
+    err: expect.stringContaining('received 2, forwarded 3'),
+  });
 });

@@ -8,14 +8,41 @@ import { waypost } from '../../support/cli';
 /** `waypost mcp` over its standard input and output, against a control API in this process. */
 
 const NOW = Date.parse('2026-01-01T12:00:00.000Z');
-const url = { url: 'whk_1', origin: 'https://a.example', outcome: 'retry', status: 503, durationMs: 5 };
-const attempt = { n: 2, replay: 0, at: '2026-01-01T11:59:00.000Z', durationMs: 5, outcome: 'retry', urls: [url] };
+const url = {
+  url: 'whk_1',
+  origin: 'https://a.example',
+  outcome: 'retry',
+  status: 503,
+  durationMs: 5,
+};
+const attempt = {
+  n: 2,
+  replay: 0,
+  at: '2026-01-01T11:59:00.000Z',
+  durationMs: 5,
+  outcome: 'retry',
+  urls: [url],
+};
 const delivery = {
-  ...{ id: 'dlv_1', messageId: 'm1', source: 'src_1', destination: 'dst_1', type: 'track', userId: 'u-17' },
-  ...{ status: 'retrying', reason: 'backoff', acceptedAt: '2026-01-01T11:50:00.000Z', settledAt: null, replay: 0 },
-  ...{ attemptsMade: 2, attempts: [attempt], test: false, body: { event: 'Order Completed' } },
+  id: 'dlv_1',
+  messageId: 'm1',
+  source: 'src_1',
+  destination: 'dst_1',
+  type: 'track',
+  userId: 'u-17',
+  status: 'retrying',
+  reason: 'backoff',
+  acceptedAt: '2026-01-01T11:50:00.000Z',
+  settledAt: null,
+  replay: 0,
+  attemptsMade: 2,
+  attempts: [attempt],
+  test: false,
+  body: { event: 'Order Completed' },
   budget: {
-    ...{ attemptsMade: 2, nextAttemptAt: '2026-01-01T12:04:00.000Z', expiresAt: '2026-01-01T15:50:00.000Z' },
+    attemptsMade: 2,
+    nextAttemptAt: '2026-01-01T12:04:00.000Z',
+    expiresAt: '2026-01-01T15:50:00.000Z',
     waitsFor: 'backoff',
   },
 } as unknown as Delivery;
@@ -32,14 +59,24 @@ beforeEach(() => {
     const path = pathname.replace('/api/v1', '');
     if (path === '/session') return Promise.resolve(Response.json(session));
     if (path === '/openapi.json') return Promise.resolve(Response.json(document));
-    requests.push(`${init?.method ?? 'GET'} ${path}${search}${init?.body == null ? '' : ` ${init.body as string}`}`);
-    if (path === '/deliveries') return Promise.resolve(Response.json({ data: [delivery], next: null }));
+    requests.push(
+      `${init?.method ?? 'GET'} ${path}${search}${init?.body == null ? '' : ` ${init.body as string}`}`,
+    );
+    if (path === '/deliveries') {
+      return Promise.resolve(Response.json({ data: [delivery], next: null }));
+    }
     if (path === '/deliveries/dlv_1') return Promise.resolve(Response.json(delivery));
-    if (path === '/destinations')
+    if (path === '/destinations') {
       return Promise.resolve(Response.json({ data: [{ id: 'dst_1', name: 'Hook' }], next: null }));
-    if (path === '/destinations/dst_1') return Promise.resolve(Response.json({ id: 'dst_1', name: 'Hook' }));
-    if (path === '/deliveries/dlv_1/replay')
-      return Promise.resolve(Response.json({ id: 'dlv_1', replay: 1, status: 'waiting' }, { status: 202 }));
+    }
+    if (path === '/destinations/dst_1') {
+      return Promise.resolve(Response.json({ id: 'dst_1', name: 'Hook' }));
+    }
+    if (path === '/deliveries/dlv_1/replay') {
+      return Promise.resolve(
+        Response.json({ id: 'dlv_1', replay: 1, status: 'waiting' }, { status: 202 }),
+      );
+    }
     return Promise.resolve(
       Response.json({ type: 'urn:waypost:problem:not_found', detail: 'Unknown' }, { status: 404 }),
     );
@@ -48,17 +85,30 @@ beforeEach(() => {
 afterEach(() => jest.restoreAllMocks());
 
 const HELLO = {
-  ...{ jsonrpc: '2.0', id: 0, method: 'initialize' },
-  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+  },
 };
 
 interface Answer {
   id: number;
-  result: { tools?: { name: string; annotations: object }[]; content?: { text: string }[]; isError?: boolean };
+  result: {
+    tools?: { name: string; annotations: object }[];
+    content?: { text: string }[];
+    isError?: boolean;
+  };
 }
 
 /** Sends requests and returns their answers in order. */
-async function ask(argv: string[], ...methods: [method: string, params: object][]): Promise<Answer[]> {
+async function ask(
+  argv: string[],
+  ...methods: [method: string, params: object][]
+): Promise<Answer[]> {
   const lines = [
     HELLO,
     { jsonrpc: '2.0', method: 'notifications/initialized' },
@@ -76,7 +126,10 @@ async function ask(argv: string[], ...methods: [method: string, params: object][
   return answers.filter(({ id }) => id > 0).sort((a, b) => a.id - b.id);
 }
 
-const tool = (name: string, input: object = {}): [string, object] => ['tools/call', { name, arguments: input }];
+const tool = (name: string, input: object = {}): [string, object] => [
+  'tools/call',
+  { name, arguments: input },
+];
 
 interface Listed {
   name: string;
@@ -89,8 +142,10 @@ async function listed(argv: string[] = []): Promise<Listed[]> {
   return list!.result.tools as unknown as Listed[];
 }
 
-test('mcp serves every operation of the API but event streams and sessions to an administrator', async () => {
-  const served = operationTools(document, { role: 'admin', rights: null }, false).map(({ operation }) => operation);
+test('mcp serves administrators each API operation but event streams and sessions', async () => {
+  const served = operationTools(document, { role: 'admin', rights: null }, false).map(
+    ({ operation }) => operation,
+  );
   expect(served.sort()).toEqual(
     OPERATION_IDS.filter((id) => !operationOf(id).stream && !id.endsWith(' /session')).sort(),
   );
@@ -122,10 +177,14 @@ test('mcp offers only the tools that the role and the rights of the token allow'
   const reads = await listed();
   // It ends what the assistant itself began, and changes nothing that is stored.
   const own = ['delete_audience_preview'];
-  const others = reads.filter(({ annotations }) => !annotations.readOnlyHint).map(({ name }) => name);
+  const others = reads
+    .filter(({ annotations }) => !annotations.readOnlyHint)
+    .map(({ name }) => name);
   expect(others.sort()).toEqual(own.sort());
   const names = reads.map(({ name }) => name);
-  expect(names).toEqual(expect.arrayContaining(['list_deliveries', 'get_delivery', 'explain_delivery']));
+  expect(names).toEqual(
+    expect.arrayContaining(['list_deliveries', 'get_delivery', 'explain_delivery']),
+  );
   expect(names).not.toContain('replay_delivery');
   session = { role: 'operator', rights: ['deliveries:read', 'deliveries:write'] };
   const offered = (await listed()).map(({ name }) => name);
@@ -139,7 +198,9 @@ test('mcp offers only the tools that the role and the rights of the token allow'
 
 test('a flag is a boolean in the schema of a tool, and no choice of texts', () => {
   const tools = operationTools(document, { role: 'admin', rights: null }, false);
-  const flags = tools.flatMap(({ input }) => Object.values(input.properties).filter(({ type }) => type === 'boolean'));
+  const flags = tools.flatMap(({ input }) =>
+    Object.values(input.properties).filter(({ type }) => type === 'boolean'),
+  );
   expect(flags.length).toBeGreaterThan(5);
   expect(flags.filter((flag) => 'enum' in flag)).toEqual([]);
 });
@@ -150,33 +211,63 @@ test('the tool for deliveries takes every filter of the API', () => {
   );
   expect(Object.keys(list!.input.properties)).toEqual(
     expect.arrayContaining([
-      ...['destination', 'source', 'status', 'message', 'user', 'type', 'event', 'code', 'error', 'q'],
-      ...['since', 'until', 'limit', 'after'],
+      'destination',
+      'source',
+      'status',
+      'message',
+      'user',
+      'type',
+      'event',
+      'code',
+      'error',
+      'q',
+      'since',
+      'until',
+      'limit',
+      'after',
     ]),
   );
   expect(list!.times).toEqual(['since', 'until', 'endedSince', 'endedUntil']);
 });
 
 test('mcp finds deliveries by every filter, shows one, and explains why it waits', async () => {
-  const filters = { user: 'u-17', event: 'Order Completed', code: '5xx', error: 'timeout', q: 'order-4711' };
+  const filters = {
+    user: 'u-17',
+    event: 'Order Completed',
+    code: '5xx',
+    error: 'timeout',
+    q: 'order-4711',
+  };
   const [found, shown, explained] = await ask(
     [],
-    tool('list_deliveries', { ...filters, destination: 'dst_1', status: 'retrying', since: '2026-01-01T00:00:00Z' }),
+    tool('list_deliveries', {
+      ...filters,
+      destination: 'dst_1',
+      status: 'retrying',
+      since: '2026-01-01T00:00:00Z',
+    }),
     tool('get_delivery', { id: 'dlv_1' }),
     tool('explain_delivery', { id: 'dlv_1' }),
   );
-  const query = new URLSearchParams(requests.find((request) => request.includes('?'))!.split('?')[1]);
+  const query = new URLSearchParams(
+    requests.find((request) => request.includes('?'))!.split('?')[1],
+  );
   expect(Object.fromEntries(query)).toEqual({
-    ...{ ...filters, destination: 'dst_1', status: 'retrying', limit: '20' },
+    ...filters,
+    destination: 'dst_1',
+    status: 'retrying',
+    limit: '20',
     since: '2026-01-01T00:00:00.000Z',
   });
   expect(found?.result.content?.[0]?.text).toContain('"id": "dlv_1"');
   expect(found?.result.content?.[0]?.text).not.toContain('"attempts"');
   expect(shown?.result.content?.[0]?.text).toContain('Order Completed');
-  expect(explained?.result.content?.[0]?.text).toMatch(/^Delivery dlv_1 is retrying, because of backoff\. /);
+  expect(explained?.result.content?.[0]?.text).toMatch(
+    /^Delivery dlv_1 is retrying, because of backoff\. /,
+  );
 });
 
-test('a tool sends the body, takes the name of an entry for its id, and sends the version as If-Match', async () => {
+test('a tool sends the body, takes a name as id, and sends the version as If-Match', async () => {
   await ask([], tool('update_destination', { id: 'Hook', version: 3, body: { paused: true } }));
   expect(requests).toEqual([
     'GET /destinations/Hook',
@@ -195,18 +286,25 @@ test('mcp answers a tool that fails with the sentence of the API, and goes on', 
     tool('get_delivery'),
     tool('replay_delivery', { id: 'dlv_1' }),
   );
-  const fails = (text: string) => ({ isError: true, content: [{ text: expect.stringContaining(text) }] });
+  const fails = (text: string) => ({
+    isError: true,
+    content: [{ text: expect.stringContaining(text) }],
+  });
   expect(failed?.result).toMatchObject(fails('Unknown'));
-  expect(unknown?.result).toMatchObject(fails('list_deliveries has no argument events. It takes destination, source'));
+  expect(unknown?.result).toMatchObject(
+    fails('list_deliveries has no argument events. It takes destination, source'),
+  );
   expect(missing?.result).toMatchObject(fails('get_delivery needs id'));
   expect(next?.result.content?.[0]?.text).toContain('"replay": 1');
 });
 
-test('the explanation of a waiting delivery names the last response, the next attempt and the end', () => {
+test("a waiting delivery's explanation names the last response, next attempt and the end", () => {
   expect(explain(delivery, NOW)).toBe(
-    'Delivery dlv_1 is retrying, because of backoff. It was accepted at 2026-01-01T11:50:00.000Z; 2 attempts so far. ' +
+    'Delivery dlv_1 is retrying, because of backoff. It was accepted at ' +
+      '2026-01-01T11:50:00.000Z; 2 attempts so far. ' +
       'At the last attempt (2026-01-01T11:59:00.000Z) https://a.example answered 503. ' +
-      'The next attempt is at 2026-01-01T12:04:00.000Z. Waypost gives up at 2026-01-01T15:50:00.000Z.',
+      'The next attempt is at 2026-01-01T12:04:00.000Z. Waypost gives up at ' +
+      '2026-01-01T15:50:00.000Z.',
   );
 });
 
@@ -214,15 +312,25 @@ test('the explanation of a delivery without a token says that nothing was sent',
   const error = { code: 'token', message: 'the token endpoint gave no token: status 401' };
   const withheld = { ...attempt, withheld: true, urls: [{ ...url, status: undefined, error }] };
   expect(explain({ ...delivery, attempts: [withheld] } as unknown as Delivery, NOW)).toContain(
-    'At 2026-01-01T11:59:00.000Z nothing was sent to https://a.example: the token endpoint gave no token: status 401.',
+    'At 2026-01-01T11:59:00.000Z nothing was sent to https://a.example: the token endpoint ' +
+      'gave no token: status 401.',
   );
 });
 
 test('the explanation announces no attempt at a time that has passed', () => {
-  expect(explain(delivery, Date.parse('2026-01-01T12:05:00.000Z'))).toContain('follows as soon as possible');
+  expect(explain(delivery, Date.parse('2026-01-01T12:05:00.000Z'))).toContain(
+    'follows as soon as possible',
+  );
 });
 
 test('the explanation of an ended delivery says when it ended', () => {
-  const dead = { ...delivery, status: 'dead', reason: 'rejected', settledAt: '2026-01-01T11:59:01.000Z' } as Delivery;
-  expect(explain(dead, NOW)).toMatch(/is dead, because of rejected\. .* It ended at 2026-01-01T11:59:01\.000Z\.$/);
+  const dead = {
+    ...delivery,
+    status: 'dead',
+    reason: 'rejected',
+    settledAt: '2026-01-01T11:59:01.000Z',
+  } as Delivery;
+  expect(explain(dead, NOW)).toMatch(
+    /is dead, because of rejected\. .* It ended at 2026-01-01T11:59:01\.000Z\.$/,
+  );
 });

@@ -20,8 +20,12 @@ test('columns of a table are as wide as their widest cell, with colour or withou
     { name: 'äöü🙂', n: null },
     { name: 'longer', n: 1000 },
   ];
-  expect(table(COLUMNS, rows, false)).toBe('NAME       N\na          1\näöü🙂       -\nlonger  1000\n');
-  expect(table(COLUMNS, rows, true)).toBe('NAME       N\n<a>          1\n<äöü🙂>       -\n<longer>  1000\n');
+  expect(table(COLUMNS, rows, false)).toBe(
+    'NAME       N\na          1\näöü🙂       -\nlonger  1000\n',
+  );
+  expect(table(COLUMNS, rows, true)).toBe(
+    'NAME       N\n<a>          1\n<äöü🙂>       -\n<longer>  1000\n',
+  );
 });
 
 test.each([
@@ -41,13 +45,21 @@ test.each([
   [{ NO_COLOR: '1' }, true, false],
   [{ NO_COLOR: '' }, true, true],
   [{ TERM: 'dumb' }, true, false],
-])('with the environment %j and a terminal (%s) the output has colour: %s', (env, terminal, wanted) => {
-  expect(wantsColour(env, terminal)).toBe(wanted);
-});
+])(
+  'with the environment %j and a terminal (%s) the output has colour: %s',
+  (env, terminal, wanted) => {
+    expect(wantsColour(env, terminal)).toBe(wanted);
+  },
+);
 
 test('with --json a list is one JSON text a line, and notes go to stderr', () => {
   const said = { out: '', err: '' };
-  const world = { env: {}, terminal: true, out: (t: string) => (said.out += t), err: (t: string) => (said.err += t) };
+  const world = {
+    env: {},
+    terminal: true,
+    out: (t: string) => (said.out += t),
+    err: (t: string) => (said.err += t),
+  };
   const print = createPrinter(world as unknown as ProcessContext, true);
   print.rows(COLUMNS, [{ name: 'a\nb', n: 1 }], 'nothing');
   print.rows(COLUMNS, [], 'nothing');
@@ -59,16 +71,23 @@ test.each([
   ['dead', 'retry', 'failed'],
   ['dead', 'rejected', 'failed'],
   ['delivered', 'delivered', 'delivered'],
-] as const)('a test that ended %s with the outcome %s has one word: %s', (status, outcome, word) => {
-  let out = '';
-  const world = { env: {}, terminal: false, out: (text: string) => (out += text) } as unknown as ProcessContext;
-  const url = { url: 'whk_1', origin: 'https://a.example', outcome, status: 500, durationMs: 5 };
-  const attempt = { n: 1, at: '', durationMs: 5, outcome, urls: [url] };
-  const result: Test = { delivery: 'dlv_1', status, reason: null, attempt };
-  showTest(createPrinter(world, false), result);
-  expect(out).toMatch(new RegExp(`status +${word}\\n`));
-  expect(out).toMatch(new RegExp(`url +https://a.example {2}${word} {2}500\\n`));
-});
+] as const)(
+  'a test that ended %s with the outcome %s has one word: %s',
+  (status, outcome, word) => {
+    let out = '';
+    const world = {
+      env: {},
+      terminal: false,
+      out: (text: string) => (out += text),
+    } as unknown as ProcessContext;
+    const url = { url: 'whk_1', origin: 'https://a.example', outcome, status: 500, durationMs: 5 };
+    const attempt = { n: 1, at: '', durationMs: 5, outcome, urls: [url] };
+    const result: Test = { delivery: 'dlv_1', status, reason: null, attempt };
+    showTest(createPrinter(world, false), result);
+    expect(out).toMatch(new RegExp(`status +${word}\\n`));
+    expect(out).toMatch(new RegExp(`url +https://a.example {2}${word} {2}500\\n`));
+  },
+);
 
 test('the attempts of a delivery name the URLs that were not called', () => {
   const url = {
@@ -78,7 +97,14 @@ test('the attempts of a delivery name the URLs that were not called', () => {
     outcome: 'delivered' as const,
     status: 200,
   };
-  const attempt = { n: 1, replay: 0, at: 'today', durationMs: 10, outcome: 'delivered' as const, notCalled: ['whk_2'] };
+  const attempt = {
+    n: 1,
+    replay: 0,
+    at: 'today',
+    durationMs: 10,
+    outcome: 'delivered' as const,
+    notCalled: ['whk_2'],
+  };
   const attempts = [{ ...attempt, urls: [{ ...url, address: url.origin, request: null }] }];
   const rows = (urls: [string, string][]) =>
     table(ATTEMPT_COLUMNS, triesOf(attempts, new Map(urls)), false).split('\n');
@@ -88,13 +114,22 @@ test('the attempts of a delivery name the URLs that were not called', () => {
   expect(rows([])[2]).toMatch(/whk_2 +not called/);
 });
 
-test('a URL that failed beside one that accepted the delivery has failed, and is not retried', () => {
+test('a URL that failed beside one that accepted the delivery is failed, and not retried', () => {
   const attempt = (outcome: 'delivered' | 'retry') => ({
-    ...{ n: 1, replay: 0, at: 'today', durationMs: 1, outcome },
+    n: 1,
+    replay: 0,
+    at: 'today',
+    durationMs: 1,
+    outcome,
     urls: [
       {
-        ...{ url: 'whk_1', origin: 'https://a.example', durationMs: 1, outcome: 'retry' as const, status: 500 },
-        ...{ address: null, request: null },
+        url: 'whk_1',
+        origin: 'https://a.example',
+        durationMs: 1,
+        outcome: 'retry' as const,
+        status: 500,
+        address: null,
+        request: null,
       },
     ],
   });
@@ -104,12 +139,20 @@ test('a URL that failed beside one that accepted the delivery has failed, and is
   expect(shown('retry')).toMatch(/retry +500/);
 });
 
-test('the attempts of a delivery show the URL that was called, and each different request once', () => {
+test('the attempts of a delivery show the URL called, and each different request once', () => {
   const tryTo = (n: number, url: string, headers: Record<string, string>) => ({
-    ...{ n, replay: 0, at: 'today', durationMs: 1, outcome: 'retry' as const },
+    n,
+    replay: 0,
+    at: 'today',
+    durationMs: 1,
+    outcome: 'retry' as const,
     urls: [
       {
-        ...{ url: 'whk_1', origin: 'https://a.example', durationMs: 1, outcome: 'retry' as const, address: url },
+        url: 'whk_1',
+        origin: 'https://a.example',
+        durationMs: 1,
+        outcome: 'retry' as const,
+        address: url,
         request: { url, method: 'POST', headers },
       },
     ],

@@ -16,9 +16,12 @@ test.each([
   expect(parseTarget(text).href).toBe(url);
 });
 
-test.each(['', '0', '99999', 'http://', 'http://a:b@localhost'])('the target "%s" is refused', (text) => {
-  expect(() => parseTarget(text)).toThrow('--to must be');
-});
+test.each(['', '0', '99999', 'http://', 'http://a:b@localhost'])(
+  'the target "%s" is refused',
+  (text) => {
+    expect(() => parseTarget(text)).toThrow('--to must be');
+  },
+);
 
 test.each([
   ['15m', '2026-01-01T11:45:00.000Z'],
@@ -32,21 +35,33 @@ test.each(['yesterday', '15', '2026'])('the time %s is refused', (text) => {
   expect(() => timeOf(text, '--since', 0)).toThrow('--since must be');
 });
 
-test('a file of headers is read line by line, and a line without a name is refused without its text', () => {
-  expect(parseHeaders('# mine\nX-A:  one \r\n\nX-B: a: b\nX-C:\n')).toEqual({ 'X-A': 'one', 'X-B': 'a: b', 'X-C': '' });
-  expect(() => parseHeaders('X-A: one\nthe secret itself')).toThrow(/^Line 2 of the headers is not "Name: value"\.$/);
+test('a file of headers is read by line, and a nameless line is refused without its text', () => {
+  expect(parseHeaders('# mine\nX-A:  one \r\n\nX-B: a: b\nX-C:\n')).toEqual({
+    'X-A': 'one',
+    'X-B': 'a: b',
+    'X-C': '',
+  });
+  expect(() => parseHeaders('X-A: one\nthe secret itself')).toThrow(
+    /^Line 2 of the headers is not "Name: value"\.$/,
+  );
 });
 
-test.each([1, 3, 7, 1000])('the events of a stream are parsed from chunks of %i characters', (size) => {
-  const text =
-    ': here\n\nretry: 2000\n\nid: 1\ndata: {"a":1}\n\nevent: skipped\r\ndata: one\r\ndata:two\r\n\r\nid: 3\ndata: half';
-  const parser = new SseParser();
-  const chunks = Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.slice(i * size, (i + 1) * size));
-  expect(chunks.flatMap((chunk) => parser.push(chunk))).toEqual([
-    { event: 'message', id: '1', data: '{"a":1}' },
-    { event: 'skipped', id: undefined, data: 'one\ntwo' },
-  ]);
-});
+test.each([1, 3, 7, 1000])(
+  'the events of a stream are parsed from chunks of %i characters',
+  (size) => {
+    const text =
+      ': here\n\nretry: 2000\n\nid: 1\ndata: {"a":1}\n\nevent: skipped\r\ndata: ' +
+      'one\r\ndata:two\r\n\r\nid: 3\ndata: half';
+    const parser = new SseParser();
+    const chunks = Array.from({ length: Math.ceil(text.length / size) }, (_, i) =>
+      text.slice(i * size, (i + 1) * size),
+    );
+    expect(chunks.flatMap((chunk) => parser.push(chunk))).toEqual([
+      { event: 'message', id: '1', data: '{"a":1}' },
+      { event: 'skipped', id: undefined, data: 'one\ntwo' },
+    ]);
+  },
+);
 
 test('a stream with an endless line is refused', () => {
   expect(() => new SseParser().push('x'.repeat(5 * 1024 * 1024))).toThrow('is too long');
@@ -65,7 +80,11 @@ test('a list of recent texts recognizes only the last ones', () => {
 });
 
 test.each([
-  ['in the format of HTTP', 'POST /hook HTTP/1.1\r\nX-Signature: ab\r\nContent-Length: 7\r\n\r\n{"a":1}', 0],
+  [
+    'in the format of HTTP',
+    'POST /hook HTTP/1.1\r\nX-Signature: ab\r\nContent-Length: 7\r\n\r\n{"a":1}',
+    0,
+  ],
   ['without a first line', 'x-signature: ab\n\n{"a":1}', 0],
   ['with a line break added by an editor', 'X-Signature: ab\ncontent-length: 7\n\n{"a":1}\n', 1],
 ])('a captured request %s is parsed into headers and body', (_, text, leftOver) => {

@@ -1,6 +1,11 @@
 import { parseFile, parseSecrets, toFile } from '../../../cli/export-file/format';
 import { planImport } from '../../../cli/export-file/plan';
-import { type Audience, type ComputedTrait, type Destination, type Source } from '../../../shared/api/operations';
+import {
+  type Audience,
+  type ComputedTrait,
+  type Destination,
+  type Source,
+} from '../../../shared/api/operations';
 
 /** Export and import: the content of a file, and the changes that it would make. */
 
@@ -19,10 +24,21 @@ const SITE: Source = {
 const URL = 'https://example.com/hook';
 const HOOK: Destination = {
   ...BASE,
-  ...{ id: 'dst_1', name: 'Hook', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
-  webhooks: [{ id: 'whk_1', url: URL, headers: { Authorization: { keep: true } }, auth: null, tls: null }],
+  id: 'dst_1',
+  name: 'Hook',
+  type: 'webhooks',
+  enabled: true,
+  paused: false,
+  sources: ['src_1'],
+  webhooks: [
+    { id: 'whk_1', url: URL, headers: { Authorization: { keep: true } }, auth: null, tls: null },
+  ],
   signature: null,
-  ...{ hasSharedSecret: true, secretRotation: null, types: ['track'], maxPerSecond: 5, shards: 4 },
+  hasSharedSecret: true,
+  secretRotation: null,
+  types: ['track'],
+  maxPerSecond: 5,
+  shards: 4,
   batch: { maxEvents: 50, maxBytes: 1_000_000, maxWait: '1s' },
   switchOffAfter: '5d',
   request: null,
@@ -51,48 +67,70 @@ const PROS: Audience = {
   condition: 'user.traits.pro',
 };
 const SPENT: ComputedTrait = {
-  ...{ ...TOLD, id: 'trt_1', name: 'Spent', key: 'spent', source: 'src_9', sources: ['src_1'] },
-  ...{ compute: 'sum', event: 'Order Completed', property: 'total', window: null },
+  ...TOLD,
+  id: 'trt_1',
+  name: 'Spent',
+  key: 'spent',
+  source: 'src_9',
+  sources: ['src_1'],
+  compute: 'sum',
+  event: 'Order Completed',
+  property: 'total',
+  window: null,
 };
 const HERE = { sources: [SITE], destinations: [HOOK], audiences: [PROS], traits: [SPENT] };
 const NOWHERE = { sources: [], destinations: [], audiences: [], traits: [] };
 const FILE = toFile(HERE, new Date(0));
 const SECRETS = {
   Hook: {
-    ...{ sharedSecret: 'its secret', proxy: 'http://me:its-password@proxy.example:3128' },
+    sharedSecret: 'its secret',
+    proxy: 'http://me:its-password@proxy.example:3128',
     headers: { Authorization: 'Bearer its token' },
   },
 };
 
 test('an export contains no ids, secrets or write keys, and is parsed to the same content', () => {
   expect(FILE.destinations[0]).toMatchObject({
-    ...{ name: 'Hook', sources: ['Site'], sharedSecret: '***' },
+    name: 'Hook',
+    sources: ['Site'],
+    sharedSecret: '***',
     webhooks: [{ url: URL, headers: { Authorization: '***' } }],
     filter: 'event != "Ping"',
   });
   expect(FILE.sources).toEqual([
     {
-      ...{ name: 'Site', enabled: true, blockedEvents: ['Noise'], trust: 'browser' },
+      name: 'Site',
+      enabled: true,
+      blockedEvents: ['Noise'],
+      trust: 'browser',
       limits: { maxPerSecond: 50, maxBytesPerSecond: null, burst: '10s' },
     },
   ]);
   expect(FILE.audiences).toEqual([
     {
-      ...{ name: 'Pros', key: 'pros', condition: 'user.traits.pro' },
-      ...{ sources: null, destinations: ['Hook'], syncEvery: '1m' },
+      name: 'Pros',
+      key: 'pros',
+      condition: 'user.traits.pro',
+      sources: null,
+      destinations: ['Hook'],
+      syncEvery: '1m',
     },
   ]);
-  expect(FILE.traits).toMatchObject([{ name: 'Spent', compute: 'sum', property: 'total', sources: ['Site'] }]);
+  expect(FILE.traits).toMatchObject([
+    { name: 'Spent', compute: 'sum', property: 'total', sources: ['Site'] },
+  ]);
   expect(JSON.stringify(FILE)).not.toMatch(/src_|dst_|aud_|trt_|the-write-key/);
   expect(parseFile(JSON.stringify(FILE))).toEqual(FILE);
 });
 
 test('entries of a kind with the same name cannot be exported', () => {
-  expect(() => toFile({ ...NOWHERE, sources: [SITE, { ...SITE, id: 'src_2' }] }, new Date(0))).toThrow(
-    'Two sources are named "Site"',
-  );
+  expect(() =>
+    toFile({ ...NOWHERE, sources: [SITE, { ...SITE, id: 'src_2' }] }, new Date(0)),
+  ).toThrow('Two sources are named "Site"');
   const audiences = [PROS, { ...PROS, id: 'aud_2' }];
-  expect(() => toFile({ ...HERE, audiences }, new Date(0))).toThrow('Two audiences are named "Pros"');
+  expect(() => toFile({ ...HERE, audiences }, new Date(0))).toThrow(
+    'Two audiences are named "Pros"',
+  );
 });
 
 test('an import into the same system changes nothing', () => {
@@ -100,14 +138,26 @@ test('an import into the same system changes nothing', () => {
   expect([steps.map(({ act }) => act), faults]).toEqual([['keep', 'keep', 'keep', 'keep'], []]);
 });
 
-test('an import replaces the whole request of a destination, and a file without the field leaves it unchanged', () => {
-  const request = { method: 'PUT', format: null, body: '{"id": messageId}', gzipAbove: null } as const;
-  const here = { ...HERE, destinations: [{ ...HOOK, request: { ...request, headers: { 'X-Old': 'type' } } }] };
+test("an import replaces a destination's whole request, unless the file lacks the field", () => {
+  const request = {
+    method: 'PUT',
+    format: null,
+    body: '{"id": messageId}',
+    gzipAbove: null,
+  } as const;
+  const here = {
+    ...HERE,
+    destinations: [{ ...HOOK, request: { ...request, headers: { 'X-Old': 'type' } } }],
+  };
   const wanted = { ...request, headers: { 'X-New': 'userId' } };
   const file = toFile({ ...HERE, destinations: [{ ...HOOK, request: wanted }] }, new Date(0));
   expect(parseFile(JSON.stringify(file)).destinations[0]?.request).toEqual(wanted);
-  const changed = planImport(file, here, {}, false).steps.find(({ kind }) => kind === 'destination');
-  expect(changed).toMatchObject({ body: { request: { ...request, headers: { 'X-Old': null, 'X-New': 'userId' } } } });
+  const changed = planImport(file, here, {}, false).steps.find(
+    ({ kind }) => kind === 'destination',
+  );
+  expect(changed).toMatchObject({
+    body: { request: { ...request, headers: { 'X-Old': null, 'X-New': 'userId' } } },
+  });
   const { request: _, ...older } = FILE.destinations[0]!;
   const kept = planImport({ ...FILE, destinations: [older] }, here, {}, false).steps;
   expect(kept.map(({ act }) => act)).toEqual(['keep', 'keep', 'keep', 'keep']);
@@ -116,7 +166,9 @@ test('an import replaces the whole request of a destination, and a file without 
 test('an import into another system without the secrets names each missing one', () => {
   const { faults } = planImport(FILE, NOWHERE, {}, false);
   expect(faults).toEqual([
-    expect.stringContaining('"Hook" needs header Authorization of https://example.com, sharedSecret, proxy'),
+    expect.stringContaining(
+      '"Hook" needs header Authorization of https://example.com, sharedSecret, proxy',
+    ),
   ]);
 });
 
@@ -131,41 +183,61 @@ test('an import into another system with the secrets creates every entry', () =>
       body: { enabled: true, blockedEvents: ['Noise'], trust: 'browser', limits: SITE.limits },
     },
     {
-      ...{ kind: 'destination', act: 'create', name: 'Hook', sources: ['Site'] },
+      kind: 'destination',
+      act: 'create',
+      name: 'Hook',
+      sources: ['Site'],
       body: {
-        ...{
-          name: 'Hook',
-          type: 'webhooks',
-          enabled: true,
-          paused: false,
-          types: ['track'],
-          filter: 'event != "Ping"',
-          maxPerSecond: 5,
-          switchOffAfter: '5d',
-          shards: 4,
-          retry: { delays: ['30s'], timeout: '10s', on: [404] },
-          proxy: 'http://me:its-password@proxy.example:3128',
-          batch: HOOK.batch,
-        },
+        name: 'Hook',
+        type: 'webhooks',
+        enabled: true,
+        paused: false,
+        types: ['track'],
+        filter: 'event != "Ping"',
+        maxPerSecond: 5,
+        switchOffAfter: '5d',
+        shards: 4,
+        retry: { delays: ['30s'], timeout: '10s', on: [404] },
+        proxy: 'http://me:its-password@proxy.example:3128',
+        batch: HOOK.batch,
         webhooks: [{ url: URL, headers: { Authorization: 'Bearer its token' } }],
         sharedSecret: 'its secret',
       },
     },
     {
-      ...{ kind: 'audience', act: 'create', name: 'Pros', sources: null, destinations: ['Hook'], rename: false },
+      kind: 'audience',
+      act: 'create',
+      name: 'Pros',
+      sources: null,
+      destinations: ['Hook'],
+      rename: false,
       body: { name: 'Pros', syncEvery: '1m', condition: 'user.traits.pro' },
     },
     {
-      ...{ kind: 'trait', act: 'create', name: 'Spent', sources: ['Site'], destinations: ['Hook'], rename: false },
-      body: { name: 'Spent', syncEvery: '1m', compute: 'sum', event: 'Order Completed', property: 'total' },
+      kind: 'trait',
+      act: 'create',
+      name: 'Spent',
+      sources: ['Site'],
+      destinations: ['Hook'],
+      rename: false,
+      body: {
+        name: 'Spent',
+        syncEvery: '1m',
+        compute: 'sum',
+        event: 'Order Completed',
+        property: 'total',
+      },
     },
   ]);
 });
 
-test('an import into another system may leave the secrets out, and creates the destination switched off', () => {
+test('an import into another system may omit secrets, and leaves the destination off', () => {
   const { steps, faults } = planImport(FILE, NOWHERE, {}, true);
   expect(faults).toEqual([]);
-  expect(steps[1]).toMatchObject({ act: 'create', body: { enabled: false, webhooks: [{ url: URL, headers: {} }] } });
+  expect(steps[1]).toMatchObject({
+    act: 'create',
+    body: { enabled: false, webhooks: [{ url: URL, headers: {} }] },
+  });
 });
 
 test.each<[string, Partial<Destination>]>([
@@ -179,13 +251,24 @@ test.each<[string, Partial<Destination>]>([
   ['with another retry plan', { retry: null }],
   [
     'with a second URL',
-    { webhooks: [...HOOK.webhooks, { id: 'w', url: 'https://b.example/', headers: {}, auth: null, tls: null }] },
+    {
+      webhooks: [
+        ...HOOK.webhooks,
+        { id: 'w', url: 'https://b.example/', headers: {}, auth: null, tls: null },
+      ],
+    },
   ],
 ])('an import changes a destination %s, and keeps its stored header values', (_, here) => {
   const { steps } = planImport(FILE, { ...HERE, destinations: [{ ...HOOK, ...here }] }, {}, false);
   expect(steps[1]).toMatchObject({
-    ...{ act: 'change', id: 'dst_1', sources: ['Site'] },
-    body: { webhooks: [{ url: URL, headers: { Authorization: { keep: true } } }], types: ['track'], maxPerSecond: 5 },
+    act: 'change',
+    id: 'dst_1',
+    sources: ['Site'],
+    body: {
+      webhooks: [{ url: URL, headers: { Authorization: { keep: true } } }],
+      types: ['track'],
+      maxPerSecond: 5,
+    },
   });
 });
 
@@ -195,12 +278,16 @@ test('a file of an earlier version leaves the batches of a destination unchanged
   expect(steps[1]).toMatchObject({ act: 'keep' });
 });
 
-test('the connection of an audience to a destination is in no export, and an import keeps it', () => {
+test('the connection of audience and destination is in no export, and an import keeps it', () => {
   const told = { ...HOOK, sources: ['src_1', 'src_of_an_audience'] };
   expect(toFile({ ...HERE, destinations: [told] }, new Date(0))).toEqual(FILE);
-  const steps = (here: Destination) => planImport(FILE, { ...HERE, destinations: [here] }, {}, false).steps[1];
+  const steps = (here: Destination) =>
+    planImport(FILE, { ...HERE, destinations: [here] }, {}, false).steps[1];
   expect(steps(told)).toMatchObject({ act: 'keep' });
-  expect(steps({ ...told, paused: true })).toMatchObject({ sources: ['Site'], telling: ['src_of_an_audience'] });
+  expect(steps({ ...told, paused: true })).toMatchObject({
+    sources: ['Site'],
+    telling: ['src_of_an_audience'],
+  });
 });
 
 test('an import that changes a URL needs its header values again', () => {
@@ -209,7 +296,11 @@ test('an import that changes a URL needs its header values again', () => {
 });
 
 test('an import with ambiguous or unknown names is refused with a fault for each', () => {
-  const twice = { ...HERE, sources: [SITE, { ...SITE, id: 'src_2' }], destinations: [HOOK, { ...HOOK, id: 'dst_2' }] };
+  const twice = {
+    ...HERE,
+    sources: [SITE, { ...SITE, id: 'src_2' }],
+    destinations: [HOOK, { ...HOOK, id: 'dst_2' }],
+  };
   expect(planImport(FILE, twice, { Gone: { headers: {} } }, false).faults).toEqual([
     expect.stringContaining('sources here are named "Site"'),
     expect.stringContaining('contains "Gone"'),
@@ -225,7 +316,10 @@ test('an import with ambiguous or unknown names is refused with a fault for each
 test('a renamed audience keeps its trait in another system', () => {
   const renamed = toFile({ ...HERE, audiences: [{ ...PROS, name: 'Professionals' }] }, new Date(0));
   expect(planImport(renamed, NOWHERE, SECRETS, false).steps[2]).toMatchObject({
-    ...{ act: 'create', name: 'Professionals', rename: true, body: { name: 'pros' } },
+    act: 'create',
+    name: 'Professionals',
+    rename: true,
+    body: { name: 'pros' },
   });
   const { faults } = planImport(
     renamed,
@@ -243,15 +337,24 @@ test.each<[string, Partial<Audience>]>([
   ['no destination', { destinations: [] }],
   ['another sync interval', { syncEvery: '10s' }],
 ])('an import changes an audience that has %s', (_, here) => {
-  const { steps, faults } = planImport(FILE, { ...HERE, audiences: [{ ...PROS, ...here }] }, {}, false);
+  const { steps, faults } = planImport(
+    FILE,
+    { ...HERE, audiences: [{ ...PROS, ...here }] },
+    {},
+    false,
+  );
   expect(faults).toEqual([]);
   expect(steps[2]).toMatchObject({
-    ...{ kind: 'audience', act: 'change', id: 'aud_1', sources: null, destinations: ['Hook'] },
+    kind: 'audience',
+    act: 'change',
+    id: 'aud_1',
+    sources: null,
+    destinations: ['Hook'],
     body: { condition: 'user.traits.pro', syncEvery: '1m' },
   });
 });
 
-test('an export of an older version without audiences leaves the audiences of the system unchanged', () => {
+test("an older version's export without audiences leaves those of the system unchanged", () => {
   const { audiences: _audiences, traits: _traits, ...older } = FILE;
   const { steps } = planImport(parseFile(JSON.stringify(older)), HERE, {}, false);
   expect(steps.map(({ kind }) => kind)).toEqual(['source', 'destination']);
@@ -259,10 +362,16 @@ test('an export of an older version without audiences leaves the audiences of th
 
 test('an export of an older version leaves the trust and the limits of a source unchanged', () => {
   const older = { ...FILE, sources: [{ name: 'Site', enabled: true, blockedEvents: ['Noise'] }] };
-  const stepOf = (file: typeof older) => planImport(parseFile(JSON.stringify(file)), HERE, {}, false).steps[0];
+  const stepOf = (file: typeof older) =>
+    planImport(parseFile(JSON.stringify(file)), HERE, {}, false).steps[0];
   expect(stepOf(older)).toEqual({ kind: 'source', act: 'keep', name: 'Site' });
-  expect(stepOf({ ...older, sources: [{ name: 'Site', enabled: false, blockedEvents: ['Noise'] }] })).toEqual({
-    ...{ kind: 'source', act: 'change', name: 'Site', id: 'src_1' },
+  expect(
+    stepOf({ ...older, sources: [{ name: 'Site', enabled: false, blockedEvents: ['Noise'] }] }),
+  ).toEqual({
+    kind: 'source',
+    act: 'change',
+    name: 'Site',
+    id: 'src_1',
     body: { enabled: false, blockedEvents: ['Noise'] },
   });
 });
@@ -274,17 +383,29 @@ test.each([
     '{"waypost":1,"sources":[],"destinations":[],"traits":[{"name":"a","key":"a","compute":"x"}]}',
     'traits.0.compute must be ',
   ],
-  ['{"waypost":1,"sources":[{}],"destinations":[{"name":"a"}]}', 'sources.0.name is missing; it must be a text'],
+  [
+    '{"waypost":1,"sources":[{}],"destinations":[{"name":"a"}]}',
+    'sources.0.name is missing; it must be a text',
+  ],
 ])('the text %s is refused as an export', (text, why) => {
   expect(() => parseFile(text)).toThrow(why);
 });
 
 test('an import of a file without plan and proxy leaves both unchanged', () => {
   const [{ retry, proxy, ...old }] = FILE.destinations as [(typeof FILE.destinations)[number]];
-  const { steps } = planImport({ ...FILE, destinations: [{ ...old, paused: true }] }, HERE, {}, false);
+  const { steps } = planImport(
+    { ...FILE, destinations: [{ ...old, paused: true }] },
+    HERE,
+    {},
+    false,
+  );
   expect(steps[1]).toMatchObject({ act: 'change', body: { paused: true } });
-  expect(Object.keys((steps[1] as { body: object }).body)).not.toEqual(expect.arrayContaining(['retry']));
-  expect(Object.keys((steps[1] as { body: object }).body)).not.toEqual(expect.arrayContaining(['proxy']));
+  expect(Object.keys((steps[1] as { body: object }).body)).not.toEqual(
+    expect.arrayContaining(['retry']),
+  );
+  expect(Object.keys((steps[1] as { body: object }).body)).not.toEqual(
+    expect.arrayContaining(['proxy']),
+  );
 });
 
 test('an import through another proxy needs the header values and the login again', () => {
@@ -297,20 +418,39 @@ test('an import through another proxy needs the header values and the login agai
 describe('the authentication, TLS settings and signatures of a destination', () => {
   type Shown = Destination['webhooks'][number];
   const OAUTH2: NonNullable<Shown['auth']> = {
-    ...{ type: 'oauth2', tokenUrl: 'https://login.example/token', clientId: 'waypost', clientSecret: { keep: true } },
-    ...{ scope: 'hooks', audience: null, params: { resource: { keep: true } }, clientAuth: 'body' },
+    type: 'oauth2',
+    tokenUrl: 'https://login.example/token',
+    clientId: 'waypost',
+    clientSecret: { keep: true },
+    scope: 'hooks',
+    audience: null,
+    params: { resource: { keep: true } },
+    clientAuth: 'body',
   };
   const notAfter = '2027-01-01T00:00:00.000Z';
-  const tls: NonNullable<Shown['tls']> = { certificate: 'PEM', key: { keep: true }, ca: null, notAfter };
+  const tls: NonNullable<Shown['tls']> = {
+    certificate: 'PEM',
+    key: { keep: true },
+    ca: null,
+    notAfter,
+  };
   const signature: Destination['signature'] = {
-    ...{ xSignature: false, ed25519: true },
+    xSignature: false,
+    ed25519: true,
     custom: { header: 'X-Sign', algorithm: 'sha256', encoding: 'hex', prefix: null },
   };
   const webhook: Shown = { ...HOOK.webhooks[0]!, headers: {}, auth: OAUTH2, tls };
   const here = (over: Partial<Shown> = {}, more: Partial<Destination> = {}): typeof HERE => ({
     ...HERE,
     destinations: [
-      { ...HOOK, hasSharedSecret: false, proxy: null, signature, webhooks: [{ ...webhook, ...over }], ...more },
+      {
+        ...HOOK,
+        hasSharedSecret: false,
+        proxy: null,
+        signature,
+        webhooks: [{ ...webhook, ...over }],
+        ...more,
+      },
     ],
   });
   const file = parseFile(JSON.stringify(toFile(here(), new Date(0))));
@@ -319,7 +459,7 @@ describe('the authentication, TLS settings and signatures of a destination', () 
   const bodyOf = ({ steps }: ReturnType<typeof planImport>) =>
     (steps[1] as unknown as { body: { webhooks: Record<string, unknown>[] } }).body;
 
-  test('are in an export with *** for each secret, and an import into the same system keeps all of them', () => {
+  test('are exported with *** for each secret, and the same system keeps all on import', () => {
     expect(file.destinations[0]).toMatchObject({
       webhooks: [
         {
@@ -334,17 +474,27 @@ describe('the authentication, TLS settings and signatures of a destination', () 
 
   test('are kept with the stored secrets if an import changes something else', () => {
     const body = bodyOf(planImport(file, here({ tls: { ...tls, ca: 'another' } }), {}, false));
-    const auth = { type: 'oauth2', clientSecret: { keep: true }, params: { resource: { keep: true } } };
-    expect(body.webhooks).toMatchObject([{ auth, tls: { certificate: 'PEM', key: { keep: true }, ca: null } }]);
+    const auth = {
+      type: 'oauth2',
+      clientSecret: { keep: true },
+      params: { resource: { keep: true } },
+    };
+    expect(body.webhooks).toMatchObject([
+      { auth, tls: { certificate: 'PEM', key: { keep: true }, ca: null } },
+    ]);
   });
 
   test('need each secret in another system, and take them from the secrets file', () => {
     expect(plannedElsewhere().faults).toEqual([
       expect.stringContaining(
-        '"Hook" needs auth.params.resource of https://example.com, auth.clientSecret of https://example.com, tls.key of https://example.com.',
+        '"Hook" needs auth.params.resource of https://example.com, auth.clientSecret of ' +
+          'https://example.com, tls.key of https://example.com.',
       ),
     ]);
-    const secrets = { auth: { clientSecret: 's', params: { resource: 'r' } }, tls: { key: 'a key' } };
+    const secrets = {
+      auth: { clientSecret: 's', params: { resource: 'r' } },
+      tls: { key: 'a key' },
+    };
     const { faults, steps } = plannedElsewhere(secrets);
     expect(faults).toEqual([]);
     expect(steps[1]).toMatchObject({
@@ -363,48 +513,84 @@ describe('the authentication, TLS settings and signatures of a destination', () 
   test('are replaced by those of the file, and a stored secret of another type is not kept', () => {
     const bearer: Shown['auth'] = { type: 'bearer', token: { keep: true } };
     const changed = planImport(file, here({ auth: bearer, tls: null }), {}, false);
-    expect(changed.faults).toEqual([expect.stringContaining('auth.clientSecret of https://example.com')]);
+    expect(changed.faults).toEqual([
+      expect.stringContaining('auth.clientSecret of https://example.com'),
+    ]);
     const [{ webhooks, ...rest }] = file.destinations as [(typeof file.destinations)[number]];
-    const plain = { ...file, destinations: [{ ...rest, webhooks: [{ ...webhooks[0]!, auth: null, tls: null }] }] };
-    expect(bodyOf(planImport(plain, here(), {}, false)).webhooks).toEqual([{ url: URL, headers: {} }]);
+    const plain = {
+      ...file,
+      destinations: [{ ...rest, webhooks: [{ ...webhooks[0]!, auth: null, tls: null }] }],
+    };
+    expect(bodyOf(planImport(plain, here(), {}, false)).webhooks).toEqual([
+      { url: URL, headers: {} },
+    ]);
   });
 
-  test('need their secrets again through another proxy, also if a file of an earlier version lacks them', () => {
-    const [{ signature: _, webhooks, ...rest }] = file.destinations as [(typeof file.destinations)[number]];
+  test('need secrets again through another proxy, also if an earlier file lacks them', () => {
+    const [{ signature: _, webhooks, ...rest }] = file.destinations as [
+      (typeof file.destinations)[number],
+    ];
     const old = webhooks.map(({ url, headers }) => ({ url, headers }));
-    const moved = { ...file, destinations: [{ ...rest, webhooks: old, proxy: 'http://proxy.example:3128' }] };
+    const moved = {
+      ...file,
+      destinations: [{ ...rest, webhooks: old, proxy: 'http://proxy.example:3128' }],
+    };
     expect(planImport(moved, here(), {}, false).faults).toEqual([
-      expect.stringMatching(/"Hook" needs auth\.clientSecret .*, auth\.params\.resource .*, tls\.key of/),
+      expect.stringMatching(
+        /"Hook" needs auth\.clientSecret .*, auth\.params\.resource .*, tls\.key of/,
+      ),
     ]);
-    const secrets = { auth: { clientSecret: 's', params: { resource: 'r' } }, tls: { key: 'a key' } };
-    const { faults, steps } = planImport(moved, here(), parseSecrets(JSON.stringify({ Hook: secrets })), false);
+    const secrets = {
+      auth: { clientSecret: 's', params: { resource: 'r' } },
+      tls: { key: 'a key' },
+    };
+    const { faults, steps } = planImport(
+      moved,
+      here(),
+      parseSecrets(JSON.stringify({ Hook: secrets })),
+      false,
+    );
     expect(faults).toEqual([]);
-    const auth = { type: 'oauth2', tokenUrl: OAUTH2.tokenUrl, clientSecret: 's', params: { resource: 'r' } };
-    expect(bodyOf({ faults, steps }).webhooks).toMatchObject([{ auth, tls: { certificate: 'PEM', key: 'a key' } }]);
+    const auth = {
+      type: 'oauth2',
+      tokenUrl: OAUTH2.tokenUrl,
+      clientSecret: 's',
+      params: { resource: 'r' },
+    };
+    expect(bodyOf({ faults, steps }).webhooks).toMatchObject([
+      { auth, tls: { certificate: 'PEM', key: 'a key' } },
+    ]);
     // Without them, the destination is switched off, and keeps no part of its authentication.
     const without = bodyOf(planImport(moved, here(), {}, true));
     expect(without).toMatchObject({ enabled: false });
     expect(without.webhooks[0]).not.toHaveProperty('auth');
   });
 
-  test('need their secrets again for another token endpoint, which must not get the stored ones', () => {
+  test('need their secrets again for another token endpoint, which gets no stored ones', () => {
     const tokenUrl = 'https://other.example/token';
     const present = here({ auth: { ...OAUTH2, tokenUrl } });
     const needed = /"Hook" needs auth\.params\.resource .*, auth\.clientSecret .*, tls\.key of/;
     expect(planImport(file, present, {}, false).faults).toEqual([expect.stringMatching(needed)]);
     const near = here({ auth: { ...OAUTH2, tokenUrl: 'https://login.example/another' } });
     expect(bodyOf(planImport(file, near, {}, false)).webhooks).toMatchObject([
-      { auth: { tokenUrl: OAUTH2.tokenUrl, clientSecret: { keep: true } }, tls: { key: { keep: true } } },
+      {
+        auth: { tokenUrl: OAUTH2.tokenUrl, clientSecret: { keep: true } },
+        tls: { key: { keep: true } },
+      },
     ]);
   });
 
   test('stay as they are if a file of an earlier version lacks them', () => {
-    const [{ signature: _, webhooks, ...rest }] = file.destinations as [(typeof file.destinations)[number]];
+    const [{ signature: _, webhooks, ...rest }] = file.destinations as [
+      (typeof file.destinations)[number],
+    ];
     const old = webhooks.map(({ url, headers }) => ({ url, headers }));
     const older = { ...file, destinations: [{ ...rest, webhooks: old }] };
     expect(planImport(older, here(), {}, false).steps[1]).toMatchObject({ act: 'keep' });
     const body = bodyOf(planImport(older, here({}, { paused: true }), {}, false));
-    expect(body.webhooks).toMatchObject([{ auth: { clientSecret: { keep: true } }, tls: { key: { keep: true } } }]);
+    expect(body.webhooks).toMatchObject([
+      { auth: { clientSecret: { keep: true } }, tls: { key: { keep: true } } },
+    ]);
     expect(body).not.toHaveProperty('signature');
   });
 });

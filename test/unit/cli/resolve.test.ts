@@ -3,9 +3,16 @@ import { type Given, resolvePlace } from '../../../cli/connect/resolve-place';
 /** Resolves the address of Waypost, and sends a token to no other address. */
 
 const KEPT = { url: 'https://waypost.example', token: 'kept', ingestUrl: 'https://in.example' };
-const LOCAL = { dir: '.waypost', url: 'http://127.0.0.1:9000', ingestUrl: 'http://127.0.0.1:9001', token: 'local' };
+const LOCAL = {
+  dir: '.waypost',
+  url: 'http://127.0.0.1:9000',
+  ingestUrl: 'http://127.0.0.1:9001',
+  token: 'local',
+};
 
-test.each<[string, Given, { url: string; ingestUrl?: string | undefined; token?: string | undefined }]>([
+test.each<
+  [string, Given, { url: string; ingestUrl?: string | undefined; token?: string | undefined }]
+>([
   [
     'without any setting the addresses are the defaults on this machine',
     { env: {} },

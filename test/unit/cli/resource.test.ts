@@ -4,10 +4,25 @@ import { waypost } from '../../support/cli';
 /** The commands that tables describe, against a control API in this process. */
 
 const at = '2026-01-01T00:00:00.000Z';
-const site = { id: 'src_1', name: 'Site', enabled: true, writeKey: 'k', oldWriteKeys: [], version: 7 };
+const site = {
+  id: 'src_1',
+  name: 'Site',
+  enabled: true,
+  writeKey: 'k',
+  oldWriteKeys: [],
+  version: 7,
+};
 const twin = { ...site, name: 'Twin' };
 const sources = [site, { ...twin, id: 'src_2' }, { ...twin, id: 'src_3' }];
-const hook = { id: 'dst_1', name: 'Hook', enabled: true, paused: false, sources: [], webhooks: [], types: null };
+const hook = {
+  id: 'dst_1',
+  name: 'Hook',
+  enabled: true,
+  paused: false,
+  sources: [],
+  webhooks: [],
+  types: null,
+};
 const change = {
   at,
   by: { name: 'Me', role: 'admin' },
@@ -21,7 +36,10 @@ const change = {
 const PAGES: Record<string, { data: object[]; next: string | null }> = {
   '/sources': { data: sources.slice(0, 2), next: 'second' },
   '/sources second': { data: sources.slice(2), next: null },
-  '/audit': { data: [{ ...change, changes: [{ field: 'enabled', from: null, to: true }] }], next: 'second' },
+  '/audit': {
+    data: [{ ...change, changes: [{ field: 'enabled', from: null, to: true }] }],
+    next: 'second',
+  },
 };
 
 let requests: string[];
@@ -35,11 +53,20 @@ beforeEach(() => {
     const [, , id] = path.split('/');
     const entry = sources.find((each) => each.id === id);
     if (id === undefined) {
-      const page = PAGES[[path, searchParams.get('after')].filter(Boolean).join(' ')] ?? { data: [], next: null };
+      const page = PAGES[[path, searchParams.get('after')].filter(Boolean).join(' ')] ?? {
+        data: [],
+        next: null,
+      };
       return Promise.resolve(Response.json(page));
     }
-    if (!entry) return Promise.resolve(Response.json({ type: 'about:blank', detail: 'Unknown' }, { status: 404 }));
-    return Promise.resolve(init?.method === 'DELETE' ? new Response(null, { status: 204 }) : Response.json(entry));
+    if (!entry) {
+      return Promise.resolve(
+        Response.json({ type: 'about:blank', detail: 'Unknown' }, { status: 404 }),
+      );
+    }
+    return Promise.resolve(
+      init?.method === 'DELETE' ? new Response(null, { status: 204 }) : Response.json(entry),
+    );
   });
 });
 afterEach(() => jest.restoreAllMocks());
@@ -63,13 +90,16 @@ test('a list with --json does not ask for what only the table shows', async () =
 });
 
 test('a list of sources shows a dash as the write key of an audience, which has none', async () => {
-  PAGES['/sources second'] = { data: [{ id: 'src_3', name: 'Members', enabled: true, oldWriteKeys: [] }], next: null };
+  PAGES['/sources second'] = {
+    data: [{ id: 'src_3', name: 'Members', enabled: true, oldWriteKeys: [] }],
+    next: null,
+  };
   const { out } = await run('sources', 'list');
   PAGES['/sources second'] = { data: sources.slice(2), next: null };
   expect(out).toMatch(/src_3 +Members +yes +-\n$/);
 });
 
-test('a destination is created and edited with a filter and a time until it is switched off', async () => {
+test('a destination is created and edited with a filter and a time to switch off', async () => {
   const sent: unknown[] = [];
   jest.spyOn(globalThis, 'fetch').mockImplementation((_, init) => {
     if (init?.body != null) sent.push(JSON.parse(init.body as string));
@@ -86,8 +116,21 @@ test('a destination is created and edited with a filter and a time until it is s
 });
 
 test('a list command sends its filters as parameters and reads no more than --limit', async () => {
-  const { code, out } = await run('audit', '--kind', 'source', '--entry', 'src_1', '--by', 'admin', '--limit', '1');
-  expect([code, out]).toEqual([0, expect.stringMatching(/changed source +Site +src_1 +enabled: - → true\n$/)]);
+  const { code, out } = await run(
+    'audit',
+    '--kind',
+    'source',
+    '--entry',
+    'src_1',
+    '--by',
+    'admin',
+    '--limit',
+    '1',
+  );
+  expect([code, out]).toEqual([
+    0,
+    expect.stringMatching(/changed source +Site +src_1 +enabled: - → true\n$/),
+  ]);
   expect(requests).toEqual(['GET /audit kind=source&entry=src_1&by=admin&limit=1']);
 });
 
@@ -102,7 +145,15 @@ test.each([
   [['notices', 'list', '--limit', '0'], /^--limit must be a whole number from 1 to 100000/],
   [['tokens', 'edit', 'A'], /^Nothing to change/],
   [
-    ['destinations', 'create', 'A', '--webhook', 'https://a.example/', '--proxy', 'http://me:secret@b.example'],
+    [
+      'destinations',
+      'create',
+      'A',
+      '--webhook',
+      'https://a.example/',
+      '--proxy',
+      'http://me:secret@b.example',
+    ],
     /-file\.\n$/,
   ],
 ])('the wrong usage %j sends no request and exits with 2', async (argv, why) => {
@@ -116,29 +167,56 @@ test.each(AUDIT_KINDS)('the audit command accepts the kind %s', async (kind) => 
 });
 
 test.each([
-  ['its URL', { ...hook, webhooks: [{ id: 'whk_2', url: 'https://b.example/in' }] }, 'https://b.example/in'],
+  [
+    'its URL',
+    { ...hook, webhooks: [{ id: 'whk_2', url: 'https://b.example/in' }] },
+    'https://b.example/in',
+  ],
   ['its id, once the destination is deleted', undefined, 'whk_2'],
 ])('a delivery names a URL that was not called by %s', async (_, destination, named) => {
-  const attempt = { n: 1, replay: 0, at, durationMs: 1, outcome: 'delivered', notCalled: ['whk_2'], urls: [] };
-  const delivery = { id: 'dlv_1', destination: 'dst_1', reason: null, settledAt: at, budget: {}, body: {} };
+  const attempt = {
+    n: 1,
+    replay: 0,
+    at,
+    durationMs: 1,
+    outcome: 'delivered',
+    notCalled: ['whk_2'],
+    urls: [],
+  };
+  const delivery = {
+    id: 'dlv_1',
+    destination: 'dst_1',
+    reason: null,
+    settledAt: at,
+    budget: {},
+    body: {},
+  };
   jest.spyOn(globalThis, 'fetch').mockImplementation((input) => {
     const path = new URL(input).pathname.replace('/api/v1', '');
-    if (path === '/deliveries/dlv_1') return Promise.resolve(Response.json({ ...delivery, attempts: [attempt] }));
-    if (path === '/destinations/dst_1' && destination) return Promise.resolve(Response.json(destination));
-    return Promise.resolve(Response.json({ type: 'about:blank', detail: 'Unknown' }, { status: 404 }));
+    if (path === '/deliveries/dlv_1') {
+      return Promise.resolve(Response.json({ ...delivery, attempts: [attempt] }));
+    }
+    if (path === '/destinations/dst_1' && destination) {
+      return Promise.resolve(Response.json(destination));
+    }
+    return Promise.resolve(
+      Response.json({ type: 'about:blank', detail: 'Unknown' }, { status: 404 }),
+    );
   });
   const { code, out } = await run('deliveries', 'show', 'dlv_1');
   expect([code, out]).toEqual([0, expect.stringContaining(` ${named}  not called`)]);
 });
 
-test('a delete command finds an entry by its name and deletes only the version that it found', async () => {
+test('a delete command finds an entry by name and deletes only the found version', async () => {
   expect((await run('sources', 'delete', 'Site')).out).toBe('deleted  src_1\n');
   expect(requests.at(-1)).toBe('DELETE /sources/src_1 "7"');
 });
 
 test('a name of several entries is refused with their ids', async () => {
   expect(await run('sources', 'show', 'Twin')).toMatchObject({
-    ...{ code: 1, out: '', err: '2 sources are named "Twin". Use an id (src_2, src_3).\n' },
+    code: 1,
+    out: '',
+    err: '2 sources are named "Twin". Use an id (src_2, src_3).\n',
   });
 });
 
@@ -147,21 +225,32 @@ test('an id of an unknown entry without a name is refused without a search', asy
   expect(requests).toEqual(['GET /notices/ntc_9']);
 });
 
-test('the help of a command without an example of its own shows one with a sample argument', async () => {
-  expect((await run('destinations', 'show', '--help')).out).toContain('$ waypost destinations show "My hook"\n');
+test('the help of a command without an example shows one with a sample argument', async () => {
+  expect((await run('destinations', 'show', '--help')).out).toContain(
+    '$ waypost destinations show "My hook"\n',
+  );
   expect((await run('whoami', '--help')).out).toContain('$ waypost whoami\n');
 });
 
-test('with --json an error is one JSON object on standard error, with the problem of the API', async () => {
+test('with --json an error is one JSON object on standard error, as in the API', async () => {
   const { code, out, err } = await run('notices', 'show', 'ntc_9', '--json');
   expect([code, out, JSON.parse(err)]).toEqual([
     1,
     '',
-    { error: { message: 'Unknown.', exitCode: 1, status: 404, problem: { type: 'about:blank', detail: 'Unknown' } } },
+    {
+      error: {
+        message: 'Unknown.',
+        exitCode: 1,
+        status: 404,
+        problem: { type: 'about:blank', detail: 'Unknown' },
+      },
+    },
   ]);
 });
 
 test('deliveries without a subcommand lists deliveries', async () => {
-  expect((await run('deliveries', '--user', 'u-17', '--limit', '5')).err).toBe('No matching deliveries.\n');
+  expect((await run('deliveries', '--user', 'u-17', '--limit', '5')).err).toBe(
+    'No matching deliveries.\n',
+  );
   expect(requests).toEqual(['GET /deliveries?user=u-17&limit=5'.replace('?', ' ')]);
 });

@@ -9,12 +9,15 @@ test.each([
   ['The name is taken', 'The name is taken.'],
   ['Is it running?', 'Is it running?'],
 ])('the problem "%s" of the API is told as "%s"', (detail, told) => {
-  expect(sentenceOf(new ApiProblem(422, { type: 'urn:waypost:problem:invalid_fields', detail }), 'http://a')).toBe(
-    told,
-  );
+  expect(
+    sentenceOf(
+      new ApiProblem(422, { type: 'urn:waypost:problem:invalid_fields', detail }),
+      'http://a',
+    ),
+  ).toBe(told);
 });
 
-test('the faults of a wrong file name the place and what is expected, without the words of a library', () => {
+test('faults of a wrong file name place and expectation, without the words of a library', () => {
   const faults = (text: string) => {
     try {
       parseFile(text);

@@ -27,15 +27,21 @@ afterAll(() => {
 const upload = (argv: string[], input = '') => {
   const { port } = server.address() as AddressInfo;
   const env = { WAYPOST_URL: `http://127.0.0.1:${port}`, WAYPOST_TOKEN: ADMIN_TOKEN };
-  return waypost(['audiences', 'upload', 'Invited', ...argv, '--json'], { cwd: dir, home: dir, env, input });
+  return waypost(['audiences', 'upload', 'Invited', ...argv, '--json'], {
+    cwd: dir,
+    home: dir,
+    env,
+    input,
+  });
 };
 const written = () => control.memory.records(PROFILE_EVENTS).map(({ key }) => String(key));
 
-test('members are uploaded from a file or from standard input, in every format of a line', async () => {
+test('members are uploaded from a file or standard input, in every line format', async () => {
   writeFileSync(join(dir, 'members'), '\n\nann\n"bob"\r\n{"userId":"cid"}');
   expect(await upload(['members'])).toMatchObject({ code: 0, json: [{ lines: 3 }] });
   expect(await upload(['-', '--changes'], '{"remove":"bob"}\n{"add":"dan"}\n')).toMatchObject({
-    ...{ code: 0, json: [{ lines: 2 }] },
+    code: 0,
+    json: [{ lines: 2 }],
   });
   expect(written().sort()).toEqual(['ann', 'bob', 'bob', 'cid', 'dan']);
 });
@@ -46,14 +52,17 @@ test.each([
   [['-'], '\n\n', 'Use --allow-empty'],
   [['nowhere'], '', 'nowhere cannot be read'],
   [['.'], '', 'The input cannot be read'],
-])('an upload with the arguments %j and the input %j is refused and changes nothing', async (argv, input, why) => {
-  const { body: before } = await control.call('get', '/audiences');
-  const { err, ...ran } = await upload(argv, input);
-  expect(ran).toMatchObject({ code: 1, out: '' });
-  expect(JSON.parse(err)).toMatchObject({ error: { message: expect.stringContaining(why) } });
-  const { body: after } = await control.call('get', '/audiences');
-  expect(after).toEqual(before);
-});
+])(
+  'an upload with the arguments %j and the input %j is refused and changes nothing',
+  async (argv, input, why) => {
+    const { body: before } = await control.call('get', '/audiences');
+    const { err, ...ran } = await upload(argv, input);
+    expect(ran).toMatchObject({ code: 1, out: '' });
+    expect(JSON.parse(err)).toMatchObject({ error: { message: expect.stringContaining(why) } });
+    const { body: after } = await control.call('get', '/audiences');
+    expect(after).toEqual(before);
+  },
+);
 
 test('an empty upload is accepted with --allow-empty', async () => {
   expect(await upload(['-', '--allow-empty'])).toMatchObject({ code: 0, json: [{ lines: 0 }] });

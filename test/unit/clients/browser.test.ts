@@ -1,4 +1,5 @@
 import { detectPlatform, type Platform } from '../../../clients/node/src/platform';
+import { defined } from '../../../shared/collections/defined';
 import { type Answer } from '../../../tools/harness/respond';
 import { aTrack, bodyOf, type Rig, startRig } from './start';
 
@@ -10,15 +11,18 @@ function aPage(options: { keepalive?: boolean; beacons?: { url: string; body: st
     addEventListener: (type: string, listener: () => void) => {
       listeners.set(type, (listeners.get(type) ?? new Set()).add(listener));
     },
-    removeEventListener: (type: string, listener: () => void) => listeners.get(type)?.delete(listener),
+    removeEventListener: (type: string, listener: () => void) =>
+      listeners.get(type)?.delete(listener),
   };
   const document = { ...target, visibilityState: 'visible' };
   const globals = {
     ...target,
     document,
     Request: { prototype: keepalive ? { keepalive: false } : {} },
-    ...(beacons && {
-      navigator: { sendBeacon: (url: string, body: string) => beacons.push({ url, body }) > 0 },
+    ...defined({
+      navigator: beacons
+        ? { sendBeacon: (url: string, body: string) => beacons.push({ url, body }) > 0 }
+        : undefined,
     }),
   };
   return {
@@ -47,7 +51,9 @@ test('a request is a simple CORS request with the write key in its body', async 
 
 test('each request is small enough to outlive its page', async () => {
   rig = await start(aPage().platform);
-  for (let i = 0; i < 100; i++) rig.analytics.track({ ...aTrack(String(i)), properties: { text: 'x'.repeat(2_000) } });
+  for (let i = 0; i < 100; i++) {
+    rig.analytics.track({ ...aTrack(String(i)), properties: { text: 'x'.repeat(2_000) } });
+  }
   await rig.analytics.flush();
   for (const { body } of rig.sink.received()) expect(body.length).toBeLessThan(64_000);
   expect(new Set(rig.ids()).size).toBe(100);
@@ -83,7 +89,9 @@ test('without keepalive the client sends a beacon', async () => {
   rig = await start(page.platform);
   rig.analytics.track(aTrack('one'));
   page.emit('pagehide');
-  expect(beacons).toEqual([{ url: rig.sink.url('/v1/batch'), body: expect.stringContaining('"writeKey":"key"') }]);
+  expect(beacons).toEqual([
+    { url: rig.sink.url('/v1/batch'), body: expect.stringContaining('"writeKey":"key"') },
+  ]);
   expect(rig.delivered).toEqual(['one']);
   expect(rig.sink.received()).toEqual([]);
 });

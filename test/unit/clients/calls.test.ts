@@ -1,23 +1,39 @@
 import fc from 'fast-check';
-import { type Calls, type CallType, InvalidCallError, toMessage } from '../../../clients/node/src/calls';
+import {
+  type Calls,
+  type CallType,
+  InvalidCallError,
+  toMessage,
+} from '../../../clients/node/src/calls';
 import { uuidOf } from '../../../clients/node/src/id';
 import { toBody, toQueued, utf8Length } from '../../../clients/node/src/message';
 import { parseBody, validateCalls } from '../../../services/ingest/calls/validate-request';
 
 const NOW = Date.parse('2026-11-21T08:19:06.123Z');
-const made = (type: CallType, call: unknown) => toMessage(type, call as Calls[CallType], NOW, () => 'made');
+const made = (type: CallType, call: unknown) =>
+  toMessage(type, call as Calls[CallType], NOW, () => 'made');
 
 describe('a call becomes a message', () => {
   const live = { messageId: 'made', originalTimestamp: '2026-11-21T08:19:06.123Z' };
   test.each<[string, CallType, object, object]>([
-    ['identify', 'identify', { userId: 'u', traits: { a: 1 } }, { ...live, userId: 'u', traits: { a: 1 } }],
+    [
+      'identify',
+      'identify',
+      { userId: 'u', traits: { a: 1 } },
+      { ...live, userId: 'u', traits: { a: 1 } },
+    ],
     [
       'track',
       'track',
       { anonymousId: 'a', event: 'E', properties: {} },
       { ...live, anonymousId: 'a', event: 'E', properties: {} },
     ],
-    ['page', 'page', { userId: 'u', name: 'N', category: 'C' }, { ...live, userId: 'u', name: 'N', category: 'C' }],
+    [
+      'page',
+      'page',
+      { userId: 'u', name: 'N', category: 'C' },
+      { ...live, userId: 'u', name: 'N', category: 'C' },
+    ],
     ['screen', 'screen', { userId: 'u' }, { ...live, userId: 'u' }],
     ['group', 'group', { userId: 'u', groupId: 7 }, { ...live, userId: 'u', groupId: '7' }],
     ['alias', 'alias', { userId: 'u', previousId: 'p' }, { ...live, userId: 'u', previousId: 'p' }],
@@ -28,7 +44,12 @@ describe('a call becomes a message', () => {
       { userId: 'u', anonymousId: null, name: undefined },
       { ...live, userId: 'u' },
     ],
-    ['an id of its own', 'page', { userId: 'u', messageId: 'mine' }, { ...live, messageId: 'mine', userId: 'u' }],
+    [
+      'an id of its own',
+      'page',
+      { userId: 'u', messageId: 'mine' },
+      { ...live, messageId: 'mine', userId: 'u' },
+    ],
     [
       'integrations at the top',
       'page',
@@ -77,18 +98,28 @@ test.each<[string, CallType, unknown, string]>([
 test('a value that JSON cannot hold is refused', () => {
   const round: Record<string, unknown> = {};
   round.self = round;
-  expect(() => toQueued(made('page', { userId: 'u', properties: round }))).toThrow(InvalidCallError);
-  expect(() => toQueued(made('page', { userId: 'u', properties: { big: 1n } }))).toThrow(InvalidCallError);
+  expect(() => toQueued(made('page', { userId: 'u', properties: round }))).toThrow(
+    InvalidCallError,
+  );
+  expect(() => toQueued(made('page', { userId: 'u', properties: { big: 1n } }))).toThrow(
+    InvalidCallError,
+  );
 });
 
 test('a call may be as large as ingest accepts, and no larger', () => {
   const room = 32 * 1024 - toQueued(made('page', { userId: 'u', name: '' })).bytes;
-  const largest = toQueued(made('page', { userId: 'u', name: 'é'.repeat(room / 2) + 'x'.repeat(room % 2) }));
+  const largest = toQueued(
+    made('page', { userId: 'u', name: 'é'.repeat(room / 2) + 'x'.repeat(room % 2) }),
+  );
   const sent = JSON.parse(toBody([largest], NOW)) as { batch: unknown[] };
   expect(Buffer.byteLength(JSON.stringify(sent.batch[0]))).toBe(32 * 1024);
   const parsed = parseBody(Buffer.from(toBody([largest], NOW)), 'batch');
-  expect('calls' in parsed && validateCalls(parsed, NOW, () => 'id')).toMatchObject({ rejected: [] });
-  expect(() => toQueued(made('page', { userId: 'u', name: 'x'.repeat(room + 1) }))).toThrow('32768');
+  expect('calls' in parsed && validateCalls(parsed, NOW, () => 'id')).toMatchObject({
+    rejected: [],
+  });
+  expect(() => toQueued(made('page', { userId: 'u', name: 'x'.repeat(room + 1) }))).toThrow(
+    '32768',
+  );
 });
 
 test('the bytes of a text are counted as UTF-8', () => {

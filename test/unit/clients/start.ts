@@ -3,7 +3,12 @@ import { Analytics } from '../../../clients/node/src/analytics';
 import { type Message } from '../../../clients/node/src/calls';
 import { type Failure, type Options } from '../../../clients/node/src/options';
 import { detectPlatform, type Platform } from '../../../clients/node/src/platform';
-import { type Behaviour, type ReceivedRequest, type Sink, startSink } from '../../../tools/harness/sink';
+import {
+  type Behaviour,
+  type ReceivedRequest,
+  type Sink,
+  startSink,
+} from '../../../tools/harness/sink';
 
 /** The client of clients/node with a server whose answers a test sets. */
 export interface Rig {
@@ -37,7 +42,8 @@ export async function startRig(
       endpoint: sink.url('/'),
       flushAfterMs: 1,
       onDelivered: (messages) => delivered.push(...messages.map(({ messageId }) => messageId)),
-      onFailed: (messages, failure) => failed.push(...messages.map(({ messageId: id }) => ({ id, failure }))),
+      onFailed: (messages, failure) =>
+        failed.push(...messages.map(({ messageId: id }) => ({ id, failure }))),
       ...rest,
     },
     { platform, backoffMs: () => backoffMs },
@@ -63,7 +69,8 @@ export function bodyOf(request: ReceivedRequest): {
   sentAt?: string;
   writeKey?: string;
 } {
-  const body = request.headers['content-encoding'] === 'gzip' ? gunzipSync(request.body) : request.body;
+  const body =
+    request.headers['content-encoding'] === 'gzip' ? gunzipSync(request.body) : request.body;
   return JSON.parse(body.toString()) as ReturnType<typeof bodyOf>;
 }
 

@@ -40,7 +40,7 @@ test('an end of config that is known after items came decides them, in their ord
   expect(undecided.size).toBe(0);
 });
 
-test('decide learns whether records of config were read, and nothing is decided again without any', () => {
+test('decide learns whether config was read, and decides nothing again without records', () => {
   const { undecided, config, asked } = held();
   undecided.offer('a');
   config.readToEnd(3);

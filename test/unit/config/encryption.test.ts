@@ -28,7 +28,9 @@ describe('the encryptor', () => {
     const before = createEncryptor([OLD]).encrypt(SECRET, 'dst_1');
     const both = createEncryptor([NEW, OLD]);
     expect(both.decrypt(before, 'dst_1').text).toBe(SECRET);
-    expect(createEncryptor([NEW]).decrypt(both.encrypt(SECRET, 'dst_1'), 'dst_1').text).toBe(SECRET);
+    expect(createEncryptor([NEW]).decrypt(both.encrypt(SECRET, 'dst_1'), 'dst_1').text).toBe(
+      SECRET,
+    );
   });
 
   const sealed = createEncryptor([OLD]).encrypt(SECRET, 'dst_1');
@@ -41,11 +43,14 @@ describe('the encryptor', () => {
     ['a text with a missing part', OLD, [id, iv, text].join('.'), 'dst_1', /malformed/],
     ['a plain text', OLD, SECRET, 'dst_1', /malformed/],
     ['an empty text', OLD, '', 'dst_1', /malformed/],
-  ])('refuses %s with a clear reason and without the secret', (...[, key, value, owner, message]) => {
-    const opened = createEncryptor([key]).decrypt(value, owner);
-    expect(opened).toEqual({ why: expect.stringMatching(message) });
-    expect(opened.why).not.toMatch(new RegExp(`${SECRET}|${text}`));
-  });
+  ])(
+    'refuses %s with a clear reason and without the secret',
+    (...[, key, value, owner, message]) => {
+      const opened = createEncryptor([key]).decrypt(value, owner);
+      expect(opened).toEqual({ why: expect.stringMatching(message) });
+      expect(opened.why).not.toMatch(new RegExp(`${SECRET}|${text}`));
+    },
+  );
 
   it('refuses an empty list and keys of another length', () => {
     expect(() => createEncryptor([])).toThrow(/one or more keys/);

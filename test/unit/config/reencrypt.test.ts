@@ -19,21 +19,43 @@ const AT = '2026-01-01T00:00:00.000Z';
 const dates = { createdAt: AT, updatedAt: AT };
 const log = pino({ level: 'silent' });
 const [OLD, NEW] = [randomBytes(32), randomBytes(32)];
-const [old, both, only] = [createEncryptor([OLD]), createEncryptor([NEW, OLD]), createEncryptor([NEW])];
+const [old, both, only] = [
+  createEncryptor([OLD]),
+  createEncryptor([NEW, OLD]),
+  createEncryptor([NEW]),
+];
 
 const source: Source = {
-  ...{ id: 'src_1', name: 'Site', enabled: true, ...dates },
+  id: 'src_1',
+  name: 'Site',
+  enabled: true,
+  ...dates,
   writeKeys: [{ key: 'planted-new' }, { key: 'planted-old', until: 5_000 }],
 };
 const destination: Destination = {
-  ...{ id: 'dst_1', name: 'Hooks', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'], ...dates },
+  id: 'dst_1',
+  name: 'Hooks',
+  type: 'webhooks',
+  enabled: true,
+  paused: false,
+  sources: ['src_1'],
+  ...dates,
   webhooks: [
-    { id: 'whk_1', url: old.encrypt('https://a.example/in', 'dst_1'), origin: 'https://a.example', headers: {} },
     {
-      ...{ id: 'whk_2', url: old.encrypt('https://b.example/in', 'dst_1'), origin: 'https://b.example' },
+      id: 'whk_1',
+      url: old.encrypt('https://a.example/in', 'dst_1'),
+      origin: 'https://a.example',
+      headers: {},
+    },
+    {
+      id: 'whk_2',
+      url: old.encrypt('https://b.example/in', 'dst_1'),
+      origin: 'https://b.example',
       headers: { 'X-Key': old.encrypt('planted-value', 'dst_1') },
       auth: {
-        ...{ type: 'oauth2', tokenOrigin: 'https://c.example', clientId: 'shop' },
+        type: 'oauth2',
+        tokenOrigin: 'https://c.example',
+        clientId: 'shop',
         tokenUrl: old.encrypt('https://c.example/token', 'dst_1'),
         clientSecret: old.encrypt('planted-client', 'dst_1'),
         params: { resource: old.encrypt('planted-resource', 'dst_1') },
@@ -41,9 +63,18 @@ const destination: Destination = {
       tls: { certificate: 'a certificate', key: old.encrypt('planted-key', 'dst_1') },
     },
   ],
-  secrets: { current: old.encrypt('planted-secret', 'dst_1'), previous: old.encrypt('planted-before', 'dst_1') },
+  secrets: {
+    current: old.encrypt('planted-secret', 'dst_1'),
+    previous: old.encrypt('planted-before', 'dst_1'),
+  },
   signature: {
-    ed25519: { current: { publicKey: 'whpk_', privateKey: old.encrypt('planted-private', 'dst_1'), createdAt: AT } },
+    ed25519: {
+      current: {
+        publicKey: 'whpk_',
+        privateKey: old.encrypt('planted-private', 'dst_1'),
+        createdAt: AT,
+      },
+    },
   },
 };
 
@@ -61,9 +92,10 @@ async function anOldSystem() {
   await writer.write('destination', 'dst_1', destination, { replaces: 0 });
   return { memory, config, writer };
 }
-const textOf = (memory: MemoryLog) => memory.compacted('config').map(({ value }) => value?.toString() ?? '');
+const textOf = (memory: MemoryLog) =>
+  memory.compacted('config').map(({ value }) => value?.toString() ?? '');
 
-it('reseal encrypts every text with the first key, so that the old key can be removed', async () => {
+it('reseal encrypts every text with the first key, so the old key can be removed', async () => {
   const { memory, config, writer } = await anOldSystem();
   expect(await reencryptConfig({ config, writer, encryptor: both })).toEqual({
     resealed: 3,
@@ -75,16 +107,27 @@ it('reseal encrypts every text with the first key, so that the old key can be re
   const sealed = [
     ...webhooks.flatMap(({ url, headers }) => [url, ...Object.values(headers)]),
     ...Object.values(secrets!),
-    ...[auth.tokenUrl, auth.clientSecret, ...Object.values(auth.params!), tls.key],
+    auth.tokenUrl,
+    auth.clientSecret,
+    ...Object.values(auth.params!),
+    tls.key,
     signature!.ed25519!.current.privateKey,
   ];
   expect(sealed.map((text) => only.decrypt(text as string, 'dst_1').text)).toEqual([
-    ...['https://a.example/in', 'https://b.example/in', 'planted-value', 'planted-secret', 'planted-before'],
-    ...['https://c.example/token', 'planted-client', 'planted-resource', 'planted-key', 'planted-private'],
+    'https://a.example/in',
+    'https://b.example/in',
+    'planted-value',
+    'planted-secret',
+    'planted-before',
+    'https://c.example/token',
+    'planted-client',
+    'planted-resource',
+    'planted-key',
+    'planted-private',
   ]);
-  expect(config.source('src_1')!.data.writeKeys.map((key) => decryptWriteKey(key, 'src_1', only))).toEqual([
-    ...['planted-new', 'planted-old'],
-  ]);
+  expect(
+    config.source('src_1')!.data.writeKeys.map((key) => decryptWriteKey(key, 'src_1', only)),
+  ).toEqual(['planted-new', 'planted-old']);
   expect(textOf(memory).join()).not.toContain('planted');
   expect(keyProblem(config, only)).toBeUndefined();
 });
@@ -93,7 +136,10 @@ it('reseal keeps all other fields, and write keys still open their source', asyn
   const { config, writer } = await anOldSystem();
   await reencryptConfig({ config, writer, encryptor: both });
   const after = config.source('src_1')!;
-  expect([after.version, { ...after.data, writeKeys: [] }]).toEqual([2, { ...source, writeKeys: [] }]);
+  expect([after.version, { ...after.data, writeKeys: [] }]).toEqual([
+    2,
+    { ...source, writeKeys: [] },
+  ]);
   expect(config.destination('dst_1')!.data).toMatchObject({
     ...destination,
     webhooks: [{ id: 'whk_1' }, {}],
@@ -105,7 +151,7 @@ it('reseal keeps all other fields, and write keys still open their source', asyn
   expect(config.sourceByWriteKey('planted-old', 5_000)).toBeUndefined();
 });
 
-it('reseal writes notes for the audit trail in the name of Waypost, even for entries that a person wrote', async () => {
+it('reseal writes audit notes as Waypost, even for entries that a person wrote', async () => {
   const { memory, config, writer } = await anOldSystem();
   const by = { id: 'tok_kim', name: 'Kim', role: 'admin' };
   const note = JSON.stringify({ by, action: 'changed', name: 'Shop', changes: [] });
@@ -123,7 +169,10 @@ it('a second reseal writes nothing', async () => {
   const { memory, config, writer } = await anOldSystem();
   await reencryptConfig({ config, writer, encryptor: both });
   const records = memory.records('config').length;
-  expect(await reencryptConfig({ config, writer, encryptor: both })).toMatchObject({ resealed: 0, entries: 3 });
+  expect(await reencryptConfig({ config, writer, encryptor: both })).toMatchObject({
+    resealed: 0,
+    entries: 3,
+  });
   expect(memory.records('config')).toHaveLength(records);
 });
 
@@ -135,7 +184,12 @@ it('reseal loses no change that control makes at the same time', async () => {
   const racing: typeof write = async (kind, id, data, options) => {
     if (kind === 'destination' && !raced) {
       raced = true;
-      await control.writer.write('destination', 'dst_1', { ...destination, name: 'Renamed' }, { replaces: 1 });
+      await control.writer.write(
+        'destination',
+        'dst_1',
+        { ...destination, name: 'Renamed' },
+        { replaces: 1 },
+      );
       await config.refresh(1_000);
     }
     return write(kind, id, data, options);
@@ -143,7 +197,9 @@ it('reseal loses no change that control makes at the same time', async () => {
   await reencryptConfig({ config, writer: { write: racing }, encryptor: both });
   const { data, version } = config.destination('dst_1')!;
   expect([data.name, version, only.decrypt(data.webhooks[0]!.url, 'dst_1').text]).toEqual([
-    ...['Renamed', 3, 'https://a.example/in'],
+    'Renamed',
+    3,
+    'https://a.example/in',
   ]);
 });
 
@@ -187,7 +243,9 @@ describe('a process with another key', () => {
 it('a stored hash opens no source, neither as it is nor hashed again', async () => {
   const { config, writer } = await anOldSystem();
   await reencryptConfig({ config, writer, encryptor: both });
-  for (const { key } of config.source('src_1')!.data.writeKeys) expect(config.sourceByWriteKey(key, 0)).toBeUndefined();
+  for (const { key } of config.source('src_1')!.data.writeKeys) {
+    expect(config.sourceByWriteKey(key, 0)).toBeUndefined();
+  }
   const sealed = encryptWriteKey('planted-third', 'src_1', both);
   await writer.write('source', 'src_1', { ...source, writeKeys: [sealed] }, { replaces: 2 });
   expect(config.sourceByWriteKey('planted-third', 0)?.data.id).toBe('src_1');

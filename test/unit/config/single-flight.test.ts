@@ -20,7 +20,7 @@ function reads() {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test('a caller that arrives during a read gets the next read, which all such callers share', async () => {
+test('a caller that arrives during a read shares the next read with all others', async () => {
   const { begun, call, results } = reads();
   const all = [call('first'), call('second'), call('third')];
   await settled();

@@ -32,9 +32,17 @@ const record = (version: number, name: string, over: object = {}) => ({
 
 async function open(memory: MemoryLog) {
   const failures: unknown[] = [];
-  const config = await openConfig(memory.kafka, { name: 'test', log, onFatal: (error) => failures.push(error) });
+  const config = await openConfig(memory.kafka, {
+    name: 'test',
+    log,
+    onFatal: (error) => failures.push(error),
+  });
   const producer = await memory.kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 1_000 });
-  return { config, failures, writer: openWriter({ config, producer, log, now: () => new Date(AT) }) };
+  return {
+    config,
+    failures,
+    writer: openWriter({ config, producer, log, now: () => new Date(AT) }),
+  };
 }
 
 describe('the reader of config', () => {
@@ -56,7 +64,10 @@ describe('the reader of config', () => {
     memory.append([record(1, 'one', { format: 3 }), record(1, 'one', { format: 3 })]);
     await new Promise((resolve) => setImmediate(resolve));
     expect(failures).toEqual([
-      expect.objectContaining({ code: 'newer_format', message: expect.stringContaining('format 3') }),
+      expect.objectContaining({
+        code: 'newer_format',
+        message: expect.stringContaining('format 3'),
+      }),
     ]);
     await expect(open(memory)).rejects.toMatchObject({ code: 'newer_format' });
   });
@@ -66,13 +77,19 @@ describe('the writer of config', () => {
   it('returns when its record was read back, and deletes permanently', async () => {
     const memory = memoryLog();
     const { config, writer } = await open(memory);
-    expect(await writer.write('source', 's', aSource('one'), { replaces: 0 })).toMatchObject({ ok: true, version: 1 });
+    expect(await writer.write('source', 's', aSource('one'), { replaces: 0 })).toMatchObject({
+      ok: true,
+      version: 1,
+    });
     expect(config.source('s')?.data.name).toBe('one');
     expect(await writer.write('source', 's', aSource('two'), { replaces: 0 })).toEqual({
       ok: false,
       reason: 'conflict',
     });
-    expect(await writer.write('source', 's', undefined, { replaces: 1 })).toMatchObject({ ok: true, version: 2 });
+    expect(await writer.write('source', 's', undefined, { replaces: 1 })).toMatchObject({
+      ok: true,
+      version: 2,
+    });
     await config.refresh(1_000);
     expect(config.source('s')).toBeUndefined();
     expect(memory.compacted('config').map((last) => last.value)).toEqual([null]);
@@ -90,7 +107,7 @@ describe('the writer of config', () => {
     expect(config.source('s')).toMatchObject({ version: 7, data: { name: 'abcdef' } });
   });
 
-  it('reports a conflict to the second of two concurrent writers, and repairs the log for readers after compaction', async () => {
+  it('reports a conflict to the second of two writers, and repairs a compacted log', async () => {
     const memory = memoryLog();
     const [a, b] = [await open(memory), await open(memory)];
     await a.writer.write('source', 's', aSource('base'), { replaces: 0 });
@@ -120,10 +137,14 @@ describe('the writer of config', () => {
     const memory = memoryLog();
     const { writer } = await open(memory);
     memory.failWith(new AppError('kafka_unavailable', 'away', true));
-    await expect(writer.write('source', 's', aSource('one'), { replaces: 0 })).rejects.toMatchObject({
+    await expect(
+      writer.write('source', 's', aSource('one'), { replaces: 0 }),
+    ).rejects.toMatchObject({
       code: 'kafka_unavailable',
     });
     memory.failWith(undefined);
-    expect(await writer.write('source', 's', aSource('one'), { replaces: 0 })).toMatchObject({ ok: true });
+    expect(await writer.write('source', 's', aSource('one'), { replaces: 0 })).toMatchObject({
+      ok: true,
+    });
   });
 });

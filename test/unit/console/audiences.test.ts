@@ -17,23 +17,48 @@ import { membersOf } from '../../../console/src/audience/members-file';
 import { rowsOf } from '../../../console/src/audience/rows-from-cel';
 import { aRule } from '../../../console/src/audience/rows';
 import { suggestionsOf } from '../../../console/src/audience/suggestions';
-import { basisInWords, progressOf, sizeInWords, statusInWords, valueHint } from '../../../console/src/audience/labels';
+import {
+  basisInWords,
+  progressOf,
+  sizeInWords,
+  statusInWords,
+  valueHint,
+} from '../../../console/src/audience/labels';
 import { AUDIENCE_FIELDS, differences } from '../../../console/src/destination/conflict';
 import { type Audience, type ComputedTrait, type Preview } from '../../../shared/api/operations';
 
 const STATUS: Audience['status'] = {
   phase: 'live',
-  ...{ members: 2, counted: 3, of: 3, full: 0, sent: 2, waiting: 0, upload: 0 },
+  members: 2,
+  counted: 3,
+  of: 3,
+  full: 0,
+  sent: 2,
+  waiting: 0,
+  upload: 0,
   lastSync: null,
 };
 const COMMON = {
-  ...{ id: 'aud_1', name: 'Pro users', key: 'pro_users', source: 'src_9', sources: null },
-  ...{ destinations: ['dst_1'], syncEvery: '1m', status: STATUS, version: 3, createdAt: '', updatedAt: '' },
+  id: 'aud_1',
+  name: 'Pro users',
+  key: 'pro_users',
+  source: 'src_9',
+  sources: null,
+  destinations: ['dst_1'],
+  syncEvery: '1m',
+  status: STATUS,
+  version: 3,
+  createdAt: '',
+  updatedAt: '',
 };
 const AUDIENCE: Audience = { ...COMMON, condition: 'user.traits.plan == "pro"' };
 const TRAIT: ComputedTrait = {
   ...COMMON,
-  ...{ id: 'trt_1', compute: 'sum', event: 'Order Completed', property: 'total', window: '30d' },
+  id: 'trt_1',
+  compute: 'sum',
+  event: 'Order Completed',
+  property: 'total',
+  window: '30d',
 };
 
 describe('the name of an audience', () => {
@@ -57,20 +82,34 @@ describe('a draft of an audience', () => {
 
   it('has a problem for each missing field', () => {
     const draft = { ...emptyAudience(), sources: [], syncEvery: '2d' };
-    expect([...audienceProblems(draft).keys()]).toEqual(['name', 'sources', 'syncEvery', 'condition']);
+    expect([...audienceProblems(draft).keys()]).toEqual([
+      'name',
+      'sources',
+      'syncEvery',
+      'condition',
+    ]);
     expect([...audienceProblems({ ...emptyAudience('list'), name: 'A' })]).toEqual([]);
   });
 
   it('is sent with its condition, or without one as a list', () => {
     const draft = { ...emptyAudience(), name: ' VIP ', rows: pro };
     const condition = 'has(user.traits.plan) && user.traits.plan == "pro"';
-    expect(audienceBody(draft)).toEqual({ name: 'VIP', destinations: [], syncEvery: '1m', condition });
-    expect(audienceBody({ ...draft, by: 'list' })).toEqual({ name: 'VIP', destinations: [], syncEvery: '1m' });
+    expect(audienceBody(draft)).toEqual({
+      name: 'VIP',
+      destinations: [],
+      syncEvery: '1m',
+      condition,
+    });
+    expect(audienceBody({ ...draft, by: 'list' })).toEqual({
+      name: 'VIP',
+      destinations: [],
+      syncEvery: '1m',
+    });
     expect(conditionOf({ ...draft, as: 'text', text: ' true ' })).toBe('true');
     expect(conditionOf({ ...draft, as: 'text', text: ' ' })).toBeUndefined();
   });
 
-  it('changes nothing until it is edited, although rows would write the condition in another way', () => {
+  it('changes nothing until edited, although rows would write the condition differently', () => {
     const draft = audienceDraftOf(AUDIENCE, rowsOf(AUDIENCE.condition ?? ''));
     expect(draft.as).toBe('rows');
     expect(audiencePatch(AUDIENCE, draft)).toEqual({});
@@ -80,19 +119,26 @@ describe('a draft of an audience', () => {
   it('changes only what differs', () => {
     const draft = audienceDraftOf(AUDIENCE, undefined);
     expect(audiencePatch(AUDIENCE, { ...draft, name: 'Pros', destinations: ['dst_2'] })).toEqual({
-      ...{ name: 'Pros', destinations: ['dst_2'] },
+      name: 'Pros',
+      destinations: ['dst_2'],
     });
     const patch = audiencePatch(AUDIENCE, { ...draft, text: 'true', sources: ['src_1'] });
     expect(patch).toEqual({ condition: 'true', sources: ['src_1'] });
     expect([countsAnew(patch), countsAnew({ name: 'Pros' })]).toEqual([true, false]);
     const some = { ...AUDIENCE, sources: ['src_2', 'src_1'] };
-    expect(audiencePatch(some, { ...audienceDraftOf(some, undefined), sources: ['src_1', 'src_2'] })).toEqual({});
-    expect(audiencePatch(some, { ...audienceDraftOf(some, undefined), sources: null })).toEqual({ sources: null });
+    expect(
+      audiencePatch(some, { ...audienceDraftOf(some, undefined), sources: ['src_1', 'src_2'] }),
+    ).toEqual({});
+    expect(audiencePatch(some, { ...audienceDraftOf(some, undefined), sources: null })).toEqual({
+      sources: null,
+    });
   });
 
   it('is compared field by field with the version of somebody else', () => {
     const theirs = { ...AUDIENCE, syncEvery: '5m' };
-    expect(differences(AUDIENCE_FIELDS, { before: AUDIENCE, theirs, patch: { sources: ['src_1'] } })).toMatchObject([
+    expect(
+      differences(AUDIENCE_FIELDS, { before: AUDIENCE, theirs, patch: { sources: ['src_1'] } }),
+    ).toMatchObject([
       { field: 'sources', before: 'all', theirs: 'all', mine: 'src_1' },
       { field: 'syncEvery', before: '1m', theirs: '5m', mine: undefined },
     ]);
@@ -104,28 +150,42 @@ describe('a draft of a computed trait', () => {
     ['count', '', []],
     ['last', '', []],
     ['sum', '', ['property']],
-  ] as const)('with the function %s and the property %j lacks the fields %j', (compute, property, missing) => {
-    const draft = { ...emptyTrait(), name: 'A', event: 'B', compute, property };
-    expect([...traitProblems(draft).keys()]).toEqual(missing);
-  });
+  ] as const)(
+    'with the function %s and the property %j lacks the fields %j',
+    (compute, property, missing) => {
+      const draft = { ...emptyTrait(), name: 'A', event: 'B', compute, property };
+      expect([...traitProblems(draft).keys()]).toEqual(missing);
+    },
+  );
 
   it('has a problem for each missing field, and is sent without empty fields', () => {
-    expect([...traitProblems({ ...emptyTrait(), window: '400d' }).keys()]).toEqual(['name', 'event', 'window']);
+    expect([...traitProblems({ ...emptyTrait(), window: '400d' }).keys()]).toEqual([
+      'name',
+      'event',
+      'window',
+    ]);
     const body = { name: 'A', destinations: [], syncEvery: '1m', compute: 'count', event: 'B' };
-    expect(traitBody({ ...emptyTrait(), name: 'A', event: 'B', property: 'left over' })).toEqual(body);
+    expect(traitBody({ ...emptyTrait(), name: 'A', event: 'B', property: 'left over' })).toEqual(
+      body,
+    );
   });
 
   it('changes only what differs', () => {
     const draft = traitDraftOf(TRAIT);
     expect(traitPatch(TRAIT, draft)).toEqual({});
     expect(traitPatch(TRAIT, { ...draft, window: '', compute: 'count' })).toEqual({
-      ...{ compute: 'count', property: null, window: null },
+      compute: 'count',
+      property: null,
+      window: null,
     });
   });
 });
 
 describe('the suggestions of the form', () => {
-  const track = (event: string, properties: object) => ({ accepted: true, call: { type: 'track', event, properties } });
+  const track = (event: string, properties: object) => ({
+    accepted: true,
+    call: { type: 'track', event, properties },
+  });
   const seen = suggestionsOf(
     [
       { name: 'Rare', count: 1 },
@@ -144,8 +204,15 @@ describe('the suggestions of the form', () => {
   it('contain the events, traits, values and properties of recent calls', () => {
     expect(seen.events).toEqual(['Rare', 'Often', 'New']);
     expect(seen.traits).toEqual(['age', 'plan', 'tags']);
-    expect([seen.valuesOf('plan'), seen.valuesOf('tags'), seen.valuesOf('none')]).toEqual([['free', 'pro'], [], []]);
-    expect([seen.propertiesOf('New'), seen.propertiesOf('Rare')]).toEqual([['cart.size', 'total'], []]);
+    expect([seen.valuesOf('plan'), seen.valuesOf('tags'), seen.valuesOf('none')]).toEqual([
+      ['free', 'pro'],
+      [],
+      [],
+    ]);
+    expect([seen.propertiesOf('New'), seen.propertiesOf('Rare')]).toEqual([
+      ['cart.size', 'total'],
+      [],
+    ]);
   });
 });
 
@@ -165,23 +232,45 @@ describe('a file of members', () => {
 
 describe('the console in words', () => {
   const preview = (given: Partial<Preview>): Preview => ({
-    ...{ id: 'prv_1', phase: 'done', members: 0, looked: 0, of: 0, exact: true, plusMinus: 0, failed: 0 },
-    ...{ sample: [], detail: null, expiresAt: '', ...given },
+    id: 'prv_1',
+    phase: 'done',
+    members: 0,
+    looked: 0,
+    of: 0,
+    exact: true,
+    plusMinus: 0,
+    failed: 0,
+    sample: [],
+    detail: null,
+    expiresAt: '',
+    ...given,
   });
 
   it.each<[Partial<Preview>, string, string]>([
     [{ members: 1, looked: 5, of: 5 }, '1 user', '5 profiles checked.'],
     [
       {
-        ...{ members: 12_300, looked: 2_000, of: 2_000, exact: false, plusMinus: 400 },
+        members: 12_300,
+        looked: 2_000,
+        of: 2_000,
+        exact: false,
+        plusMinus: 400,
         detail: 'Estimated from 2000 of 9000 profiles',
       },
       'about 12,300 users, give or take 400 (estimate)',
       '2,000 profiles checked. Estimated from 2000 of 9000 profiles.',
     ],
     [{ phase: 'counting', of: 100 }, 'Counting …', '0 of 100 profiles checked.'],
-    [{ phase: 'counting', members: 7, looked: 10, of: 100 }, 'So far about 7 users', '10 of 100 profiles checked.'],
-    [{ members: 2, looked: 5, failed: 3 }, '2 users', '5 profiles checked. 3 could not be evaluated and do not match.'],
+    [
+      { phase: 'counting', members: 7, looked: 10, of: 100 },
+      'So far about 7 users',
+      '10 of 100 profiles checked.',
+    ],
+    [
+      { members: 2, looked: 5, failed: 3 },
+      '2 users',
+      '5 profiles checked. 3 could not be evaluated and do not match.',
+    ],
   ])('describes the preview %j', (given, size, basis) => {
     expect([sizeInWords(preview(given)), basisInWords(preview(given))]).toEqual([size, basis]);
   });
@@ -198,7 +287,7 @@ describe('the console in words', () => {
   });
 
   it.each(['first_sync', 'live'] as const)(
-    'says in the phase %s of an audience without a destination that nothing is sent, and where to choose one',
+    'says in the phase %s without a destination that nothing is sent, and where to choose one',
     (phase) => {
       const said = statusInWords({ status: { ...STATUS, phase }, destinations: [] });
       expect(said).toBe('Nothing is sent until you choose a destination in the settings below.');

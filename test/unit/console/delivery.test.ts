@@ -3,7 +3,13 @@ import { inBulk } from '../../../console/src/delivery/bulk';
 import { changesBetween } from '../../../console/src/delivery/differences';
 import { sampleOf, sampleText } from '../../../console/src/delivery/sample';
 import { budgetInWords, momentsOf } from '../../../console/src/delivery/timeline';
-import { acceptedInWords, errorInWords, jsonIn, urlsInWords } from '../../../console/src/destination/attempt-text';
+import {
+  acceptedInWords,
+  errorInWords,
+  jsonIn,
+  urlsInWords,
+} from '../../../console/src/destination/attempt-text';
+import { defined } from '../../../shared/collections/defined';
 import { curlOf } from '../../../shared/model/curl';
 import { type Delivery } from '../../../shared/api/operations';
 
@@ -12,23 +18,57 @@ type Attempt = Delivery['attempts'][number];
 const NOW = Date.parse('2026-01-01T12:00:00.000Z');
 const iso = (ms: number) => new Date(NOW + ms).toISOString();
 
-function anAttempt(n: number, url: Partial<Attempt['urls'][number]> = {}, more: Partial<Attempt> = {}): Attempt {
-  const common = { url: 'whk_1', origin: 'https://a.example', outcome: 'retry' as const, durationMs: 12 };
+function anAttempt(
+  n: number,
+  url: Partial<Attempt['urls'][number]> = {},
+  more: Partial<Attempt> = {},
+): Attempt {
+  const common = {
+    url: 'whk_1',
+    origin: 'https://a.example',
+    outcome: 'retry' as const,
+    durationMs: 12,
+  };
   return {
-    ...{ n, replay: 0, at: iso(-60_000 * (10 - n)), durationMs: 12, outcome: 'retry' as const },
+    n,
+    replay: 0,
+    at: iso(-60_000 * (10 - n)),
+    durationMs: 12,
+    outcome: 'retry' as const,
     ...more,
     urls: [{ ...common, status: 500, ...url }],
   };
 }
 
 function aDelivery(fields: Partial<Delivery> = {}): Delivery {
-  const budget = { attemptsMade: 1, nextAttemptAt: iso(240_000), expiresAt: iso(14_400_000), waitsFor: 'backoff' };
+  const budget = {
+    attemptsMade: 1,
+    nextAttemptAt: iso(240_000),
+    expiresAt: iso(14_400_000),
+    waitsFor: 'backoff',
+  };
   return {
-    ...{ id: 'dlv_1', messageId: 'm-1', source: 'src_1', destination: 'dst_1', type: 'track', userId: 'u-1' },
-    ...{ status: 'retrying', reason: 'backoff', acceptedAt: iso(-600_000), expiresAt: budget.expiresAt },
-    ...{ event: null, lastStatusCode: 500, lastError: null },
-    ...{ nextAttemptAt: budget.nextAttemptAt, settledAt: null, replay: 0, attemptsMade: 1, test: false },
-    ...{ attempts: [anAttempt(1)], budget, body: { type: 'track' } },
+    id: 'dlv_1',
+    messageId: 'm-1',
+    source: 'src_1',
+    destination: 'dst_1',
+    type: 'track',
+    userId: 'u-1',
+    status: 'retrying',
+    reason: 'backoff',
+    acceptedAt: iso(-600_000),
+    expiresAt: budget.expiresAt,
+    event: null,
+    lastStatusCode: 500,
+    lastError: null,
+    nextAttemptAt: budget.nextAttemptAt,
+    settledAt: null,
+    replay: 0,
+    attemptsMade: 1,
+    test: false,
+    attempts: [anAttempt(1)],
+    budget,
+    body: { type: 'track' },
     ...fields,
   };
 }
@@ -37,7 +77,12 @@ describe('the timeline of a delivery', () => {
   const texts = (delivery: Delivery) => momentsOf(delivery, NOW).map(({ text }) => text);
 
   it('shows the attempts, the next one, and the end of the window', () => {
-    expect(texts(aDelivery())).toEqual(['Accepted', 'Attempt 1: 500 (12 ms)', 'Next attempt', 'Gives up']);
+    expect(texts(aDelivery())).toEqual([
+      'Accepted',
+      'Attempt 1: 500 (12 ms)',
+      'Next attempt',
+      'Gives up',
+    ]);
   });
 
   it('shows a request that was withheld as not sent, and not as an attempt', () => {
@@ -47,13 +92,20 @@ describe('the timeline of a delivery', () => {
   });
 
   it('announces no time that has passed', () => {
-    const past = { attemptsMade: 0, nextAttemptAt: iso(-3_300_000), expiresAt: iso(60_000), waitsFor: 'circuit_open' };
+    const past = {
+      attemptsMade: 0,
+      nextAttemptAt: iso(-3_300_000),
+      expiresAt: iso(60_000),
+      waitsFor: 'circuit_open',
+    };
     const moments = momentsOf(aDelivery({ attempts: [], budget: past }), NOW);
     expect(moments.filter(({ kind }) => kind === 'next')).toEqual([
       { at: null, kind: 'next', text: 'Next attempt: as soon as possible' },
       { at: iso(60_000), kind: 'next', text: 'Gives up' },
     ]);
-    expect(budgetInWords(past, NOW)).toBe('No attempts yet. Next attempt as soon as possible; gives up in 1 min.');
+    expect(budgetInWords(past, NOW)).toBe(
+      'No attempts yet. Next attempt as soon as possible; gives up in 1 min.',
+    );
   });
 
   it('announces no time that has passed, for any delivery', () => {
@@ -64,12 +116,19 @@ describe('the timeline of a delivery', () => {
       expiresAt: time,
       waitsFor: fc.constantFrom('backoff', 'circuit_open', 'paused', null),
     });
-    const status = fc.constantFrom<Delivery['status']>('waiting', 'retrying', 'held', 'dead', 'delivered');
+    const status = fc.constantFrom<Delivery['status']>(
+      'waiting',
+      'retrying',
+      'held',
+      'dead',
+      'delivered',
+    );
     fc.assert(
       fc.property(budget, status, fc.option(time), (given, stands, settledAt) => {
-        const coming = momentsOf(aDelivery({ budget: given, status: stands, settledAt }), NOW).filter(
-          ({ kind }) => kind === 'next',
-        );
+        const coming = momentsOf(
+          aDelivery({ budget: given, status: stands, settledAt }),
+          NOW,
+        ).filter(({ kind }) => kind === 'next');
         for (const { at } of coming) expect(at === null || Date.parse(at) > NOW).toBe(true);
         expect(budgetInWords(given, NOW)).not.toMatch(/(Next attempt|gives up) [^;.]* ago/);
       }),
@@ -79,23 +138,45 @@ describe('the timeline of a delivery', () => {
   it('separates a replay, and ends with the final status', () => {
     const attempts = [
       anAttempt(1, { outcome: 'rejected', status: 404 }),
-      anAttempt(1, { outcome: 'delivered', status: 200 }, { replay: 1, at: iso(-1_000), outcome: 'delivered' }),
+      anAttempt(
+        1,
+        { outcome: 'delivered', status: 200 },
+        { replay: 1, at: iso(-1_000), outcome: 'delivered' },
+      ),
     ];
-    expect(texts(aDelivery({ attempts, status: 'delivered', reason: null, settledAt: iso(0), replay: 1 }))).toEqual([
-      ...['Accepted', 'Attempt 1: 404 (12 ms)', 'Replay 1', 'Attempt 1: 200 (12 ms)', 'Delivered'],
+    expect(
+      texts(
+        aDelivery({ attempts, status: 'delivered', reason: null, settledAt: iso(0), replay: 1 }),
+      ),
+    ).toEqual([
+      'Accepted',
+      'Attempt 1: 404 (12 ms)',
+      'Replay 1',
+      'Attempt 1: 200 (12 ms)',
+      'Delivered',
     ]);
   });
 
   it('says how many attempts were made and when the next one follows', () => {
-    expect(budgetInWords(aDelivery().budget, NOW)).toBe('1 attempt so far. Next attempt in 4 min; gives up in 4 h.');
+    expect(budgetInWords(aDelivery().budget, NOW)).toBe(
+      '1 attempt so far. Next attempt in 4 min; gives up in 4 h.',
+    );
   });
 });
 
 describe('two attempts', () => {
   it('differ in the facts that changed, without the date of the response', () => {
-    const response = (body: string, date: string) => ({ headers: { date, server: 'x' }, body, truncated: false });
+    const response = (body: string, date: string) => ({
+      headers: { date, server: 'x' },
+      body,
+      truncated: false,
+    });
     const before = anAttempt(1, { response: response('boom', 'Mon') });
-    const after = anAttempt(2, { status: 200, outcome: 'delivered', response: response('ok', 'Tue') });
+    const after = anAttempt(2, {
+      status: 200,
+      outcome: 'delivered',
+      response: response('ok', 'Tue'),
+    });
     expect(changesBetween(before, after)).toEqual([
       { what: 'Outcome', before: 'retry', after: 'delivered' },
       { what: 'Status', before: '500', after: '200' },
@@ -105,12 +186,20 @@ describe('two attempts', () => {
 
   it('differ in a URL that only one of them called', () => {
     const after = anAttempt(2, { url: 'whk_2', status: 200 });
-    expect(changesBetween(anAttempt(1), after)).toContainEqual({ what: 'URL 2: Status', before: '–', after: '200' });
+    expect(changesBetween(anAttempt(1), after)).toContainEqual({
+      what: 'URL 2: Status',
+      before: '–',
+      after: '200',
+    });
   });
 });
 
 describe('a result', () => {
-  const error = (code: string, message: string, phase?: string) => ({ code, message, ...(phase && { phase }) });
+  const error = (code: string, message: string, phase?: string) => ({
+    code,
+    message,
+    ...defined({ phase: phase || undefined }),
+  });
   it.each([
     [error('status', 'the response status was 500'), 500, undefined],
     [error('status', 'the response status was 302'), 302, 'Waypost does not follow redirects'],
@@ -119,13 +208,19 @@ describe('a result', () => {
       undefined,
       'DEPTH_ZERO_SELF_SIGNED_CERT: the certificate is self-signed (tls)',
     ],
-    [error('timeout', 'no response in 5 s', 'headers'), undefined, 'no response in 5 s (timeout during headers)'],
+    [
+      error('timeout', 'no response in 5 s', 'headers'),
+      undefined,
+      'no response in 5 s (timeout during headers)',
+    ],
   ])('with the error %j and the status %s is described as %s', (given, status, text) => {
     expect(errorInWords(given, status)).toBe(text);
   });
 
   it('says how many URLs accepted a message', () => {
-    expect(acceptedInWords([{ outcome: 'delivered' }, { outcome: 'retry' }])).toBe('1 of 2 URLs accepted it.');
+    expect(acceptedInWords([{ outcome: 'delivered' }, { outcome: 'retry' }])).toBe(
+      '1 of 2 URLs accepted it.',
+    );
     expect(acceptedInWords([{ outcome: 'rejected' }])).toBe('0 of 1 URL accepted it.');
   });
 
@@ -145,19 +240,25 @@ test('a URL that was not called and cannot be decrypted is not said to be remove
     { id: 'whk_2', url: null },
   ];
   expect(urlsInWords(['whk_1', 'whk_2', 'whk_3'], webhooks)).toEqual([
-    ...['https://a.example/', 'a URL that this installation cannot decrypt', 'a URL that was removed'],
+    'https://a.example/',
+    'a URL that this installation cannot decrypt',
+    'a URL that was removed',
   ]);
 });
 
 describe('a request as curl', () => {
   it('leaves out the encoding of a compressed body, since curl sends it plain', () => {
     const headers = { 'content-encoding': 'gzip' };
-    expect(curlOf({ method: 'POST', url: 'https://a.example/', headers, body: 'a' })).not.toContain('gzip');
+    expect(curlOf({ method: 'POST', url: 'https://a.example/', headers, body: 'a' })).not.toContain(
+      'gzip',
+    );
   });
 
   it('quotes every part, and names the headers whose values are hidden', () => {
     const headers = { 'content-type': 'application/json', 'x-signature': '***', 'x-own': "it's" };
-    expect(curlOf({ method: 'POST', url: 'https://a.example/h?x=1', headers, body: { name: "O'Neil" } })).toBe(
+    expect(
+      curlOf({ method: 'POST', url: 'https://a.example/h?x=1', headers, body: { name: "O'Neil" } }),
+    ).toBe(
       [
         '# Not included, because their values are hidden: x-signature',
         "curl -i -X POST 'https://a.example/h?x=1' \\",
@@ -181,7 +282,9 @@ describe('a delivered message as a test', () => {
       name: null,
     };
     const text = sampleText({ type: 'track', body })!;
-    expect(sampleOf(text)).toEqual({ sample: { type: 'track', userId: 'u', event: 'E', properties: { a: 1 } } });
+    expect(sampleOf(text)).toEqual({
+      sample: { type: 'track', userId: 'u', event: 'E', properties: { a: 1 } },
+    });
   });
 
   it('is not offered without a body or for a type that a test cannot have', () => {
@@ -203,6 +306,14 @@ test('a bulk action goes on after a failure, and reports it', async () => {
     seen.push(id);
     return id === 'b' ? Promise.reject(new Error('no')) : Promise.resolve();
   };
-  const result = await inBulk(['a', 'b', 'c', 'd', 'e', 'f'], act, (error) => (error as Error).message);
-  expect([seen.sort(), result.done, [...result.failed]]).toEqual([['a', 'b', 'c', 'd', 'e', 'f'], 5, [['b', 'no']]]);
+  const result = await inBulk(
+    ['a', 'b', 'c', 'd', 'e', 'f'],
+    act,
+    (error) => (error as Error).message,
+  );
+  expect([seen.sort(), result.done, [...result.failed]]).toEqual([
+    ['a', 'b', 'c', 'd', 'e', 'f'],
+    5,
+    [['b', 'no']],
+  ]);
 });

@@ -1,6 +1,16 @@
-import { creationOf, draftOf, emptyDraft, patchOf, problemsOf } from '../../../console/src/destination/draft';
+import {
+  creationOf,
+  draftOf,
+  emptyDraft,
+  patchOf,
+  problemsOf,
+} from '../../../console/src/destination/draft';
 import { urlProblem } from '../../../console/src/destination/webhook-draft';
-import { ALERT_FIELDS, DESTINATION_FIELDS, differences } from '../../../console/src/destination/conflict';
+import {
+  ALERT_FIELDS,
+  DESTINATION_FIELDS,
+  differences,
+} from '../../../console/src/destination/conflict';
 import { alertsDraftOf, alertsPatch, alertsProblems } from '../../../console/src/alerts/draft';
 import { type Alerts, type Destination } from '../../../shared/api/operations';
 
@@ -12,7 +22,13 @@ const STORED: Destination = {
   paused: false,
   sources: ['src_1'],
   webhooks: [
-    { id: 'wh_1', url: 'https://example.com/hook', headers: { Authorization: { keep: true } }, auth: null, tls: null },
+    {
+      id: 'wh_1',
+      url: 'https://example.com/hook',
+      headers: { Authorization: { keep: true } },
+      auth: null,
+      tls: null,
+    },
   ],
   signature: null,
   hasSharedSecret: true,
@@ -91,7 +107,10 @@ describe('the problems of a draft', () => {
 
 describe('the request of a draft', () => {
   it('creates a destination disabled', () => {
-    const draft = { ...emptyDraft(['src_1']), webhooks: [{ url: 'https://example.com/', headers: [] }] };
+    const draft = {
+      ...emptyDraft(['src_1']),
+      webhooks: [{ url: 'https://example.com/', headers: [] }],
+    };
     expect(creationOf(draft)).toEqual({
       name: 'Webhooks',
       type: 'webhooks',
@@ -111,7 +130,11 @@ describe('the request of a draft', () => {
     draft.webhooks[0]!.headers.push({ name: 'X-New', value: 'v', kept: false });
     expect(patchOf(STORED, { ...draft, maxPerSecond: '5', types: ['track'] })).toEqual({
       webhooks: [
-        { id: 'wh_1', url: 'https://example.com/other', headers: { Authorization: { keep: true }, 'X-New': 'v' } },
+        {
+          id: 'wh_1',
+          url: 'https://example.com/other',
+          headers: { Authorization: { keep: true }, 'X-New': 'v' },
+        },
       ],
       maxPerSecond: 5,
       types: ['track'],
@@ -130,14 +153,22 @@ describe('the request of a draft', () => {
   it('removes a field by null', () => {
     const limited = { ...STORED, maxPerSecond: 5, types: ['track' as const], switchOffAfter: '5d' };
     const draft = { ...draftOf(limited), maxPerSecond: '', types: null, switchOffAfter: '' };
-    expect(patchOf(limited, draft)).toEqual({ maxPerSecond: null, types: null, switchOffAfter: null });
+    expect(patchOf(limited, draft)).toEqual({
+      maxPerSecond: null,
+      types: null,
+      switchOffAfter: null,
+    });
   });
 });
 
 describe('a conflict', () => {
   it('shows an absent limit and absent types in words', () => {
     const theirs = { ...STORED, maxPerSecond: 7, types: ['track' as const] };
-    const found = differences(DESTINATION_FIELDS, { before: STORED, theirs, patch: { enabled: false } });
+    const found = differences(DESTINATION_FIELDS, {
+      before: STORED,
+      theirs,
+      patch: { enabled: false },
+    });
     expect(found.map(({ name, before, theirs: now, mine }) => [name, before, now, mine])).toEqual([
       ['Types', 'all', 'track', undefined],
       ['Rate limit', 'no limit', '7', undefined],
@@ -153,7 +184,10 @@ describe('a conflict', () => {
     const found = differences(DESTINATION_FIELDS, { before: STORED, theirs, patch });
     expect(found.map(({ name, before, theirs: now, mine }) => [name, before, now, mine])).toEqual([
       ['Name', 'Shop', 'Store', 'My shop'],
-      ['URLs, headers and authentication', ...Array<string>(3).fill('https://example.com/hook (Authorization)')],
+      [
+        'URLs, headers and authentication',
+        ...Array<string>(3).fill('https://example.com/hook (Authorization)'),
+      ],
       ['Paused', 'no', 'yes', undefined],
       ['Secret', 'yes', 'yes', 'a new one'],
     ]);
@@ -179,26 +213,46 @@ describe('a draft of alerts', () => {
   it('is sent with its changed fields only', () => {
     expect(alertsPatch(stored, alertsDraftOf(stored))).toEqual({});
     const draft = { ...alertsDraftOf(stored), webhooks: [], failingFor: '90s', switchOffAfter: '' };
-    expect(alertsPatch(stored, draft)).toEqual({ webhooks: [], failingFor: '90s', switchOffAfter: null });
+    expect(alertsPatch(stored, draft)).toEqual({
+      webhooks: [],
+      failingFor: '90s',
+      switchOffAfter: null,
+    });
   });
 
   it('keeps the formats of its URLs, and reads addresses separated by commas', () => {
     const before = alertsDraftOf(stored);
     const webhooks = [...before.webhooks, { url: 'https://ops.example/', headers: [] }];
-    const patch = alertsPatch(stored, { ...before, webhooks, email: 'ops@example.com, kim@example.com,' });
-    expect(patch.webhooks?.map(({ format }) => format)).toEqual([...stored.webhooks.map(() => 'slack'), 'default']);
+    const patch = alertsPatch(stored, {
+      ...before,
+      webhooks,
+      email: 'ops@example.com, kim@example.com,',
+    });
+    expect(patch.webhooks?.map(({ format }) => format)).toEqual([
+      ...stored.webhooks.map(() => 'slack'),
+      'default',
+    ]);
     expect(patch.email).toEqual(['ops@example.com', 'kim@example.com']);
   });
 
   it('authenticates at a URL, and keeps the stored secret', () => {
     const auth = { type: 'pagerduty' as const, routingKey: { keep: true as const } };
-    const webhooks = stored.webhooks.map((webhook) => ({ ...webhook, auth, format: 'pagerduty' as const }));
+    const webhooks = stored.webhooks.map((webhook) => ({
+      ...webhook,
+      auth,
+      format: 'pagerduty' as const,
+    }));
     const draft = alertsDraftOf({ ...stored, webhooks });
     draft.webhooks[0]!.url = 'https://example.com/other';
     expect(alertsProblems(draft).size).toBe(0);
-    expect(alertsPatch({ ...stored, webhooks }, draft).webhooks).toMatchObject([{ auth, format: 'pagerduty' }]);
+    expect(alertsPatch({ ...stored, webhooks }, draft).webhooks).toMatchObject([
+      { auth, format: 'pagerduty' },
+    ]);
     draft.webhooks[0]!.url = 'https://else.example.com/';
-    expect([...alertsProblems(draft).keys()]).toEqual(['webhooks/0/headers/0', 'webhooks/0/auth/routingKey']);
+    expect([...alertsProblems(draft).keys()]).toEqual([
+      'webhooks/0/headers/0',
+      'webhooks/0/auth/routingKey',
+    ]);
   });
 
   it('may have no URL, but needs its times', () => {
@@ -208,7 +262,11 @@ describe('a draft of alerts', () => {
 
   it('is compared field by field with the changes of somebody else', () => {
     const theirs = { ...stored, deadLettersEvery: '2h', switchOffAfter: null };
-    const found = differences(ALERT_FIELDS, { before: stored, theirs, patch: { failingFor: '1m' } });
+    const found = differences(ALERT_FIELDS, {
+      before: stored,
+      theirs,
+      patch: { failingFor: '1m' },
+    });
     expect(found.map(({ name, before, theirs: now, mine }) => [name, before, now, mine])).toEqual([
       ['Failing after', '30m', '30m', '1m'],
       ['Dead-letter alerts at most every', '1h', '2h', undefined],

@@ -15,36 +15,66 @@ import { kindOf, withKind } from '../../../console/src/destination/signature-dra
 import { type WebhookDraft } from '../../../console/src/destination/webhook-draft';
 import { destinationBody } from '../../../shared/api/destinations';
 import { type Deliveries, type Destination } from '../../../shared/api/operations';
+import { defined } from '../../../shared/collections/defined';
 
 /** The fields of a destination that say how its endpoint is called, in the console. */
 
 const keep = { keep: true as const };
 const oauth2 = {
-  ...{ type: 'oauth2' as const, tokenUrl: 'https://login.example.com/token', clientId: 'waypost', clientSecret: keep },
-  ...{ scope: 'events', audience: null, params: { resource: keep }, clientAuth: 'body' as const },
+  type: 'oauth2' as const,
+  tokenUrl: 'https://login.example.com/token',
+  clientId: 'waypost',
+  clientSecret: keep,
+  scope: 'events',
+  audience: null,
+  params: { resource: keep },
+  clientAuth: 'body' as const,
 };
 
 const STORED: Destination = {
-  ...{ id: 'dst_1', name: 'Shop', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
+  id: 'dst_1',
+  name: 'Shop',
+  type: 'webhooks',
+  enabled: true,
+  paused: false,
+  sources: ['src_1'],
   webhooks: [
     {
-      ...{ id: 'wh_1', url: 'https://example.com/hook', headers: { 'X-Team': keep } },
+      id: 'wh_1',
+      url: 'https://example.com/hook',
+      headers: { 'X-Team': keep },
       auth: oauth2,
       tls: { certificate: 'PEM', key: keep, ca: null, notAfter: '2027-01-01T00:00:00.000Z' },
     },
   ],
-  ...{ hasSharedSecret: true, secretRotation: null, types: null, filter: null, maxPerSecond: null, shards: 4 },
+  hasSharedSecret: true,
+  secretRotation: null,
+  types: null,
+  filter: null,
+  maxPerSecond: null,
+  shards: 4,
   signature: { xSignature: true, ed25519: true, custom: null },
-  request: { method: null, format: null, body: '{"id": userId}', headers: { 'X-User': 'userId' }, gzipAbove: 100 },
+  request: {
+    method: null,
+    format: null,
+    body: '{"id": userId}',
+    headers: { 'X-User': 'userId' },
+    gzipAbove: 100,
+  },
   batch: null,
   switchOffAfter: null,
   retry: { delays: ['45s'], effectiveDelays: ['50s'], window: '1h', timeout: null, on: [404] },
   proxy: 'http://***@proxy.example.com:3128',
-  ...{ version: 3, createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' },
+  version: 3,
+  createdAt: '2026-01-01T00:00:00.000Z',
+  updatedAt: '2026-01-01T00:00:00.000Z',
 };
 
 /** Changes the only webhook of the stored destination. */
-function edited(change: (webhook: WebhookDraft) => Partial<WebhookDraft>, more: Partial<Draft> = {}): Draft {
+function edited(
+  change: (webhook: WebhookDraft) => Partial<WebhookDraft>,
+  more: Partial<Draft> = {},
+): Draft {
   const draft = draftOf(STORED);
   const [webhook] = draft.webhooks;
   return { ...draft, webhooks: [{ ...webhook!, ...change(webhook!) }], ...more };
@@ -61,12 +91,19 @@ describe('a stored secret', () => {
   it('is kept unless the user enters another', () => {
     const moved = edited(() => ({ url: 'https://example.com/other' }));
     expect(webhookIn(moved)).toEqual({
-      ...{ id: 'wh_1', url: 'https://example.com/other', headers: { 'X-Team': keep } },
+      id: 'wh_1',
+      url: 'https://example.com/other',
+      headers: { 'X-Team': keep },
       auth: { ...oauth2, audience: undefined },
       tls: { certificate: 'PEM', key: keep },
     });
-    const replaced = edited(({ auth }) => ({ auth: { ...auth!, secret: { value: 'new', kept: true } } }));
-    expect(webhookIn(replaced)?.auth).toMatchObject({ clientSecret: 'new', params: { resource: keep } });
+    const replaced = edited(({ auth }) => ({
+      auth: { ...auth!, secret: { value: 'new', kept: true } },
+    }));
+    expect(webhookIn(replaced)?.auth).toMatchObject({
+      clientSecret: 'new',
+      params: { resource: keep },
+    });
   });
 
   it.each<[string, Draft, string[]]>([
@@ -86,7 +123,9 @@ describe('a stored secret', () => {
       ['headers/0', 'auth/params/0', 'auth/clientSecret', 'tls/key'],
     ],
   ])('is asked for again if %s', (why, draft, fields) => {
-    expect([...problemsOf(draft)]).toEqual(fields.map((field) => [`webhooks/0/${field}`, `Enter it again: ${why}`]));
+    expect([...problemsOf(draft)]).toEqual(
+      fields.map((field) => [`webhooks/0/${field}`, `Enter it again: ${why}`]),
+    );
   });
 
   it('is not asked for again if only the login at the proxy changes', () => {
@@ -104,11 +143,22 @@ describe('a stored secret', () => {
 describe('a new authentication', () => {
   const draftWith = (auth: WebhookDraft['auth']): Draft => ({
     ...emptyDraft(['src_1']),
-    webhooks: [{ url: 'https://example.com/', headers: [], ...(auth && { auth }) }],
+    webhooks: [
+      {
+        url: 'https://example.com/',
+        headers: [],
+        ...defined({ auth }),
+      },
+    ],
   });
 
   it.each([
-    ['basic', ['username', 'password'], { username: 'u' }, { type: 'basic', username: 'u', password: 's' }],
+    [
+      'basic',
+      ['username', 'password'],
+      { username: 'u' },
+      { type: 'basic', username: 'u', password: 's' },
+    ],
     ['bearer', ['token'], {}, { type: 'bearer', token: 's' }],
     ['header', ['name', 'value'], { name: 'X-Key' }, { type: 'header', name: 'X-Key', value: 's' }],
     ['pagerduty', ['routingKey'], {}, { type: 'pagerduty', routingKey: 's' }],
@@ -117,18 +167,27 @@ describe('a new authentication', () => {
       ['tokenUrl', 'clientId', 'clientSecret'],
       { tokenUrl: 'https://login.example.com/', clientId: 'c', scope: 'a b' },
       {
-        ...{ type: 'oauth2', tokenUrl: 'https://login.example.com/', clientId: 'c', clientSecret: 's' },
-        ...{ scope: 'a b', clientAuth: 'basic' },
+        type: 'oauth2',
+        tokenUrl: 'https://login.example.com/',
+        clientId: 'c',
+        clientSecret: 's',
+        scope: 'a b',
+        clientAuth: 'basic',
       },
     ],
-  ] as const)('%s needs its fields, and is sent as the API reads it', (type, needed, fields, sent) => {
-    const empty = withType(undefined, type);
-    expect([...problemsOf(draftWith(empty)).keys()]).toEqual(needed.map((field) => `webhooks/0/auth/${field}`));
-    const draft = draftWith({ ...empty, ...fields, secret: { value: 's', kept: false } });
-    expect(problemsOf(draft).size).toBe(0);
-    expect(creationOf(draft).webhooks[0]?.auth).toEqual(sent);
-    expect(destinationBody.safeParse(creationOf(draft)).error).toBeUndefined();
-  });
+  ] as const)(
+    '%s needs its fields, and is sent as the API reads it',
+    (type, needed, fields, sent) => {
+      const empty = withType(undefined, type);
+      expect([...problemsOf(draftWith(empty)).keys()]).toEqual(
+        needed.map((field) => `webhooks/0/auth/${field}`),
+      );
+      const draft = draftWith({ ...empty, ...fields, secret: { value: 's', kept: false } });
+      expect(problemsOf(draft).size).toBe(0);
+      expect(creationOf(draft).webhooks[0]?.auth).toEqual(sent);
+      expect(destinationBody.safeParse(creationOf(draft)).error).toBeUndefined();
+    },
+  );
 });
 
 describe('the settings of a request', () => {
@@ -147,7 +206,9 @@ describe('the settings of a request', () => {
     ['no header', { headers: [] }, { headers: null }],
     ['the default', { format: 'default', headers: [], gzipAbove: '' }, null],
   ])('%s is a merge patch of what was changed', (_, fields, patch) => {
-    expect(patchOf(STORED, { ...draftOf(STORED), request: { ...request, ...fields } })).toEqual({ request: patch });
+    expect(patchOf(STORED, { ...draftOf(STORED), request: { ...request, ...fields } })).toEqual({
+      request: patch,
+    });
   });
 
   it('have problems by the names of the API', () => {
@@ -155,7 +216,10 @@ describe('the settings of a request', () => {
       { name: 'Host', expression: 'userId' },
       { name: 'X-User', expression: '' },
     ];
-    const draft = { ...draftOf(STORED), request: { ...request, body: ' ', headers, gzipAbove: '-1' } };
+    const draft = {
+      ...draftOf(STORED),
+      request: { ...request, body: ' ', headers, gzipAbove: '-1' },
+    };
     expect([...problemsOf(draft).keys()]).toEqual([
       'request/body',
       'request/headers/0',
@@ -164,16 +228,23 @@ describe('the settings of a request', () => {
     ]);
   });
 
-  it('are previewed with the names of other headers, without settings that cannot be used yet', () => {
+  it("are previewed with other headers' names, without settings that cannot be used yet", () => {
     const preview = previewOf(draftOf(STORED), true, 'evt_1');
     expect(preview).toMatchObject({
-      destination: { request: { body: '{"id": userId}' }, webhooks: [{ headers: { 'X-Team': keep } }] },
+      destination: {
+        request: { body: '{"id": userId}' },
+        webhooks: [{ headers: { 'X-Team': keep } }],
+      },
       event: 'evt_1',
     });
     const destination = destinationBody.partial().safeParse(preview.destination);
     expect(destination.error).toBeUndefined();
     const broken = edited(() => ({ url: 'nowhere' }));
-    const body = previewOf({ ...broken, signature: withKind(broken.signature, 'other') }, false, '');
+    const body = previewOf(
+      { ...broken, signature: withKind(broken.signature, 'other') },
+      false,
+      '',
+    );
     expect(Object.keys(body.destination)).toEqual(['request']);
     expect(body.event).toBeUndefined();
   });
@@ -188,7 +259,9 @@ describe('the retry plan', () => {
     ['other statuses', { on: '404, 409' }, { on: [404, 409] }],
     ['nothing of its own', { delays: '', window: '', on: '' }, null],
   ])('with %s is a merge patch of what was changed', (_, fields, patch) => {
-    expect(patchOf(STORED, { ...draftOf(STORED), retry: { ...plan, ...fields } })).toEqual({ retry: patch });
+    expect(patchOf(STORED, { ...draftOf(STORED), retry: { ...plan, ...fields } })).toEqual({
+      retry: patch,
+    });
   });
 
   it('has problems by the names of the API', () => {
@@ -208,28 +281,44 @@ test('signatures are chosen by the product whose receivers check them', () => {
   const before = draftOf(STORED).signature;
   const github = withKind(before, 'github');
   expect(kindOf(github)).toBe('github');
-  expect(patchOf(STORED, { ...draftOf(STORED), signature: { ...github, xSignature: false } })).toEqual({
+  expect(
+    patchOf(STORED, { ...draftOf(STORED), signature: { ...github, xSignature: false } }),
+  ).toEqual({
     signature: {
       xSignature: false,
-      custom: { header: 'X-Hub-Signature-256', algorithm: 'sha256', encoding: 'hex', prefix: 'sha256=' },
+      custom: {
+        header: 'X-Hub-Signature-256',
+        algorithm: 'sha256',
+        encoding: 'hex',
+        prefix: 'sha256=',
+      },
     },
   });
   const other = withKind(github, 'other');
-  expect([...problemsOf({ ...draftOf(STORED), signature: other }).keys()]).toEqual(['signature/custom/header']);
+  expect([...problemsOf({ ...draftOf(STORED), signature: other }).keys()]).toEqual([
+    'signature/custom/header',
+  ]);
   expect(kindOf(withKind(other, 'none'))).toBe('none');
 });
 
 test('a conflict names the kind of an authentication, and shows no secret and no login', () => {
   const draft = edited(() => ({}), { proxy: 'http://user:planted@proxy.example.com:3128' });
-  draft.webhooks[0]!.auth = { ...withType(undefined, 'bearer'), secret: { value: 'planted', kept: false } };
-  const found = differences(DESTINATION_FIELDS, { before: STORED, theirs: STORED, patch: patchOf(STORED, draft) });
+  draft.webhooks[0]!.auth = {
+    ...withType(undefined, 'bearer'),
+    secret: { value: 'planted', kept: false },
+  };
+  const found = differences(DESTINATION_FIELDS, {
+    before: STORED,
+    theirs: STORED,
+    patch: patchOf(STORED, draft),
+  });
   expect(found.map(({ field, mine }) => [field, mine])).toEqual([
     ['webhooks', 'https://example.com/hook (X-Team, bearer, tls)'],
     ['proxy', 'http://***@proxy.example.com:3128'],
   ]);
 });
 
-test('the members of a batch are in the order of its array, each with the outcome that it had there', () => {
+test('members of a batch are in the order of its array, each with its outcome there', () => {
   const delivery = (id: string, event: string | null, urls: object[]) =>
     ({ id, type: 'track', event, attempts: [{ urls }] }) as Deliveries['data'][number];
   const sent = (batch: string, index: number, outcome = 'delivered') => ({
@@ -237,7 +326,10 @@ test('the members of a batch are in the order of its array, each with the outcom
     outcome,
   });
   const rows = [
-    delivery('dlv_2', null, [sent('bat_0', 1, 'retry'), { ...sent('bat_1', 1, 'retry'), status: 503 }]),
+    delivery('dlv_2', null, [
+      sent('bat_0', 1, 'retry'),
+      { ...sent('bat_1', 1, 'retry'), status: 503 },
+    ]),
     delivery('dlv_1', 'Order', [sent('bat_1', 0)]),
     delivery('dlv_3', null, [{ outcome: 'delivered' }]),
   ];

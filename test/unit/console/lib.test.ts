@@ -1,11 +1,18 @@
 import { MAX_SHOWN, withNew, withPast } from '../../../console/src/lib/merge';
 import { fieldProblems, isSignedOut, sayProblem } from '../../../console/src/lib/problems';
 import { ingestAddress, snippetsFor } from '../../../console/src/lib/snippets';
+import { defined } from '../../../shared/collections/defined';
 import { addressWarning } from '../../../shared/model/address-warning';
 import { checklistOf } from '../../../console/src/lib/checklist';
 import { newSecret } from '../../../console/src/lib/secret';
 import { lastAttempts, responseInShort } from '../../../console/src/destination/last-attempts';
-import { everyStep, latencyTicks, listOf, sinceOf, stepLabel } from '../../../console/src/lib/series';
+import {
+  everyStep,
+  latencyTicks,
+  listOf,
+  sinceOf,
+  stepLabel,
+} from '../../../console/src/lib/series';
 import { readViews, removeView, saveView } from '../../../console/src/lib/views';
 import {
   absolute,
@@ -18,7 +25,13 @@ import {
   reasonInWords,
   relative,
 } from '../../../console/src/lib/labels';
-import { bodyOf, REPLAYABLE, scopeFor, scopeProblem, withFailedUrls } from '../../../console/src/replay/scope';
+import {
+  bodyOf,
+  REPLAYABLE,
+  scopeFor,
+  scopeProblem,
+  withFailedUrls,
+} from '../../../console/src/replay/scope';
 import { ApiProblem } from '../../../shared/api/client';
 
 describe('times', () => {
@@ -33,7 +46,7 @@ describe('times', () => {
     expect(relative(iso, now)).toBe(text);
   });
 
-  it('have an exact form, with the day unless it is today and the year unless it is this one', () => {
+  it('have an exact form, with the day unless today and the year unless it is this one', () => {
     const local = (text: string) => new Date(text).toISOString();
     const at = Date.parse(local('2026-01-01T12:00:00'));
     expect(absolute(local('2026-01-01T09:05:07'), at)).toBe('09:05:07');
@@ -95,9 +108,12 @@ describe('snippets', () => {
     [{ url: null, port: 8081 }, 'https://waypost.example:8090', 'https://waypost.example:8081'],
     [{ url: null, port: 8081 }, 'http://[::1]:8090', 'http://[::1]:8081'],
     [{ url: 'https://in.example', port: 8081 }, 'http://localhost:8090', 'https://in.example'],
-  ])('send to the address of ingest, with the settings %j from %s to %s', (ingest, origin, address) => {
-    expect(ingestAddress(ingest, origin)).toBe(address);
-  });
+  ])(
+    'send to the address of ingest, with the settings %j from %s to %s',
+    (ingest, origin, address) => {
+      expect(ingestAddress(ingest, origin)).toBe(address);
+    },
+  );
 });
 
 describe('steps of a chart', () => {
@@ -134,12 +150,24 @@ it.each([
   [403, 'urn:waypost:problem:forbidden', false],
   [503, 'urn:waypost:problem:unavailable', false],
 ])('an answer %d of type %s means that the session has ended: %s', (status, type, expected) => {
-  expect(isSignedOut(new ApiProblem(status, { ...(type && { type }), detail: 'Something' }))).toBe(expected);
+  expect(
+    isSignedOut(
+      new ApiProblem(status, {
+        ...defined({ type: type || undefined }),
+        detail: 'Something',
+      }),
+    ),
+  ).toBe(expected);
 });
 
 describe('the scope of a replay', () => {
   it('is sent with the chosen fields only', () => {
-    const scope = { ...scopeFor('dst_1'), from: '2026-01-01T00:00', type: 'track', includeDelivered: true };
+    const scope = {
+      ...scopeFor('dst_1'),
+      from: '2026-01-01T00:00',
+      type: 'track',
+      includeDelivered: true,
+    };
     expect(bodyOf(scope, true)).toEqual({
       destination: 'dst_1',
       origin: 'dead_letters',
@@ -151,13 +179,13 @@ describe('the scope of a replay', () => {
     });
   });
 
-  it('reads the messages to send only to URLs that failed, since a dead letter failed at all of them', () => {
+  it('reads messages to send only to URLs that failed, as a dead letter failed at all', () => {
     const scope = withFailedUrls(scopeFor('dst_1'), true);
     expect(bodyOf(scope, false)).toMatchObject({ origin: 'messages', onlyFailedUrls: true });
     expect(bodyOf(withFailedUrls(scope, false), false)).not.toHaveProperty('onlyFailedUrls');
   });
 
-  it('offers the statuses of deliveries that have ended, because the API refuses the others', () => {
+  it('offers the statuses of ended deliveries, because the API refuses the others', () => {
     expect(REPLAYABLE).toEqual(['delivered', 'partly_delivered', 'dead', 'cancelled']);
   });
 
@@ -172,7 +200,13 @@ describe('the scope of a replay', () => {
 });
 
 describe('a list of live events', () => {
-  const event = (id: string) => ({ id, at: '2026-01-01T00:00:00.000Z', source: 'src_1', accepted: true, call: {} });
+  const event = (id: string) => ({
+    id,
+    at: '2026-01-01T00:00:00.000Z',
+    source: 'src_1',
+    accepted: true,
+    call: {},
+  });
   const ids = (events: { id: string }[]) => events.map(({ id }) => id).join('');
 
   it('shows the newest event first, each event once, and a limited number', () => {
@@ -183,7 +217,9 @@ describe('a list of live events', () => {
   });
 
   it('adds earlier events once, also if the two lists overlap', () => {
-    expect(ids(withPast([event('d'), event('c')], [event('c'), event('b'), event('a')]))).toBe('dcba');
+    expect(ids(withPast([event('d'), event('c')], [event('c'), event('b'), event('a')]))).toBe(
+      'dcba',
+    );
   });
 });
 
@@ -200,14 +236,19 @@ test.each([
   expect(addressWarning(url)).toMatch(warning);
 });
 
-test.each(['https://example.com/hook', 'https://8.8.8.8/', 'not a url', 'https://localhost.example.com/'])(
-  'the URL %s gets no warning',
-  (url) => {
-    expect(addressWarning(url)).toBeUndefined();
-  },
-);
+test.each([
+  'https://example.com/hook',
+  'https://8.8.8.8/',
+  'not a url',
+  'https://localhost.example.com/',
+])('the URL %s gets no warning', (url) => {
+  expect(addressWarning(url)).toBeUndefined();
+});
 
-const networks = { allowed: ['127.0.0.0/8', '10.0.0.0/8'], forbidden: ['10.9.0.0/16', '203.0.113.0/24'] };
+const networks = {
+  allowed: ['127.0.0.0/8', '10.0.0.0/8'],
+  forbidden: ['10.9.0.0/16', '203.0.113.0/24'],
+};
 test.each([
   'http://127.0.0.1:3000/',
   'http://localhost:3000/',
@@ -223,12 +264,16 @@ test.each([
   ['http://10.9.0.1/', 'forbidden by WAYPOST_FORBIDDEN_NETWORKS'],
   ['https://203.0.113.7/', 'forbidden by WAYPOST_FORBIDDEN_NETWORKS'],
 ])('the URL %s gets a warning although other networks are allowed', (url, why) => {
-  expect(addressWarning(url, networks)).toBe(`Waypost refuses to call ${new URL(url).hostname} (${why}).`);
+  expect(addressWarning(url, networks)).toBe(
+    `Waypost refuses to call ${new URL(url).hostname} (${why}).`,
+  );
 });
 
 test('a generated secret has the format of Standard Webhooks and 32 random bytes', () => {
   const secrets = [newSecret(), newSecret()];
-  for (const secret of secrets) expect(Buffer.from(secret.replace('whsec_', ''), 'base64')).toHaveLength(32);
+  for (const secret of secrets) {
+    expect(Buffer.from(secret.replace('whsec_', ''), 'base64')).toHaveLength(32);
+  }
   expect(new Set(secrets).size).toBe(2);
 });
 
@@ -258,7 +303,9 @@ test.each([
   ['dead_letters', null, ''],
 ])('the notice %s that ended at %s says "%s"', (kind, endedAt, words) => {
   const times = { since: '2026-01-01T10:00:00Z', at: '2026-01-01T10:30:00Z' };
-  expect(noticeInWords({ kind, ...times, endedAt }, Date.parse('2026-01-01T12:00:00Z'))).toBe(words);
+  expect(noticeInWords({ kind, ...times, endedAt }, Date.parse('2026-01-01T12:00:00Z'))).toBe(
+    words,
+  );
 });
 
 test.each([
@@ -271,13 +318,21 @@ test.each([
   expect(rateInWords(rate)).toBe(text);
 });
 
-test('a bar leads to the deliveries of its time and status, and dead ones by the time they ended', () => {
+test('a bar leads to the deliveries of its time and status, and dead ones by their end', () => {
   const range = { since: '2026-01-01T10:00:00.000Z', until: '2026-01-01T11:00:00.000Z' };
   const query = (...given: Parameters<typeof listOf>) =>
     Object.fromEntries(new URLSearchParams(listOf(...given).split('?')[1]));
   expect(query('', range)).toEqual(range);
-  expect(query('dst_1', range, 'delivered')).toEqual({ destination: 'dst_1', status: 'delivered', ...range });
-  expect(query('', range, 'dead')).toEqual({ status: 'dead', endedSince: range.since, endedUntil: range.until });
+  expect(query('dst_1', range, 'delivered')).toEqual({
+    destination: 'dst_1',
+    status: 'delivered',
+    ...range,
+  });
+  expect(query('', range, 'dead')).toEqual({
+    status: 'dead',
+    endedSince: range.since,
+    endedUntil: range.until,
+  });
 });
 
 test('the last attempts of a destination come from all its deliveries, newest first', () => {
@@ -289,13 +344,23 @@ test('the last attempts of a destination come from all its deliveries, newest fi
     durationMs: 1,
   });
   const attempt = (at: string, n = 1) => ({
-    ...{ n, replay: 0, at, durationMs: 5, outcome: 'retry' as const },
+    n,
+    replay: 0,
+    at,
+    durationMs: 5,
+    outcome: 'retry' as const,
     urls: [url(503, 'retry'), url(200, 'delivered')],
   });
   type Lists = Parameters<typeof lastAttempts>[0];
-  const row = (id: string, ...at: string[]) => ({ id, attempts: at.map((each, i) => attempt(each, i + 1)) });
+  const row = (id: string, ...at: string[]) => ({
+    id,
+    attempts: at.map((each, i) => attempt(each, i + 1)),
+  });
   const lists = [
-    [row('dlv_new', '2026-01-01T10:05:00Z'), row('dlv_old', '2026-01-01T09:00:00Z', '2026-01-01T10:06:00Z')],
+    [
+      row('dlv_new', '2026-01-01T10:05:00Z'),
+      row('dlv_old', '2026-01-01T09:00:00Z', '2026-01-01T10:06:00Z'),
+    ],
     [row('dlv_old', '2026-01-01T09:00:00Z', '2026-01-01T10:06:00Z')],
   ] as unknown as Lists;
   const found = lastAttempts(lists, 2);
@@ -317,18 +382,29 @@ test('saved views are kept by name, replaced by the same name, and survive broke
     ['Dead', 'status=dead&type=track'],
   ]);
   expect(removeView('deliveries', 'Dead', store)).toHaveLength(1);
-  expect(readViews('deliveries', { getItem: () => 'broken', setItem: () => undefined })).toEqual([]);
+  expect(readViews('deliveries', { getItem: () => 'broken', setItem: () => undefined })).toEqual(
+    [],
+  );
   expect(readViews('deliveries', undefined)).toEqual([]);
 });
 
 test('the first steps are done one by one', () => {
-  const none = { sources: 0, destinations: [], delivered: false, alerts: { enabled: false, webhooks: [] } };
+  const none = {
+    sources: 0,
+    destinations: [],
+    delivered: false,
+    alerts: { enabled: false, webhooks: [] },
+  };
   expect(checklistOf(none).map(({ done, to }) => [done, to])).toEqual([
     [false, '/connect'],
     ...Array.from({ length: 4 }, () => [false, '/connect']),
     [false, '/alerts'],
   ]);
-  const one = { ...none, sources: 1, destinations: [{ id: 'dst_1', enabled: true, hasSharedSecret: false }] };
+  const one = {
+    ...none,
+    sources: 1,
+    destinations: [{ id: 'dst_1', enabled: true, hasSharedSecret: false }],
+  };
   expect(checklistOf(one).filter(({ done }) => !done)).toMatchObject([
     { to: '/destinations/dst_1' },
     { to: '/connect/dst_1/live' },

@@ -17,6 +17,7 @@ import {
   withRow,
   withSubject,
 } from '../../../console/src/audience/rows';
+import { defined } from '../../../shared/collections/defined';
 import { type Json, type JsonObject } from '../../../shared/model/message';
 import { compileExpression } from '../../../shared/cel/compile';
 import { type CounterCall } from '../../../shared/cel/aggregate-functions';
@@ -25,15 +26,33 @@ import { userVariables } from '../../../shared/cel/json-values';
 const all = (...rows: Row[]): Group => ({ join: 'all', rows });
 const any = (...rows: Row[]): Group => ({ join: 'any', rows });
 const pro = aRule({ trait: 'plan', test: 'is', value: 'pro' });
-const often = aRule({ subject: 'count', event: 'Order Completed', test: 'at_least', value: '3', window: '30' });
+const often = aRule({
+  subject: 'count',
+  event: 'Order Completed',
+  test: 'at_least',
+  value: '3',
+  window: '30',
+});
 
 describe('rows as a condition', () => {
   it.each<[Row, string]>([
     [pro, 'has(user.traits.plan) && user.traits.plan == "pro"'],
-    [aRule({ trait: 'plan', test: 'is_not', value: 'pro' }), '!(has(user.traits.plan) && user.traits.plan == "pro")'],
-    [aRule({ trait: 'age', value: '42', kind: 'number' }), 'has(user.traits.age) && user.traits.age == 42'],
-    [aRule({ trait: 'age', test: 'less', value: '-1.5' }), 'has(user.traits.age) && user.traits.age < -1.5'],
-    [aRule({ trait: 'vip', value: 'true', kind: 'boolean' }), 'has(user.traits.vip) && user.traits.vip == true'],
+    [
+      aRule({ trait: 'plan', test: 'is_not', value: 'pro' }),
+      '!(has(user.traits.plan) && user.traits.plan == "pro")',
+    ],
+    [
+      aRule({ trait: 'age', value: '42', kind: 'number' }),
+      'has(user.traits.age) && user.traits.age == 42',
+    ],
+    [
+      aRule({ trait: 'age', test: 'less', value: '-1.5' }),
+      'has(user.traits.age) && user.traits.age < -1.5',
+    ],
+    [
+      aRule({ trait: 'vip', value: 'true', kind: 'boolean' }),
+      'has(user.traits.vip) && user.traits.vip == true',
+    ],
     [aRule({ trait: 'email', test: 'set' }), 'has(user.traits.email)'],
     [aRule({ trait: 'email', test: 'unset' }), '!has(user.traits.email)'],
     [
@@ -58,19 +77,27 @@ describe('rows as a condition', () => {
       'sum("A", "total", duration("90m")) > 99.5',
     ],
     [aRule({ subject: 'last', event: 'A', property: 'p', value: 'x' }), 'last("A", "p") == "x"'],
-    [aRule({ subject: 'last', event: 'A', property: 'p', test: 'is_not', value: 'x' }), 'last("A", "p") != "x"'],
-    [aRule({ subject: 'first', event: 'A', property: 'p', test: 'unset' }), 'first("A", "p") == null'],
+    [
+      aRule({ subject: 'last', event: 'A', property: 'p', test: 'is_not', value: 'x' }),
+      'last("A", "p") != "x"',
+    ],
+    [
+      aRule({ subject: 'first', event: 'A', property: 'p', test: 'unset' }),
+      'first("A", "p") == null',
+    ],
     [
       aRule({ subject: 'first', event: 'A', property: 'p', test: 'greater', value: '1' }),
       'first("A", "p") != null && first("A", "p") > 1',
     ],
     [
       all(pro, often),
-      'has(user.traits.plan) && user.traits.plan == "pro"\n&& count("Order Completed", duration("720h")) >= 3',
+      'has(user.traits.plan) && user.traits.plan == "pro"\n&& count("Order Completed", ' +
+        'duration("720h")) >= 3',
     ],
     [
       any(pro, often),
-      '(has(user.traits.plan) && user.traits.plan == "pro")\n|| count("Order Completed", duration("720h")) >= 3',
+      '(has(user.traits.plan) && user.traits.plan == "pro")\n|| count("Order Completed", ' +
+        'duration("720h")) >= 3',
     ],
     [all(often, any(often, pro)), `${textOf(often)}\n&& (${textOf(often)} || (${textOf(pro)}))`],
   ])('%j is the condition %s', (row, text) => {
@@ -86,7 +113,10 @@ function textOf(rule: Rule): string {
 describe('a faulty row', () => {
   it.each<[Row, Record<string, string>]>([
     [aRule(), { '0/trait': 'Enter a trait', '0/value': 'Enter a value' }],
-    [aRule({ subject: 'count', test: 'at_least' }), { '0/event': 'Enter an event', '0/value': 'Enter a number' }],
+    [
+      aRule({ subject: 'count', test: 'at_least' }),
+      { '0/event': 'Enter an event', '0/value': 'Enter a number' },
+    ],
     [{ ...often, value: '1.5' }, { '0/value': 'Enter a whole number' }],
     [{ ...often, window: '367' }, { '0/window': 'up to 366 days' }],
     [{ ...often, window: '0' }, { '0/window': 'up to 366 days' }],
@@ -106,7 +136,10 @@ describe('a faulty row', () => {
 
 describe('a condition written by hand', () => {
   it.each([
-    ['user.traits.plan == "pro" && count("Order Completed", duration("720h")) >= 3', all(pro, often)],
+    [
+      'user.traits.plan == "pro" && count("Order Completed", duration("720h")) >= 3',
+      all(pro, often),
+    ],
     ['(count("Order Completed", duration("43200m")) >= 3)', all(often)],
     [
       'has(user.traits.plan) && user.traits.plan != "pro"',
@@ -184,38 +217,60 @@ describe('any rows', () => {
   const group = (depth: number): fc.Arbitrary<Group> =>
     fc.record({
       join: fc.constantFrom('all' as const, 'any' as const),
-      rows: fc.array(depth === 1 ? rule : fc.oneof(rule, rule, group(depth - 1)), { minLength: 1, maxLength: 3 }),
+      rows: fc.array(depth === 1 ? rule : fc.oneof(rule, rule, group(depth - 1)), {
+        minLength: 1,
+        maxLength: 3,
+      }),
     });
-  const json: fc.Arbitrary<Json> = fc.constantFrom<Json[]>('pro', 'x', '', 'an x', 0, 2, 1.5, -3, true, false, '2');
+  const json: fc.Arbitrary<Json> = fc.constantFrom<Json[]>(
+    'pro',
+    'x',
+    '',
+    'an x',
+    0,
+    2,
+    1.5,
+    -3,
+    true,
+    false,
+    '2',
+  );
   const user = fc.record({
     traits: fc.dictionary(name, json),
     counts: fc.dictionary(fc.string(), fc.nat()),
     seed: fc.nat(),
   });
 
-  it('become a valid condition, which selects exactly the described users and is read back as rows', () => {
+  it('become a valid condition that selects just the described users, read back as rows', () => {
     fc.assert(
-      fc.property(group(MAX_DEPTH), fc.array(user, { minLength: 1, maxLength: 4 }), (rows, users) => {
-        const text = celOf(rows);
-        fc.pre(text !== undefined);
-        const compiled = compileExpression(text, 'audience');
-        if (compiled.kind === 'mistake') throw new Error(`${text}: ${compiled.message}`);
-        const again = rowsOf(text);
-        // The same condition may need fewer rows: nested groups with the same join become one.
-        expect(again && celOf(again)?.replace(/\s+/g, ' ')).toBe(text.replace(/\s+/g, ' '));
-        for (const { traits, seed } of users) {
-          const read = (call: CounterCall) => counterOf(call, seed);
-          const outcome = compiled.evaluate(userVariables({ id: 'u', traits }), read);
-          expect(outcome === true).toBe(holds(rows, traits, seed));
-        }
-      }),
+      fc.property(
+        group(MAX_DEPTH),
+        fc.array(user, { minLength: 1, maxLength: 4 }),
+        (rows, users) => {
+          const text = celOf(rows);
+          fc.pre(text !== undefined);
+          const compiled = compileExpression(text, 'audience');
+          if (compiled.kind === 'mistake') throw new Error(`${text}: ${compiled.message}`);
+          const again = rowsOf(text);
+          // The same condition may need fewer rows: nested groups with the same join become one.
+          expect(again && celOf(again)?.replace(/\s+/g, ' ')).toBe(text.replace(/\s+/g, ' '));
+          for (const { traits, seed } of users) {
+            const read = (call: CounterCall) => counterOf(call, seed);
+            const outcome = compiled.evaluate(userVariables({ id: 'u', traits }), read);
+            expect(outcome === true).toBe(holds(rows, traits, seed));
+          }
+        },
+      ),
       { numRuns: 300 },
     );
   });
 });
 
 /** Returns a value for what a user did, always the same one. */
-function counterOf({ name, event, property = '', windowMs = 0 }: CounterCall, seed: number): Json | undefined {
+function counterOf(
+  { name, event, property = '', windowMs = 0 }: CounterCall,
+  seed: number,
+): Json | undefined {
   const n = (seed + event.length * 7 + property.length * 3 + windowMs / 60_000) % 6;
   if (name === 'count' || name === 'sum') return n;
   return [undefined, 'x', 2, true, 'pro', 'an x'][n];
@@ -239,13 +294,19 @@ function holds(row: Row, traits: JsonObject, seed: number): boolean {
           {
             name: row.subject,
             event: row.event,
-            ...(row.subject !== 'count' && { property: row.property }),
-            ...(windowed && { windowMs: seconds * 1_000 }),
+            ...defined({
+              property: row.subject !== 'count' ? row.property : undefined,
+              windowMs: windowed ? seconds * 1_000 : undefined,
+            }),
           },
           seed,
         );
   const number = row.subject === 'count' || row.subject === 'sum' || row.kind === 'number';
-  const wanted = number ? Number(row.value) : row.kind === 'boolean' ? row.value === 'true' : row.value;
+  const wanted = number
+    ? Number(row.value)
+    : row.kind === 'boolean'
+      ? row.value === 'true'
+      : row.value;
   switch (row.test) {
     case 'set':
       return value !== undefined;

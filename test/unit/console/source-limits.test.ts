@@ -1,4 +1,9 @@
-import { limitsBody, limitsDraft, limitsProblems, sameLimits } from '../../../console/src/source/limits-draft';
+import {
+  limitsBody,
+  limitsDraft,
+  limitsProblems,
+  sameLimits,
+} from '../../../console/src/source/limits-draft';
 import { type Source } from '../../../shared/api/operations';
 
 const source = (limits: Source['limits']) => ({ limits, trust: 'browser' }) as Source;
@@ -22,7 +27,7 @@ test.each([
   expect(limitsBody({ ...limitsDraft(begun), ...edited }, begun)).toEqual(body);
 });
 
-test('a change of the limits or the trust by others is a conflict with a draft, and a change of the name is not', () => {
+test("others' changes of limits or trust conflict with a draft, those of the name do not", () => {
   const begun = source({ maxPerSecond: 5, maxBytesPerSecond: null, burst: null });
   expect(sameLimits({ ...begun, name: 'Other' }, begun)).toBe(true);
   expect(sameLimits({ ...begun, trust: 'server' }, begun)).toBe(false);

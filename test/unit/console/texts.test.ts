@@ -4,7 +4,8 @@ import { counted } from '../../../console/src/texts/counts';
 import { nodes } from '../../../console/src/texts/nodes';
 import { pseudo } from '../../../console/src/texts/pseudo';
 
-const childrenOf = (node: ReactNode) => (node as ReactElement<{ children: ReactNode[] }>).props.children;
+const childrenOf = (node: ReactNode) =>
+  (node as ReactElement<{ children: ReactNode[] }>).props.children;
 
 describe('the texts of the console', () => {
   it('are English unless the browser has chosen another language', () => {
@@ -12,12 +13,21 @@ describe('the texts of the console', () => {
   });
 
   it('have a singular and a plural', () => {
-    expect([counted(1, 'dead letter'), counted(1_200, 'dead letter')]).toEqual(['1 dead letter', '1,200 dead letters']);
+    expect([counted(1, 'dead letter'), counted(1_200, 'dead letter')]).toEqual([
+      '1 dead letter',
+      '1,200 dead letters',
+    ]);
   });
 
   it('may contain elements between their words', () => {
     const time = createElement('time');
-    expect(childrenOf(nodes`Searched from ${time} to ${'now'}.`)).toEqual(['Searched from ', time, ' to ', 'now', '.']);
+    expect(childrenOf(nodes`Searched from ${time} to ${'now'}.`)).toEqual([
+      'Searched from ',
+      time,
+      ' to ',
+      'now',
+      '.',
+    ]);
   });
 });
 
@@ -45,6 +55,11 @@ describe('the pseudo-locale', () => {
 
   it('keeps the elements and the words between which they stand', () => {
     const link = createElement('a', null, 'Sent');
-    expect(childrenOf(says.rich(link, 'Ann'))).toEqual(['⟦Šéńť ťó  ~~~⟧', link, '⟦ ƀý  ~~⟧', 'Ann']);
+    expect(childrenOf(says.rich(link, 'Ann'))).toEqual([
+      '⟦Šéńť ťó  ~~~⟧',
+      link,
+      '⟦ ƀý  ~~⟧',
+      'Ann',
+    ]);
   });
 });

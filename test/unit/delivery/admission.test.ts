@@ -8,7 +8,11 @@ import {
   readmit,
 } from '../../../services/delivery/admission';
 import { type Refusal } from '../../../services/delivery/lanes/types';
-import { type Lookup, type OpenLookup, type Endpoint } from '../../../services/delivery/destinations';
+import {
+  type Lookup,
+  type OpenLookup,
+  type Endpoint,
+} from '../../../services/delivery/destinations';
 import { type Delivery } from '../../../shared/model/delivery';
 import { type RetryPlan } from '../../../shared/model/retry-plan';
 
@@ -63,7 +67,12 @@ const late = { expiresAt: NOW - 1, attempt: 1 };
 
 describe('the admission of a delivery that was just read', () => {
   test.each<[string, Partial<Delivery>, Lookup, object]>([
-    ['a delivery is tried at every URL', {}, lookup(), { kind: 'try', open: [endpoint('a'), endpoint('b')] }],
+    [
+      'a delivery is tried at every URL',
+      {},
+      lookup(),
+      { kind: 'try', open: [endpoint('a'), endpoint('b')] },
+    ],
     [
       'a URL that rejected the delivery is left out',
       { closed: ['hash-a'] },
@@ -94,8 +103,18 @@ describe('the admission of a delivery that was just read', () => {
       lookup({ enabled: false }),
       { kind: 'cancelled', reason: 'destination_disabled' },
     ],
-    ['a test send goes to a disabled destination', { test: true }, lookup({ enabled: false }), { kind: 'try' }],
-    ['a test send goes to a paused destination', { test: true }, lookup({ paused: true }), { kind: 'try' }],
+    [
+      'a test send goes to a disabled destination',
+      { test: true },
+      lookup({ enabled: false }),
+      { kind: 'try' },
+    ],
+    [
+      'a test send goes to a paused destination',
+      { test: true },
+      lookup({ paused: true }),
+      { kind: 'try' },
+    ],
     [
       'a delivery that was tried is not sent again after its window',
       { ...late, reason: 'backoff', hop: 1 },
@@ -157,26 +176,45 @@ describe('the admission of a delivery that was just read', () => {
       { kind: 'try' },
     ],
     [
-      'a delivery that comes back within its planned delay goes through the largest tier that is not too long',
+      'a delivery that comes back within its planned delay goes through the largest tier ' +
+        'that is not too long',
       { notBefore: NOW + 85_000, attempt: 1, hop: 3, reason: 'backoff' },
       lookup({ plan: { delaysMs: [600_000] } }),
-      { kind: 'diverted', reason: 'backoff', wait: { tierMs: 60_000, nextAttemptAt: NOW + 90_000 } },
+      {
+        kind: 'diverted',
+        reason: 'backoff',
+        wait: { tierMs: 60_000, nextAttemptAt: NOW + 90_000 },
+      },
     ],
     [
       'a planned delay goes on if its plan was removed',
       { notBefore: NOW + 9_000, attempt: 1, reason: 'backoff' },
       lookup(),
-      { kind: 'diverted', reason: 'backoff', wait: { tierMs: 10_000, nextAttemptAt: NOW + 10_000 } },
+      {
+        kind: 'diverted',
+        reason: 'backoff',
+        wait: { tierMs: 10_000, nextAttemptAt: NOW + 10_000 },
+      },
     ],
     [
       'a Retry-After of a destination with a plan is a sum of tiers',
       { notBefore: NOW + 125_000, attempt: 1, reason: 'retry_after' },
       lookup({ plan: { delaysMs: [60_000] } }),
-      { kind: 'diverted', reason: 'retry_after', wait: { tierMs: 120_000, notBefore: NOW + 125_000 } },
+      {
+        kind: 'diverted',
+        reason: 'retry_after',
+        wait: { tierMs: 120_000, notBefore: NOW + 125_000 },
+      },
     ],
     [
       'the last try of a plan is made when no further tier fits into its window',
-      { notBefore: NOW + 5_000, expiresAt: NOW + 8_000, attempt: 1, final: true, reason: 'backoff' },
+      {
+        notBefore: NOW + 5_000,
+        expiresAt: NOW + 8_000,
+        attempt: 1,
+        final: true,
+        reason: 'backoff',
+      },
       lookup({ plan: { delaysMs: [600_000] } }),
       { kind: 'try' },
     ],
@@ -205,8 +243,16 @@ describe('the admission of a delivery that was just read', () => {
 
 describe('a delivery read after its window', () => {
   test.each<[string, Partial<Delivery>, boolean]>([
-    ['is owed one attempt if it was never tried and waited for Waypost alone', { attempt: 0 }, true],
-    ['is owed one attempt if the key for its secrets was missing', { attempt: 0, reason: 'secrets_unreadable' }, true],
+    [
+      'is owed one attempt if it was never tried and waited for Waypost alone',
+      { attempt: 0 },
+      true,
+    ],
+    [
+      'is owed one attempt if the key for its secrets was missing',
+      { attempt: 0, reason: 'secrets_unreadable' },
+      true,
+    ],
     ['is owed none if it was tried', { attempt: 1, reason: 'backoff' }, false],
     ['is owed none if it waited for its lane', { attempt: 0, reason: 'lane_full' }, false],
     ['is owed none if it waited for its rate', { attempt: 0, reason: 'rate_limited' }, false],
@@ -227,17 +273,42 @@ describe('diverting a delivery that no lane accepts', () => {
   const asked = (waitMs: number): Refusal => ({ reason: 'retry_after', waitMs });
 
   test.each<[string, Partial<Delivery>, [Refusal, ...Refusal[]], object]>([
-    ['a full lane uses the tier nearest the expected wait', {}, [full(50_000)], hold('lane_full', 60_000)],
+    [
+      'a full lane uses the tier nearest the expected wait',
+      {},
+      [full(50_000)],
+      hold('lane_full', 60_000),
+    ],
     [
       'an open circuit uses the largest tier that is no longer than the outage',
       {},
       [open(299_000)],
       hold('circuit_open', 120_000),
     ],
-    ['an open circuit also uses tiers that exist for parking alone', {}, [open(59_000)], hold('circuit_open', 20_000)],
-    ['a circuit that just opened uses the shortest tier', {}, [open(0)], hold('circuit_open', 10_000)],
-    ['Retry-After uses the first tier that is long enough', {}, [asked(11_000)], hold('retry_after', 20_000)],
-    ['Retry-After beyond all tiers uses the longest', {}, [asked(900_000)], hold('retry_after', 300_000)],
+    [
+      'an open circuit also uses tiers that exist for parking alone',
+      {},
+      [open(59_000)],
+      hold('circuit_open', 20_000),
+    ],
+    [
+      'a circuit that just opened uses the shortest tier',
+      {},
+      [open(0)],
+      hold('circuit_open', 10_000),
+    ],
+    [
+      'Retry-After uses the first tier that is long enough',
+      {},
+      [asked(11_000)],
+      hold('retry_after', 20_000),
+    ],
+    [
+      'Retry-After beyond all tiers uses the longest',
+      {},
+      [asked(900_000)],
+      hold('retry_after', 300_000),
+    ],
     [
       'the lane that would accept it first decides the tier',
       {},
@@ -256,7 +327,12 @@ describe('diverting a delivery that no lane accepts', () => {
       [full(50_000)],
       hold('lane_full', 20_000),
     ],
-    ['a rate uses the tier nearest the expected wait', {}, [limited(50_000)], hold('rate_limited', 60_000)],
+    [
+      'a rate uses the tier nearest the expected wait',
+      {},
+      [limited(50_000)],
+      hold('rate_limited', 60_000),
+    ],
     [
       'a delivery that was never tried and fits no tier is dead with the reason of its lane',
       { expiresAt: NOW + 5_000 },
@@ -293,16 +369,36 @@ describe('diverting a delivery that no lane accepts', () => {
       [open(50_000)],
       bury('window_closed'),
     ],
-    ['a delivery whose window ended in the queue of its lane is dead', over, [full(0)], bury('lane_full')],
-    ['a delivery owed one attempt waits for a full lane', owed, [full(50_000)], hold('lane_full', 60_000)],
-    ['a delivery owed one attempt waits for an open circuit', owed, [open(WINDOW)], hold('circuit_open', 300_000)],
+    [
+      'a delivery whose window ended in the queue of its lane is dead',
+      over,
+      [full(0)],
+      bury('lane_full'),
+    ],
+    [
+      'a delivery owed one attempt waits for a full lane',
+      owed,
+      [full(50_000)],
+      hold('lane_full', 60_000),
+    ],
+    [
+      'a delivery owed one attempt waits for an open circuit',
+      owed,
+      [open(WINDOW)],
+      hold('circuit_open', 300_000),
+    ],
     [
       'a delivery owed one attempt waits for its window a second time, and no longer',
       { ...owed, expiresAt: NOW - WINDOW + 5_000 },
       [full(1)],
       bury('lane_full'),
     ],
-    ['a delivery waits for a long outage within its window', {}, [open(9 * WINDOW)], hold('circuit_open', 300_000)],
+    [
+      'a delivery waits for a long outage within its window',
+      {},
+      [open(9 * WINDOW)],
+      hold('circuit_open', 300_000),
+    ],
   ])('%s', (_, change, refusals, expected) => {
     expect(divert(delivery(change), refusals, CONTEXT)).toMatchObject(expected);
   });
@@ -322,15 +418,28 @@ describe('the admission of a request that waited in its lane', () => {
 
   test.each<[string, Partial<Delivery>]>([
     ['an admission stands while its destination is the same', {}],
-    ['an admission stands after a window that does not bind the delivery', { expiresAt: NOW - 1, final: true }],
+    [
+      'an admission stands after a window that does not bind the delivery',
+      { expiresAt: NOW - 1, final: true },
+    ],
   ])('%s', (_, change) => {
     expect(readmit(admitted, delivery(change), before, CONTEXT)).toBe(admitted);
   });
 
   test.each<[string, Partial<Delivery>, Lookup, object]>([
     ['an admission ends with its window', late, before, { kind: 'dead', reason: 'window_closed' }],
-    ['an admission ends if its destination was disabled', {}, lookup({ enabled: false }), { kind: 'cancelled' }],
-    ['an admission ends if its destination was deleted', {}, { kind: 'deleted' }, { kind: 'cancelled' }],
+    [
+      'an admission ends if its destination was disabled',
+      {},
+      lookup({ enabled: false }),
+      { kind: 'cancelled' },
+    ],
+    [
+      'an admission ends if its destination was deleted',
+      {},
+      { kind: 'deleted' },
+      { kind: 'cancelled' },
+    ],
     [
       'an admission ends if its destination was paused',
       {},
@@ -343,7 +452,12 @@ describe('the admission of a request that waited in its lane', () => {
       lookup({ endpoints: [endpoint('new')] }),
       { kind: 'try', open: [endpoint('new')] },
     ],
-    ['an admission has no URL that rejected the delivery', rejected, lookup(), { kind: 'try', open: [endpoint('b')] }],
+    [
+      'an admission has no URL that rejected the delivery',
+      rejected,
+      lookup(),
+      { kind: 'try', open: [endpoint('b')] },
+    ],
     [
       'an admission of a test send outlasts every window',
       { ...late, test: true },
@@ -365,9 +479,27 @@ describe('needing a current config', () => {
       { kind: 'try' },
       false,
     ],
-    ['an attempt with a later version does not need it', { destinationVersion: 4 }, at(5), { kind: 'try' }, false],
-    ['an attempt with an earlier version needs it', { destinationVersion: 6 }, at(5), { kind: 'try' }, true],
-    ['an attempt of a delivery from an older router does not need it', {}, at(5), { kind: 'try' }, false],
+    [
+      'an attempt with a later version does not need it',
+      { destinationVersion: 4 },
+      at(5),
+      { kind: 'try' },
+      false,
+    ],
+    [
+      'an attempt with an earlier version needs it',
+      { destinationVersion: 6 },
+      at(5),
+      { kind: 'try' },
+      true,
+    ],
+    [
+      'an attempt of a delivery from an older router does not need it',
+      {},
+      at(5),
+      { kind: 'try' },
+      false,
+    ],
     ['a cancellation needs it', {}, { kind: 'deleted' }, { kind: 'cancelled' }, true],
     ['a dead letter needs it', {}, at(5), { kind: 'dead' }, true],
   ])('%s', (_, change, known, admission, needs) => {

@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { StallClock } from '../../../services/delivery/clock';
 import { type Clock } from '../../../services/delivery/clock';
 
-/** A clock, the real time that it reads, and its ticks. A tick takes `ms`, of it the part `busy` (0 to 1) as work. */
+/**
+ * A clock, the real time that it reads, and its ticks. A tick takes `ms`, of it the part `busy` (0
+ * to 1) as work.
+ */
 function setUp() {
   const at = { steadyMs: 0, busyMs: 0 };
   let act: () => void = () => undefined;
@@ -60,7 +63,12 @@ describe('the time for estimates of latency', () => {
 describe('the time for deadlines', () => {
   test.each<[string, number[], number, number]>([
     ['is the real time while the process runs', [100, 200, 300], 350, 350],
-    ['is the real time in a busy loop too, so that deadlines are kept', [400, 800, 1_250], 1_700, 1_700],
+    [
+      'is the real time in a busy loop too, so that deadlines are kept',
+      [400, 800, 1_250],
+      1_700,
+      1_700,
+    ],
     ['counts only the first 500 ms of a standstill', [100, 8_100], 8_150, 650],
     ['counts only the first 500 ms of a standstill before the next tick', [100], 8_100, 600],
   ])('%s', (_, ticks, realNow, expected) => {
@@ -72,7 +80,13 @@ describe('the time for deadlines', () => {
     ['meets a standstill while it is under way', [100, 8_100, 8_200], 50, 8_250, true],
     ['meets a standstill that no tick has shown yet', [100], 50, 8_100, true],
     ['meets a standstill that ended just before it began', [100, 8_100, 8_200], 300, 8_300, true],
-    ['does not meet a standstill that ended long before', [100, 8_100, 8_500, 8_900, 9_300], 1_700, 9_400, false],
+    [
+      'does not meet a standstill that ended long before',
+      [100, 8_100, 8_500, 8_900, 9_300],
+      1_700,
+      9_400,
+      false,
+    ],
   ])('a request %s', (_, ticks, began, realNow, expected) => {
     expect(after(ticks, realNow).stoodStillSince(began)).toBe(expected);
   });

@@ -15,17 +15,32 @@ const OTHERS = createEncryptor([randomBytes(32)]);
 const AT = '2026-01-01T00:00:00.000Z';
 
 const OAUTH2: OAuth2<string> = {
-  ...{ type: 'oauth2', tokenUrl: 'https://login.example/token', tokenOrigin: 'https://login.example' },
-  ...{ clientId: 'shop', clientSecret: 'client secret' },
+  type: 'oauth2',
+  tokenUrl: 'https://login.example/token',
+  tokenOrigin: 'https://login.example',
+  clientId: 'shop',
+  clientSecret: 'client secret',
 };
 
-type Change = { url?: Encryptor; header?: Encryptor; secret?: Encryptor; owner?: string; name?: string };
+type Change = {
+  url?: Encryptor;
+  header?: Encryptor;
+  secret?: Encryptor;
+  owner?: string;
+  name?: string;
+};
 
 function aDestination(by: Change): Destination {
   const { url = OURS, header = OURS, secret = OURS, owner = ID, name = 'X-Team' } = by;
   return {
-    ...{ id: ID, name: 'A destination', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
-    ...{ createdAt: AT, updatedAt: AT },
+    id: ID,
+    name: 'A destination',
+    type: 'webhooks',
+    enabled: true,
+    paused: false,
+    sources: ['src_1'],
+    createdAt: AT,
+    updatedAt: AT,
     webhooks: [
       {
         id: 'wh_1',
@@ -46,7 +61,11 @@ function lookupOf(...versions: Destination[]) {
     destination: () => ({ version, data: versions[version - 1] }),
     isUnreadable: () => unreadable,
   } as unknown as ConfigView;
-  const destinations = new Destinations(config, OURS, pino({}, { write: (line) => logged.push(line) }));
+  const destinations = new Destinations(
+    config,
+    OURS,
+    pino({}, { write: (line) => logged.push(line) }),
+  );
   return {
     logged,
     damage: () => (unreadable = true),
@@ -62,7 +81,11 @@ test('a destination encrypted with our key has URL, headers and signing secret',
     kind: 'open',
     destination: {
       endpoints: [
-        { origin: 'https://shop.example', path: '/in?token=t', staticHeaders: ['X-Team', 'a b', 'X-Other', 'c'] },
+        {
+          origin: 'https://shop.example',
+          path: '/in?token=t',
+          staticHeaders: ['X-Team', 'a b', 'X-Other', 'c'],
+        },
       ],
       secrets: { previous: undefined },
     },
@@ -76,7 +99,11 @@ test.each([
   ['everything', { owner: 'dst_2' }],
 ])('a destination with %s encrypted for others is sealed as a whole', (_, by) => {
   const { lookup, logged } = lookupOf(aDestination(by));
-  expect(lookup()).toEqual({ kind: 'sealed', version: 1, why: expect.stringContaining(`A sealed text of ${ID}`) });
+  expect(lookup()).toEqual({
+    kind: 'sealed',
+    version: 1,
+    why: expect.stringContaining(`A sealed text of ${ID}`),
+  });
   lookup();
   // Logged once, not for each delivery.
   expect(logged).toHaveLength(1);
@@ -88,7 +115,7 @@ test('a new version of a destination is decrypted again', () => {
   expect([lookup(1).kind, lookup(2).kind]).toEqual(['sealed', 'open']);
 });
 
-test('a destination with an unreadable record is neither used as it was nor taken for deleted', () => {
+test('a destination with an unreadable record is neither used nor taken for deleted', () => {
   const { lookup, damage } = lookupOf(aDestination({}));
   expect(lookup().kind).toBe('open');
   damage();
@@ -96,7 +123,7 @@ test('a destination with an unreadable record is neither used as it was nor take
 });
 
 test.each(['Traceparent', 'webhook-later', 'X-Signature'])(
-  'a stored static header %s, whose name Waypost reserves, is left out and logged once for each version',
+  'a stored static header %s, reserved by Waypost, is left out and logged once for each version',
   (name) => {
     const { lookup, logged } = lookupOf(aDestination({ name }), aDestination({ name }));
     const sent = {
@@ -104,7 +131,9 @@ test.each(['Traceparent', 'webhook-later', 'X-Signature'])(
       destination: { endpoints: [{ path: '/in?token=t', staticHeaders: ['X-Other', 'c'] }] },
     };
     expect([lookup(1), lookup(1), lookup(2)]).toMatchObject([sent, sent, sent]);
-    expect(lookup(2)).not.toMatchObject({ destination: { endpoints: [{ problem: expect.anything() }] } });
+    expect(lookup(2)).not.toMatchObject({
+      destination: { endpoints: [{ problem: expect.anything() }] },
+    });
     expect(logged.map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({ msg: 'headers.ignored', destination: ID, names: [name] }),
       expect.objectContaining({ msg: 'headers.ignored', destination: ID, names: [name] }),
@@ -118,13 +147,21 @@ test.each<[string, Auth<string>, object]>([
     { type: 'basic', username: 'ann', password: 'pass' },
     { staticHeaders: ['X-Team', 'a b', 'X-Other', 'c', 'authorization', 'Basic YW5uOnBhc3M='] },
   ],
-  ['bearer', { type: 'bearer', token: 'tok' }, { staticHeaders: expect.arrayContaining(['Bearer tok']) }],
+  [
+    'bearer',
+    { type: 'bearer', token: 'tok' },
+    { staticHeaders: expect.arrayContaining(['Bearer tok']) },
+  ],
   [
     'header',
     { type: 'header', name: 'X-Key', value: 'tok en' },
     { staticHeaders: expect.arrayContaining(['X-Key', 'tok en']) },
   ],
-  ['oauth2', OAUTH2, { auth: { credentials: { origin: 'https://login.example', path: '/token' } } }],
+  [
+    'oauth2',
+    OAUTH2,
+    { auth: { credentials: { origin: 'https://login.example', path: '/token' } } },
+  ],
   [
     'pagerduty',
     { type: 'pagerduty', routingKey: 'rout"ing' },
@@ -160,5 +197,7 @@ test.each([
   ['text', 'text'],
   ['', ''],
 ])('the body %s with a routing key is %s', (body, expected) => {
-  expect(withBodyStart(Buffer.from(body), Buffer.from('{"routing_key":"k"')).toString()).toBe(expected);
+  expect(withBodyStart(Buffer.from(body), Buffer.from('{"routing_key":"k"')).toString()).toBe(
+    expected,
+  );
 });

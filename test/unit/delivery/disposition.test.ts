@@ -31,7 +31,12 @@ function held(change: Partial<Delivery> = {}): DeliveryInHand {
     traceparent: 'tp',
     ...change,
   };
-  return { delivery, key: 'dst:1', body: BODY, record: { topic: 'webhooks', partition: 2, offset: 7 } };
+  return {
+    delivery,
+    key: 'dst:1',
+    body: BODY,
+    record: { topic: 'webhooks', partition: 2, offset: 7 },
+  };
 }
 
 const url = (outcome: UrlAttempt['outcome'], change: Partial<UrlAttempt> = {}): UrlAttempt => ({
@@ -59,7 +64,9 @@ const recordsAfter = (of: DeliveryInHand, result: AttemptResult) =>
 /** Returns the records of a step: each topic, with the decoded event or delivery. */
 function records(of: DeliveryInHand, disposition: Disposition) {
   return recordsOf(of, disposition, NOW).map((r: OutRecord) => {
-    if (r.topic === 'attempts') return { topic: r.topic, ...(JSON.parse(String(r.value)) as object) };
+    if (r.topic === 'attempts') {
+      return { topic: r.topic, ...(JSON.parse(String(r.value)) as object) };
+    }
     const decoded = decodeDelivery(r.headers ?? {});
     return {
       topic: r.topic,
@@ -80,7 +87,10 @@ describe('a failed attempt of a destination with a plan', () => {
     const nextAttemptAt = '2026-11-21T10:00:50.000Z';
     expect(after(held())).toMatchObject([
       { topic: 'attempts', reason: 'backoff', nextAttemptAt },
-      { topic: 'webhooks.retry.20s', delivery: { reason: 'backoff', notBefore: NOW + 45_000, attempt: 1, hop: 1 } },
+      {
+        topic: 'webhooks.retry.20s',
+        delivery: { reason: 'backoff', notBefore: NOW + 45_000, attempt: 1, hop: 1 },
+      },
     ]);
   });
 
@@ -92,8 +102,15 @@ describe('a failed attempt of a destination with a plan', () => {
 
   test('the last delay repeats, and a hop within it writes no event', () => {
     const between = held({ attempt: 5, hop: 40, reason: 'backoff', notBefore: NOW + 100_000 });
-    const wait = { kind: 'wait' as const, tierMs: 60_000, nextAttemptAt: NOW + 100_000, notBefore: NOW + 100_000 };
-    expect(after(held({ attempt: 5 }))[1]).toMatchObject({ delivery: { notBefore: NOW + 7_200_000 } });
+    const wait = {
+      kind: 'wait' as const,
+      tierMs: 60_000,
+      nextAttemptAt: NOW + 100_000,
+      notBefore: NOW + 100_000,
+    };
+    expect(after(held({ attempt: 5 }))[1]).toMatchObject({
+      delivery: { notBefore: NOW + 7_200_000 },
+    });
     expect(records(between, { kind: 'diverted', reason: 'backoff', wait })).toMatchObject([
       { topic: 'webhooks.retry.1m', delivery: { attempt: 5, hop: 41, notBefore: NOW + 100_000 } },
     ]);
@@ -130,14 +147,28 @@ describe('the records of an attempt', () => {
         n: 1,
         outcome: 'delivered',
         durationMs: 6,
-        urls: [{ url: 'whk_a', origin: 'https://a.example', outcome: 'delivered', status: 204, durationMs: 5 }],
+        urls: [
+          {
+            url: 'whk_a',
+            origin: 'https://a.example',
+            outcome: 'delivered',
+            status: 204,
+            durationMs: 5,
+          },
+        ],
       },
     ]);
   });
 
-  test('a failure to retry sends the same bytes to the tier of this attempt, with the closed URLs and the error', () => {
-    const failed = url('retry', { status: 503, error: { code: 'status', message: 'the response status was 503' } });
-    const [event, waiting] = recordsAfter(held(), tried([failed, url('rejected')], { rejected: ['h2'] }));
+  test('a failure to retry sends equal bytes to its tier, with the closed URLs and error', () => {
+    const failed = url('retry', {
+      status: 503,
+      error: { code: 'status', message: 'the response status was 503' },
+    });
+    const [event, waiting] = recordsAfter(
+      held(),
+      tried([failed, url('rejected')], { rejected: ['h2'] }),
+    );
     expect(event).toMatchObject({
       n: 1,
       outcome: 'retry',
@@ -161,22 +192,38 @@ describe('the records of an attempt', () => {
 
   test('Retry-After selects the first tier that is long enough', () => {
     const [event, waiting] = recordsAfter(held(), tried([url('retry')], { retryAfterMs: 11_000 }));
-    expect(event).toMatchObject({ reason: 'retry_after', nextAttemptAt: '2026-11-21T10:01:00.000Z' });
+    expect(event).toMatchObject({
+      reason: 'retry_after',
+      nextAttemptAt: '2026-11-21T10:01:00.000Z',
+    });
     expect(waiting).toMatchObject({ topic: 'webhooks.retry.1m' });
   });
 
   test('a delivery that all URLs reject goes to the dead letters immediately', () => {
-    const written = recordsAfter(held(), tried([url('rejected', { status: 404 })], { rejected: ['h'] }));
+    const written = recordsAfter(
+      held(),
+      tried([url('rejected', { status: 404 })], { rejected: ['h'] }),
+    );
     expect(written).toMatchObject([
       { kind: 'attempt', outcome: 'rejected', reason: 'rejected' },
       { kind: 'dead', n: 1, reason: 'rejected' },
-      { topic: 'webhooks.dead', body: BODY, delivery: { attempt: 1, reason: 'rejected', closed: ['h'] } },
+      {
+        topic: 'webhooks.dead',
+        body: BODY,
+        delivery: { attempt: 1, reason: 'rejected', closed: ['h'] },
+      },
     ]);
   });
 
   test('a delivery is retried if one URL had no room, although the others rejected it', () => {
-    const written = recordsAfter(held(), tried([url('rejected')], { rejected: ['h'], skipped: true }));
-    expect(written).toMatchObject([{ outcome: 'retry' }, { topic: 'webhooks.retry.10s', delivery: { closed: ['h'] } }]);
+    const written = recordsAfter(
+      held(),
+      tried([url('rejected')], { rejected: ['h'], skipped: true }),
+    );
+    expect(written).toMatchObject([
+      { outcome: 'retry' },
+      { topic: 'webhooks.retry.10s', delivery: { closed: ['h'] } },
+    ]);
   });
 
   test('the last wait in the window is shortened to fit, and the next attempt is the last', () => {
@@ -227,9 +274,27 @@ describe('the disposition of a step', () => {
   const timedOut = tried([url('retry')]);
   test.each<[string, Partial<Delivery>, AttemptResult, object, string | undefined]>([
     ['a 2xx is delivered', {}, tried([url('delivered')]), { kind: 'delivered' }, undefined],
-    ['a test send is tested even if it fails', { test: true }, timedOut, { kind: 'tested' }, undefined],
-    ['a failure is retried', {}, timedOut, { kind: 'retried', reason: 'backoff' }, 'webhooks.retry.10s'],
-    ['a rejection is dead', {}, tried([url('rejected')]), { kind: 'dead', reason: 'rejected' }, 'webhooks.dead'],
+    [
+      'a test send is tested even if it fails',
+      { test: true },
+      timedOut,
+      { kind: 'tested' },
+      undefined,
+    ],
+    [
+      'a failure is retried',
+      {},
+      timedOut,
+      { kind: 'retried', reason: 'backoff' },
+      'webhooks.retry.10s',
+    ],
+    [
+      'a rejection is dead',
+      {},
+      tried([url('rejected')]),
+      { kind: 'dead', reason: 'rejected' },
+      'webhooks.dead',
+    ],
     [
       'a failure is dead after its window',
       { expiresAt: NOW },
@@ -247,9 +312,14 @@ describe('the disposition of a step', () => {
     ['diverted', { kind: 'diverted', reason: 'paused', wait: WAIT }, 'webhooks.retry.1m'],
     ['dead', { kind: 'dead', reason: 'window_closed' }, 'webhooks.dead'],
     ['cancelled', { kind: 'cancelled', reason: 'destination_deleted' }, undefined],
-  ])('a delivery that is %s without an attempt goes to the right topic', (_, disposition, topic) => {
-    expect(nextTopic(disposition)).toBe(topic);
-    const deliveries = recordsOf(held(), disposition, NOW).filter(({ topic }) => topic !== 'attempts');
-    expect(deliveries.map(({ topic }) => topic)).toEqual(topic === undefined ? [] : [topic]);
-  });
+  ])(
+    'a delivery that is %s without an attempt goes to the right topic',
+    (_, disposition, topic) => {
+      expect(nextTopic(disposition)).toBe(topic);
+      const deliveries = recordsOf(held(), disposition, NOW).filter(
+        ({ topic }) => topic !== 'attempts',
+      );
+      expect(deliveries.map(({ topic }) => topic)).toEqual(topic === undefined ? [] : [topic]);
+    },
+  );
 });

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { defined } from '../../../shared/collections/defined';
 import { createEncryptor } from '../../../shared/config/encryption';
 import { type ConfigView } from '../../../shared/config/types';
 import { type AttemptEvent } from '../../../shared/model/attempt-events';
@@ -13,7 +14,11 @@ import { keepLaneMs, laneOptions } from '../../../services/delivery/lanes/tuning
 import { LaneRegistry } from '../../../services/delivery/lanes/registry';
 import { circuitRecord } from '../../../services/delivery/side-events';
 import { type SendRequest, type SendResult } from '../../../services/delivery/http/exchange';
-import { Destinations, type OpenDestination, type Endpoint } from '../../../services/delivery/destinations';
+import {
+  Destinations,
+  type OpenDestination,
+  type Endpoint,
+} from '../../../services/delivery/destinations';
 import { systemClock } from '../../../services/delivery/clock';
 
 /** Stories of deliveries and endpoints, with a scripted sender and a clock that the story moves. */
@@ -24,7 +29,9 @@ const WINDOW_MS = 14_400_000;
 /** failures in a row that open a circuit */
 const TO_OPEN = laneOptions(TIERS).circuit.failuresToOpen;
 
-type Answers = (request: SendRequest) => number | 'timeout' | { status: number; retryAfter: string };
+type Answers = (
+  request: SendRequest,
+) => number | 'timeout' | { status: number; retryAfter: string };
 
 class Story {
   readonly producer = recordingProducer();
@@ -50,7 +57,13 @@ class Story {
   readonly config = fakeProgress();
 
   constructor(paths: string[], change: Partial<OpenDestination> = {}, maxBytes = 1e9) {
-    this.destination = { enabled: true, paused: false, secrets: undefined, endpoints: paths.map(endpoint), ...change };
+    this.destination = {
+      enabled: true,
+      paused: false,
+      secrets: undefined,
+      endpoints: paths.map(endpoint),
+      ...change,
+    };
     const record = (turn: Parameters<typeof circuitRecord>[0]) =>
       void this.producer.send([circuitRecord(turn, Date.now())]);
     this.lanes = new LaneRegistry({
@@ -63,7 +76,9 @@ class Story {
     });
     this.deliverer = new Deliverer({
       config: this.config,
-      destinations: { lookup: () => ({ kind: 'open', version: this.version, destination: this.destination }) },
+      destinations: {
+        lookup: () => ({ kind: 'open', version: this.version, destination: this.destination }),
+      },
       lanes: this.lanes,
       sender: { send: (request, done) => this.#send(request, done) },
       producer: this.producer,
@@ -81,19 +96,30 @@ class Story {
   }
 
   /** Takes a record. @returns when all of its immediate effects have happened */
-  async take(change: Partial<Delivery> = {}, from: Parameters<Story['offer']>[1] = {}): Promise<void> {
+  async take(
+    change: Partial<Delivery> = {},
+    from: Parameters<Story['offer']>[1] = {},
+  ): Promise<void> {
     expect(this.offer(change, from)).toBe('accepted');
     await settle();
   }
 
-  offer(change: Partial<Delivery> = {}, { topic = 'webhooks', key = 'dst:1', format = '' } = {}): DispatchResult {
+  offer(
+    change: Partial<Delivery> = {},
+    { topic = 'webhooks', key = 'dst:1', format = '' } = {},
+  ): DispatchResult {
     const offset = this.#offset++;
     const leaving = () => this.leaving;
     const record: OpenRecord = {
-      ...{ topic, partition: 0, offset, timestampMs: Date.now(), key: Buffer.from(key), value: Buffer.from('{}') },
+      topic,
+      partition: 0,
+      offset,
+      timestampMs: Date.now(),
+      key: Buffer.from(key),
+      value: Buffer.from('{}'),
       headers: {
         ...encodeDelivery(aDelivery({ id: `dlv_${String(offset)}`, ...change })),
-        ...(format !== '' && { format }),
+        ...defined({ format: format !== '' ? format : undefined }),
       },
       done: () => this.done.push(offset),
       get isRevoking() {
@@ -147,22 +173,48 @@ class Story {
 
 function endpoint(path: string): Endpoint {
   return {
-    ...{ id: `whk${path}`, hash: `hash${path}`, lane: `dst/hash${path}`, destinationId: 'dst', shards: 4 },
-    ...{ origin: 'https://a.example', path, staticHeaders: [], secrets: [] },
+    id: `whk${path}`,
+    hash: `hash${path}`,
+    lane: `dst/hash${path}`,
+    destinationId: 'dst',
+    shards: 4,
+    origin: 'https://a.example',
+    path,
+    staticHeaders: [],
+    secrets: [],
   };
 }
 
-/** Returns a destination as delivery resolves it from a `config` entry with these static headers. */
+/**
+ * Returns a destination as delivery resolves it from a `config` entry with these static headers.
+ */
 function resolved(headers: Record<string, string>): OpenDestination {
   const encryptor = createEncryptor([randomBytes(32)]);
   const at = new Date(START).toISOString();
-  const encrypted = Object.entries(headers).map(([name, value]) => [name, encryptor.encrypt(value, 'dst')]);
-  const webhook = { id: 'whk/a', url: encryptor.encrypt('https://a.example/a', 'dst'), origin: 'https://a.example' };
-  const data = {
-    ...{ id: 'dst', name: 'A destination', type: 'webhooks', enabled: true, paused: false, sources: ['s'] },
-    ...{ createdAt: at, updatedAt: at, webhooks: [{ ...webhook, headers: Object.fromEntries(encrypted) }] },
+  const encrypted = Object.entries(headers).map(([name, value]) => [
+    name,
+    encryptor.encrypt(value, 'dst'),
+  ]);
+  const webhook = {
+    id: 'whk/a',
+    url: encryptor.encrypt('https://a.example/a', 'dst'),
+    origin: 'https://a.example',
   };
-  const config = { destination: () => ({ version: 1, data }), isUnreadable: () => false } as unknown as ConfigView;
+  const data = {
+    id: 'dst',
+    name: 'A destination',
+    type: 'webhooks',
+    enabled: true,
+    paused: false,
+    sources: ['s'],
+    createdAt: at,
+    updatedAt: at,
+    webhooks: [{ ...webhook, headers: Object.fromEntries(encrypted) }],
+  };
+  const config = {
+    destination: () => ({ version: 1, data }),
+    isUnreadable: () => false,
+  } as unknown as ConfigView;
   const lookup = new Destinations(config, encryptor, createLog('test', 'silent')).lookup('dst');
   if (lookup.kind !== 'open') throw new Error(`the destination is ${lookup.kind}`);
   return lookup.destination;
@@ -170,19 +222,38 @@ function resolved(headers: Record<string, string>): OpenDestination {
 
 function aDelivery(change: Partial<Delivery>): Delivery {
   return {
-    ...{ id: 'dlv', messageId: 'm', sourceId: 's', destinationId: 'dst', type: 'track' },
-    ...{ acceptedAt: Date.now(), expiresAt: Date.now() + WINDOW_MS, attempt: 0, hop: 0, replay: 0, closed: [] },
+    id: 'dlv',
+    messageId: 'm',
+    sourceId: 's',
+    destinationId: 'dst',
+    type: 'track',
+    acceptedAt: Date.now(),
+    expiresAt: Date.now() + WINDOW_MS,
+    attempt: 0,
+    hop: 0,
+    replay: 0,
+    closed: [],
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     ...change,
   };
 }
 
 function resultOf(said: ReturnType<Answers>): SendResult {
-  if (said === 'timeout')
-    return { ok: false, error: { code: 'timeout', phase: 'headers', message: 'late' }, durationMs: 5_000 };
-  const { status, retryAfter } = typeof said === 'number' ? { status: said, retryAfter: undefined } : said;
+  if (said === 'timeout') {
+    return {
+      ok: false,
+      error: { code: 'timeout', phase: 'headers', message: 'late' },
+      durationMs: 5_000,
+    };
+  }
+  const { status, retryAfter } =
+    typeof said === 'number' ? { status: said, retryAfter: undefined } : said;
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
-  return { ok: true, response: { status, headers, body: Buffer.alloc(0), truncated: false }, durationMs: 1 };
+  return {
+    ok: true,
+    response: { status, headers, body: Buffer.alloc(0), truncated: false },
+    durationMs: 1,
+  };
 }
 
 function range(from: number, until: number): number[] {
@@ -195,7 +266,10 @@ async function settle(): Promise<void> {
 
 let story: Story;
 beforeEach(() => {
-  jest.useFakeTimers({ now: START, doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate', 'performance'] });
+  jest.useFakeTimers({
+    now: START,
+    doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate', 'performance'],
+  });
 });
 afterEach(() => {
   story.stop();
@@ -207,11 +281,13 @@ const late = () => ({ acceptedAt: Date.now() - WINDOW_MS - 1, expiresAt: Date.no
 
 test('a delivery of a newer format ends the process, and its record stays open', () => {
   story = new Story(['/a']);
-  expect(() => story.offer({}, { format: '9' })).toThrow(/topic webhooks .*partition 0, offset 0.*format 9.*Upgrade/);
+  expect(() => story.offer({}, { format: '9' })).toThrow(
+    /topic webhooks .*partition 0, offset 0.*format 9.*Upgrade/,
+  );
   expect([story.sent, story.done]).toEqual([[], []]);
 });
 
-test("a delivery to a destination that stores a header with the name of one of Waypost's is sent with Waypost's", async () => {
+test("a delivery whose destination stores a Waypost header is sent with Waypost's", async () => {
   story = new Story([]);
   story.destination = resolved({ TraceParent: 'theirs', 'X-Team': 'a b' });
   await story.take();
@@ -225,7 +301,7 @@ test("a delivery to a destination that stores a header with the name of one of W
 });
 
 describe('a failing endpoint', () => {
-  test('failures in a row open its circuit, and further deliveries are parked in ever longer tiers without attempts', async () => {
+  test('failures in a row open its circuit and park the rest in ever longer tiers', async () => {
     story = new Story(['/a']);
     story.answers = () => 500;
     await story.takeSome(TO_OPEN + 1);
@@ -258,11 +334,16 @@ describe('a failing endpoint', () => {
     // Each tick parks some.
     await story.pass(100);
     const parked = story.waits().filter(({ reason }) => reason === 'circuit_open');
-    expect(parked).toEqual(Array(parked.length).fill({ tier: 'retry.10s', reason: 'circuit_open', attempt: 0 }));
+    expect(parked).toEqual(
+      Array(parked.length).fill({ tier: 'retry.10s', reason: 'circuit_open', attempt: 0 }),
+    );
     expect(parked.length).toBeGreaterThan(0);
-    // Deliveries that were tried do not take the slow producer, since a crash would repeat their attempt.
+    // Deliveries that were tried do not take the slow producer, since a crash would repeat their
+    // attempt.
     const diverted = story.diverted.filter(({ topic }) => topic !== 'attempts');
-    expect(diverted.map(({ headers }) => headers?.reason)).toEqual(Array(parked.length).fill('circuit_open'));
+    expect(diverted.map(({ headers }) => headers?.reason)).toEqual(
+      Array(parked.length).fill('circuit_open'),
+    );
     expect(story.done.length).toBe(TO_OPEN + parked.length);
     expect(story.open.length + parked.length).toBe(30);
   });
@@ -286,7 +367,9 @@ describe('a failing endpoint', () => {
     story.sent.length = 0;
     story.answers = ({ path }) => (path === '/3' ? 'timeout' : 200);
     await story.takeSome(3);
-    expect(story.sent.map(({ path }) => path).sort()).toEqual([...'/1 /1 /1 /2 /2 /2 /4 /4 /4 /5 /5 /5'.split(' ')]);
+    expect(story.sent.map(({ path }) => path).sort()).toEqual([
+      ...'/1 /1 /1 /2 /2 /2 /4 /4 /4 /5 /5 /5'.split(' '),
+    ]);
     expect(
       story
         .events('attempt')
@@ -307,7 +390,9 @@ describe('a failing endpoint', () => {
       { outcome: 'delivered', notCalled },
       { outcome: 'delivered', notCalled },
     ]);
-    expect(story.events('attempt').slice(0, TO_OPEN)).not.toContainEqual(expect.objectContaining({ notCalled }));
+    expect(story.events('attempt').slice(0, TO_OPEN)).not.toContainEqual(
+      expect.objectContaining({ notCalled }),
+    );
   });
 
   test('a URL left out of an attempt that all others reject keeps the delivery alive', async () => {
@@ -319,13 +404,15 @@ describe('a failing endpoint', () => {
     expect(story.sent.filter(({ path }) => path === '/bad')).toHaveLength(TO_OPEN);
   });
 
-  test('a delivery that waited for its circuit is dead after its window, although the endpoint recovered', async () => {
+  test('a delivery held by its circuit is dead after its window, despite recovery', async () => {
     story = new Story(['/a']);
     await story.take({ ...late(), reason: 'circuit_open', hop: 9 });
     story.config.readToEnd();
     expect(story.sent).toEqual([]);
     expect(story.waits()).toEqual([{ tier: 'dead', reason: 'circuit_open', attempt: 0 }]);
-    expect(story.events('dead')).toEqual([expect.objectContaining({ reason: 'circuit_open', n: 0 })]);
+    expect(story.events('dead')).toEqual([
+      expect.objectContaining({ reason: 'circuit_open', n: 0 }),
+    ]);
   });
 
   test('a delivery that waited for Waypost alone is tried once after its window', async () => {
@@ -336,21 +423,42 @@ describe('a failing endpoint', () => {
     expect(story.waits()).toEqual([{ tier: 'dead', reason: 'window_closed', attempt: 1 }]);
   });
 
-  test('a delivery that waited for Waypost alone waits for its circuit for a second window', async () => {
+  test('a delivery that only Waypost held waits for a circuit for a second window', async () => {
     story = new Story(['/a']);
     story.answers = () => 500;
     await story.takeSome(TO_OPEN);
     await story.take(late());
-    expect(story.waits().at(-1)).toMatchObject({ tier: 'retry.10s', reason: 'circuit_open', attempt: 0 });
+    expect(story.waits().at(-1)).toMatchObject({
+      tier: 'retry.10s',
+      reason: 'circuit_open',
+      attempt: 0,
+    });
     await story.take({ ...late(), reason: 'circuit_open', final: true, hop: 1 });
-    expect(story.waits().at(-1)).toMatchObject({ tier: 'retry.10s', reason: 'circuit_open', attempt: 0 });
-    await story.take({ ...late(), expiresAt: Date.now() - WINDOW_MS, reason: 'circuit_open', final: true, hop: 9 });
-    expect(story.waits().at(-1)).toMatchObject({ tier: 'dead', reason: 'circuit_open', attempt: 0 });
+    expect(story.waits().at(-1)).toMatchObject({
+      tier: 'retry.10s',
+      reason: 'circuit_open',
+      attempt: 0,
+    });
+    await story.take({
+      ...late(),
+      expiresAt: Date.now() - WINDOW_MS,
+      reason: 'circuit_open',
+      final: true,
+      hop: 9,
+    });
+    expect(story.waits().at(-1)).toMatchObject({
+      tier: 'dead',
+      reason: 'circuit_open',
+      attempt: 0,
+    });
   });
 
   test('a delivery whose window ends while it waits for its rate is not sent', async () => {
     story = new Story(['/a']);
-    story.destination = { ...story.destination, endpoints: [{ ...endpoint('/a'), maxPerSecond: 1 }] };
+    story.destination = {
+      ...story.destination,
+      endpoints: [{ ...endpoint('/a'), maxPerSecond: 1 }],
+    };
     await story.take();
     await story.take({ expiresAt: Date.now() + 500 });
     await story.pass(1_500);
@@ -363,9 +471,13 @@ describe('a failing endpoint', () => {
     story.patient = true;
     await story.takeSome(10);
     const error = { code: 'timeout' as const, message: 'late' };
-    for (const { answer } of story.open) answer({ ok: false, error, durationMs: 9_000, stoodStill: true });
+    for (const { answer } of story.open) {
+      answer({ ok: false, error, durationMs: 9_000, stoodStill: true });
+    }
     await settle();
-    expect(story.waits()).toEqual(Array(10).fill({ tier: 'retry.10s', reason: 'backoff', attempt: 1 }));
+    expect(story.waits()).toEqual(
+      Array(10).fill({ tier: 'retry.10s', reason: 'backoff', attempt: 1 }),
+    );
     expect(story.events('circuit')).toEqual([]);
     await story.takeSome(10);
     expect(story.sent).toHaveLength(20);
@@ -453,7 +565,7 @@ test('many small deliveries fill a process by their cost beside the body', () =>
 });
 
 describe('a decision that needs a current config', () => {
-  test('a decision that ends a delivery waits until config is read up to the time of the record', async () => {
+  test("a decision that ends a delivery waits for config up to the record's time", async () => {
     story = new Story(['/a'], { enabled: false });
     story.config.readToEnd();
     await story.pass(1);
@@ -472,7 +584,7 @@ describe('a decision that needs a current config', () => {
     expect(story.done).toEqual([0, 1]);
   });
 
-  test('a delivery for a later version of its destination is sent once that version is known', async () => {
+  test('a delivery for a later destination version is sent once that one is known', async () => {
     story = new Story(['/old']);
     story.config.readToEnd();
     await story.pass(1);
@@ -500,7 +612,7 @@ describe('a decision that needs a current config', () => {
 });
 
 describe('a process that lost its session', () => {
-  test('a revoked record is handed back in its turn, and none of its requests is sent', async () => {
+  test('a revoked record is handed back in its turn, and no request of it is sent', async () => {
     story = new Story(['/a']);
     story.patient = true;
     await story.takeSome(30);
@@ -509,26 +621,34 @@ describe('a process that lost its session', () => {
     for (const { answer } of [...story.open]) answer(resultOf(200));
     await settle();
     await story.pass(100);
-    expect([story.sent.length, story.released, story.done]).toEqual([20, range(20, 30), range(0, 20)]);
+    expect([story.sent.length, story.released, story.done]).toEqual([
+      20,
+      range(20, 30),
+      range(0, 20),
+    ]);
     expect(story.deliverer.load).toBe(0);
   });
 });
 
 describe('a process that is stopping', () => {
-  test('queued deliveries are handed back, open ones are finished, and none is repeated', async () => {
+  test('queued deliveries are handed back, open ones finish, and none is repeated', async () => {
     story = new Story(['/a']);
     story.patient = true;
     await story.takeSome(30);
     story.leaving = true;
     story.deliverer.onRevoking();
-    expect([story.open.length, story.released, story.producer.appends]).toEqual([20, range(20, 30), []]);
+    expect([story.open.length, story.released, story.producer.appends]).toEqual([
+      20,
+      range(20, 30),
+      [],
+    ]);
     for (const { answer } of story.open) answer(resultOf(200));
     await settle();
     expect(story.done.sort((a, b) => a - b)).toEqual(range(0, 20));
     expect([story.sent.length, story.deliverer.load]).toEqual([20, 0]);
   });
 
-  test('an attempt in progress at one URL ends with it and leaves out a URL that is queued', async () => {
+  test('an attempt in progress at one URL ends with it and omits a queued URL', async () => {
     story = new Story(['/hangs']);
     story.patient = true;
     await story.takeSome(20);
@@ -543,7 +663,7 @@ describe('a process that is stopping', () => {
     expect(story.waits()).toEqual([{ tier: 'retry.10s', reason: 'backoff', attempt: 1 }]);
   });
 
-  test('a delivery that cannot be handed back goes to a tier without spending an attempt', async () => {
+  test('a delivery that cannot be handed back goes to a tier without an attempt', async () => {
     story = new Story(['/a']);
     story.patient = true;
     story.releasable = 3;
@@ -555,7 +675,9 @@ describe('a process that is stopping', () => {
       [20, 21, 22],
       [23, 24],
     ]);
-    expect(story.waits()).toEqual(Array(2).fill({ tier: 'retry.10s', reason: 'handed_over', attempt: 0 }));
+    expect(story.waits()).toEqual(
+      Array(2).fill({ tier: 'retry.10s', reason: 'handed_over', attempt: 0 }),
+    );
   });
 });
 
@@ -576,7 +698,9 @@ describe('duplicate steps', () => {
     story = new Story(['/a']);
     await story.take({ id: 'dlv_x' });
     await story.take({ id: 'dlv_x' });
-    expect([story.sent.length, story.done.length, story.deliverer.duplicatesDropped]).toEqual([1, 2, 1]);
+    expect([story.sent.length, story.done.length, story.deliverer.duplicatesDropped]).toEqual([
+      1, 2, 1,
+    ]);
     await story.take({ id: 'dlv_x', hop: 1, attempt: 1 });
     expect(story.sent).toHaveLength(2);
   });
@@ -593,7 +717,7 @@ describe('rows of attempts', () => {
     story.config.format = 2;
   });
 
-  test('successes of first attempts are gathered into one record without a key, and are done once it is acknowledged', async () => {
+  test('successes of first attempts share a keyless record, done when acknowledged', async () => {
     await story.takeSome(3);
     expect([attempts(), story.done]).toEqual([[], []]);
     await story.pass(GATHER_MS);
@@ -611,12 +735,18 @@ describe('rows of attempts', () => {
     story.config.format = 1;
     await story.take({ userId: 'u', acceptedAt: Date.now() - 5 });
     clock.mockRestore();
-    const [rows, single] = attempts().map(({ value }) => readEvents(String(value))[0] as AttemptEvent);
+    const [rows, single] = attempts().map(
+      ({ value }) => readEvents(String(value))[0] as AttemptEvent,
+    );
     const later = (time: string) => new Date(Date.parse(time) + GATHER_MS).toISOString();
     const { acceptedAt, expiresAt, at, record, ...rest } = rows!;
     expect(single).toEqual({
-      ...{ ...rest, delivery: 'dlv_1', record: { ...record, offset: 1 } },
-      ...{ acceptedAt: later(acceptedAt), expiresAt: later(expiresAt), at: later(at) },
+      ...rest,
+      delivery: 'dlv_1',
+      record: { ...record, offset: 1 },
+      acceptedAt: later(acceptedAt),
+      expiresAt: later(expiresAt),
+      at: later(at),
     });
   });
 
@@ -628,7 +758,7 @@ describe('rows of attempts', () => {
     expect(story.done).toHaveLength(101);
   });
 
-  test('successes are written immediately when their partition moves, and while it leaves', async () => {
+  test('successes are written at once when a partition moves, and while it leaves', async () => {
     story.patient = true;
     await story.takeSome(2);
     story.open.shift()?.answer(resultOf(200));
@@ -649,7 +779,7 @@ describe('rows of attempts', () => {
     expect(attempts().map(({ key }) => key)).toEqual(['dlv_0']);
   });
 
-  test('a success with another request in flight has a record of its own, which its late response follows', async () => {
+  test('a success with another open request has its own record before the response', async () => {
     story.stop();
     story = new Story(['/a', '/b']);
     story.config.format = 2;

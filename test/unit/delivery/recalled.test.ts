@@ -1,6 +1,9 @@
 import { type Post, World } from './batches/world';
 
-/** Stories of deliveries that retry has taken out of their tier early: real lanes and deliveries in virtual time. */
+/**
+ * Stories of deliveries that retry has taken out of their tier early: real lanes and deliveries in
+ * virtual time.
+ */
 
 const BATCH = { maxEvents: 4, maxBytes: 1_000_000, maxWaitMs: 10_000 };
 const DUE = { topic: 'webhooks.due', attempt: 1, hop: 1, reason: 'backoff' } as const;
@@ -18,13 +21,14 @@ async function outage(batch?: World['batch']): Promise<void> {
   world.posts.length = 0;
 }
 
-const names = (posts: readonly Post[]) => posts.map(({ id, deliveries }) => deliveries.join(' ') || id);
+const names = (posts: readonly Post[]) =>
+  posts.map(({ id, deliveries }) => deliveries.join(' ') || id);
 
 describe.each<[string, World['batch']]>([
   ['alone', undefined],
   ['in batches', BATCH],
 ])('deliveries sent %s', (_, batch) => {
-  test('a delivery that a user sends now probes an open circuit at once, and others stay parked', async () => {
+  test('a delivery a user sends now probes an open circuit, and others stay parked', async () => {
     await outage(batch);
     world.answer = () => 204;
     world.accept('parked', DUE);
@@ -34,7 +38,7 @@ describe.each<[string, World['batch']]>([
     expect(world.ends('now')).toEqual(['delivered']);
   });
 
-  test('of many deliveries that a user sends now, one a second is spent on an endpoint that still fails', async () => {
+  test('of many deliveries a user sends now, a failing endpoint gets one a second', async () => {
     await outage(batch);
     for (let i = 0; i < 50; i++) {
       world.accept(`all${i}`, { ...DUE, recalled: 'retry_all' });
@@ -44,7 +48,7 @@ describe.each<[string, World['batch']]>([
     expect(world.posts.length).toBeLessThanOrEqual(4);
   });
 
-  test('the backlog of a recovered endpoint does not ask an endpoint that is away again', async () => {
+  test('the backlog of a recovered endpoint does not ask one that is away again', async () => {
     await outage(batch);
     world.accept('back', { ...DUE, reason: 'circuit_open', recalled: 'recovered' });
     await world.run(60);
@@ -56,10 +60,14 @@ describe.each<[string, World['batch']]>([
     world = new World(['/a'], batch);
     world.accept('unwanted', { ...DUE, recalled: 'cancel' });
     await world.run(BATCH.maxWaitMs + 100);
-    expect([world.posts, world.ends('unwanted'), world.open]).toEqual([[], ['cancelled_by_user'], []]);
+    expect([world.posts, world.ends('unwanted'), world.open]).toEqual([
+      [],
+      ['cancelled_by_user'],
+      [],
+    ]);
   });
 
-  test('a delivery that a user sends now does not wait for its planned time or for a batch', async () => {
+  test('a delivery that a user sends now waits for neither its time nor a batch', async () => {
     world = new World(['/a'], batch);
     world.configure(batch, { plan: { delaysMs: [3_600_000] } });
     world.accept('now', { ...DUE, notBefore: 2e12, final: true, recalled: 'retry' });

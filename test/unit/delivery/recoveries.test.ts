@@ -6,11 +6,19 @@ import { ProcessTime } from '../../../tools/simulator/process-time';
 import { Agenda } from '../../../tools/simulator/virtual-clock';
 
 const ENDPOINT: Endpoint = {
-  ...{ id: 'whk', hash: 'hash', lane: 'dst/hash', destinationId: 'dst', shards: 4 },
-  ...{ origin: 'https://a.example', path: '/', staticHeaders: [], secrets: [] },
+  id: 'whk',
+  hash: 'hash',
+  lane: 'dst/hash',
+  destinationId: 'dst',
+  shards: 4,
+  origin: 'https://a.example',
+  path: '/',
+  staticHeaders: [],
+  secrets: [],
 };
 const LOOKUP: Lookup = {
-  ...{ kind: 'open', version: 1 },
+  kind: 'open',
+  version: 1,
   destination: { enabled: true, paused: false, secrets: undefined, endpoints: [ENDPOINT] },
 };
 
@@ -18,18 +26,26 @@ function setUp({ known = true } = {}) {
   const agenda = new Agenda();
   const producer = recordingProducer();
   const owns = (key: string) => key !== 'dst:3';
-  const recoveries = new Recoveries({ producer, known: () => known, owns, time: new ProcessTime(agenda) });
-  const turn = (state: 'open' | 'closed') => recoveries.turned({ endpoint: ENDPOINT, state, why: 'ok' });
+  const recoveries = new Recoveries({
+    producer,
+    known: () => known,
+    owns,
+    time: new ProcessTime(agenda),
+  });
+  const turn = (state: 'open' | 'closed') =>
+    recoveries.turned({ endpoint: ENDPOINT, state, why: 'ok' });
   return { agenda, recoveries, turn, asked: () => producer.values('webhooks.recalls') };
 }
 
-test('a circuit that closes asks for the backlog of the shards that this process has, once it has reached its tier', async () => {
+test("a closing circuit asks for this process's backlog, once that is in its tier", async () => {
   const { agenda, turn, asked } = setUp();
   turn('closed');
   expect(asked()).toEqual([]);
   await agenda.run(1_000);
   const keys = ['dst:0', 'dst:1', 'dst:2'];
-  expect(asked()).toMatchObject([{ kind: 'recall', action: 'recovered', destination: 'dst', keys }]);
+  expect(asked()).toMatchObject([
+    { kind: 'recall', action: 'recovered', destination: 'dst', keys },
+  ]);
 });
 
 test('a circuit that opens again stops the return of its backlog', async () => {
@@ -49,7 +65,7 @@ test('a circuit that opens again at once asks for no backlog', async () => {
   expect(asked().filter(({ kind }) => kind === 'recall')).toEqual([]);
 });
 
-test('a circuit that closes and opens again and again asks every ten seconds at most, and the last close is not lost', async () => {
+test('a flapping circuit asks every ten seconds at most, and its last close counts', async () => {
   const { agenda, turn, asked } = setUp();
   for (let i = 0; i < 40; i++) {
     turn('closed');
@@ -64,7 +80,7 @@ test('a circuit that closes and opens again and again asks every ten seconds at 
   expect(asked().at(-1)).toMatchObject({ kind: 'recall' });
 });
 
-test('a circuit that opens again stops what was asked for, although a later request is about to follow', async () => {
+test('a circuit that opens again stops what it asked for, although more is to come', async () => {
   const { agenda, turn, asked } = setUp();
   turn('closed');
   await agenda.run(1_000);
@@ -85,7 +101,7 @@ test('while a process of an older version may run, no backlog is asked for', asy
   expect(asked()).toEqual([]);
 });
 
-test('parked deliveries that come back by themselves ask for the others once a minute', async () => {
+test('parked deliveries that return by themselves ask for the others once a minute', async () => {
   const { agenda, recoveries, asked } = setUp();
   for (let i = 0; i < 5; i++) recoveries.arrived('dst', LOOKUP, 'proxy');
   await agenda.run(59_000);
@@ -97,7 +113,7 @@ test('parked deliveries that come back by themselves ask for the others once a m
   expect(asked()).toHaveLength(2);
 });
 
-test('a token endpoint that has recovered asks for its deliveries alone, and an open circuit stops only its own backlog', async () => {
+test('a recovered token endpoint and an open circuit affect only their own backlog', async () => {
   const { agenda, recoveries, turn, asked } = setUp();
   recoveries.recovered(LOOKUP, 'token');
   turn('closed');
@@ -108,11 +124,36 @@ test('a token endpoint that has recovered asks for its deliveries alone, and an 
 });
 
 test.each<[string, object, string, string | undefined]>([
-  ['a parked delivery that is delivered shows a recovery', { reason: 'circuit_open' }, 'delivered', 'circuit_open'],
-  ['a delivery held for a token that is delivered shows a recovery', { reason: 'token' }, 'delivered', 'token'],
-  ['a delivery held for a proxy that is delivered shows a recovery', { reason: 'proxy' }, 'delivered', 'proxy'],
-  ['a parked delivery that fails shows no recovery', { reason: 'circuit_open' }, 'retried', undefined],
-  ['a recalled delivery shows no recovery', { reason: 'circuit_open', recalled: 'recovered' }, 'delivered', undefined],
+  [
+    'a parked delivery that is delivered shows a recovery',
+    { reason: 'circuit_open' },
+    'delivered',
+    'circuit_open',
+  ],
+  [
+    'a delivery held for a token that is delivered shows a recovery',
+    { reason: 'token' },
+    'delivered',
+    'token',
+  ],
+  [
+    'a delivery held for a proxy that is delivered shows a recovery',
+    { reason: 'proxy' },
+    'delivered',
+    'proxy',
+  ],
+  [
+    'a parked delivery that fails shows no recovery',
+    { reason: 'circuit_open' },
+    'retried',
+    undefined,
+  ],
+  [
+    'a recalled delivery shows no recovery',
+    { reason: 'circuit_open', recalled: 'recovered' },
+    'delivered',
+    undefined,
+  ],
   ['a delivery that had failed shows no recovery', { reason: 'backoff' }, 'delivered', undefined],
 ])('%s', (_, delivery, kind, expected) => {
   expect(shownRecovery({ delivery } as DeliveryInHand, { kind } as Disposition)).toBe(expected);

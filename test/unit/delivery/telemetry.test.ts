@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import { createLog, type Log } from '../../../shared/telemetry/log';
 import {
   concludeAttempt,
@@ -15,25 +16,57 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 
 const held = (change: Partial<DeliveryInHand> = {}): DeliveryInHand => ({
   delivery: {
-    ...{ id: 'dlv_1', messageId: 'm', sourceId: 'src', destinationId: 'dst', type: 'track', userId: 'kim@example.com' },
-    ...{ acceptedAt: NOW - 1_500, expiresAt: NOW + 14_400_000, attempt: 1, hop: 1, replay: 0, closed: [] },
+    id: 'dlv_1',
+    messageId: 'm',
+    sourceId: 'src',
+    destinationId: 'dst',
+    type: 'track',
+    userId: 'kim@example.com',
+    acceptedAt: NOW - 1_500,
+    expiresAt: NOW + 14_400_000,
+    attempt: 1,
+    hop: 1,
+    replay: 0,
+    closed: [],
     traceparent: `00-${TRACE}-b7ad6b7169203331-01`,
   },
-  ...{ key: 'dst:1', body: Buffer.from('{"a-body":1}'), record: { topic: 'webhooks.due', partition: 2, offset: 7 } },
+  key: 'dst:1',
+  body: Buffer.from('{"a-body":1}'),
+  record: { topic: 'webhooks.due', partition: 2, offset: 7 },
   ...change,
 });
 const traced = {
-  traced: { context: `00-${TRACE}-1111111111111111-01`, previous: undefined, takenAt: 0, concludedAt: 0 },
+  traced: {
+    context: `00-${TRACE}-1111111111111111-01`,
+    previous: undefined,
+    takenAt: 0,
+    concludedAt: 0,
+  },
 };
 
 const answer = (status: number): UrlAttempt => ({
-  ...{ url: 'whk_a', origin: 'https://a.example', status, durationMs: 12, phases: { headers: 12 } },
+  url: 'whk_a',
+  origin: 'https://a.example',
+  status,
+  durationMs: 12,
+  phases: { headers: 12 },
   outcome: status < 300 ? 'delivered' : status < 500 ? 'rejected' : 'retry',
-  ...(status < 300 ? {} : { error: { code: 'status' as const, message: `the response status was ${status}` } }),
-  response: { headers: { 'x-secret': 'an-answer-header' }, body: 'an-answer-body', truncated: false },
+  ...defined({
+    error:
+      status < 300
+        ? undefined
+        : { code: 'status' as const, message: `the response status was ${status}` },
+  }),
+  response: {
+    headers: { 'x-secret': 'an-answer-header' },
+    body: 'an-answer-body',
+    truncated: false,
+  },
 });
 
-/** Returns the log of attempts, and a function that returns the lines written since its last call. */
+/**
+ * Returns the log of attempts, and a function that returns the lines written since its last call.
+ */
 function logOf(level: string) {
   const lines: string[] = [];
   const log: Log = createLog('delivery', level, { write: (line) => lines.push(line) });
@@ -42,7 +75,12 @@ function logOf(level: string) {
 }
 
 function conclude(log: AttemptLog, status: number, of: DeliveryInHand): void {
-  const tried: AttemptResult = { urls: [answer(status)], rejected: [], skipped: false, durationMs: 13 };
+  const tried: AttemptResult = {
+    urls: [answer(status)],
+    rejected: [],
+    skipped: false,
+    durationMs: 13,
+  };
   const disposition = concludeAttempt(of.delivery, tried, {
     nowMs: NOW,
     tiersMs: [10_000, 60_000],
@@ -63,11 +101,26 @@ test('a failed attempt logs one wide line, without a body, a header, an address 
   const { time, ...rest } = line!;
   expect(time).toEqual(expect.any(String));
   expect(rest).toEqual({
-    ...{ level: 'info', service: 'delivery', msg: 'delivery.attempted' },
-    ...{ delivery: 'dlv_1', message: 'm', source: 'src', destination: 'dst', type: 'track', n: 2, replay: 0 },
-    ...{ outcome: 'retry', fate: 'retried', reason: 'backoff', durationMs: 13, ageMs: 1_500 },
+    level: 'info',
+    service: 'delivery',
+    msg: 'delivery.attempted',
+    delivery: 'dlv_1',
+    message: 'm',
+    source: 'src',
+    destination: 'dst',
+    type: 'track',
+    n: 2,
+    replay: 0,
+    outcome: 'retry',
+    fate: 'retried',
+    reason: 'backoff',
+    durationMs: 13,
+    ageMs: 1_500,
     urls: [{ url: 'whk_a', outcome: 'retry', status: 503, durationMs: 12, error: 'status' }],
-    ...{ topic: 'webhooks.due', partition: 2, offset: 7, trace_id: TRACE },
+    topic: 'webhooks.due',
+    partition: 2,
+    offset: 7,
+    trace_id: TRACE,
   });
 });
 
@@ -82,7 +135,10 @@ test.each([
 });
 
 test('the line of an attempt with a recorded trace names its span', () =>
-  expect(linesOf(200, held(traced))[0]).toMatchObject({ trace_id: TRACE, span_id: '1111111111111111' }));
+  expect(linesOf(200, held(traced))[0]).toMatchObject({
+    trace_id: TRACE,
+    span_id: '1111111111111111',
+  }));
 
 const toDestination = (id: string, change = {}) =>
   held({ delivery: { ...held().delivery, destinationId: id }, ...change });
@@ -94,7 +150,11 @@ test.each<[string, string, DeliveryInHand[], number, object[]]>([
   [
     'the first failures of each destination are logged, and the others of a minute are counted',
     'info',
-    [...many(20, () => toDestination('a')), ...many(3, () => toDestination('b')), ...many(6, () => toDestination('c'))],
+    [
+      ...many(20, () => toDestination('a')),
+      ...many(3, () => toDestination('b')),
+      ...many(6, () => toDestination('c')),
+    ],
     5 + 3 + 5,
     [
       { destination: 'a', leftOut: 15 },
@@ -126,19 +186,27 @@ test.each<[string, string, DeliveryInHand[], number, object[]]>([
   log.summarize();
 });
 
-test('the failed attempts that were left out are logged a minute after the first, without another attempt', () => {
+test('failed attempts left out are logged a minute after the first, without a new one', () => {
   jest.useFakeTimers();
   const { log, written } = logOf('info');
   for (const inHand of many(7, () => held())) conclude(log, 503, inHand);
   written();
   jest.advanceTimersByTime(60_000);
-  expect(written()).toMatchObject([{ msg: 'delivery.attempts_left_out', destination: 'dst', leftOut: 2 }]);
+  expect(written()).toMatchObject([
+    { msg: 'delivery.attempts_left_out', destination: 'dst', leftOut: 2 },
+  ]);
   jest.useRealTimers();
 });
 
 const WAIT = { kind: 'wait' as const, tierMs: 60_000, nextAttemptAt: NOW + 60_000 };
 const after = (status: number) => ({
-  attempt: { urls: [answer(status)], rejected: [], skipped: false, durationMs: 13, outcome: answer(status).outcome },
+  attempt: {
+    urls: [answer(status)],
+    rejected: [],
+    skipped: false,
+    durationMs: 13,
+    outcome: answer(status).outcome,
+  },
 });
 const { delivered, retried, diverted, dead, cancelled } = deliveryMetrics;
 
@@ -181,10 +249,25 @@ test.each<[string, object, Disposition, ReturnType<typeof durationOf>]>([
     { kind: 'delivered', ...after(200) },
     deliveryMetrics.first,
   ],
-  ['all later attempts share a duration', { attempt: 3 }, { kind: 'delivered', ...after(200) }, deliveryMetrics.later],
-  ['a replay has no duration', { attempt: 0, replay: 1 }, { kind: 'delivered', ...after(200) }, undefined],
+  [
+    'all later attempts share a duration',
+    { attempt: 3 },
+    { kind: 'delivered', ...after(200) },
+    deliveryMetrics.later,
+  ],
+  [
+    'a replay has no duration',
+    { attempt: 0, replay: 1 },
+    { kind: 'delivered', ...after(200) },
+    undefined,
+  ],
   ['a test send has no duration', { attempt: 0 }, { kind: 'tested', ...after(200) }, undefined],
-  ['a dead letter has no duration', { attempt: 0 }, { kind: 'dead', reason: 'window_closed' }, undefined],
+  [
+    'a dead letter has no duration',
+    { attempt: 0 },
+    { kind: 'dead', reason: 'window_closed' },
+    undefined,
+  ],
 ])('%s', (_, change, disposition, series) => {
   expect(durationOf({ ...held().delivery, ...change }, disposition)).toBe(series);
 });
@@ -201,15 +284,27 @@ test.each<[string, Disposition | undefined, object]>([
     { kind: 'diverted', reason: 'paused', wait: WAIT },
     { outcome: 'diverted', reason: 'paused' },
   ],
-  ['a dead letter without an attempt', { kind: 'dead', reason: 'lane_full' }, { outcome: 'dead', reason: 'lane_full' }],
+  [
+    'a dead letter without an attempt',
+    { kind: 'dead', reason: 'lane_full' },
+    { outcome: 'dead', reason: 'lane_full' },
+  ],
   ['a record that was handed back', undefined, { outcome: 'released' }],
 ])('the span of a step shows %s', (_, disposition, expected) => {
   const { attributes, error } = stepSpan(held(traced), traced.traced, disposition);
-  const shown = { outcome: attributes['waypost.outcome'], reason: attributes['waypost.reason'], error };
+  const shown = {
+    outcome: attributes['waypost.outcome'],
+    reason: attributes['waypost.reason'],
+    error,
+  };
   expect(shown).toEqual({ reason: undefined, error: undefined, ...expected });
 });
 
 test('the span of a step links to the step before it', () => {
-  const { links } = stepSpan(held(traced), { ...traced.traced, previous: '2222222222222222' }, undefined);
+  const { links } = stepSpan(
+    held(traced),
+    { ...traced.traced, previous: '2222222222222222' },
+    undefined,
+  );
   expect(links).toEqual([{ context: `00-${TRACE}-2222222222222222-01`, as: 'previous' }]);
 });

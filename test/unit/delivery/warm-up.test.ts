@@ -10,7 +10,12 @@ test.each([
   const lines: string[] = [];
   const log = createLog('delivery', 'debug', { write: (line) => void lines.push(line) });
   const { delivered, attempts, first, opened } = deliveryMetrics;
-  const counted = () => [delivered.value, attempts.delivered.value, first.counts.reduce((a, b) => a + b), opened.value];
+  const counted = () => [
+    delivered.value,
+    attempts.delivered.value,
+    first.counts.reduce((a, b) => a + b),
+    opened.value,
+  ];
   await metrics.uncounted(async () => {
     await warmUp(log, mostMs);
     expect(counted()).toEqual([count, count, count, 0]);

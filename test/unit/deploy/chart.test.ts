@@ -3,7 +3,15 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { SERVICES } from '../../../deploy/standalone/service-list';
 import { HELM, testWith } from '../../support/external-tools';
-import { CHART, envOf, type Manifest, message, render, REQUIRED, variable } from '../../support/helm';
+import {
+  CHART,
+  envOf,
+  type Manifest,
+  message,
+  render,
+  REQUIRED,
+  variable,
+} from '../../support/helm';
 import { read } from './files';
 
 /** Renders the chart with Helm: replicas, images, secrets, network policies, and refused values. */
@@ -22,7 +30,11 @@ const living = (replicas: number, annotations: Record<string, string> = {}) => (
 });
 /** KEDA's definition of a ScaledObject, with the fields of its fallback. */
 const keda = (fallback: object) => {
-  const schema = { openAPIV3Schema: { properties: { spec: { properties: { fallback: { properties: fallback } } } } } };
+  const schema = {
+    openAPIV3Schema: {
+      properties: { spec: { properties: { fallback: { properties: fallback } } } },
+    },
+  };
   return {
     '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/scaledobjects.keda.sh': {
       apiVersion: 'apiextensions.k8s.io/v1',
@@ -37,7 +49,8 @@ const autoscaled = (more: object = {}) => ({
   ...REQUIRED,
   services: { delivery: { autoscaling: { enabled: true, min: 3 }, ...more } },
 });
-const delivery = async (...args: Parameters<typeof render>) => (await render(...args)).one('Deployment', '-delivery');
+const delivery = async (...args: Parameters<typeof render>) =>
+  (await render(...args)).one('Deployment', '-delivery');
 
 story('a deployment starts with the minimum of its autoscaling', async () => {
   const { spec, metadata } = await delivery(autoscaled(), { cluster: KEDA_2_17 });
@@ -45,18 +58,24 @@ story('a deployment starts with the minimum of its autoscaling', async () => {
   expect(metadata.annotations).toEqual({ 'waypost/replicas': '2' });
 });
 
-story('the chart passes the retention of topics, but not to a service of another version', async () => {
-  const services = { router: { image: { tag: '0.1.0' } } };
-  const { one } = await render({
-    ...REQUIRED,
-    kafka: { ...REQUIRED.kafka, retention: { webhooks: '1d', messages: '3d' } },
-    services,
-  });
-  const passed = ['-topics', '-control', '-router'].map((ending) => {
-    return variable(one(ending === '-topics' ? 'Job' : 'Deployment', ending), 'WAYPOST_TOPIC_RETENTION')?.value;
-  });
-  expect(passed).toEqual(['messages=3d,webhooks=1d', 'messages=3d,webhooks=1d', undefined]);
-});
+story(
+  'the chart passes the retention of topics, but not to a service of another version',
+  async () => {
+    const services = { router: { image: { tag: '0.1.0' } } };
+    const { one } = await render({
+      ...REQUIRED,
+      kafka: { ...REQUIRED.kafka, retention: { webhooks: '1d', messages: '3d' } },
+      services,
+    });
+    const passed = ['-topics', '-control', '-router'].map((ending) => {
+      return variable(
+        one(ending === '-topics' ? 'Job' : 'Deployment', ending),
+        'WAYPOST_TOPIC_RETENTION',
+      )?.value;
+    });
+    expect(passed).toEqual(['messages=3d,webhooks=1d', 'messages=3d,webhooks=1d', undefined]);
+  },
+);
 
 story('switching autoscaling on keeps the processes that run', async () => {
   const { spec } = await delivery(autoscaled(), { cluster: { ...KEDA_2_17, ...living(9) } });
@@ -68,15 +87,22 @@ story('switching autoscaling on starts at least its minimum', async () => {
   expect(spec.replicas).toBe(3);
 });
 
-story('switching autoscaling off keeps the processes that run, also in later upgrades', async () => {
-  const { spec, metadata } = await delivery(REQUIRED, { cluster: living(9, { 'waypost/replicas': '2' }) });
-  expect(spec.replicas).toBe(9);
-  expect(metadata.annotations).toEqual({ 'waypost/replicas': '2' });
-});
+story(
+  'switching autoscaling off keeps the processes that run, also in later upgrades',
+  async () => {
+    const { spec, metadata } = await delivery(REQUIRED, {
+      cluster: living(9, { 'waypost/replicas': '2' }),
+    });
+    expect(spec.replicas).toBe(9);
+    expect(metadata.annotations).toEqual({ 'waypost/replicas': '2' });
+  },
+);
 
 story('changing replicas ends the number that autoscaling left', async () => {
   const values = { ...REQUIRED, services: { delivery: { replicas: 4 } } };
-  const { spec, metadata } = await delivery(values, { cluster: living(9, { 'waypost/replicas': '2' }) });
+  const { spec, metadata } = await delivery(values, {
+    cluster: living(9, { 'waypost/replicas': '2' }),
+  });
   expect(spec.replicas).toBe(4);
   expect(metadata.annotations).toBeUndefined();
 });
@@ -89,11 +115,16 @@ story('autoscaling without KEDA is refused', async () => {
   expect(await message(autoscaled(), { cluster: living(2) })).toContain('needs KEDA 2.17 or newer');
 });
 
-story('autoscaling with a KEDA that has no fallback.behavior is refused unless checkKeda is false', async () => {
-  const cluster = keda({ replicas: {} });
-  expect(await message(autoscaled(), { cluster })).toContain('KEDA is older than 2.17');
-  expect(await message({ ...autoscaled(), autoscaling: { checkKeda: false } }, { cluster })).toBe('rendered');
-});
+story(
+  'autoscaling with a KEDA that has no fallback.behavior is refused unless checkKeda is false',
+  async () => {
+    const cluster = keda({ replicas: {} });
+    expect(await message(autoscaled(), { cluster })).toContain('KEDA is older than 2.17');
+    expect(await message({ ...autoscaled(), autoscaling: { checkKeda: false } }, { cluster })).toBe(
+      'rendered',
+    );
+  },
+);
 
 story('a Kubernetes below 1.27 is refused', async () => {
   expect(await message(REQUIRED, { flags: ['--kube-version=1.26.9'] })).toContain('>=1.27.0-0');
@@ -102,16 +133,27 @@ story('a Kubernetes below 1.27 is refused', async () => {
 
 const imageOf = ({ spec }: Manifest): string => (spec.template?.spec ?? spec).containers[0].image;
 
-story('a tag of one service leaves the others, and the labels of their pods, unchanged', async () => {
-  const values = { ...REQUIRED, image: { tag: '2.0.0' }, services: { router: { image: { tag: '1.0.0@sha256:ab' } } } };
-  const { objects, one } = await render(values);
-  const images = objects.filter(({ kind }) => kind === 'Deployment' || kind === 'Job').map(imageOf);
-  expect(images.toSorted()).toEqual([...Array<string>(6).fill('waypost:2.0.0'), 'waypost:1.0.0@sha256:ab'].toSorted());
-  expect(imageOf(one('Deployment', '-router'))).toBe('waypost:1.0.0@sha256:ab');
-  const { labels } = one('Deployment', '-router').spec.template.metadata;
-  expect(labels['app.kubernetes.io/version']).toBe('1.0.0');
-  expect(labels).not.toHaveProperty('helm.sh/chart');
-});
+story(
+  'a tag of one service leaves the others, and the labels of their pods, unchanged',
+  async () => {
+    const values = {
+      ...REQUIRED,
+      image: { tag: '2.0.0' },
+      services: { router: { image: { tag: '1.0.0@sha256:ab' } } },
+    };
+    const { objects, one } = await render(values);
+    const images = objects
+      .filter(({ kind }) => kind === 'Deployment' || kind === 'Job')
+      .map(imageOf);
+    expect(images.toSorted()).toEqual(
+      [...Array<string>(6).fill('waypost:2.0.0'), 'waypost:1.0.0@sha256:ab'].toSorted(),
+    );
+    expect(imageOf(one('Deployment', '-router'))).toBe('waypost:1.0.0@sha256:ab');
+    const { labels } = one('Deployment', '-router').spec.template.metadata;
+    expect(labels['app.kubernetes.io/version']).toBe('1.0.0');
+    expect(labels).not.toHaveProperty('helm.sh/chart');
+  },
+);
 
 story('only the services that need a secret get it', async () => {
   const values = { ...REQUIRED, database: { existingSecret: 'history' } };
@@ -136,15 +178,25 @@ story('only the services that need a secret get it', async () => {
   });
 });
 
-story('with a database control has no volume, requires the address, and may have several processes', async () => {
-  const database = { existingSecret: 'history', key: 'uri' };
-  const { one, objects } = await render({ ...REQUIRED, database, services: { control: { replicas: 2 } } });
-  const control = one('Deployment', '-control');
-  expect(control.spec.replicas).toBe(2);
-  expect(control.spec.strategy.type).toBe('RollingUpdate');
-  expect(variable(control, 'WAYPOST_DATABASE_URL')!.valueFrom!.secretKeyRef).toEqual({ name: 'history', key: 'uri' });
-  expect(objects.filter(({ kind }) => kind === 'PersistentVolumeClaim')).toEqual([]);
-});
+story(
+  'with a database control has no volume, requires the address, and may have several processes',
+  async () => {
+    const database = { existingSecret: 'history', key: 'uri' };
+    const { one, objects } = await render({
+      ...REQUIRED,
+      database,
+      services: { control: { replicas: 2 } },
+    });
+    const control = one('Deployment', '-control');
+    expect(control.spec.replicas).toBe(2);
+    expect(control.spec.strategy.type).toBe('RollingUpdate');
+    expect(variable(control, 'WAYPOST_DATABASE_URL')!.valueFrom!.secretKeyRef).toEqual({
+      name: 'history',
+      key: 'uri',
+    });
+    expect(objects.filter(({ kind }) => kind === 'PersistentVolumeClaim')).toEqual([]);
+  },
+);
 
 story('the address of the database may stay in the secret of an earlier chart', async () => {
   const control = (await render(REQUIRED)).one('Deployment', '-control');
@@ -152,12 +204,21 @@ story('the address of the database may stay in the secret of an earlier chart', 
   expect(variable(control, 'WAYPOST_DATABASE_URL')!.valueFrom).toEqual({ secretKeyRef });
 });
 
-story('values without a place for the history are refused, unless they say that it may be lost', async () => {
-  const persistence = { enabled: false };
-  expect(await message({ ...REQUIRED, persistence })).toContain('the history of control has no place');
-  expect(await message({ ...REQUIRED, persistence: { ...persistence, ephemeral: true } })).toBe('rendered');
-  expect(await message({ ...REQUIRED, services: { control: { replicas: 2 } } })).toContain('database.existingSecret');
-});
+story(
+  'values without a place for the history are refused, unless they say that it may be lost',
+  async () => {
+    const persistence = { enabled: false };
+    expect(await message({ ...REQUIRED, persistence })).toContain(
+      'the history of control has no place',
+    );
+    expect(await message({ ...REQUIRED, persistence: { ...persistence, ephemeral: true } })).toBe(
+      'rendered',
+    );
+    expect(await message({ ...REQUIRED, services: { control: { replicas: 2 } } })).toContain(
+      'database.existingSecret',
+    );
+  },
+);
 
 story('uninstalling keeps the claim of the history', async () => {
   const claim = (await render(REQUIRED)).one('PersistentVolumeClaim');
@@ -165,11 +226,17 @@ story('uninstalling keeps the claim of the history', async () => {
 });
 
 story(
-  'the topics job shows its log when it fails, takes its own settings, and ends before the timeout of Helm',
+  'the topics job shows its log when it fails, takes its own settings, and ends before the ' +
+    'timeout of Helm',
   async () => {
-    const { one } = await render({ ...REQUIRED, topicsJob: { env: { WAYPOST_LOG_LEVEL: 'debug' } } });
+    const { one } = await render({
+      ...REQUIRED,
+      topicsJob: { env: { WAYPOST_LOG_LEVEL: 'debug' } },
+    });
     const job = one('Job');
-    expect(job.metadata.annotations).toMatchObject({ 'helm.sh/hook-output-log-policy': 'hook-failed' });
+    expect(job.metadata.annotations).toMatchObject({
+      'helm.sh/hook-output-log-policy': 'hook-failed',
+    });
     expect(job.spec).toMatchObject({ backoffLimit: 1, activeDeadlineSeconds: 240 });
     expect(variable(job, 'WAYPOST_LOG_LEVEL')!.value).toBe('debug');
     expect(variable(one('Deployment', '-ingest'), 'WAYPOST_LOG_LEVEL')).toBeUndefined();
@@ -181,50 +248,73 @@ const egress = async (values: object, name = 'delivery') =>
     to?: object[];
     ports?: { port: number | string; protocol: string }[];
   }[];
-const namespace = (name: string) => [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } }];
+const namespace = (name: string) => [
+  { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } },
+];
 const tcp = (...ports: number[]) => ports.map((port) => ({ port, protocol: 'TCP' }));
 const anyPort = (rule: { ports?: object[] }) => rule.ports === undefined;
 
-story('the network policies name the brokers of this cluster by their namespace and port', async () => {
-  const brokers = ['a.pods.streams.svc.cluster.local:9092', 'kafka:9094'];
-  for (const name of [...SERVICES, 'topics']) {
-    expect(await egress({ kafka: { brokers } }, name)).toContainEqual({
-      to: [...namespace('streams'), ...namespace('here')],
-      ports: tcp(9092, 9094),
-    });
-  }
-});
+story(
+  'the network policies name the brokers of this cluster by their namespace and port',
+  async () => {
+    const brokers = ['a.pods.streams.svc.cluster.local:9092', 'kafka:9094'];
+    for (const name of [...SERVICES, 'topics']) {
+      expect(await egress({ kafka: { brokers } }, name)).toContainEqual({
+        to: [...namespace('streams'), ...namespace('here')],
+        ports: tcp(9092, 9094),
+      });
+    }
+  },
+);
 
 story('brokers outside of the cluster need networkPolicy.kafka.to', async () => {
   const kafka = { brokers: ['b-1.example.com:9098', '[fd00::1]:9092'] };
   expect(await message({ ...REQUIRED, kafka })).toContain('networkPolicy.kafka.to is empty');
   const to = [{ ipBlock: { cidr: '10.20.0.0/16' } }];
-  expect(await egress({ kafka, networkPolicy: { kafka: { to } } })).toContainEqual({ to, ports: tcp(9098, 9092) });
+  expect(await egress({ kafka, networkPolicy: { kafka: { to } } })).toContainEqual({
+    to,
+    ports: tcp(9098, 9092),
+  });
   expect(await message({ ...REQUIRED, kafka, networkPolicy: { enabled: false } })).toBe('rendered');
 });
 
-story('no rule of delivery opens a private network, except an allowed one at its ports', async () => {
-  const isAnywhere = (rule: { to?: object[] }) => rule.to === undefined || JSON.stringify(rule.to).includes('{}');
-  expect((await egress({})).filter(isAnywhere)).toEqual([]);
-  const allowed = { to: [{ ipBlock: { cidr: '10.1.0.0/16' } }] };
-  expect(await egress({ allowedNetworks: ['10.1.0.0/16'] })).toContainEqual(allowed);
-  const limited = { allowedNetworks: ['10.1.0.0/16'], networkPolicy: { allowedNetworksPorts: [443, 8443] } };
-  const rules = await egress(limited);
-  expect(rules).toContainEqual({ ...allowed, ports: tcp(443, 8443) });
-  expect(rules.filter(anyPort)).toHaveLength(1);
-});
+story(
+  'no rule of delivery opens a private network, except an allowed one at its ports',
+  async () => {
+    const isAnywhere = (rule: { to?: object[] }) =>
+      rule.to === undefined || JSON.stringify(rule.to).includes('{}');
+    expect((await egress({})).filter(isAnywhere)).toEqual([]);
+    const allowed = { to: [{ ipBlock: { cidr: '10.1.0.0/16' } }] };
+    expect(await egress({ allowedNetworks: ['10.1.0.0/16'] })).toContainEqual(allowed);
+    const limited = {
+      allowedNetworks: ['10.1.0.0/16'],
+      networkPolicy: { allowedNetworksPorts: [443, 8443] },
+    };
+    const rules = await egress(limited);
+    expect(rules).toContainEqual({ ...allowed, ports: tcp(443, 8443) });
+    expect(rules.filter(anyPort)).toHaveLength(1);
+  },
+);
 
 story('the port of the collector follows from its address', async () => {
   const at = (otlpEndpoint: string) => egress({ telemetry: { otlpEndpoint } }, 'router');
-  expect(await at('http://otel.watch.svc:4317')).toContainEqual({ to: namespace('watch'), ports: tcp(4317) });
-  expect(await at('https://otel.watch.svc/v1')).toContainEqual({ to: namespace('watch'), ports: tcp(443) });
+  expect(await at('http://otel.watch.svc:4317')).toContainEqual({
+    to: namespace('watch'),
+    ports: tcp(4317),
+  });
+  expect(await at('https://otel.watch.svc/v1')).toContainEqual({
+    to: namespace('watch'),
+    ports: tcp(443),
+  });
   expect(await at('http://otel')).toContainEqual({ to: namespace('here'), ports: tcp(80) });
   const outside = { ...REQUIRED, telemetry: { otlpEndpoint: 'https://otel.example.com' } };
   expect(await message(outside)).toContain('networkPolicy.otlp.to is empty');
 });
 
 story('delivery reaches the name servers of WAYPOST_DNS_SERVERS at their ports', async () => {
-  const rules = await egress({ settings: { WAYPOST_DNS_SERVERS: '10.0.0.2, 10.0.0.3:5300,[fd00::2]:5353,fd00::3' } });
+  const rules = await egress({
+    settings: { WAYPOST_DNS_SERVERS: '10.0.0.2, 10.0.0.3:5300,[fd00::2]:5353,fd00::3' },
+  });
   const server = (cidr: string, port: number) => ({
     to: [{ ipBlock: { cidr } }],
     ports: [
@@ -244,8 +334,13 @@ story('delivery reaches the name servers of WAYPOST_DNS_SERVERS at their ports',
 
 story('only pods of the namespace reach control, unless the values name others', async () => {
   const from = async (networkPolicy: object) =>
-    (await render({ ...REQUIRED, networkPolicy })).one('NetworkPolicy', '-control').spec.ingress[1].from as object[];
-  const test = { podSelector: { matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': 'test' }) } };
+    (await render({ ...REQUIRED, networkPolicy })).one('NetworkPolicy', '-control').spec.ingress[1]
+      .from as object[];
+  const test = {
+    podSelector: {
+      matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': 'test' }),
+    },
+  };
   expect(await from({})).toEqual([{ podSelector: {} }, test]);
   const gateway = { namespaceSelector: { matchLabels: { gateway: 'true' } } };
   expect(await from({ controlFrom: [gateway] })).toEqual([gateway, test]);
@@ -265,88 +360,119 @@ const TOGETHER = {
   services: Object.fromEntries(SERVICES.map((name) => [name, { replicas: 1 }])),
 };
 
-story('together all services run in one pod, which Services, policies and the volume of control lead to', async () => {
-  const { objects, one } = await render(TOGETHER);
-  const all = one('Deployment');
-  expect([all.spec.replicas, all.spec.strategy.type]).toEqual([1, 'Recreate']);
-  const { labels } = all.spec.template.metadata;
-  const [container] = all.spec.template.spec.containers;
-  expect(container.args).toEqual(['all']);
-  expect(container.readinessProbe.exec.command).toEqual(['healthy', 'readyz']);
-  for (const name of ['WAYPOST_SECRET_KEY', 'WAYPOST_ADMIN_TOKEN']) expect(variable(all, name)).toBeDefined();
-  const volumes = Object.fromEntries(
-    all.spec.template.spec.volumes.map(({ name, ...of }: { name: string }) => [name, of]),
-  );
-  expect(volumes).toMatchObject({
-    data: { persistentVolumeClaim: { claimName: 'waypost-control' } },
-    stores: { emptyDir: { sizeLimit: '20Gi' } },
-  });
-  const apart = (await render(REQUIRED)).objects.filter(({ kind }) => kind === 'Service');
-  const services = objects.filter(({ kind }) => kind === 'Service');
-  const addresses = (list: Manifest[]) =>
-    list.map(({ metadata, spec }) => [
-      metadata.name,
-      spec.ports.map(({ name, port }: { name: string; port: number }) => [name, port]),
-    ]);
-  expect(addresses(services)).toEqual(addresses(apart));
-  const open = container.ports.map(({ containerPort }: { containerPort: number }) => containerPort);
-  for (const { spec } of services) {
-    expect(labels).toMatchObject(spec.selector);
-    for (const { targetPort } of spec.ports) expect(open).toContain(targetPort);
-  }
-  const policy = one('NetworkPolicy', '-all');
-  expect(labels).toMatchObject(policy.spec.podSelector.matchLabels);
-  const allowed = policy.spec.ingress.flatMap(({ ports }: { ports: { port: number }[] }) =>
-    ports.map(({ port }) => port),
-  );
-  expect(allowed.toSorted()).toEqual(open.toSorted());
-  expect(policy.spec.egress.filter((rule: { to?: object[] }) => rule.to === undefined)).toEqual([]);
-  expect(labels).toMatchObject(one('PodDisruptionBudget').spec.selector.matchLabels);
-});
+story(
+  'together all services run in one pod, which Services, policies and the volume of control lead to',
+  async () => {
+    const { objects, one } = await render(TOGETHER);
+    const all = one('Deployment');
+    expect([all.spec.replicas, all.spec.strategy.type]).toEqual([1, 'Recreate']);
+    const { labels } = all.spec.template.metadata;
+    const [container] = all.spec.template.spec.containers;
+    expect(container.args).toEqual(['all']);
+    expect(container.readinessProbe.exec.command).toEqual(['healthy', 'readyz']);
+    for (const name of ['WAYPOST_SECRET_KEY', 'WAYPOST_ADMIN_TOKEN']) {
+      expect(variable(all, name)).toBeDefined();
+    }
+    const volumes = Object.fromEntries(
+      all.spec.template.spec.volumes.map(({ name, ...of }: { name: string }) => [name, of]),
+    );
+    expect(volumes).toMatchObject({
+      data: { persistentVolumeClaim: { claimName: 'waypost-control' } },
+      stores: { emptyDir: { sizeLimit: '20Gi' } },
+    });
+    const apart = (await render(REQUIRED)).objects.filter(({ kind }) => kind === 'Service');
+    const services = objects.filter(({ kind }) => kind === 'Service');
+    const addresses = (list: Manifest[]) =>
+      list.map(({ metadata, spec }) => [
+        metadata.name,
+        spec.ports.map(({ name, port }: { name: string; port: number }) => [name, port]),
+      ]);
+    expect(addresses(services)).toEqual(addresses(apart));
+    const open = container.ports.map(
+      ({ containerPort }: { containerPort: number }) => containerPort,
+    );
+    for (const { spec } of services) {
+      expect(labels).toMatchObject(spec.selector);
+      for (const { targetPort } of spec.ports) expect(open).toContain(targetPort);
+    }
+    const policy = one('NetworkPolicy', '-all');
+    expect(labels).toMatchObject(policy.spec.podSelector.matchLabels);
+    const allowed = policy.spec.ingress.flatMap(({ ports }: { ports: { port: number }[] }) =>
+      ports.map(({ port }) => port),
+    );
+    expect(allowed.toSorted()).toEqual(open.toSorted());
+    expect(policy.spec.egress.filter((rule: { to?: object[] }) => rule.to === undefined)).toEqual(
+      [],
+    );
+    expect(labels).toMatchObject(one('PodDisruptionBudget').spec.selector.matchLabels);
+  },
+);
 
-story('a switch of together replaces the pod of the embedded database, and never runs two of them', async () => {
-  const [together, apart] = await Promise.all([render(TOGETHER), render(REQUIRED)]);
-  const holders = [together, apart].map(({ objects }) =>
-    objects
-      .filter(({ kind, spec }) => kind === 'Deployment' && JSON.stringify(spec).includes('"claimName"'))
-      .map(({ metadata, spec }) => [metadata.name, spec.selector, spec.strategy]),
-  );
-  expect(holders[0]).toEqual(holders[1]);
-  expect(holders[0]).toMatchObject([['waypost-control', {}, { type: 'Recreate' }]]);
-});
+story(
+  'a switch of together replaces the pod of the embedded database, and never runs two of them',
+  async () => {
+    const [together, apart] = await Promise.all([render(TOGETHER), render(REQUIRED)]);
+    const holders = [together, apart].map(({ objects }) =>
+      objects
+        .filter(
+          ({ kind, spec }) => kind === 'Deployment' && JSON.stringify(spec).includes('"claimName"'),
+        )
+        .map(({ metadata, spec }) => [metadata.name, spec.selector, spec.strategy]),
+    );
+    expect(holders[0]).toEqual(holders[1]);
+    expect(holders[0]).toMatchObject([['waypost-control', {}, { type: 'Recreate' }]]);
+  },
+);
 
-story('together values for several processes, or for one service alone, are refused with what to do', async () => {
-  const refused = (values: object) => message({ ...TOGETHER, ...values });
-  const delivery = (fields: object) =>
-    refused({ services: { ...TOGETHER.services, delivery: { replicas: 1, ...fields } } });
-  expect(await refused({})).toBe('rendered');
-  expect(await refused({ services: {} })).toContain('--set services.delivery.replicas=1,services.ingest.replicas=1');
-  expect(await delivery({ autoscaling: { enabled: true } })).toContain(
-    'services.delivery.autoscaling does not go with',
-  );
-  expect(await delivery({ env: { WAYPOST_TIMEOUT: '9s' } })).toContain('Set settings instead');
-  expect(await delivery({ image: { tag: '1.0.0' } })).toContain('Set image.tag instead');
-  expect(await refused({ database: { existingSecret: 'history' } })).toContain('networkPolicy.database.to is empty');
-});
+story(
+  'together values for several processes, or for one service alone, are refused with what to do',
+  async () => {
+    const refused = (values: object) => message({ ...TOGETHER, ...values });
+    const delivery = (fields: object) =>
+      refused({ services: { ...TOGETHER.services, delivery: { replicas: 1, ...fields } } });
+    expect(await refused({})).toBe('rendered');
+    expect(await refused({ services: {} })).toContain(
+      '--set services.delivery.replicas=1,services.ingest.replicas=1',
+    );
+    expect(await delivery({ autoscaling: { enabled: true } })).toContain(
+      'services.delivery.autoscaling does not go with',
+    );
+    expect(await delivery({ env: { WAYPOST_TIMEOUT: '9s' } })).toContain('Set settings instead');
+    expect(await delivery({ image: { tag: '1.0.0' } })).toContain('Set image.tag instead');
+    expect(await refused({ database: { existingSecret: 'history' } })).toContain(
+      'networkPolicy.database.to is empty',
+    );
+  },
+);
 
 story('values-small.yaml fits on a node with one core and 2 GiB', async () => {
   const small = parse(readFileSync(join(CHART, 'values-small.yaml'), 'utf8')) as { kafka: object };
-  const { objects } = await render({ ...REQUIRED, ...small, kafka: { ...small.kafka, ...REQUIRED.kafka } });
+  const { objects } = await render({
+    ...REQUIRED,
+    ...small,
+    kafka: { ...small.kafka, ...REQUIRED.kafka },
+  });
   const deployments = objects.filter(({ kind }) => kind === 'Deployment');
   expect(deployments.map(({ spec }) => spec.replicas)).toEqual([1]);
-  const requests = deployments.map(({ spec }) => spec.template.spec.containers[0].resources.requests);
-  const sum = (name: string) => requests.reduce((total: number, { [name]: value }) => total + parseInt(value), 0);
+  const requests = deployments.map(
+    ({ spec }) => spec.template.spec.containers[0].resources.requests,
+  );
+  const sum = (name: string) =>
+    requests.reduce((total: number, { [name]: value }) => total + parseInt(value), 0);
   expect(sum('cpu')).toBeLessThan(500);
   expect(sum('memory')).toBeLessThan(1536);
 });
 
-story('the chart renders with the values of each helm command in the workflow Containers', async () => {
-  const commands = read('.github/workflows/containers.yml')
-    .replaceAll(/\\\n\s*/g, '')
-    .match(/helm (install|upgrade) .*/g)!;
-  expect(commands.length).toBeGreaterThan(2);
-  for (const command of commands) {
-    const flags = command.match(/(?<=\s)(-f|--set) \S+/g)!.flatMap((flag) => flag.split(' '));
-    expect([command, await message({}, { flags })]).toEqual([command, 'rendered']);
-  }
-});
+story(
+  'the chart renders with the values of each helm command in the workflow Containers',
+  async () => {
+    const commands = read('.github/workflows/containers.yml')
+      .replaceAll(/\\\n\s*/g, '')
+      .match(/helm (install|upgrade) .*/g)!;
+    expect(commands.length).toBeGreaterThan(2);
+    for (const command of commands) {
+      const flags = command.match(/(?<=\s)(-f|--set) \S+/g)!.flatMap((flag) => flag.split(' '));
+      expect([command, await message({}, { flags })]).toEqual([command, 'rendered']);
+    }
+  },
+);

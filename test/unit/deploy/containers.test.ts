@@ -4,7 +4,10 @@ import { SERVICES } from '../../../deploy/standalone/service-list';
 import { loadSettings } from '../../../shared/service/settings';
 import { read, readYaml, withDefaults } from './files';
 
-/** Dockerfile, docker-compose.yml and the chart agree with the code: settings, ports, services, times. */
+/**
+ * Dockerfile, docker-compose.yml and the chart agree with the code: settings, ports, services,
+ * times.
+ */
 
 interface Compose {
   services: Record<
@@ -30,12 +33,13 @@ test.each([...SERVICES, 'topics'])('docker compose runs %s with existing setting
   expect(loadSettings(env).KAFKA_BROKERS).toEqual(['kafka:9092']);
 });
 
-test('the settings loader accepts every variable that docker compose passes on, also an empty one', () => {
+test('the settings loader accepts every variable of docker compose, also an empty one', () => {
   const taken = read('docker-compose.yml')
     .match(/(?<=\$\{)WAYPOST_\w+/g)!
     .filter((name) => !OURS.has(name));
   const values: Record<string, string> = { WAYPOST_ADMIN_TOKEN: 'a'.repeat(16) };
-  const known = () => loadSettings(Object.fromEntries(taken.map((name) => [name, values[name] ?? ''])));
+  const known = () =>
+    loadSettings(Object.fromEntries(taken.map((name) => [name, values[name] ?? ''])));
   expect(known).not.toThrow();
 });
 /** Variables of docker-compose.yml itself: the image, and the address of published ports. */
@@ -46,7 +50,9 @@ test('the chart sets only existing settings', () => {
   const names = templates.match(/\b(?:WAYPOST|KAFKA)_[A-Z_]+\b/g)!;
   const parts = ['KAFKA_SASL_'];
   const known = new Set(Object.keys(loadSettings({})).concat(OPTIONAL));
-  expect([...new Set(names)].filter((name) => !known.has(name) && !parts.includes(name))).toEqual([]);
+  expect([...new Set(names)].filter((name) => !known.has(name) && !parts.includes(name))).toEqual(
+    [],
+  );
 });
 /** Settings without a default, which the parsed settings do not contain. */
 const OPTIONAL = read('shared/service/settings.ts').match(/(?<=^ {2})[A-Z_]+(?=:)/gm)!;
@@ -58,13 +64,20 @@ test('the chart probes each service at its health port', () => {
       .exec(read(`${CHART}/templates/_helpers.tpl`))!
       .slice(1);
   expect(ports).toEqual(
-    SERVICES.map((name) => `"${settings[`WAYPOST_${name.toUpperCase() as Uppercase<typeof name>}_HEALTH_PORT`]}"`),
+    SERVICES.map(
+      (name) =>
+        `"${settings[`WAYPOST_${name.toUpperCase() as Uppercase<typeof name>}_HEALTH_PORT`]}"`,
+    ),
   );
 });
 
 test('docker compose and the chart wait longer for a stop than the deadline of the service', () => {
   const deadline =
-    Number(/STOP_DEADLINE_MS = ([\d_]+)/.exec(read('shared/service/host-process.ts'))![1]!.replace('_', '')) / 1000;
+    Number(
+      /STOP_DEADLINE_MS = ([\d_]+)/
+        .exec(read('shared/service/host-process.ts'))![1]!
+        .replace('_', ''),
+    ) / 1000;
   const { services } = readYaml<{
     services: Record<string, { preStopSeconds: number; terminationGracePeriodSeconds: number }>;
   }>(`${CHART}/values.yaml`);
@@ -90,7 +103,9 @@ test('the image starts a service as `npm start` does', () => {
 
 test('all services, the supervisor and the image allocate from one arena', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-  for (const name of ['start', 'demo', 'service']) expect(scripts[name]).toContain('&& MALLOC_ARENA_MAX=1 exec node ');
+  for (const name of ['start', 'demo', 'service']) {
+    expect(scripts[name]).toContain('&& MALLOC_ARENA_MAX=1 exec node ');
+  }
   expect(read('deploy/standalone/service-process.ts')).toMatch(
     /ONE_ARENA = { MALLOC_ARENA_MAX: '1' }[^]*env: { \.\.\.ONE_ARENA, /,
   );
@@ -103,23 +118,37 @@ test('a service in a container creates no key', () => {
   expect(read('docker-compose.yml')).not.toContain('WAYPOST_GENERATE_SECRETS');
 });
 
-test('each service of docker compose gets only the secrets that it needs, as variables and as files', () => {
+test('each docker compose service gets only its own secrets, as variables and as files', () => {
   const secrets = (name: string) => [
-    ...Object.keys(compose.services[name]!.environment ?? {}).filter((key) => /_TOKEN$|_KEY$|_URL$/.test(key)),
+    ...Object.keys(compose.services[name]!.environment ?? {}).filter((key) =>
+      /_TOKEN$|_KEY$|_URL$/.test(key),
+    ),
     ...(compose.services[name]!.volumes ?? []).filter((volume) => /^(waypost|key):/.test(volume)),
   ];
   const given = Object.keys(compose.services).map((name) => [name, secrets(name)] as const);
   expect(Object.fromEntries(given.filter(([, list]) => list.length > 0))).toEqual({
-    secrets: ['WAYPOST_ADMIN_TOKEN', 'WAYPOST_SECRET_KEY', 'waypost:/var/lib/waypost', 'key:/var/lib/waypost-key'],
+    secrets: [
+      'WAYPOST_ADMIN_TOKEN',
+      'WAYPOST_SECRET_KEY',
+      'waypost:/var/lib/waypost',
+      'key:/var/lib/waypost-key',
+    ],
     delivery: ['WAYPOST_SECRET_KEY', 'key:/var/lib/waypost:ro'],
-    control: ['WAYPOST_ADMIN_TOKEN', 'WAYPOST_SECRET_KEY', 'WAYPOST_DATABASE_URL', 'waypost:/var/lib/waypost'],
+    control: [
+      'WAYPOST_ADMIN_TOKEN',
+      'WAYPOST_SECRET_KEY',
+      'WAYPOST_DATABASE_URL',
+      'waypost:/var/lib/waypost',
+    ],
   });
 });
 
 test('docker compose creates the secrets before it starts the services that read them', () => {
   expect(compose.services.secrets!.command).toEqual(['secrets', '/var/lib/waypost-key']);
   // Docker gives a new volume the owner of the folder in the image; root would own it otherwise.
-  expect(stage('service')).toContain('install -d -o 10001 -g 10001 /var/lib/waypost /var/lib/waypost-key');
+  expect(stage('service')).toContain(
+    'install -d -o 10001 -g 10001 /var/lib/waypost /var/lib/waypost-key',
+  );
   for (const name of ['delivery', 'control']) {
     const { secrets, ...others } = compose.services[name]!.depends_on!;
     expect(secrets).toEqual({ condition: 'service_completed_successfully' });
@@ -127,7 +156,7 @@ test('docker compose creates the secrets before it starts the services that read
   }
 });
 
-test('the image gets the jars of Kafka by a function that exists, and without Java or Maven', () => {
+test("the image gets Kafka's jars by a function that exists, and without Java or Maven", () => {
   expect(stage('kafka')).not.toMatch(/apt-get|maven/);
   expect(stage('kafka')).toContain(
     "require('./dist/deploy/standalone/kafka-jars.js').kafkaJars(loadSettings(process.env), console.log)",
@@ -135,7 +164,7 @@ test('the image gets the jars of Kafka by a function that exists, and without Ja
   expect(kafkaJars).toHaveLength(2);
 });
 
-test('the default image is that of a service, and both images run without root and check their health without Node', () => {
+test('the default is a service image, and both run and check health without root or Node', () => {
   expect(
     read('Dockerfile')
       .match(/^FROM .*$/gm)!

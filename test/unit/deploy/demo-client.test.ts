@@ -5,13 +5,18 @@ import { demoSource } from '../../../deploy/bin/demo-client';
 let control: Server;
 
 /** Starts a control API with the source of an earlier demo. */
-async function controlWith(writeKey: string | null): Promise<{ controlUrl: string; adminToken: string }> {
+async function controlWith(
+  writeKey: string | null,
+): Promise<{ controlUrl: string; adminToken: string }> {
   const sources = { data: [{ id: 'src_1', name: 'Demo source', writeKey }] };
   control = createServer((_, response) => {
     response.setHeader('content-type', 'application/json').end(JSON.stringify(sources));
   });
   await new Promise<void>((resolve) => control.listen(0, '127.0.0.1', resolve));
-  return { controlUrl: `http://127.0.0.1:${String((control.address() as AddressInfo).port)}`, adminToken: 'token' };
+  return {
+    controlUrl: `http://127.0.0.1:${String((control.address() as AddressInfo).port)}`,
+    adminToken: 'token',
+  };
 }
 
 describe('the source of the demo', () => {
@@ -25,7 +30,7 @@ describe('the source of the demo', () => {
     await expect(demoSource(system)).resolves.toEqual({ id: 'src_1', writeKey: 'key-1' });
   });
 
-  it('the demo does not start if the write key of the earlier source cannot be decrypted', async () => {
+  it("the demo does not start without decrypting the earlier source's write key", async () => {
     const system = await controlWith(null);
     await expect(demoSource(system)).rejects.toMatchObject({
       code: 'cannot_start',

@@ -12,4 +12,5 @@ export const read = (path: string): string => readFileSync(join(ROOT, path), 'ut
 export const readYaml = <T>(path: string): T => parse(read(path), { merge: true }) as T;
 
 /** Resolves `${NAME:-value}` of docker compose as without any `.env`. */
-export const withDefaults = (value: string): string => value.replace(/\$\{\w+(?::-([^}]*))?\}/g, '$1');
+export const withDefaults = (value: string): string =>
+  value.replace(/\$\{\w+(?::-([^}]*))?\}/g, '$1');

@@ -18,7 +18,11 @@ describe('the notices of the image', () => {
   beforeEach(() => {
     modules = join(mkdtempSync(join(tmpdir(), 'waypost-notices-')), 'node_modules');
     place('b', { version: '1.0.0', license: 'MIT' }, { LICENSE: 'Text one' });
-    place('@scope/a', { version: '2.0.0', license: 'Apache-2.0' }, { LICENSE: 'Text two', 'NOTICE.txt': 'A notice' });
+    place(
+      '@scope/a',
+      { version: '2.0.0', license: 'Apache-2.0' },
+      { LICENSE: 'Text two', 'NOTICE.txt': 'A notice' },
+    );
     place('b/node_modules/c', { version: '3.0.0', license: 'MIT' }, { licence: 'Text one' });
     place('none', { version: '4.0.0' }, {});
   });
@@ -28,12 +32,19 @@ describe('the notices of the image', () => {
     mkdirSync(join(modules, name), { recursive: true });
     const own = name.split('/node_modules/').at(-1);
     writeFileSync(join(modules, name, 'package.json'), JSON.stringify({ name: own, ...fields }));
-    for (const [file, text] of Object.entries(files)) writeFileSync(join(modules, name, file), text);
+    for (const [file, text] of Object.entries(files)) {
+      writeFileSync(join(modules, name, file), text);
+    }
   };
 
   test('name every package, also one inside another, with its license and its notice', () => {
     expect(findPackages(modules)).toEqual([
-      { name: '@scope/a', version: '2.0.0', license: 'Apache-2.0', texts: ['Text two', 'A notice'] },
+      {
+        name: '@scope/a',
+        version: '2.0.0',
+        license: 'Apache-2.0',
+        texts: ['Text two', 'A notice'],
+      },
       { name: 'b', version: '1.0.0', license: 'MIT', texts: ['Text one'] },
       { name: 'c', version: '3.0.0', license: 'MIT', texts: ['Text one'] },
       { name: 'none', version: '4.0.0', license: 'unknown', texts: [] },
@@ -55,7 +66,12 @@ test('folders without a file leave the image, and the others stay', () => {
   mkdirSync(join(folder, 'c', 'd'), { recursive: true });
   writeFileSync(join(folder, 'c', 'file'), '');
   removeEmptyFolders(folder);
-  expect(['a', 'c', 'c/d', 'c/file'].map((path) => existsSync(join(folder, path)))).toEqual([false, true, false, true]);
+  expect(['a', 'c', 'c/d', 'c/file'].map((path) => existsSync(join(folder, path)))).toEqual([
+    false,
+    true,
+    false,
+    true,
+  ]);
   rmSync(folder, { recursive: true });
 });
 
@@ -65,7 +81,10 @@ describe('the health check of the image', () => {
     for (const server of servers.splice(0)) server.close();
   });
 
-  /** Starts services whose health ports answer with these statuses, and runs the check. @returns exit code and text */
+  /**
+   * Starts services whose health ports answer with these statuses, and runs the check. @returns
+   * exit code and text
+   */
   async function check(question: string, statuses: number[]): Promise<[number, string]> {
     const names = PORTS.filter((name) => name.includes('HEALTH'));
     // Port 1 is closed on every machine that runs tests.
@@ -82,7 +101,9 @@ describe('the health check of the image', () => {
       env[names[i]!] = String((server.address() as AddressInfo).port);
     }
     try {
-      const { stdout } = await promisify(execFile)(join(ROOT, 'deploy/image/healthy'), [question], { env });
+      const { stdout } = await promisify(execFile)(join(ROOT, 'deploy/image/healthy'), [question], {
+        env,
+      });
       return [0, stdout.trim()];
     } catch (error) {
       const { code, stdout } = error as { code: number; stdout: string };

@@ -9,8 +9,13 @@ const queries = queriesOf(rules, dashboards);
 
 /** The tables of docs/reference/metrics.md list each metric with its labels. */
 const known = new Map(
-  [...read('docs/reference/metrics.md').matchAll(/^\| `([a-z0-9_]+)` +\| `[a-z0-9._]+` +\|[^|]*\|([^|]*)\|/gm)].map(
-    ([, name, labels]) => [name!, [...labels!.matchAll(/`([a-z_]+)`/g)].map(([, label]) => label!)] as const,
+  [
+    ...read('docs/reference/metrics.md').matchAll(
+      /^\| `([a-z0-9_]+)` +\| `[a-z0-9._]+` +\|[^|]*\|([^|]*)\|/gm,
+    ),
+  ].map(
+    ([, name, labels]) =>
+      [name!, [...labels!.matchAll(/`([a-z_]+)`/g)].map(([, label]) => label!)] as const,
   ),
 );
 
@@ -40,7 +45,9 @@ test('every alert on the page of remedies exists', () => {
 
 test('dashboards have distinct uids, and their panels distinct ids', () => {
   expect(new Set(dashboards.map(({ uid }) => uid)).size).toBe(dashboards.length);
-  for (const { panels } of dashboards) expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  for (const { panels } of dashboards) {
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  }
 });
 
 test.each([

@@ -12,7 +12,9 @@ const nameOf = (text: string) => /^(?:\w+\.)?#?([a-zA-Z]\w+)$/.exec(text)?.[1];
 
 /** Returns the code of a file, or of all files of a folder; a bare file name is beside `first`. */
 function codeOf(path: string, first: string): string {
-  const at = [path, join(dirname(first), path)].map((each) => join(ROOT, each)).find((each) => existsSync(each));
+  const at = [path, join(dirname(first), path)]
+    .map((each) => join(ROOT, each))
+    .find((each) => existsSync(each));
   if (at === undefined) throw new Error(`${path} does not exist`);
   if (!statSync(at).isDirectory()) return readFileSync(at, 'utf8');
   return readdirSync(at)
@@ -25,14 +27,19 @@ const steps = section('The path of a call')
   .filter((line) => /^\| .*`/.test(line))
   .map((line) => ({ line, step: line.split('|')[1]!.trim() }));
 
-test.each(steps)('the path of a call names existing functions of existing files where it $step', ({ line }) => {
-  const names = quoted(line);
-  const files = names.filter(isPath);
-  const code = files.map((file) => codeOf(file, files[0]!)).join('\n');
-  for (const name of names.filter((each) => !isPath(each)).flatMap((each) => nameOf(each) ?? [])) {
-    if (!TOPICS.has(name)) expect(code).toContain(name);
-  }
-});
+test.each(steps)(
+  'the path of a call names existing functions of existing files where it $step',
+  ({ line }) => {
+    const names = quoted(line);
+    const files = names.filter(isPath);
+    const code = files.map((file) => codeOf(file, files[0]!)).join('\n');
+    for (const name of names
+      .filter((each) => !isPath(each))
+      .flatMap((each) => nameOf(each) ?? [])) {
+      if (!TOPICS.has(name)) expect(code).toContain(name);
+    }
+  },
+);
 
 /** Topics that the table mentions beside functions. */
 const TOPICS = new Set(['messages', 'webhooks', 'attempts', 'config']);
@@ -48,9 +55,12 @@ test('the path of a 503 names existing functions of existing files', () => {
   ];
   const code = folders.map((folder) => folderCode(folder)).join('\n');
   for (const name of names) {
-    if (isPath(name))
-      expect([name, folders.some((folder) => exists(name) || exists(`${folder}/${name}`))]).toEqual([name, true]);
-    else if (/^[A-Z]\w+\.#?\w+$|^[a-z]+[A-Z]\w+$/.test(name)) expect(code).toContain(nameOf(name));
+    if (isPath(name)) {
+      expect([name, folders.some((folder) => exists(name) || exists(`${folder}/${name}`))]).toEqual(
+        [name, true],
+      );
+    } else if (/^[A-Z]\w+\.#?\w+$|^[a-z]+[A-Z]\w+$/.test(name))
+      expect(code).toContain(nameOf(name));
   }
 });
 

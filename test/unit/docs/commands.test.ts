@@ -22,7 +22,8 @@ const GENERATED = 'docs/reference/cli.md';
 
 const CODE = /^(sh|bash|js|ts|python|go)$/;
 const COMMAND = /^(npm|npx|node|docker|kubectl|helm|curl|kafka-|bq |\.\/|KAFKA_|WAYPOST_)/;
-const isCode = ({ language, code }: DocBlock) => CODE.test(language) || (language === '' && COMMAND.test(code));
+const isCode = ({ language, code }: DocBlock) =>
+  CODE.test(language) || (language === '' && COMMAND.test(code));
 
 const blocks = userPages()
   .filter((page) => page !== GENERATED)
@@ -30,8 +31,14 @@ const blocks = userPages()
   .filter(isCode)
   .map((block) => ({ ...block, at: `${block.page}:${block.line}` }));
 
-/** Returns the reason why a mark is wrong; undefined for a good one. @param read returns the text of a file */
-function faultOf({ mark, page, code }: { mark: string; page: string; code: string }, read = readTest) {
+/**
+ * Returns the reason why a mark is wrong; undefined for a good one. @param read returns the text of
+ * a file
+ */
+function faultOf(
+  { mark, page, code }: { mark: string; page: string; code: string },
+  read = readTest,
+) {
   const [, path, name] = /^run by ([\w./-]+)(?:: (.+))?$/.exec(mark) ?? [];
   if (path === undefined) {
     if (!/^not run: .{5}/.test(mark)) return 'no mark';
@@ -54,13 +61,21 @@ function readTest(path: string): string | undefined {
   return statSync(join(ROOT, path)).isDirectory() ? '' : readFileSync(join(ROOT, path), 'utf8');
 }
 
-/** Returns a text without the marks between the arguments of a command in TypeScript: `'npm', ['start']` is `npm start`. */
+/**
+ * Returns a text without the marks between the arguments of a command in TypeScript:
+ * `'npm', ['start']` is `npm start`.
+ */
 const plain = (text: string) => text.replace(/[^\w/.:=-]+/g, ' ');
 
-/** Returns the commands of a block without their comments. Every run of the tests begins with `npm ci`. */
+/**
+ * Returns the commands of a block without their comments. Every run of the tests begins with
+ * `npm ci`.
+ */
 function commandsOf(code: string): string[] {
   const commands = code.split('\n').flatMap((line) => line.replace(/ +# .*/, '').split('&&'));
-  return commands.map((command) => plain(command).trim()).filter((command) => command !== '' && command !== 'npm ci');
+  return commands
+    .map((command) => plain(command).trim())
+    .filter((command) => command !== '' && command !== 'npm ci');
 }
 
 test.each(blocks)(
@@ -77,7 +92,11 @@ test.each([
   ['no such file', 'run by test/gone.ts', 'no file test/gone.ts'],
   ['a file without the command', 'run by test/a.ts', 'test/a.ts does not run npm run demo'],
   ['a file without the name', 'run by test/b.ts: first', "test/b.ts does not read 'first'"],
-  ['a file that reads another page', 'run by test/c.ts: first', "test/c.ts does not read 'README.md'"],
+  [
+    'a file that reads another page',
+    'run by test/c.ts: first',
+    "test/c.ts does not read 'README.md'",
+  ],
   ['a file with every command', 'run by test/d.ts', undefined],
   ['a file that reads the block', 'run by test/e.ts: first', undefined],
 ])('a block with %s has the fault that its mark shows', (_, mark, fault) => {
@@ -88,13 +107,19 @@ test.each([
     'test/d.ts': "start('npm', ['run', 'demo', '--', '--once'])",
     'test/e.ts': "blockNamed('README.md', 'first')",
   };
-  const block = { mark, page: 'README.md', code: 'npm ci && npm run demo     # starts everything\n' };
+  const block = {
+    mark,
+    page: 'README.md',
+    code: 'npm ci && npm run demo     # starts everything\n',
+  };
   expect(faultOf(block, (path) => files[path])).toBe(fault);
 });
 
 test('a block of commands without a comment is found', () => {
   expect(blocks.length).toBeGreaterThan(20);
   expect(
-    ['npm start\n', 'curl -s localhost\n'].every((code) => isCode({ line: 1, language: '', code, mark: '' })),
+    ['npm start\n', 'curl -s localhost\n'].every((code) =>
+      isCode({ line: 1, language: '', code, mark: '' }),
+    ),
   ).toBe(true);
 });

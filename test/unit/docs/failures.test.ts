@@ -5,7 +5,7 @@ import { CANCEL_REASONS, DEAD_REASONS, WAIT_REASONS } from '../../../shared/mode
 
 const endIn = (meaning = '') => /: (dead|cancelled)\./.exec(meaning)?.[1] ?? 'wait';
 
-test('docs/operations/failures.md explains every reason for a wait, a dead letter or a cancellation', () => {
+test('docs/operations/failures.md explains every wait, dead letter and cancellation', () => {
   const text = readFileSync(join(ROOT, 'docs/operations/failures.md'), 'utf8');
   const [, section = ''] = text.split('## Why a delivery waits or was given up');
   const rows = [...section.matchAll(/^\| `(\w+)` +\| (.*?) +\|/gm)].map(([, reason, meaning]) => [
@@ -17,5 +17,8 @@ test('docs/operations/failures.md explains every reason for a wait, a dead lette
     ...CANCEL_REASONS.map((reason) => [reason, 'cancelled'] as const),
     ...DEAD_REASONS.map((reason) => [reason, 'dead'] as const),
   ];
-  expect(Object.fromEntries(rows)).toEqual({ ...Object.fromEntries(ends), ...Object.fromEntries(waits) });
+  expect(Object.fromEntries(rows)).toEqual({
+    ...Object.fromEntries(ends),
+    ...Object.fromEntries(waits),
+  });
 });

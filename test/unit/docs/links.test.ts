@@ -19,18 +19,28 @@ test.each(pages)('%s links to files and headings that exist', (page) => {
 test.each(['llms.txt', 'docs/README.md'])('%s leads to every page for users', (index) => {
   const operations = index === 'docs/README.md' ? linksOf('docs/operations/README.md') : [];
   const linked = new Set([...linksOf(index), ...operations].map(({ file }) => file));
-  const other = new Set([index, 'docs/README.md', 'CHANGELOG.md', 'CODE_OF_CONDUCT.md', 'SECURITY.md']);
+  const other = new Set([
+    index,
+    'docs/README.md',
+    'CHANGELOG.md',
+    'CODE_OF_CONDUCT.md',
+    'SECURITY.md',
+  ]);
   expect(userPages().filter((page) => !linked.has(page) && !other.has(page))).toEqual([]);
 });
 
 test('code and configuration name pages that exist', () => {
-  const files = execFileSync('git', ['grep', '-lE', 'docs/[a-z]', '--', ':!*.md', ':!*.svg'], { cwd: ROOT });
+  const files = execFileSync('git', ['grep', '-lE', 'docs/[a-z]', '--', ':!*.md', ':!*.svg'], {
+    cwd: ROOT,
+  });
   const missing = files
     .toString()
     .trim()
     .split('\n')
     .flatMap((file) =>
-      [...readFileSync(join(ROOT, file), 'utf8').matchAll(/(?<![\w/])docs\/[\w./-]*\.md/g)].map(([page]) => page),
+      [...readFileSync(join(ROOT, file), 'utf8').matchAll(/(?<![\w/])docs\/[\w./-]*\.md/g)].map(
+        ([page]) => page,
+      ),
     )
     .filter((page) => !existsSync(join(ROOT, page)));
   expect(missing).toEqual([]);

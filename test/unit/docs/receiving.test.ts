@@ -24,24 +24,36 @@ describe('the code of the page for Ed25519 and for a header of your choice', () 
   /** A key pair as Waypost stores and shows it. */
   const pair = () => {
     const jwk = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
-    const [seed, own] = [jwk.d, jwk.x].map((part) => Buffer.from(part!, 'base64url')) as [Buffer, Buffer];
+    const [seed, own] = [jwk.d, jwk.x].map((part) => Buffer.from(part!, 'base64url')) as [
+      Buffer,
+      Buffer,
+    ];
     const privateKey = `whsk_${Buffer.concat([seed, own]).toString('base64')}`;
     return { publicKey: `whpk_${own.toString('base64')}`, privateKey, createdAt: '' };
   };
   const [current, previous, other] = [pair(), pair(), pair()];
-  const settings = { header: 'X-Hub-Signature-256', algorithm: 'sha256', encoding: 'hex', prefix: 'sha256=' } as const;
+  const settings = {
+    header: 'X-Hub-Signature-256',
+    algorithm: 'sha256',
+    encoding: 'hex',
+    prefix: 'sha256=',
+  } as const;
   const nowMs = Date.now();
   const headersAt = (timestampS: number) => {
     const ed25519 = { current, previous, overlapUntil: nowMs + 60_000 };
     const secrets = prepareSecrets({ current: SECRET });
     const signatures = prepareSignatures({ custom: settings, ed25519 }, { current: SECRET });
     const list = signHeaders({ id: 'dlv_1', timestampS, body, secrets, signatures, nowMs });
-    const pairs = list.flatMap((name, i) => (i % 2 === 0 ? [[name.toLowerCase(), list[i + 1]!] as const] : []));
+    const pairs = list.flatMap((name, i) =>
+      i % 2 === 0 ? [[name.toLowerCase(), list[i + 1]!] as const] : [],
+    );
     return Object.fromEntries(pairs);
   };
 
   /** Runs the code of the page on each case in a separate process, as a receiver would. */
-  function verdicts(cases: { headers: Record<string, string>; body: string; keys: string[]; secrets: string[] }[]) {
+  function verdicts(
+    cases: { headers: Record<string, string>; body: string; keys: string[]; secrets: string[] }[],
+  ) {
     const code = `${blockNamed('docs/guide/receiving.md', 'other signatures')}
       const verdict = (check) => { try { return check(); } catch (error) { return error.message; } };
       const results = ${JSON.stringify(cases)}.map(({ headers, body, keys, secrets }) => [
@@ -54,9 +66,14 @@ describe('the code of the page for Ed25519 and for a header of your choice', () 
     ) as unknown;
   }
 
-  test('accepts what Waypost signs, with either key of a rotation, and refuses everything else', () => {
+  test('accepts what Waypost signs, with either rotation key, and refuses all else', () => {
     const nowS = Math.floor(nowMs / 1_000);
-    const good = { headers: headersAt(nowS), body: body.toString(), keys: [current.publicKey], secrets: [SECRET] };
+    const good = {
+      headers: headersAt(nowS),
+      body: body.toString(),
+      keys: [current.publicKey],
+      secrets: [SECRET],
+    };
     const { 'webhook-signature': _, 'x-hub-signature-256': __, ...unsigned } = good.headers;
     expect(
       verdicts([

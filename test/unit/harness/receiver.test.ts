@@ -8,19 +8,27 @@ describe('the head of a request', () => {
   it('readHead returns the end of the request, its path and its delivery id', () => {
     const text = request('{"a":1}', 'Webhook-Id: dlv_1\r\n');
     expect(readHead(Buffer.from(text), 0, true)).toEqual({
-      ...{ end: text.length, path: '/ok/customer', id: 'dlv_1', deliveries: undefined },
+      end: text.length,
+      path: '/ok/customer',
+      id: 'dlv_1',
+      deliveries: undefined,
     });
   });
 
   it('readHead returns the ids of the deliveries of a batch', () => {
     const text = request('[{},{}]', 'webhook-id: bat_1\r\nwaypost-deliveries: dlv_1,dlv_2\r\n');
-    expect(readHead(Buffer.from(text), 0, true)).toMatchObject({ id: 'bat_1', deliveries: ['dlv_1', 'dlv_2'] });
+    expect(readHead(Buffer.from(text), 0, true)).toMatchObject({
+      id: 'bat_1',
+      deliveries: ['dlv_1', 'dlv_2'],
+    });
   });
 
   it('readHead reads a request behind another one', () => {
     const first = request('one');
     const second = request('two!');
-    expect(readHead(Buffer.from(first + second), first.length, false)?.end).toBe(first.length + second.length);
+    expect(readHead(Buffer.from(first + second), first.length, false)?.end).toBe(
+      first.length + second.length,
+    );
   });
 
   it('readHead returns the end of a request whose body has not arrived', () => {

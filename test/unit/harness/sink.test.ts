@@ -13,13 +13,17 @@ afterEach(async () => {
   await sink?.close();
 });
 
-const post = (url: string, body = '{}', headers: Record<string, string> = {}, dispatcher = new Agent()) =>
-  request(url, { method: 'POST', body, headers, dispatcher });
+const post = (
+  url: string,
+  body = '{}',
+  headers: Record<string, string> = {},
+  dispatcher = new Agent(),
+) => request(url, { method: 'POST', body, headers, dispatcher });
 /** For a response that never comes. */
 const impatient = new Agent({ headersTimeout: 300 });
 
 describe('the requests of a sink', () => {
-  test('a sink records the raw header names, the exact bytes and the query of a request', async () => {
+  test('a sink records raw header names, exact bytes and the query of a request', async () => {
     const s = await start();
     const { statusCode, body } = await post(s.url('/hook?a=1'), '{"ü":1}', {
       'X-Signature': 'abc',
@@ -78,7 +82,11 @@ describe('the responses of a sink', () => {
     const s = await start();
     s.on('/busy', { status: 503, headers: { 'retry-after': '7' }, body: 'later' });
     const busy = await post(s.url('/busy'));
-    expect([busy.statusCode, busy.headers['retry-after'], await busy.body.text()]).toEqual([503, '7', 'later']);
+    expect([busy.statusCode, busy.headers['retry-after'], await busy.body.text()]).toEqual([
+      503,
+      '7',
+      'later',
+    ]);
     expect((await post(s.url('/fine'))).statusCode).toBe(200);
   });
 
@@ -92,10 +100,17 @@ describe('the responses of a sink', () => {
 
   test('a path computes its response from the request', async () => {
     const s = await start();
-    s.on('*', (received, nth) => ({ status: received.body.length > 3 ? 400 : 200, body: String(nth) }));
+    s.on('*', (received, nth) => ({
+      status: received.body.length > 3 ? 400 : 200,
+      body: String(nth),
+    }));
     const first = await post(s.url(), 'long body');
     const second = await post(s.url(), 'x');
-    expect([first.statusCode, second.statusCode, await second.body.text()]).toEqual([400, 200, '1']);
+    expect([first.statusCode, second.statusCode, await second.body.text()]).toEqual([
+      400,
+      200,
+      '1',
+    ]);
   });
 
   test('a path responds after its delay', async () => {
@@ -119,7 +134,9 @@ describe('the responses of a sink', () => {
       .on('/reset', { misbehave: 'reset' })
       .on('/drip', { misbehave: 'drip', dripMs: 20 });
     s.on('/never', { misbehave: 'never_read' }).on('/endless', { misbehave: 'endless' });
-    await expect(post(s.url('/hang'), '', {}, impatient)).rejects.toMatchObject({ code: 'UND_ERR_HEADERS_TIMEOUT' });
+    await expect(post(s.url('/hang'), '', {}, impatient)).rejects.toMatchObject({
+      code: 'UND_ERR_HEADERS_TIMEOUT',
+    });
     await expect(post(s.url('/reset'))).rejects.toMatchObject({
       code: expect.stringMatching(/ECONNRESET|UND_ERR_SOCKET/),
     });
@@ -133,7 +150,9 @@ describe('the responses of a sink', () => {
 
     const endless = await post(s.url('/endless'));
     let bytes = 0;
-    for await (const chunk of endless.body) if ((bytes += (chunk as Buffer).length) > 5_000_000) break;
+    for await (const chunk of endless.body) {
+      if ((bytes += (chunk as Buffer).length) > 5_000_000) break;
+    }
     expect(bytes).toBeGreaterThan(5_000_000);
   });
 

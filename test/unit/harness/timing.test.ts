@@ -18,7 +18,11 @@ describe('an open loop', () => {
   it('an open loop does not wait for a start to end before the next', async () => {
     const open: (() => void)[] = [];
     const one = () => new Promise<void>((resolve) => open.push(resolve));
-    const loop = openLoop(100_000, (count) => count < 3 || (open.splice(0).forEach((end) => end()), false), one);
+    const loop = openLoop(
+      100_000,
+      (count) => count < 3 || (open.splice(0).forEach((end) => end()), false),
+      one,
+    );
     await loop;
     expect(open).toEqual([]);
   });

@@ -32,23 +32,37 @@ describe('the CPU use between two readings', () => {
 
   it('CPU use is given by process, and for all other processes together', () => {
     const use = cpuBetween(from, { atMs: 3_000, byName: { a: 1.5, b: 3 }, machine: 13, stolen: 2 });
-    expect(use).toEqual({ seconds: 2, byName: { a: 0.5, b: 1 }, foreignCores: 0.75, stolenCores: 0.5 });
+    expect(use).toEqual({
+      seconds: 2,
+      byName: { a: 0.5, b: 1 },
+      foreignCores: 0.75,
+      stolenCores: 0.5,
+    });
   });
 
   it('CPU use of other processes is never negative, although the counters are coarse', () => {
-    expect(cpuBetween(from, { atMs: 2_000, byName: { a: 2, b: 2 }, machine: 10.9, stolen: 1 }).foreignCores).toBe(0);
+    expect(
+      cpuBetween(from, { atMs: 2_000, byName: { a: 2, b: 2 }, machine: 10.9, stolen: 1 })
+        .foreignCores,
+    ).toBe(0);
   });
 
   it('CPU use of other processes is undefined if the system does not report it', () => {
-    const use = cpuBetween({ ...from, machine: undefined, stolen: undefined }, { ...from, atMs: 2_000 });
+    const use = cpuBetween(
+      { ...from, machine: undefined, stolen: undefined },
+      { ...from, atMs: 2_000 },
+    );
     expect(use.foreignCores).toBeUndefined();
   });
 });
 
 describe('memory', () => {
   it('memory is the resident size', () =>
-    expect(statusKb('Name:\tnode\nVmPeak:\t  900 kB\nVmRSS:\t  2048 kB\nThreads:\t11\n')).toBe(2048));
-  it('memory is NaN if the system does not report it', () => expect(statusKb('Name:\tnode\n')).toBeNaN());
+    expect(statusKb('Name:\tnode\nVmPeak:\t  900 kB\nVmRSS:\t  2048 kB\nThreads:\t11\n')).toBe(
+      2048,
+    ));
+  it('memory is NaN if the system does not report it', () =>
+    expect(statusKb('Name:\tnode\n')).toBeNaN());
   it('memory omits processes of other machines', () => {
     const found = residents({ here: process.pid, elsewhere: 0 });
     expect(Object.keys(found)).toEqual(['here']);
@@ -63,6 +77,8 @@ describe('usage over some samples', () => {
     { atMs: 5_000, cpu: { a: 2 }, rss: { a: 120 } },
   ];
   it('usage has the cores, and the first, last and largest memory', () =>
-    expect(usageOf(samples)).toEqual({ a: { cores: 0.25, rssMb: { first: 100, last: 120, most: 180 } } }));
+    expect(usageOf(samples)).toEqual({
+      a: { cores: 0.25, rssMb: { first: 100, last: 120, most: 180 } },
+    }));
   it('usage of no samples is empty', () => expect(usageOf([])).toEqual({}));
 });

@@ -90,7 +90,8 @@ test.each([
   ['a machine', 16_384, 4_144],
 ])('the budgets of %s fit into it', (_, limitMb, heapMb) => {
   const budgets = budgetsOf({ limit: limitMb * MB, heap: heapMb * MB });
-  // What was measured: a pending record takes 2.7 times its text, a request 20 KB, a connection 10 KB.
+  // What was measured: a pending record takes 2.7 times its text, a request 20 KB, a connection 10
+  // KB.
   const heap = budgets.pendingBytes * 2.7 + budgets.requests * 20_000;
   expect(heap).toBeLessThan((heapMb * MB) / 1.5);
   const besideHeap = budgets.bodyBytes + budgets.connections * 2_000;
@@ -113,7 +114,9 @@ test.each([
   ['4 KB a second after the grace', 81_920, 20_000, false],
   ['less than 4 KB a second after the grace', 81_919, 20_000, true],
 ])('with %s, a body of %i bytes after %i ms is too slow: %s', (_, bytes, ms, trickles) => {
-  expect(isTrickle(bytes, ms, { graceMs: 10_000, bytesPerSecond: 4_096, checkMs: 1 })).toBe(trickles);
+  expect(isTrickle(bytes, ms, { graceMs: 10_000, bytesPerSecond: 4_096, checkMs: 1 })).toBe(
+    trickles,
+  );
 });
 
 describe('the memory to inflate a gzipped body', () => {
@@ -124,13 +127,29 @@ describe('the memory to inflate a gzipped body', () => {
   };
 
   test.each([
-    ['an honest length takes one chunk, and a byte to detect its end', gzipSync('x'.repeat(100_000)), 100_001],
+    [
+      'an honest length takes one chunk, and a byte to detect its end',
+      gzipSync('x'.repeat(100_000)),
+      100_001,
+    ],
     ['the highest ratio of deflate takes one chunk', gzipSync(Buffer.alloc(512_000)), 512_001],
     ['a short text takes the least chunk', gzipSync('{}'), 4_096],
     ['a length of zero takes the least chunk', claiming(300, 0), 4_096],
-    ['a claim of 4 GB by a body of 30 bytes reserves what 30 bytes can inflate to', claiming(30, 0xffff_ffff), 30_961],
-    ['a claim of 512,000 by a body of 30 bytes reserves what 30 bytes can inflate to', claiming(30, 512_000), 30_961],
-    ['a claim of 4 GB by a large body reserves the limit of a body', claiming(100_000, 0xffff_ffff), 512_001],
+    [
+      'a claim of 4 GB by a body of 30 bytes reserves what 30 bytes can inflate to',
+      claiming(30, 0xffff_ffff),
+      30_961,
+    ],
+    [
+      'a claim of 512,000 by a body of 30 bytes reserves what 30 bytes can inflate to',
+      claiming(30, 512_000),
+      30_961,
+    ],
+    [
+      'a claim of 4 GB by a large body reserves the limit of a body',
+      claiming(100_000, 0xffff_ffff),
+      512_001,
+    ],
     ['a body without a length takes the least chunk', Buffer.alloc(3), 4_096],
   ])('%s', (_, raw, expected) => {
     expect(inflatedChunk(raw)).toBe(expected);

@@ -3,11 +3,16 @@ import { connect, type Socket } from 'node:net';
 import express from 'express';
 import { type IngestServer, startServer, type Timeouts } from '../../../services/ingest/server';
 
-/** The limits of connections, over real sockets. All of 127.0.0.0/8 is this machine, so that a test has many addresses. */
+/**
+ * The limits of connections, over real sockets. All of 127.0.0.0/8 is this machine, so that a test
+ * has many addresses.
+ */
 
 const LONG_MS = 600_000;
 const NEVER: Timeouts = {
-  ...{ headersTimeout: LONG_MS, requestTimeout: LONG_MS, keepAliveTimeout: LONG_MS },
+  headersTimeout: LONG_MS,
+  requestTimeout: LONG_MS,
+  keepAliveTimeout: LONG_MS,
   connectionsCheckingInterval: 5,
 };
 const REQUEST = 'POST / HTTP/1.1\r\nHost: x\r\n';
@@ -15,13 +20,17 @@ const REQUEST = 'POST / HTTP/1.1\r\nHost: x\r\n';
 let server: IngestServer;
 const sockets: Socket[] = [];
 
-async function start(options: { maxConnections?: number; timeouts?: Partial<Timeouts> } = {}): Promise<void> {
+async function start(
+  options: { maxConnections?: number; timeouts?: Partial<Timeouts> } = {},
+): Promise<void> {
   const { maxConnections = 9, timeouts } = options;
   const app = express().use((req, res) => {
     req.on('end', () => res.end('served')).resume();
   });
   server = await startServer(app, {
-    ...{ host: '127.0.0.1', port: 0, maxConnections },
+    host: '127.0.0.1',
+    port: 0,
+    maxConnections,
     timeouts: { ...NEVER, ...timeouts },
   });
 }
@@ -42,7 +51,9 @@ function open(localAddress = '127.0.0.1') {
   return { socket, closed };
 }
 
-/** Opens a connection and sends a request. @returns whether it was served: its connection stays open */
+/**
+ * Opens a connection and sends a request. @returns whether it was served: its connection stays open
+ */
 async function isServed(localAddress?: string): Promise<boolean> {
   const { socket, closed } = open(localAddress);
   socket.write(`${REQUEST}Content-Length: 0\r\n\r\n`);
@@ -55,7 +66,7 @@ async function countServed(connections: number, addressOf: (i: number) => string
   return served;
 }
 
-test('one address holds at most two thirds of the connections, and another address is still served', async () => {
+test('an address holds at most two thirds of connections, and others are served', async () => {
   await start();
   expect(await countServed(9, () => '127.0.0.1')).toBe(6);
   expect(await isServed('127.0.0.2')).toBe(true);
@@ -87,7 +98,7 @@ test.each([
   expect(await closed).toMatch(/^HTTP\/1.1 408 .*"code":"request_timeout"/s);
 });
 
-test('a client that stops in the middle of its body gets 408 after the limit for a request', async () => {
+test('a client that stops amid its body gets 408 after the limit for a request', async () => {
   await start({ timeouts: { headersTimeout: 30, requestTimeout: 40 } });
   const { socket, closed } = open();
   socket.write(`${REQUEST}Content-Length: 100\r\n\r\nhalf`);

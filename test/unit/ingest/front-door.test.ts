@@ -13,13 +13,20 @@ afterEach(() => ingest.stop());
 const track = { type: 'track', userId: 'u', event: 'e' };
 const none = { authorization: '' };
 
-/** Starts ingest with a clock that stands still, so that no limit regains anything while a loaded machine works. */
-const start = (options: Partial<IngestOptions> = {}) => startTestIngest({ now: () => 1_800_000_000_000, ...options });
+/**
+ * Starts ingest with a clock that stands still, so that no limit regains anything while a loaded
+ * machine works.
+ */
+const start = (options: Partial<IngestOptions> = {}) =>
+  startTestIngest({ now: () => 1_800_000_000_000, ...options });
 
 /** A request's head, with as much of its body as is given. */
 function head(key: string | undefined, contentLength: number, body = ''): string {
   const authorization = key === undefined ? '' : `Authorization: ${basic(key).authorization!}\r\n`;
-  return `POST /v1/batch HTTP/1.1\r\nHost: x\r\n${authorization}Content-Length: ${contentLength}\r\n\r\n${body}`;
+  return (
+    `POST /v1/batch HTTP/1.1\r\nHost: x\r\n${authorization}Content-Length: ` +
+    `${contentLength}\r\n\r\n${body}`
+  );
 }
 
 /** A second source, with limits. */
@@ -29,7 +36,7 @@ async function startLimited(limits: SourceLimits): Promise<void> {
 }
 
 describe('the write key before the body', () => {
-  test('an unknown key is refused before its body comes, and the connection stays usable', async () => {
+  test('an unknown key is refused before the body, and the connection stays usable', async () => {
     ingest = await start();
     const { socket, received } = rawSocket(ingest.port);
     socket.write(head('nobody', 100_000));
@@ -50,7 +57,7 @@ describe('the write key before the body', () => {
 describe('the limits of a source', () => {
   const limited = basic('key-limited');
 
-  test('calls beyond the rate are answered 429 with whole seconds to wait, and others are not', async () => {
+  test('only calls beyond the rate are answered 429, with whole seconds to wait', async () => {
     await startLimited({ maxPerSecond: 0.5, burstMs: 10_000 });
     const answers = [];
     for (let i = 0; i < 7; i++) answers.push(await ingest.post('/v1/t', track, limited));
@@ -61,7 +68,7 @@ describe('the limits of a source', () => {
     expect(ingest.producer.values('messages')).toHaveLength(6);
   });
 
-  test('a batch larger than the burst passes, and the next call gets 429 until its debt is paid', async () => {
+  test('a batch above the burst passes, and the next gets 429 until it is paid', async () => {
     await startLimited({ maxPerSecond: 1, burstMs: 1_000 });
     const batch = Array.from({ length: 100 }, () => track);
     expect(await ingest.post('/v1/batch', { batch }, limited)).toMatchObject({ status: 200 });
@@ -74,7 +81,9 @@ describe('the limits of a source', () => {
     await startLimited({ maxBytesPerSecond: 1_000, burstMs: 1_000 });
     const bomb = gzipSync(`{"batch":[[${'[],'.repeat(150_000)}[]]]}`);
     const gzip = { 'content-encoding': 'gzip' };
-    expect(await ingest.post('/v1/batch', bomb, { ...limited, ...gzip })).toMatchObject({ status: 400 });
+    expect(await ingest.post('/v1/batch', bomb, { ...limited, ...gzip })).toMatchObject({
+      status: 400,
+    });
     expect(await ingest.post('/v1/t', track, limited)).toMatchObject({ status: 429 });
   });
 
@@ -119,44 +128,58 @@ describe('the limit of an address', () => {
     ingest = await start();
     const statuses = new Set<number>();
     const wrongKeys = async (count: number) => {
-      for (let i = 0; i < count; i++) statuses.add((await ingest.post('/v1/t', track, basic(`nobody-${i}`))).status);
+      for (let i = 0; i < count; i++) {
+        statuses.add((await ingest.post('/v1/t', track, basic(`nobody-${i}`))).status);
+      }
     };
     await wrongKeys(20);
     for (let i = 0; i < 150; i++) await ingest.post('/v1/t', '{"broken', none);
     await wrongKeys(5);
     expect([...statuses]).toEqual([401, 429]);
     expect(await ingest.post('/v1/t', track)).toMatchObject({ status: 200 });
-    expect(await ingest.post('/v1/t', { ...track, writeKey: 'key-1' }, none)).toMatchObject({ status: 200 });
+    expect(await ingest.post('/v1/t', { ...track, writeKey: 'key-1' }, none)).toMatchObject({
+      status: 200,
+    });
     expect(await ingest.post('/v1/t', '{"broken', none)).toMatchObject({ status: 429 });
     expect(await ingest.post('/v1/t', '{"broken')).toMatchObject({ status: 400 });
   });
 
-  test('a body that names thousands of keys has few of them looked up, and its address waits longer', async () => {
+  test("of a body's thousands of keys few are looked up, and its address must wait", async () => {
     ingest = await start();
     for (let i = 0; i < 110; i++) await ingest.post('/v1/t', '{"broken', none);
     const lookUp = jest.spyOn(ingest.config, 'sourceByWriteKey');
-    const keys = gzipped(`{${Array.from({ length: 20_000 }, (_, i) => `"writeKey":"${i}"`).join()}}`);
+    const keys = gzipped(
+      `{${Array.from({ length: 20_000 }, (_, i) => `"writeKey":"${i}"`).join()}}`,
+    );
     const waits: number[] = [];
     for (let i = 0; i < 50; i++) {
       lookUp.mockClear();
-      const { status, headers } = await ingest.post('/v1/batch', keys, { ...none, 'content-encoding': 'gzip' });
+      const { status, headers } = await ingest.post('/v1/batch', keys, {
+        ...none,
+        'content-encoding': 'gzip',
+      });
       expect([status, lookUp.mock.calls.length]).toEqual([429, 8]);
       waits.push(Number(headers.get('retry-after')));
     }
     expect(waits.at(-1)).toBeGreaterThan(waits[0]!);
-    const other = JSON.stringify({ batch: [{ ...track, properties: { writeKey: 'nobody' } }], writeKey: 'key-1' });
+    const other = JSON.stringify({
+      batch: [{ ...track, properties: { writeKey: 'nobody' } }],
+      writeKey: 'key-1',
+    });
     expect(await ingest.post('/v1/batch', other, none)).toMatchObject({ status: 200 });
   });
 
-  test('a body of a limited address that names a key in the wrong place counts for that key', async () => {
+  test("a limited address's body that names a key in the wrong place counts for it", async () => {
     await startLimited({ maxPerSecond: 0.1, burstMs: 10_000 });
     for (let i = 0; i < 110; i++) await ingest.post('/v1/t', '{"broken', none);
     const planted = { batch: [{ ...track, properties: { writeKey: 'key-limited' } }] };
-    for (const status of [401, 429]) expect(await ingest.post('/v1/batch', planted, none)).toMatchObject({ status });
+    for (const status of [401, 429]) {
+      expect(await ingest.post('/v1/batch', planted, none)).toMatchObject({ status });
+    }
     expect(await ingest.post('/v1/t', track, basic('key-limited'))).toMatchObject({ status: 429 });
   });
 
-  test('wrong keys of a limited address share a read of config, and a key that was created meanwhile is accepted', async () => {
+  test('wrong keys of a limited address share a config read, and a new key works', async () => {
     ingest = await start();
     for (let i = 0; i < 110; i++) await ingest.post('/v1/t', '{"broken', none);
     const wrong = Array.from({ length: 40 }, () => ingest.post('/v1/t', track, basic('nobody')));
@@ -168,8 +191,13 @@ describe('the limit of an address', () => {
 
   test('each client behind a trusted proxy has its own limit of refusals', async () => {
     ingest = await start({ clientAddress: createClientAddress(['127.0.0.0/8']) });
-    const from = (address: string) => ({ ...basic('nobody'), 'x-forwarded-for': `6.6.6.6, ${address}` });
-    for (let i = 0; i < 150; i++) await ingest.post('/v1/t', '{"broken', { ...from('198.51.100.1'), ...none });
+    const from = (address: string) => ({
+      ...basic('nobody'),
+      'x-forwarded-for': `6.6.6.6, ${address}`,
+    });
+    for (let i = 0; i < 150; i++) {
+      await ingest.post('/v1/t', '{"broken', { ...from('198.51.100.1'), ...none });
+    }
     expect(await ingest.post('/v1/t', track, from('198.51.100.1'))).toMatchObject({ status: 429 });
     expect(await ingest.post('/v1/t', track, from('198.51.100.2'))).toMatchObject({ status: 401 });
   });
@@ -177,8 +205,11 @@ describe('the limit of an address', () => {
 
 describe('the shares of memory', () => {
   const budgets = {
-    ...{ pendingBytes: 1e6, bodyBytes: 400_000, unknownBodyBytes: 100_000 },
-    ...{ requests: 300, connections: 1_000 },
+    pendingBytes: 1e6,
+    bodyBytes: 400_000,
+    unknownBodyBytes: 100_000,
+    requests: 300,
+    connections: 1_000,
   };
   const other = basic('key-2');
   beforeEach(async () => {
@@ -202,18 +233,26 @@ describe('the shares of memory', () => {
   test('stalled requests do not hold up other sources', async () => {
     const stalled = Array.from({ length: 290 }, () => rawSocket(ingest.port));
     for (const { socket } of stalled) socket.write(head('key-1', 60_000, 'x'));
-    await eventually(() => expect(stalled.filter(({ received }) => received().includes('503')).length).toBe(90));
+    await eventually(() =>
+      expect(stalled.filter(({ received }) => received().includes('503')).length).toBe(90),
+    );
     expect(await ingest.post('/v1/t', track, other)).toMatchObject({ status: 200 });
-    expect(await ingest.post('/v1/t', track)).toMatchObject({ status: 503, body: { code: 'overloaded' } });
+    expect(await ingest.post('/v1/t', track)).toMatchObject({
+      status: 503,
+      body: { code: 'overloaded' },
+    });
     for (const { socket } of stalled) socket.destroy();
-    await eventually(async () => expect(await ingest.post('/v1/t', track)).toMatchObject({ status: 200 }));
+    await eventually(async () =>
+      expect(await ingest.post('/v1/t', track)).toMatchObject({ status: 200 }),
+    );
   });
 
   test('a body that comes byte by byte is charged for the memory of its pieces', async () => {
     const { socket, received } = rawSocket(ingest.port);
     const authorization = basic('key-1').authorization!;
     socket.write(
-      `POST /v1/t HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      `POST /v1/t HTTP/1.1\r\nHost: x\r\nAuthorization: ` +
+        `${authorization}\r\nTransfer-Encoding: chunked\r\n\r\n`,
     );
     socket.write('1\r\nx\r\n'.repeat(5_000));
     await eventually(() => expect(received()).toMatch(/^HTTP\/1.1 503 .*overloaded/s));

@@ -30,7 +30,9 @@ describe('paths', () => {
     ['alias', 'a'],
   ])('POST /v1/%s and /v1/%s take one call of the type', async (type, letter) => {
     const call = { userId: 'u', event: 'e', groupId: 'g', previousId: 'p' };
-    for (const path of [`/v1/${type}`, `/v1/${letter}`, `/v1/${letter}/`]) await ingest.post(path, call);
+    for (const path of [`/v1/${type}`, `/v1/${letter}`, `/v1/${letter}/`]) {
+      await ingest.post(path, call);
+    }
     expect(messages().map((m) => m.type)).toEqual([type, type, type]);
   });
 
@@ -48,7 +50,10 @@ describe('paths', () => {
     ['get', '/v1/constructor'],
   ] as const)('%s %s is not found', async (method, path) => {
     const answer = await request(ingest.url)[method](path);
-    expect([answer.status, answer.body]).toMatchObject([404, { success: false, code: 'not_found' }]);
+    expect([answer.status, answer.body]).toMatchObject([
+      404,
+      { success: false, code: 'not_found' },
+    ]);
     expect(answer.headers['access-control-allow-origin']).toBe('*');
   });
 
@@ -66,7 +71,10 @@ describe('paths', () => {
 
   test('a path that cannot be decoded gets 400', async () => {
     const answer = await request(ingest.url).get('/v1/projects/%zz/settings');
-    expect([answer.status, answer.body]).toMatchObject([400, { success: false, code: 'invalid_request' }]);
+    expect([answer.status, answer.body]).toMatchObject([
+      400,
+      { success: false, code: 'invalid_request' },
+    ]);
   });
 });
 
@@ -88,7 +96,10 @@ test.each([
 
 describe('the response', () => {
   test('the response of success is exactly {"success":true}, as JSON', async () => {
-    const answer = await request(ingest.url).post('/v1/t').set(basic('key-1')).send(JSON.stringify(track));
+    const answer = await request(ingest.url)
+      .post('/v1/t')
+      .set(basic('key-1'))
+      .send(JSON.stringify(track));
     expect(answer.text).toBe('{"success":true}');
     expect(answer.headers['content-type']).toMatch(/^application\/json/);
     expect(answer.headers['content-length']).toBe('16');
@@ -126,7 +137,10 @@ describe('the response', () => {
   test.each(['{"batch":[]}', '{"batch":null}'])(
     'the response to %s is success, and no record is written',
     async (body) => {
-      expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 200, body: { success: true } });
+      expect(await ingest.post('/v1/batch', body)).toMatchObject({
+        status: 200,
+        body: { success: true },
+      });
       expect(ingest.producer.appends).toEqual([]);
     },
   );
@@ -140,15 +154,22 @@ describe('the response', () => {
     ['/v1/b', `{"batch":[${'['.repeat(300)}${']'.repeat(300)}]}`, 'too_deep'],
   ])('POST %s with the body %s gets 400 %s', async (path, body, code) => {
     const answer = await ingest.post(path, body);
-    expect(answer).toMatchObject({ status: 400, body: { success: false, code, message: expect.any(String) } });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { success: false, code, message: expect.any(String) },
+    });
   });
 });
 
 describe('a record on messages', () => {
-  test('a record on messages has a key, format, source, message, time, its own trace and the name of a track call', async () => {
+  test('a messages record has key, format, source, message, time, trace and name', async () => {
     const theirs = '00-11111111111111111111111111111111-2222222222222222-00';
     const before = Date.now();
-    await ingest.post('/v1/batch', { batch: [track, { type: 'page', anonymousId: 'a' }] }, { traceparent: theirs });
+    await ingest.post(
+      '/v1/batch',
+      { batch: [track, { type: 'page', anonymousId: 'a' }] },
+      { traceparent: theirs },
+    );
     const [first, second] = ingest.producer.appends[0]!;
     expect(first).toMatchObject({ topic: 'messages', key: 'src_1:u' });
     expect(first!.headers).toEqual({
@@ -164,8 +185,12 @@ describe('a record on messages', () => {
     expect(Number(first!.headers!['accepted-at'])).toBeGreaterThanOrEqual(before);
     expect(second).toMatchObject({ key: 'src_1:a' });
     expect(second!.headers!.message).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
-    expect(JSON.parse(String(second!.value))).toMatchObject({ messageId: second!.headers!.message });
-    const traces = ingest.producer.appends[0]!.map(({ headers }) => headers!.traceparent!.slice(3, 35));
+    expect(JSON.parse(String(second!.value))).toMatchObject({
+      messageId: second!.headers!.message,
+    });
+    const traces = ingest.producer.appends[0]!.map(({ headers }) =>
+      headers!.traceparent!.slice(3, 35),
+    );
     expect(new Set([...traces, theirs.slice(3, 35)]).size).toBe(3);
   });
 });
@@ -173,15 +198,17 @@ describe('a record on messages', () => {
 describe('browsers', () => {
   test('ingest answers a preflight on any path', async () => {
     for (const path of ['/v1/t', '/v1/batch/', '/v1/projects/x/settings', '/elsewhere']) {
-      const answer = await request(ingest.url)
-        .options(path)
-        .set({ origin: 'https://shop.example', 'access-control-request-headers': 'Authorization, X-Retry-Count' });
+      const answer = await request(ingest.url).options(path).set({
+        origin: 'https://shop.example',
+        'access-control-request-headers': 'Authorization, X-Retry-Count',
+      });
       expect(answer.status).toBe(204);
       expect(answer.headers).toMatchObject({
         'access-control-allow-origin': 'https://shop.example',
         'access-control-allow-credentials': 'true',
         'access-control-allow-methods': expect.stringContaining('POST'),
-        'access-control-allow-headers': 'authorization, content-type, content-encoding, x-retry-count',
+        'access-control-allow-headers':
+          'authorization, content-type, content-encoding, x-retry-count',
         'access-control-max-age': '86400',
         vary: 'Origin',
       });
@@ -193,26 +220,33 @@ describe('browsers', () => {
     [400, '{', 'key-1'],
     [401, JSON.stringify(track), 'nobody'],
   ])('a page of another origin can read a response of %i', async (status, body, key) => {
-    const answer = await ingest.post('/v1/t', body, { origin: 'https://shop.example', ...basic(key) });
+    const answer = await ingest.post('/v1/t', body, {
+      origin: 'https://shop.example',
+      ...basic(key),
+    });
     expect(answer.status).toBe(status);
     expect(answer.headers.get('access-control-allow-origin')).toBe('https://shop.example');
     expect(answer.headers.get('access-control-expose-headers')).toBe('Retry-After');
   });
 
-  test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=utf-8', 'x'])(
-    'a body is read as JSON although its Content-Type is %s',
-    async (type) => {
-      const answer = await ingest.post('/v1/t', track, { 'content-type': type });
-      expect(answer).toMatchObject({ status: 200 });
-      expect(messages()).toHaveLength(1);
-    },
-  );
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/json; charset=utf-8',
+    'x',
+  ])('a body is read as JSON although its Content-Type is %s', async (type) => {
+    const answer = await ingest.post('/v1/t', track, { 'content-type': type });
+    expect(answer).toMatchObject({ status: 200 });
+    expect(messages()).toHaveLength(1);
+  });
 
   test('the settings of analytics.js name this host as the API host', async () => {
     const answer = await request(ingest.url).get('/v1/projects/key-1/settings');
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({
-      integrations: { 'Segment.io': { apiKey: 'key-1', apiHost: `127.0.0.1:${ingest.port}/v1`, protocol: 'http' } },
+      integrations: {
+        'Segment.io': { apiKey: 'key-1', apiHost: `127.0.0.1:${ingest.port}/v1`, protocol: 'http' },
+      },
     });
   });
 
@@ -233,7 +267,9 @@ describe('pixel', () => {
     const answer = await request(ingest.url).get(`/v1/pixel/track?data=${text}`);
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'image/gif']);
     expect((answer.body as Buffer).subarray(0, 6).toString()).toBe('GIF89a');
-    expect(messages()).toEqual([expect.objectContaining({ type: 'track', event: 'Seen', properties: { a: 'ü?>' } })]);
+    expect(messages()).toEqual([
+      expect.objectContaining({ type: 'track', event: 'Seen', properties: { a: 'ü?>' } }),
+    ]);
     expect(messages()[0]).not.toHaveProperty('writeKey');
   });
 

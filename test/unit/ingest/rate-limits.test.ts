@@ -30,7 +30,11 @@ describe('the encoding of a body', () => {
     ['GZIP', gzipped(body), { 'content-encoding': 'GZIP' }],
     ['x-gzip', gzipped(body), { 'content-encoding': 'x-gzip' }],
     ['identity', JSON.stringify(body), { 'content-encoding': 'identity' }],
-    ['gzip in two parts', Buffer.concat([gzipped('{"batch":'), gzipped(`[${JSON.stringify(track)}]}`)]), GZIP],
+    [
+      'gzip in two parts',
+      Buffer.concat([gzipped('{"batch":'), gzipped(`[${JSON.stringify(track)}]}`)]),
+      GZIP,
+    ],
   ])('ingest accepts a body of this encoding: %s', async (_, raw, headers) => {
     expect(await ingest.post('/v1/batch', raw, headers)).toMatchObject({ status: 200 });
     expect(ingest.producer.values('messages')).toHaveLength(1);
@@ -42,16 +46,26 @@ describe('the encoding of a body', () => {
     ['gzip with a broken checksum', withBrokenChecksum(gzipped(body)), GZIP, 'invalid_encoding'],
     ['an empty text instead of gzip', '', GZIP, 'invalid_encoding'],
     ['brotli', brotliCompressSync('{}'), { 'content-encoding': 'br' }, 'unsupported_encoding'],
-    ['gzip twice', gzipSync(gzipped(body)), { 'content-encoding': 'gzip, gzip' }, 'unsupported_encoding'],
+    [
+      'gzip twice',
+      gzipSync(gzipped(body)),
+      { 'content-encoding': 'gzip, gzip' },
+      'unsupported_encoding',
+    ],
   ])('ingest refuses a body of this encoding: %s', async (_, raw, headers, code) => {
     const status = code === 'unsupported_encoding' ? 415 : 400;
-    expect(await ingest.post('/v1/batch', raw, headers)).toMatchObject({ status, body: { success: false, code } });
+    expect(await ingest.post('/v1/batch', raw, headers)).toMatchObject({
+      status,
+      body: { success: false, code },
+    });
   });
 
   test('ingest accepts a chunked body', async () => {
     const answer = await new Promise<number | undefined>((resolve) => {
-      const req = httpRequest(`${ingest.url}/v1/import`, { method: 'POST', headers: basic('key-1') }, (res) =>
-        resolve(res.resume().statusCode),
+      const req = httpRequest(
+        `${ingest.url}/v1/import`,
+        { method: 'POST', headers: basic('key-1') },
+        (res) => resolve(res.resume().statusCode),
       );
       for (const part of JSON.stringify(body).match(/.{1,7}/g)!) req.write(part);
       req.end();
@@ -74,7 +88,9 @@ describe('the size of a body', () => {
     ] as const) {
       const answer = await ingest.post('/v1/batch', raw, headers);
       expect(answer.status).toBe(status);
-      if (status === 400) expect(answer.body).toMatchObject({ success: false, code: 'body_too_large' });
+      if (status === 400) {
+        expect(answer.body).toMatchObject({ success: false, code: 'body_too_large' });
+      }
     }
   });
 
@@ -96,9 +112,13 @@ describe('the size of a body', () => {
       const { socket, received } = rawSocket(ingest.port);
       const head = 'POST /v1/batch HTTP/1.1\r\nHost: x\r\n';
       const part = Buffer.alloc(64 * 1024, 'x');
-      socket.write(`${head}${chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${160 * part.length}`}\r\n\r\n`);
+      socket.write(
+        `${head}${chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${160 * part.length}`}\r\n\r\n`,
+      );
       for (let i = 0; i < 160; i++) {
-        socket.write(chunked ? Buffer.concat([Buffer.from('10000\r\n'), part, Buffer.from('\r\n')]) : part);
+        socket.write(
+          chunked ? Buffer.concat([Buffer.from('10000\r\n'), part, Buffer.from('\r\n')]) : part,
+        );
         await new Promise((resolve) => setImmediate(resolve));
       }
       if (chunked) socket.write('0\r\n\r\n');
@@ -112,9 +132,15 @@ describe('the size of a body', () => {
   test('a body without end is refused, and its connection is closed', async () => {
     const { socket, received, closed } = rawSocket(ingest.port);
     socket.write('POST /v1/batch HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
-    const chunk = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(1024 * 1024, 'x'), Buffer.from('\r\n')]);
+    const chunk = Buffer.concat([
+      Buffer.from('100000\r\n'),
+      Buffer.alloc(1024 * 1024, 'x'),
+      Buffer.from('\r\n'),
+    ]);
     while (!socket.destroyed) {
-      if (!socket.write(chunk)) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
+      if (!socket.write(chunk)) {
+        await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
+      }
       await new Promise((resolve) => setImmediate(resolve));
     }
     expect(received()).toMatch(/^HTTP\/1.1 400 .*body_too_large/s);
@@ -125,16 +151,24 @@ describe('when Kafka does not answer', () => {
   test.each([
     ['overloaded', new AppError('overloaded', 'full', true), 'overloaded', '1'],
     ['away', new AppError('kafka_unavailable', 'gone', true), 'kafka_unavailable', '2'],
-    ['failing for another reason', new Error('secret internals at line 5'), 'kafka_unavailable', '2'],
-  ])('calls that are not stored get 503 with Retry-After while Kafka is %s', async (_, error, code, retryAfter) => {
-    ingest.producer.behave = () => Promise.reject(error);
-    const answer = await ingest.post('/v1/batch', body);
-    expect(answer).toMatchObject({ status: 503, body: { success: false, code } });
-    expect(answer.headers.get('retry-after')).toBe(retryAfter);
-    expect(JSON.stringify(answer.body)).not.toContain('internals');
-  });
+    [
+      'failing for another reason',
+      new Error('secret internals at line 5'),
+      'kafka_unavailable',
+      '2',
+    ],
+  ])(
+    'calls that are not stored get 503 with Retry-After while Kafka is %s',
+    async (_, error, code, retryAfter) => {
+      ingest.producer.behave = () => Promise.reject(error);
+      const answer = await ingest.post('/v1/batch', body);
+      expect(answer).toMatchObject({ status: 503, body: { success: false, code } });
+      expect(answer.headers.get('retry-after')).toBe(retryAfter);
+      expect(JSON.stringify(answer.body)).not.toContain('internals');
+    },
+  );
 
-  test('no call is acknowledged before it is stored, and a call that is never stored gets its response at the deadline', async () => {
+  test('a call is acknowledged only when stored, or answered at the deadline', async () => {
     let store = () => {};
     ingest.producer.behave = () => new Promise((resolve) => (store = resolve));
     let answered = false;
@@ -147,13 +181,18 @@ describe('when Kafka does not answer', () => {
     expect(await first).toMatchObject({ status: 200 });
 
     ingest.producer.behave = () => new Promise(() => undefined);
-    expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 503, body: { code: 'kafka_unavailable' } });
+    expect(await ingest.post('/v1/batch', body)).toMatchObject({
+      status: 503,
+      body: { code: 'kafka_unavailable' },
+    });
   });
 
-  test('a batch is stored without its rejected call if Kafka refuses the topic of rejected calls', async () => {
+  test('a batch is stored without its rejected call if Kafka refuses their topic', async () => {
     ingest.producer.behave = (records) =>
       records.some(({ topic }) => topic === 'messages.rejected')
-        ? Promise.reject(new AppError('kafka_refused', 'Kafka takes no records for messages.rejected', true))
+        ? Promise.reject(
+            new AppError('kafka_refused', 'Kafka takes no records for messages.rejected', true),
+          )
         : Promise.resolve();
     expect(await ingest.post('/v1/batch', { batch: [track, {}] })).toMatchObject({ status: 200 });
     expect(ingest.producer.values('messages')).toHaveLength(1);
@@ -186,15 +225,21 @@ describe('a request that is not valid HTTP', () => {
       400,
       'invalid_request',
     ],
-  ])('a request with %s gets a response in JSON, and its connection ends', async (_, text, status, code) => {
-    const { socket, closed } = rawSocket(ingest.port);
-    socket.write(text);
-    const answer = await closed;
-    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-    expect(answer.toLowerCase()).toContain('access-control-allow-origin: *');
-    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ success: false, code });
-    expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 200 });
-  });
+  ])(
+    'a request with %s gets a response in JSON, and its connection ends',
+    async (_, text, status, code) => {
+      const { socket, closed } = rawSocket(ingest.port);
+      socket.write(text);
+      const answer = await closed;
+      expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      expect(answer.toLowerCase()).toContain('access-control-allow-origin: *');
+      expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({
+        success: false,
+        code,
+      });
+      expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 200 });
+    },
+  );
 
   test('a request without Host is served', async () => {
     const { socket, closed } = rawSocket(ingest.port);
@@ -219,7 +264,8 @@ describe('a request that is not valid HTTP', () => {
     const { socket, closed } = rawSocket(ingest.port);
     const text = JSON.stringify(body);
     socket.write(
-      `POST /v1/b HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic('key-1').authorization!}\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
+      `POST /v1/b HTTP/1.1\r\nHost: x\r\nAuthorization: ` +
+        `${basic('key-1').authorization!}\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
     );
     await eventually(() => expect(ingest.producer.appends).toHaveLength(1));
     socket.write('HELLO\r\n\r\n');
@@ -229,7 +275,7 @@ describe('a request that is not valid HTTP', () => {
 });
 
 describe('ingest that stops', () => {
-  test('ingest that stops answers the requests that have arrived, and then ends their connections', async () => {
+  test('stopping ingest answers arrived requests, and then ends their connections', async () => {
     let store = () => {};
     ingest.producer.behave = () => new Promise((resolve) => (store = resolve));
     const pending = ingest.post('/v1/batch', body);

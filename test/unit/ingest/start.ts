@@ -2,9 +2,18 @@ import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { createLog } from '../../../shared/telemetry/log';
 import { type IngestOptions, startIngest } from '../../../services/ingest/service';
-import { aSource, type FakeConfig, fakeConfig, recordingProducer, type RecordingProducer } from '../../support/fakes';
+import {
+  aSource,
+  type FakeConfig,
+  fakeConfig,
+  recordingProducer,
+  type RecordingProducer,
+} from '../../support/fakes';
 
-/** Starts ingest on a free port, between fakes: `key-1` opens `src_1`, `key-off` a source that is off. */
+/**
+ * Starts ingest on a free port, between fakes: `key-1` opens `src_1`, `key-off` a source that is
+ * off.
+ */
 export interface TestIngest {
   port: number;
   url: string;
@@ -29,7 +38,15 @@ export async function startTestIngest(options: Partial<IngestOptions> = {}): Pro
     aSource({ id: 'src_rotated', writeKeys: [{ key: 'key-new' }, { key: 'key-old', until: 1 }] }),
   );
   const log = createLog('test', 'silent');
-  const server = await startIngest({ config, producer, log, host: '127.0.0.1', port: 0, limits: LIMITS, ...options });
+  const server = await startIngest({
+    config,
+    producer,
+    log,
+    host: '127.0.0.1',
+    port: 0,
+    limits: LIMITS,
+    ...options,
+  });
   const url = `http://127.0.0.1:${server.port}`;
   return {
     port: server.port,
@@ -40,7 +57,11 @@ export async function startTestIngest(options: Partial<IngestOptions> = {}): Pro
     stop: (deadlineMs = 20) => server.stop(deadlineMs),
     async post(path, body, headers = {}) {
       const raw = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
-      const answer = await fetch(url + path, { method: 'POST', body: raw, headers: { ...basic('key-1'), ...headers } });
+      const answer = await fetch(url + path, {
+        method: 'POST',
+        body: raw,
+        headers: { ...basic('key-1'), ...headers },
+      });
       return { status: answer.status, body: await answer.json(), headers: answer.headers };
     },
   };
@@ -50,10 +71,15 @@ export function basic(user: string): Record<string, string> {
   return { authorization: `Basic ${Buffer.from(`${user}:`).toString('base64')}` };
 }
 
-export const gzipped = (value: unknown) => gzipSync(typeof value === 'string' ? value : JSON.stringify(value));
+export const gzipped = (value: unknown) =>
+  gzipSync(typeof value === 'string' ? value : JSON.stringify(value));
 
 /** A connection on which anything can be written; `closed` resolves to all that came back. */
-export function rawSocket(port: number): { socket: Socket; closed: Promise<string>; received: () => string } {
+export function rawSocket(port: number): {
+  socket: Socket;
+  closed: Promise<string>;
+  received: () => string;
+} {
   const socket = connect(port, '127.0.0.1');
   let text = '';
   socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));

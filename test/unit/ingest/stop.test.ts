@@ -2,7 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Client } from 'undici';
 import { basic, startTestIngest } from './start';
 
-/** Clients that keep their connections notice the end of an ingest only by a refused new connection. */
+/**
+ * Clients that keep their connections notice the end of an ingest only by a refused new connection.
+ */
 
 const ROUNDS = 5;
 const CLIENTS = 20;
@@ -15,7 +17,9 @@ async function callUntilRefused(url: string, onAnswer: () => void): Promise<stri
   for (let nth = 0; ; nth++) {
     try {
       const answer = await client.request({
-        ...{ method: 'POST', path: '/v1/track', headers: { ...basic('key-1'), 'content-type': 'application/json' } },
+        method: 'POST',
+        path: '/v1/track',
+        headers: { ...basic('key-1'), 'content-type': 'application/json' },
         body: JSON.stringify({ userId: 'kim', event: 'Seen' }),
       });
       await answer.body.dump();
@@ -36,7 +40,8 @@ async function callUntilRefused(url: string, onAnswer: () => void): Promise<stri
 test.each(Array.from({ length: ROUNDS }, (_, i) => i + 1))(
   'ingest that stops under load answers every call until it refuses connections, round %i',
   async () => {
-    // Given clients in the midst of their calls; then each call is answered, until a connection is refused.
+    // Given clients in the midst of their calls; then each call is answered, until a connection is
+    // refused.
     const ingest = await startTestIngest();
     let clients: Promise<string[]>[] = [];
     await new Promise<void>((allCall) => {

@@ -6,7 +6,9 @@ beforeEach(async () => (ingest = await startTestIngest()));
 afterEach(() => ingest.stop());
 
 const track = { type: 'track', userId: 'u', event: 'e' };
-const encoded = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
+const encoded = (text: string) => ({
+  authorization: `Basic ${Buffer.from(text).toString('base64')}`,
+});
 const none = { authorization: '' };
 
 describe('where the write key is found', () => {
@@ -14,12 +16,24 @@ describe('where the write key is found', () => {
     ['Basic', basic('key-1'), { batch: [track] }],
     ['Basic without its colon', encoded('key-1'), { batch: [track] }],
     ['Basic with a password', encoded('key-1:x:y'), { batch: [track] }],
-    ['basic, lower case', { authorization: basic('key-1').authorization!.replace('B', 'b') }, { batch: [track] }],
+    [
+      'basic, lower case',
+      { authorization: basic('key-1').authorization!.replace('B', 'b') },
+      { batch: [track] },
+    ],
     ['Basic before the body', basic('key-1'), { writeKey: 'nobody', batch: [track] }],
     ['the envelope', none, { writeKey: 'key-1', batch: [track] }],
-    ['the envelope, with a Bearer', { authorization: 'Bearer abc' }, { writeKey: 'key-1', batch: [track] }],
+    [
+      'the envelope, with a Bearer',
+      { authorization: 'Bearer abc' },
+      { writeKey: 'key-1', batch: [track] },
+    ],
     ['the envelope, with an empty Basic', encoded(':'), { writeKey: 'key-1', batch: [track] }],
-    ['the envelope before its first item', none, { writeKey: 'key-1', batch: [{ ...track, writeKey: 'nobody' }] }],
+    [
+      'the envelope before its first item',
+      none,
+      { writeKey: 'key-1', batch: [{ ...track, writeKey: 'nobody' }] },
+    ],
     ['the first item', none, { batch: [{ ...track, writeKey: 'key-1' }, track] }],
   ])('ingest finds the write key here: %s', async (_, headers, body) => {
     expect(await ingest.post('/v1/batch', body, headers)).toMatchObject({ status: 200 });
@@ -28,7 +42,9 @@ describe('where the write key is found', () => {
   });
 
   test('ingest finds the write key in the body of a single call', async () => {
-    expect(await ingest.post('/v1/t', { ...track, writeKey: 'key-1' }, none)).toMatchObject({ status: 200 });
+    expect(await ingest.post('/v1/t', { ...track, writeKey: 'key-1' }, none)).toMatchObject({
+      status: 200,
+    });
   });
 });
 
@@ -43,7 +59,10 @@ describe('which keys are refused', () => {
     ['source_disabled', basic('key-off'), { batch: [track] }],
   ])('ingest refuses a request with %s', async (code, headers, body) => {
     const answer = await ingest.post('/v1/batch', body, headers);
-    expect(answer).toMatchObject({ status: 401, body: { success: false, code, message: expect.any(String) } });
+    expect(answer).toMatchObject({
+      status: 401,
+      body: { success: false, code, message: expect.any(String) },
+    });
     expect(ingest.producer.appends).toEqual([]);
   });
 
@@ -65,11 +84,17 @@ describe('which keys are refused', () => {
     expect(await ingest.post('/v1/t', track, basic('key-off'))).toMatchObject({ status: 200 });
   });
 
-  test.each(['nobody', 'key-off'])('the key %s gets 503 while config cannot be read', async (key) => {
-    ingest.config.away = true;
-    const answer = await ingest.post('/v1/t', track, basic(key));
-    expect(answer).toMatchObject({ status: 503, body: { success: false, code: 'config_unavailable' } });
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-    expect(await ingest.post('/v1/t', track)).toMatchObject({ status: 200 });
-  });
+  test.each(['nobody', 'key-off'])(
+    'the key %s gets 503 while config cannot be read',
+    async (key) => {
+      ingest.config.away = true;
+      const answer = await ingest.post('/v1/t', track, basic(key));
+      expect(answer).toMatchObject({
+        status: 503,
+        body: { success: false, code: 'config_unavailable' },
+      });
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      expect(await ingest.post('/v1/t', track)).toMatchObject({ status: 200 });
+    },
+  );
 });

@@ -7,8 +7,8 @@ import { grantScript, grantsOf, userNames } from '../../../deploy/kafka/acls';
 import { scramUsersRequest, scramUsersResponse } from '../../../shared/kafka/protocol/scram-users';
 
 /**
- * Grants as a script, and users. test/integration/kafka-security.test.ts shows with a real Kafka that the grants
- * suffice, and are minimal.
+ * Grants as a script, and users. test/integration/kafka-security.test.ts shows with a real Kafka
+ * that the grants suffice, and are minimal.
  */
 
 const dir = mkdtempSync(join(tmpdir(), 'waypost-acls-'));
@@ -28,9 +28,12 @@ test('the printed script runs as it is, and grants the rights of each service on
   const calls = run(grantScript(grants, 'k:9092'));
   const added = calls.flatMap((call) => {
     const [, principal, rights, names] =
-      /^--bootstrap-server k:9092 --add --allow-principal (\S+) ((?:--(?!topic|group)\S+ \S+ ?)+)(.*)$/.exec(call) ??
-      [];
-    const operations = [...rights!.matchAll(/--operation (\S+)/g)].map(([, operation]) => operation);
+      /^--bootstrap-server k:9092 --add --allow-principal (\S+) ((?:--(?!topic|group)\S+ \S+ ?)+)(.*)$/.exec(
+        call,
+      ) ?? [];
+    const operations = [...rights!.matchAll(/--operation (\S+)/g)].map(
+      ([, operation]) => operation,
+    );
     return [...names!.matchAll(/--(topic|group) (\S+)/g)].map(([, resource, name]) => {
       const prefixed = rights!.includes('--resource-pattern-type prefixed');
       return { principal, resource, name, prefixed, operations };
@@ -39,11 +42,17 @@ test('the printed script runs as it is, and grants the rights of each service on
   const byText = (each: object) => JSON.stringify(Object.entries(each).sort());
   expect(added.map(byText).sort()).toEqual(grants.map(byText).sort());
   expect(calls.length).toBeLessThan(grants.length / 2);
-  expect(calls.filter((call) => call.includes('Create')).every((call) => call.includes('User:wp-topics'))).toBe(true);
+  expect(
+    calls
+      .filter((call) => call.includes('Create'))
+      .every((call) => call.includes('User:wp-topics')),
+  ).toBe(true);
 });
 
 test('the printed script logs in with the file that COMMAND_CONFIG names', () => {
-  const [first] = run(grantScript(grantsOf('', 'wp-'), 'k:9092'), { COMMAND_CONFIG: 'my admin.properties' });
+  const [first] = run(grantScript(grantsOf('', 'wp-'), 'k:9092'), {
+    COMMAND_CONFIG: 'my admin.properties',
+  });
   expect(first).toMatch(/^--bootstrap-server k:9092 --command-config my admin.properties --add /);
 });
 
@@ -72,8 +81,11 @@ test('a line of another form is refused by its number, without its text', () => 
   expect(() => passwordsOf(file, ['a'])).toThrow(/wrong: line 3 must be name=password$/);
 });
 
-test('a request for users holds a salted hash and no password, and the error of a response names the user', async () => {
-  const { buffer } = await scramUsersRequest('scram-sha-512', new Map([['wp-ingest', 'planted-password']])).encode();
+test('a request for users has a salted hash, no password, and errors name the user', async () => {
+  const { buffer } = await scramUsersRequest(
+    'scram-sha-512',
+    new Map([['wp-ingest', 'planted-password']]),
+  ).encode();
   expect(buffer.toString('latin1')).toContain('wp-ingest');
   expect(buffer.toString('latin1')).not.toContain('planted-password');
   // header, throttle time, one result with an error: user, code and reason, tagged fields

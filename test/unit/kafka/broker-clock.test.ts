@@ -4,7 +4,9 @@ import { BrokerClock } from '../../../shared/kafka/broker-clock';
 function aClock(wrongByMs: number) {
   const at = { ms: 1_000_000 };
   const clock = new BrokerClock(() => at.ms + wrongByMs);
-  /** Makes a produce request that takes this many ms; the broker sets the timestamp in the middle. */
+  /**
+   * Makes a produce request that takes this many ms; the broker sets the timestamp in the middle.
+   */
   const write = (tookMs: number) => {
     const mark = clock.mark();
     at.ms += tookMs;

@@ -8,7 +8,9 @@ async function warningsOf(env: Record<string, string>): Promise<string[]> {
   const log = pino({ level: 'warn' }, { write: (line) => lines.push(line) });
   const sasl = { KAFKA_SASL_USERNAME: 'waypost', KAFKA_SASL_PASSWORD: 'planted-password' };
   const settings = loadSettings({ KAFKA_BROKERS: '127.0.0.1:1', ...sasl, ...env });
-  await expect(connectKafka(settings, { clientId: 'test', log })).rejects.toMatchObject({ code: 'cannot_start' });
+  await expect(connectKafka(settings, { clientId: 'test', log })).rejects.toMatchObject({
+    code: 'cannot_start',
+  });
   expect(lines.join('')).not.toContain('planted-password');
   return lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
 }

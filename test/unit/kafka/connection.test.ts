@@ -3,13 +3,19 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { kafkaAddress, letOthersReturn, OTHERS_RETURN_MS, probeKafka } from '../../../shared/kafka/connection';
+import {
+  kafkaAddress,
+  letOthersReturn,
+  OTHERS_RETURN_MS,
+  probeKafka,
+} from '../../../shared/kafka/connection';
 import { createLog } from '../../../shared/telemetry/log';
 import { loadSettings } from '../../../shared/service/settings';
 
 /** The settings for the connection to Kafka. */
 
-const address = (env: Record<string, string>) => kafkaAddress(loadSettings({ KAFKA_BROKERS: 'k:9092', ...env }));
+const address = (env: Record<string, string>) =>
+  kafkaAddress(loadSettings({ KAFKA_BROKERS: 'k:9092', ...env }));
 
 test.each([
   [{}, { ssl: false }],
@@ -28,11 +34,12 @@ test('a certificate authority is read from its file, and the error names a missi
   expect(() => address(env)).toThrow(/^KAFKA_SSL_CA_FILE: .*ENOENT.*ca\.pem/);
 });
 
-test('the password file is read at each use, without the line break at its end, and the error names a missing file', () => {
+test('the password file is read at each use without a line break, or an error names it', () => {
   const dir = mkdtempSync(join(tmpdir(), 'waypost-address-'));
   const file = join(dir, 'password');
   const env = {
-    ...{ KAFKA_SASL_MECHANISM: 'scram-sha-512', KAFKA_SASL_USERNAME: 'wp' },
+    KAFKA_SASL_MECHANISM: 'scram-sha-512',
+    KAFKA_SASL_USERNAME: 'wp',
     KAFKA_SASL_PASSWORD_FILE: file,
   };
   expect(() => address(env)).toThrow(/^KAFKA_SASL_PASSWORD_FILE: .*ENOENT/);
@@ -54,11 +61,13 @@ test('a certificate file is read at each use', () => {
   rmSync(dir, { recursive: true });
 });
 
-test('a probe of a broker that refuses requests sets no timer with a negative time, of which Node warns', async () => {
+test('probing a refusing broker sets no negative timer, of which Node would warn', async () => {
   // The size, the correlation id of the request, the error UNSUPPORTED_VERSION, and no versions.
   const refuse = (request: Buffer) =>
     Buffer.concat([bytes('0000000a'), request.subarray(8, 12), bytes('002300000000')]);
-  const server = createServer((socket) => void socket.on('data', (request) => socket.write(refuse(request))));
+  const server = createServer(
+    (socket) => void socket.on('data', (request) => socket.write(refuse(request))),
+  );
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   const timers = jest.spyOn(global, 'setTimeout');

@@ -1,16 +1,33 @@
 import { type Admin, KafkaJSAggregateError, KafkaJSProtocolError } from 'kafkajs';
-import { createReadyTopics, createTopics, findDifferences } from '../../../shared/kafka/create-topics';
-import { CONFIG, PROFILES, TOMBSTONES_MS, type TopicSpec, topicSpecs } from '../../../shared/kafka/topics';
+import {
+  createReadyTopics,
+  createTopics,
+  findDifferences,
+} from '../../../shared/kafka/create-topics';
+import {
+  CONFIG,
+  PROFILES,
+  TOMBSTONES_MS,
+  type TopicSpec,
+  topicSpecs,
+} from '../../../shared/kafka/topics';
 import { createLog } from '../../../shared/telemetry/log';
 
 const DAY_MS = 86_400_000;
-const compacted = topicSpecs({ retryDelaysMs: [], windowMs: DAY_MS }).filter(({ cleanup }) => cleanup === 'compact');
+const compacted = topicSpecs({ retryDelaysMs: [], windowMs: DAY_MS }).filter(
+  ({ cleanup }) => cleanup === 'compact',
+);
 
-/** Returns an admin for topics that keep tombstones for this time, and otherwise match their specification. */
+/**
+ * Returns an admin for topics that keep tombstones for this time, and otherwise match their
+ * specification.
+ */
 function adminOf(tombstonesMs: number): Admin {
   const answers = {
     fetchTopicMetadata: ({ topics }: { topics: string[] }) =>
-      Promise.resolve({ topics: topics.map((name) => ({ name, partitions: name === PROFILES ? [{}, {}] : [{}] })) }),
+      Promise.resolve({
+        topics: topics.map((name) => ({ name, partitions: name === PROFILES ? [{}, {}] : [{}] })),
+      }),
     describeConfigs: ({ resources }: { resources: { name: string }[] }) =>
       Promise.resolve({
         resources: resources.map(({ name }) => ({
@@ -25,12 +42,24 @@ function adminOf(tombstonesMs: number): Admin {
 test.each([
   ['for the specified time are no difference', TOMBSTONES_MS, []],
   ['for a longer time are no difference', 7 * DAY_MS, []],
-  ['for a shorter time are a difference of each compacted topic', 3_600_000, compacted.map(({ name }) => name)],
+  [
+    'for a shorter time are a difference of each compacted topic',
+    3_600_000,
+    compacted.map(({ name }) => name),
+  ],
 ])('tombstones that are retained %s', async (_, tombstonesMs, topics) => {
   expect(compacted.map(({ name }) => name)).toEqual(expect.arrayContaining([CONFIG, PROFILES]));
-  const found = await findDifferences(adminOf(tombstonesMs), { prefix: '', partitions: 2, replication: 1 }, compacted);
+  const found = await findDifferences(
+    adminOf(tombstonesMs),
+    { prefix: '', partitions: 2, replication: 1 },
+    compacted,
+  );
   expect(found.map(({ topic }) => topic)).toEqual(topics);
-  expect(found.every(({ setting, wants }) => setting === 'delete.retention.ms' && wants === String(DAY_MS))).toBe(true);
+  expect(
+    found.every(
+      ({ setting, wants }) => setting === 'delete.retention.ms' && wants === String(DAY_MS),
+    ),
+  ).toBe(true);
 });
 
 /** Creates two topics on a broker that refuses them with these errors. */
@@ -41,7 +70,8 @@ function refused(errors: Record<string, string>): Promise<void> {
   });
   const admin = {
     listTopics: () => Promise.resolve([]),
-    createTopics: () => Promise.reject(new KafkaJSAggregateError('Topic creation errors', failures)),
+    createTopics: () =>
+      Promise.reject(new KafkaJSAggregateError('Topic creation errors', failures)),
   };
   const specs = ['messages', 'messages.limited'].map((name): TopicSpec => ({
     name,
@@ -50,19 +80,33 @@ function refused(errors: Record<string, string>): Promise<void> {
     retentionMs: DAY_MS,
   }));
   const log = createLog('test', 'silent');
-  return createTopics(admin as unknown as Admin, { prefix: 'p.', specs, partitions: 1, replication: 3, log });
+  return createTopics(admin as unknown as Admin, {
+    prefix: 'p.',
+    specs,
+    partitions: 1,
+    replication: 3,
+    log,
+  });
 }
 
-test('without the right to create a topic, the error names every such topic and the command that prints the rights', async () => {
-  const errors = { 'p.messages': 'TOPIC_AUTHORIZATION_FAILED', 'p.messages.limited': 'TOPIC_AUTHORIZATION_FAILED' };
+test('without the right to create topics the error names them and the command', async () => {
+  const errors = {
+    'p.messages': 'TOPIC_AUTHORIZATION_FAILED',
+    'p.messages.limited': 'TOPIC_AUTHORIZATION_FAILED',
+  };
   await expect(refused(errors)).rejects.toMatchObject({
     code: 'cannot_start',
-    message: expect.stringMatching(/describe or create p\.messages, p\.messages\.limited .*npm run acls/),
+    message: expect.stringMatching(
+      /describe or create p\.messages, p\.messages\.limited .*npm run acls/,
+    ),
   });
 });
 
-test('a topic that another process has just created does not hide the error of the other topic', async () => {
-  const errors = { 'p.messages': 'TOPIC_ALREADY_EXISTS', 'p.messages.limited': 'TOPIC_AUTHORIZATION_FAILED' };
+test("a topic just created by another process does not hide the other's error", async () => {
+  const errors = {
+    'p.messages': 'TOPIC_ALREADY_EXISTS',
+    'p.messages.limited': 'TOPIC_AUTHORIZATION_FAILED',
+  };
   await expect(refused(errors)).rejects.toMatchObject({
     message: expect.stringMatching(/describe or create p\.messages\.limited /),
   });
@@ -75,7 +119,7 @@ test('with fewer brokers than replicas, the error names the setting', async () =
   });
 });
 
-test('new topics are ready once a broker that had not heard of them finds their leaders', async () => {
+test('new topics are ready once a broker unaware of them finds their leaders', async () => {
   const unknown = Object.assign(new Error('no such topic'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' });
   const fetchTopicOffsets = jest.fn().mockRejectedValueOnce(unknown).mockResolvedValue([]);
   const create = jest.fn().mockResolvedValue(true);

@@ -8,7 +8,7 @@ function setUp() {
   return { at, wait: new IdleWait(BUSY, () => at.ms) };
 }
 
-test('a fetch waits longer after 5 s without records, for one record instead of a batch, and briefly again after a record', () => {
+test('a fetch waits longer after 5 s without records, and briefly again after a record', () => {
   const { at, wait } = setUp();
   const waits = [0, 4_999, 5_000, 9_000].map((ms) => {
     at.ms = ms;
@@ -19,7 +19,7 @@ test('a fetch waits longer after 5 s without records, for one record instead of 
   expect(wait.begin()).toEqual(BUSY);
 });
 
-test('somebody who waits for the end of the log causes one look during a long fetch, and none during a short one', async () => {
+test("waiting for the log's end adds one look to a long fetch, none to a short one", async () => {
   const { at, wait } = setUp();
   const look = jest.fn().mockRejectedValueOnce(new Error('no leader')).mockResolvedValue(undefined);
   wait.begin();

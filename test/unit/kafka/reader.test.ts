@@ -2,34 +2,61 @@ import { type Kafka as KafkaJs } from 'kafkajs';
 import { DirectReader } from '../../../shared/kafka/reader';
 import { type BrokerAnswer, faultyBroker } from '../../support/faulty-broker';
 
-/** When a direct read considers a partition read to the end. Reads from a real broker: kafka-port.test.ts. */
+/**
+ * When a direct read considers a partition read to the end. Reads from a real broker:
+ * kafka-port.test.ts.
+ */
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-async function read(answers: BrokerAnswer[], at: { offset: number; until?: number }, topic = 'profiles') {
+async function read(
+  answers: BrokerAnswer[],
+  at: { offset: number; until?: number },
+  topic = 'profiles',
+) {
   const broker = faultyBroker(topic, answers, 50);
-  const client = { [Symbol('private:Kafka:createCluster')]: () => broker.cluster } as unknown as KafkaJs;
-  const reading = new DirectReader(client, '').read({ topic, partition: 0, maxBytes: 1_000, ...at });
+  const client = {
+    [Symbol('private:Kafka:createCluster')]: () => broker.cluster,
+  } as unknown as KafkaJs;
+  const reading = new DirectReader(client, '').read({
+    topic,
+    partition: 0,
+    maxBytes: 1_000,
+    ...at,
+  });
   const settled = reading.catch((error: unknown) => error);
   await jest.advanceTimersByTimeAsync(120_000);
   return settled;
 }
 
 test.each<[string, BrokerAnswer[]]>([
-  ['that was throttled', [{ throttledMs: 100 }, { throttledMs: 100 }, { highWatermark: 50, next: 20 }]],
+  [
+    'that was throttled',
+    [{ throttledMs: 100 }, { throttledMs: 100 }, { highWatermark: 50, next: 20 }],
+  ],
   ['that lacks the partition', ['nothing', { highWatermark: 50, next: 20 }]],
   ['from a new leader that is behind', [{ highWatermark: 10 }, { highWatermark: 50, next: 20 }]],
 ])('a read is repeated after an empty answer %s', async (_, answers) => {
-  expect(await read(answers, { offset: 10, until: 50 })).toMatchObject({ next: 20, end: 50, gone: false });
+  expect(await read(answers, { offset: 10, until: 50 })).toMatchObject({
+    next: 20,
+    end: 50,
+    gone: false,
+  });
 });
 
 test('a read passes a stretch that compaction has emptied', async () => {
-  expect(await read([{ highWatermark: 50 }], { offset: 10, until: 50 })).toMatchObject({ next: 50, end: 50 });
-  expect(await read([{ highWatermark: 50, next: 12 }], { offset: 10 })).toMatchObject({ next: 12, end: 50 });
+  expect(await read([{ highWatermark: 50 }], { offset: 10, until: 50 })).toMatchObject({
+    next: 50,
+    end: 50,
+  });
+  expect(await read([{ highWatermark: 50, next: 12 }], { offset: 10 })).toMatchObject({
+    next: 12,
+    end: 50,
+  });
 });
 
-test('a read is repeated after an empty answer below the end of a topic that is not compacted', async () => {
+test('an empty answer below the end of a topic that is not compacted is read again', async () => {
   const answers: BrokerAnswer[] = [{ highWatermark: 50 }, { highWatermark: 50, next: 20 }];
   expect(await read(answers, { offset: 10 }, 'messages')).toMatchObject({ next: 20, end: 50 });
 });
@@ -39,14 +66,23 @@ test.each<[string, BrokerAnswer]>([
   ['never names the partition', 'nothing'],
   ['never reaches its known end', { highWatermark: 10 }],
 ])('a read fails if the broker %s', async (_, answer) => {
-  expect(await read([answer], { offset: 10, until: 50 })).toMatchObject({ code: 'kafka_unavailable', retriable: true });
+  expect(await read([answer], { offset: 10, until: 50 })).toMatchObject({
+    code: 'kafka_unavailable',
+    retriable: true,
+  });
 });
 
 describe('reads of several partitions that begin together', () => {
-  type Fetch = { topics: { topic: string; partitions: { partition: number; fetchOffset: string }[] }[] };
+  type Fetch = {
+    topics: { topic: string; partitions: { partition: number; fetchOffset: string }[] }[];
+  };
 
   /** @param answer returns the partitions for which the broker has room */
-  async function readAll(partitions: number[], answer: (asked: number[]) => number[], topics = ['profiles']) {
+  async function readAll(
+    partitions: number[],
+    answer: (asked: number[]) => number[],
+    topics = ['profiles'],
+  ) {
     const requests: number[][] = [];
     const broker = {
       fetch: ({ topics: [asked] }: Fetch) => {
@@ -54,7 +90,9 @@ describe('reads of several partitions that begin together', () => {
         requests.push(numbers);
         const filled = answer(numbers);
         const responses = numbers.map((partition) => ({
-          ...{ partition, highWatermark: '50', messages: [] },
+          partition,
+          highWatermark: '50',
+          messages: [],
           next: filled.includes(partition) ? 20 : undefined,
         }));
         return Promise.resolve({
@@ -65,11 +103,16 @@ describe('reads of several partitions that begin together', () => {
     };
     const { cluster } = faultyBroker('profiles', [], 50);
     const client = {
-      [Symbol('private:Kafka:createCluster')]: () => ({ ...cluster, findBroker: () => Promise.resolve(broker) }),
+      [Symbol('private:Kafka:createCluster')]: () => ({
+        ...cluster,
+        findBroker: () => Promise.resolve(broker),
+      }),
     } as unknown as KafkaJs;
     const reader = new DirectReader(client, '');
     const reads = topics.flatMap((topic) =>
-      partitions.map((partition) => reader.read({ topic, partition, offset: 10, until: 50, maxBytes: 1_000 })),
+      partitions.map((partition) =>
+        reader.read({ topic, partition, offset: 10, until: 50, maxBytes: 1_000 }),
+      ),
     );
     const settled = Promise.all(reads);
     await jest.advanceTimersByTimeAsync(1_000);
@@ -81,7 +124,7 @@ describe('reads of several partitions that begin together', () => {
     expect([requests, read]).toEqual([[[0, 1, 2]], [20, 20, 20]]);
   });
 
-  test('are repeated where others left no room in the response, also of a compacted topic', async () => {
+  test('are repeated where others left no room in the response, even if compacted', async () => {
     const { requests, read } = await readAll([0, 1, 2], ([first]) => [first!]);
     expect([requests, read]).toEqual([
       [[0, 1, 2], [1, 2], [2]],
@@ -91,7 +134,9 @@ describe('reads of several partitions that begin together', () => {
 
   test('end each for itself: an error of one partition does not reach the others', async () => {
     const { requests, read } = await readAll([0, 1, 2], (asked) => {
-      if (asked.includes(1)) throw Object.assign(new Error('out of range'), { type: 'OFFSET_OUT_OF_RANGE' });
+      if (asked.includes(1)) {
+        throw Object.assign(new Error('out of range'), { type: 'OFFSET_OUT_OF_RANGE' });
+      }
       return asked;
     });
     expect([requests, read]).toEqual([
@@ -101,7 +146,10 @@ describe('reads of several partitions that begin together', () => {
   });
 
   test('share none with another topic, which a response could name several times', async () => {
-    const { requests, read } = await readAll([0, 1], (asked) => asked, ['profiles', 'profiles.status']);
+    const { requests, read } = await readAll([0, 1], (asked) => asked, [
+      'profiles',
+      'profiles.status',
+    ]);
     expect([requests, read]).toEqual([
       [
         [0, 1],

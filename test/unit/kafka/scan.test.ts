@@ -39,7 +39,14 @@ async function scanned(kafka: Pick<Kafka, 'read' | 'ranges'>, from: number, to: 
   return pieces;
 }
 
-test.each<[string, { low?: number; offsets: number[] }, [number, number], Awaited<ReturnType<typeof scanned>>]>([
+test.each<
+  [
+    string,
+    { low?: number; offsets: number[] },
+    [number, number],
+    Awaited<ReturnType<typeof scanned>>,
+  ]
+>([
   ['nothing from an empty range', { offsets: [0, 1] }, [1, 1], []],
   [
     'all records before the end, fetch by fetch',
@@ -68,16 +75,33 @@ test.each<[string, { low?: number; offsets: number[] }, [number, number], Awaite
       [[5, 6], 7, false],
     ],
   ],
-  ['nothing from a range that was deleted, and reports the loss', { low: 9, offsets: [9] }, [0, 7], [[[], 7, true]]],
-  ['nothing after the end of a truncated log, and reports the loss', { offsets: [0, 1] }, [4, 7], [[[], 7, true]]],
+  [
+    'nothing from a range that was deleted, and reports the loss',
+    { low: 9, offsets: [9] },
+    [0, 7],
+    [[[], 7, true]],
+  ],
+  [
+    'nothing after the end of a truncated log, and reports the loss',
+    { offsets: [0, 1] },
+    [4, 7],
+    [[[], 7, true]],
+  ],
 ])('a scan reads %s', async (_, log, [from, to], pieces) => {
   expect(await scanned(logOf(log).kafka, from, to)).toEqual(pieces);
 });
 
-test('a scan of many partitions reads eight of them in a round, within 1 MiB, and reads on with the others first', async () => {
+test('a scan reads eight partitions a round, within 1 MiB, and then the others', async () => {
   const { kafka, asked } = logOf({ offsets: [0, 1, 2] });
-  const sections = Array.from({ length: 10 }, (_, partition) => ({ topic: 't', partition, from: 0, to: 3 }));
-  for await (const piece of scanAll(kafka, sections)) if (piece.next === 3 && piece.partition === 5) break;
+  const sections = Array.from({ length: 10 }, (_, partition) => ({
+    topic: 't',
+    partition,
+    from: 0,
+    to: 3,
+  }));
+  for await (const piece of scanAll(kafka, sections)) {
+    if (piece.next === 3 && piece.partition === 5) break;
+  }
   expect(asked.map(({ partition, offset }) => `${partition}/${offset}`).join(' ')).toBe(
     '0/0 1/0 2/0 3/0 4/0 5/0 6/0 7/0 8/0 9/0 0/2 1/2 2/2 3/2 4/2 5/2',
   );
@@ -101,7 +125,7 @@ test('a caller that has found its record ends the scan', async () => {
   expect(asked).toHaveLength(2);
 });
 
-test('the record at an offset is that record, or the next one if compaction has removed it', async () => {
+test('the record at an offset is that one, or the next if compaction removed it', async () => {
   const { kafka } = logOf({ offsets: [0, 1, 4, 6] });
   expect(await recordAt(kafka, { ...PLACE, offset: 1 })).toMatchObject({ offset: 1 });
   expect(await recordAt(kafka, { ...PLACE, offset: 2 })).toMatchObject({ offset: 4 });
@@ -113,13 +137,18 @@ test('the range of a partition that a topic does not have is unknown', async () 
   expect(await rangeOf(kafka, { topic: 't', partition: 9 })).toBeUndefined();
 });
 
-test('a scan fails at an empty response below its end, instead of repeating it without a pause', async () => {
+test('a scan fails at an empty response below its end, instead of repeating it', async () => {
   const { kafka } = logOf({ offsets: [0, 1] });
-  kafka.read = ({ offset }) => Promise.resolve({ records: [], next: offset, end: offset, gone: false });
+  kafka.read = ({ offset }) =>
+    Promise.resolve({ records: [], next: offset, end: offset, gone: false });
   await expect(scanned(kafka, 0, 2)).rejects.toMatchObject({ code: 'kafka_unavailable' });
 });
 
-const away = new AppError('kafka_unavailable', 'Kafka could not be read (connect ECONNREFUSED)', true);
+const away = new AppError(
+  'kafka_unavailable',
+  'Kafka could not be read (connect ECONNREFUSED)',
+  true,
+);
 
 function retried(answers: (Error | number[])[]) {
   const lines: unknown[] = [];
@@ -129,14 +158,20 @@ function retried(answers: (Error | number[])[]) {
     return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
   });
   const unused = () => Promise.reject(new Error('not asked for'));
-  return { kafka: retryingReads({ committed, read: unused, ranges: unused }, log, 1), committed, lines };
+  return {
+    kafka: retryingReads({ committed, read: unused, ranges: unused }, log, 1),
+    committed,
+    lines,
+  };
 }
 
 test('a read is retried until the broker is back, and the outage is logged once', async () => {
   const { kafka, committed, lines } = retried([away, away, away, [7]]);
   expect(await kafka.committed('audiences', 'messages')).toEqual([7]);
   expect(committed).toHaveBeenCalledTimes(4);
-  expect(lines).toEqual([expect.objectContaining({ msg: 'kafka.unavailable', reason: away.message })]);
+  expect(lines).toEqual([
+    expect.objectContaining({ msg: 'kafka.unavailable', reason: away.message }),
+  ]);
 });
 
 test('an error that is not retriable is rethrown', async () => {

@@ -2,20 +2,35 @@ import { KafkaTail } from '../../../shared/kafka/tail';
 import { createLog } from '../../../shared/telemetry/log';
 import { type BrokerAnswer, type FaultyBroker, faultyBroker } from '../../support/faulty-broker';
 
-/** When a tail considers its topic read to the end, and when it is stuck. Real brokers: tail-cluster.test.ts. */
+/**
+ * When a tail considers its topic read to the end, and when it is stuck. Real brokers:
+ * tail-cluster.test.ts.
+ */
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-async function start(answers: BrokerAnswer[], end: number, second?: FaultyBroker, topic = 'config') {
+async function start(
+  answers: BrokerAnswer[],
+  end: number,
+  second?: FaultyBroker,
+  topic = 'config',
+) {
   const broker = faultyBroker(topic, answers, end);
   if (second) addBroker(broker, second);
   const onFatal = (error: unknown) => {
     throw error;
   };
   const tail = new KafkaTail(broker.admin, broker.admin, {
-    ...{ name: 'test', topic, from: 'beginning', prefix: '', wait: { maxWaitTime: 100, minBytes: 1 }, onFatal },
-    ...{ onRecord: () => undefined, connect: () => Promise.resolve(broker.cluster), log: createLog('test', 'silent') },
+    name: 'test',
+    topic,
+    from: 'beginning',
+    prefix: '',
+    wait: { maxWaitTime: 100, minBytes: 1 },
+    onFatal,
+    onRecord: () => undefined,
+    connect: () => Promise.resolve(broker.cluster),
+    log: createLog('test', 'silent'),
   });
   await tail.start();
   const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
@@ -27,13 +42,15 @@ async function start(answers: BrokerAnswer[], end: number, second?: FaultyBroker
 function addBroker({ admin, cluster }: FaultyBroker, second: FaultyBroker) {
   const [{ fetchTopicOffsets }, { findBroker }] = [admin, { ...cluster }];
   const partitions = [0, 1].map((partitionId) => ({ partitionId, leader: partitionId + 1 }));
-  admin.fetchTopicMetadata = () => Promise.resolve({ topics: [{ name: 'any', partitions }] }) as never;
+  admin.fetchTopicMetadata = () =>
+    Promise.resolve({ topics: [{ name: 'any', partitions }] }) as never;
   admin.fetchTopicOffsets = async (topic) => [
     ...(await fetchTopicOffsets(topic)),
     { partition: 1, offset: '', low: '0', high: String(second.end) },
   ];
   cluster.findTopicPartitionMetadata = () => partitions;
-  cluster.findBroker = (node) => (node.nodeId === '2' ? second.cluster : { findBroker }).findBroker(node);
+  cluster.findBroker = (node) =>
+    (node.nodeId === '2' ? second.cluster : { findBroker }).findBroker(node);
 }
 
 const GIVEN = { highWatermark: 50, next: 50 };
@@ -53,8 +70,11 @@ test.each<[string, BrokerAnswer]>([
   await stop();
 });
 
-test('a tail is complete as of the start of the fetch that reached the high watermark', async () => {
-  const { tail, pass, stop } = await start([{ highWatermark: 50, next: 20 }, GIVEN, NOTHING_NEW], 50);
+test('a tail is complete as of the start of the fetch that got the high watermark', async () => {
+  const { tail, pass, stop } = await start(
+    [{ highWatermark: 50, next: 20 }, GIVEN, NOTHING_NEW],
+    50,
+  );
   const begunAt = performance.now();
   await pass(15);
   expect(tail.completeAt).toBe(-Infinity);
@@ -63,7 +83,7 @@ test('a tail is complete as of the start of the fetch that reached the high wate
   await stop();
 });
 
-test('after a new leader with an older high watermark, a tail is complete only at the end that leaders report', async () => {
+test('a tail is not complete at the older high watermark of a new leader', async () => {
   const { tail, broker, pass, stop } = await start([GIVEN, NOTHING_NEW], 50);
   await pass(100);
   broker.end = 53;
@@ -78,11 +98,12 @@ test('after a new leader with an older high watermark, a tail is complete only a
   await stop();
 });
 
-test('while a tail looks up the end of one partition, it reads no record of another one twice', async () => {
+test("while a tail looks up one partition's end, it reads no other record twice", async () => {
   const second = faultyBroker('attempts', [GIVEN, NOTHING_NEW], 50);
   const { broker, pass, stop } = await start([GIVEN, NOTHING_NEW], 50, second, 'attempts');
   await pass(100);
-  // The look-up after the interruption takes longer than the other broker needs to append and send records.
+  // The look-up after the interruption takes longer than the other broker needs to append and send
+  // records.
   const { fetchTopicOffsets } = broker.admin;
   broker.admin.fetchTopicOffsets = async (topic) => {
     const ends = await fetchTopicOffsets(topic);
@@ -110,7 +131,8 @@ test('a look-up that began before an interruption does not prove the end', async
   };
   second.answers = [new Error('not the leader any more'), NOTHING_NEW];
   await pass(200);
-  // Given that a look-up is under way, the other leader changes as well, after it has appended three records.
+  // Given that a look-up is under way, the other leader changes as well, after it has appended
+  // three records.
   broker.end = 53;
   broker.answers = [new Error('not the leader any more'), NOTHING_NEW];
   const interruptedAt = performance.now();
@@ -140,7 +162,7 @@ test('a tail reads past a stretch that compaction has emptied', async () => {
   await stop();
 });
 
-test('a tail is stuck after a minute of empty answers, but not while its broker is unreachable or throttles', async () => {
+test('a tail is stuck after an empty minute, unless a broker is away or throttles', async () => {
   for (const [answer, stuck] of [
     ['nothing', true],
     [{ throttledMs: 100 }, false],

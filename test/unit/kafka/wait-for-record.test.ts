@@ -43,7 +43,9 @@ function waiterUnderTest() {
     /** Takes the leader of a partition away. @returns how the wait for it ends */
     loseLeader: () => {
       let end: (error?: Error) => void = () => undefined;
-      leader = new Promise((resolve, reject) => (end = (error) => (error ? reject(error) : resolve())));
+      leader = new Promise(
+        (resolve, reject) => (end = (error) => (error ? reject(error) : resolve())),
+      );
       leader.catch(() => (leader = undefined));
       return { found: () => end(), missing: () => end(new Error('no leader')) };
     },
@@ -74,7 +76,7 @@ it('each waiting caller gets the records of its key that are appended from now o
   expect([tails, listening.size]).toEqual([{ asked: 1, opened: 1, open: 0 }, 0]);
 });
 
-it('the topic is not read ten seconds after the last caller, and the same reader serves callers before that', async () => {
+it('reading ends ten seconds after the last caller, with one reader until then', async () => {
   const { listening, tails } = waiterUnderTest();
   await listening.begin('a', () => undefined);
   listening.end('a');
@@ -103,7 +105,9 @@ it('a waiter can be used again after it has stopped', async () => {
 it('a wait fails immediately if it cannot start, and the next one starts', async () => {
   const { listening, append, setAway } = waiterUnderTest();
   setAway(true);
-  await expect(listening.begin('a', () => undefined)).rejects.toMatchObject({ code: 'kafka_unavailable' });
+  await expect(listening.begin('a', () => undefined)).rejects.toMatchObject({
+    code: 'kafka_unavailable',
+  });
   expect(listening.size).toBe(0);
   setAway(false);
   const heard: string[] = [];
@@ -115,13 +119,15 @@ it('a wait fails immediately if it cannot start, and the next one starts', async
 
 /** Begins a wait that must fail at its deadline. */
 async function timesOut(listening: RecordWaiter, key: string): Promise<void> {
-  const failed = expect(listening.begin(key, () => undefined)).rejects.toMatchObject({ code: 'kafka_unavailable' });
+  const failed = expect(listening.begin(key, () => undefined)).rejects.toMatchObject({
+    code: 'kafka_unavailable',
+  });
   await jest.advanceTimersByTimeAsync(WITHIN_MS);
   await failed;
 }
 
 describe('while a partition of the topic has no leader', () => {
-  it('a wait fails at its deadline, and a later caller gets the same reader once there is a leader', async () => {
+  it('a wait fails at its deadline, and the reader serves later ones with a leader', async () => {
     const { listening, tails, loseLeader } = waiterUnderTest();
     const leader = loseLeader();
     await timesOut(listening, 'a');
@@ -142,7 +148,7 @@ describe('while a partition of the topic has no leader', () => {
     await delivered(() => expect(tails).toEqual({ asked: 1, opened: 1, open: 0 }));
   });
 
-  it('a reader that fails after the deadline of its caller is opened again for the next one', async () => {
+  it("a reader that fails after its caller's deadline is opened again for the next", async () => {
     const { listening, tails, loseLeader } = waiterUnderTest();
     const leader = loseLeader();
     await timesOut(listening, 'a');

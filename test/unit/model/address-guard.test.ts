@@ -242,7 +242,9 @@ describe('literalAddress', () => {
 });
 
 describe('the address guard', () => {
-  const ipv4 = fc.tuple(fc.nat(255), fc.nat(255), fc.nat(255), fc.nat(255)).map((octets) => octets.join('.'));
+  const ipv4 = fc
+    .tuple(fc.nat(255), fc.nat(255), fc.nat(255), fc.nat(255))
+    .map((octets) => octets.join('.'));
   test('judges mapped and NAT64 forms as their IPv4 address, allowed networks included', () => {
     const inside = createAddressGuard(['10.0.0.0/8']);
     fc.assert(

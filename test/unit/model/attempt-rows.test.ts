@@ -43,9 +43,12 @@ it('a single event is read as such', () => {
   expect(readEvents(JSON.stringify(aWait()))).toEqual([aWait()]);
 });
 
-it.each(['certificate', 'filter'])('an event of the kind %s, which only alerts read, is left out', (kind) => {
-  expect(readEvents(JSON.stringify({ kind, at: '2026-01-01T00:00:00.000Z' }))).toEqual([]);
-});
+it.each(['certificate', 'filter'])(
+  'an event of the kind %s, which only alerts read, is left out',
+  (kind) => {
+    expect(readEvents(JSON.stringify({ kind, at: '2026-01-01T00:00:00.000Z' }))).toEqual([]);
+  },
+);
 
 it('a reader finds columns by their names, and ignores columns that it does not know', () => {
   const one = aSuccess();
@@ -61,7 +64,10 @@ it('a reader finds columns by their names, and ignores columns that it does not 
 it.each([
   ['a column is missing', (rows: Rows) => ({ ...rows, columns: rows.columns.with(0, 'other') })],
   ['a context is missing', (rows: Rows) => ({ ...rows, contexts: [] })],
-  ['a time is none', (rows: Rows) => ({ ...rows, rows: rows.rows.map((row) => row.with(6, 'then')) })],
+  [
+    'a time is none',
+    (rows: Rows) => ({ ...rows, rows: rows.rows.map((row) => row.with(6, 'then')) }),
+  ],
 ])('rows cannot be read if %s', (_, damage) => {
   const one = aSuccess();
   expect(() => readEvents(JSON.stringify(damage(parsed(rowsOf([one])))))).toThrow(RangeError);

@@ -1,4 +1,8 @@
-import { type Classification, type Outcome, type UrlErrorCode } from '../../../shared/model/attempt-events';
+import {
+  type Classification,
+  type Outcome,
+  type UrlErrorCode,
+} from '../../../shared/model/attempt-events';
 import {
   classifyError,
   classifyStatus,
@@ -11,10 +15,15 @@ describe('a response', () => {
   const table: Record<Classification, number[]> = {
     delivered: [200, 201, 202, 204, 206, 226, 299],
     retry: [408, 423, 425, 429, 500, 501, 502, 503, 504, 505, 511, 520, 599],
-    rejected: [300, 301, 302, 303, 304, 307, 308, 400, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411, 413, 415, 422],
+    rejected: [
+      300, 301, 302, 303, 304, 307, 308, 400, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411, 413,
+      415, 422,
+    ],
   };
   for (const [outcome, statuses] of Object.entries(table)) {
-    test.each(statuses)(`with status %i is ${outcome}`, (status) => expect(classifyStatus(status)).toBe(outcome));
+    test.each(statuses)(`with status %i is ${outcome}`, (status) =>
+      expect(classifyStatus(status)).toBe(outcome),
+    );
   }
   test.each([424, 426, 428, 431, 451, 499])('with status %i, another 4xx, is rejected', (status) =>
     expect(classifyStatus(status)).toBe('rejected'),
@@ -31,8 +40,9 @@ test.each<[number, Classification]>([
   [409, 'rejected'],
   [200, 'delivered'],
   [503, 'retry'],
-])('with status %i and further retried statuses 404 and 301, a response is %s', (status, expected) =>
-  expect(classifyStatus(status, new Set([404, 301]))).toBe(expected),
+])(
+  'with status %i and further retried statuses 404 and 301, a response is %s',
+  (status, expected) => expect(classifyStatus(status, new Set([404, 301]))).toBe(expected),
 );
 
 test.each<[UrlErrorCode, Classification]>([
@@ -78,7 +88,9 @@ describe('Retry-After', () => {
     ['2026-11-21T12:01:30Z', undefined],
     ['Sat, 99 Nov 2026 12:01:30 GMT', undefined],
     ['Sat, whenever', undefined],
-  ])('%j means a wait of %j ms', (value, expected) => expect(parseRetryAfter(value, NOW)).toBe(expected));
+  ])('%j means a wait of %j ms', (value, expected) =>
+    expect(parseRetryAfter(value, NOW)).toBe(expected),
+  );
 
   test.each([
     [429, 7_000],
@@ -88,7 +100,9 @@ describe('Retry-After', () => {
     [408, undefined],
     [500, undefined],
     [502, undefined],
-  ])('on status %i gives a wait of %j ms', (status, expected) => expect(retryAfterMs(status, '7', NOW)).toBe(expected));
+  ])('on status %i gives a wait of %j ms', (status, expected) =>
+    expect(retryAfterMs(status, '7', NOW)).toBe(expected),
+  );
 });
 
 test.each<[Classification[], Outcome]>([

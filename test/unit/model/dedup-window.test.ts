@@ -41,7 +41,11 @@ describe('the deduplication window', () => {
   test('compares offsets beyond 32 bits', () => {
     const seen = createDedupWindow();
     seen.remember(at(2 ** 40), 0);
-    expect([2 ** 40 - 1, 2 ** 40, 2 ** 40 + 1].map((o) => seen.isDuplicate(at(o), 0))).toEqual([false, false, true]);
+    expect([2 ** 40 - 1, 2 ** 40, 2 ** 40 + 1].map((o) => seen.isDuplicate(at(o), 0))).toEqual([
+      false,
+      false,
+      true,
+    ]);
   });
 
   test('forgets an id after its time', () => {
@@ -77,7 +81,9 @@ describe('the deduplication window', () => {
     for (let i = 0; i < 10_000; i++) seen.remember(at(i, i % 3, `m${String(i)}`), i);
     expect(seen.size).toBe(10_000);
     const known = (name: string) =>
-      Array.from({ length: 10_000 }, (_, i) => seen.isDuplicate(at(i + 1, i % 3, name + String(i)), 10_000));
+      Array.from({ length: 10_000 }, (_, i) =>
+        seen.isDuplicate(at(i + 1, i % 3, name + String(i)), 10_000),
+      );
     expect(known('m')).not.toContain(false);
     expect(known('x')).not.toContain(true);
   });
@@ -112,20 +118,26 @@ describe('the deduplication window', () => {
       remember: fc.boolean(),
     });
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 300 }), fc.integer({ min: 1, max: 24 }), (steps, maxIds) => {
-        const seen = createDedupWindow({ maxIds, keepMs: 5_000 });
-        const model = naive(maxIds, 5);
-        let nowS = 0;
-        for (const { wait, remember, ...met } of steps) {
-          nowS += wait;
-          // No `expect` for each step: it would cost more than everything else.
-          if (seen.isDuplicate(met, nowS * 1_000) !== model.isDuplicate(met, nowS)) throw new Error('they differ');
-          if (!remember) continue;
-          seen.remember(met, nowS * 1_000);
-          model.remember(met, nowS);
-          if (seen.size > maxIds) throw new Error('too many');
-        }
-      }),
+      fc.property(
+        fc.array(step, { maxLength: 300 }),
+        fc.integer({ min: 1, max: 24 }),
+        (steps, maxIds) => {
+          const seen = createDedupWindow({ maxIds, keepMs: 5_000 });
+          const model = naive(maxIds, 5);
+          let nowS = 0;
+          for (const { wait, remember, ...met } of steps) {
+            nowS += wait;
+            // No `expect` for each step: it would cost more than everything else.
+            if (seen.isDuplicate(met, nowS * 1_000) !== model.isDuplicate(met, nowS)) {
+              throw new Error('they differ');
+            }
+            if (!remember) continue;
+            seen.remember(met, nowS * 1_000);
+            model.remember(met, nowS);
+            if (seen.size > maxIds) throw new Error('too many');
+          }
+        },
+      ),
       { numRuns: 500 },
     );
   });

@@ -1,5 +1,10 @@
 import fc from 'fast-check';
-import { cellsOf, createMembersNdjson, csvColumnOf, memberLine } from '../../../shared/model/members-ndjson';
+import {
+  cellsOf,
+  createMembersNdjson,
+  csvColumnOf,
+  memberLine,
+} from '../../../shared/model/members-ndjson';
 
 test.each([
   ['ann', '"ann"'],
@@ -27,7 +32,7 @@ test.each(['ann', 'id', '"a,b"', '{"userId":"a,b"}'])('the first line %j is a me
   expect(csvColumnOf(line)).toBeUndefined();
 });
 
-test('a file with several columns and no known name is refused, and the message says what to write', () => {
+test('a file with several columns and no known name is refused with instructions', () => {
   const lines = createMembersNdjson();
   expect(() => lines.add('ann,a@x.example\nbob,b@x.example\n')).toThrow(
     /must name the column of the user ids: user_id/,
@@ -44,19 +49,24 @@ test('a CSV file yields the ids of its column, without the header and rows that 
 test('a text split anywhere gives the same lines, each once', () => {
   const id = fc.stringMatching(/^[a-zé"{ ]{0,6}$/);
   fc.assert(
-    fc.property(fc.array(id), fc.array(fc.nat(9), { minLength: 1 }), fc.boolean(), (ids, sizes, broken) => {
-      const text = ids.join('\n') + (broken ? '\n' : '');
-      const lines = createMembersNdjson();
-      let made = '';
-      for (let at = 0, i = 0; at < text.length; i++) {
-        const size = 1 + sizes[i % sizes.length]!;
-        made += lines.add(text.slice(at, at + size));
-        at += size;
-      }
-      made += lines.end();
-      const expected = ids.map(memberLine).filter((line) => line !== undefined);
-      expect(made).toBe(expected.map((line) => `${line}\n`).join(''));
-      expect(lines.count).toBe(expected.length);
-    }),
+    fc.property(
+      fc.array(id),
+      fc.array(fc.nat(9), { minLength: 1 }),
+      fc.boolean(),
+      (ids, sizes, broken) => {
+        const text = ids.join('\n') + (broken ? '\n' : '');
+        const lines = createMembersNdjson();
+        let made = '';
+        for (let at = 0, i = 0; at < text.length; i++) {
+          const size = 1 + sizes[i % sizes.length]!;
+          made += lines.add(text.slice(at, at + size));
+          at += size;
+        }
+        made += lines.end();
+        const expected = ids.map(memberLine).filter((line) => line !== undefined);
+        expect(made).toBe(expected.map((line) => `${line}\n`).join(''));
+        expect(lines.count).toBe(expected.length);
+      },
+    ),
   );
 });

@@ -13,16 +13,37 @@ import {
 
 const AT = 1_700_000_000_000;
 const DELIVERY: Delivery = {
-  ...{ id: 'dlv_1', messageId: 'm', sourceId: 'src', destinationId: 'dst', type: 'track', closed: [] },
-  ...{ acceptedAt: AT - 60_000, expiresAt: AT + 3_600_000, attempt: 2, hop: 4, replay: 0, traceparent: 'tp' },
+  id: 'dlv_1',
+  messageId: 'm',
+  sourceId: 'src',
+  destinationId: 'dst',
+  type: 'track',
+  closed: [],
+  acceptedAt: AT - 60_000,
+  expiresAt: AT + 3_600_000,
+  attempt: 2,
+  hop: 4,
+  replay: 0,
+  traceparent: 'tp',
   reason: 'backoff',
 };
 const recall = (over: Partial<Recall> = {}): Recall => ({
-  ...{ kind: 'recall', id: 'r', action: 'retry_all', destination: 'dst', keys: ['dst:0'] },
+  kind: 'recall',
+  id: 'r',
+  action: 'retry_all',
+  destination: 'dst',
+  keys: ['dst:0'],
   ...over,
 });
-const parked = (over: Partial<Delivery> = {}, { key = 'dst:0', atMs = AT - 1 } = {}): ParkedRecord => ({
-  ...{ topic: 'webhooks.retry.1m', partition: 3, offset: 7, timestampMs: atMs, key: Buffer.from(key) },
+const parked = (
+  over: Partial<Delivery> = {},
+  { key = 'dst:0', atMs = AT - 1 } = {},
+): ParkedRecord => ({
+  topic: 'webhooks.retry.1m',
+  partition: 3,
+  offset: 7,
+  timestampMs: atMs,
+  key: Buffer.from(key),
   headers: encodeDelivery({ ...DELIVERY, ...over }),
 });
 const one = (over: object = {}) => ({ delivery: { id: 'dlv_1', replay: 0, attempt: 2, ...over } });
@@ -37,14 +58,24 @@ test.each<[string, Recall, ParkedRecord, boolean]>([
     false,
   ],
   ['a retry of all leaves tests', recall(), parked({ test: true }), false],
-  ['a retry of all leaves what enters a tier after it', recall(), parked({}, { atMs: AT + 1 }), false],
+  [
+    'a retry of all leaves what enters a tier after it',
+    recall(),
+    parked({}, { atMs: AT + 1 }),
+    false,
+  ],
   [
     'a recovery takes what the open circuit parked',
     recall({ action: 'recovered' }),
     parked({ reason: 'circuit_open' }),
     true,
   ],
-  ['a recovery leaves failed attempts to their plan', recall({ action: 'recovered' }), parked(), false],
+  [
+    'a recovery leaves failed attempts to their plan',
+    recall({ action: 'recovered' }),
+    parked(),
+    false,
+  ],
   [
     'a recovery of a circuit leaves what waits for a token',
     recall({ action: 'recovered' }),
@@ -64,8 +95,18 @@ test.each<[string, Recall, ParkedRecord, boolean]>([
     false,
   ],
   ['a retry of one takes its delivery', recall({ action: 'retry', ...one() }), parked(), true],
-  ['a retry of one leaves others', recall({ action: 'retry', ...one({ id: 'dlv_2' }) }), parked(), false],
-  ['a retry of one leaves another replay', recall({ action: 'retry', ...one({ replay: 1 }) }), parked(), false],
+  [
+    'a retry of one leaves others',
+    recall({ action: 'retry', ...one({ id: 'dlv_2' }) }),
+    parked(),
+    false,
+  ],
+  [
+    'a retry of one leaves another replay',
+    recall({ action: 'retry', ...one({ replay: 1 }) }),
+    parked(),
+    false,
+  ],
   [
     'a retry of one leaves the wait after the attempt that it caused',
     recall({ action: 'retry', ...one() }),
@@ -107,7 +148,10 @@ test('the note of what was taken names each step, and no other step has its hash
 test.each([
   ['text', 'no JSON'],
   ['another kind', '{"kind":"later"}'],
-  ['an action of a newer version', '{"kind":"recall","id":"r","action":"later","destination":"dst","keys":[]}'],
+  [
+    'an action of a newer version',
+    '{"kind":"recall","id":"r","action":"later","destination":"dst","keys":[]}',
+  ],
   ['null', 'null'],
 ])('a record that is %s is ignored', (_, value) => {
   expect(readRecall(Buffer.from(value))).toBeUndefined();
@@ -126,5 +170,7 @@ test.each([
 ] as const)('the history learns of %s as far as it has no other event', (_, action, reason) => {
   const event = recallEvent(recall({ action, job: 'rpl_1' }), parked(), AT);
   expect(event?.reason).toBe(reason);
-  if (event) expect(event).toMatchObject({ kind: 'waiting', delivery: 'dlv_1', n: 2, hop: 4, job: 'rpl_1' });
+  if (event) {
+    expect(event).toMatchObject({ kind: 'waiting', delivery: 'dlv_1', n: 2, hop: 4, job: 'rpl_1' });
+  }
 });

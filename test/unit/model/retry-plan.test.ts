@@ -1,5 +1,10 @@
 import fc from 'fast-check';
-import { afterPlannedFailure, effectiveDelay, leastDelay, plannedHop } from '../../../shared/model/retry-plan';
+import {
+  afterPlannedFailure,
+  effectiveDelay,
+  leastDelay,
+  plannedHop,
+} from '../../../shared/model/retry-plan';
 import { parkTiers } from '../../../shared/model/schedule';
 
 const S = 1_000;
@@ -36,7 +41,9 @@ describe('an effective delay', () => {
     fc.assert(
       fc.property(tiers, fc.integer({ min: 1, max: 500 }), (tiersMs, delayMs) => {
         const sums = new Set([0]);
-        for (let sum = 1; sum <= 1_000; sum++) if (parkTiers(tiersMs).some((t) => sums.has(sum - t))) sums.add(sum);
+        for (let sum = 1; sum <= 1_000; sum++) {
+          if (parkTiers(tiersMs).some((t) => sums.has(sum - t))) sums.add(sum);
+        }
         const smallest = Math.min(...[...sums].filter((sum) => sum >= delayMs));
         expect(effectiveDelay(delayMs, tiersMs)).toBe(smallest);
       }),
@@ -84,13 +91,22 @@ function live(plan: {
 
 describe('a planned delivery', () => {
   it('its attempts follow its delays, and the last delay repeats until the window closes', () => {
-    const { attemptsAt, hops } = live({ delaysMs: [10 * S, 2 * H], tiersMs: DEFAULT_TIERS, windowMs: 7 * H });
+    const { attemptsAt, hops } = live({
+      delaysMs: [10 * S, 2 * H],
+      tiersMs: DEFAULT_TIERS,
+      windowMs: 7 * H,
+    });
     expect(attemptsAt).toEqual([0, 10 * S, 2 * H + 10 * S, 4 * H + 10 * S, 6 * H + 10 * S, 7 * H]);
     expect(hops).toBeLessThan(25);
   });
 
   it('a Retry-After that is longer than its delay prolongs the wait to a sum of tiers', () => {
-    const { attemptsAt } = live({ delaysMs: [10 * S], tiersMs: DEFAULT_TIERS, windowMs: H, retryAfterMs: 35 * M });
+    const { attemptsAt } = live({
+      delaysMs: [10 * S],
+      tiersMs: DEFAULT_TIERS,
+      windowMs: H,
+      retryAfterMs: 35 * M,
+    });
     expect(attemptsAt).toEqual([0, 35 * M, H]);
   });
 
@@ -98,7 +114,7 @@ describe('a planned delivery', () => {
     expect(live({ delaysMs: [10 * S], tiersMs: [2 * M], windowMs: M }).attemptsAt).toEqual([0]);
   });
 
-  it('no attempt but the last is early, none is after the window, and each is late by at most a tier and its returns', () => {
+  it('only the last attempt may be early, none exceeds the window or lateness of a tier', () => {
     const tiers = fc.array(fc.integer({ min: 5, max: 3_000 }), { minLength: 1, maxLength: 5 });
     const delays = fc.array(fc.integer({ min: 1, max: 20_000 }), { minLength: 1, maxLength: 4 });
     fc.assert(

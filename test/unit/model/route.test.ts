@@ -1,9 +1,23 @@
+import { defined } from '../../../shared/collections/defined';
 import { type Destination, type Source } from '../../../shared/model/config';
 import { type Message } from '../../../shared/model/message';
-import { type FilterMatcher, isBlocked, route, routeOutcomeOf, wantsWebhooks } from '../../../shared/model/route';
+import {
+  type FilterMatcher,
+  isBlocked,
+  route,
+  routeOutcomeOf,
+  wantsWebhooks,
+} from '../../../shared/model/route';
 
 const AT = '2026-01-01T00:00:00.000Z';
-const source: Source = { id: 's1', name: 'Site', enabled: true, writeKeys: [], createdAt: AT, updatedAt: AT };
+const source: Source = {
+  id: 's1',
+  name: 'Site',
+  enabled: true,
+  writeKeys: [],
+  createdAt: AT,
+  updatedAt: AT,
+};
 
 function aDestination(given: Partial<Destination> = {}): Destination {
   return {
@@ -41,13 +55,27 @@ describe('route', () => {
     ['that accepts other types', false, { types: ['page'] }, {}, {}],
     ['that accepts no type', false, { types: [] }, {}, {}],
     ['that accepts all types, deletes included,', true, {}, {}, { type: 'delete', userId: 'u' }],
-    ['that does not accept deletes', false, { types: ['track'] }, {}, { type: 'delete', userId: 'u' }],
+    [
+      'that does not accept deletes',
+      false,
+      { types: ['track'] },
+      {},
+      { type: 'delete', userId: 'u' },
+    ],
     ['that the caller excluded', false, {}, {}, { integrations: { Webhooks: false } }],
-  ])('a destination %s gets the message: %s', (_, ...[expected, destination, sourceChange, message]) => {
-    const one = aDestination(destination);
-    const routed = route(aMessage(message), { ...source, ...sourceChange }, [one], never);
-    expect(routed).toEqual({ destinations: expected ? [one] : [], blocked: false, filtered: 0, failed: [] });
-  });
+  ])(
+    'a destination %s gets the message: %s',
+    (_, ...[expected, destination, sourceChange, message]) => {
+      const one = aDestination(destination);
+      const routed = route(aMessage(message), { ...source, ...sourceChange }, [one], never);
+      expect(routed).toEqual({
+        destinations: expected ? [one] : [],
+        blocked: false,
+        filtered: 0,
+        failed: [],
+      });
+    },
+  );
 
   test('keeps the order and decides each destination separately', () => {
     const all = [
@@ -58,11 +86,15 @@ describe('route', () => {
     expect(route(aMessage(), source, all, never).destinations.map((d) => d.id)).toEqual(['a', 'c']);
   });
 
-  test('passes messages that match a filter, counts the others, and returns the reasons of failures', () => {
+  test('passes messages that match a filter, counts others, and returns failure reasons', () => {
     const [yes, no, broken, none] = ['yes', 'no', 'broken', ''].map((filter) =>
-      aDestination({ id: filter, ...(filter && { filter }) }),
+      aDestination({
+        id: filter,
+        ...defined({ filter: filter || undefined }),
+      }),
     ) as [Destination, Destination, Destination, Destination];
-    const ask: FilterMatcher = ({ filter }) => (filter === 'broken' ? 'there is no "total"' : filter === 'yes');
+    const ask: FilterMatcher = ({ filter }) =>
+      filter === 'broken' ? 'there is no "total"' : filter === 'yes';
     expect(route(aMessage(), source, [yes, no, broken, none], ask)).toEqual({
       destinations: [yes, none],
       blocked: false,
@@ -73,7 +105,9 @@ describe('route', () => {
 
   test('passes a deletion through every filter', () => {
     const one = aDestination({ filter: 'type == "track"' });
-    expect(route(aMessage({ type: 'delete', userId: 'u' }), source, [one], never).destinations).toEqual([one]);
+    expect(
+      route(aMessage({ type: 'delete', userId: 'u' }), source, [one], never).destinations,
+    ).toEqual([one]);
   });
 
   test('drops an event that the source blocks', () => {
@@ -83,7 +117,9 @@ describe('route', () => {
       destinations: [],
       blocked: true,
     });
-    expect(route(aMessage({ event: 'Order' }), blocking, all, () => true).destinations).toEqual(all);
+    expect(route(aMessage({ event: 'Order' }), blocking, all, () => true).destinations).toEqual(
+      all,
+    );
   });
 });
 
@@ -96,7 +132,12 @@ test.each<[boolean, Partial<Message>, string[] | undefined]>([
   // A page may have any name, and is not a track event.
   [false, { type: 'page', event: 'Noise', name: 'Noise' }, ['Noise']],
 ])('isBlocked is %s for %j with the blocked events %j', (expected, message, blockedEvents) => {
-  expect(isBlocked(aMessage(message), { ...source, ...(blockedEvents && { blockedEvents }) })).toBe(expected);
+  expect(
+    isBlocked(aMessage(message), {
+      ...source,
+      ...defined({ blockedEvents }),
+    }),
+  ).toBe(expected);
 });
 
 describe('routeOutcomeOf', () => {
@@ -111,13 +152,23 @@ describe('routeOutcomeOf', () => {
     ['type', { types: ['page'], filter: 'no' }, {}, {}],
     ['filtered', { filter: 'no' }, {}, {}],
     ['filter_failed', { filter: 'broken' }, {}, {}],
-  ])('is %s for the destination %j, source %j and message %j', (outcome, destination, sourceChange, message) => {
-    const ask: FilterMatcher = ({ filter }) => (filter === 'broken' ? 'why' : filter === 'yes');
-    expect(routeOutcomeOf(aMessage(message), { ...source, ...sourceChange }, aDestination(destination), ask)).toEqual({
-      outcome,
-      ...(outcome === 'filter_failed' && { reason: 'why' }),
-    });
-  });
+  ])(
+    'is %s for the destination %j, source %j and message %j',
+    (outcome, destination, sourceChange, message) => {
+      const ask: FilterMatcher = ({ filter }) => (filter === 'broken' ? 'why' : filter === 'yes');
+      expect(
+        routeOutcomeOf(
+          aMessage(message),
+          { ...source, ...sourceChange },
+          aDestination(destination),
+          ask,
+        ),
+      ).toEqual({
+        outcome,
+        ...defined({ reason: outcome === 'filter_failed' ? 'why' : undefined }),
+      });
+    },
+  );
 });
 
 describe('wantsWebhooks', () => {
@@ -192,10 +243,10 @@ describe('wantsWebhooks', () => {
     [undefined, null, true],
     [JSON.parse('{"__proto__":{"Webhooks":false}}'), undefined, true],
   ])('with integrations %j and context.integrations %j is %s', (top, inner, expected) => {
-    const message = {
-      ...(top === undefined ? {} : { integrations: top }),
-      ...(inner === undefined ? {} : { context: { integrations: inner } }),
-    } as unknown as Pick<Message, 'integrations' | 'context'>;
+    const message = defined({
+      integrations: top,
+      context: inner === undefined ? undefined : { integrations: inner },
+    }) as unknown as Pick<Message, 'integrations' | 'context'>;
     expect(wantsWebhooks(message)).toBe(expected);
   });
 

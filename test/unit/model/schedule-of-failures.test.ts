@@ -7,7 +7,10 @@ const H = 60 * M;
 const DEFAULT_TIERS = [10 * S, M, 5 * M, 15 * M, 30 * M];
 const NOW = 1_700_000_000_000;
 
-/** Simulates a delivery that always fails, and returns the time of each attempt, ms after acceptance. */
+/**
+ * Simulates a delivery that always fails, and returns the time of each attempt, ms after
+ * acceptance.
+ */
 function live(tiersMs: number[], windowMs: number, retryAfters: (number | undefined)[] = []) {
   const attemptsAt: number[] = [];
   let hops = 0;
@@ -44,7 +47,15 @@ describe('a delivery that always fails', () => {
   test('makes 13 attempts at the default settings', () => {
     const halfHours = [0, 1, 2, 3, 4, 5, 6].map((n) => 51 * M + 10 * S + n * 30 * M);
     expect(live(DEFAULT_TIERS, 4 * H)).toEqual({
-      attemptsAt: [0, 10 * S, 70 * S, 6 * M + 10 * S, 21 * M + 10 * S, ...halfHours, 3 * H + 56 * M + 10 * S],
+      attemptsAt: [
+        0,
+        10 * S,
+        70 * S,
+        6 * M + 10 * S,
+        21 * M + 10 * S,
+        ...halfHours,
+        3 * H + 56 * M + 10 * S,
+      ],
       hops: 0,
       wasFinal: true,
     });
@@ -59,7 +70,11 @@ describe('a delivery that always fails', () => {
   });
 
   test('gets one final try for a Retry-After beyond the window', () => {
-    expect(live(DEFAULT_TIERS, 4 * H, [5 * H])).toEqual({ attemptsAt: [0, 30 * M], hops: 0, wasFinal: true });
+    expect(live(DEFAULT_TIERS, 4 * H, [5 * H])).toEqual({
+      attemptsAt: [0, 30 * M],
+      hops: 0,
+      wasFinal: true,
+    });
   });
 
   test('gets one attempt in a window shorter than every tier', () => {
@@ -67,24 +82,38 @@ describe('a delivery that always fails', () => {
   });
 
   const tiers = fc.array(fc.integer({ min: 50, max: 5_000 }), { minLength: 1, maxLength: 6 });
-  const asks = fc.array(fc.option(fc.integer({ min: 0, max: 60_000 }), { nil: undefined }), { maxLength: 20 });
-  test('ends within the window after a bounded number of attempts, for any tiers, window and Retry-After', () => {
+  const asks = fc.array(fc.option(fc.integer({ min: 0, max: 60_000 }), { nil: undefined }), {
+    maxLength: 20,
+  });
+  test('ends within its window and bounded attempts, for any tiers and Retry-After', () => {
     fc.assert(
-      fc.property(tiers, fc.integer({ min: 1, max: 40_000 }), asks, (tiersMs, windowMs, retryAfters) => {
-        const { attemptsAt } = live(tiersMs, windowMs, retryAfters);
-        expect(attemptsAt.length).toBeLessThanOrEqual(1 + Math.floor(windowMs / Math.min(...tiersMs)));
-        expect(attemptsAt.at(-1)).toBeLessThanOrEqual(windowMs);
-      }),
+      fc.property(
+        tiers,
+        fc.integer({ min: 1, max: 40_000 }),
+        asks,
+        (tiersMs, windowMs, retryAfters) => {
+          const { attemptsAt } = live(tiersMs, windowMs, retryAfters);
+          expect(attemptsAt.length).toBeLessThanOrEqual(
+            1 + Math.floor(windowMs / Math.min(...tiersMs)),
+          );
+          expect(attemptsAt.at(-1)).toBeLessThanOrEqual(windowMs);
+        },
+      ),
     );
   });
 
   test('waits at least for a Retry-After within the window, except before the final try', () => {
     fc.assert(
-      fc.property(tiers, fc.integer({ min: 1, max: 40_000 }), fc.integer({ min: 0, max: 60_000 }), (...given) => {
-        const [tiersMs, windowMs, retryAfter] = given;
-        const { attemptsAt } = live(tiersMs, windowMs, [retryAfter]);
-        if (attemptsAt.length > 2) expect(attemptsAt[1]).toBeGreaterThanOrEqual(retryAfter);
-      }),
+      fc.property(
+        tiers,
+        fc.integer({ min: 1, max: 40_000 }),
+        fc.integer({ min: 0, max: 60_000 }),
+        (...given) => {
+          const [tiersMs, windowMs, retryAfter] = given;
+          const { attemptsAt } = live(tiersMs, windowMs, [retryAfter]);
+          if (attemptsAt.length > 2) expect(attemptsAt[1]).toBeGreaterThanOrEqual(retryAfter);
+        },
+      ),
     );
   });
 
@@ -92,16 +121,19 @@ describe('a delivery that always fails', () => {
     const left = fc.integer({ min: -10_000, max: 10_000 });
     const round = fc.constantFrom<'nearest' | 'down'>('nearest', 'down');
     fc.assert(
-      fc.property(fc.record({ tiersMs: tiers, left, expectedWaitMs: fc.nat(20_000), round }), (c) => {
-        const next = park({ ...c, nowMs: NOW, expiresAt: NOW + c.left });
-        if (next.kind === 'closed') {
-          expect(Math.min(...c.tiersMs)).toBeGreaterThan(c.left);
-          return;
-        }
-        expect(c.tiersMs).toContain(next.tierMs);
-        expect(next.nextAttemptAt).toBeLessThanOrEqual(NOW + c.left);
-        expect(next.final ?? next.notBefore).toBeUndefined();
-      }),
+      fc.property(
+        fc.record({ tiersMs: tiers, left, expectedWaitMs: fc.nat(20_000), round }),
+        (c) => {
+          const next = park({ ...c, nowMs: NOW, expiresAt: NOW + c.left });
+          if (next.kind === 'closed') {
+            expect(Math.min(...c.tiersMs)).toBeGreaterThan(c.left);
+            return;
+          }
+          expect(c.tiersMs).toContain(next.tierMs);
+          expect(next.nextAttemptAt).toBeLessThanOrEqual(NOW + c.left);
+          expect(next.final ?? next.notBefore).toBeUndefined();
+        },
+      ),
     );
   });
 });

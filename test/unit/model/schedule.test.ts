@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { defined } from '../../../shared/collections/defined';
 import {
   afterFailure,
   hop,
@@ -23,8 +24,10 @@ function short(next: Next): Short {
   return {
     tier: next.tierMs,
     at: next.nextAttemptAt - NOW,
-    ...(next.final ? { final: next.final } : {}),
-    ...(next.notBefore === undefined ? {} : { notBefore: next.notBefore - NOW }),
+    ...defined({
+      final: next.final,
+      notBefore: next.notBefore === undefined ? undefined : next.notBefore - NOW,
+    }),
   };
 }
 
@@ -62,7 +65,11 @@ describe('the wait after a failure', () => {
     ['Retry-After a little longer', { retryAfterMs: 10 * S + 1 }, waits(M)],
     ['Retry-After of the longest tier', { retryAfterMs: 30 * M }, waits(30 * M)],
     ['Retry-After never shortens', { attempt: 4, retryAfterMs: M }, waits(15 * M)],
-    ['Retry-After beyond the longest tier', { retryAfterMs: H }, { tier: 30 * M, at: H, notBefore: H }],
+    [
+      'Retry-After beyond the longest tier',
+      { retryAfterMs: H },
+      { tier: 30 * M, at: H, notBefore: H },
+    ],
     // the end of the window
     ['a tier that just fits', { attempt: 5, left: 30 * M }, waits(30 * M)],
     ['a tier that just does not fit', { attempt: 5, left: 30 * M - 1 }, finally_(15 * M)],
@@ -75,8 +82,16 @@ describe('the wait after a failure', () => {
     ['none fits', { attempt: 1, left: 10 * S - 1 }, 'closed'],
     ['the window has closed', { left: 0 }, 'closed'],
     ['the window has long closed', { left: -H }, 'closed'],
-    ['Retry-After to the very end', { retryAfterMs: H, left: H }, { tier: 30 * M, at: H, notBefore: H }],
-    ['Retry-After whose tier goes beyond the window', { retryAfterMs: 6 * M, left: 10 * M }, finally_(5 * M)],
+    [
+      'Retry-After to the very end',
+      { retryAfterMs: H, left: H },
+      { tier: 30 * M, at: H, notBefore: H },
+    ],
+    [
+      'Retry-After whose tier goes beyond the window',
+      { retryAfterMs: 6 * M, left: 10 * M },
+      finally_(5 * M),
+    ],
     ['Retry-After and nothing fits', { retryAfterMs: H, left: S }, 'closed'],
     // after the final try
     ['the last attempt failed', { final: true }, 'closed'],
@@ -90,13 +105,21 @@ describe('the wait after a failure', () => {
       { tiersMs: [M], retryAfterMs: 3 * M },
       { tier: M, at: 3 * M, notBefore: 3 * M },
     ],
-    ['unsorted tiers keep their order', { tiersMs: [30 * M, 10 * S, M], attempt: 2 }, waits(10 * S)],
+    [
+      'unsorted tiers keep their order',
+      { tiersMs: [30 * M, 10 * S, M], attempt: 2 },
+      waits(10 * S),
+    ],
     [
       'unsorted tiers, Retry-After: the first that is long enough',
       { tiersMs: [30 * M, 10 * S, M], attempt: 2, retryAfterMs: 20 * S },
       waits(M),
     ],
-    ['unsorted tiers, at the end', { tiersMs: [30 * M, 10 * S, M], attempt: 1, left: 2 * M }, finally_(M)],
+    [
+      'unsorted tiers, at the end',
+      { tiersMs: [30 * M, 10 * S, M], attempt: 1, left: 2 * M },
+      finally_(M),
+    ],
     [
       'unsorted tiers, the last being the shortest',
       { tiersMs: [M, 10 * S], attempt: 5, retryAfterMs: H },
@@ -113,12 +136,20 @@ describe('the next hop', () => {
   test.each<[string, [number, number, number[]?], Short]>([
     ['the first tier that is long enough', [6 * M, 4 * H], waits(15 * M)],
     ['exactly long enough', [5 * M, 4 * H], waits(5 * M)],
-    ['no tier is long enough: the longest', [40 * M, 4 * H], { tier: 30 * M, at: 40 * M, notBefore: 40 * M }],
+    [
+      'no tier is long enough: the longest',
+      [40 * M, 4 * H],
+      { tier: 30 * M, at: 40 * M, notBefore: 40 * M },
+    ],
     ['a past notBefore: the shortest tier', [0, 4 * H], waits(10 * S)],
     ['the tier goes beyond the window: a final try', [20 * M, 25 * M], finally_(15 * M)],
     ['a notBefore beyond the window: a final try', [2 * H, H], finally_(30 * M)],
     ['nothing fits', [10 * S, 5 * S], 'closed'],
-    ['tiers of milliseconds', [1_300, 10 * S, [500, 200]], { tier: 500, at: 1_300, notBefore: 1_300 }],
+    [
+      'tiers of milliseconds',
+      [1_300, 10 * S, [500, 200]],
+      { tier: 500, at: 1_300, notBefore: 1_300 },
+    ],
     ['tiers of milliseconds, the rest', [300, 10 * S, [500, 200]], waits(500)],
   ])('is right for: %s', (_, args, expected) => expect(next(...args)).toEqual(expected));
 });
@@ -191,17 +222,22 @@ describe('the tiers for parked deliveries', () => {
 
   test('are at most 3.5 times the one before, and few are added', () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 1, max: 30 * 24 * H }), { minLength: 1, maxLength: 8 }), (configured) => {
-        const tiers = parkTiers(configured);
-        expect(tiers).toEqual(expect.arrayContaining(configured));
-        for (const [i, tier] of tiers.entries()) {
-          const before = tiers[i - 1] ?? tier - 1;
-          expect(Number.isInteger(tier) && tier > before).toBe(true);
-          if (i > 0) expect(tier / before).toBeLessThanOrEqual(3.5);
-        }
-        const [shortest, longest] = [Math.min(...configured), Math.max(...configured)];
-        expect(tiers.length).toBeLessThanOrEqual(configured.length + 1.5 * Math.log2(longest / shortest) + 1);
-      }),
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 30 * 24 * H }), { minLength: 1, maxLength: 8 }),
+        (configured) => {
+          const tiers = parkTiers(configured);
+          expect(tiers).toEqual(expect.arrayContaining(configured));
+          for (const [i, tier] of tiers.entries()) {
+            const before = tiers[i - 1] ?? tier - 1;
+            expect(Number.isInteger(tier) && tier > before).toBe(true);
+            if (i > 0) expect(tier / before).toBeLessThanOrEqual(3.5);
+          }
+          const [shortest, longest] = [Math.min(...configured), Math.max(...configured)];
+          expect(tiers.length).toBeLessThanOrEqual(
+            configured.length + 1.5 * Math.log2(longest / shortest) + 1,
+          );
+        },
+      ),
     );
   });
 });

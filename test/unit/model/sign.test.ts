@@ -2,6 +2,7 @@ import { createHmac, createPublicKey, generateKeyPairSync, verify as verifyKey }
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
+import { defined } from '../../../shared/collections/defined';
 import { prepareSecrets, signHeaders, type SigningSecrets } from '../../../shared/model/sign';
 import { prepareSignatures } from '../../../shared/model/custom-signatures';
 import { type Ed25519KeyPair, type SignatureSettings } from '../../../shared/model/endpoint-auth';
@@ -17,10 +18,9 @@ function sign(secrets: SigningSecrets | undefined, nowMs = NOW_MS, body = BODY) 
   const prepared = secrets && prepareSecrets(secrets);
   const list = signHeaders({ id: 'dlv_1', timestampS: NOW_S, body, secrets: prepared, nowMs });
   expect(list.length % 2).toBe(0);
-  return Object.fromEntries(list.flatMap((name, i) => (i % 2 === 0 ? [[name, list[i + 1]!] as const] : []))) as Record<
-    string,
-    string
-  >;
+  return Object.fromEntries(
+    list.flatMap((name, i) => (i % 2 === 0 ? [[name, list[i + 1]!] as const] : [])),
+  ) as Record<string, string>;
 }
 
 const sha1 = (secret: string, body: Buffer = BODY) =>
@@ -45,9 +45,12 @@ describe('a signed request', () => {
   });
 
   test('has the known signatures of a known input', () => {
-    // HMAC-SHA1 of this text under "key" is the example of many references (RFC 2202 has no printable one).
+    // HMAC-SHA1 of this text under "key" is the example of many references (RFC 2202 has no
+    // printable one).
     const body = Buffer.from('The quick brown fox jumps over the lazy dog');
-    expect(sign({ current: 'key' }, NOW_MS, body)['X-Signature']).toBe('de7c9b85b8b78aa6bc8a7a36f70a90701c9db4d9');
+    expect(sign({ current: 'key' }, NOW_MS, body)['X-Signature']).toBe(
+      'de7c9b85b8b78aa6bc8a7a36f70a90701c9db4d9',
+    );
   });
 
   test.each([
@@ -58,7 +61,12 @@ describe('a signed request', () => {
     ['text that happens to be base64', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
   ])('has two valid signatures with %s', (_, secret) => {
     const headers = sign({ current: secret });
-    expect(Object.keys(headers)).toEqual(['webhook-id', 'webhook-timestamp', 'X-Signature', 'webhook-signature']);
+    expect(Object.keys(headers)).toEqual([
+      'webhook-id',
+      'webhook-timestamp',
+      'X-Signature',
+      'webhook-signature',
+    ]);
     expect(headers['X-Signature']).toBe(sha1(secret));
     expect(() => verify(secret, headers)).not.toThrow();
     expect(() => verify('another', headers)).toThrow();
@@ -78,10 +86,25 @@ describe('a signed request', () => {
       ['within the overlap', rotated, ['new', 'old'], 'old'],
       ['at the end of the overlap', { ...rotated, overlapUntil: at(0) }, ['new'], 'new'],
       ['after the overlap', { ...rotated, overlapUntil: at(-1) }, ['new'], 'new'],
-      ['before a switchAt within the overlap', { ...rotated, switchAt: at(500) }, ['new', 'old'], 'old'],
+      [
+        'before a switchAt within the overlap',
+        { ...rotated, switchAt: at(500) },
+        ['new', 'old'],
+        'old',
+      ],
       ['at a switchAt within the overlap', { ...rotated, switchAt: at(0) }, ['new', 'old'], 'new'],
-      ['past a switchAt within the overlap', { ...rotated, switchAt: at(-500) }, ['new', 'old'], 'new'],
-      ['before a switchAt after the overlap', { ...rotated, overlapUntil: at(-1), switchAt: at(500) }, ['new'], 'old'],
+      [
+        'past a switchAt within the overlap',
+        { ...rotated, switchAt: at(-500) },
+        ['new', 'old'],
+        'new',
+      ],
+      [
+        'before a switchAt after the overlap',
+        { ...rotated, overlapUntil: at(-1), switchAt: at(500) },
+        ['new'],
+        'old',
+      ],
       ['without an end of the overlap', { current: 'new', previous: 'old' }, ['new'], 'new'],
       ['without a previous secret', { current: 'new', overlapUntil: at(1000) }, ['new'], 'new'],
     ])('has the right signatures %s', (_, secrets, standard, legacy) => {
@@ -99,26 +122,35 @@ describe('a signed request', () => {
 
   test('has the signatures of a hand-made HMAC, for any bytes and any secret', () => {
     fc.assert(
-      fc.property(fc.string({ minLength: 1, unit: 'binary' }), fc.uint8Array({ maxLength: 300 }), (secret, bytes) => {
-        fc.pre(!secret.startsWith('whsec_'));
-        const body = Buffer.from(bytes);
-        const headers = sign({ current: secret }, NOW_MS, body);
-        expect(headers['X-Signature']).toBe(sha1(secret, body));
-        const content = Buffer.concat([Buffer.from(`dlv_1.${NOW_S}.`), body]);
-        expect(headers['webhook-signature']).toBe(
-          `v1,${createHmac('sha256', Buffer.from(secret)).update(content).digest('base64')}`,
-        );
-      }),
+      fc.property(
+        fc.string({ minLength: 1, unit: 'binary' }),
+        fc.uint8Array({ maxLength: 300 }),
+        (secret, bytes) => {
+          fc.pre(!secret.startsWith('whsec_'));
+          const body = Buffer.from(bytes);
+          const headers = sign({ current: secret }, NOW_MS, body);
+          expect(headers['X-Signature']).toBe(sha1(secret, body));
+          const content = Buffer.concat([Buffer.from(`dlv_1.${NOW_S}.`), body]);
+          expect(headers['webhook-signature']).toBe(
+            `v1,${createHmac('sha256', Buffer.from(secret)).update(content).digest('base64')}`,
+          );
+        },
+      ),
     );
   });
 
   test('prepared secrets print no secret', () => {
-    const prepared = prepareSecrets({ current: 'hush-current', previous: 'hush-previous', overlapUntil: 1 });
+    const prepared = prepareSecrets({
+      current: 'hush-current',
+      previous: 'hush-previous',
+      overlapUntil: 1,
+    });
     expect(JSON.stringify(prepared) + inspect(prepared, { depth: 9 })).not.toContain('hush');
   });
 });
 
-const bytes = (maxLength: number) => fc.uint8Array({ maxLength }).map((array) => Buffer.from(array));
+const bytes = (maxLength: number) =>
+  fc.uint8Array({ maxLength }).map((array) => Buffer.from(array));
 const ascii = fc.string({ unit: 'grapheme-ascii', maxLength: 80 });
 
 describe('HmacKey', () => {
@@ -138,7 +170,9 @@ describe('HmacKey', () => {
   test.each([63, 64, 65])('accepts a key of %d bytes', (length) => {
     const key = Buffer.alloc(length, 'k');
     const body = Buffer.from('body');
-    expect(new HmacKey('sha256', key).sign('', body, 'hex')).toBe(createHmac('sha256', key).update(body).digest('hex'));
+    expect(new HmacKey('sha256', key).sign('', body, 'hex')).toBe(
+      createHmac('sha256', key).update(body).digest('hex'),
+    );
   });
 
   test('signs a body larger than any before, and a small one after it', () => {
@@ -150,7 +184,10 @@ describe('HmacKey', () => {
   });
 
   test('does not print its key', () => {
-    const printed = inspect(new HmacKey('sha1', Buffer.alloc(20, 'A')), { depth: 9, showHidden: true });
+    const printed = inspect(new HmacKey('sha1', Buffer.alloc(20, 'A')), {
+      depth: 9,
+      showHidden: true,
+    });
     expect(printed).not.toMatch(/65|41 41|119/);
   });
 });
@@ -158,11 +195,16 @@ describe('HmacKey', () => {
 describe('the signature settings of a destination', () => {
   function signed(settings: SignatureSettings<string>, secrets?: SigningSecrets, nowMs = NOW_MS) {
     const list = signHeaders({
-      ...{ id: 'dlv_1', timestampS: NOW_S, body: BODY, nowMs },
+      id: 'dlv_1',
+      timestampS: NOW_S,
+      body: BODY,
+      nowMs,
       secrets: secrets && prepareSecrets(secrets),
       signatures: prepareSignatures(settings, secrets),
     });
-    return Object.fromEntries(list.flatMap((name, i) => (i % 2 === 0 ? [[name, list[i + 1]!] as const] : [])));
+    return Object.fromEntries(
+      list.flatMap((name, i) => (i % 2 === 0 ? [[name, list[i + 1]!] as const] : [])),
+    );
   }
   const hmac = (algorithm: string, secret: string, encoding: 'hex' | 'base64') =>
     createHmac(algorithm, secret).update(BODY).digest(encoding);
@@ -178,27 +220,47 @@ describe('the signature settings of a destination', () => {
     ['X-Hub-Signature', 'sha1', 'hex', 'sha1='],
     ['X-Shopify-Hmac-Sha256', 'sha256', 'base64', undefined],
     ['X-Signature-512', 'sha512', 'hex', undefined],
-  ] as const)('%s is the HMAC that receivers of this form compute', (header, algorithm, encoding, prefix) => {
-    const custom = { header, algorithm, encoding, ...(prefix !== undefined && { prefix }) };
-    for (const secret of ['a secret', 'x'.repeat(300)]) {
-      expect(signed({ custom }, { current: secret })[header]).toBe((prefix ?? '') + hmac(algorithm, secret, encoding));
-    }
-  });
+  ] as const)(
+    '%s is the HMAC that receivers of this form compute',
+    (header, algorithm, encoding, prefix) => {
+      const custom = {
+        header,
+        algorithm,
+        encoding,
+        ...defined({ prefix }),
+      };
+      for (const secret of ['a secret', 'x'.repeat(300)]) {
+        expect(signed({ custom }, { current: secret })[header]).toBe(
+          (prefix ?? '') + hmac(algorithm, secret, encoding),
+        );
+      }
+    },
+  );
 
   test('a custom signature changes to the new secret at the same time as X-Signature', () => {
     const custom = { header: 'X-Mine', algorithm: 'sha256', encoding: 'hex' } as const;
-    const secrets = { current: 'new secret', previous: 'old secret', overlapUntil: 2_000, switchAt: 1_000 };
+    const secrets = {
+      current: 'new secret',
+      previous: 'old secret',
+      overlapUntil: 2_000,
+      switchAt: 1_000,
+    };
     expect(signed({ custom }, secrets, 999)['X-Mine']).toBe(hmac('sha256', 'old secret', 'hex'));
     expect(signed({ custom }, secrets, 1_000)['X-Mine']).toBe(hmac('sha256', 'new secret', 'hex'));
   });
 
   function aPair(): Ed25519KeyPair<string> {
     const { d = '', x = '' } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
-    const [seed, publicKey] = [d, x].map((part) => Buffer.from(part, 'base64url')) as [Buffer, Buffer];
+    const [seed, publicKey] = [d, x].map((part) => Buffer.from(part, 'base64url')) as [
+      Buffer,
+      Buffer,
+    ];
     const privateKey = `whsk_${Buffer.concat([seed, publicKey]).toString('base64')}`;
     return { publicKey: `whpk_${publicKey.toString('base64')}`, privateKey, createdAt: '' };
   }
-  /** Verifies by the published key alone, as the specification of Standard Webhooks describes it. */
+  /**
+   * Verifies by the published key alone, as the specification of Standard Webhooks describes it.
+   */
   function isValid(publicKey: string, signature: string): boolean {
     const raw = Buffer.from(publicKey.slice('whpk_'.length), 'base64');
     const der = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), raw]);
@@ -209,19 +271,27 @@ describe('the signature settings of a destination', () => {
 
   test('an Ed25519 signature stands beside v1, and the published key verifies it', () => {
     const pair = aPair();
-    const { 'webhook-signature': both = '' } = signed({ ed25519: { current: pair } }, { current: WHSEC });
+    const { 'webhook-signature': both = '' } = signed(
+      { ed25519: { current: pair } },
+      { current: WHSEC },
+    );
     const [v1, v1a] = both.split(' ') as [string, string];
     expect([v1, v1a]).toEqual([expect.stringMatching(/^v1,/), expect.stringMatching(/^v1a,/)]);
     expect([isValid(pair.publicKey, v1a), isValid(aPair().publicKey, v1a)]).toEqual([true, false]);
     // Libraries that know only v1 skip the other signature.
-    expect(() => verify(WHSEC, signed({ ed25519: { current: pair } }, { current: WHSEC }))).not.toThrow();
+    expect(() =>
+      verify(WHSEC, signed({ ed25519: { current: pair } }, { current: WHSEC })),
+    ).not.toThrow();
   });
 
   test('without a shared secret, only Ed25519 signs; during a rotation both keys sign', () => {
     const [current, previous] = [aPair(), aPair()];
     const keys = { ed25519: { current, previous, overlapUntil: 1_000 } };
     const during = signed(keys, undefined, 999)['webhook-signature']!.split(' ');
-    expect(during.map((each, i) => isValid([current, previous][i]!.publicKey, each))).toEqual([true, true]);
+    expect(during.map((each, i) => isValid([current, previous][i]!.publicKey, each))).toEqual([
+      true,
+      true,
+    ]);
     expect(signed(keys, undefined, 1_000)['webhook-signature']!.split(' ')).toHaveLength(1);
   });
 });

@@ -2,7 +2,12 @@ import { createStepDedup } from '../../../shared/model/dedup-window';
 
 const NOW = 1_700_000_000_000;
 
-function record(over: { topic?: string; partition?: number; offset: number; headers?: Record<string, string> }) {
+function record(over: {
+  topic?: string;
+  partition?: number;
+  offset: number;
+  headers?: Record<string, string>;
+}) {
   return { topic: 'webhooks', partition: 0, headers: { delivery: 'd' }, ...over };
 }
 
@@ -12,24 +17,54 @@ describe('a second record', () => {
     ['that is the first one read again is kept', { offset: 5 }, { offset: 5 }, false],
     ['of the same step further up the partition is kept', { offset: 5 }, { offset: 4 }, false],
     ['of another partition is kept', { offset: 5 }, { offset: 9, partition: 1 }, false],
-    ['of another topic, with the same partition number, is kept', { offset: 5 }, { offset: 9, topic: 'other' }, false],
-    ['of another delivery is kept', { offset: 5 }, { offset: 9, headers: { delivery: 'e' } }, false],
+    [
+      'of another topic, with the same partition number, is kept',
+      { offset: 5 },
+      { offset: 9, topic: 'other' },
+      false,
+    ],
+    [
+      'of another delivery is kept',
+      { offset: 5 },
+      { offset: 9, headers: { delivery: 'e' } },
+      false,
+    ],
     [
       'of the next attempt is kept',
       { offset: 5 },
       { offset: 9, headers: { delivery: 'd', attempt: '1', hop: '1' } },
       false,
     ],
-    ['of the next hop is kept', { offset: 5 }, { offset: 9, headers: { delivery: 'd', hop: '1' } }, false],
-    ['of a replay is kept', { offset: 5 }, { offset: 9, headers: { delivery: 'd', replay: '1' } }, false],
+    [
+      'of the next hop is kept',
+      { offset: 5 },
+      { offset: 9, headers: { delivery: 'd', hop: '1' } },
+      false,
+    ],
+    [
+      'of a replay is kept',
+      { offset: 5 },
+      { offset: 9, headers: { delivery: 'd', replay: '1' } },
+      false,
+    ],
     [
       'of the same step with defaults written out is dropped',
       { offset: 5 },
       { offset: 9, headers: { delivery: 'd', hop: '0' } },
       true,
     ],
-    ['of a test is kept', { offset: 5 }, { offset: 9, headers: { delivery: 'd', test: '1' } }, false],
-    ['without a delivery id is kept', { offset: 5, headers: {} }, { offset: 9, headers: {} }, false],
+    [
+      'of a test is kept',
+      { offset: 5 },
+      { offset: 9, headers: { delivery: 'd', test: '1' } },
+      false,
+    ],
+    [
+      'without a delivery id is kept',
+      { offset: 5, headers: {} },
+      { offset: 9, headers: {} },
+      false,
+    ],
   ])('%s', (_, first, second, dropped) => {
     const forks = createStepDedup();
     expect(forks.isDuplicateStep(record(first), NOW)).toBe(false);
@@ -39,15 +74,22 @@ describe('a second record', () => {
   test('the first record stays the first, however often it is read', () => {
     const forks = createStepDedup();
     for (const offset of [5, 9, 5]) forks.isDuplicateStep(record({ offset }), NOW);
-    expect([5, 9, 12].map((offset) => forks.isDuplicateStep(record({ offset }), NOW))).toEqual([false, true, true]);
+    expect([5, 9, 12].map((offset) => forks.isDuplicateStep(record({ offset }), NOW))).toEqual([
+      false,
+      true,
+      true,
+    ]);
   });
 
   test('the limit of remembered steps forgets the oldest', () => {
     const forks = createStepDedup(100);
     forks.isDuplicateStep(record({ offset: 0 }), NOW);
-    for (let i = 1; i <= 100; i++)
+    for (let i = 1; i <= 100; i++) {
       forks.isDuplicateStep(record({ offset: i, headers: { delivery: `d${String(i)}` } }), NOW);
+    }
     expect(forks.isDuplicateStep(record({ offset: 200 }), NOW)).toBe(false);
-    expect(forks.isDuplicateStep(record({ offset: 201, headers: { delivery: 'd100' } }), NOW)).toBe(true);
+    expect(forks.isDuplicateStep(record({ offset: 201, headers: { delivery: 'd100' } }), NOW)).toBe(
+      true,
+    );
   });
 });

@@ -10,7 +10,11 @@ describe('readTime', () => {
     ['seconds, +0000 (Go v2)', '2026-11-21T08:19:06+0000', '2026-11-21T08:19:06.000Z'],
     ['nanoseconds, Z (Go v3)', '2026-11-21T08:19:06.123456789Z', '2026-11-21T08:19:06.123Z'],
     ['three digits, +00:00 (Python)', '2026-11-21T08:19:06.123+00:00', '2026-11-21T08:19:06.123Z'],
-    ['microseconds, +00:00 (Python)', '2026-11-21T08:19:06.123999+00:00', '2026-11-21T08:19:06.123Z'],
+    [
+      'microseconds, +00:00 (Python)',
+      '2026-11-21T08:19:06.123999+00:00',
+      '2026-11-21T08:19:06.123Z',
+    ],
     ['another zone', '2026-11-21T03:19:06.5-0500', '2026-11-21T08:19:06.500Z'],
     ['zone of hours', '2026-11-21T10:19:06+02', '2026-11-21T08:19:06.000Z'],
     ['no zone is UTC', '2026-11-21T08:19:06.123', '2026-11-21T08:19:06.123Z'],
@@ -46,7 +50,12 @@ describe('readTime', () => {
 describe('the corrected time', () => {
   test.each([
     ['no time at all', undefined, undefined, '2026-11-21T08:20:00.000Z'],
-    ['no sentAt, and takes the original', '2026-11-21T08:00:00.000Z', undefined, '2026-11-21T08:00:00.000Z'],
+    [
+      'no sentAt, and takes the original',
+      '2026-11-21T08:00:00.000Z',
+      undefined,
+      '2026-11-21T08:00:00.000Z',
+    ],
     ['sentAt null (Java)', '2026-11-21T08:00:00.000Z', null, '2026-11-21T08:00:00.000Z'],
     ['an unreadable sentAt', '2026-11-21T08:00:00.000Z', 'now', '2026-11-21T08:00:00.000Z'],
     [
@@ -55,9 +64,24 @@ describe('the corrected time', () => {
       '2026-11-21T08:19:55.000Z',
       '2026-11-21T08:19:55.000Z',
     ],
-    ['a clock of 1970', '1970-01-01T00:00:00.000Z', '1970-01-01T00:00:10.000Z', '2026-11-21T08:19:50.000Z'],
-    ['a clock a day ahead', '2026-11-22T08:20:00+0000', '2026-11-22T08:20:01+0000', '2026-11-21T08:19:59.000Z'],
-    ['an import of 2012', '2012-12-02T00:30:12.984Z', '2026-11-21T08:20:00.000Z', '2012-12-02T00:30:12.984Z'],
+    [
+      'a clock of 1970',
+      '1970-01-01T00:00:00.000Z',
+      '1970-01-01T00:00:10.000Z',
+      '2026-11-21T08:19:50.000Z',
+    ],
+    [
+      'a clock a day ahead',
+      '2026-11-22T08:20:00+0000',
+      '2026-11-22T08:20:01+0000',
+      '2026-11-21T08:19:59.000Z',
+    ],
+    [
+      'an import of 2012',
+      '2012-12-02T00:30:12.984Z',
+      '2026-11-21T08:20:00.000Z',
+      '2012-12-02T00:30:12.984Z',
+    ],
     ['an unreadable original', 'soon', '2026-11-21T08:19:55.000Z', '2026-11-21T08:20:00.000Z'],
     [
       'a result beyond the year 9999',
@@ -65,7 +89,12 @@ describe('the corrected time', () => {
       '0001-01-01T00:00:00.000Z',
       '2026-11-21T08:20:00.000Z',
     ],
-    ['a result before the year 0', '0001-01-01T00:00:00.000Z', '9999-01-01T00:00:00.000Z', '2026-11-21T08:20:00.000Z'],
+    [
+      'a result before the year 0',
+      '0001-01-01T00:00:00.000Z',
+      '9999-01-01T00:00:00.000Z',
+      '2026-11-21T08:20:00.000Z',
+    ],
   ])('is right for %s', (_, original, sentAt, expected) => {
     expect(iso(correctedTimeMs(original, sentAt, received))).toBe(expected);
   });
@@ -120,5 +149,7 @@ describe('timeOf', () => {
     '2026-11-21',
     'no time at all, but long.Z',
     '',
-  ])('the text "%s" is read as by Date.parse', (text) => expect(timeOf(text)).toBe(Date.parse(text)));
+  ])('the text "%s" is read as by Date.parse', (text) =>
+    expect(timeOf(text)).toBe(Date.parse(text)),
+  );
 });

@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { renderBody } from '../../../shared/model/webhook-body';
 import { MESSAGE_TYPES, type Message, type MessageType } from '../../../shared/model/message';
 
-/** Every field that a message may have, and some that it may not, so that left-out fields show as well. */
+/**
+ * Every field that a message may have, and some that it may not, so that left-out fields show as
+ * well.
+ */
 const FULL: Omit<Message, 'type'> = {
   messageId: 'm-1',
   timestamp: '2026-01-02T03:04:05.678Z',
@@ -33,7 +36,9 @@ describe('the body of a webhook', () => {
     screen: `{${COMMON},"name":"Home",${PROPERTIES},${CONTEXT},${ADDED}}`,
     identify: `{${COMMON},"traits":{"plan":"pro"},${CONTEXT},${ADDED}}`,
     track: `{${COMMON},"event":"Order Completed",${PROPERTIES},${CONTEXT},${ADDED}}`,
-    alias: `{"version":1,"type":"%","Previous ID":"p-1","User ID":"u-1","timestamp":"2026-01-02T03:04:05.678Z",${CONTEXT},${ADDED}}`,
+    alias:
+      '{"version":1,"type":"%","Previous ID":"p-1","User ' +
+      `ID":"u-1","timestamp":"2026-01-02T03:04:05.678Z",${CONTEXT},${ADDED}}`,
     group: `{${COMMON},"groupId":"g-1","traits":{"plan":"pro"},${CONTEXT},${ADDED}}`,
     delete: '{"type":"%","userId":"u-1","timestamp":"2026-01-02T03:04:05.678Z"}',
   };
@@ -54,7 +59,14 @@ describe('the body of a webhook', () => {
   });
 
   test('keeps the anonymousId of an anonymous call, and drops unknown keys of the message', () => {
-    const message = { type: 'track', messageId: 'm', timestamp: 't', receivedAt: 'r', event: 'e', anonymousId: 'a' };
+    const message = {
+      type: 'track',
+      messageId: 'm',
+      timestamp: 't',
+      receivedAt: 'r',
+      event: 'e',
+      anonymousId: 'a',
+    };
     expect(renderBody({ ...message, channel: 'server' } as Message)).toBe(
       '{"version":1,"type":"track","timestamp":"t","event":"e","anonymousId":"a","messageId":"m"}',
     );
@@ -68,16 +80,22 @@ describe('the body of a webhook', () => {
     ['integer-like keys, which JavaScript puts first', '{"1":1,"a":2}'],
   ])('keeps %s', (_, json) => {
     const properties = JSON.parse(json) as NonNullable<Message['properties']>;
-    expect(renderBody({ type: 'track', messageId: 'm', timestamp: 't', receivedAt: 'r', properties })).toContain(
-      `"properties":${json}`,
-    );
+    expect(
+      renderBody({ type: 'track', messageId: 'm', timestamp: 't', receivedAt: 'r', properties }),
+    ).toContain(`"properties":${json}`);
   });
 
   test('keeps all properties unchanged', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (properties) => {
         const sent = JSON.parse(JSON.stringify(properties)) as NonNullable<Message['properties']>;
-        const body = renderBody({ type: 'track', messageId: 'm', timestamp: 't', receivedAt: 'r', properties: sent });
+        const body = renderBody({
+          type: 'track',
+          messageId: 'm',
+          timestamp: 't',
+          receivedAt: 'r',
+          properties: sent,
+        });
         expect((JSON.parse(body) as Message).properties).toEqual(sent);
       }),
     );

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { prepareSecrets, signHeaders } from '../../../shared/model/sign';
 import { DELIVERIES_HEADER } from '../../../shared/model/batch';
-import { addOwnHeaders, checkWebhookUrl, checkStaticHeaders, OWN_HEADERS } from '../../../shared/model/webhook-request';
+import {
+  addOwnHeaders,
+  checkWebhookUrl,
+  checkStaticHeaders,
+  OWN_HEADERS,
+} from '../../../shared/model/webhook-request';
 
 const AT_LIMIT = `https://a.example/${'x'.repeat(2048 - 'https://a.example/'.length)}`;
 
@@ -59,7 +64,10 @@ describe('the check of a webhook URL', () => {
   });
 
   test('never throws, and accepts only URLs with a host and without user info or fragment', () => {
-    const near = fc.tuple(fc.constantFrom('http://', 'https://', ''), fc.string({ unit: 'binary' }));
+    const near = fc.tuple(
+      fc.constantFrom('http://', 'https://', ''),
+      fc.string({ unit: 'binary' }),
+    );
     fc.assert(
       fc.property(
         fc.oneof(
@@ -82,8 +90,13 @@ describe('the check of a webhook URL', () => {
 
 test("a POST has Waypost's headers, and no static header may have the name of one", () => {
   const signing = { id: 'dlv_1', timestampS: 1_700_000_000, body: Buffer.from('{}'), nowMs: 0 };
-  const headers = addOwnHeaders(signHeaders({ ...signing, secrets: prepareSecrets({ current: 'key' }) }), '00-trace');
-  const pairs = Array.from({ length: headers.length / 2 }, (_, i) => headers.slice(2 * i, 2 * i + 2));
+  const headers = addOwnHeaders(
+    signHeaders({ ...signing, secrets: prepareSecrets({ current: 'key' }) }),
+    '00-trace',
+  );
+  const pairs = Array.from({ length: headers.length / 2 }, (_, i) =>
+    headers.slice(2 * i, 2 * i + 2),
+  );
   expect(pairs).toEqual([
     ['webhook-id', 'dlv_1'],
     ['webhook-timestamp', '1700000000'],
@@ -105,28 +118,45 @@ const names = (headers: Record<string, unknown>) => checkStaticHeaders(headers).
 describe('the check of static headers', () => {
   test.each([
     ['none', {}],
-    ['ordinary ones', { Authorization: 'Bearer abc', 'X-Api-Key': 'k', "!#$%&'*+.^_`|~9-": 'all token characters' }],
+    [
+      'ordinary ones',
+      { Authorization: 'Bearer abc', 'X-Api-Key': 'k', "!#$%&'*+.^_`|~9-": 'all token characters' },
+    ],
     ['an empty value', { 'X-Empty': '' }],
     ['a value of 1 KB', { 'X-Long': 'a'.repeat(1024) }],
-    ['all printable ASCII', { X: Array.from({ length: 95 }, (_, i) => String.fromCharCode(0x20 + i)).join('') }],
-    ['20 of them', Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`X-${String(i)}`, 'v']))],
-    ['names that only resemble refused ones', { 'X-Host': '1', Proxying: '1', Webhook: '1', 'X-Signature-2': '1' }],
+    [
+      'all printable ASCII',
+      { X: Array.from({ length: 95 }, (_, i) => String.fromCharCode(0x20 + i)).join('') },
+    ],
+    [
+      '20 of them',
+      Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`X-${String(i)}`, 'v'])),
+    ],
+    [
+      'names that only resemble refused ones',
+      { 'X-Host': '1', Proxying: '1', Webhook: '1', 'X-Signature-2': '1' },
+    ],
   ])('accepts %s', (_, headers) => expect(checkStaticHeaders(headers)).toEqual([]));
 
   test.each(
     (
-      'content-type user-agent traceparent tracestate x-signature host content-length content-encoding connection ' +
-      'keep-alive transfer-encoding te trailer upgrade expect proxy-authorization proxy-connection proxy- webhook-id ' +
+      'content-type user-agent traceparent tracestate x-signature host content-length ' +
+      'content-encoding connection ' +
+      'keep-alive transfer-encoding te trailer upgrade expect proxy-authorization ' +
+      'proxy-connection proxy- webhook-id ' +
       'webhook-timestamp webhook-signature webhook-anything'
     ).split(' '),
   )('refuses the name %s in any case', (name) => {
     for (const spelling of [name, name.toUpperCase(), name[0]!.toUpperCase() + name.slice(1)]) {
-      expect(checkStaticHeaders({ [spelling]: 'v' })).toEqual([{ name: spelling, problem: expect.any(String) }]);
+      expect(checkStaticHeaders({ [spelling]: 'v' })).toEqual([
+        { name: spelling, problem: expect.any(String) },
+      ]);
     }
   });
 
-  test.each(['', ' ', 'a b', 'a:b', 'a\r\nb', 'ä', 'a\0', 'a"', 'a(b)', 'a/b'])('refuses the invalid name %j', (name) =>
-    expect(names({ [name]: 'v' })).toEqual([name]),
+  test.each(['', ' ', 'a b', 'a:b', 'a\r\nb', 'ä', 'a\0', 'a"', 'a(b)', 'a/b'])(
+    'refuses the invalid name %j',
+    (name) => expect(names({ [name]: 'v' })).toEqual([name]),
   );
 
   test.each([
@@ -142,26 +172,40 @@ describe('the check of static headers', () => {
     ['undefined', undefined],
     ['a list', ['a']],
     ['an object', { keep: true }],
-  ])('refuses a value that is or contains %s', (_, value) => expect(names({ X: value })).toEqual(['X']));
+  ])('refuses a value that is or contains %s', (_, value) =>
+    expect(names({ X: value })).toEqual(['X']),
+  );
 
   test('refuses a 21st header, and blames the list', () => {
-    const headers = Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`X-${String(i)}`, 'v']));
-    expect(checkStaticHeaders(headers)).toEqual([{ name: '', problem: expect.stringContaining('21') }]);
+    const headers = Object.fromEntries(
+      Array.from({ length: 21 }, (_, i) => [`X-${String(i)}`, 'v']),
+    );
+    expect(checkStaticHeaders(headers)).toEqual([
+      { name: '', problem: expect.stringContaining('21') },
+    ]);
   });
 
   test('refuses a name given twice in another case', () => {
-    expect(checkStaticHeaders({ 'X-Key': 'a', 'x-key': 'b' })).toEqual([{ name: 'x-key', problem: 'is given twice' }]);
+    expect(checkStaticHeaders({ 'X-Key': 'a', 'x-key': 'b' })).toEqual([
+      { name: 'x-key', problem: 'is given twice' },
+    ]);
   });
 
   test('lists all problems', () => {
-    expect(names({ Host: 'a', 'X-Ok': 'b', 'X-Bad': '\n', 'bad name': 'c' })).toEqual(['Host', 'X-Bad', 'bad name']);
+    expect(names({ Host: 'a', 'X-Ok': 'b', 'X-Bad': '\n', 'bad name': 'c' })).toEqual([
+      'Host',
+      'X-Bad',
+      'bad name',
+    ]);
   });
 
   test('never repeats a value', () => {
     fc.assert(
       fc.property(fc.string(), (noise) => {
         const secret = `s3cret-${noise}\n`;
-        expect(JSON.stringify(checkStaticHeaders({ A: secret, Host: secret, 'b d': secret }))).not.toContain('s3cret');
+        expect(
+          JSON.stringify(checkStaticHeaders({ A: secret, Host: secret, 'b d': secret })),
+        ).not.toContain('s3cret');
       }),
     );
   });

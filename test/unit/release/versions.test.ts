@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../../shared/service/repo-root';
 import { allVersions } from '../../../tools/release/version';
-import { hasSection, refusal, released, versionsIn, withVersion } from '../../../tools/release/versions';
+import {
+  hasSection,
+  refusal,
+  released,
+  versionsIn,
+  withVersion,
+} from '../../../tools/release/versions';
 
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
@@ -25,10 +31,13 @@ test('every manifest, client, example and page names the same version', () => {
   );
 });
 
-test('the changelog and the upgrade notes have a section for the next or the current release', () => {
+test('the changelog and upgrade notes have a section for the next or the current release', () => {
   const { version } = JSON.parse(read('package.json')) as { version: string };
   for (const page of ['CHANGELOG.md', 'docs/operations/upgrading.md']) {
-    expect([page, ['Unreleased', version].some((name) => hasSection(read(page), name))]).toEqual([page, true]);
+    expect([page, ['Unreleased', version].some((name) => hasSection(read(page), name))]).toEqual([
+      page,
+      true,
+    ]);
   }
 });
 
@@ -40,8 +49,10 @@ test.each([
   ],
   [
     'package-lock.json',
-    '{\n  "name": "waypost",\n  "version": "0.1.0",\n "": {\n      "name": "waypost",\n      "version": "0.1.0", "node_modules/x": { "version": "0.1.0"',
-    '{\n  "name": "waypost",\n  "version": "0.2.0",\n "": {\n      "name": "waypost",\n      "version": "0.2.0", "node_modules/x": { "version": "0.1.0"',
+    '{\n  "name": "waypost",\n  "version": "0.1.0",\n "": {\n      "name": "waypost",\n    ' +
+      '  "version": "0.1.0", "node_modules/x": { "version": "0.1.0"',
+    '{\n  "name": "waypost",\n  "version": "0.2.0",\n "": {\n      "name": "waypost",\n    ' +
+      '  "version": "0.2.0", "node_modules/x": { "version": "0.1.0"',
   ],
   [
     'deploy/helm/waypost/Chart.yaml',
@@ -69,13 +80,19 @@ test.each([
     'oci://ghcr.io/waypost/charts/waypost --version 0.1.0',
     'oci://ghcr.io/waypost/charts/waypost --version 0.2.0',
   ],
-  ['docs/lab/benchmarks.md', 'measured with @waypost/node@0.1.0', 'measured with @waypost/node@0.1.0'],
+  [
+    'docs/lab/benchmarks.md',
+    'measured with @waypost/node@0.1.0',
+    'measured with @waypost/node@0.1.0',
+  ],
 ])('a new version changes only the version of Waypost in %s', (file, before, after) => {
   expect(withVersion(file, before, '0.2.0')).toBe(after);
 });
 
 test('a manifest without its version is an error, not a file that agrees', () => {
-  expect(() => versionsIn('clients/go/client.go', 'package waypost')).toThrow('clients/go/client.go names no version');
+  expect(() => versionsIn('clients/go/client.go', 'package waypost')).toThrow(
+    'clients/go/client.go names no version',
+  );
 });
 
 const clean = { current: '0.9.0', currentIsReleased: true, dirty: [] };
@@ -87,7 +104,11 @@ test.each([
   ['0.8.9', { ...clean, currentIsReleased: false }, '0.8.9 is not newer than 0.9.0.'],
   ['0.10', clean, '"0.10" is not a version.'],
   ['v0.10.0', clean, '"v0.10.0" is not a version.'],
-  ['0.10.0', { ...clean, dirty: [' M README.md'] }, 'Commit or discard your changes first:\n   M README.md'],
+  [
+    '0.10.0',
+    { ...clean, dirty: [' M README.md'] },
+    'Commit or discard your changes first:\n   M README.md',
+  ],
 ])('version %s is set or refused with its reason', (next, situation, reason) => {
   const refused = refusal(next, situation);
   if (reason === undefined) expect(refused).toBeUndefined();
@@ -95,7 +116,8 @@ test.each([
 });
 
 test('a release names the section of unreleased changes after the version', () => {
-  const page = '# Changelog\n\n## Unreleased\n\n- A change.\n\n## 0.1.0 (2026-01-01)\n\n- Another.\n';
+  const page =
+    '# Changelog\n\n## Unreleased\n\n- A change.\n\n## 0.1.0 (2026-01-01)\n\n- Another.\n';
   const now = released('CHANGELOG.md', page, '0.2.0', '2026-02-03');
   expect(now).toBe(page.replace('## Unreleased', '## 0.2.0 (2026-02-03)'));
   expect(hasSection(now, '0.2.0')).toBe(true);

@@ -25,8 +25,12 @@ interface Workflow {
 }
 
 test('every action is pinned to one commit, with its version beside it', () => {
-  const pins = files.flatMap((file) => [...read(`${FOLDER}/${file}`).matchAll(/uses: (?!\.\/)(\S+)@(.*)/g)]);
-  expect(pins.filter(([, , pin]) => !/^[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(pin!)).map(([line]) => line)).toEqual([]);
+  const pins = files.flatMap((file) => [
+    ...read(`${FOLDER}/${file}`).matchAll(/uses: (?!\.\/)(\S+)@(.*)/g),
+  ]);
+  expect(
+    pins.filter(([, , pin]) => !/^[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(pin!)).map(([line]) => line),
+  ).toEqual([]);
   const commits = new Map(pins.map(([, action, pin]) => [action, pin]));
   const several = pins.filter(([, action, pin]) => commits.get(action) !== pin);
   expect(several.map(([line]) => line)).toEqual([]);
@@ -43,7 +47,8 @@ test.each(['node-versions', 'containers', 'broker-container', 'chaos', 'benchmar
 const release = readYaml<Workflow>(`${FOLDER}/release.yml`);
 const needs = (name: string): string[] =>
   [release.jobs[name]!.needs ?? []].flat().flatMap((one) => [one, ...needs(one)]);
-const PUBLISHES = /docker\/login-action|cosign|actions\/attest|npm publish|helm push|git push|gh release/;
+const PUBLISHES =
+  /docker\/login-action|cosign|actions\/attest|npm publish|helm push|git push|gh release/;
 const publishing = Object.entries(release.jobs).filter(([, { steps = [] }]) =>
   steps.some(({ uses = '', run = '' }) => PUBLISHES.test(`${uses} ${run}`)),
 );

@@ -7,7 +7,11 @@ import { recordingProducer } from '../../support/fakes';
 const NOW = 1_700_000_000_000;
 const own = { ms: NOW };
 
-const positions = new TierPositions({ steadyMs: () => 0, isTaking: () => false, onAssigned: () => undefined });
+const positions = new TierPositions({
+  steadyMs: () => 0,
+  isTaking: () => false,
+  onAssigned: () => undefined,
+});
 const parts = { onRoom: () => undefined, recalls: { check: () => 'return' as const, positions } };
 
 /** A record of the tier of 10 s, due since a second. */
@@ -27,15 +31,22 @@ function due(offset: number, headers: Record<string, string>, done: () => void):
   };
 }
 
-test('a retry service whose clock is hours ahead or behind returns records when they are due', () => {
-  // The brokers' clock is known from the timestamps of the records, so its own clock decides nothing.
+test('a retry service with a clock hours ahead or behind returns records when due', () => {
+  // The brokers' clock is known from the timestamps of the records, so its own clock decides
+  // nothing.
   const clock = new BrokerClock(() => own.ms);
   for (const wrongByMs of [-7_200_000, 7_200_000]) {
     own.ms = NOW + wrongByMs;
     clock.wrote(NOW, clock.mark());
-    const returner = new Requeuer({ ...parts, producer: recordingProducer(), now: () => clock.now() });
+    const returner = new Requeuer({
+      ...parts,
+      producer: recordingProducer(),
+      now: () => clock.now(),
+    });
     const record = (timestampMs: number) => ({ ...due(1, {}, () => undefined), timestampMs });
-    expect(returner.onRecord(record(NOW - 4_000))).toEqual({ againInMs: expect.closeTo(6_000, -1) });
+    expect(returner.onRecord(record(NOW - 4_000))).toEqual({
+      againInMs: expect.closeTo(6_000, -1),
+    });
     expect(returner.onRecord(record(NOW - 11_000))).toBe('accepted');
   }
 });
@@ -69,9 +80,16 @@ test('retry returns a record of a newer format as it is', () => {
 test.each([
   ['a record whose due time is long past is due now', 0, 10_000, 50_000, 'now'],
   ['a record is due at the exact moment of its due time', 40_000, 10_000, 50_000, 'now'],
-  ['a record that is due in 7 s is read again in 7 s', 47_000, 10_000, 50_000, { againInMs: 7_000 }],
   [
-    'a record that is due in 1 ms is read again after the least pause, so that one request returns several',
+    'a record that is due in 7 s is read again in 7 s',
+    47_000,
+    10_000,
+    50_000,
+    { againInMs: 7_000 },
+  ],
+  [
+    'a record that is due in 1 ms is read again after the least pause, so that one request ' +
+      'returns several',
     40_001,
     10_000,
     50_000,

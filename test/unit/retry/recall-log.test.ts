@@ -5,26 +5,43 @@ const AT = 1_700_000_000_000;
 const PARTITIONS = 2;
 
 const aRecall = (fields: Partial<Recall> = {}): Recall => ({
-  ...{ kind: 'recall', id: 'rcl', action: 'retry_all', destination: 'dst', keys: ['dst:0'] },
+  kind: 'recall',
+  id: 'rcl',
+  action: 'retry_all',
+  destination: 'dst',
+  keys: ['dst:0'],
   ...fields,
 });
 const ONE = { id: 'dlv_1', replay: 0, attempt: 1 };
-const searched: RecallRecord = { kind: 'searched', recall: 'rcl', partitions: [0, 1], of: PARTITIONS };
+const searched: RecallRecord = {
+  kind: 'searched',
+  recall: 'rcl',
+  partitions: [0, 1],
+  of: PARTITIONS,
+};
 const stop: RecallRecord = { kind: 'stop', recall: 'rcl' };
 
 /** Reads these records, appended at `AT`, at a later time. */
 function logOf(records: readonly unknown[], readMs = AT): RecallLog {
   const log = new RecallLog(86_400_000);
-  for (const record of records) log.onRecord({ value: Buffer.from(JSON.stringify(record)), timestampMs: AT }, readMs);
+  for (const record of records) {
+    log.onRecord({ value: Buffer.from(JSON.stringify(record)), timestampMs: AT }, readMs);
+  }
   return log;
 }
-const openIn = (log: RecallLog, nowMs = AT) => log.open(nowMs, PARTITIONS).map(({ recall }) => recall.id);
+const openIn = (log: RecallLog, nowMs = AT) =>
+  log.open(nowMs, PARTITIONS).map(({ recall }) => recall.id);
 
 const SECOND = 1_000;
 test.each<[string, unknown[], number, string[]]>([
   ['a request is open', [aRecall()], 0, ['rcl']],
   ['a request whose partitions are all searched is over', [aRecall(), searched], 0, []],
-  ['a cancellation of all stands although all is searched', [aRecall({ action: 'cancel' }), searched], 0, ['rcl']],
+  [
+    'a cancellation of all stands although all is searched',
+    [aRecall({ action: 'cancel' }), searched],
+    0,
+    ['rcl'],
+  ],
   ['it is over after its time', [aRecall({ action: 'cancel' }), searched], STANDS_MS, []],
   ['a stopped request is over', [aRecall(), stop], 0, []],
   ['a stop that comes before its request ends it, too', [stop, aRecall()], 0, []],
@@ -34,10 +51,17 @@ test.each<[string, unknown[], number, string[]]>([
     61 * SECOND,
     ['rcl'],
   ],
-  ['a request for one delivery ends after a minute', [aRecall({ action: 'retry', delivery: ONE })], 61 * SECOND, []],
+  [
+    'a request for one delivery ends after a minute',
+    [aRecall({ action: 'retry', delivery: ONE })],
+    61 * SECOND,
+    [],
+  ],
   ['a recovery ends after five minutes', [aRecall({ action: 'recovered' })], 301 * SECOND, []],
   ['a job waits for a day', [aRecall()], 86_399 * SECOND, ['rcl']],
-])('%s', (_, records, afterMs, expected) => expect(openIn(logOf(records), AT + afterMs)).toEqual(expected));
+])('%s', (_, records, afterMs, expected) =>
+  expect(openIn(logOf(records), AT + afterMs)).toEqual(expected),
+);
 
 test('requests that were too old when they were read take no memory', () => {
   const log = logOf([aRecall({ action: 'recovered' })], AT + 301 * SECOND);
@@ -50,12 +74,15 @@ test('a job that was stopped stays stopped when the topic is read again hours la
   expect(openIn(log, AT + 7_200 * SECOND)).toEqual([]);
 });
 
-test('a request whose search is under way stays known beyond its time, so that a stop still reaches it', () => {
+test('a request whose search is under way stays known for longer, so a stop reaches it', () => {
   const log = logOf([aRecall()]);
   const [known] = log.open(AT, PARTITIONS);
   known!.running = true;
   expect(openIn(log, AT + 90_000 * SECOND)).toEqual(['rcl']);
-  log.onRecord({ value: Buffer.from(JSON.stringify(stop)), timestampMs: AT + 90_000 * SECOND }, AT + 90_000 * SECOND);
+  log.onRecord(
+    { value: Buffer.from(JSON.stringify(stop)), timestampMs: AT + 90_000 * SECOND },
+    AT + 90_000 * SECOND,
+  );
   expect(known!.stopped).toBe(true);
   known!.running = false;
   expect(openIn(log, AT + 90_000 * SECOND)).toEqual([]);

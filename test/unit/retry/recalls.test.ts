@@ -11,8 +11,8 @@ import { type Random, randomOf } from '../../../tools/harness/random';
 import { Agenda } from '../../../tools/simulator/virtual-clock';
 
 /**
- * Retry processes that recall, return, die and start again at random, in virtual time. Behind them stands delivery,
- * which drops the second record of a step and never crashes here.
+ * Retry processes that recall, return, die and start again at random, in virtual time. Behind them
+ * stands delivery, which drops the second record of a step and never crashes here.
  */
 
 const PARTITIONS = 3;
@@ -100,7 +100,9 @@ class RetryProcess {
           broker.reads++;
           const most = Math.max(1, Math.floor(maxBytes / 100_000));
           const log = broker.log(topic, partition);
-          const records = log.slice(offset, offset + most).map((each) => inRecord(topic, partition, each));
+          const records = log
+            .slice(offset, offset + most)
+            .map((each) => inRecord(topic, partition, each));
           const next = offset + records.length;
           return later(agenda, 1, () => ({ records, next, end: log.length, gone: false }));
         },
@@ -108,14 +110,18 @@ class RetryProcess {
           if (topic === tiers[0]) broker.searches++;
           return later(agenda, 1, () =>
             Array.from({ length: PARTITIONS }, (_, partition) => ({
-              ...{ partition, low: 0 },
+              partition,
+              low: 0,
               high: broker.log(topic, partition).length,
             })),
           );
         },
         committed: (_, topic) =>
           later(agenda, 1, () =>
-            Array.from({ length: PARTITIONS }, (_, n) => broker.committed.get(`${topic}/${n}`) ?? 0),
+            Array.from(
+              { length: PARTITIONS },
+              (_, n) => broker.committed.get(`${topic}/${n}`) ?? 0,
+            ),
           ),
       },
       producer,
@@ -133,9 +139,13 @@ class RetryProcess {
       positions.onLost();
       positions.onAssigned(all);
     };
-    for (const record of broker.log(RECALLS, 0)) this.#recalls.onRecall(inRecord(RECALLS, 0, record));
+    for (const record of broker.log(RECALLS, 0)) {
+      this.#recalls.onRecall(inRecord(RECALLS, 0, record));
+    }
     this.hears = (topic, partition, record) => {
-      if (topic === RECALLS && this.#alive) this.#recalls.onRecall(inRecord(topic, partition, record));
+      if (topic === RECALLS && this.#alive) {
+        this.#recalls.onRecall(inRecord(topic, partition, record));
+      }
     };
     broker.onAppend.add(this.hears);
     this.#returner = new Requeuer({
@@ -194,21 +204,49 @@ function later<T>(agenda: Agenda, ms: number, read: () => T): Promise<T> {
 function inRecord(topic: string, partition: number, stored: Stored): OpenRecord {
   const { offset, timestampMs, key, value, headers = {} } = stored;
   const bytes = (text: Buffer | string | null) => (text === null ? null : Buffer.from(text));
-  const nothing = { done: () => undefined, isRevoking: false, handBack: () => false, defer: () => undefined };
-  return { topic, partition, offset, timestampMs, headers, key: bytes(key), value: bytes(value), ...nothing };
+  const nothing = {
+    done: () => undefined,
+    isRevoking: false,
+    handBack: () => false,
+    defer: () => undefined,
+  };
+  return {
+    topic,
+    partition,
+    offset,
+    timestampMs,
+    headers,
+    key: bytes(key),
+    value: bytes(value),
+    ...nothing,
+  };
 }
 
 /** Puts a delivery into a tier. */
 function park(broker: Broker, number: number, destination: string, random: Random): void {
   const delivery: Delivery = {
-    ...{ id: `dlv_${number}`, messageId: `msg_${number}`, sourceId: 'src_1', destinationId: destination },
-    ...{ type: 'track', acceptedAt: broker.now, expiresAt: broker.now + 3_600_000, replay: 0, closed: [] },
-    ...{ attempt: 1, hop: random.between(1, 3), traceparent: '' },
+    id: `dlv_${number}`,
+    messageId: `msg_${number}`,
+    sourceId: 'src_1',
+    destinationId: destination,
+    type: 'track',
+    acceptedAt: broker.now,
+    expiresAt: broker.now + 3_600_000,
+    replay: 0,
+    closed: [],
+    attempt: 1,
+    hop: random.between(1, 3),
+    traceparent: '',
     reason: random.one(['circuit_open', 'backoff']),
   };
   const key = `${destination}:${number % 4}`;
   const tier = random.one(TIERS_MS);
-  broker.append({ topic: tierTopic(tier), key, value: `body ${number}`, headers: encodeDelivery(delivery) });
+  broker.append({
+    topic: tierTopic(tier),
+    key,
+    value: `body ${number}`,
+    headers: encodeDelivery(delivery),
+  });
 }
 
 function request(broker: Broker, recall: Omit<Recall, 'kind' | 'keys'>): void {
@@ -229,7 +267,9 @@ test.each(Array.from({ length: 60 }, (_, seed) => seed))(
     const broker = new Broker();
     const { agenda } = broker;
     let process = new RetryProcess(broker, random);
-    for (let i = 0; i < 300; i++) agenda.at(random.between(0, 8_000), () => park(broker, i, `dst_${i % 3}`, random));
+    for (let i = 0; i < 300; i++) {
+      agenda.at(random.between(0, 8_000), () => park(broker, i, `dst_${i % 3}`, random));
+    }
     for (let i = 0; i < 12; i++) {
       const action = random.one(['retry', 'retry_all', 'recovered', 'cancel'] as const);
       const number = random.between(0, 299);
@@ -252,42 +292,80 @@ test.each(Array.from({ length: 60 }, (_, seed) => seed))(
   },
 );
 
-/** Lets 60 deliveries wait for 9 s, and runs `act` after a second. @returns when each came to delivery, ms */
+/**
+ * Lets 60 deliveries wait for 9 s, and runs `act` after a second. @returns when each came to
+ * delivery, ms
+ */
 async function recalled(act: (broker: Broker) => void, forMs = 4_000) {
   const random = randomOf(1);
   const broker = new Broker();
   const process = new RetryProcess(broker, random);
   for (let i = 0; i < 60; i++) {
     const reason = i % 2 === 0 ? 'circuit_open' : 'backoff';
-    const delivery = { id: `dlv_${i}`, messageId: `m${i}`, sourceId: 's', destinationId: `dst_${i % 3}`, closed: [] };
-    const times = { acceptedAt: START, expiresAt: START + 3_600_000, attempt: 1, hop: 1, replay: 0 };
-    const headers = encodeDelivery({ ...delivery, ...times, type: 'track', traceparent: '', reason });
-    broker.append({ topic: tierTopic(9_000), key: `dst_${i % 3}:${i % 4}`, value: 'body', headers });
+    const delivery = {
+      id: `dlv_${i}`,
+      messageId: `m${i}`,
+      sourceId: 's',
+      destinationId: `dst_${i % 3}`,
+      closed: [],
+    };
+    const times = {
+      acceptedAt: START,
+      expiresAt: START + 3_600_000,
+      attempt: 1,
+      hop: 1,
+      replay: 0,
+    };
+    const headers = encodeDelivery({
+      ...delivery,
+      ...times,
+      type: 'track',
+      traceparent: '',
+      reason,
+    });
+    broker.append({
+      topic: tierTopic(9_000),
+      key: `dst_${i % 3}:${i % 4}`,
+      value: 'body',
+      headers,
+    });
   }
   broker.agenda.at(1_000, () => act(broker));
   await broker.agenda.run(forMs);
   process.kill();
-  const copies = [...broker.logs].filter(([name]) => name.startsWith(`${DUE}/`)).flatMap(([, log]) => log);
+  const copies = [...broker.logs]
+    .filter(([name]) => name.startsWith(`${DUE}/`))
+    .flatMap(([, log]) => log);
   return copies.map(({ headers }) => headers!);
 }
 
-test('a retry of one delivery copies its record with the same step and a mark, within a second', async () => {
+test("within a second a retry copies a delivery's record with its step and a mark", async () => {
   const delivery = { id: 'dlv_7', replay: 0, attempt: 1 };
   const copies = await recalled(
     (broker) => request(broker, { id: 'r', action: 'retry', destination: 'dst_1', delivery }),
     2_000,
   );
-  expect(copies).toEqual([expect.objectContaining({ delivery: 'dlv_7', attempt: '1', hop: '1', recalled: 'retry' })]);
+  expect(copies).toEqual([
+    expect.objectContaining({ delivery: 'dlv_7', attempt: '1', hop: '1', recalled: 'retry' }),
+  ]);
 });
 
 test('a retry of all copies all records of the destination, and no other', async () => {
-  const copies = await recalled((broker) => request(broker, { id: 'r', action: 'retry_all', destination: 'dst_1' }));
+  const copies = await recalled((broker) =>
+    request(broker, { id: 'r', action: 'retry_all', destination: 'dst_1' }),
+  );
   expect(copies).toHaveLength(20);
-  expect(copies.every(({ destination, recalled: mark }) => destination === 'dst_1' && mark === 'retry_all')).toBe(true);
+  expect(
+    copies.every(
+      ({ destination, recalled: mark }) => destination === 'dst_1' && mark === 'retry_all',
+    ),
+  ).toBe(true);
 });
 
-test('a recovered endpoint gets back what its open circuit parked, and retries keep their plan', async () => {
-  const copies = await recalled((broker) => request(broker, { id: 'r', action: 'recovered', destination: 'dst_2' }));
+test('a recovered endpoint gets parked deliveries back, and retries keep the plan', async () => {
+  const copies = await recalled((broker) =>
+    request(broker, { id: 'r', action: 'recovered', destination: 'dst_2' }),
+  );
   expect(copies).toHaveLength(10);
   expect(copies.every(({ reason }) => reason === 'circuit_open')).toBe(true);
 });
@@ -295,21 +373,39 @@ test('a recovered endpoint gets back what its open circuit parked, and retries k
 test('a stopped recall takes nothing more', async () => {
   const copies = await recalled((broker) => {
     request(broker, { id: 'r', action: 'retry_all', destination: 'dst_1', maxPerSecond: 2 });
-    broker.append({ topic: RECALLS, key: 'dst_1', value: JSON.stringify({ kind: 'stop', recall: 'r' }) });
+    broker.append({
+      topic: RECALLS,
+      key: 'dst_1',
+      value: JSON.stringify({ kind: 'stop', recall: 'r' }),
+    });
   });
   expect(copies.length).toBeLessThan(3);
 });
 
 test('a cancellation of all also takes what enters a tier after all was searched', async () => {
-  const ids = { id: 'dlv_late', messageId: 'm', sourceId: 's', destinationId: 'dst_1', traceparent: '' };
+  const ids = {
+    id: 'dlv_late',
+    messageId: 'm',
+    sourceId: 's',
+    destinationId: 'dst_1',
+    traceparent: '',
+  };
   const times = { acceptedAt: START, expiresAt: START + 3_600_000, attempt: 1, hop: 1, replay: 0 };
   const copies = await recalled((broker) => {
-    request(broker, { id: 'r', action: 'cancel', destination: 'dst_1', expiresBy: START + 3_600_000 });
+    request(broker, {
+      id: 'r',
+      action: 'cancel',
+      destination: 'dst_1',
+      expiresBy: START + 3_600_000,
+    });
     const headers = encodeDelivery({ ...ids, ...times, type: 'track', closed: [] });
-    const park = () => broker.append({ topic: tierTopic(9_000), key: 'dst_1:1', value: 'body', headers });
+    const park = () =>
+      broker.append({ topic: tierTopic(9_000), key: 'dst_1:1', value: 'body', headers });
     broker.agenda.in(2_000, park);
   }, 5_000);
-  expect(copies.filter(({ delivery, recalled: mark }) => delivery === 'dlv_late' && mark === 'cancel')).toHaveLength(1);
+  expect(
+    copies.filter(({ delivery, recalled: mark }) => delivery === 'dlv_late' && mark === 'cancel'),
+  ).toHaveLength(1);
 });
 
 test('of a delivery that a user both sends and cancels, the copy is cancelled', async () => {
@@ -324,11 +420,13 @@ test('of a delivery that a user both sends and cancels, the copy is cancelled', 
   expect(copies.map(({ recalled: mark }) => mark)).toEqual(['cancel']);
 });
 
-test('many endpoints that recover at once share a few searches, and all get their deliveries', async () => {
+test('endpoints that recover at once share few searches, and all get deliveries', async () => {
   let reads = 0;
   const copies = await recalled((broker) => {
     reads = broker.reads;
-    for (let i = 0; i < 100; i++) request(broker, { id: `r${i}`, action: 'recovered', destination: `dst_${i % 3}` });
+    for (let i = 0; i < 100; i++) {
+      request(broker, { id: `r${i}`, action: 'recovered', destination: `dst_${i % 3}` });
+    }
     broker.agenda.in(2_900, () => (reads = broker.reads - reads));
   });
   expect(copies).toHaveLength(30);

@@ -6,19 +6,34 @@ const TIER_MS = 10_000;
 const TOPIC = 'webhooks.retry.10s';
 const STEP_MS = 20;
 
-/** Returns when each record of the file returns, ms. @param appendedAt in the order of the file, ms */
-async function returnsOf(appendedAt: number[], { topic = TOPIC, tierMs = TIER_MS, startMs = 0 } = {}) {
+/**
+ * Returns when each record of the file returns, ms. @param appendedAt in the order of the file, ms
+ */
+async function returnsOf(
+  appendedAt: number[],
+  { topic = TOPIC, tierMs = TIER_MS, startMs = 0 } = {},
+) {
   let counts = 0;
   const ranges = (_: string, sinceMs = 0) => {
     counts++;
     const low = appendedAt.findIndex((at) => at >= sinceMs);
-    return Promise.resolve([{ partition: 3, low: low < 0 ? appendedAt.length : low, high: appendedAt.length }]);
+    return Promise.resolve([
+      { partition: 3, low: low < 0 ? appendedAt.length : low, high: appendedAt.length },
+    ]);
   };
   const pace = new ReturnPace({ ranges });
   const returnedAt: number[] = [];
   let pausedUntil = 0;
-  for (let nowMs = startMs; returnedAt.length < appendedAt.length && nowMs < 10_000_000; nowMs += STEP_MS) {
-    for (let offset = returnedAt.length; offset < appendedAt.length && nowMs >= pausedUntil; offset++) {
+  for (
+    let nowMs = startMs;
+    returnedAt.length < appendedAt.length && nowMs < 10_000_000;
+    nowMs += STEP_MS
+  ) {
+    for (
+      let offset = returnedAt.length;
+      offset < appendedAt.length && nowMs >= pausedUntil;
+      offset++
+    ) {
       if (appendedAt[offset]! + tierMs > nowMs) break;
       const waitMs = pace.waitMs({ topic, partition: 3, offset }, nowMs);
       if (waitMs > 0) pausedUntil = nowMs + waitMs;
@@ -30,11 +45,20 @@ async function returnsOf(appendedAt: number[], { topic = TOPIC, tierMs = TIER_MS
   return { returnedAt, counts, lateMs: returnedAt.map((at, i) => at - appendedAt[i]! - tierMs) };
 }
 
-/** Returns the largest ratio of a second's returns to the mean of the ten seconds around it, for seconds with enough. */
+/**
+ * Returns the largest ratio of a second's returns to the mean of the ten seconds around it, for
+ * seconds with enough.
+ */
 function steepest(returnedAt: number[]): number {
-  const between = (from: number, to: number) => returnedAt.filter((at) => at >= from && at < to).length;
-  const seconds = Array.from({ length: Math.ceil((returnedAt.at(-1)! + 1) / 1_000) }, (_, s) => s * 1_000);
-  return Math.max(...seconds.map((at) => between(at, at + 1_000) / (between(at - 4_500, at + 5_500) / 10 || 1)));
+  const between = (from: number, to: number) =>
+    returnedAt.filter((at) => at >= from && at < to).length;
+  const seconds = Array.from(
+    { length: Math.ceil((returnedAt.at(-1)! + 1) / 1_000) },
+    (_, s) => s * 1_000,
+  );
+  return Math.max(
+    ...seconds.map((at) => between(at, at + 1_000) / (between(at - 4_500, at + 5_500) / 10 || 1)),
+  );
 }
 
 const crowd = (count: number, atMs: number, overMs = 0) =>
@@ -55,13 +79,16 @@ test.each([
     'in the middle of a steady flow',
     [...crowd(1_000, 0, 20_000), ...crowd(3_000, 20_000), ...crowd(1_000, 20_001, 20_000)],
   ],
-])('a crowd that fell due %s returns without a step above twice its ten-second mean', async (_, appendedAt) => {
-  const { returnedAt, lateMs } = await returnsOf(appendedAt);
-  expect(returnedAt).toHaveLength(appendedAt.length);
-  expect(Math.min(...lateMs)).toBeGreaterThanOrEqual(0);
-  expect(Math.max(...lateMs)).toBeLessThanOrEqual(SPREAD_MS + SLACK_MS);
-  expect(steepest(returnedAt)).toBeLessThanOrEqual(2 * ROUNDING);
-});
+])(
+  'a crowd that fell due %s returns without a step above twice its ten-second mean',
+  async (_, appendedAt) => {
+    const { returnedAt, lateMs } = await returnsOf(appendedAt);
+    expect(returnedAt).toHaveLength(appendedAt.length);
+    expect(Math.min(...lateMs)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...lateMs)).toBeLessThanOrEqual(SPREAD_MS + SLACK_MS);
+    expect(steepest(returnedAt)).toBeLessThanOrEqual(2 * ROUNDING);
+  },
+);
 
 test('what fell due while the service was away returns evenly over ten seconds', async () => {
   const startMs = 3_600_000;
@@ -78,15 +105,23 @@ test('a steady flow is late only while it begins, and a slow one is not even cou
   expect([Math.max(...slow.lateMs) < 1_000, slow.counts]).toEqual([true, 0]);
 });
 
-test.each([10, 100])('a steady flow of %d a second is punctual six seconds after a restart of retry', async (rate) => {
-  const [awayMs, settledMs] = [2_000, 6_000];
-  const { returnedAt, lateMs } = await returnsOf(crowd(60 * rate, 0, 60_000), { startMs: TIER_MS + awayMs });
-  const settled = lateMs.filter((_, i) => returnedAt[i]! > TIER_MS + awayMs + settledMs);
-  expect(Math.max(...settled)).toBeLessThan(600);
-});
+test.each([10, 100])(
+  'a steady flow of %d a second is punctual six seconds after a restart of retry',
+  async (rate) => {
+    const [awayMs, settledMs] = [2_000, 6_000];
+    const { returnedAt, lateMs } = await returnsOf(crowd(60 * rate, 0, 60_000), {
+      startMs: TIER_MS + awayMs,
+    });
+    const settled = lateMs.filter((_, i) => returnedAt[i]! > TIER_MS + awayMs + settledMs);
+    expect(Math.max(...settled)).toBeLessThan(600);
+  },
+);
 
 test('the records of a short tier return at once', async () => {
-  const { lateMs, counts } = await returnsOf(crowd(1_000, 0), { topic: 'webhooks.retry.1s', tierMs: 1_000 });
+  const { lateMs, counts } = await returnsOf(crowd(1_000, 0), {
+    topic: 'webhooks.retry.1s',
+    tierMs: 1_000,
+  });
   expect([Math.max(...lateMs) < STEP_MS, counts]).toEqual([true, 0]);
 });
 
@@ -95,5 +130,7 @@ test('without counts nothing is held back', async () => {
   const place = { topic: TOPIC, partition: 0, offset: 0 };
   while (pace.waitMs(place, 0) === 0);
   for (let i = 0; i < 5; i++) await Promise.resolve();
-  expect(Array.from({ length: 100 }, () => pace.waitMs(place, 1_000)).every((ms) => ms === 0)).toBe(true);
+  expect(Array.from({ length: 100 }, () => pace.waitMs(place, 1_000)).every((ms) => ms === 0)).toBe(
+    true,
+  );
 });

@@ -5,8 +5,16 @@ import { recordingProducer } from '../../support/fakes';
 
 const AT = Date.parse('2026-01-01T00:00:00.000Z');
 const aDestination = (filter: string): Destination => ({
-  ...{ id: 'dst_1', name: 'Hook', type: 'webhooks', enabled: true, paused: false, sources: [], webhooks: [], filter },
-  ...{ createdAt: '', updatedAt: '' },
+  id: 'dst_1',
+  name: 'Hook',
+  type: 'webhooks',
+  enabled: true,
+  paused: false,
+  sources: [],
+  webhooks: [],
+  filter,
+  createdAt: '',
+  updatedAt: '',
 });
 const work = { units: 1_500, limit: 2_000 };
 
@@ -16,7 +24,11 @@ test('a costly filter is told once in ten minutes, and again after it was change
   for (const filter of ['a', 'a', 'b']) tell(aDestination(filter), work);
   expect(producer.values('attempts')).toEqual(
     ['a', 'b'].map((filter) => ({
-      ...{ kind: 'filter', destination: 'dst_1', filter: filterDigest(filter), units: 1_500, limit: 2_000 },
+      kind: 'filter',
+      destination: 'dst_1',
+      filter: filterDigest(filter),
+      units: 1_500,
+      limit: 2_000,
       at: '2026-01-01T00:00:00.000Z',
     })),
   );

@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import { type Destination, type Source } from '../../../shared/model/config';
 import { decodeDelivery, deliveryId, deliveryKey } from '../../../shared/model/delivery';
 import { BODY_FORMATS } from '../../../shared/model/request-settings';
@@ -8,7 +9,14 @@ import { type MessageHeaders, readMessageHeaders } from '../../../shared/model/m
 const AT = '2026-01-01T00:00:00.000Z';
 const ACCEPTED_MS = 1_700_000_000_000;
 const WINDOW_MS = 60_000;
-const source: Source = { id: 's1', name: 'Site', enabled: true, writeKeys: [], createdAt: AT, updatedAt: AT };
+const source: Source = {
+  id: 's1',
+  name: 'Site',
+  enabled: true,
+  writeKeys: [],
+  createdAt: AT,
+  updatedAt: AT,
+};
 const aDestination = (given: Partial<Destination> = {}): Destination => ({
   id: 'd1',
   name: 'Hook',
@@ -22,7 +30,11 @@ const aDestination = (given: Partial<Destination> = {}): Destination => ({
   ...given,
 });
 
-const routing = (destinations: Destination[], known = source, unreadable: string[] = []): Routing => ({
+const routing = (
+  destinations: Destination[],
+  known = source,
+  unreadable: string[] = [],
+): Routing => ({
   windowMs: WINDOW_MS,
   config: {
     source: (id) => (id === known.id ? { version: 1, data: known } : undefined),
@@ -38,7 +50,14 @@ const head: MessageHeaders = {
   acceptedAt: ACCEPTED_MS,
   traceparent: '00-a-b-01',
 };
-const MESSAGE = { type: 'track', messageId: 'm1', timestamp: AT, receivedAt: AT, event: 'e', userId: 'u1' };
+const MESSAGE = {
+  type: 'track',
+  messageId: 'm1',
+  timestamp: AT,
+  receivedAt: AT,
+  event: 'e',
+  userId: 'u1',
+};
 const value = (message: unknown) => Buffer.from(JSON.stringify(message));
 const decide = (of: MessageHeaders, whole: Buffer | null, by: Routing) =>
   decideRecord(of, { key: null, value: whole }, by);
@@ -87,7 +106,10 @@ describe('the decision on a message', () => {
     const decision = decide(head, value(MESSAGE), routing(destinations));
     if (decision.kind !== 'deliver') throw new Error(decision.kind);
     expect(decision.records.map((r) => r.topic)).toEqual(['webhooks', 'webhooks']);
-    expect(decision.records.map((r) => r.key)).toEqual([deliveryKey('d1', 'u1', 4), deliveryKey('d2', 'u1', 16)]);
+    expect(decision.records.map((r) => r.key)).toEqual([
+      deliveryKey('d1', 'u1', 4),
+      deliveryKey('d2', 'u1', 16),
+    ]);
     expect(String(decision.records[0]!.value)).toBe(
       `{"version":1,"type":"track","userId":"u1","timestamp":"${AT}","event":"e","messageId":"m1"}`,
     );
@@ -115,13 +137,21 @@ describe('the decision on a message', () => {
   });
 
   test.each([
-    ['of a track call is its event', { type: 'track', event: 'Order Completed', name: 'n' }, 'Order Completed'],
+    [
+      'of a track call is its event',
+      { type: 'track', event: 'Order Completed', name: 'n' },
+      'Order Completed',
+    ],
     ['of a page is its name', { type: 'page', name: 'Home', event: 'e' }, 'Home'],
     ['of a screen is its name', { type: 'screen', name: 'Start' }, 'Start'],
     ['of an identify does not exist', { type: 'identify', event: 'e', name: 'n' }, undefined],
     ['that is no text does not exist', { type: 'page', name: { a: 1 } }, undefined],
     ['that is empty does not exist', { type: 'track', event: '' }, undefined],
-    ['that is long is cut between two characters', { event: `${'x'.repeat(198)}😀y` }, `${'x'.repeat(198)}…`],
+    [
+      'that is long is cut between two characters',
+      { event: `${'x'.repeat(198)}😀y` },
+      `${'x'.repeat(198)}…`,
+    ],
   ])('the event name %s', (_, given, event) => {
     const decision = decide(head, value({ ...MESSAGE, ...given }), routing([aDestination()]));
     if (decision.kind !== 'deliver') throw new Error(decision.kind);
@@ -133,8 +163,14 @@ describe('the decision on a message', () => {
     ['the anonymous id if there is no user id', { userId: undefined, anonymousId: 'a' }, 'a'],
     ['the message id if there is neither', { userId: undefined }, 'm1'],
   ])('the shard of a delivery follows from %s', (_, given, user) => {
-    const decision = decide(head, value({ ...MESSAGE, ...given }), routing([aDestination({ shards: 1_000_000 })]));
-    expect(decision.kind === 'deliver' && decision.records[0]!.key).toBe(deliveryKey('d1', user, 1_000_000));
+    const decision = decide(
+      head,
+      value({ ...MESSAGE, ...given }),
+      routing([aDestination({ shards: 1_000_000 })]),
+    );
+    expect(decision.kind === 'deliver' && decision.records[0]!.key).toBe(
+      deliveryKey('d1', user, 1_000_000),
+    );
   });
 
   test.each<[string, object, Destination[]]>([
@@ -149,7 +185,7 @@ describe('the decision on a message', () => {
     }),
   );
 
-  test('a destination gets no message that its CEL filter refuses or fails on, and the decision names the failures', () => {
+  test('a CEL filter drops what it refuses or fails on, and the decision names failures', () => {
     const matched = aDestination({ id: 'd1', filter: 'event == "e" && properties.total > 100' });
     const not = aDestination({ id: 'd2', filter: 'userId == "u2"' });
     const failing = aDestination({ id: 'd3', filter: 'properties.totl > 100' });
@@ -165,22 +201,29 @@ describe('the decision on a message', () => {
         { destination: unreadable, reason: expect.any(String) },
       ],
     });
-    expect(decide(head, message, routing([not]))).toMatchObject({ kind: 'dropped', reason: 'filtered' });
+    expect(decide(head, message, routing([not]))).toMatchObject({
+      kind: 'dropped',
+      reason: 'filtered',
+    });
   });
 
   test('a blocked event is dropped', () =>
-    expect(decide(head, value(MESSAGE), routing([aDestination()], { ...source, blockedEvents: ['e'] }))).toMatchObject({
+    expect(
+      decide(head, value(MESSAGE), routing([aDestination()], { ...source, blockedEvents: ['e'] })),
+    ).toMatchObject({
       kind: 'dropped',
       reason: 'blocked',
     }));
 
   test('a message of a source that is off is dropped', () =>
-    expect(decide(head, value(MESSAGE), routing([aDestination()], { ...source, enabled: false })).kind).toBe(
-      'dropped',
-    ));
+    expect(
+      decide(head, value(MESSAGE), routing([aDestination()], { ...source, enabled: false })).kind,
+    ).toBe('dropped'));
 
   test('a message of an unknown source is left for the caller to look up', () =>
-    expect(decide({ ...head, sourceId: 's9' }, value(MESSAGE), routing([])).kind).toBe('unknown_source'));
+    expect(decide({ ...head, sourceId: 's9' }, value(MESSAGE), routing([])).kind).toBe(
+      'unknown_source',
+    ));
 
   test.each<[string, Buffer | null]>([
     ['no value', null],
@@ -196,7 +239,10 @@ describe('the decision on a message', () => {
     ['a user id that is no text', value({ ...MESSAGE, userId: 1 })],
     ['an anonymous id that is no text', value({ ...MESSAGE, anonymousId: null })],
   ])('a message with this value is rejected: %s', (_, given) =>
-    expect(decide(head, given, routing([aDestination()]))).toEqual({ kind: 'rejected', reason: expect.any(String) }),
+    expect(decide(head, given, routing([aDestination()]))).toEqual({
+      kind: 'rejected',
+      reason: expect.any(String),
+    }),
   );
 });
 
@@ -208,8 +254,16 @@ describe('the end of the window', () => {
   };
 
   test.each([
-    ['the retry window counts from acceptance if the record was appended soon after', ACCEPTED_MS + 4_000, ACCEPTED_MS],
-    ['the retry window counts from acceptance if the clocks differ by half a second', ACCEPTED_MS - 500, ACCEPTED_MS],
+    [
+      'the retry window counts from acceptance if the record was appended soon after',
+      ACCEPTED_MS + 4_000,
+      ACCEPTED_MS,
+    ],
+    [
+      'the retry window counts from acceptance if the clocks differ by half a second',
+      ACCEPTED_MS - 500,
+      ACCEPTED_MS,
+    ],
     [
       'the retry window counts from the append if the clock of ingest is an hour behind',
       ACCEPTED_MS + 3_600_000,
@@ -227,7 +281,10 @@ describe('the end of the window', () => {
   test('each destination of a message has its own window, or the one of the settings', () => {
     const own = aDestination({ id: 'd2', retry: { windowMs: 72 * 3_600_000 } });
     const decision = decide(head, value(MESSAGE), routing([aDestination(), own]));
-    const ends = decision.kind === 'deliver' ? decision.records.map(({ headers }) => headers?.['expires-at']) : [];
+    const ends =
+      decision.kind === 'deliver'
+        ? decision.records.map(({ headers }) => headers?.['expires-at'])
+        : [];
     expect(ends.map(Number)).toEqual([ACCEPTED_MS + WINDOW_MS, ACCEPTED_MS + 72 * 3_600_000]);
   });
 });
@@ -235,16 +292,27 @@ describe('the end of the window', () => {
 describe('a deletion of a user', () => {
   const { event: _, ...deletion } = { ...MESSAGE, type: 'delete' };
   const rendered = (request: Destination['request'], over: Partial<Destination> = {}) =>
-    decide(head, value(deletion), routing([aDestination({ ...(request && { request }), ...over })]));
+    decide(
+      head,
+      value(deletion),
+      routing([
+        aDestination({
+          ...defined({ request }),
+          ...over,
+        }),
+      ]),
+    );
   const body = (decision: ReturnType<typeof decide>) =>
     decision.kind === 'deliver' ? decision.records.map((record) => String(record.value)) : decision;
 
-  test('is rendered by the template of its destination, although a filter on events does not match it', () => {
+  test("is rendered by its destination's template, though an event filter does not match", () => {
     const template = 'type == "delete" ? {"forget": userId} : {"total": properties.total}';
-    expect(body(rendered({ body: template }, { filter: 'event == "Order"' }))).toEqual(['{"forget":"u1"}']);
+    expect(body(rendered({ body: template }, { filter: 'event == "Order"' }))).toEqual([
+      '{"forget":"u1"}',
+    ]);
   });
 
-  test('is a dead letter with its reason if the template fails for it, and is sent in no other shape', () => {
+  test('is a dead letter with a reason if its template fails, and takes no other shape', () => {
     const decision = rendered({ body: '{"total": properties.total}' });
     expect(decision).toMatchObject({
       records: [],
@@ -255,12 +323,17 @@ describe('a deletion of a user', () => {
   test.each(BODY_FORMATS)('has a body in the format %s', (format) => {
     const [text = ''] = body(rendered({ format })) as string[];
     expect(text).toContain(
-      format === 'thin' || format.startsWith('cloudevents') || format === 'default' ? 'delete' : 'u1',
+      format === 'thin' || format.startsWith('cloudevents') || format === 'default'
+        ? 'delete'
+        : 'u1',
     );
   });
 
   test('is not for a destination whose types leave it out', () => {
-    expect(rendered(undefined, { types: ['track'] })).toMatchObject({ kind: 'dropped', reason: 'no_destination' });
+    expect(rendered(undefined, { types: ['track'] })).toMatchObject({
+      kind: 'dropped',
+      reason: 'no_destination',
+    });
   });
 });
 
@@ -268,11 +341,16 @@ describe('the work limit of one message', () => {
   const costly = '!(2 in properties.list) && !(3 in properties.list)';
   const message = value({ ...MESSAGE, properties: { list: Array(5_000).fill(1), plan: 'pro' } });
   const filtered = (filters: string[]) =>
-    decide(head, message, routing(filters.map((filter, i) => aDestination({ id: `d${String(i)}`, filter }))));
+    decide(
+      head,
+      message,
+      routing(filters.map((filter, i) => aDestination({ id: `d${String(i)}`, filter }))),
+    );
 
-  test('a filter that takes half of its limit or more is reported with its work, and a cheap one is not', () => {
+  test('a filter at half its limit or more is reported with its work, a cheap one is not', () => {
     const told: [string, number, number][] = [];
-    const onCostlyFilter: Routing['onCostlyFilter'] = ({ id }, { units, limit }) => told.push([id, units, limit]);
+    const onCostlyFilter: Routing['onCostlyFilter'] = ({ id }, { units, limit }) =>
+      told.push([id, units, limit]);
     const given = [costly, 'properties.plan == "pro"', `${costly} && ${costly}`];
     const destinations = given.map((filter, i) => aDestination({ id: `d${String(i)}`, filter }));
     decide(head, message, { ...routing(destinations), onCostlyFilter });
@@ -288,7 +366,7 @@ describe('the work limit of one message', () => {
     expect(filtered([costly])).toMatchObject({ kind: 'deliver', filters: { filtered: 0 } });
   });
 
-  test('a thousand costly filters share the work limit, and an ordinary filter beside them is evaluated', () => {
+  test('a thousand costly filters share a work limit, and an ordinary one is evaluated', () => {
     const decision = filtered([...Array<string>(1_000).fill(costly), 'properties.plan == "pro"']);
     expect(decision).toMatchObject({ kind: 'deliver', filters: { filtered: 1_000 } });
     if (decision.kind !== 'deliver') return;
@@ -304,7 +382,13 @@ describe('a destination whose last record cannot be read', () => {
   const on = aDestination();
   const other = aDestination({ id: 'd2' });
   test.each<[string, Destination[], Source, object, string]>([
-    ['a message that it does not get by an earlier record waits', [other], source, {}, 'destination_unreadable'],
+    [
+      'a message that it does not get by an earlier record waits',
+      [other],
+      source,
+      {},
+      'destination_unreadable',
+    ],
     [
       'a message that it was switched off for waits',
       [aDestination({ enabled: false })],
@@ -313,12 +397,32 @@ describe('a destination whose last record cannot be read', () => {
       'destination_unreadable',
     ],
     ['a message for no other destination waits', [], source, {}, 'destination_unreadable'],
-    ['a message that it gets by an earlier record is delivered', [on, other], source, {}, 'deliver'],
+    [
+      'a message that it gets by an earlier record is delivered',
+      [on, other],
+      source,
+      {},
+      'deliver',
+    ],
     ['a message of a source that is off is dropped', [], off, {}, 'dropped'],
-    ['a message of a blocked event is dropped', [], { ...source, blockedEvents: ['e'] }, {}, 'dropped'],
-    ['a message that excludes webhooks is dropped', [], source, { integrations: { All: false } }, 'dropped'],
+    [
+      'a message of a blocked event is dropped',
+      [],
+      { ...source, blockedEvents: ['e'] },
+      {},
+      'dropped',
+    ],
+    [
+      'a message that excludes webhooks is dropped',
+      [],
+      source,
+      { integrations: { All: false } },
+      'dropped',
+    ],
   ])('%s', (_, destinations, known, over, kind) => {
-    expect(decide(head, value({ ...MESSAGE, ...over }), routing(destinations, known, ['d1'])).kind).toBe(kind);
+    expect(
+      decide(head, value({ ...MESSAGE, ...over }), routing(destinations, known, ['d1'])).kind,
+    ).toBe(kind);
   });
 });
 
@@ -330,30 +434,44 @@ describe('a message whose body can be cut off', () => {
   const damaged = { key: Buffer.from('s1:u1'), value: Buffer.from(`${text.slice(0, -1)},`) };
 
   test('is not parsed', () => {
-    const decision = decideRecord(cutHead, damaged, routing([aDestination(), aDestination({ id: 'd2' })]));
-    expect(decision).toEqual(decide(head, value(message), routing([aDestination(), aDestination({ id: 'd2' })])));
+    const decision = decideRecord(
+      cutHead,
+      damaged,
+      routing([aDestination(), aDestination({ id: 'd2' })]),
+    );
+    expect(decision).toEqual(
+      decide(head, value(message), routing([aDestination(), aDestination({ id: 'd2' })])),
+    );
   });
 
   test.each<[string, Partial<Destination>]>([
     ['a filter', { filter: 'true' }],
     ['a request of its own', { request: { method: 'PUT' } }],
   ])('is parsed if a destination has %s', (_, given) => {
-    expect(decideRecord(cutHead, damaged, routing([aDestination(), aDestination(given)]))).toMatchObject({
+    expect(
+      decideRecord(cutHead, damaged, routing([aDestination(), aDestination(given)])),
+    ).toMatchObject({
       kind: 'rejected',
     });
     const whole = { ...damaged, value: Buffer.from(text) };
-    expect(decideRecord(cutHead, whole, routing([aDestination(given)]))).toMatchObject({ kind: 'deliver' });
+    expect(decideRecord(cutHead, whole, routing([aDestination(given)]))).toMatchObject({
+      kind: 'deliver',
+    });
   });
 
   test('is dropped if its source blocks the event', () => {
     const blocking = { ...source, blockedEvents: ['e'] };
-    expect(decideRecord(cutHead, damaged, routing([aDestination()], blocking))).toMatchObject({ reason: 'blocked' });
+    expect(decideRecord(cutHead, damaged, routing([aDestination()], blocking))).toMatchObject({
+      reason: 'blocked',
+    });
   });
 
   test.each<[string, Partial<Destination>]>([
     ['accepts other types', { types: ['page'] }],
     ['is off', { enabled: false }],
   ])('is dropped if its destination %s', (_, given) => {
-    expect(decideRecord(cutHead, damaged, routing([aDestination(given)]))).toMatchObject({ reason: 'no_destination' });
+    expect(decideRecord(cutHead, damaged, routing([aDestination(given)]))).toMatchObject({
+      reason: 'no_destination',
+    });
   });
 });

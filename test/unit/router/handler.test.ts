@@ -8,7 +8,14 @@ import { fakeProgress } from '../../support/fakes';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const NOW = 1_700_000_000_000;
-const source: Source = { id: 's1', name: 'Site', enabled: true, writeKeys: [], createdAt: AT, updatedAt: AT };
+const source: Source = {
+  id: 's1',
+  name: 'Site',
+  enabled: true,
+  writeKeys: [],
+  createdAt: AT,
+  updatedAt: AT,
+};
 const destination: Destination = {
   id: 'd1',
   name: 'Hook',
@@ -63,11 +70,29 @@ function aRouter() {
   /** A track call as ingest writes it, changed as the test wants. */
   const give = (
     offset: number,
-    over: { messageId?: string; headers?: Record<string, string>; value?: string; leaving?: boolean } = {},
+    over: {
+      messageId?: string;
+      headers?: Record<string, string>;
+      value?: string;
+      leaving?: boolean;
+    } = {},
   ) => {
     const messageId = over.messageId ?? `m${String(offset)}`;
-    const message = { type: 'track', event: 'e', messageId, timestamp: AT, receivedAt: AT, userId: 'u' };
-    const headers = { format: '1', source: 's1', message: messageId, 'accepted-at': String(NOW), ...over.headers };
+    const message = {
+      type: 'track',
+      event: 'e',
+      messageId,
+      timestamp: AT,
+      receivedAt: AT,
+      userId: 'u',
+    };
+    const headers = {
+      format: '1',
+      source: 's1',
+      message: messageId,
+      'accepted-at': String(NOW),
+      ...over.headers,
+    };
     const record: OpenRecord = {
       topic: 'messages',
       partition: 3,
@@ -86,11 +111,27 @@ function aRouter() {
     const tooLate = () => {
       throw new Error('it is read after it was taken');
     };
-    if (verdict === 'accepted')
-      for (const part of ['key', 'value', 'headers']) Object.defineProperty(record, part, { get: tooLate });
+    if (verdict === 'accepted') {
+      for (const part of ['key', 'value', 'headers']) {
+        Object.defineProperty(record, part, { get: tooLate });
+      }
+    }
     return verdict;
   };
-  return { router, config, sources, destinations, unreadable, appends, fatal, done, released, deferred, state, give };
+  return {
+    router,
+    config,
+    sources,
+    destinations,
+    unreadable,
+    appends,
+    fatal,
+    done,
+    released,
+    deferred,
+    state,
+    give,
+  };
 }
 
 /** Lets promises that are settled run their course. */
@@ -109,7 +150,13 @@ describe('Router', () => {
     appends[0]!.ack();
     await settle();
     expect(done).toEqual([2, 1]);
-    expect(router.counts).toEqual({ routed: 2, deliveries: 2, duplicates: 0, dropped: 0, rejected: 0 });
+    expect(router.counts).toEqual({
+      routed: 2,
+      deliveries: 2,
+      duplicates: 0,
+      dropped: 0,
+      rejected: 0,
+    });
   });
 
   describe('a copy of a message', () => {
@@ -122,19 +169,23 @@ describe('Router', () => {
       expect([done, appends.length, router.counts.duplicates]).toEqual([[1, 2], 1, 1]);
     });
 
-    test('a copy waits while the first message may be lost, and is dropped once it cannot', async () => {
+    test('a copy waits while the first may be lost, and is dropped once it cannot', async () => {
       const { give, appends, done, router } = aRouter();
       give(1, { messageId: 'same' });
-      expect([give(2, { messageId: 'same' }), give(3, { messageId: 'same' })]).toEqual(['accepted', 'accepted']);
+      expect([give(2, { messageId: 'same' }), give(3, { messageId: 'same' })]).toEqual([
+        'accepted',
+        'accepted',
+      ]);
       await settle();
-      // If the process died with the first copy open, the next process would read all copies again: none is done before the first.
+      // If the process died with the first copy open, the next process would read all copies again:
+      // none is done before the first.
       expect([appends.length, done]).toEqual([1, []]);
       appends[0]!.ack();
       await settle();
       expect([appends.length, done.sort(), router.counts.duplicates]).toEqual([1, [1, 2, 3], 2]);
     });
 
-    test('a copy stays open with its first message if the process stops before the acknowledgement', async () => {
+    test('a copy and its first message stay open on a stop before acknowledgement', async () => {
       const { give, appends, done } = aRouter();
       give(1, { messageId: 'same' });
       give(2, { messageId: 'same' });
@@ -152,7 +203,9 @@ describe('Router', () => {
       await settle();
       const [, rejection, second] = appends;
       expect([appends.length, rejection!.records[0]!.topic, second!.records[0]!.topic]).toEqual([
-        ...[3, 'messages.rejected', 'webhooks'],
+        3,
+        'messages.rejected',
+        'webhooks',
       ]);
       rejection!.ack();
       second!.ack();
@@ -204,7 +257,10 @@ describe('Router', () => {
         const { give, appends, done, router } = aRouter();
         expect([give(1, over), give(2)]).toEqual(['accepted', 'accepted']);
         expect(appends.map((a) => a.records[0]!.topic)).toEqual(['messages.rejected', 'webhooks']);
-        expect(appends[0]!.records[0]).toMatchObject({ key: 's1', headers: { format: '1', source: 's1' } });
+        expect(appends[0]!.records[0]).toMatchObject({
+          key: 's1',
+          headers: { format: '1', source: 's1' },
+        });
         expect(rejection(appends[0]!.records[0]!)).toMatchObject({
           at: new Date(NOW).toISOString(),
           source: 's1',
@@ -221,7 +277,10 @@ describe('Router', () => {
     test('the rejected record keeps the beginning of a long text', () => {
       const { give, appends } = aRouter();
       give(1, { value: 'x'.repeat(5_000) });
-      expect(rejection(appends[0]!.records[0]!)).toMatchObject({ call: 'x'.repeat(4_096), truncated: true });
+      expect(rejection(appends[0]!.records[0]!)).toMatchObject({
+        call: 'x'.repeat(4_096),
+        truncated: true,
+      });
     });
 
     test('a record that makes routing throw is rejected alone', () => {
@@ -253,7 +312,9 @@ describe('Router', () => {
     const { give, appends, done } = aRouter();
     give(1);
     give(2, { value: '' });
-    for (const append of appends) append.fail(new AppError('overloaded', 'this process is stopping', true));
+    for (const append of appends) {
+      append.fail(new AppError('overloaded', 'this process is stopping', true));
+    }
     await settle();
     expect([done, appends.length]).toEqual([[], 2]);
   });
@@ -290,7 +351,8 @@ describe('Router', () => {
 
   describe('a message without a destination in config', () => {
     const unknown = { headers: { source: 's2' } };
-    // The clock stands still: the router leaves messages in Kafka once it has held others for seconds.
+    // The clock stands still: the router leaves messages in Kafka once it has held others for
+    // seconds.
     let clock: jest.SpyInstance<number>;
     beforeEach(() => (clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now())));
     afterEach(() => clock.mockRestore());
@@ -305,18 +367,25 @@ describe('Router', () => {
     test.each<[string, (router: ReturnType<typeof aRouter>) => void, object]>([
       ['its source is not known', () => undefined, unknown],
       ['its source is off', ({ sources }) => sources.set('s1', { ...source, enabled: false }), {}],
-      ['its destination is off', ({ destinations }) => destinations.set('d1', { ...destination, enabled: false }), {}],
+      [
+        'its destination is off',
+        ({ destinations }) => destinations.set('d1', { ...destination, enabled: false }),
+        {},
+      ],
       ['there is no destination', ({ destinations }) => destinations.clear(), {}],
-    ])('a message without a destination is dropped only after config was read to its end: %s', (_, prepare, over) => {
-      const made = aRouter();
-      const { give, appends, done, config, router } = made;
-      config.readToEnd();
-      prepare(made);
-      expect([give(1, over), give(2, over)]).toEqual(['accepted', 'accepted']);
-      expect([done, router.counts.dropped]).toEqual([[], 0]);
-      config.readToEnd();
-      expect([done, appends.length, router.counts.dropped]).toEqual([[1, 2], 0, 2]);
-    });
+    ])(
+      'a message without a destination is dropped only after config was read to its end: %s',
+      (_, prepare, over) => {
+        const made = aRouter();
+        const { give, appends, done, config, router } = made;
+        config.readToEnd();
+        prepare(made);
+        expect([give(1, over), give(2, over)]).toEqual(['accepted', 'accepted']);
+        expect([done, router.counts.dropped]).toEqual([[], 0]);
+        config.readToEnd();
+        expect([done, appends.length, router.counts.dropped]).toEqual([[1, 2], 0, 2]);
+      },
+    );
 
     test('a held message is routed before later ones when its destination appears', () => {
       const { give, appends, destinations, config, done } = aRouter();
@@ -338,7 +407,7 @@ describe('Router', () => {
       return settle().then(() => expect(done).toEqual([2]));
     });
 
-    test('a partition waits for a moment while too many messages are held, and continues once they are decided', () => {
+    test('a partition pauses while too many messages are held, and continues afterwards', () => {
       const { give, done, config } = aRouter();
       const held = holdAll(give);
       expect(give(held + 1, unknown)).toEqual({ againInMs: expect.any(Number) });
@@ -347,7 +416,7 @@ describe('Router', () => {
       expect(give(held + 1, unknown)).toBe('accepted');
     });
 
-    test('a message is deferred while too many were held for seconds, and is read again once config was read', () => {
+    test('a message is deferred if too many are held for seconds, until config was read', () => {
       const { give, appends, done, deferred, state, config, router } = aRouter();
       const held = holdAll(give);
       clock.mockReturnValue(performance.now() + 10_000);
@@ -356,7 +425,11 @@ describe('Router', () => {
         'accepted',
         'accepted',
       ]);
-      expect([deferred, appends.length, router.held.count]).toEqual([[held + 1, held + 2], 1, held]);
+      expect([deferred, appends.length, router.held.count]).toEqual([
+        [held + 1, held + 2],
+        1,
+        held,
+      ]);
       expect(router.held.oldestMs).toBeGreaterThan(9_000);
       expect([done.length, state.decidable]).toEqual([0, 0]);
       config.readToEnd();
@@ -374,7 +447,7 @@ describe('Router', () => {
       expect([released, done]).toEqual([[1], [2]]);
     });
 
-    test('a held message is deferred at a rebalance if the commit metadata has no room for it', () => {
+    test('a held message is deferred at a rebalance if its commit metadata lacks room', () => {
       const { give, deferred, router, state } = aRouter();
       state.releasable = 0;
       give(1, { ...unknown, leaving: true });
@@ -387,18 +460,21 @@ describe('Router', () => {
       ['it is not known at all', undefined],
       ['it was off by its last record that can be read', { enabled: false }],
       ['it blocked the event by its last record that can be read', { blockedEvents: ['e'] }],
-    ])('a message is deferred while the last record of its source cannot be read: %s', (_, before) => {
-      const { give, done, deferred, sources, unreadable, config, state, router } = aRouter();
-      if (before) sources.set('s2', { ...source, id: 's2', ...before });
-      unreadable.add('s2');
-      expect(give(1, unknown)).toBe('accepted');
-      config.readToEnd();
-      config.readToEnd(1);
-      expect([done, deferred, router.held.count, state.decidable]).toEqual([[], [1], 0, 0]);
-      unreadable.delete('s2');
-      config.readToEnd(1);
-      expect(state.decidable).toBe(1);
-    });
+    ])(
+      'a message is deferred while the last record of its source cannot be read: %s',
+      (_, before) => {
+        const { give, done, deferred, sources, unreadable, config, state, router } = aRouter();
+        if (before) sources.set('s2', { ...source, id: 's2', ...before });
+        unreadable.add('s2');
+        expect(give(1, unknown)).toBe('accepted');
+        config.readToEnd();
+        config.readToEnd(1);
+        expect([done, deferred, router.held.count, state.decidable]).toEqual([[], [1], 0, 0]);
+        unreadable.delete('s2');
+        config.readToEnd(1);
+        expect(state.decidable).toBe(1);
+      },
+    );
 
     test('a message is deferred while a destination that may want it cannot be read', () => {
       const { give, done, deferred, appends, unreadable, config, state } = aRouter();
@@ -415,22 +491,25 @@ describe('Router', () => {
     test.each<[string, Source | undefined]>([
       ['deleted', undefined],
       ['disabled', { ...source, enabled: false }],
-    ])('a message deferred for an unreadable destination is dropped after its source is %s', (_, after) => {
-      const { give, done, deferred, sources, unreadable, config, state } = aRouter();
-      unreadable.add('d2');
-      give(1);
-      config.readToEnd();
-      expect([deferred, done, state.decidable]).toEqual([[1], [], 0]);
-      if (after) sources.set('s1', after);
-      else sources.delete('s1');
-      config.readToEnd(1);
-      expect(state.decidable).toBe(1);
-      give(1);
-      config.readToEnd(2);
-      expect([deferred, done]).toEqual([[1], [1]]);
-    });
+    ])(
+      'a message deferred for an unreadable destination is dropped after its source is %s',
+      (_, after) => {
+        const { give, done, deferred, sources, unreadable, config, state } = aRouter();
+        unreadable.add('d2');
+        give(1);
+        config.readToEnd();
+        expect([deferred, done, state.decidable]).toEqual([[1], [], 0]);
+        if (after) sources.set('s1', after);
+        else sources.delete('s1');
+        config.readToEnd(1);
+        expect(state.decidable).toBe(1);
+        give(1);
+        config.readToEnd(2);
+        expect([deferred, done]).toEqual([[1], [1]]);
+      },
+    );
 
-    test('a message without a destination is dropped although the last record of its source cannot be read', () => {
+    test('a message without a destination is dropped even if its source is unreadable', () => {
       const { give, done, destinations, unreadable, config } = aRouter();
       destinations.clear();
       unreadable.add('s1');

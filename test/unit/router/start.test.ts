@@ -34,13 +34,28 @@ async function setUp() {
       oldestPendingAt: undefined,
       close: () => Promise.resolve(),
     },
-    ...{ config, windowMs: 1_000, log: createLog('router', 'silent'), onFatal: () => undefined },
+    config,
+    windowMs: 1_000,
+    log: createLog('router', 'silent'),
+    onFatal: () => undefined,
   });
   const events: string[] = [];
   const record = {
-    ...{ topic: 'messages', partition: 3, offset: 1, timestampMs: 0, key: null, isRevoking: false },
+    topic: 'messages',
+    partition: 3,
+    offset: 1,
+    timestampMs: 0,
+    key: null,
+    isRevoking: false,
     value: Buffer.from(
-      JSON.stringify({ type: 'track', event: 'e', messageId: 'm', userId: 'u', timestamp: AT, receivedAt: AT }),
+      JSON.stringify({
+        type: 'track',
+        event: 'e',
+        messageId: 'm',
+        userId: 'u',
+        timestamp: AT,
+        receivedAt: AT,
+      }),
     ),
     headers: { format: '1', source: 's1', message: 'm', 'accepted-at': '1700000000000' },
     done: () => events.push('done'),

@@ -1,5 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
-import { backoff, inTurn, Periodic, sleep, withDeadline, withTimeout } from '../../../shared/service/async';
+import {
+  backoff,
+  inTurn,
+  Periodic,
+  sleep,
+  withDeadline,
+  withTimeout,
+} from '../../../shared/service/async';
 
 const never = new Promise<never>(() => undefined);
 
@@ -25,7 +32,7 @@ describe('pauses, limits and intervals', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  test('a back-off doubles its pauses up to the longest, and a reset starts again with the first', async () => {
+  test('a back-off doubles its pauses up to the longest, until a reset starts anew', async () => {
     const waited: number[] = [];
     const retry = backoff(200, 1_000, (ms) => Promise.resolve(void waited.push(ms)));
     for (let i = 0; i < 4; i++) await retry.pause();
@@ -35,7 +42,7 @@ describe('pauses, limits and intervals', () => {
     expect(waited).toEqual([200, 400, 800, 1_000, 200]);
   });
 
-  test('a timeout resolves when the work ends or the time is over, and leaves no timer', async () => {
+  test('a timeout resolves when work ends or the time is over, and leaves no timer', async () => {
     await withTimeout(100, Promise.resolve('result'));
     await expect(withTimeout(100, Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     expect(jest.getTimerCount()).toBe(0);
@@ -48,12 +55,15 @@ describe('pauses, limits and intervals', () => {
   test('a deadline returns the result of the work, its error, or kafka_unavailable', async () => {
     expect(await withDeadline(100, Promise.resolve(7))).toBe(7);
     await expect(withDeadline(100, Promise.reject(new Error('broken')))).rejects.toThrow('broken');
-    const late = expect(withDeadline(100, never)).rejects.toMatchObject({ code: 'kafka_unavailable', retriable: true });
+    const late = expect(withDeadline(100, never)).rejects.toMatchObject({
+      code: 'kafka_unavailable',
+      retriable: true,
+    });
     await jest.advanceTimersByTimeAsync(100);
     await late;
   });
 
-  test('periodic work runs in its interval, and a run that takes longer does not queue up', async () => {
+  test('periodic work runs in its interval, and a longer run does not queue up', async () => {
     let release: () => void = () => undefined;
     const work = jest.fn(() => new Promise<void>((resolve) => (release = resolve)));
     const periodic = new Periodic(100, work);
@@ -70,7 +80,7 @@ describe('pauses, limits and intervals', () => {
   });
 });
 
-test('work in turn runs one at a time in the order of its calls, also after a failure', async () => {
+test('work in turn runs one at a time in its order of calls, also after a failure', async () => {
   const take = inTurn();
   const steps: string[] = [];
   const step = (name: string, fails = false) =>
@@ -86,7 +96,7 @@ test('work in turn runs one at a time in the order of its calls, also after a fa
   expect(steps).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
 });
 
-test('the end of periodic work waits for the current run, and then runs it a last time', async () => {
+test('the end of periodic work waits for the current run, then runs it a last time', async () => {
   const steps: number[] = [];
   let runs = 0;
   const periodic = new Periodic(60_000, async () => {

@@ -1,7 +1,14 @@
 import { Backpressure } from '../../../shared/service/load-limits';
 
-/** A step sets the fill; then a record is offered (`offer`), or something has left the buffer (`left`). */
-type Step = [fill: number, what: 'offer' | 'left', effect: 'accepted' | 'refused' | 'resumed' | 'nothing'];
+/**
+ * A step sets the fill; then a record is offered (`offer`), or something has left the buffer
+ * (`left`).
+ */
+type Step = [
+  fill: number,
+  what: 'offer' | 'left',
+  effect: 'accepted' | 'refused' | 'resumed' | 'nothing',
+];
 
 test.each<[string, Step[]]>([
   [

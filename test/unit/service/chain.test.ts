@@ -22,7 +22,9 @@ test('a chain has the same content as an array after any additions and removals'
           continue;
         }
         const removed = kind === 'shift' ? chain.first : kind === 'pop' ? chain.last : named;
-        expect(removed === undefined ? false : chain.delete(removed)).toBe(expected.includes(removed!));
+        expect(removed === undefined ? false : chain.delete(removed)).toBe(
+          expected.includes(removed!),
+        );
         expected = expected.filter((entry) => entry !== removed);
       }
       expect(chain.entries()).toEqual(expected);

@@ -31,7 +31,7 @@ test('a process collects young objects once there are many', () => {
   expect(later({ young: 5 })).toBe(0);
 });
 
-test('after a collection that frees little, the next one waits until more objects were made', () => {
+test('after a collection that frees little, the next waits until more objects were made', () => {
   const later = processWith(50);
   expect(later({ live: 70 })).toBe(1);
   expect(later({ young: 5 })).toBe(0);

@@ -3,7 +3,9 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { CompactingMap } from '../../../shared/service/compacting-map';
 
-type Small = Pick<CompactingMap<number, unknown>, 'delete'> & { set(key: number, value: unknown): unknown };
+type Small = Pick<CompactingMap<number, unknown>, 'delete'> & {
+  set(key: number, value: unknown): unknown;
+};
 
 test('a compacting map behaves like a Map', () => {
   const key = fc.nat({ max: 20 });
@@ -29,7 +31,10 @@ test('a compacting map behaves like a Map', () => {
       const entries: [number, number][] = [];
       passing.forEach((value, at) => entries.push([at, value]));
       expect(entries).toEqual([...map]);
-      expect([[...passing.keys()], [...passing.values()]]).toEqual([[...map.keys()], [...map.values()]]);
+      expect([[...passing.keys()], [...passing.values()]]).toEqual([
+        [...map.keys()],
+        [...map.values()],
+      ]);
     }),
   );
 });
@@ -52,7 +57,8 @@ const ITEM_BYTES = 8_000;
 function left(map: Small): number {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (options?: { type: 'minor' }) => void;
-  const used = () => getHeapSpaceStatistics().reduce((sum, space) => sum + space.space_used_size, 0) / 1e6;
+  const used = () =>
+    getHeapSpaceStatistics().reduce((sum, space) => sum + space.space_used_size, 0) / 1e6;
   const make = () => new Array<number>(ITEM_BYTES / 8).fill(0.5);
   // The first entries and their table become old here.
   for (let i = 0; i < 20; i++) map.set(i, make());

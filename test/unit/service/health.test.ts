@@ -31,27 +31,38 @@ test('a consumer without progress fails the liveness check until it makes progre
   const loop = consume({ joined: true });
   expect(await asked('/livez')).toEqual([200, { ok: true, reasons: [] }]);
   now = 61_000;
-  expect(await asked('/livez')).toEqual([503, { ok: false, reasons: [expect.stringContaining('has not turned')] }]);
+  expect(await asked('/livez')).toEqual([
+    503,
+    { ok: false, reasons: [expect.stringContaining('has not turned')] },
+  ]);
   loop.recordPoll();
   expect(await asked('/livez')).toEqual([200, { ok: true, reasons: [] }]);
 });
 
-test('a stuck reader of config fails the liveness check, and an unavailable broker only makes config old', async () => {
+test('a stuck config reader fails liveness, a lost broker only makes config old', async () => {
   let stuck: string | undefined = undefined;
   consumption = { joined: true, stuck: () => undefined };
   health.config = { completeAt: performance.now(), stuck: () => stuck };
-  expect(await asked('/readyz')).toEqual([200, { ok: true, reasons: [], configAgeMs: expect.any(Number) }]);
+  expect(await asked('/readyz')).toEqual([
+    200,
+    { ok: true, reasons: [], configAgeMs: expect.any(Number) },
+  ]);
   health.config = { completeAt: performance.now() - 90_000, stuck: () => stuck };
   expect(await asked('/livez')).toEqual([200, { ok: true, reasons: [] }]);
   expect(await asked('/readyz')).toEqual([
     200,
-    { ok: true, reasons: [], degraded: [expect.stringMatching(/for 90 s/)], configAgeMs: expect.any(Number) },
+    {
+      ok: true,
+      reasons: [],
+      degraded: [expect.stringMatching(/for 90 s/)],
+      configAgeMs: expect.any(Number),
+    },
   ]);
   stuck = 'the reader of config has made no progress for 61000 ms';
   expect(await asked('/livez')).toEqual([503, { ok: false, reasons: [stuck] }]);
 });
 
-test('a service without a broker, outside its group, or stopping is not ready, and is not restarted', async () => {
+test('a service that stops or lacks its broker or group is unready, not restarted', async () => {
   for (const [prepare, why] of [
     [() => undefined, 'not yet in its consumer group'],
     [() => void consume({ joined: false }), 'not yet in its consumer group'],

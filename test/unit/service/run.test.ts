@@ -4,13 +4,15 @@ import { createLog } from '../../../shared/telemetry/log';
 
 const context = () =>
   createContext({
-    ...{ name: 'router', settings: loadSettings({}), log: createLog('test', 'silent') },
+    name: 'router',
+    settings: loadSettings({}),
+    log: createLog('test', 'silent'),
     onFatal: (error) => {
       throw error;
     },
   });
 
-test('a service stops its parts one after the other, and the part that it opened last stops first', async () => {
+test('a service stops its parts one by one, and the part opened last stops first', async () => {
   const service = context();
   const steps: string[] = [];
   for (const part of ['producer', 'lanes', 'consumer']) {
@@ -22,13 +24,16 @@ test('a service stops its parts one after the other, and the part that it opened
   }
   await service.stop(800);
   expect(steps).toEqual([
-    ...['consumer stops within 800 ms', 'consumer has stopped'],
-    ...['lanes stops within 800 ms', 'lanes has stopped'],
-    ...['producer stops within 800 ms', 'producer has stopped'],
+    'consumer stops within 800 ms',
+    'consumer has stopped',
+    'lanes stops within 800 ms',
+    'lanes has stopped',
+    'producer stops within 800 ms',
+    'producer has stopped',
   ]);
 });
 
-test('a part that cannot stop fails the stop, and the parts opened before it stay open', async () => {
+test('a part that cannot stop fails the stop, and parts opened before it stay open', async () => {
   const service = context();
   const producer = jest.fn();
   service.onStop(producer);

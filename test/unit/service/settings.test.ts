@@ -35,7 +35,10 @@ test('one error lists all mistakes, and suggests a name for an unknown one', () 
 
 test.each([
   [{ KAFKA_SSL_CA_FILE: 'ca.pem' }, 'KAFKA_SSL_CA_FILE: needs KAFKA_SSL=true'],
-  [{ KAFKA_SSL: 'true', KAFKA_SSL_CERT_FILE: 'client.pem' }, 'KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE: one needs'],
+  [
+    { KAFKA_SSL: 'true', KAFKA_SSL_CERT_FILE: 'client.pem' },
+    'KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE: one needs',
+  ],
 ])('TLS files that would have no effect are refused: %j', (env, mistake) => {
   expect(() => loadSettings(env)).toThrow(mistake);
 });
@@ -50,24 +53,39 @@ test.each<[Record<string, string>, string]>([
     mechanism('kerberos'),
     'KAFKA_SASL_MECHANISM: must be plain, scram-sha-256, scram-sha-512, oauthbearer or aws-msk-iam',
   ],
-  [mechanism('plain'), 'KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD beside it'],
-  [{ ...mechanism('plain'), KAFKA_SASL_USERNAME: 'wp' }, 'needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD beside it'],
+  [
+    mechanism('plain'),
+    'KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD beside it',
+  ],
+  [
+    { ...mechanism('plain'), KAFKA_SASL_USERNAME: 'wp' },
+    'needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD beside it',
+  ],
   [
     { ...mechanism('plain'), ...USER, KAFKA_SASL_PASSWORD_FILE: 'f' },
     'KAFKA_SASL_PASSWORD and KAFKA_SASL_PASSWORD_FILE: give only one of them',
   ],
-  [{ ...mechanism('oauthbearer'), ...USER }, `oauthbearer needs KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL beside it`],
+  [
+    { ...mechanism('oauthbearer'), ...USER },
+    `oauthbearer needs KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL beside it`,
+  ],
   [
     { ...mechanism('oauthbearer'), ...ENDPOINT },
     'needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD (client id and secret) beside it',
   ],
   [
     { ...mechanism('plain'), ...USER, ...ENDPOINT, KAFKA_SASL_OAUTHBEARER_SCOPE: 's' },
-    'KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL, KAFKA_SASL_OAUTHBEARER_SCOPE: needs KAFKA_SASL_MECHANISM=oauthbearer beside it',
+    'KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL, KAFKA_SASL_OAUTHBEARER_SCOPE: needs ' +
+      'KAFKA_SASL_MECHANISM=oauthbearer beside it',
   ],
   [
-    { ...mechanism('oauthbearer'), ...USER, KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL: 'file:///token' },
-    'KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: has no effect here; oauthbearer takes its token from elsewhere',
+    {
+      ...mechanism('oauthbearer'),
+      ...USER,
+      KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL: 'file:///token',
+    },
+    'KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: has no effect here; oauthbearer takes its ' +
+      'token from elsewhere',
   ],
   [
     { KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL: 'login.example.com' },
@@ -75,14 +93,25 @@ test.each<[Record<string, string>, string]>([
   ],
   [{ KAFKA_SASL_OAUTHBEARER_EXTENSIONS: 'lkc-1' }, 'must be pairs such as logicalCluster=lkc-1'],
   [{ KAFKA_SASL_OAUTHBEARER_EXTENSIONS: 'auth=x' }, 'must be pairs such as logicalCluster=lkc-1'],
-  [{ KAFKA_SASL_OAUTHBEARER_SCOPES: 's' }, 'there is no such setting (did you mean KAFKA_SASL_OAUTHBEARER_SCOPE?)'],
-  [{ ...mechanism('aws-msk-iam'), AWS_REGION: 'r' }, 'aws-msk-iam needs KAFKA_SSL=true and AWS_REGION beside it'],
+  [
+    { KAFKA_SASL_OAUTHBEARER_SCOPES: 's' },
+    'there is no such setting (did you mean KAFKA_SASL_OAUTHBEARER_SCOPE?)',
+  ],
+  [
+    { ...mechanism('aws-msk-iam'), AWS_REGION: 'r' },
+    'aws-msk-iam needs KAFKA_SSL=true and AWS_REGION beside it',
+  ],
   [
     { ...mechanism('aws-msk-iam'), KAFKA_SSL: 'true', KAFKA_BROKERS: 'b-1.mine:9098' },
     'aws-msk-iam needs KAFKA_SSL=true and AWS_REGION beside it',
   ],
   [
-    { ...mechanism('aws-msk-iam'), KAFKA_SSL: 'true', AWS_REGION: 'eu-central-1', KAFKA_SASL_USERNAME: 'wp' },
+    {
+      ...mechanism('aws-msk-iam'),
+      KAFKA_SSL: 'true',
+      AWS_REGION: 'eu-central-1',
+      KAFKA_SASL_USERNAME: 'wp',
+    },
     'KAFKA_SASL_USERNAME: has no effect here; aws-msk-iam takes its token from elsewhere',
   ],
 ])('logins that are wrong or half given are refused: %j', (env, mistake) => {
@@ -101,7 +130,11 @@ test.each<Record<string, string>>([
   },
   { ...mechanism('oauthbearer'), KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL: 'file:///token' },
   { ...mechanism('aws-msk-iam'), KAFKA_SSL: 'true', AWS_REGION: 'eu-central-1' },
-  { ...mechanism('aws-msk-iam'), KAFKA_SSL: 'true', KAFKA_BROKERS: 'b-1.x.c2.kafka.us-east-1.amazonaws.com:9098' },
+  {
+    ...mechanism('aws-msk-iam'),
+    KAFKA_SSL: 'true',
+    KAFKA_BROKERS: 'b-1.x.c2.kafka.us-east-1.amazonaws.com:9098',
+  },
 ])('these logins are accepted: %j', (env) => {
   expect(() => loadSettings(env)).not.toThrow();
 });
@@ -125,14 +158,18 @@ test.each([
   expect(retention(value)).toEqual(parsed);
 });
 
-test.each(['7d', 'config=7d', 'messages', 'messages=soon', 'attempts=1d,attempts=2d', 'messages=31d'])(
-  'WAYPOST_TOPIC_RETENTION must not be "%s"',
-  (value) => {
-    expect(() => retention(value)).toThrow(
-      /WAYPOST_TOPIC_RETENTION: may name messages, webhooks, attempts at most once each/,
-    );
-  },
-);
+test.each([
+  '7d',
+  'config=7d',
+  'messages',
+  'messages=soon',
+  'attempts=1d,attempts=2d',
+  'messages=31d',
+])('WAYPOST_TOPIC_RETENTION must not be "%s"', (value) => {
+  expect(() => retention(value)).toThrow(
+    /WAYPOST_TOPIC_RETENTION: may name messages, webhooks, attempts at most once each/,
+  );
+});
 
 test('a topic must keep its records for the retry window', () => {
   expect(() => retention('messages=1d,webhooks=3h')).toThrow(
@@ -140,5 +177,7 @@ test('a topic must keep its records for the retry window', () => {
   );
   // No delivery depends on it.
   expect(retention('attempts=1h')).toEqual({ attempts: 3_600_000 });
-  expect(retention('webhooks=3h', { WAYPOST_RETRY_WINDOW: '3h' })).toEqual({ webhooks: 10_800_000 });
+  expect(retention('webhooks=3h', { WAYPOST_RETRY_WINDOW: '3h' })).toEqual({
+    webhooks: 10_800_000,
+  });
 });

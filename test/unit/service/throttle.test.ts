@@ -14,7 +14,7 @@ test('a bucket gives its burst at once, and then its rate', () => {
   expect(taken).toBe(20 + 10 * 10 - 1);
 });
 
-test('a cost above the burst passes once, and its debt closes the key until it is paid back', () => {
+test('a cost above the burst passes once, and its debt closes the key until paid back', () => {
   const buckets = new TokenBuckets(10);
   expect(buckets.waitMs('a', RATE, 0)).toBe(0);
   buckets.take('a', 119, RATE, 0);
@@ -52,5 +52,9 @@ test('a clock that is set back changes nothing', () => {
 test('beyond the most keys the oldest is forgotten', () => {
   const buckets = new TokenBuckets(2);
   for (const key of ['a', 'b', 'c']) buckets.take(key, 100, RATE, 0);
-  expect(['a', 'b', 'c'].map((key) => buckets.waitMs(key, RATE, 0) > 0)).toEqual([false, true, true]);
+  expect(['a', 'b', 'c'].map((key) => buckets.waitMs(key, RATE, 0) > 0)).toEqual([
+    false,
+    true,
+    true,
+  ]);
 });

@@ -7,7 +7,7 @@ import { ProcessTime } from '../../../tools/simulator/process-time';
 import { type DispatchResult } from '../../../shared/kafka/port';
 
 describe('virtual time', () => {
-  test('acts in order of time, and of one time in the order given; promises settle in between', async () => {
+  test('acts by time, then the order given, and promises settle in between', async () => {
     const agenda = new Agenda();
     const seen: string[] = [];
     agenda.at(20, () => seen.push('c'));
@@ -24,7 +24,7 @@ describe('virtual time', () => {
     expect(seen).toEqual(['a', 'b', 'a, settled', 'at once', 'a little later', 'c']);
   });
 
-  test('a frozen process hears its clocks once and first, then what came from outside', async () => {
+  test('a frozen process hears its clocks once and first, then things from outside', async () => {
     const agenda = new Agenda();
     const time = new ProcessTime(agenda);
     const seen: [string, number][] = [];
@@ -88,7 +88,11 @@ describe('the command line of the simulator', () => {
 
   test('takes names, a seed and files', () => {
     expect(read('sweep burst --seed 12 --short --json a.json --plots docs')).toEqual({
-      ...{ scenarios: ['burst', 'sweep'], seed: 12, short: true, json: 'a.json', plots: 'docs' },
+      scenarios: ['burst', 'sweep'],
+      seed: 12,
+      short: true,
+      json: 'a.json',
+      plots: 'docs',
     });
   });
 
@@ -101,14 +105,18 @@ describe('the command line of the simulator', () => {
     expect(help(known)).toMatch(/outage +about outage[^]*sweep +about sweep[^]*--seed/);
   });
 
-  test.each([[[]], [['none']], [['burst', '--seed', 'x']], [['burst', '--fast']]])('refuses %j', (args) => {
-    expect(() => readCommandLine(args, known)).toThrow(/npm run simulate -- --help/);
-  });
+  test.each([[[]], [['none']], [['burst', '--seed', 'x']], [['burst', '--fast']]])(
+    'refuses %j',
+    (args) => {
+      expect(() => readCommandLine(args, known)).toThrow(/npm run simulate -- --help/);
+    },
+  );
 });
 
 test('a plot has a line for each course, inside its frame, by powers of ten', () => {
   const svg = draw({
-    ...{ title: 'Appends', unit: 'appends a second' },
+    title: 'Appends',
+    unit: 'appends a second',
     lines: [
       { name: 'few', sliceMs: 10_000, values: [0, 1, 10, 100] },
       { name: 'many', sliceMs: 10_000, values: Array.from({ length: 1_000 }, (_, i) => i * 100) },

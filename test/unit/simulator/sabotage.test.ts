@@ -1,5 +1,17 @@
-import { answers, badFrom, failsSometimes, hangs, refuses, works } from '../../../tools/simulator/endpoint';
-import { settingsOf, World, type DestinationSpec, type WorldSpec } from '../../../tools/simulator/world';
+import {
+  answers,
+  badFrom,
+  failsSometimes,
+  hangs,
+  refuses,
+  works,
+} from '../../../tools/simulator/endpoint';
+import {
+  settingsOf,
+  World,
+  type DestinationSpec,
+  type WorldSpec,
+} from '../../../tools/simulator/world';
 import { Circuit } from '../../../services/delivery/lanes/circuit';
 import type * as decisions from '../../../services/delivery/admission';
 import { isOwedOneTry } from '../../../services/delivery/admission';
@@ -12,13 +24,22 @@ import { Recalls } from '../../../services/retry/recalls';
 import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 
 /**
- * Runs the production code with one rule removed at a time: the checks of the simulation must notice. A rule whose
- * removal breaks nothing here would be an unchecked promise.
+ * Runs the production code with one rule removed at a time: the checks of the simulation must
+ * notice. A rule whose removal breaks nothing here would be an unchecked promise.
  */
 
-function world(urls: DestinationSpec['urls'], more: Partial<DestinationSpec> & Partial<WorldSpec> = {}): WorldSpec {
+function world(
+  urls: DestinationSpec['urls'],
+  more: Partial<DestinationSpec> & Partial<WorldSpec> = {},
+): WorldSpec {
   const { perSecond = 0, bursts = [], ...spec } = more;
-  const destinations = urls.map((url, i) => ({ id: `d${String(i)}`, label: 'all', urls: [url], perSecond, bursts }));
+  const destinations = urls.map((url, i) => ({
+    id: `d${String(i)}`,
+    label: 'all',
+    urls: [url],
+    perSecond,
+    bursts,
+  }));
   const settings = settingsOf({ windowMs: 30_000, tiersMs: [1_000, 10_000], ...spec.settings });
   return { seed: 1, trafficMs: 5_000, latestMs: 60_000, destinations, ...spec, settings };
 }
@@ -29,7 +50,10 @@ async function broken(spec: WorldSpec): Promise<string[]> {
 
 const burst = (count: number) => [{ atMs: 10, count }];
 /** Down for 3 s, with a backlog at its return. */
-const recovering = world([badFrom(0, 3_000, refuses, works(5, 200))], { perSecond: 60, trafficMs: 6_000 });
+const recovering = world([badFrom(0, 3_000, refuses, works(5, 200))], {
+  perSecond: 60,
+  trafficMs: 6_000,
+});
 
 type Func = (...args: never[]) => unknown;
 
@@ -39,7 +63,8 @@ const method = (prototype: object, name: string, instead: Func) => () =>
   void jest.spyOn(prototype as Record<string, Func>, name).mockImplementation(instead);
 
 type Decide = typeof decisions;
-const honest = () => jest.requireActual<Decide>('../../../services/delivery/admission').isOwedOneTry;
+const honest = () =>
+  jest.requireActual<Decide>('../../../services/delivery/admission').isOwedOneTry;
 jest.mock('../../../services/delivery/admission', () => ({
   ...jest.requireActual<Decide>('../../../services/delivery/admission'),
   isOwedOneTry: jest.fn(),
@@ -49,7 +74,8 @@ afterEach(() => jest.restoreAllMocks());
 
 type Case = [promise: string, sabotage: () => void, WorldSpec];
 const sockets = world([hangs, hangs, answers(50)], {
-  ...{ bursts: burst(60), settings: { pool: { total: 20, reserve: 4 } } },
+  bursts: burst(60),
+  settings: { pool: { total: 20, reserve: 4 } },
 });
 
 const CASES: Case[] = [
@@ -94,7 +120,8 @@ const CASES: Case[] = [
     world([answers(50)], { perSecond: 5 }),
   ],
   [
-    // The oldest first attempts wait longest: without the ends of windows they are sent however late.
+    // The oldest first attempts wait longest: without the ends of windows they are sent however
+    // late.
     'sent after its window',
     () => void jest.mocked(isOwedOneTry).mockImplementation(() => true),
     world([works(2, 500)], { perSecond: 30, trafficMs: 20_000, settings: { windowMs: 20_000 } }),

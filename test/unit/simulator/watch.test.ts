@@ -13,10 +13,20 @@ function aBook() {
 }
 
 const attempted = (delivery: string, outcome: string) => ({
-  ...{ topic: ATTEMPTS, key: delivery, value: JSON.stringify({ kind: 'attempt', delivery, outcome }) },
+  topic: ATTEMPTS,
+  key: delivery,
+  value: JSON.stringify({ kind: 'attempt', delivery, outcome }),
 });
-const waiting = (delivery: string, hop: number, topic = 'webhooks.retry.10s', reason = 'backoff') => ({
-  ...{ topic, key: 'k', value: null, headers: { delivery, hop: String(hop), reason } },
+const waiting = (
+  delivery: string,
+  hop: number,
+  topic = 'webhooks.retry.10s',
+  reason = 'backoff',
+) => ({
+  topic,
+  key: 'k',
+  value: null,
+  headers: { delivery, hop: String(hop), reason },
 });
 
 describe('the book of deliveries', () => {

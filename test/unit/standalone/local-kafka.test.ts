@@ -8,13 +8,23 @@ import { AppError } from '../../../shared/service/errors';
 
 const FAILED = new AppError('cannot_start', 'The container did not start: no such image.');
 
-/** Starts Kafka. Resolves with the failure, and the events that were printed by the time everything has stopped. */
-async function firstStart(launch: () => Promise<Broker>): Promise<{ failure: unknown; events: string[] }> {
+/**
+ * Starts Kafka. Resolves with the failure, and the events that were printed by the time everything
+ * has stopped.
+ */
+async function firstStart(
+  launch: () => Promise<Broker>,
+): Promise<{ failure: unknown; events: string[] }> {
   const events: string[] = [];
   let kept: RestartedProgram | undefined;
   const failure: unknown = await localKafka({
     settings: loadSettings({}),
-    output: { log: () => undefined, error: () => undefined, say: () => undefined, event: (name) => events.push(name) },
+    output: {
+      log: () => undefined,
+      error: () => undefined,
+      say: () => undefined,
+      event: (name) => events.push(name),
+    },
     started: (program) => (kept = program),
     fatal: () => undefined,
     stopping: new AbortController().signal,
@@ -24,7 +34,7 @@ async function firstStart(launch: () => Promise<Broker>): Promise<{ failure: unk
   return { failure, events };
 }
 
-test('a broker that cannot be launched at the first start is reported once, without a restart that never comes', async () => {
+test('a broker that fails at its first launch is reported once, without a restart', async () => {
   expect(await firstStart(() => Promise.reject(FAILED))).toEqual({ failure: FAILED, events: [] });
 });
 
@@ -35,5 +45,8 @@ test('a broker that ends before it is usable is reported once, too', async () =>
     ended,
     ready: () => ended.then(() => Promise.reject(FAILED)),
   };
-  expect(await firstStart(() => Promise.resolve(broker as Broker))).toEqual({ failure: FAILED, events: [] });
+  expect(await firstStart(() => Promise.resolve(broker as Broker))).toEqual({
+    failure: FAILED,
+    events: [],
+  });
 });

@@ -3,7 +3,10 @@ import { createProgress } from '../../../deploy/standalone/progress';
 test('the progress of a download never goes back', () => {
   const notes: string[] = [];
   let nowMs = 0;
-  const progress = createProgress({ what: 'Runtime', bytes: 35e6, note: (note) => notes.push(note) }, () => nowMs);
+  const progress = createProgress(
+    { what: 'Runtime', bytes: 35e6, note: (note) => notes.push(note) },
+    () => nowMs,
+  );
   for (const [atMs, arrived] of [
     [1_000, 4e6],
     [3_000, 16e6],

@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runService, takeSecrets } from '../../../deploy/bin/run-service';
@@ -22,10 +30,12 @@ test('generated secrets are the same at the next start', () => {
 test('a process that must not generate secrets takes those that exist and creates nothing', () => {
   expect(storedSecrets(dir, {})).toEqual({});
   expect(existsSync(dir)).toBe(false);
-  expect(storedSecrets(dir, { WAYPOST_SECRET_KEY: 'given' })).toEqual({ WAYPOST_SECRET_KEY: 'given' });
+  expect(storedSecrets(dir, { WAYPOST_SECRET_KEY: 'given' })).toEqual({
+    WAYPOST_SECRET_KEY: 'given',
+  });
 });
 
-test('the command `secrets` creates the secrets once, and gives another folder the key alone', async () => {
+test('the command `secrets` creates secrets once, and gives another folder the key', async () => {
   const folder = join(dir, '..', 'delivery');
   const run = () => runService(['secrets', folder], { WAYPOST_DATA_DIR: dir });
   await run();
@@ -59,7 +69,11 @@ test('a service takes only the secrets that it needs from a data dir with more',
   const note = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
   takeSecrets('delivery', { missing: ['WAYPOST_SECRET_KEY'], env, settings: loadSettings(env) });
   note.mockRestore();
-  expect(env).toEqual({ WAYPOST_DATA_DIR: dir, WAYPOST_GENERATE_SECRETS: 'false', WAYPOST_SECRET_KEY });
+  expect(env).toEqual({
+    WAYPOST_DATA_DIR: dir,
+    WAYPOST_GENERATE_SECRETS: 'false',
+    WAYPOST_SECRET_KEY,
+  });
 });
 
 test('a data dir that cannot be written causes one sentence that names it', () => {
@@ -75,6 +89,8 @@ test.each([
   ['a volume above the folder', '/mnt/a volume/data', ['/', '/mnt/a\\040volume'], true],
   ['a volume at a folder with a similar name', '/data', ['/', '/data2', '/dat'], false],
 ])('a data dir is safe with %s: %s among %j is %s', (_, folder, points, safe) => {
-  const mounts = points.map((point, i) => `${i} 1 0:${i} / ${point} rw - overlay overlay rw`).join('\n');
+  const mounts = points
+    .map((point, i) => `${i} 1 0:${i} / ${point} rw - overlay overlay rw`)
+    .join('\n');
   expect(volumeWarning(folder, mounts) === undefined).toBe(safe);
 });

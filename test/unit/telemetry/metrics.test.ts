@@ -5,12 +5,16 @@ function lines(text: string): string[] {
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 }
 
-test('metrics have the names that OpenTelemetry defines for Prometheus, and escaped labels', async () => {
+test("metrics have OpenTelemetry's names for Prometheus, and escaped labels", async () => {
   const metrics = new Metrics();
   metrics.service = 'delivery';
-  metrics.counter({ name: 'waypost.things.done', help: 'Done.' }).of({ 'http.route': 'a"b\\c\nd' }).value += 3;
+  metrics
+    .counter({ name: 'waypost.things.done', help: 'Done.' })
+    .of({ 'http.route': 'a"b\\c\nd' }).value += 3;
   metrics.gauge({ name: 'waypost.things.held', help: 'Held.', unit: 'By' }, () => only(7));
-  metrics.gauge({ name: 'waypost.things.fill', help: 'Full.', unit: '1' }, () => [{ labels: { of: 'x' }, value: 0.5 }]);
+  metrics.gauge({ name: 'waypost.things.fill', help: 'Full.', unit: '1' }, () => [
+    { labels: { of: 'x' }, value: 0.5 },
+  ]);
   metrics.counted({ name: 'process.cpu.time', help: 'Time.', unit: 's' }, () => only(1.5));
   expect(await renderMetrics(metrics)).toBe(
     [
@@ -31,9 +35,11 @@ test('metrics have the names that OpenTelemetry defines for Prometheus, and esca
   );
 });
 
-test('a histogram counts each value in the first bucket that holds it, and in all larger ones', async () => {
+test('a histogram counts a value in the first bucket that fits it, and larger ones', async () => {
   const metrics = new Metrics();
-  const series = metrics.histogram({ name: 'waypost.wait', help: 'Wait.', unit: 's' }, [1, 2]).of({ tier: '10s' });
+  const series = metrics
+    .histogram({ name: 'waypost.wait', help: 'Wait.', unit: 's' }, [1, 2])
+    .of({ tier: '10s' });
   for (const value of [0, 1, 1.5, 2, 3]) series.record(value);
   expect(lines(await renderMetrics(metrics))).toEqual([
     'waypost_wait_seconds_bucket{tier="10s",le="1"} 2',
@@ -69,7 +75,7 @@ test('concurrent readers share one refresh, and a refresh that fails stops no re
   expect(lines(await renderMetrics(metrics))).toEqual(['waypost_looks 1']);
 });
 
-test('work that must not be counted leaves every counter and histogram at 0, and the SDK without its values', async () => {
+test('uncounted work leaves all counters and histograms at 0, and the SDK empty', async () => {
   const metrics = new Metrics();
   const done = metrics.counter({ name: 'waypost.things.done', help: 'Done.' }).of();
   const wait = metrics.histogram({ name: 'waypost.wait', help: 'Wait.', unit: 's' }, [1]).of();

@@ -1,9 +1,22 @@
 import { metrics, only } from '../../../shared/telemetry/metrics';
-import { childTraceparent, isTraced, newTraceparent, recordSpan } from '../../../shared/telemetry/trace';
-import { isSdkWanted, loadSdk, sampledRatio, startTelemetry } from '../../../shared/telemetry/start';
+import {
+  childTraceparent,
+  isTraced,
+  newTraceparent,
+  recordSpan,
+} from '../../../shared/telemetry/trace';
+import {
+  isSdkWanted,
+  loadSdk,
+  sampledRatio,
+  startTelemetry,
+} from '../../../shared/telemetry/start';
 import { type Json } from '../../../tools/harness/api';
 
-/** The SDK by the OTEL_* variables. test/e2e/telemetry.test.ts checks the data that it sends over the network. */
+/**
+ * The SDK by the OTEL_* variables. test/e2e/telemetry.test.ts checks the data that it sends over
+ * the network.
+ */
 
 const before = { ...process.env };
 afterAll(() => {
@@ -20,12 +33,14 @@ function loaded(): boolean {
   return Object.keys(require.cache).some((name) => name.includes('@opentelemetry'));
 }
 
-test('the SDK exports spans with the ids that were assigned before, their times, parents and links, and metrics with their values', async () => {
+test('the SDK exports spans with ids, times, parents and links, and metric values', async () => {
   // The console exporters have all recorded data once telemetry has stopped.
   const told: Json[] = [];
   jest.spyOn(console, 'dir').mockImplementation((each) => void told.push(each));
   Object.assign(process.env, {
-    ...{ OTEL_TRACES_EXPORTER: 'console', OTEL_METRICS_EXPORTER: 'console', OTEL_NODE_RESOURCE_DETECTORS: 'env' },
+    OTEL_TRACES_EXPORTER: 'console',
+    OTEL_METRICS_EXPORTER: 'console',
+    OTEL_NODE_RESOURCE_DETECTORS: 'env',
     OTEL_TRACES_SAMPLER: 'always_off',
   });
   const sdk = loadSdk('waypost-delivery');
@@ -38,13 +53,29 @@ test('the SDK exports spans with the ids that were assigned before, their times,
   const now = performance.now();
   const times = { startedAt: now - 250, endedAt: now };
   const wall = Date.now();
-  recordSpan({ ...times, name: 'a root', kind: 'producer', context: root, attributes: { a: 1, b: 'x', c: undefined } });
+  recordSpan({
+    ...times,
+    name: 'a root',
+    kind: 'producer',
+    context: root,
+    attributes: { a: 1, b: 'x', c: undefined },
+  });
   const links = [{ context: unsampled, as: 'previous' }] as const;
   const failed = { error: '503', links, parent: root };
-  recordSpan({ ...times, ...failed, name: 'a child', kind: 'client', context: child, attributes: {} });
+  recordSpan({
+    ...times,
+    ...failed,
+    name: 'a child',
+    kind: 'client',
+    context: child,
+    attributes: {},
+  });
   recordSpan({ ...times, name: 'not sampled', kind: 'client', context: unsampled, attributes: {} });
   metrics.gauge({ name: 'waypost.later', help: 'Made after the start.' }, () => only(3));
-  metrics.histogram({ name: 'waypost.waits', help: 'Waits.', unit: 's' }, [1, 2]).of({ tier: '1s' }).record(1.5);
+  metrics
+    .histogram({ name: 'waypost.waits', help: 'Waits.', unit: 's' }, [1, 2])
+    .of({ tier: '1s' })
+    .record(1.5);
   await sdk?.stop();
 
   const [, traceId, rootId] = root.split('-');
@@ -54,9 +85,18 @@ test('the SDK exports spans with the ids that were assigned before, their times,
     ['a child', 2, traceId],
   ]);
   const [first, second] = spans;
-  expect(first).toMatchObject({ id: rootId, parentSpanContext: undefined, attributes: { a: 1, b: 'x' }, links: [] });
+  expect(first).toMatchObject({
+    id: rootId,
+    parentSpanContext: undefined,
+    attributes: { a: 1, b: 'x' },
+    links: [],
+  });
   expect(first.resource.attributes['service.name']).toBe('waypost-delivery');
-  expect(second).toMatchObject({ id: child.split('-')[2], status: { code: 2 }, attributes: { 'error.type': '503' } });
+  expect(second).toMatchObject({
+    id: child.split('-')[2],
+    status: { code: 2 },
+    attributes: { 'error.type': '503' },
+  });
   expect(second.parentSpanContext.spanId).toBe(rootId);
   expect(second.links).toMatchObject([
     { context: { traceId, spanId: rootId }, attributes: { 'waypost.link': 'previous' } },
@@ -65,7 +105,8 @@ test('the SDK exports spans with the ids that were assigned before, their times,
     expect(duration / 1_000).toBeCloseTo(250, 1);
     expect(Math.abs((Number(timestamp) + Number(duration)) / 1_000 - wall)).toBeLessThan(1_000);
   }
-  const metric = (name: string) => told.find((each) => each.descriptor?.name === name)?.dataPoints[0];
+  const metric = (name: string) =>
+    told.find((each) => each.descriptor?.name === name)?.dataPoints[0];
   expect(metric('waypost.later')).toMatchObject({ value: 3 });
   expect(metric('waypost.waits')).toMatchObject({
     attributes: { tier: '1s' },
@@ -84,7 +125,9 @@ test.each([
   [{ OTEL_METRICS_EXPORTER: 'prometheus' }, true],
   [{ OTEL_TRACES_EXPORTER: 'none', OTEL_METRICS_EXPORTER: 'none' }, false],
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318', OTEL_SDK_DISABLED: 'TRUE' }, false],
-])('whether the environment %j asks for the SDK: %j', (env, wanted) => expect(isSdkWanted(env)).toBe(wanted));
+])('whether the environment %j asks for the SDK: %j', (env, wanted) =>
+  expect(isSdkWanted(env)).toBe(wanted),
+);
 
 test.each([
   [{}, 1],

@@ -1,4 +1,9 @@
-import { childTraceparent, isTraceparent, newTraceparent, sampleRoots } from '../../../shared/telemetry/trace';
+import {
+  childTraceparent,
+  isTraceparent,
+  newTraceparent,
+  sampleRoots,
+} from '../../../shared/telemetry/trace';
 
 const FORM = /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/;
 
@@ -14,17 +19,22 @@ test('a child keeps the trace id and the sampling of its parent, and gets a new 
   expect(new Set(children.map((child) => child.slice(0, 36) + child.slice(52)))).toEqual(
     new Set([parent.slice(0, 36) + parent.slice(52)]),
   );
-  expect(new Set([parent, ...children].map((child) => child.slice(36, 52))).size).toBe(children.length + 1);
+  expect(new Set([parent, ...children].map((child) => child.slice(36, 52))).size).toBe(
+    children.length + 1,
+  );
 });
 
-test.each(['', 'nonsense', newTraceparent().toUpperCase(), `01${newTraceparent().slice(2)}`, `${newTraceparent()}-x`])(
-  'an invalid parent starts a new trace: %j',
-  (parent) => {
-    const child = childTraceparent(parent);
-    expect(child).toMatch(FORM);
-    expect(child.slice(3, 35)).not.toBe(parent.slice(3, 35));
-  },
-);
+test.each([
+  '',
+  'nonsense',
+  newTraceparent().toUpperCase(),
+  `01${newTraceparent().slice(2)}`,
+  `${newTraceparent()}-x`,
+])('an invalid parent starts a new trace: %j', (parent) => {
+  const child = childTraceparent(parent);
+  expect(child).toMatch(FORM);
+  expect(child.slice(3, 35)).not.toBe(parent.slice(3, 35));
+});
 
 describe('sampling', () => {
   afterEach(() => sampleRoots(1));
@@ -35,7 +45,9 @@ describe('sampling', () => {
     [1, 5_000, 5_000],
   ])('at a sampling ratio of %d that share of new traces is marked', (ratio, least, most) => {
     sampleRoots(ratio);
-    const marked = Array.from({ length: 5_000 }, newTraceparent).filter((root) => root.endsWith('-01')).length;
+    const marked = Array.from({ length: 5_000 }, newTraceparent).filter((root) =>
+      root.endsWith('-01'),
+    ).length;
     expect(marked).toBeGreaterThanOrEqual(least);
     expect(marked).toBeLessThanOrEqual(most);
   });

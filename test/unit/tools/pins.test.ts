@@ -8,7 +8,9 @@ const OLD = `sha256:${'a'.repeat(64)}`;
 const NEW = `sha256:${'b'.repeat(64)}`;
 
 test('The pinned images of a text are found with tag and digest, others are not', () => {
-  const text = `FROM node:24.1.0-slim@${OLD} AS build\nimage: grafana/grafana:13.2.3@${NEW}\nimage: other:1\n`;
+  const text =
+    `FROM node:24.1.0-slim@${OLD} AS build\nimage: grafana/grafana:13.2.3@${NEW}\nimage: ` +
+    `other:1\n`;
   expect(pinnedImages(text)).toEqual([
     { tag: 'node:24.1.0-slim', digest: OLD },
     { tag: 'grafana/grafana:13.2.3', digest: NEW },
@@ -16,23 +18,32 @@ test('The pinned images of a text are found with tag and digest, others are not'
 });
 
 test('A resolved digest replaces the old one, and its origin replaces the comment above it', () => {
-  const text = `    # pin: from somewhere, not pulled yet\n    image: a/b:1@${OLD}\n    # pin: from elsewhere\n    image: c:2@${OLD}\n`;
+  const text =
+    `    # pin: from somewhere, not pulled yet\n    image: a/b:1@${OLD}\n    # pin: from ` +
+    `elsewhere\n    image: c:2@${OLD}\n`;
   expect(repin(text, new Map([['a/b:1', NEW]]), 'resolved on 2026-11-23')).toBe(
-    `    # pin: resolved on 2026-11-23\n    image: a/b:1@${NEW}\n    # pin: from elsewhere\n    image: c:2@${OLD}\n`,
+    `    # pin: resolved on 2026-11-23\n    image: a/b:1@${NEW}\n    # pin: from ` +
+      `elsewhere\n    image: c:2@${OLD}\n`,
   );
 });
 
 test('A manifest of one platform, or of the wrong ones, does not serve the released image', () => {
   const platform = (architecture: string) => ({ platform: { os: 'linux', architecture } });
-  expect(missingPlatforms({ manifests: [platform('amd64'), platform('arm64'), platform('s390x')] })).toEqual([]);
+  expect(
+    missingPlatforms({ manifests: [platform('amd64'), platform('arm64'), platform('s390x')] }),
+  ).toEqual([]);
   expect(missingPlatforms({ manifests: [platform('arm64')] })).toEqual(['linux/amd64']);
-  expect(missingPlatforms({ mediaType: 'application/vnd.oci.image.manifest.v1+json' })).toHaveLength(2);
+  expect(
+    missingPlatforms({ mediaType: 'application/vnd.oci.image.manifest.v1+json' }),
+  ).toHaveLength(2);
 });
 
 test.each(['Dockerfile', 'docker-compose.yml'])(
   'Every image in %s that Waypost does not build has a digest',
   (file) => {
-    const named = readFileSync(join(ROOT, file), 'utf8').match(/^(?:ARG \w+_IMAGE=|\s+image: )(?!\$).*$/gm)!;
+    const named = readFileSync(join(ROOT, file), 'utf8').match(
+      /^(?:ARG \w+_IMAGE=|\s+image: )(?!\$).*$/gm,
+    )!;
     expect(named.filter((line) => pinnedImages(line).length !== 1)).toEqual([]);
   },
 );
@@ -41,7 +52,9 @@ test('The list of jars has the versions of the POM, each file once', () => {
   const pom = readFileSync(join(ROOT, 'deploy', 'kafka', 'pom.xml'), 'utf8');
   const list = readJarList();
   const dependencies = [
-    ...pom.matchAll(/<artifactId>([\w.-]+)<\/artifactId>\s*<version>([\d.]+)<\/version>\s*(?:<scope>|<\/dependency>)/g),
+    ...pom.matchAll(
+      /<artifactId>([\w.-]+)<\/artifactId>\s*<version>([\d.]+)<\/version>\s*(?:<scope>|<\/dependency>)/g,
+    ),
   ];
   expect(dependencies).toHaveLength(2);
   for (const [, artifact, version] of dependencies) {
@@ -53,9 +66,14 @@ test('The list of jars has the versions of the POM, each file once', () => {
 
 test('No installed package excludes the newest Node', () => {
   const lock = readFileSync(join(ROOT, 'package-lock.json'), 'utf8');
-  const { packages } = JSON.parse(lock) as { packages: Record<string, { engines?: { node?: string } }> };
+  const { packages } = JSON.parse(lock) as {
+    packages: Record<string, { engines?: { node?: string } }>;
+  };
   // Without an upper bound in one of its alternatives.
-  const isOpen = (range: string) => range.split('||').some((part) => /^\s*(\*|>=?\s*v?[\d.*x]+)\s*$/.test(part));
-  const closed = Object.entries(packages).filter(([name, { engines: { node = '*' } = {} }]) => name && !isOpen(node));
+  const isOpen = (range: string) =>
+    range.split('||').some((part) => /^\s*(\*|>=?\s*v?[\d.*x]+)\s*$/.test(part));
+  const closed = Object.entries(packages).filter(
+    ([name, { engines: { node = '*' } = {} }]) => name && !isOpen(node),
+  );
   expect(closed.map(([name]) => name)).toEqual([]);
 });

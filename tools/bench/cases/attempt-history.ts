@@ -37,5 +37,7 @@ export async function readHistory(kafka: Kafka): Promise<History> {
 /** Pure, except that it changes the history. */
 export function note(history: History, event: DeliveryEvent | CircuitEvent): void {
   if (event.kind === 'circuit') history.circuits.push(event);
-  else if (event.kind === 'attempt' && event.outcome === 'delivered') history.hops.set(event.delivery, event.hop);
+  else if (event.kind === 'attempt' && event.outcome === 'delivered') {
+    history.hops.set(event.delivery, event.hop);
+  }
 }

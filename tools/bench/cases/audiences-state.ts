@@ -5,7 +5,10 @@ import { PROFILE_STATUS } from '../../../shared/kafka/topics';
 import { type StatusValue } from '../../../shared/model/profile-records';
 import { sum } from '../arithmetic';
 
-/** Observes the audiences service from outside: the status of definitions, its metrics, and its files. */
+/**
+ * Observes the audiences service from outside: the status of definitions, its metrics, and its
+ * files.
+ */
 
 /** Reads the status of all definitions from the topic `profiles.status`, as control does. */
 export class DefinitionStatus {
@@ -43,8 +46,9 @@ export class DefinitionStatus {
   /** Number of users that the first syncs have checked. */
   get counted(): number {
     const least = new Map<number, number>();
-    for (const { partition, counted } of this.#said.values())
+    for (const { partition, counted } of this.#said.values()) {
       least.set(partition, Math.min(counted, least.get(partition) ?? Infinity));
+    }
     return sum([...least.values()]);
   }
 
@@ -71,8 +75,8 @@ export async function metricOf(port: number, name: string): Promise<number> {
 const BLOCK_BYTES = 512;
 
 /**
- * Returns the bytes allocated below a folder: a file may be longer than its written part. Files that disappear during
- * the walk count as 0.
+ * Returns the bytes allocated below a folder: a file may be longer than its written part. Files
+ * that disappear during the walk count as 0.
  * @param wanted selects its entries by name (default: all)
  */
 export function diskBytes(dir: string, wanted: (name: string) => boolean = () => true): number {

@@ -6,7 +6,16 @@ import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../../shared/kafka/topics
 import { loadSettings } from '../../../shared/service/settings';
 import { type RunningServices, startServices, type SystemEnv } from '../../harness/services';
 import { cpuBetween, MemoryWatch, readCpu } from '../../harness/usage';
-import { BEYOND, committedBy, type Drain, drainBetween, drained, type DrainFigure, type Mark, watched } from '../drain';
+import {
+  BEYOND,
+  committedBy,
+  type Drain,
+  drainBetween,
+  drained,
+  type DrainFigure,
+  type Mark,
+  watched,
+} from '../drain';
 import { type Progress } from '../progress';
 import { type AudiencesFigure } from '../report/figures';
 import { messageRecord, openSeeder, type Seeder, SOURCE, sourceOf } from '../seed';
@@ -16,8 +25,9 @@ import { DefinitionStatus, diskBytes, metricOf } from './audiences-state';
 import { measurePreviews } from './previews';
 
 /**
- * Audiences of many users: the rate at which the service processes a backlog, beside the router over the same
- * messages; its memory and disk; the duration of the first sync, and of a start without its store.
+ * Audiences of many users: the rate at which the service processes a backlog, beside the router
+ * over the same messages; its memory and disk; the duration of the first sync, and of a start
+ * without its store.
  */
 
 const PARTS = 5;
@@ -43,7 +53,11 @@ interface Rig {
   status: DefinitionStatus;
 }
 
-export function measureAudiences(bench: Bench, size: AudiencesSize, progress: Progress): Promise<AudiencesFigure> {
+export function measureAudiences(
+  bench: Bench,
+  size: AudiencesSize,
+  progress: Progress,
+): Promise<AudiencesFigure> {
   return withSystem(bench, { name: 'audiences', services: [] }, async ({ system }) => {
     const seeder = await openSeeder(system.env);
     const partitions = loadSettings(system.env).WAYPOST_PARTITIONS;
@@ -66,7 +80,9 @@ async function measure(rig: Rig): Promise<AudiencesFigure> {
   const router = await alone(rig, 'router', (pids) => measureRouter(rig, pids));
   const history = (await seeder.kafka.ranges(MESSAGES)).sort((a, b) => a.partition - b.partition);
   await seeder.write(definitionEntries(history.map(({ high }) => high)));
-  const begun = await alone(rig, 'audiences', (pids, memory) => measureBeginning(rig, pids, memory));
+  const begun = await alone(rig, 'audiences', (pids, memory) =>
+    measureBeginning(rig, pids, memory),
+  );
   rmSync(storePath(rig), { recursive: true });
   const restored = await alone(rig, 'audiences', (pids, memory) =>
     measureRestored(rig, begun.storeBytes, pids, memory),
@@ -82,7 +98,10 @@ async function measure(rig: Rig): Promise<AudiencesFigure> {
 }
 
 /** Writes calls of users to `messages`. */
-async function write({ seeder, size, progress }: Rig, { from, count }: { from: number; count: number }): Promise<void> {
+async function write(
+  { seeder, size, progress }: Rig,
+  { from, count }: { from: number; count: number },
+): Promise<void> {
   const tell = progress.counting('writing messages', count);
   function* records() {
     const nowMs = Date.now();
@@ -138,7 +157,12 @@ async function measureBeginning(rig: Rig, pids: Pids, memory: MemoryWatch) {
   const counted = memory.next();
   const begun = readCpu(pids);
   const first = progress.counting('first sync', size.users);
-  await watched({ what: 'the first sync', look: () => status.counted, until: () => status.live, onCount: first });
+  await watched({
+    what: 'the first sync',
+    look: () => status.counted,
+    until: () => status.live,
+    onCount: first,
+  });
   const cpu = cpuBetween(begun, readCpu(pids));
   return {
     counting: between(marks, 0, PARTS),
@@ -155,7 +179,10 @@ function between(marks: readonly Mark[], from: number, to: number): DrainFigure 
   return drainBetween(first, last);
 }
 
-/** A message goes to its user's partition and is counted there. Each of the two steps is half of the work. */
+/**
+ * A message goes to its user's partition and is counted there. Each of the two steps is half of the
+ * work.
+ */
 function countingOf({ seeder: { kafka } }: Rig, pids: Pids): Drain {
   const done = async () => {
     const given = await committedBy(kafka, 'audiences', MESSAGES);
@@ -172,9 +199,18 @@ async function measureRestored(rig: Rig, storeBytes: number, pids: Pids, memory:
   // A partition reports its profiles once it has them all; until then its file grows.
   const onCount = progress.counting('restoring: bytes of the store', storeBytes);
   const look = () => (existsSync(storePath(rig)) ? diskBytes(storePath(rig)) : 0);
-  await watched({ what: 'restoring', look, until: async () => (await profiles()) >= size.users, onCount });
+  await watched({
+    what: 'restoring',
+    look,
+    until: async () => (await profiles()) >= size.users,
+    onCount,
+  });
   const cpu = cpuBetween(begun, readCpu(pids));
-  const restore = { seconds: cpu.seconds, records: await bench.broker.records(system.prefix + PROFILES), cpu };
+  const restore = {
+    seconds: cpu.seconds,
+    records: await bench.broker.records(system.prefix + PROFILES),
+    cpu,
+  };
   const restoreMemory = memory.next();
   const done = () => committedBy(seeder.kafka, 'audiences-profiles', PROFILE_EVENTS);
   const events = { what: 'new messages', done, pids };
@@ -222,7 +258,8 @@ function storePath({ system }: Rig): string {
 function disk(rig: Rig): Pick<AudiencesFigure, 'storeBytes' | 'changelogBytes'> {
   const { bench, system } = rig;
   const { folder } = bench.broker;
-  const changelogBytes = folder === undefined ? undefined : diskBytes(folder, partitionsOf(system.prefix + PROFILES));
+  const changelogBytes =
+    folder === undefined ? undefined : diskBytes(folder, partitionsOf(system.prefix + PROFILES));
   return { storeBytes: diskBytes(storePath(rig)), changelogBytes };
 }
 

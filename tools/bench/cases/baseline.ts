@@ -5,13 +5,16 @@ import { bodyOf, signedHeaders } from '../payload';
 import { type BareFigure } from '../report/figures';
 
 /**
- * The yardstick, in a separate process: an undici Pool of 64 connections that posts signed bodies of 1 KB as fast as
- * it can, and does nothing else.
+ * The yardstick, in a separate process: an undici Pool of 64 connections that posts signed bodies
+ * of 1 KB as fast as it can, and does nothing else.
  */
 
 const BARE_MAIN = __filename;
 const CONNECTIONS = 64;
-/** Bodies are created beforehand and serialized in the loop: inventing a call is not part of delivering it. */
+/**
+ * Bodies are created beforehand and serialized in the loop: inventing a call is not part of
+ * delivering it.
+ */
 const BODIES = 1_000;
 
 interface BareOptions {
@@ -22,11 +25,19 @@ interface BareOptions {
 }
 
 /** Runs the baseline. @param env additional variables of its process */
-export function measureBare(options: BareOptions, env: Record<string, string> = {}): Promise<BareFigure> {
+export function measureBare(
+  options: BareOptions,
+  env: Record<string, string> = {},
+): Promise<BareFigure> {
   return new Promise((resolve, reject) => {
-    const child = fork(BARE_MAIN, [JSON.stringify(options)], { execArgv: [], env: { ...process.env, ...env } });
+    const child = fork(BARE_MAIN, [JSON.stringify(options)], {
+      execArgv: [],
+      env: { ...process.env, ...env },
+    });
     child.once('message', (figure) => resolve(figure as BareFigure));
-    child.once('exit', (code) => reject(new Error(`the bare loop ended with code ${String(code)}`)));
+    child.once('exit', (code) =>
+      reject(new Error(`the bare loop ended with code ${String(code)}`)),
+    );
   });
 }
 
@@ -54,9 +65,16 @@ async function postAll(pool: Pool, bodies: readonly object[], count: number): Pr
   const one = async () => {
     while (next < count) {
       const body = JSON.stringify(bodies[next++ % bodies.length]);
-      const answer = await pool.request({ method: 'POST', path: '/ok/bare', headers: signedHeaders(body), body });
+      const answer = await pool.request({
+        method: 'POST',
+        path: '/ok/bare',
+        headers: signedHeaders(body),
+        body,
+      });
       await answer.body.dump();
-      if (answer.statusCode !== 200) throw new Error(`the receiver answered ${String(answer.statusCode)}`);
+      if (answer.statusCode !== 200) {
+        throw new Error(`the receiver answered ${String(answer.statusCode)}`);
+      }
     }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, one));

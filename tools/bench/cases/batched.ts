@@ -6,7 +6,10 @@ import { type Bench, withSystem } from '../setup';
 import { measureDelivery } from './delivery';
 import { type LoopSize, measurePipeline } from './pipeline';
 
-/** Destinations with batches beside destinations with a POST for each event: delivery alone, and all services. */
+/**
+ * Destinations with batches beside destinations with a POST for each event: delivery alone, and all
+ * services.
+ */
 
 export interface BatchedSize {
   /** of a batch */
@@ -21,7 +24,11 @@ const MAX_BYTES = 5_000_000;
 const MAX_WAIT_MS = 1_000;
 const CUSTOMERS = 4;
 
-export async function measureBatched(bench: Bench, size: BatchedSize, progress: Progress): Promise<BatchedFigure> {
+export async function measureBatched(
+  bench: Bench,
+  size: BatchedSize,
+  progress: Progress,
+): Promise<BatchedFigure> {
   const { maxEvents } = size;
   progress.note('delivery alone, single POSTs');
   const single = await measureDelivery(bench, size.delivery);
@@ -31,11 +38,18 @@ export async function measureBatched(bench: Bench, size: BatchedSize, progress: 
   return { maxEvents, delivery: { single, batched }, all: await measureAll(bench, size, progress) };
 }
 
-function measureAll(bench: Bench, size: BatchedSize, progress: Progress): Promise<BatchedFigure['all']> {
+function measureAll(
+  bench: Bench,
+  size: BatchedSize,
+  progress: Progress,
+): Promise<BatchedFigure['all']> {
   return withSystem(bench, { name: 'batched', services: SERVICES }, async ({ system, pids }) => {
     const measure = async (name: string, more: object) => {
       progress.note(`all services, ${name}`);
-      const urls = Array.from({ length: CUSTOMERS }, (_, i) => `${bench.endpoint.origin}/ok/${name}-${String(i)}`);
+      const urls = Array.from(
+        { length: CUSTOMERS },
+        (_, i) => `${bench.endpoint.origin}/ok/${name}-${String(i)}`,
+      );
       const customers = await createCustomers(system, urls, more);
       return measurePipeline(bench, { ...system, customers, pids }, size.all);
     };

@@ -51,14 +51,22 @@ export async function measureDelivery(
   const services = await startServices(system, ['delivery']);
   const scraping = scraped ? scrape(system.healthPorts('delivery')) : undefined;
   const pids = { ...services.pids, broker: broker.pid, receiver: endpoint.pid, bench: process.pid };
-  const at = (count: number) => endpoint.reached(count).then((atMs) => ({ atMs, cpu: readCpu(pids) }));
+  const at = (count: number) =>
+    endpoint.reached(count).then((atMs) => ({ atMs, cpu: readCpu(pids) }));
   try {
     const marks = Promise.all([at(1), at(size.warmUp), at(total)]);
     await services.ready();
-    const [first, warm, last] = await within(`the delivery of ${String(total)} webhooks`, DEADLINE_MS, marks);
-    const delivered = () => metricOf(system.healthPorts('delivery'), 'waypost_deliveries_delivered_total');
+    const [first, warm, last] = await within(
+      `the delivery of ${String(total)} webhooks`,
+      DEADLINE_MS,
+      marks,
+    );
+    const delivered = () =>
+      metricOf(system.healthPorts('delivery'), 'waypost_deliveries_delivered_total');
     const recorded = () => delivered().then((count) => count >= total);
-    if (!(await until(recorded, POLL_MS, DEADLINE_MS))) throw new Error('not every outcome was recorded');
+    if (!(await until(recorded, POLL_MS, DEADLINE_MS))) {
+      throw new Error('not every outcome was recorded');
+    }
     const end = readCpu(pids);
     await until(() => false, AFTER_MS, AFTER_MS);
     const report = await endpoint.report();
@@ -81,11 +89,17 @@ export async function measureDelivery(
 }
 
 function scrape(port: number): NodeJS.Timeout {
-  const read = () => fetch(`http://127.0.0.1:${String(port)}/metrics`).then((answer) => answer.text());
+  const read = () =>
+    fetch(`http://127.0.0.1:${String(port)}/metrics`).then((answer) => answer.text());
   return setInterval(() => void read().catch(() => undefined), SCRAPE_MS);
 }
 
-/** Returns the number of deliveries in tiers or dead letters, although the receiver refuses nothing. */
-export function divertedRecords({ broker }: Pick<Bench, 'broker'>, prefix: string): Promise<number> {
+/**
+ * Returns the number of deliveries in tiers or dead letters, although the receiver refuses nothing.
+ */
+export function divertedRecords(
+  { broker }: Pick<Bench, 'broker'>,
+  prefix: string,
+): Promise<number> {
   return broker.recordsIn(prefix, (topic) => topic === DEAD || tierDelayMs(topic) !== undefined);
 }

@@ -9,8 +9,9 @@ import { type Bench, withSystem } from '../setup';
 import { definitionEntries } from '../shop';
 
 /**
- * The cost of filters and audiences for the router: the same messages for the same destinations, without any and with
- * each. The cases run in rotation, forwards and backwards, because the machine's speed may change within minutes.
+ * The cost of filters and audiences for the router: the same messages for the same destinations,
+ * without any and with each. The cases run in rotation, forwards and backwards, because the
+ * machine's speed may change within minutes.
  */
 
 export interface FiltersSize {
@@ -39,7 +40,10 @@ export const MATCHING = ['filters match', 'expensive filters match'];
 const CASES: readonly Case[] = [
   { name: PLAIN },
   { name: UNUSED, isDefined: true },
-  { name: '20 other events blocked', blockedEvents: Array.from({ length: 20 }, (_, i) => `Heartbeat ${String(i)}`) },
+  {
+    name: '20 other events blocked',
+    blockedEvents: Array.from({ length: 20 }, (_, i) => `Heartbeat ${String(i)}`),
+  },
   {
     name: 'filters match',
     filter: 'type == "track" && event == "Order Completed" && properties.total > 100',
@@ -47,7 +51,9 @@ const CASES: readonly Case[] = [
   {
     name: 'expensive filters match',
     filter:
-      'properties.products.exists(p, p.price > 65 && p.name.lowerAscii().contains("teapot")) && context.page.url.matches("^https://shop[.]example[.]com/(cart|checkout)")',
+      'properties.products.exists(p, p.price > 65 && ' +
+      'p.name.lowerAscii().contains("teapot")) && ' +
+      'context.page.url.matches("^https://shop[.]example[.]com/(cart|checkout)")',
   },
   {
     name: 'no filter matches',
@@ -56,7 +62,11 @@ const CASES: readonly Case[] = [
   { name: 'event blocked', blockedEvents: ['Order Completed'] },
 ];
 
-export async function measureFilters(bench: Bench, size: FiltersSize, progress: Progress): Promise<FiltersFigure> {
+export async function measureFilters(
+  bench: Bench,
+  size: FiltersSize,
+  progress: Progress,
+): Promise<FiltersFigure> {
   const cases = CASES.map(({ name }): FiltersFigure['cases'][number] => ({ name, turns: [] }));
   for (let turn = 0; turn < size.turns; turn++) {
     const order = [...CASES.keys()];
@@ -77,20 +87,33 @@ async function measureRouter(bench: Bench, size: FiltersSize, each: Case): Promi
   const before = async ({ env }: { env: Record<string, string> }) => {
     const seeder = (open.seeder = await openSeeder(env));
     const { blockedEvents } = each;
-    await seeder.write([{ kind: 'source', data: sourceOf(SOURCE, blockedEvents && { blockedEvents }) }]);
-    const urls = Array.from({ length: size.destinations }, (_, i) => `${bench.endpoint.origin}/ok/${String(i)}`);
+    await seeder.write([
+      { kind: 'source', data: sourceOf(SOURCE, blockedEvents && { blockedEvents }) },
+    ]);
+    const urls = Array.from(
+      { length: size.destinations },
+      (_, i) => `${bench.endpoint.origin}/ok/${String(i)}`,
+    );
     await seeder.destinations(urls, each.filter === undefined ? {} : { filter: each.filter });
     if (each.isDefined) await seeder.write(definitionEntries([]));
     await seeder.append(tracks(end + BEYOND));
   };
   try {
-    return await withSystem(bench, { name: 'filters', services: ['router'], before }, async ({ pids }) => {
-      const { seeder } = open;
-      if (!seeder) throw new Error('nothing was seeded');
-      const drain = { what: 'router', done: () => committedBy(seeder.kafka, 'router', MESSAGES), pids };
-      const warm = await drained(drain, size.warmUp);
-      return drainBetween(warm, await drained(drain, end));
-    });
+    return await withSystem(
+      bench,
+      { name: 'filters', services: ['router'], before },
+      async ({ pids }) => {
+        const { seeder } = open;
+        if (!seeder) throw new Error('nothing was seeded');
+        const drain = {
+          what: 'router',
+          done: () => committedBy(seeder.kafka, 'router', MESSAGES),
+          pids,
+        };
+        const warm = await drained(drain, size.warmUp);
+        return drainBetween(warm, await drained(drain, end));
+      },
+    );
   } finally {
     await open.seeder?.close();
   }

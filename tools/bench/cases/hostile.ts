@@ -7,7 +7,10 @@ import { type Progress } from '../progress';
 import { type HostileFigure } from '../report/figures';
 import { type Bench, withSystem } from '../setup';
 
-/** Single calls to ingest at a share of its capacity, without and with requests that are cheap for an attacker. */
+/**
+ * Single calls to ingest at a share of its capacity, without and with requests that are cheap for
+ * an attacker.
+ */
 
 const CONNECTIONS = 32;
 
@@ -29,12 +32,20 @@ interface Hostile {
 function hostileRequests(authorization: string): Hostile[] {
   const gzip = { 'content-encoding': 'gzip' };
   const arrays = gzipSync(`{"batch":[[${'[],'.repeat(170_000)}[]]]}`, { level: 9 });
-  const context = Object.fromEntries(Array.from({ length: 2_500 }, (_, i) => [`k${i.toString(36)}`, 1]));
+  const context = Object.fromEntries(
+    Array.from({ length: 2_500 }, (_, i) => [`k${i.toString(36)}`, 1]),
+  );
   const call = { type: 'track', userId: 'u', event: 'e', context: { a: 1 } };
-  const merges = gzipSync(JSON.stringify({ context, batch: Array.from({ length: 2_500 }, () => call) }), { level: 9 });
-  const keys = gzipSync(`{${Array.from({ length: 24_000 }, (_, i) => `"writeKey":"${String(i)}"`).join()}}`, {
-    level: 9,
-  });
+  const merges = gzipSync(
+    JSON.stringify({ context, batch: Array.from({ length: 2_500 }, () => call) }),
+    { level: 9 },
+  );
+  const keys = gzipSync(
+    `{${Array.from({ length: 24_000 }, (_, i) => `"writeKey":"${String(i)}"`).join()}}`,
+    {
+      level: 9,
+    },
+  );
   return [
     { headers: gzip, body: arrays },
     { headers: gzip, body: keys },
@@ -43,39 +54,53 @@ function hostileRequests(authorization: string): Hostile[] {
   ];
 }
 
-export function measureHostile(bench: Bench, size: HostileSize, progress: Progress): Promise<HostileFigure> {
-  return withSystem(bench, { name: 'hostile', services: ['control', 'ingest'] }, async ({ system }) => {
-    const [customer, attacked] = await createCustomers(
-      system,
-      ['honest', 'attacked'].map((name) => `${bench.endpoint.origin}/ok/${name}`),
-    );
-    if (!customer || !attacked) throw new Error('there is no customer');
-    const calls = new Calls(system.ingestUrl, CONNECTIONS, [customer], 'hostile');
-    const capacity = await progress.during('capacity', size.capacitySeconds * 1_000, () =>
-      closedLoop(calls, size.capacitySeconds),
-    );
-    const perSecond = (capacity * size.loadPercent) / 100;
-    const requests = hostileRequests(attacked.authorization);
-    const phase = async (hostile: boolean) => {
-      const enemy = hostile ? attack(system.ingestUrl, requests, size) : undefined;
-      const latencies = await openCalls(calls, perSecond, size.seconds);
-      return { latencies, statuses: (await enemy) ?? {} };
-    };
-    const of = (name: string, hostile: boolean) => progress.during(name, size.seconds * 1_000, () => phase(hostile));
-    const phases = [
-      await of('clean', false),
-      await of('hostile', true),
-      await of('clean', false),
-      await of('hostile', true),
-    ];
-    await calls.close();
-    const p99 = (hostile: boolean) =>
-      percentile(
-        phases.flatMap(({ latencies }, i) => ((i % 2 === 1) === hostile ? latencies : [])),
-        0.99,
+export function measureHostile(
+  bench: Bench,
+  size: HostileSize,
+  progress: Progress,
+): Promise<HostileFigure> {
+  return withSystem(
+    bench,
+    { name: 'hostile', services: ['control', 'ingest'] },
+    async ({ system }) => {
+      const [customer, attacked] = await createCustomers(
+        system,
+        ['honest', 'attacked'].map((name) => `${bench.endpoint.origin}/ok/${name}`),
       );
-    return { perSecond, cleanP99Ms: p99(false), hostileP99Ms: p99(true), statuses: phases.at(-1)?.statuses ?? {} };
-  });
+      if (!customer || !attacked) throw new Error('there is no customer');
+      const calls = new Calls(system.ingestUrl, CONNECTIONS, [customer], 'hostile');
+      const capacity = await progress.during('capacity', size.capacitySeconds * 1_000, () =>
+        closedLoop(calls, size.capacitySeconds),
+      );
+      const perSecond = (capacity * size.loadPercent) / 100;
+      const requests = hostileRequests(attacked.authorization);
+      const phase = async (hostile: boolean) => {
+        const enemy = hostile ? attack(system.ingestUrl, requests, size) : undefined;
+        const latencies = await openCalls(calls, perSecond, size.seconds);
+        return { latencies, statuses: (await enemy) ?? {} };
+      };
+      const of = (name: string, hostile: boolean) =>
+        progress.during(name, size.seconds * 1_000, () => phase(hostile));
+      const phases = [
+        await of('clean', false),
+        await of('hostile', true),
+        await of('clean', false),
+        await of('hostile', true),
+      ];
+      await calls.close();
+      const p99 = (hostile: boolean) =>
+        percentile(
+          phases.flatMap(({ latencies }, i) => ((i % 2 === 1) === hostile ? latencies : [])),
+          0.99,
+        );
+      return {
+        perSecond,
+        cleanP99Ms: p99(false),
+        hostileP99Ms: p99(true),
+        statuses: phases.at(-1)?.statuses ?? {},
+      };
+    },
+  );
 }
 
 /** @returns calls a second */
@@ -108,7 +133,11 @@ async function openCalls(calls: Calls, perSecond: number, seconds: number): Prom
 }
 
 /** @returns the number of responses by status */
-async function attack(url: string, requests: readonly Hostile[], { perSecond, seconds }: HostileSize) {
+async function attack(
+  url: string,
+  requests: readonly Hostile[],
+  { perSecond, seconds }: HostileSize,
+) {
   const pool = new Pool(url, { connections: CONNECTIONS, pipelining: 1 });
   const statuses: Record<string, number> = {};
   let next = 0;
@@ -116,7 +145,10 @@ async function attack(url: string, requests: readonly Hostile[], { perSecond, se
     perSecond,
     (started) => started < perSecond * seconds,
     async () => {
-      const { headers, body } = requests[next++ % requests.length] ?? { headers: {}, body: Buffer.alloc(0) };
+      const { headers, body } = requests[next++ % requests.length] ?? {
+        headers: {},
+        body: Buffer.alloc(0),
+      };
       const answer = await pool.request({ method: 'POST', path: '/v1/batch', headers, body });
       await answer.body.dump();
       statuses[answer.statusCode] = (statuses[answer.statusCode] ?? 0) + 1;

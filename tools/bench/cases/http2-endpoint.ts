@@ -2,7 +2,10 @@ import { createSecureServer } from 'node:http2';
 import { type Certificate } from '../../../test/support/certificate';
 import { delayOf } from '../../harness/receiver';
 
-/** A TLS endpoint in a separate process that speaks HTTP/2 and HTTP/1.1, and responds with 200 as its paths say. */
+/**
+ * A TLS endpoint in a separate process that speaks HTTP/2 and HTTP/1.1, and responds with 200 as
+ * its paths say.
+ */
 
 /** This file, to be started as a process; its argument is a certificate. */
 export const HTTP2_ENDPOINT_MAIN = __filename;

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { type TLSSocket } from 'node:tls';
 import { buildConnector, Client, type Dispatcher } from 'undici';
+import { defined } from '../../../shared/collections/defined';
 import { makeCertificate } from '../../../test/support/certificate';
 import { clockMs } from '../../harness/timing';
 import { cpuBetween, readCpu } from '../../harness/usage';
@@ -12,8 +13,9 @@ import { type Http2Figure, type Protocol, type ProtocolFigure } from '../report/
 import { HTTP2_ENDPOINT_MAIN } from './http2-endpoint';
 
 /**
- * HTTP/1.1 and HTTP/2 to one TLS endpoint, by undici with the options of delivery: kept connections, each with one request
- * at a time; TLS sessions that continue; no timers of undici. Each case runs in a separate process.
+ * HTTP/1.1 and HTTP/2 to one TLS endpoint, by undici with the options of delivery: kept
+ * connections, each with one request at a time; TLS sessions that continue; no timers of undici.
+ * Each case runs in a separate process.
  */
 
 export interface Http2Size {
@@ -54,14 +56,20 @@ export async function measureHttp2(size: Http2Size, progress: Progress): Promise
     const port = await answerOf<number>(endpoint);
     const common = { size, origin: `https://localhost:${String(port)}`, ca: certificate.cert };
     const run = (protocol: Protocol, streams: number) => {
-      progress.note(streams > 0 ? `${protocol}, ${String(streams)} at once` : `${protocol}, new connections`);
+      progress.note(
+        streams > 0 ? `${protocol}, ${String(streams)} at once` : `${protocol}, new connections`,
+      );
       const options: Case = { ...common, protocol, streams, endpointPid: endpoint.pid ?? 0 };
-      return answerOf<ProtocolFigure>(fork(CLIENT_MAIN, [JSON.stringify(options)], { execArgv: [] }));
+      return answerOf<ProtocolFigure>(
+        fork(CLIENT_MAIN, [JSON.stringify(options)], { execArgv: [] }),
+      );
     };
     const cases: ProtocolFigure[] = [];
     const openings: ProtocolFigure[] = [];
     // The protocols alternate, since the speed of the machine changes.
-    for (const streams of size.streams) for (const protocol of PROTOCOLS) cases.push(await run(protocol, streams));
+    for (const streams of size.streams) {
+      for (const protocol of PROTOCOLS) cases.push(await run(protocol, streams));
+    }
     for (const protocol of PROTOCOLS.slice(0, 2)) openings.push(await run(protocol, 0));
     return { delayMs: size.delayMs, cases, openings };
   } finally {
@@ -83,10 +91,21 @@ async function main(options: Case): Promise<void> {
   const { size, protocol, streams, endpointPid } = options;
   const peer = new Peer(options);
   const isOpening = streams === 0;
-  await peer.load({ path: '/ok/', streams: WARM_UP_STREAMS, more: counted(size.warmUp), isOpening: false });
+  await peer.load({
+    path: '/ok/',
+    streams: WARM_UP_STREAMS,
+    more: counted(size.warmUp),
+    isOpening: false,
+  });
   await peer.close();
-  if (isOpening)
-    await peer.load({ path: '/ok/', streams: OPENING_STREAMS, more: counted(size.openings / 4), isOpening });
+  if (isOpening) {
+    await peer.load({
+      path: '/ok/',
+      streams: OPENING_STREAMS,
+      more: counted(size.openings / 4),
+      isOpening,
+    });
+  }
   const pids = { client: process.pid, endpoint: endpointPid };
   // Opens the connections that the case keeps.
   const path = isOpening ? '/ok/' : `/slow-${String(size.delayMs)}/`;
@@ -130,7 +149,9 @@ interface Load {
 
 /** The clients of the endpoint. */
 class Peer {
-  readonly #bodies = Array.from({ length: BODIES }, (_, i) => JSON.stringify(bodyOf(i, `http2-${String(i)}`)));
+  readonly #bodies = Array.from({ length: BODIES }, (_, i) =>
+    JSON.stringify(bodyOf(i, `http2-${String(i)}`)),
+  );
   readonly #isH2: boolean;
   #clients: Client[] = [];
   #session: Buffer | undefined;
@@ -184,8 +205,11 @@ class Peer {
   #connect(target: buildConnector.Options, done: buildConnector.Callback): void {
     const session = this.#session;
     const connect = buildConnector({
-      ...{ ca: this.options.ca, rejectUnauthorized: true, maxCachedSessions: 0, allowH2: this.#isH2 },
-      ...(session && { session }),
+      ca: this.options.ca,
+      rejectUnauthorized: true,
+      maxCachedSessions: 0,
+      allowH2: this.#isH2,
+      ...defined({ session }),
     });
     const spoken = this.#isH2 ? 'h2' : 'http/1.1';
     // undici's type says void, but its connector returns the socket.
@@ -193,7 +217,9 @@ class Peer {
     const socket = connect(target, (...[error, opened]) => {
       if (error) return done(error, null);
       const { alpnProtocol } = opened as TLSSocket;
-      if (alpnProtocol !== spoken) return done(new Error(`the endpoint speaks ${String(alpnProtocol)}`), null);
+      if (alpnProtocol !== spoken) {
+        return done(new Error(`the endpoint speaks ${String(alpnProtocol)}`), null);
+      }
       this.mostOpen = Math.max(this.mostOpen, ++this.#open);
       opened.once('close', () => this.#open--);
       return done(null, opened);
@@ -205,8 +231,13 @@ class Peer {
     const body = this.#bodies[this.#sent++ % BODIES] ?? '';
     // Without `idempotent` undici sends one POST at a time, even over HTTP/2.
     const request: Dispatcher.DispatchOptions = {
-      ...{ method: 'POST', path, headers: signedHeaders(body), body, idempotent: this.#isH2 },
-      ...{ headersTimeout: 0, bodyTimeout: 0 },
+      method: 'POST',
+      path,
+      headers: signedHeaders(body),
+      body,
+      idempotent: this.#isH2,
+      headersTimeout: 0,
+      bodyTimeout: 0,
     };
     return new Promise((resolve, reject) => {
       let status = 0;

@@ -13,8 +13,8 @@ import { measureBare } from './baseline';
 import { measureDelivery } from './delivery';
 
 /**
- * Delivery over TLS: to one busy endpoint, compared with a bare loop over TLS; and to many endpoints that get a webhook
- * now and then, which tells what the opening of connections costs.
+ * Delivery over TLS: to one busy endpoint, compared with a bare loop over TLS; and to many
+ * endpoints that get a webhook now and then, which tells what the opening of connections costs.
  */
 
 export interface HttpsSize {
@@ -32,7 +32,11 @@ const IDLE_MS = 5_000;
 const ARRIVAL_MS = 30_000;
 const POLL_MS = 50;
 
-export async function measureHttps(bench: Bench, size: HttpsSize, progress: Progress): Promise<HttpsFigure> {
+export async function measureHttps(
+  bench: Bench,
+  size: HttpsSize,
+  progress: Progress,
+): Promise<HttpsFigure> {
   const certificate = makeCertificate({ hosts: ['localhost', `*.${DOMAIN}`] });
   const port = await bench.endpoint.openTls(certificate);
   const env = { NODE_EXTRA_CA_CERTS: join(bench.dir, 'https.pem') };
@@ -44,7 +48,10 @@ export async function measureHttps(bench: Bench, size: HttpsSize, progress: Prog
   progress.note('one busy endpoint');
   const busy = await measureDelivery(bench, size.busy, { env, origin });
   progress.note(`${String(size.endpoints)} seldom used endpoints`);
-  const urls = Array.from({ length: size.endpoints }, (_, i) => `https://n${String(i)}.${DOMAIN}:${String(port)}/ok/`);
+  const urls = Array.from(
+    { length: size.endpoints },
+    (_, i) => `https://n${String(i)}.${DOMAIN}:${String(port)}/ok/`,
+  );
   return { bare, busy, seldom: await measureSeldom(bench, size, { urls, env }) };
 }
 
@@ -59,42 +66,52 @@ function measureSeldom(
     Object.assign(system.env, env);
     seeder = await openSeeder(system.env);
     await seeder.write([newestFormat()]);
-    records = firstAttempts(await seeder.destinations(urls), { from: 0, count: rounds * endpoints });
+    records = firstAttempts(await seeder.destinations(urls), {
+      from: 0,
+      count: rounds * endpoints,
+    });
   };
-  return withSystem(bench, { name: 'https', services: ['delivery'], before }, async ({ system, pids }) => {
-    const handshakes = () => metricOf(system.healthPorts('delivery'), 'waypost_tls_handshakes_total');
-    const mark = async () => ({ cpu: readCpu(pids), handshakes: await handshakes() });
-    bench.endpoint.reset({ ids: false });
-    try {
-      const idleFrom = readCpu(pids);
-      await pause(IDLE_MS);
-      const idle = cpuBetween(idleFrom, readCpu(pids));
-      let first: Awaited<ReturnType<typeof mark>> | undefined;
-      for (let round = 1; round <= rounds; round++) {
-        await openLoop(
-          endpoints / roundSeconds,
-          (started) => started < endpoints,
-          async () => {
-            const next = records?.next();
-            if (next && !next.done) await seeder?.append([next.value]);
-          },
-        );
-        const arrived = async () => (await bench.endpoint.report()).count >= round * endpoints;
-        if (!(await until(arrived, POLL_MS, ARRIVAL_MS))) throw new Error('not every webhook arrived');
-        first ??= await mark();
+  return withSystem(
+    bench,
+    { name: 'https', services: ['delivery'], before },
+    async ({ system, pids }) => {
+      const handshakes = () =>
+        metricOf(system.healthPorts('delivery'), 'waypost_tls_handshakes_total');
+      const mark = async () => ({ cpu: readCpu(pids), handshakes: await handshakes() });
+      bench.endpoint.reset({ ids: false });
+      try {
+        const idleFrom = readCpu(pids);
+        await pause(IDLE_MS);
+        const idle = cpuBetween(idleFrom, readCpu(pids));
+        let first: Awaited<ReturnType<typeof mark>> | undefined;
+        for (let round = 1; round <= rounds; round++) {
+          await openLoop(
+            endpoints / roundSeconds,
+            (started) => started < endpoints,
+            async () => {
+              const next = records?.next();
+              if (next && !next.done) await seeder?.append([next.value]);
+            },
+          );
+          const arrived = async () => (await bench.endpoint.report()).count >= round * endpoints;
+          if (!(await until(arrived, POLL_MS, ARRIVAL_MS))) {
+            throw new Error('not every webhook arrived');
+          }
+          first ??= await mark();
+        }
+        const last = await mark();
+        const from = first ?? last;
+        return {
+          count: (rounds - 1) * endpoints,
+          endpoints,
+          roundSeconds,
+          handshakes: { first: from.handshakes, later: last.handshakes - from.handshakes },
+          cpu: cpuBetween(from.cpu, last.cpu),
+          idleCores: (idle.byName.delivery ?? NaN) / idle.seconds,
+        };
+      } finally {
+        await seeder?.close();
       }
-      const last = await mark();
-      const from = first ?? last;
-      return {
-        count: (rounds - 1) * endpoints,
-        endpoints,
-        roundSeconds,
-        handshakes: { first: from.handshakes, later: last.handshakes - from.handshakes },
-        cpu: cpuBetween(from.cpu, last.cpu),
-        idleCores: (idle.byName.delivery ?? NaN) / idle.seconds,
-      };
-    } finally {
-      await seeder?.close();
-    }
-  });
+    },
+  );
 }

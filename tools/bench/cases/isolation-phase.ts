@@ -7,12 +7,17 @@ import { type IsolationPhase } from '../report/figures';
 import { type Bench } from '../setup';
 import { type Target } from './pipeline';
 
-/** One phase of the isolation benchmarks: the load amid a trouble, until all of it has been delivered. */
+/**
+ * One phase of the isolation benchmarks: the load amid a trouble, until all of it has been
+ * delivered.
+ */
 
 const CONNECTIONS = 64;
 /** Time for the last calls of a phase to arrive if nothing hangs. */
 const ARRIVAL_MS = 10_000;
-/** Time for records in tiers: the next phase begins when everything of this one has been delivered. */
+/**
+ * Time for records in tiers: the next phase begins when everything of this one has been delivered.
+ */
 const SETTLE_MS = 180_000;
 const POLL_MS = 250;
 
@@ -37,7 +42,11 @@ interface Sent {
   atMs: number;
 }
 
-export async function measurePhase(bench: Bench, target: Target, size: PhaseSize): Promise<IsolationPhase> {
+export async function measurePhase(
+  bench: Bench,
+  target: Target,
+  size: PhaseSize,
+): Promise<IsolationPhase> {
   const { endpoint } = bench;
   const hung = size.origins.slice(0, size.hanging);
   endpoint.reset({ ids: true });
@@ -48,7 +57,9 @@ export async function measurePhase(bench: Bench, target: Target, size: PhaseSize
   const cpu = cpuBetween(from, readCpu(target.pids));
 
   const healthy = new Set(target.customers.slice(-size.measured));
-  const measured = sent.filter(({ customer }) => healthy.has(customer)).map((call) => ({ ...call, id: idOf(call) }));
+  const measured = sent
+    .filter(({ customer }) => healthy.has(customer))
+    .map((call) => ({ ...call, id: idOf(call) }));
   let report = await endpoint.report();
   const allThere = async () => {
     report = await endpoint.report();

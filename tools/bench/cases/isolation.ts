@@ -9,14 +9,18 @@ import { measurePhase } from './isolation-phase';
 import { type LoopSize, measurePipeline, type Target } from './pipeline';
 
 /**
- * The cost of hanging endpoints for the others. Every phase offers the same calls to the same endpoints, in an open
- * loop at a share of the capacity measured just before. The phases differ in the number of hanging endpoints. Only
- * endpoints that hang in no phase are measured, so that the clean phases and the others are otherwise alike. A clean
- * phase precedes and follows each of the others, because a machine's p99 changes from one minute to the next, and a
- * system's p99 changes with its age.
+ * The cost of hanging endpoints for the others. Every phase offers the same calls to the same
+ * endpoints, in an open loop at a share of the capacity measured just before. The phases differ in
+ * the number of hanging endpoints. Only endpoints that hang in no phase are measured, so that the
+ * clean phases and the others are otherwise alike. A clean phase precedes and follows each of the
+ * others, because a machine's p99 changes from one minute to the next, and a system's p99 changes
+ * with its age.
  */
 
-/** Records in tiers return after a phase, which is an outage of a minute: with these tiers, within another minute. */
+/**
+ * Records in tiers return after a phase, which is an outage of a minute: with these tiers, within
+ * another minute.
+ */
 const SETTLE_MS = 65_000;
 
 export interface IsolationSize {
@@ -26,8 +30,9 @@ export interface IsolationSize {
   /** of each phase */
   seconds: number;
   /**
-   * before the first phase and unmeasured, with separate endpoints, as many of them hanging as in the worst phase: V8
-   * and the broker's JVM compile this code at its first use, and an hour later that is not a cost for others
+   * before the first phase and unmeasured, with separate endpoints, as many of them hanging as in
+   * the worst phase: V8 and the broker's JVM compile this code at its first use, and an hour later
+   * that is not a cost for others
    */
   warmUpSeconds: number;
   loadPercent: number;
@@ -37,15 +42,22 @@ export interface IsolationSize {
   capacity: LoopSize | number;
 }
 
-export function measureIsolation(bench: Bench, size: IsolationSize, progress: Progress): Promise<IsolationFigure> {
+export function measureIsolation(
+  bench: Bench,
+  size: IsolationSize,
+  progress: Progress,
+): Promise<IsolationFigure> {
   const processes = processNames(size.together);
   return withSystem(bench, { name: 'isolation', services: processes }, async ({ system, pids }) => {
     const { endpoints, seconds } = size;
     const most = Math.max(...size.hanging);
-    // The endpoints that hang during the warm-up come first and are in no phase: the lanes of the others have no
-    // past.
+    // The endpoints that hang during the warm-up come first and are in no phase: the lanes of the
+    // others have no past.
     const all = await bench.endpoint.origins(most + endpoints);
-    progress.note(`a source and a destination for each of ${String(endpoints)} endpoints, and ${String(most)} more`);
+    progress.note(
+      `a source and a destination for each of ${String(endpoints)} endpoints, and ` +
+        `${String(most)} more`,
+    );
     const urls = all.map((origin) => `${origin}/ok/`);
     const everyone: Target = {
       prefix: system.prefix,
@@ -63,17 +75,35 @@ export function measureIsolation(bench: Bench, size: IsolationSize, progress: Pr
     const perSecond = (capacity * size.loadPercent) / 100;
     const measured = endpoints - most;
     const phases: IsolationPhase[] = [];
-    const warmUp = { name: 'warm-up', origins: all, hanging: most, measured, perSecond, seconds: size.warmUpSeconds };
+    const warmUp = {
+      name: 'warm-up',
+      origins: all,
+      hanging: most,
+      measured,
+      perSecond,
+      seconds: size.warmUpSeconds,
+    };
     await progress.during('warm-up', 1000 * size.warmUpSeconds + SETTLE_MS, () =>
       measurePhase(bench, everyone, warmUp),
     );
     for (const [i, hanging] of [0, ...size.hanging.flatMap((hung) => [hung, 0])].entries()) {
-      const what = `${String(hanging)} of ${String(endpoints)} hang, ${String(Math.round(perSecond))} calls/s`;
+      const what =
+        `${String(hanging)} of ${String(endpoints)} hang, ${String(Math.round(perSecond))} ` +
+        'calls/s';
       const phase = { name: `phase-${String(i)}`, origins, hanging, measured, perSecond, seconds };
       const expectedMs = seconds * 1000 + (hanging > 0 ? SETTLE_MS : 0);
-      phases.push(await progress.during(what, expectedMs, () => measurePhase(bench, target, phase)));
+      phases.push(
+        await progress.during(what, expectedMs, () => measurePhase(bench, target, phase)),
+      );
     }
     const { ceiling } = laneOptions(loadSettings(system.env).WAYPOST_RETRY_DELAYS);
-    return { endpoints, measured, capacity, offeredPerSecond: perSecond, laneLimit: ceiling, phases };
+    return {
+      endpoints,
+      measured,
+      capacity,
+      offeredPerSecond: perSecond,
+      laneLimit: ceiling,
+      phases,
+    };
   });
 }

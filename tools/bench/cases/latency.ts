@@ -7,7 +7,10 @@ import { type LatencyFigure } from '../report/figures';
 import { type Bench } from '../setup';
 import { type Target } from './pipeline';
 
-/** An open loop of single calls at a fixed rate: measures from just before the call to the webhook's arrival. */
+/**
+ * An open loop of single calls at a fixed rate: measures from just before the call to the webhook's
+ * arrival.
+ */
 
 /** Enough that no call of 4,000 a second waits for one. */
 const CONNECTIONS = 64;
@@ -17,7 +20,9 @@ const POLL_MS = 100;
 export interface LatencySize {
   perSecond: number;
   warmUp: number;
-  /** default: `perSecond`. Faster, because uncompiled code slows a system only in its first minute. */
+  /**
+   * default: `perSecond`. Faster, because uncompiled code slows a system only in its first minute.
+   */
   warmUpPerSecond?: number;
   count: number;
   /** unique on the system, because ids of messages must not repeat */
@@ -30,7 +35,11 @@ const warmUpRate = ({ warmUpPerSecond, perSecond }: LatencySize) => warmUpPerSec
 export const latencyMs = (size: LatencySize): number =>
   (size.warmUp / warmUpRate(size) + size.count / size.perSecond) * 1000;
 
-export async function measureLatency(bench: Bench, target: Target, size: LatencySize): Promise<LatencyFigure> {
+export async function measureLatency(
+  bench: Bench,
+  target: Target,
+  size: LatencySize,
+): Promise<LatencyFigure> {
   const { endpoint } = bench;
   const calls = new Calls(target.ingestUrl, CONNECTIONS, target.customers, size.run ?? 'latency');
   const sentAt = new Map<string, number>();

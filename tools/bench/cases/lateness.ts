@@ -3,7 +3,10 @@ import { DUE, tierTopic } from '../../../shared/kafka/topics';
 import { percentile } from '../arithmetic';
 import { type LatenessFigure } from '../report/figures';
 
-/** Measures how late a delivery moves from its tier to the topic `webhooks.due`, by the broker's clock. */
+/**
+ * Measures how late a delivery moves from its tier to the topic `webhooks.due`, by the broker's
+ * clock.
+ */
 export class Lateness {
   /** ms since 1970, by delivery id */
   readonly #dueAt = new Map<string, number>();
@@ -18,7 +21,9 @@ export class Lateness {
     const tail = async (topic: string, onRecord: (record: InRecord) => void) => {
       // Unread records count as missing.
       const onFatal = () => undefined;
-      lateness.#tails.push(await kafka.tail({ name: 'bench-lateness', topic, from: 'end', onRecord, onFatal }));
+      lateness.#tails.push(
+        await kafka.tail({ name: 'bench-lateness', topic, from: 'end', onRecord, onFatal }),
+      );
     };
     await tail(tierTopic(delayMs), (record) => lateness.waits(idOf(record), record.timestampMs));
     await tail(DUE, (record) => lateness.isPut(idOf(record), record.timestampMs));

@@ -7,7 +7,10 @@ import { type LoadCurveFigure } from '../report/figures';
 import { type Bench, withSystem } from '../setup';
 import { latencyMs, measureLatency } from './latency';
 
-/** CPU and latency of one system over its load: without any call, and at several rates of single calls to one endpoint. */
+/**
+ * CPU and latency of one system over its load: without any call, and at several rates of single
+ * calls to one endpoint.
+ */
 
 export interface LoadCurveSize {
   /** time after the start before the system counts as idle */
@@ -31,7 +34,9 @@ export async function measureLoadCurve(
   const services = processNames(size.together);
   return withSystem(bench, { name: 'load', services }, async ({ system, pids }) => {
     const customers = await createCustomers(system, [`${bench.endpoint.origin}/ok/load`]);
-    await progress.during('settling', size.settleSeconds * 1_000, () => pause(size.settleSeconds * 1_000));
+    await progress.during('settling', size.settleSeconds * 1_000, () =>
+      pause(size.settleSeconds * 1_000),
+    );
     const from = readCpu(pids);
     await progress.during('without calls', size.seconds * 1_000, () => pause(size.seconds * 1_000));
     const idle = { cpu: cpuBetween(from, readCpu(pids)), rssMb: residents(pids) };
@@ -39,9 +44,17 @@ export async function measureLoadCurve(
     for (const perSecond of size.rates) {
       const warmUp = figure.rates.length === 0 ? size.warmUp : perSecond;
       const run = `load-${String(perSecond)}`;
-      const rate = { perSecond, warmUp, warmUpPerSecond: WARM_UP_PER_SECOND, count: perSecond * size.seconds, run };
+      const rate = {
+        perSecond,
+        warmUp,
+        warmUpPerSecond: WARM_UP_PER_SECOND,
+        count: perSecond * size.seconds,
+        run,
+      };
       const measure = () => measureLatency(bench, { ...system, customers, pids }, rate);
-      figure.rates.push(await progress.during(`${String(perSecond)} calls/s`, latencyMs(rate), measure));
+      figure.rates.push(
+        await progress.during(`${String(perSecond)} calls/s`, latencyMs(rate), measure),
+      );
     }
     return figure;
   });

@@ -12,7 +12,10 @@ export function outcome(
   arrivals: ReadonlyMap<string, number>,
   { hops, circuits }: History,
   { deadMs, backMs, backWallMs }: { deadMs: number; backMs: number; backWallMs: number },
-): Pick<OutageFigure, 'drainMs' | 'firstMs' | 'hops' | 'reopened' | 'before' | 'fresh' | 'peakPerSecond' | 'missing'> {
+): Pick<
+  OutageFigure,
+  'drainMs' | 'firstMs' | 'hops' | 'reopened' | 'before' | 'fresh' | 'peakPerSecond' | 'missing'
+> {
   const all = [...sentAt].map(([id, atMs]) => ({ id, atMs, arrivedMs: arrivals.get(id) }));
   const during = all.filter(({ atMs }) => atMs >= deadMs && atMs < backMs);
   const afterBack = [...arrivals.values()].filter((atMs) => atMs >= backMs);
@@ -32,9 +35,11 @@ export function outcome(
     drainMs: lastMs - backMs,
     firstMs: firstMs - backMs,
     hops: { mean: sum(waited) / waited.length, most: percentile(waited, 1) },
-    reopened: circuits.filter(({ state, at }) => state === 'open' && Date.parse(at) > backWallMs).length,
+    reopened: circuits.filter(({ state, at }) => state === 'open' && Date.parse(at) > backWallMs)
+      .length,
     before: share(tookOf(-Infinity, deadMs)),
-    // Before the first 2xx nothing can know that the endpoint is back: those calls wait like those of the outage.
+    // Before the first 2xx nothing can know that the endpoint is back: those calls wait like those
+    // of the outage.
     fresh: share(tookOf(firstMs, lastMs)),
     peakPerSecond: mostWithin(afterBack, 1000),
     missing: all.filter(({ arrivedMs }) => arrivedMs === undefined).length,

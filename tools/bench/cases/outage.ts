@@ -11,14 +11,17 @@ import { type History, readHistory } from './attempt-history';
 import { outcome } from './outage-outcome';
 
 /**
- * One endpoint that responds only with 503 for a while, under a steady load for it alone, and then recovers: the cost
- * of the outage, the draining of the waiting deliveries, and the latency of fresh calls during it.
+ * One endpoint that responds only with 503 for a while, under a steady load for it alone, and then
+ * recovers: the cost of the outage, the draining of the waiting deliveries, and the latency of
+ * fresh calls during it.
  */
 
 const CONNECTIONS = 8;
 /** The last waiting delivery may be in a tier as long as the outage, and then in one more. */
 const DRAIN_MARGIN_MS = 120_000;
-/** This fraction of a second's load may be under way: fewer deliveries no longer count as waiting. */
+/**
+ * This fraction of a second's load may be under way: fewer deliveries no longer count as waiting.
+ */
 const UNDER_WAY = 0.1;
 const POLL_MS = 250;
 
@@ -29,7 +32,11 @@ export interface OutageSize {
   deadSeconds: number;
 }
 
-export function measureOutage(bench: Bench, size: OutageSize, progress: Progress): Promise<OutageFigure> {
+export function measureOutage(
+  bench: Bench,
+  size: OutageSize,
+  progress: Progress,
+): Promise<OutageFigure> {
   return withSystem(bench, { name: 'outage', services: SERVICES }, async ({ system }) => {
     const { endpoint } = bench;
     const [origin = ''] = await endpoint.origins(1);
@@ -52,10 +59,18 @@ export function measureOutage(bench: Bench, size: OutageSize, progress: Progress
       endpoint.behave([origin], 'fail');
       const dead = { atMs: clockMs(), appends: await appends(bench, system.prefix) };
       await wait('the endpoint is dead', size.deadSeconds * 1000, () => false);
-      const back = { atMs: clockMs(), wallMs: Date.now(), appends: await appends(bench, system.prefix) };
+      const back = {
+        atMs: clockMs(),
+        wallMs: Date.now(),
+        appends: await appends(bench, system.prefix),
+      };
       endpoint.behave([origin], 'path');
       const drainMs = size.deadSeconds * 1000 + DRAIN_MARGIN_MS;
-      await wait('it is back', drainMs, () => sentAt.size - endpoint.accepted < size.perSecond * UNDER_WAY);
+      await wait(
+        'it is back',
+        drainMs,
+        () => sentAt.size - endpoint.accepted < size.perSecond * UNDER_WAY,
+      );
       stopped = true;
       await load;
       await until(() => endpoint.accepted >= sentAt.size, POLL_MS, DRAIN_MARGIN_MS);

@@ -5,7 +5,10 @@ import { type PipelineFigure } from '../report/figures';
 import { type Bench } from '../setup';
 import { divertedRecords } from './delivery';
 
-/** All services under a closed loop: calls are sent at the rate of delivery, with at most a few thousand under way. */
+/**
+ * All services under a closed loop: calls are sent at the rate of delivery, with at most a few
+ * thousand under way.
+ */
 
 const MAX_OUTSTANDING = 2_000;
 const DEADLINE_MS = 180_000;
@@ -38,16 +41,25 @@ export interface LoopOutcome<T> {
   eventsPerPost: number;
 }
 
-export async function measurePipeline(bench: Bench, target: Target, size: LoopSize): Promise<PipelineFigure> {
+export async function measurePipeline(
+  bench: Bench,
+  target: Target,
+  size: LoopSize,
+): Promise<PipelineFigure> {
   const { endpoint } = bench;
-  const at = (count: number) => endpoint.reached(count).then((atMs) => ({ atMs, cpu: readCpu(target.pids) }));
+  const at = (count: number) =>
+    endpoint.reached(count).then((atMs) => ({ atMs, cpu: readCpu(target.pids) }));
   const name = `${String(size.callsPerRequest)}-${String(size.count)}`;
-  const { measured, missing, repeats, eventsPerPost } = await closedLoop(bench, target, { ...size, name }, () =>
-    within(
-      'the measured number of webhooks',
-      DEADLINE_MS,
-      Promise.all([at(size.warmUp), at(size.warmUp + size.count)]),
-    ),
+  const { measured, missing, repeats, eventsPerPost } = await closedLoop(
+    bench,
+    target,
+    { ...size, name },
+    () =>
+      within(
+        'the measured number of webhooks',
+        DEADLINE_MS,
+        Promise.all([at(size.warmUp), at(size.warmUp + size.count)]),
+      ),
   );
   const [from, to] = measured;
   return {
@@ -80,7 +92,8 @@ export async function closedLoop<T>(
   endpoint.onCount((count) => throttle.arrived(count));
   const measurement = measure();
 
-  const send = () => (callsPerRequest === 1 ? calls.postSingle() : calls.postBatch(callsPerRequest));
+  const send = () =>
+    callsPerRequest === 1 ? calls.postSingle() : calls.postBatch(callsPerRequest);
   const worker = async () => {
     while (await throttle.take(callsPerRequest)) await send();
   };
@@ -104,8 +117,8 @@ export async function closedLoop<T>(
 }
 
 /**
- * Pauses a sender while too many of its messages are under way. The result is a steady state at the rate of the
- * slowest stage, without a backlog that drains after the measurement.
+ * Pauses a sender while too many of its messages are under way. The result is a steady state at the
+ * rate of the slowest stage, without a backlog that drains after the measurement.
  */
 export class Throttle {
   #sent = 0;

@@ -42,7 +42,10 @@ function measureCase(
     const more: RunningServices[] = [];
     try {
       const { ingestUrl, pids } = await startBeside(running, processes - 1, more);
-      const urls = Array.from({ length: CUSTOMERS }, (_, i) => `${bench.endpoint.origin}/ok/customer-${String(i)}`);
+      const urls = Array.from(
+        { length: CUSTOMERS },
+        (_, i) => `${bench.endpoint.origin}/ok/customer-${String(i)}`,
+      );
       const customers = await createCustomers(running.system, urls);
       const target: Target = { ...running.system, ingestUrl, customers, pids };
       const measure = async (size: LoopSize) => {
@@ -60,7 +63,11 @@ function measureCase(
 }
 
 /** Starts more processes of the services on the path, `count` for each, and adds them to `more`. */
-async function startBeside({ system, pids: first }: Running, count: number, more: RunningServices[]) {
+async function startBeside(
+  { system, pids: first }: Running,
+  count: number,
+  more: RunningServices[],
+) {
   const ingestUrl = [system.ingestUrl];
   const pids = { ...first };
   for (let nth = 2; nth < 2 + count; nth++) {

@@ -9,8 +9,9 @@ import { type Target } from './pipeline';
 import { startProxy } from './proxy-process';
 
 /**
- * The cost of a bad egress proxy for destinations without one. Every phase offers the same calls; the phases differ in what
- * the proxy does. A clean phase precedes and follows each of the others, as for hanging endpoints.
+ * The cost of a bad egress proxy for destinations without one. Every phase offers the same calls;
+ * the phases differ in what the proxy does. A clean phase precedes and follows each of the others,
+ * as for hanging endpoints.
  */
 
 /** Records that the proxy held return after a phase within another minute. */
@@ -29,31 +30,52 @@ export interface ProxiesSize {
 
 const MOODS = ['hangs', 'refuses', 'closes'] as const;
 
-export async function measureProxies(bench: Bench, size: ProxiesSize, progress: Progress): Promise<ProxiesFigure> {
+export async function measureProxies(
+  bench: Bench,
+  size: ProxiesSize,
+  progress: Progress,
+): Promise<ProxiesFigure> {
   const proxy = await startProxy();
   try {
-    return await withSystem(bench, { name: 'proxies', services: SERVICES }, async ({ system, pids }) => {
-      const { free, behind, perSecond, seconds, warmUpSeconds } = size;
-      const origins = await bench.endpoint.origins(behind + free);
-      const urls = origins.map((origin) => `${origin}/ok/`);
-      const customers = [
-        ...(await createCustomers(system, urls.slice(0, behind), { proxy: proxy.url })),
-        ...(await createCustomers(system, urls.slice(behind))),
-      ];
-      const target: Target = { ...system, customers, pids: { ...pids, proxy: proxy.pid } };
-      const run = (name: string, mood: Mood, during: number) => {
-        const expectedMs = during * 1000 + (mood === 'works' ? 0 : SETTLE_MS);
-        const trouble = { begin: () => proxy.behave(mood), end: () => proxy.behave('works') };
-        const phase = { name, origins, hanging: 0, measured: free, perSecond, seconds: during, trouble };
-        return progress.during(`the proxy ${mood}`, expectedMs, () => measurePhase(bench, target, phase));
-      };
-      await run('warm-up', 'hangs', warmUpSeconds);
-      const phases: ProxyPhase[] = [];
-      for (const [i, mood] of ['works' as const, ...MOODS.flatMap((bad) => [bad, 'works' as const])].entries()) {
-        phases.push({ mood, ...(await run(`phase-${String(i)}`, mood, seconds)) });
-      }
-      return { free, behind, perSecond, phases };
-    });
+    return await withSystem(
+      bench,
+      { name: 'proxies', services: SERVICES },
+      async ({ system, pids }) => {
+        const { free, behind, perSecond, seconds, warmUpSeconds } = size;
+        const origins = await bench.endpoint.origins(behind + free);
+        const urls = origins.map((origin) => `${origin}/ok/`);
+        const customers = [
+          ...(await createCustomers(system, urls.slice(0, behind), { proxy: proxy.url })),
+          ...(await createCustomers(system, urls.slice(behind))),
+        ];
+        const target: Target = { ...system, customers, pids: { ...pids, proxy: proxy.pid } };
+        const run = (name: string, mood: Mood, during: number) => {
+          const expectedMs = during * 1000 + (mood === 'works' ? 0 : SETTLE_MS);
+          const trouble = { begin: () => proxy.behave(mood), end: () => proxy.behave('works') };
+          const phase = {
+            name,
+            origins,
+            hanging: 0,
+            measured: free,
+            perSecond,
+            seconds: during,
+            trouble,
+          };
+          return progress.during(`the proxy ${mood}`, expectedMs, () =>
+            measurePhase(bench, target, phase),
+          );
+        };
+        await run('warm-up', 'hangs', warmUpSeconds);
+        const phases: ProxyPhase[] = [];
+        for (const [i, mood] of [
+          'works' as const,
+          ...MOODS.flatMap((bad) => [bad, 'works' as const]),
+        ].entries()) {
+          phases.push({ mood, ...(await run(`phase-${String(i)}`, mood, seconds)) });
+        }
+        return { free, behind, perSecond, phases };
+      },
+    );
   } finally {
     proxy.stop();
   }

@@ -10,8 +10,9 @@ import { type RollingFigure } from '../report/figures';
 import { type Bench, withSystem } from '../setup';
 
 /**
- * A rolling upgrade under an open loop of single calls: a second process of each service on the path joins, then the first
- * one leaves. Measures from just before a call to the arrival of its webhook, of the calls in the first seconds of each step.
+ * A rolling upgrade under an open loop of single calls: a second process of each service on the
+ * path joins, then the first one leaves. Measures from just before a call to the arrival of its
+ * webhook, of the calls in the first seconds of each step.
  */
 
 const ROLLED = ['ingest', 'router', 'delivery'] as const satisfies readonly ServiceName[];
@@ -26,7 +27,11 @@ export interface RollingSize {
   seconds: number;
 }
 
-export async function measureRolling(bench: Bench, size: RollingSize, progress: Progress): Promise<RollingFigure> {
+export async function measureRolling(
+  bench: Bench,
+  size: RollingSize,
+  progress: Progress,
+): Promise<RollingFigure> {
   const others = SERVICES.filter((name) => !(ROLLED as readonly ServiceName[]).includes(name));
   return withSystem(bench, { name: 'rolling', services: others }, async ({ system }) => {
     const running = new Map<ServiceName, RunningServices>();
@@ -42,7 +47,9 @@ export async function measureRolling(bench: Bench, size: RollingSize, progress: 
         const over = pause(stepMs);
         await Promise.all([progress.during(name, stepMs, () => over), change?.()]);
       };
-      await progress.during('warm-up', size.warmUpSeconds * 1_000, () => pause(size.warmUpSeconds * 1_000));
+      await progress.during('warm-up', size.warmUpSeconds * 1_000, () =>
+        pause(size.warmUpSeconds * 1_000),
+      );
       await step('nothing changes');
       for (const name of ROLLED) {
         const old = running.get(name);
@@ -54,7 +61,11 @@ export async function measureRolling(bench: Bench, size: RollingSize, progress: 
         await step(`${name} leaves`, () => old?.stop() ?? Promise.resolve());
       }
       const sentAt = await load.stop();
-      await until(async () => (await bench.endpoint.report()).count >= sentAt.size, POLL_MS, ARRIVAL_MS);
+      await until(
+        async () => (await bench.endpoint.report()).count >= sentAt.size,
+        POLL_MS,
+        ARRIVAL_MS,
+      );
       const { arrivals } = await bench.endpoint.report();
       return { perSecond: size.perSecond, ...outcomeOf({ steps, stepMs, sentAt, arrivals }) };
     } finally {
@@ -116,7 +127,12 @@ interface Measured {
 }
 
 /** Sorts the calls by the step in which they were sent. Pure. */
-export function outcomeOf({ steps, stepMs, sentAt, arrivals }: Measured): Omit<RollingFigure, 'perSecond'> {
+export function outcomeOf({
+  steps,
+  stepMs,
+  sentAt,
+  arrivals,
+}: Measured): Omit<RollingFigure, 'perSecond'> {
   const latencies = new Map(steps.map(({ name }) => [name, [] as number[]]));
   let missing = 0;
   for (const [id, atMs] of sentAt) {
@@ -128,6 +144,10 @@ export function outcomeOf({ steps, stepMs, sentAt, arrivals }: Measured): Omit<R
     const step = steps.findLast((each) => each.atMs <= atMs && atMs < each.atMs + stepMs);
     if (step) latencies.get(step.name)?.push(arrivedAt - atMs);
   }
-  const timesOf = (all: number[]) => ({ count: all.length, p50Ms: percentile(all, 0.5), p99Ms: percentile(all, 0.99) });
+  const timesOf = (all: number[]) => ({
+    count: all.length,
+    p50Ms: percentile(all, 0.5),
+    p99Ms: percentile(all, 0.99),
+  });
   return { missing, steps: [...latencies].map(([name, all]) => ({ name, ...timesOf(all) })) };
 }

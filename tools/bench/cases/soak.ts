@@ -8,8 +8,9 @@ import { type SoakFigure, type SoakSample } from '../report/soak-figure';
 import { type Bench, withSystem } from '../setup';
 
 /**
- * All services with the embedded broker and database under a constant load for an hour: the memory of each process. One
- * endpoint of several fails now and then, because attempts that fail take other ways: tiers, details in the history, logs.
+ * All services with the embedded broker and database under a constant load for an hour: the memory
+ * of each process. One endpoint of several fails now and then, because attempts that fail take
+ * other ways: tiers, details in the history, logs.
  */
 
 const CONNECTIONS = 8;
@@ -27,49 +28,60 @@ export interface SoakSize {
   failsEvery: number;
 }
 
-export async function measureSoak(bench: Bench, size: SoakSize, progress: Progress): Promise<SoakFigure> {
-  return withSystem(bench, { name: 'soak', services: SERVICES }, async ({ system, services, pids }) => {
-    const { endpoint, broker } = bench;
-    const customers = await createCustomers(system, urlsOf(endpoint.origin, size));
-    const calls = new Calls(system.ingestUrl, CONNECTIONS, customers, 'soak');
-    endpoint.reset({ ids: false });
-    const samples = sampleEveryMinute(pids, size.minutes, progress);
-    const loggedBefore = { services: services.loggedBytes(), broker: broker.loggedBytes() };
-    let sampling = true;
-    let sent = 0;
-    const load = openLoop(
-      size.perSecond,
-      () => sampling,
-      async () => {
-        await calls.postSingle();
-        sent++;
-      },
-    );
-    const failed = load.then(() => new Promise<never>(() => undefined));
-    try {
-      const taken = await Promise.race([samples, failed]);
-      sampling = false;
-      await load;
-      const undelivered = async () => {
-        const report = await endpoint.report();
-        return Math.max(0, sent - (report.count - report.failed));
-      };
-      await until(async () => (await undelivered()) === 0, POLL_MS, ARRIVAL_MS);
-      return {
-        ...{ minutes: size.minutes, perSecond: size.perSecond, samples: taken, sent },
-        failed: (await endpoint.report()).failed,
-        undelivered: await undelivered(),
-        logged: {
-          services: services.loggedBytes() - loggedBefore.services,
-          broker: broker.loggedBytes() - loggedBefore.broker,
+export async function measureSoak(
+  bench: Bench,
+  size: SoakSize,
+  progress: Progress,
+): Promise<SoakFigure> {
+  return withSystem(
+    bench,
+    { name: 'soak', services: SERVICES },
+    async ({ system, services, pids }) => {
+      const { endpoint, broker } = bench;
+      const customers = await createCustomers(system, urlsOf(endpoint.origin, size));
+      const calls = new Calls(system.ingestUrl, CONNECTIONS, customers, 'soak');
+      endpoint.reset({ ids: false });
+      const samples = sampleEveryMinute(pids, size.minutes, progress);
+      const loggedBefore = { services: services.loggedBytes(), broker: broker.loggedBytes() };
+      let sampling = true;
+      let sent = 0;
+      const load = openLoop(
+        size.perSecond,
+        () => sampling,
+        async () => {
+          await calls.postSingle();
+          sent++;
         },
-      };
-    } finally {
-      sampling = false;
-      await load.catch(() => undefined);
-      await calls.close();
-    }
-  });
+      );
+      const failed = load.then(() => new Promise<never>(() => undefined));
+      try {
+        const taken = await Promise.race([samples, failed]);
+        sampling = false;
+        await load;
+        const undelivered = async () => {
+          const report = await endpoint.report();
+          return Math.max(0, sent - (report.count - report.failed));
+        };
+        await until(async () => (await undelivered()) === 0, POLL_MS, ARRIVAL_MS);
+        return {
+          minutes: size.minutes,
+          perSecond: size.perSecond,
+          samples: taken,
+          sent,
+          failed: (await endpoint.report()).failed,
+          undelivered: await undelivered(),
+          logged: {
+            services: services.loggedBytes() - loggedBefore.services,
+            broker: broker.loggedBytes() - loggedBefore.broker,
+          },
+        };
+      } finally {
+        sampling = false;
+        await load.catch(() => undefined);
+        await calls.close();
+      }
+    },
+  );
 }
 
 function urlsOf(origin: string, { endpoints, failsEvery }: SoakSize): string[] {
@@ -91,7 +103,9 @@ async function sampleEveryMinute(
     const now = readCpu(pids);
     const { byName, seconds } = cpuBetween(before, now);
     before = now;
-    const cores = Object.fromEntries(Object.entries(byName).map(([name, used]) => [name, used / seconds]));
+    const cores = Object.fromEntries(
+      Object.entries(byName).map(([name, used]) => [name, used / seconds]),
+    );
     const rssMb = residents(pids);
     samples.push({ minute, rssMb, cores });
     const shown = Object.entries(rssMb).map(([name, mb]) => `${name} ${mb.toFixed(0)}`);

@@ -5,7 +5,10 @@ import { type SustainedFigure } from '../report/figures';
 import { type Bench } from '../setup';
 import { closedLoop, type Target } from './pipeline';
 
-/** All services under a closed loop of batches for a minute: their throughput, second by second, and their memory. */
+/**
+ * All services under a closed loop of batches for a minute: their throughput, second by second, and
+ * their memory.
+ */
 
 const WARM_UP_MS = 60_000;
 const SECOND_MS = 1_000;
@@ -17,7 +20,11 @@ export interface SustainedSize {
   connections: number;
 }
 
-export async function measureSustained(bench: Bench, target: Target, size: SustainedSize): Promise<SustainedFigure> {
+export async function measureSustained(
+  bench: Bench,
+  target: Target,
+  size: SustainedSize,
+): Promise<SustainedFigure> {
   const { endpoint } = bench;
   const load = { ...size, name: 'sustained' };
   const { measured, missing, repeats } = await closedLoop(bench, target, load, async () => {

@@ -18,16 +18,17 @@ import { type Bench, type Running, withSystem } from '../setup';
 import { Lateness } from './lateness';
 
 /**
- * Deliveries that wait in the two longest tiers, so that none of them falls due during the run, and a small steady
- * flow through the shortest tier, whose due times are measured: with nothing waiting, with all waiting, across a
- * restart of retry, and with two retry processes. All records are written directly to the tiers.
+ * Deliveries that wait in the two longest tiers, so that none of them falls due during the run, and
+ * a small steady flow through the shortest tier, whose due times are measured: with nothing
+ * waiting, with all waiting, across a restart of retry, and with two retry processes. All records
+ * are written directly to the tiers.
  */
 
 /** Time for the records that fell due last. */
 const AFTER_MS = 5_000;
 /**
- * A record that falls due so shortly before a change (retry stops, another joins) is late because of it: it belongs
- * to the new phase.
+ * A record that falls due so shortly before a change (retry stops, another joins) is late because
+ * of it: it belongs to the new phase.
  */
 const CHANGED_MS = 1_000;
 /** A guess, for the progress line. */
@@ -56,7 +57,11 @@ interface Rig {
   progress: Progress;
 }
 
-export function measureWaiting(bench: Bench, size: WaitingSize, progress: Progress): Promise<WaitingFigure> {
+export function measureWaiting(
+  bench: Bench,
+  size: WaitingSize,
+  progress: Progress,
+): Promise<WaitingFigure> {
   const others = SERVICES.filter((name) => name !== 'retry');
   const env = { WAYPOST_PARTITIONS: String(size.partitions) };
   const before = (system: SystemEnv) => createTiers(system, size.tierPartitions ?? size.partitions);
@@ -84,7 +89,13 @@ async function createTiers({ env }: SystemEnv, partitions: number): Promise<void
   await admin.connect();
   try {
     const log = createLog('bench', 'error');
-    await createTopics(admin, { prefix: settings.WAYPOST_TOPIC_PREFIX, specs, partitions, replication: 1, log });
+    await createTopics(admin, {
+      prefix: settings.WAYPOST_TOPIC_PREFIX,
+      specs,
+      partitions,
+      replication: 1,
+      log,
+    });
   } finally {
     await admin.disconnect();
   }
@@ -110,7 +121,8 @@ async function measure(rig: Rig): Promise<WaitingFigure> {
     await progress.during(`writing ${String(size.count)}`, size.count / WRITTEN_PER_MS, () =>
       seeder.append(waitingRecords(customer, tiers.slice(-2).map(tierTopic), size.count)),
     );
-    // The records that fall due in the next phase are then written during it, not beside a million others.
+    // The records that fall due in the next phase are then written during it, not beside a million
+    // others.
     await progress.during('they wait', shortest, () => pause(shortest));
     await phase('all wait');
     await phase('retry restarts', async () => {
@@ -136,7 +148,10 @@ async function measure(rig: Rig): Promise<WaitingFigure> {
 
 function pidsOf({ running, retries }: Rig): Record<string, number> {
   const { receiver: _receiver, bench: _bench, ...pids } = running.pids;
-  return { ...pids, ...Object.fromEntries([...retries].map(([name, { pids }]) => [name, pids.retry ?? 0])) };
+  return {
+    ...pids,
+    ...Object.fromEntries([...retries].map(([name, { pids }]) => [name, pids.retry ?? 0])),
+  };
 }
 
 function startFlow({ seeder, customer, size }: Rig, tier: string): { stop: () => Promise<void> } {
@@ -156,8 +171,14 @@ function startFlow({ seeder, customer, size }: Rig, tier: string): { stop: () =>
   };
 }
 
-function* waitingRecords(customer: Customer, tiers: readonly string[], count: number): Generator<OutRecord> {
-  for (let i = 0; i < count; i++) yield waitingRecord(customer, tiers[i % tiers.length] ?? '', 'mass', i);
+function* waitingRecords(
+  customer: Customer,
+  tiers: readonly string[],
+  count: number,
+): Generator<OutRecord> {
+  for (let i = 0; i < count; i++) {
+    yield waitingRecord(customer, tiers[i % tiers.length] ?? '', 'mass', i);
+  }
 }
 
 const BODY = JSON.stringify(bodyOf(0, 'bench-waiting'));

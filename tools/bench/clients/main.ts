@@ -11,9 +11,9 @@ import { median, readable } from '../arithmetic';
 import { table } from '../report/table';
 
 /**
- * Compares Waypost's clients with established ones, each at its defaults, against a server that accepts everything.
- * They alternate, and the medians of the rounds are compared: the cost of a call for its program, and the rate at
- * which calls leave it.
+ * Compares Waypost's clients with established ones, each at its defaults, against a server that
+ * accepts everything. They alternate, and the medians of the rounds are compared: the cost of a
+ * call for its program, and the rate at which calls leave it.
  */
 
 const run = promisify(execFile);
@@ -48,7 +48,9 @@ async function main(): Promise<void> {
   try {
     const binary = join(dir, 'go');
     await run('go', ['build', '-o', binary, '.'], { cwd: join(ROOT, 'tools/bench/clients/go') });
-    const results = new Map<Contestant, Measured[]>(CONTESTANTS.map((contestant) => [contestant, []]));
+    const results = new Map<Contestant, Measured[]>(
+      CONTESTANTS.map((contestant) => [contestant, []]),
+    );
     for (let round = 1; round <= ROUNDS; round++) {
       for (const contestant of CONTESTANTS) {
         process.stderr.write(`round ${round} of ${ROUNDS}: ${contestant.name}\n`);
@@ -62,11 +64,21 @@ async function main(): Promise<void> {
   }
 }
 
-async function measure(contestant: Contestant, binary: string, server: CountingServer): Promise<Measured> {
+async function measure(
+  contestant: Contestant,
+  binary: string,
+  server: CountingServer,
+): Promise<Measured> {
   const { language, which, calls } = contestant;
-  const command = language === 'Go' ? [binary] : [process.execPath, join(ROOT, 'tools/bench/clients/node.cjs')];
+  const command =
+    language === 'Go' ? [binary] : [process.execPath, join(ROOT, 'tools/bench/clients/node.cjs')];
   const before = server.calls();
-  const { stdout } = await run(command[0] ?? '', [...command.slice(1), which, server.url, String(calls)]);
+  const { stdout } = await run(command[0] ?? '', [
+    ...command.slice(1),
+    which,
+    server.url,
+    String(calls),
+  ]);
   const { ms, cpuMs, peakKb } = JSON.parse(stdout) as { ms: number; cpuMs: number; peakKb: number };
   return {
     callsPerS: (calls / ms) * 1000,
@@ -79,7 +91,8 @@ async function measure(contestant: Contestant, binary: string, server: CountingS
 function report(results: ReadonlyMap<Contestant, Measured[]>): string {
   const rows = [['', 'client', 'calls/s', 'CPU µs a call', 'peak MB', 'calls', 'arrived']];
   for (const [{ language, name, calls }, rounds] of results) {
-    const middle = (figure: keyof Measured) => readable(median(rounds.map((round) => round[figure])));
+    const middle = (figure: keyof Measured) =>
+      readable(median(rounds.map((round) => round[figure])));
     rows.push([
       language,
       name,
@@ -90,10 +103,16 @@ function report(results: ReadonlyMap<Contestant, Measured[]>): string {
       middle('arrived'),
     ]);
   }
-  const lines = [`${ROUNDS} rounds, medians; Node ${process.version}; ${cpus().length} cores`, '', table(rows), ''];
+  const lines = [
+    `${ROUNDS} rounds, medians; Node ${process.version}; ${cpus().length} cores`,
+    '',
+    table(rows),
+    '',
+  ];
   for (const language of ['Go', 'Node'] as const) {
     const of = (which: string, figure: keyof Measured) => {
-      const [, rounds = []] = [...results].find(([c]) => c.language === language && c.which === which) ?? [];
+      const [, rounds = []] =
+        [...results].find(([c]) => c.language === language && c.which === which) ?? [];
       return median(rounds.map((round) => round[figure]));
     };
     const speed = of('waypost', 'callsPerS') / of('segment', 'callsPerS');

@@ -48,7 +48,9 @@ async function main() {
   const { user, system } = process.cpuUsage(cpu);
   const ms = Math.round(performance.now() - began);
   const peakKb = process.resourceUsage().maxRSS;
-  process.stdout.write(`${JSON.stringify({ ms, cpuMs: Math.round((user + system) / 1000), delivered, peakKb })}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ ms, cpuMs: Math.round((user + system) / 1000), delivered, peakKb })}\n`,
+  );
 }
 
 void main();

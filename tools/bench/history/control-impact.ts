@@ -12,9 +12,9 @@ import { table } from '../report/table';
 import { type Bench, withSystem } from '../setup';
 
 /**
- * The cost of control and its history for delivery: the same load with control on, frozen, and killed. Either at the
- * machine's full capacity (the CPU that control takes from a busy machine), or at a fixed rate (whether a delivery
- * ever waits for control).
+ * The cost of control and its history for delivery: the same load with control on, frozen, and
+ * killed. Either at the machine's full capacity (the CPU that control takes from a busy machine),
+ * or at a fixed rate (whether a delivery ever waits for control).
  */
 
 const CUSTOMERS = 4;
@@ -25,12 +25,20 @@ const ASK_EVERY_MS = 500;
 
 type Control = 'on' | 'standing still' | 'killed';
 /**
- * The first phase is a warm-up, and is labelled as such. On and off alternate, because the machine's speed may
- * change.
+ * The first phase is a warm-up, and is labelled as such. On and off alternate, because the
+ * machine's speed may change.
  */
 const STATES: readonly Control[] = [
-  ...(['on', 'on', 'standing still', 'on', 'standing still', 'on', 'standing still', 'on'] as const),
-  ...(['killed', 'killed'] as const),
+  'on',
+  'on',
+  'standing still',
+  'on',
+  'standing still',
+  'on',
+  'standing still',
+  'on',
+  'killed',
+  'killed',
 ];
 
 /**
@@ -43,7 +51,10 @@ export function measureBeside(
   note: (text: string) => void,
 ): Promise<string> {
   return withSystem(bench, { name: 'beside', services: SERVICES }, async ({ system, pids }) => {
-    const urls = Array.from({ length: CUSTOMERS }, (_, i) => `${bench.endpoint.origin}/ok/customer-${String(i)}`);
+    const urls = Array.from(
+      { length: CUSTOMERS },
+      (_, i) => `${bench.endpoint.origin}/ok/customer-${String(i)}`,
+    );
     const { control = 0, ...others } = pids;
     const customers = await createCustomers(system, urls);
     const target: Target = { ...system, customers, pids: others };
@@ -52,26 +63,37 @@ export function measureBeside(
     let memory = NaN;
     for (const state of STATES) {
       note(`control ${state}`);
-      if (state === 'killed' && Number.isNaN(memory)) memory = residents({ control }).control ?? NaN;
+      if (state === 'killed' && Number.isNaN(memory)) {
+        memory = residents({ control }).control ?? NaN;
+      }
       turn(control, state);
       const stop = state === 'on' ? askOften(system) : () => Promise.resolve('');
       const cells = await measure.phase(bench, target, count, rows.length);
       rows.push([rows.length === 1 ? `${state} (to warm up)` : state, ...cells, await stop()]);
     }
-    return `${table(rows)}\nmemory of control before it was killed: ${String(Math.round(memory))} MB`;
+    return (
+      `${table(rows)}\nmemory of control before it was killed: ${String(Math.round(memory))} ` +
+      'MB'
+    );
   });
 }
 
 interface Measure {
   head: string[];
-  /** @param phase part of the ids of messages: the router would drop ids of an earlier phase as duplicates */
+  /**
+   * @param phase part of the ids of messages: the router would drop ids of an earlier phase as
+   *   duplicates
+   */
   phase: (bench: Bench, target: Target, count: number, phase: number) => Promise<string[]>;
 }
 
 const flatOut: Measure = {
   head: ['webhooks/s', 'missing', 'repeats'],
   phase: async (bench, target, count, phase) => {
-    const { perSecond, missing, repeats } = await measurePipeline(bench, target, { ...FLAT_OUT, count: count + phase });
+    const { perSecond, missing, repeats } = await measurePipeline(bench, target, {
+      ...FLAT_OUT,
+      count: count + phase,
+    });
     return [String(Math.round(perSecond)), String(missing), String(repeats)];
   },
 };
@@ -80,9 +102,18 @@ function paced(perSecond: number): Measure {
   return {
     head: ['calls/s', 'missing', 'p50 ms', 'p99 ms', 'longest ms'],
     phase: async (bench, target, count, phase) => {
-      const size = { perSecond, warmUp: perSecond * PACED_WARM_UP_S, count, run: `paced-${String(phase)}` };
+      const size = {
+        perSecond,
+        warmUp: perSecond * PACED_WARM_UP_S,
+        count,
+        run: `paced-${String(phase)}`,
+      };
       const { missing, p50Ms, p99Ms, maxMs } = await measureLatency(bench, target, size);
-      return [String(perSecond), String(missing), ...[p50Ms, p99Ms, maxMs].map((ms) => ms.toFixed(1))];
+      return [
+        String(perSecond),
+        String(missing),
+        ...[p50Ms, p99Ms, maxMs].map((ms) => ms.toFixed(1)),
+      ];
     },
   };
 }

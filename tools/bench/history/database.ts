@@ -4,6 +4,7 @@ import { type Database } from '../../../services/control/history/database';
 import { openPglite } from '../../../services/control/history/pglite';
 import { openPostgres } from '../../../services/control/history/postgres';
 import { migrate } from '../../../services/control/history/schema';
+import { compact } from '../../../shared/collections/defined';
 import { residents } from '../../harness/usage';
 import { table } from '../report/table';
 import { fill } from './fill';
@@ -11,8 +12,8 @@ import { type Past } from './past-events';
 import { answerAll, type Answered } from './queries';
 
 /**
- * Measures writes and queries of the history, and its disk and memory. Only missing rows are inserted, so that a
- * large data set can be built over several runs.
+ * Measures writes and queries of the history, and its disk and memory. Only missing rows are
+ * inserted, so that a large data set can be built over several runs.
  */
 
 const MB = 1024 * 1024;
@@ -41,21 +42,24 @@ export async function measureDatabase({
     const from = await countOf(database);
     const rss = () => String(Math.round(residents({ it: process.pid }).it ?? NaN));
     const opened = rss();
-    const { deliveries, events, ms, cpuUs } = await fill(database, past, { from, forMs: fillMs, note });
+    const { deliveries, events, ms, cpuUs } = await fill(database, past, {
+      from,
+      forMs: fillMs,
+      note,
+    });
     const perSecond = Math.round((events * 1_000) / ms);
     const filled = rss();
     const answered = await answerAll(database, past);
-    return [
+    return compact([
       `${database.kind}: ${String(from + deliveries)} deliveries`,
-      ...(events > 0
-        ? [
-            `${String(events)} events written now, ${String(perSecond)} a second, ${(cpuUs / events).toFixed(1)} µs of CPU each`,
-          ]
-        : []),
+      events > 0
+        ? `${String(events)} events written now, ${String(perSecond)} a second, ` +
+          `${(cpuUs / events).toFixed(1)} µs of CPU each`
+        : undefined,
       table([['question', 'rows', 'first ms', 'median ms', 'longest ms'], ...answered.map(lineOf)]),
       `memory of this process: ${opened} MB opened, ${filled} MB filled, ${rss()} MB at the end`,
       await sizeOf(database, url === undefined ? dir : undefined),
-    ].join('\n');
+    ]).join('\n');
   } finally {
     await database.close();
   }
@@ -66,7 +70,9 @@ function lineOf({ question, rows, first, median, longest }: Answered): string[] 
 }
 
 async function countOf({ query }: Database): Promise<number> {
-  const [row] = await query<{ count: number }>('select count(*)::bigint as count from waypost.deliveries');
+  const [row] = await query<{ count: number }>(
+    'select count(*)::bigint as count from waypost.deliveries',
+  );
   return row?.count ?? 0;
 }
 
@@ -77,7 +83,9 @@ async function sizeOf({ query }: Database, dir: string | undefined): Promise<str
   );
   const mb = (bytes: number) => `${String(Math.round(bytes / MB))} MB`;
   const files =
-    dir === undefined ? '' : `; folder ${mb(bytesOf(dir))}, of it log ${mb(bytesOf(join(dir, 'pg', 'pg_wal')))}`;
+    dir === undefined
+      ? ''
+      : `; folder ${mb(bytesOf(dir))}, of it log ${mb(bytesOf(join(dir, 'pg', 'pg_wal')))}`;
   return `disk: rows ${mb(row?.rows ?? 0)}, indexes ${mb(row?.indexes ?? 0)}${files}`;
 }
 

@@ -50,7 +50,9 @@ export async function fill(
         changed.set(name, (changed.get(name) ?? 0) + rows);
       }
       if (i % KEEP_EVERY !== KEEP_EVERY - BATCH) return;
-      parts = await keepWithin(database, KEEP, Date.parse(batch.at(-1)?.acceptedAt ?? ''), { written });
+      parts = await keepWithin(database, KEEP, Date.parse(batch.at(-1)?.acceptedAt ?? ''), {
+        written,
+      });
       written = new Map();
       await cleanUp(database, parts, changed);
     });

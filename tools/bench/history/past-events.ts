@@ -4,9 +4,9 @@ import { type MessageType } from '../../../shared/model/message';
 import { at as pick, share } from './hash-random';
 
 /**
- * Generates the `attempts` events of many deliveries, the same in each run. Pure. Each filter meets a hard case: a
- * destination with 40 % of all deliveries and few failures, one whose dead letters are all old, users and types from
- * common to rare.
+ * Generates the `attempts` events of many deliveries, the same in each run. Pure. Each filter meets
+ * a hard case: a destination with 40 % of all deliveries and few failures, one whose dead letters
+ * are all old, users and types from common to rare.
  */
 
 const WINDOW_MS = 4 * 3_600_000;
@@ -56,7 +56,8 @@ export function idOf(prefix: string, i: number): string {
 export function eventsOf(past: Past, i: number): DeliveryEvent[] {
   const acceptedAtMs = Math.floor(past.from + ((past.to - past.from) * i) / past.count);
   const iso = (ms: number) => new Date(acceptedAtMs + ms).toISOString();
-  const destination = share(i, 1) < LARGEST ? 'dst_0' : `dst_${String(1 + pick(i, 2, DESTINATIONS - 1))}`;
+  const destination =
+    share(i, 1) < LARGEST ? 'dst_0' : `dst_${String(1 + pick(i, 2, DESTINATIONS - 1))}`;
   const about = {
     delivery: idOf('dlv', i),
     message: idOf('msg', i),
@@ -71,19 +72,37 @@ export function eventsOf(past: Past, i: number): DeliveryEvent[] {
     record: { topic: 'webhooks', partition: i % 12, offset: Math.floor(i / 12) },
   };
   const good: UrlAttempt = {
-    ...{ url: `whk_${destination}`, origin: 'https://hooks.example.com', outcome: 'delivered', status: 200 },
+    url: `whk_${destination}`,
+    origin: 'https://hooks.example.com',
+    outcome: 'delivered',
+    status: 200,
     durationMs: 42,
     phases: { headers: 41, body: 1 },
-    response: { headers: { ...HEADERS, 'content-type': 'application/json' }, body: '{"ok":true}', truncated: false },
+    response: {
+      headers: { ...HEADERS, 'content-type': 'application/json' },
+      body: '{"ok":true}',
+      truncated: false,
+    },
   };
   const first = { ...about, kind: 'attempt' as const, n: 1, hop: 0, durationMs: 42 };
   const delivered: DeliveryEvent = { ...first, at: iso(60), outcome: 'delivered', urls: [good] };
   const fate = share(i, 6);
-  if (fate < 0.002) return [{ ...about, kind: 'cancelled', hop: 0, n: 0, at: iso(60), reason: 'destination_disabled' }];
+  if (fate < 0.002) {
+    return [
+      { ...about, kind: 'cancelled', hop: 0, n: 0, at: iso(60), reason: 'destination_disabled' },
+    ];
+  }
   const failed = [badUrl(good)];
   if (fate < 0.03) {
     return [
-      { ...first, at: iso(60), outcome: 'retry', urls: failed, reason: 'backoff', nextAttemptAt: iso(10_000) },
+      {
+        ...first,
+        at: iso(60),
+        outcome: 'retry',
+        urls: failed,
+        reason: 'backoff',
+        nextAttemptAt: iso(10_000),
+      },
       { ...first, n: 2, hop: 1, at: iso(10_100), outcome: 'delivered', urls: [good] },
     ];
   }
@@ -91,10 +110,29 @@ export function eventsOf(past: Past, i: number): DeliveryEvent[] {
   const onceSick = destination === ONCE_SICK && i < past.count / 20;
   if (!sick && !onceSick) return [delivered];
   if (sick && fate > 0.1) {
-    return [{ ...first, at: iso(60), outcome: 'retry', urls: failed, reason: 'backoff', nextAttemptAt: iso(10_000) }];
+    return [
+      {
+        ...first,
+        at: iso(60),
+        outcome: 'retry',
+        urls: failed,
+        reason: 'backoff',
+        nextAttemptAt: iso(10_000),
+      },
+    ];
   }
   if (sick && fate > 0.06) {
-    return [{ ...about, kind: 'waiting', n: 0, hop: 0, at: iso(5), reason: 'lane_full', nextAttemptAt: iso(10_000) }];
+    return [
+      {
+        ...about,
+        kind: 'waiting',
+        n: 0,
+        hop: 0,
+        at: iso(5),
+        reason: 'lane_full',
+        nextAttemptAt: iso(10_000),
+      },
+    ];
   }
   return [
     { ...first, at: iso(60), outcome: 'rejected', urls: failed },
@@ -111,7 +149,13 @@ function badUrl(good: UrlAttempt): UrlAttempt {
   const headers = { ...HEADERS, 'content-type': 'text/html' };
   const body = '<html><head><title>503 Service Unavailable</title></head></html>\n'.repeat(6);
   const error = { code: 'status' as const, message: 'answered 503' };
-  return { ...good, outcome: 'retry', status: 503, error, response: { headers, body, truncated: false } };
+  return {
+    ...good,
+    outcome: 'retry',
+    status: 503,
+    error,
+    response: { headers, body, truncated: false },
+  };
 }
 
 function typeOf(where: number): MessageType {

@@ -52,11 +52,17 @@ export async function answerAll(database: Database, past: Past): Promise<Answere
 function questions(database: Database, past: Past): Record<string, Ask> {
   const day = { sinceMs: past.to - 86_400_000, untilMs: past.to };
   const any = (turn: number, question: number) => at(turn, question, past.count);
-  const acceptedAt = (i: number) => Math.floor(past.from + ((past.to - past.from) * i) / past.count);
+  const acceptedAt = (i: number) =>
+    Math.floor(past.from + ((past.to - past.from) * i) / past.count);
   const list = (filter: Filter | ((turn: number) => Filter)) => (turn: number) =>
-    listDeliveries(database, typeof filter === 'function' ? filter(turn) : filter, { limit: LIMIT });
+    listDeliveries(database, typeof filter === 'function' ? filter(turn) : filter, {
+      limit: LIMIT,
+    });
   const deep = (filter: Filter) => (turn: number) =>
-    listDeliveries(database, filter, { limit: LIMIT, after: { acceptedAt: acceptedAt(any(turn, 20)), id: 'dlv_m' } });
+    listDeliveries(database, filter, {
+      limit: LIMIT,
+      after: { acceptedAt: acceptedAt(any(turn, 20)), id: 'dlv_m' },
+    });
   const hour = (turn: number) => {
     const since = acceptedAt(any(turn, 21));
     return { since, until: since + 3_600_000 };
@@ -86,9 +92,16 @@ function questions(database: Database, past: Past): Record<string, Ask> {
     'destination and status dead (sick)': list({ destination: 'dst_45', status: 'dead' }),
     'destination and status retrying': list({ destination: 'dst_45', status: 'retrying' }),
     'destination and type alias': list({ destination: 'dst_7', type: 'alias' }),
-    'destination and user': list((turn) => ({ destination: 'dst_0', user: userOf(any(turn, 24)) ?? 'user-1' })),
+    'destination and user': list((turn) => ({
+      destination: 'dst_0',
+      user: userOf(any(turn, 24)) ?? 'user-1',
+    })),
     'destination (1 %) and the busiest user': list({ destination: 'dst_7', user: 'user-busiest' }),
-    'destination, status dead, an hour': list((turn) => ({ destination: 'dst_45', status: 'dead', ...hour(turn) })),
+    'destination, status dead, an hour': list((turn) => ({
+      destination: 'dst_45',
+      status: 'dead',
+      ...hour(turn),
+    })),
     'source and status dead': list({ source: 'src_3', status: 'dead' }),
     'source and type alias': list({ source: 'src_3', type: 'alias' }),
     'type alias and status dead': list({ type: 'alias', status: 'dead' }),
@@ -106,16 +119,22 @@ function questions(database: Database, past: Past): Record<string, Ask> {
   };
 }
 
-function countQuestions(database: Database, day: { sinceMs: number; untilMs: number }): Record<string, Ask> {
+function countQuestions(
+  database: Database,
+  day: { sinceMs: number; untilMs: number },
+): Record<string, Ask> {
   const page = Array.from({ length: 50 }, (_, i) => `dst_${String(i)}`);
   return {
     'overview: what is under way': () => openDeliveries(database),
     'overview: counts of a day': () => countsBetween(database, day, page),
-    'overview: a day in steps': () => countsInSteps(database, { ...day, stepMs: 300_000, destination: undefined }),
-    'destinations: a day of 50 in steps': () => trendsInSteps(database, { ...day, stepMs: 3_600_000 }, page),
+    'overview: a day in steps': () =>
+      countsInSteps(database, { ...day, stepMs: 300_000, destination: undefined }),
+    'destinations: a day of 50 in steps': () =>
+      trendsInSteps(database, { ...day, stepMs: 3_600_000 }, page),
     'number of all deliveries': () => countDeliveries(database, {}),
     'number with destination (1 %) and status dead': () =>
       countDeliveries(database, { destination: 'dst_7', status: 'dead' }),
-    'number with source and type alias': () => countDeliveries(database, { source: 'src_3', type: 'alias' }),
+    'number with source and type alias': () =>
+      countDeliveries(database, { source: 'src_3', type: 'alias' }),
   };
 }

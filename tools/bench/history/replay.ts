@@ -12,8 +12,8 @@ import { aDelivery, deliveryRecord, openSeeder } from '../seed';
 import { type Bench, withSystem } from '../setup';
 
 /**
- * Dead letters of a recovered endpoint, beside those of another that a replay must not touch: a replay that is
- * cancelled and resumed once sends exactly these, at its rate.
+ * Dead letters of a recovered endpoint, beside those of another that a replay must not touch: a
+ * replay that is cancelled and resumed once sends exactly these, at its rate.
  */
 
 const POLL_MS = 250;
@@ -27,7 +27,10 @@ export function measureReplay(
 ): Promise<string> {
   return withSystem(bench, { name: 'replay', services: SERVICES }, async ({ system }) => {
     const { endpoint } = bench;
-    const customers = await createCustomers(system, [`${endpoint.origin}/ok/a`, `${endpoint.origin}/ok/b`]);
+    const customers = await createCustomers(system, [
+      `${endpoint.origin}/ok/a`,
+      `${endpoint.origin}/ok/b`,
+    ]);
     const [wanted] = customers;
     if (!wanted) throw new Error('there is no customer');
     note(`${String(2 * count)} dead letters`);
@@ -60,8 +63,11 @@ export function measureReplay(
     return [
       `replay ${ended.status}: matched ${String(ended.matched)}, sent ${String(ended.sent)}`,
       `cancelled after ${String(cancelled.sent)}; arrived by then ${String(accepted)}`,
-      `asked for ${String(perSecond)} a second: ${String(Math.round((count - cancelled.sent) / tookS))} on the average after it was resumed, ${String(Math.max(...bySecond))} in the busiest second`,
-      `arrived ${String(report.arrivals.size)} of ${String(count)}, of others ${String(wrong)}, twice ${String(report.count - report.arrivals.size)}`,
+      `asked for ${String(perSecond)} a second: ` +
+        `${String(Math.round((count - cancelled.sent) / tookS))} on the average after it was ` +
+        `resumed, ${String(Math.max(...bySecond))} in the busiest second`,
+      `arrived ${String(report.arrivals.size)} of ${String(count)}, of others ` +
+        `${String(wrong)}, twice ${String(report.count - report.arrivals.size)}`,
     ].join('\n');
   });
 }
@@ -70,7 +76,11 @@ export function measureReplay(
  * Writes letters as delivery does, and waits until the history has them.
  * @returns the ids of the first customer's letters
  */
-async function bury(system: SystemEnv, customers: readonly Customer[], count: number): Promise<Set<string>> {
+async function bury(
+  system: SystemEnv,
+  customers: readonly Customer[],
+  count: number,
+): Promise<Set<string>> {
   const ids = new Set<string>();
   const seeder = await openSeeder(system.env);
   try {
@@ -79,26 +89,50 @@ async function bury(system: SystemEnv, customers: readonly Customer[], count: nu
     await seeder.close();
   }
   const call = clientOf(system);
-  const dead = async () => (await call('GET /overview', {})).data.data.reduce((sum, each) => sum + each.dead, 0);
-  if (!(await until(async () => (await dead()) >= customers.length * count, POLL_MS, DEADLINE_MS))) {
+  const dead = async () =>
+    (await call('GET /overview', {})).data.data.reduce((sum, each) => sum + each.dead, 0);
+  if (
+    !(await until(async () => (await dead()) >= customers.length * count, POLL_MS, DEADLINE_MS))
+  ) {
     throw new Error('the history does not know all dead letters');
   }
   return ids;
 }
 
-function* letters(customers: readonly Customer[], count: number, ids: Set<string>): Generator<OutRecord> {
+function* letters(
+  customers: readonly Customer[],
+  count: number,
+  ids: Set<string>,
+): Generator<OutRecord> {
   for (let i = 0; i < count * customers.length; i++) {
     const customer = customers[i % customers.length];
     if (!customer) throw new Error('there is no customer');
     const { sourceId, destinationId } = customer;
     const messageId = `dead-${String(i)}`;
-    const delivery = { ...aDelivery(i, { messageId, sourceId, destinationId }), attempt: 1, reason: 'rejected' };
+    const delivery = {
+      ...aDelivery(i, { messageId, sourceId, destinationId }),
+      attempt: 1,
+      reason: 'rejected',
+    };
     if (customer === customers[0]) ids.add(delivery.id);
     const at = new Date(delivery.acceptedAt).toISOString();
     const event: DeadEvent = {
-      ...{ kind: 'dead', delivery: delivery.id, message: messageId, source: sourceId, destination: destinationId },
-      ...{ type: delivery.type, userId: delivery.userId, acceptedAt: at, expiresAt: at, at, replay: 0, hop: 0, n: 1 },
-      ...{ traceparent: delivery.traceparent, reason: 'rejected', record: { topic: DEAD, partition: 0, offset: i } },
+      kind: 'dead',
+      delivery: delivery.id,
+      message: messageId,
+      source: sourceId,
+      destination: destinationId,
+      type: delivery.type,
+      userId: delivery.userId,
+      acceptedAt: at,
+      expiresAt: at,
+      at,
+      replay: 0,
+      hop: 0,
+      n: 1,
+      traceparent: delivery.traceparent,
+      reason: 'rejected',
+      record: { topic: DEAD, partition: 0, offset: i },
     };
     yield deliveryRecord(DEAD, delivery, JSON.stringify(bodyOf(i, messageId)));
     yield { topic: ATTEMPTS, key: delivery.id, value: JSON.stringify(event) };

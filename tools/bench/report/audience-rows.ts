@@ -10,7 +10,12 @@ export function filterRows(rounds: readonly Round[]): Row[] {
   return cases.flatMap(({ name }) => {
     const all: Column<FiltersFigure>[] = [
       ['', PER_MESSAGE, (f) => median(turnsOf(f, name))],
-      ['', `× ${PLAIN}`, (f) => median(besidePlain(f, name, ratioOf)), name === UNUSED ? most(1.05) : undefined],
+      [
+        '',
+        `× ${PLAIN}`,
+        (f) => median(besidePlain(f, name, ratioOf)),
+        name === UNUSED ? most(1.05) : undefined,
+      ],
       [
         ': one filter',
         'CPU-µs',
@@ -25,13 +30,19 @@ export function filterRows(rounds: readonly Round[]): Row[] {
 const ratioOf = (value: number, yardstick: number) => value / yardstick;
 
 /** Compares each turn of a case with the plain case of the same turn. */
-function besidePlain(figure: FiltersFigure, name: string, compare: (with_: number, without: number) => number) {
+function besidePlain(
+  figure: FiltersFigure,
+  name: string,
+  compare: (with_: number, without: number) => number,
+) {
   const without = turnsOf(figure, PLAIN);
   return turnsOf(figure, name).map((value, turn) => compare(value, without[turn] ?? NaN));
 }
 
 function turnsOf({ cases }: FiltersFigure, name: string): number[] {
-  return (cases.find((each) => each.name === name)?.turns ?? []).map((turn) => micros(turn, 'router') ?? NaN);
+  return (cases.find((each) => each.name === name)?.turns ?? []).map(
+    (turn) => micros(turn, 'router') ?? NaN,
+  );
 }
 
 const MB = 1024 * 1024;
@@ -44,7 +55,12 @@ export function audienceRows(rounds: readonly Round[]): Row[] {
     [', the router over the same messages', PER_MESSAGE, (a) => micros(a.router, 'router')],
     [': counted', 'messages/s', (a) => a.counting.perSecond],
     [': counted', PER_MESSAGE, (a) => micros(a.counting, 'audiences')],
-    [': counted', '× router', (a) => ratio(micros(a.counting, 'audiences'), micros(a.router, 'router')), most(3)],
+    [
+      ': counted',
+      '× router',
+      (a) => ratio(micros(a.counting, 'audiences'), micros(a.router, 'router')),
+      most(3),
+    ],
     [': counted, per core', 'messages/s', (a) => ratio(1e6, micros(a.counting, 'audiences'))],
     [': counted, broker', PER_MESSAGE, (a) => micros(a.counting, 'broker')],
     [': counted, first fifth', 'messages/s', (a) => a.fifths[0]],
@@ -52,7 +68,11 @@ export function audienceRows(rounds: readonly Round[]): Row[] {
     [': first sync', 's', (a) => a.firstSync.seconds],
     [': first sync, users looked at', 'users/s', (a) => a.users / a.firstSync.seconds],
     [': first sync, calls made', 'calls/s', (a) => a.firstSync.told / a.firstSync.seconds],
-    [': first sync', 'CPU-µs/call', (a) => microsOf(a.firstSync.cpu, ['audiences'], a.firstSync.told)],
+    [
+      ': first sync',
+      'CPU-µs/call',
+      (a) => microsOf(a.firstSync.cpu, ['audiences'], a.firstSync.told),
+    ],
     [': restored without its store', 's', (a) => a.restore.seconds],
     [': restored without its store', 'records/s', (a) => a.restore.records / a.restore.seconds],
     [': new messages, syncs running', 'messages/s', (a) => a.traffic.perSecond],
@@ -65,7 +85,11 @@ export function audienceRows(rounds: readonly Round[]): Row[] {
     ...memoryColumns('new messages', 'traffic'),
     [': store', 'MB', (a) => a.storeBytes / MB],
     [': store', 'bytes/user', (a) => a.storeBytes / a.users],
-    [': changelog, as far as it is compacted', 'MB', (a) => a.changelogBytes && a.changelogBytes / MB],
+    [
+      ': changelog, as far as it is compacted',
+      'MB',
+      (a) => a.changelogBytes && a.changelogBytes / MB,
+    ],
   ]);
 }
 
@@ -78,7 +102,10 @@ function previewColumns(what: string): Column<AudiencesFigure>[] {
   ];
 }
 
-function memoryColumns(words: string, phase: keyof AudiencesFigure['memory']): Column<AudiencesFigure>[] {
+function memoryColumns(
+  words: string,
+  phase: keyof AudiencesFigure['memory'],
+): Column<AudiencesFigure>[] {
   return [
     [`, ${words}: process memory, peak`, 'MB', (a) => a.memory[phase].ownMb],
     [`, ${words}: resident, including files`, 'MB', (a) => a.memory[phase].rssMb],

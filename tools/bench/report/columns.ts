@@ -2,7 +2,10 @@ import { type CpuUse } from '../../harness/usage';
 import { median, sum } from '../arithmetic';
 import { type Round } from './figures';
 
-/** The means by which each case describes the rows of its figures once: title, unit, value and goal. Pure. */
+/**
+ * The means by which each case describes the rows of its figures once: title, unit, value and goal.
+ * Pure.
+ */
 
 /** A goal of the design for a figure. */
 export interface Goal {
@@ -15,8 +18,8 @@ export const most = (limit: number): Goal => ({ limit, is: 'most' });
 export const least = (limit: number): Goal => ({ limit, is: 'least' });
 
 /**
- * The allowed cost of hanging endpoints for the others, as a multiple of the clean p99: a fifth more, or 10 ms if
- * that is more.
+ * The allowed cost of hanging endpoints for the others, as a multiple of the clean p99: a fifth
+ * more, or 10 ms if that is more.
  */
 export function isolationGoal(cleanP99Ms: number): Goal {
   return most(Math.max(1.2, cleanP99Ms < 50 ? 1 + 10 / cleanP99Ms : 0));
@@ -51,7 +54,11 @@ export type Column<F> = readonly [
 ];
 
 /** @param of the figures of a case; it has no rows in a round without them */
-export function rows<F>(title: string, of: (round: Round) => F | undefined, columns: readonly Column<F>[]): Row[] {
+export function rows<F>(
+  title: string,
+  of: (round: Round) => F | undefined,
+  columns: readonly Column<F>[],
+): Row[] {
   return columns.map(([more, unit, value, goal]) => {
     const valueOf = (round: Round) => {
       const figure = of(round);
@@ -61,8 +68,14 @@ export function rows<F>(title: string, of: (round: Round) => F | undefined, colu
   });
 }
 
-/** Returns the figures of the first round that has them: they name the phases and cases that have rows. */
-export function first<F>(rounds: readonly Round[], of: (round: Round) => F | undefined): F | undefined {
+/**
+ * Returns the figures of the first round that has them: they name the phases and cases that have
+ * rows.
+ */
+export function first<F>(
+  rounds: readonly Round[],
+  of: (round: Round) => F | undefined,
+): F | undefined {
   return rounds.map(of).find((figure) => figure !== undefined);
 }
 
@@ -71,13 +84,21 @@ export function bareMicros({ bare }: Round): number | undefined {
   return bare.length > 0 ? median(bare.map(({ microsEach }) => microsEach)) : undefined;
 }
 
-/** Returns the CPU-µs of these processes for each of the counted ones; undefined if one was not on this machine. */
-export function micros({ cpu, count }: { cpu: CpuUse; count: number }, ...names: string[]): number | undefined {
+/**
+ * Returns the CPU-µs of these processes for each of the counted ones; undefined if one was not on
+ * this machine.
+ */
+export function micros(
+  { cpu, count }: { cpu: CpuUse; count: number },
+  ...names: string[]
+): number | undefined {
   return microsOf(cpu, names, count);
 }
 
 /** Returns the same for any CPU use. */
 export function microsOf(cpu: CpuUse, names: readonly string[], count: number): number | undefined {
   const used = names.map((name) => cpu.byName[name]);
-  return used.includes(undefined) ? undefined : (sum(used.map((seconds) => seconds ?? 0)) / count) * 1e6;
+  return used.includes(undefined)
+    ? undefined
+    : (sum(used.map((seconds) => seconds ?? 0)) / count) * 1e6;
 }

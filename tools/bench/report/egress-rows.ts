@@ -1,7 +1,14 @@
 import { SERVICES } from '../../../deploy/standalone/service-list';
+import { compact } from '../../../shared/collections/defined';
 import { median, ratio, spread, sum } from '../arithmetic';
 import { type Column, first, isolationGoal, micros, type Row, rows } from './columns';
-import { type BatchedFigure, type Protocol, type ProtocolFigure, type ProxyPhase, type Round } from './figures';
+import {
+  type BatchedFigure,
+  type Protocol,
+  type ProtocolFigure,
+  type ProxyPhase,
+  type Round,
+} from './figures';
 import { besideClean } from './isolation-rows';
 
 /** The rows for the way to endpoints: protocols, batches of events, and proxies. Pure. */
@@ -16,12 +23,16 @@ export function http2Rows(rounds: readonly Round[]): Row[] {
   const cases = figure.cases.flatMap(({ streams, protocol }, i) => {
     const of = (round: Round) => round.http2?.cases[i];
     const plain = ({ http2 }: Round) => http2?.cases.find((each) => each.streams === streams);
-    return rows(`endpoint of ${String(figure.delayMs)} ms, ${String(streams)} at once, ${protocol}`, of, [
-      ...costColumns(plain, protocol),
-      [': p50', 'ms', ({ p50Ms }) => p50Ms],
-      [': p99', 'ms', ({ p99Ms }) => p99Ms],
-      [': sockets', '', ({ sockets }) => sockets],
-    ]);
+    return rows(
+      `endpoint of ${String(figure.delayMs)} ms, ${String(streams)} at once, ${protocol}`,
+      of,
+      [
+        ...costColumns(plain, protocol),
+        [': p50', 'ms', ({ p50Ms }) => p50Ms],
+        [': p99', 'ms', ({ p99Ms }) => p99Ms],
+        [': sockets', '', ({ sockets }) => sockets],
+      ],
+    );
   });
   const openings = figure.openings.flatMap(({ protocol }, i) =>
     rows(
@@ -43,7 +54,10 @@ function costColumns(
     '× HTTP/1.1',
     ({ microsEach }, round) => ratio(microsEach, plain(round)?.microsEach),
   ];
-  return [['', PER_REQUEST, ({ microsEach }) => microsEach], ...(protocol === 'HTTP/1.1' ? [] : [besidePlain])];
+  return compact([
+    ['', PER_REQUEST, ({ microsEach }) => microsEach],
+    protocol === 'HTTP/1.1' ? undefined : besidePlain,
+  ]);
 }
 
 const KINDS = ['single', 'batched'] as const;
@@ -60,9 +74,12 @@ export function batchedRows(rounds: readonly Round[]): Row[] {
   ];
   const costs = scopes.flatMap(([title, of, names]) =>
     KINDS.flatMap((kind) => {
-      const cost = (figure: BatchedFigure, which: (typeof KINDS)[number]) => micros(figure[of][which], ...names);
+      const cost = (figure: BatchedFigure, which: (typeof KINDS)[number]) =>
+        micros(figure[of][which], ...names);
       const columns: Column<BatchedFigure>[] = [['', PER_EVENT, (figure) => cost(figure, kind)]];
-      if (kind === 'batched') columns.push(['', '× single POSTs', (f) => ratio(cost(f, kind), cost(f, 'single'))]);
+      if (kind === 'batched') {
+        columns.push(['', '× single POSTs', (f) => ratio(cost(f, kind), cost(f, 'single'))]);
+      }
       return rows(`${title}, ${nameOf(kind, maxEvents)}`, ({ batched }) => batched, columns);
     }),
   );
@@ -81,10 +98,13 @@ export function proxyRows(rounds: readonly Round[]): Row[] {
   const figure = first(rounds, ({ proxies }) => proxies);
   if (!figure) return [];
   const phasesOf = ({ proxies }: Round) => proxies?.phases;
-  const clean = spread(rounds.map((round) => phasesOf(round) && ofMood(phasesOf(round) ?? [], 'works', p99Of)));
+  const clean = spread(
+    rounds.map((round) => phasesOf(round) && ofMood(phasesOf(round) ?? [], 'works', p99Of)),
+  );
   const moods = [...new Set(figure.phases.map(({ mood }) => mood))];
   return moods.flatMap((mood) => {
-    const of = (value: (phase: ProxyPhase) => number) => (phases: readonly ProxyPhase[]) => ofMood(phases, mood, value);
+    const of = (value: (phase: ProxyPhase) => number) => (phases: readonly ProxyPhase[]) =>
+      ofMood(phases, mood, value);
     const columns: Column<readonly ProxyPhase[]>[] = [
       [': p50', 'ms', of(({ p50Ms }) => p50Ms)],
       [': p99', 'ms', of(p99Of)],
@@ -93,8 +113,14 @@ export function proxyRows(rounds: readonly Round[]): Row[] {
       [': services and broker', 'cores', of(coresOf)],
     ];
     const goal = clean && isolationGoal(clean.median);
-    if (mood !== 'works')
-      columns.push([': p99', '× clean around it', (all) => besideClean(all, is(mood), is('works')), goal]);
+    if (mood !== 'works') {
+      columns.push([
+        ': p99',
+        '× clean around it',
+        (all) => besideClean(all, is(mood), is('works')),
+        goal,
+      ]);
+    }
     return rows(`no proxy, while the proxy of others ${mood}`, phasesOf, columns);
   });
 }
@@ -105,6 +131,10 @@ const coresOf = ({ cpu: { byName, seconds } }: ProxyPhase) =>
   sum(EVERYTHING.map((name) => byName[name] ?? NaN)) / seconds;
 const is = (mood: string) => (phase: ProxyPhase) => phase.mood === mood;
 
-function ofMood(phases: readonly ProxyPhase[], mood: string, of: (phase: ProxyPhase) => number): number {
+function ofMood(
+  phases: readonly ProxyPhase[],
+  mood: string,
+  of: (phase: ProxyPhase) => number,
+): number {
   return median(phases.filter(is(mood)).map(of));
 }

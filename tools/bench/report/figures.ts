@@ -30,7 +30,10 @@ export interface DeliveryFigure {
   cpu: CpuUse;
   /** the same from the first POST of the process on, and over all webhooks */
   cold: CpuUse;
-  /** POSTs beyond one a webhook, and deliveries diverted to a tier because their lane was full: both should be 0 */
+  /**
+   * POSTs beyond one a webhook, and deliveries diverted to a tier because their lane was full: both
+   * should be 0
+   */
   repeats: number;
   diverted: number;
   /** events in a POST, mean */
@@ -279,7 +282,10 @@ export interface OutageFigure {
   deadSeconds: number;
   /** records written during the outage: to tiers; to tiers, to `webhooks.due` and to `attempts` */
   appendsPerSecond: { tiers: number; all: number };
-  /** from its return until the first delivery, and until the last delivery of a call accepted during the outage */
+  /**
+   * from its return until the first delivery, and until the last delivery of a call accepted during
+   * the outage
+   */
   firstMs: number;
   drainMs: number;
   /** waits of those */

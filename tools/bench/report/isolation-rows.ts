@@ -7,7 +7,9 @@ import { type IsolationPhase, type Round } from './figures';
 export function isolationRows(rounds: readonly Round[]): Row[] {
   const figure = first(rounds, (round) => round.isolation);
   if (!figure) return [];
-  const clean = spread(rounds.map((round) => round.isolation && ofPhases(round.isolation.phases, 0, p99Of)));
+  const clean = spread(
+    rounds.map((round) => round.isolation && ofPhases(round.isolation.phases, 0, p99Of)),
+  );
   const overall = rows('isolation: ', (round) => round.isolation, [
     ['capacity, single calls', 'calls/s', ({ capacity }) => capacity],
     ['offered in every phase', 'calls/s', ({ offeredPerSecond }) => offeredPerSecond],
@@ -15,13 +17,27 @@ export function isolationRows(rounds: readonly Round[]): Row[] {
   const phases = hangings(figure.phases).flatMap((hanging) => {
     const title = `isolation, ${shareOf(hanging, figure.endpoints)}: `;
     const of = (round: Round) => round.isolation?.phases;
-    const column = (name: string, unit: string, value: (phase: IsolationPhase) => number, goal?: Goal) =>
-      [name, unit, (all: readonly IsolationPhase[]) => ofPhases(all, hanging, value), goal] as const;
+    const column = (
+      name: string,
+      unit: string,
+      value: (phase: IsolationPhase) => number,
+      goal?: Goal,
+    ) =>
+      [
+        name,
+        unit,
+        (all: readonly IsolationPhase[]) => ofPhases(all, hanging, value),
+        goal,
+      ] as const;
     const common = rows(title, of, [
       column('healthy p50', 'ms', ({ p50Ms }) => p50Ms),
       column('healthy p99', 'ms', p99Of),
       column('healthy, longest', 'ms', ({ maxMs }) => maxMs),
-      column('healthy delivered', '% of offered', (p) => (100 * p.deliveredPerSecond) / p.offeredPerSecond),
+      column(
+        'healthy delivered',
+        '% of offered',
+        (p) => (100 * p.deliveredPerSecond) / p.offeredPerSecond,
+      ),
     ]);
     if (hanging === 0) return common;
     const beside = rows(title, of, [
@@ -31,7 +47,12 @@ export function isolationRows(rounds: readonly Round[]): Row[] {
         (all) => besideClean(all, (phase) => phase.hanging === hanging, isClean),
         clean && isolationGoal(clean.median),
       ],
-      column('most connections to a hung endpoint', '', (p) => p.mostConnections, most(figure.laneLimit)),
+      column(
+        'most connections to a hung endpoint',
+        '',
+        (p) => p.mostConnections,
+        most(figure.laneLimit),
+      ),
     ]);
     return [...common, ...beside];
   });
@@ -48,7 +69,9 @@ export function shareOf(hanging: number, endpoints: number): string {
   return hanging === 0 ? 'clean' : `${String((100 * hanging) / endpoints)} % hang`;
 }
 
-/** Returns the figure of the phases with this number of hanging endpoints: the median of several. */
+/**
+ * Returns the figure of the phases with this number of hanging endpoints: the median of several.
+ */
 export function ofPhases(
   phases: readonly IsolationPhase[],
   hanging: number,
@@ -68,6 +91,8 @@ export function besideClean<P extends { p99Ms: number }>(
   isClean: (phase: P) => boolean,
 ): number {
   const at = phases.findIndex(isWanted);
-  const around = [phases[at - 1], phases[at + 1]].flatMap((phase) => (phase && isClean(phase) ? [phase.p99Ms] : []));
+  const around = [phases[at - 1], phases[at + 1]].flatMap((phase) =>
+    phase && isClean(phase) ? [phase.p99Ms] : [],
+  );
   return (phases[at]?.p99Ms ?? NaN) / median(around);
 }

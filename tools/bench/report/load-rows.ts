@@ -6,7 +6,10 @@ import { type LatencyFigure, type Round } from './figures';
 
 /** The rows of cores and latency over load. Pure. */
 
-/** Returns everything that an installation runs: the services, or the process that they share, and the broker. */
+/**
+ * Returns everything that an installation runs: the services, or the process that they share, and
+ * the broker.
+ */
 function everythingOf(byName: Readonly<Record<string, number>>): string[] {
   return [...processNames('all' in byName), 'broker'];
 }
@@ -26,7 +29,12 @@ export function loadRows(rounds: readonly Round[]): Row[] {
   return [
     ...rows('all, without calls', ({ load }) => load?.idle, [
       ['', 'cores', ({ cpu }) => coresOf(cpu), most(0.08)],
-      ['', 'MB', ({ rssMb }) => sum(everythingOf(rssMb).map((name) => rssMb[name] ?? NaN)), most(900)],
+      [
+        '',
+        'MB',
+        ({ rssMb }) => sum(everythingOf(rssMb).map((name) => rssMb[name] ?? NaN)),
+        most(900),
+      ],
     ]),
     ...rates.flatMap(({ perSecond }, i) => rateRows(perSecond, ({ load }) => load?.rates[i])),
   ];
@@ -42,7 +50,11 @@ function rateRows(perSecond: number, of: (round: Round) => LatencyFigure | undef
       ({ cpu }, round) => (coresOf(cpu) * 55) / (bareMicros(round) ?? NaN),
       goals?.cores,
     ],
-    ['', 'CPU-ms/webhook', (figure) => ratio(micros(figure, ...everythingOf(figure.cpu.byName)), 1_000)],
+    [
+      '',
+      'CPU-ms/webhook',
+      (figure) => ratio(micros(figure, ...everythingOf(figure.cpu.byName)), 1_000),
+    ],
     [', p50', 'ms', ({ p50Ms }) => p50Ms, goals?.p50],
     [', p99', 'ms', ({ p99Ms }) => p99Ms, goals?.p99],
     [', not arrived', 'webhooks', ({ missing }) => missing],

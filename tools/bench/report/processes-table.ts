@@ -10,11 +10,17 @@ const LOOPS = [
   ['single calls', 'singles'],
 ] as const;
 
-/** Returns throughput and CPU-µs a webhook of each service by the number of processes, medians over the rounds; no rows without a measurement. */
+/**
+ * Returns throughput and CPU-µs a webhook of each service by the number of processes, medians over
+ * the rounds; no rows without a measurement.
+ */
 export function processesTable(rounds: readonly Round[]): string[][] {
   const cases = first(rounds, ({ processes }) => processes?.cases) ?? [];
   if (cases.length === 0) return [];
-  const cells = (loop: 'batches' | 'singles', pick: (figure: PipelineFigure) => number | undefined) =>
+  const cells = (
+    loop: 'batches' | 'singles',
+    pick: (figure: PipelineFigure) => number | undefined,
+  ) =>
     cases.map((_, i) => {
       const value = spread(
         rounds.map(({ processes }) => {
@@ -25,10 +31,16 @@ export function processesTable(rounds: readonly Round[]): string[][] {
       return value ? readable(value.median) : '';
     });
   return [
-    ['processes of ingest, router and delivery', ...cases.map(({ processes }) => `${String(processes)} each`)],
+    [
+      'processes of ingest, router and delivery',
+      ...cases.map(({ processes }) => `${String(processes)} each`),
+    ],
     ...LOOPS.flatMap(([title, loop]) => [
       [`${title}: webhooks/s`, ...cells(loop, ({ perSecond }) => perSecond)],
-      [`${title}: all, CPU-µs/webhook`, ...cells(loop, (figure) => micros(figure, ...SERVICES, 'broker'))],
+      [
+        `${title}: all, CPU-µs/webhook`,
+        ...cells(loop, (figure) => micros(figure, ...SERVICES, 'broker')),
+      ],
       ...[...SERVICES, 'broker'].map((name) => [
         `${title}: ${name}, CPU-µs/webhook`,
         ...cells(loop, (figure) => micros(figure, name)),

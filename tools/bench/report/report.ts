@@ -10,7 +10,10 @@ import { rowsOf } from './rows';
 import { soakTable } from './soak-rows';
 import { markdownTable, table } from './table';
 
-/** Writes the figures of all rounds as text for a terminal, and as a page of the documentation with plots. */
+/**
+ * Writes the figures of all rounds as text for a terminal, and as a page of the documentation with
+ * plots.
+ */
 
 const HEAD = ['figure', 'median', 'min to max', 'unit', 'goal', ''];
 const CAPTIONS: Record<string, string> = {
@@ -51,7 +54,8 @@ export function pageOf(results: Results, images: readonly string[]): string {
   return [
     '# Benchmarks',
     '',
-    'Written by `npm run bench`. The goals come from the design. A figure is the median of the rounds.',
+    'Written by `npm run bench`. The goals come from the design. A figure is the median of ' +
+      'the rounds.',
     '',
     ...list(describeRun(results)),
     '',
@@ -65,24 +69,35 @@ export function pageOf(results: Results, images: readonly string[]): string {
   ].join('\n');
 }
 
-/** Returns the table of all figures, and those of the processes while deliveries wait and over a soak if they were measured. */
+/**
+ * Returns the table of all figures, and those of the processes while deliveries wait and over a
+ * soak if they were measured.
+ */
 function tablesOf({ rounds }: Results): string[][][] {
-  const more = [processesTable(rounds), usageRows(rounds), soakTable(rounds)].filter(({ length }) => length > 0);
+  const more = [processesTable(rounds), usageRows(rounds), soakTable(rounds)].filter(
+    ({ length }) => length > 0,
+  );
   return [[HEAD, ...rowsOf(rounds).flatMap((row) => cellsOf(row, rounds))], ...more];
 }
 
-/** Returns the cells of a row: the median over the rounds, with the extremes; none without a measurement. */
+/**
+ * Returns the cells of a row: the median over the rounds, with the extremes; none without a
+ * measurement.
+ */
 export function cellsOf({ title, unit, of, goal }: Row, rounds: readonly Round[]): string[][] {
   const figure = spread(rounds.map(of));
   if (!figure) return [];
-  const range = figure.rounds > 1 ? `${readable(figure.min)} to ${readable(figure.max)}` : 'one run';
+  const range =
+    figure.rounds > 1 ? `${readable(figure.min)} to ${readable(figure.max)}` : 'one run';
   const wanted = goal ? `${goal.is === 'most' ? '≤' : '≥'} ${readable(goal.limit)}` : '';
-  return [[title, readable(figure.median), range, unit, wanted, goal ? verdict(figure.median, goal) : '']];
+  return [
+    [title, readable(figure.median), range, unit, wanted, goal ? verdict(figure.median, goal) : ''],
+  ];
 }
 
 /**
- * Returns rows for memory and CPU of each process while deliveries wait, phase by phase, with medians over the
- * rounds; no rows without a measurement. Pure.
+ * Returns rows for memory and CPU of each process while deliveries wait, phase by phase, with
+ * medians over the rounds; no rows without a measurement. Pure.
  */
 export function usageRows(rounds: readonly Round[]): string[][] {
   const figures = rounds.flatMap(({ waiting }) => waiting ?? []);

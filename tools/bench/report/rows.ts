@@ -51,24 +51,41 @@ function costs(): Row[] {
     ...rows('delivery alone', ({ delivery }) => delivery, [
       ['', PER_WEBHOOK, (d) => micros(d, 'delivery')],
       ['', '× bare loop', (d, round) => ratio(micros(d, 'delivery'), bareMicros(round)), most(1.5)],
-      [', from its first POST on', PER_WEBHOOK, (d) => microsOf(d.cold, ['delivery'], d.count + d.warmUp)],
+      [
+        ', from its first POST on',
+        PER_WEBHOOK,
+        (d) => microsOf(d.cold, ['delivery'], d.count + d.warmUp),
+      ],
       [', broker', PER_WEBHOOK, (d) => micros(d, 'broker')],
       ['', 'webhooks/s', (d) => d.perSecond],
     ]),
     ...rows('delivery alone over TLS', ({ https }) => https, [
       ['', PER_WEBHOOK, (h) => micros(h.busy, 'delivery')],
-      ['', '× bare loop over TLS', (h) => ratio(micros(h.busy, 'delivery'), h.bare.microsEach), most(1.5)],
+      [
+        '',
+        '× bare loop over TLS',
+        (h) => ratio(micros(h.busy, 'delivery'), h.bare.microsEach),
+        most(1.5),
+      ],
     ]),
     ...rows('seldom used TLS endpoints', ({ https }) => https?.seldom, [
       ['', 'CPU-ms/webhook', (s) => ratio(micros(s, 'delivery'), 1_000), most(0.25)],
-      [': handshakes after the first round', 'a webhook', (s) => s.handshakes.later / s.count, most(0)],
+      [
+        ': handshakes after the first round',
+        'a webhook',
+        (s) => s.handshakes.later / s.count,
+        most(0),
+      ],
       [': delivery without traffic', 'cores', (s) => s.idleCores],
     ]),
     ...rows(traced, ({ telemetry }) => telemetry, [
       ['', PER_WEBHOOK, (t) => meanMicros(t.with)],
       ['', '× without', (t) => ratio(meanMicros(t.with), meanMicros(t.without)), most(1.1)],
     ]),
-    ...loop('all, batches of 100', ({ batches }) => batches, { all: most(4.85), services: most(4) }),
+    ...loop('all, batches of 100', ({ batches }) => batches, {
+      all: most(4.85),
+      services: most(4),
+    }),
     ...loop('all, single calls', ({ singles }) => singles, { all: most(9) }),
     ...rows('call sent to webhook received', ({ latency }) => latency, [
       [', p50', 'ms', ({ p50Ms }) => p50Ms, most(3)],
@@ -113,7 +130,12 @@ function loop(
       (f, round) => ratio(micros(f, ...SERVICES, 'broker'), bareMicros(round)),
       goals.all,
     ],
-    [': services', '× bare loop', (f, round) => ratio(micros(f, ...SERVICES), bareMicros(round)), goals.services],
+    [
+      ': services',
+      '× bare loop',
+      (f, round) => ratio(micros(f, ...SERVICES), bareMicros(round)),
+      goals.services,
+    ],
     ...[...SERVICES, 'broker'].map((name) => part('', name)),
     ...['bench', 'receiver'].map((name) => part('(not counted) ', name)),
   ]);
@@ -145,7 +167,11 @@ function troubles(): Row[] {
     ]),
     ...rows('outage', ({ outage }) => outage, [
       [': appended to tiers while dead', 'records/s', (o) => o.appendsPerSecond.tiers],
-      [': appended to tiers, due and attempts', '× accepted records', (o) => o.appendsPerSecond.all / o.perSecond],
+      [
+        ': appended to tiers, due and attempts',
+        '× accepted records',
+        (o) => o.appendsPerSecond.all / o.perSecond,
+      ],
       [': waits of a record, mean', 'hops', (o) => o.hops.mean],
       [': waits of a record, most', 'hops', (o) => o.hops.most],
       [': back to first delivery', 's', (o) => o.firstMs / 1000],

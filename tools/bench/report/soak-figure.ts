@@ -1,4 +1,7 @@
-/** Memory and CPU of every process, minute by minute, while all services run with one failing endpoint among others. */
+/**
+ * Memory and CPU of every process, minute by minute, while all services run with one failing
+ * endpoint among others.
+ */
 export interface SoakFigure {
   minutes: number;
   perSecond: number;

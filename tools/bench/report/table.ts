@@ -4,7 +4,9 @@
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = widthsOf(rows);
   const [head, ...body] = rows.map((row) => padded(row, widths).join('  ').trimEnd());
-  return head === undefined ? '' : [head, widths.map((width) => '-'.repeat(width)).join('  '), ...body].join('\n');
+  return head === undefined
+    ? ''
+    : [head, widths.map((width) => '-'.repeat(width)).join('  '), ...body].join('\n');
 }
 
 /** Returns a Markdown table as Prettier formats it; the first row is the head. */
@@ -17,7 +19,9 @@ export function markdownTable(rows: readonly (readonly string[])[]): string {
 
 function widthsOf(rows: readonly (readonly string[])[]): number[] {
   const columns = Math.max(0, ...rows.map(({ length }) => length));
-  return Array.from({ length: columns }, (_, i) => Math.max(...rows.map((row) => widthOf(row[i] ?? ''))));
+  return Array.from({ length: columns }, (_, i) =>
+    Math.max(...rows.map((row) => widthOf(row[i] ?? ''))),
+  );
 }
 
 function padded(row: readonly string[], widths: readonly number[]): string[] {

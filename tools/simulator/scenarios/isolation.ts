@@ -26,7 +26,11 @@ function crowd(perSecond: number, bad: number, from: number, to: number): Destin
 async function beside(bad: number, options: Options): Promise<{ ended: Ended; sound: Finding[] }> {
   const [from, to, end] = options.short ? [1_000, 8_000, 10_000] : [10_000, 70_000, 90_000];
   const perSecond = options.short ? PER_SECOND / 10 : PER_SECOND;
-  const spec = { seed: options.seed, destinations: crowd(perSecond, bad, from, to), trafficMs: end };
+  const spec = {
+    seed: options.seed,
+    destinations: crowd(perSecond, bad, from, to),
+    trafficMs: end,
+  };
   const ended = await play(spec, options, bad === 0 ? 'none hanging' : `${String(bad)} % hanging`);
   return { ended, sound: ended.sound };
 }
@@ -45,14 +49,27 @@ export const isolation: Scenario = {
       const { figures } = ended;
       const name = `${String(bad)} % hanging`;
       const waits = firstWaits(ended, 'healthy', `${name}: healthy`);
-      const away = figures.counted('hanging: waits, circuit_open') + figures.counted('hanging: waits, lane_full');
+      const away =
+        figures.counted('hanging: waits, circuit_open') +
+        figures.counted('hanging: waits, lane_full');
       findings.push(
         ...sound,
         ...waits.map((each) => (isP99(each) ? { ...each, goal: { most } } : each)),
         { ...mostOpen(ended, name), goal: { most: SOCKETS.total } },
-        { what: `${name}: waits without an attempt, a delivery`, value: away / figures.counted('hanging: born') },
-        { what: `${name}: healthy sent away`, value: figures.counted('healthy: waits, lane_full'), goal: { most: 0 } },
-        { what: `${name}: last one ended`, value: figures.counted('hanging: last ended at') / 1_000, unit: 's' },
+        {
+          what: `${name}: waits without an attempt, a delivery`,
+          value: away / figures.counted('hanging: born'),
+        },
+        {
+          what: `${name}: healthy sent away`,
+          value: figures.counted('healthy: waits, lane_full'),
+          goal: { most: 0 },
+        },
+        {
+          what: `${name}: last one ended`,
+          value: figures.counted('hanging: last ended at') / 1_000,
+          unit: 's',
+        },
       );
     }
     return { findings };

@@ -25,8 +25,16 @@ async function sweep(options: Options, head: string, values: [string, Change][],
   for (const [name, change] of values) {
     const row = [name];
     for (const { destinations, trafficMs, show } of looks) {
-      const spec = { seed: options.seed, destinations, trafficMs: options.short ? trafficMs / 10 : trafficMs };
-      const ended = await play({ ...spec, settings: { lane: change(settingsOf().lane) } }, options, `${head} ${name}`);
+      const spec = {
+        seed: options.seed,
+        destinations,
+        trafficMs: options.short ? trafficMs / 10 : trafficMs,
+      };
+      const ended = await play(
+        { ...spec, settings: { lane: change(settingsOf().lane) } },
+        options,
+        `${head} ${name}`,
+      );
       findings.push(...ended.sound.filter(({ goal }) => goal));
       row.push(readable(show(ended)));
     }
@@ -36,7 +44,10 @@ async function sweep(options: Options, head: string, values: [string, Change][],
   return { findings: broken, table: rows };
 }
 
-function one(behaviour: DestinationSpec['urls'][number], more: Partial<DestinationSpec>): DestinationSpec[] {
+function one(
+  behaviour: DestinationSpec['urls'][number],
+  more: Partial<DestinationSpec>,
+): DestinationSpec[] {
   return [{ id: 'sick', label: 'sick', urls: [behaviour], ...more }];
 }
 
@@ -62,13 +73,33 @@ export const sweepFailures: Scenario = {
       trafficMs: 300_000,
     });
     return sweep(options, 'failures', values, [
-      { column: '30 % failing: sent away, share', ...flaky(0.3), show: perDelivery('waits, circuit_open') },
+      {
+        column: '30 % failing: sent away, share',
+        ...flaky(0.3),
+        show: perDelivery('waits, circuit_open'),
+      },
       { column: 'first wait p99, s', ...flaky(0.3), show: p99 },
-      { column: '50 % failing: sent away, share', ...flaky(0.5), show: perDelivery('waits, circuit_open') },
-      { column: 'dead, 150/s: most open', ...dead, show: ({ figures }) => figures.counted('sick: most open') },
+      {
+        column: '50 % failing: sent away, share',
+        ...flaky(0.5),
+        show: perDelivery('waits, circuit_open'),
+      },
+      {
+        column: 'dead, 150/s: most open',
+        ...dead,
+        show: ({ figures }) => figures.counted('sick: most open'),
+      },
       { column: 'requests a delivery', ...dead, show: perDelivery('requests') },
-      { column: 'hung, 1/s: most open', ...hung(1), show: ({ figures }) => figures.counted('sick: most open') },
-      { column: 'hung, 50/s: requests', ...hung(50), show: ({ figures }) => figures.counted('sick: requests') },
+      {
+        column: 'hung, 1/s: most open',
+        ...hung(1),
+        show: ({ figures }) => figures.counted('sick: most open'),
+      },
+      {
+        column: 'hung, 50/s: requests',
+        ...hung(50),
+        show: ({ figures }) => figures.counted('sick: requests'),
+      },
     ]);
   },
 };
@@ -91,7 +122,9 @@ export const sweepWidth: Scenario = {
       (lane) => ({ ...lane, start, ceiling, circuit: { ...lane.circuit, recoveredAt: start } }),
     ]);
     const burst = (behaviour: DestinationSpec['urls'][number]) => ({
-      destinations: one(behaviour, { bursts: [{ atMs: 0, count: options.short ? 1_000 : 10_000 }] }),
+      destinations: one(behaviour, {
+        bursts: [{ atMs: 0, count: options.short ? 1_000 : 10_000 }],
+      }),
       trafficMs: 1_000,
     });
     const took = ({ figures }: Ended) => figures.counted('sick: last ended at') / 1_000;
@@ -102,9 +135,21 @@ export const sweepWidth: Scenario = {
     return sweep(options, 'width', values, [
       { column: '10,000 at 100 ms: s', ...burst(answers(100)), show: took },
       { column: 'works on 30: s', ...burst(works(30, 100)), show: took },
-      { column: 'most at once', ...burst(works(30, 100)), show: ({ figures }) => figures.counted('sick: most open') },
-      { column: 'breaks at 200: requests a delivery', ...burst(breaksAt(200, 100)), show: perDelivery('requests') },
-      { column: 'hangs at 300/s: most open', ...hung, show: ({ figures }) => figures.counted('sick: most open') },
+      {
+        column: 'most at once',
+        ...burst(works(30, 100)),
+        show: ({ figures }) => figures.counted('sick: most open'),
+      },
+      {
+        column: 'breaks at 200: requests a delivery',
+        ...burst(breaksAt(200, 100)),
+        show: perDelivery('requests'),
+      },
+      {
+        column: 'hangs at 300/s: most open',
+        ...hung,
+        show: ({ figures }) => figures.counted('sick: most open'),
+      },
     ]);
   },
 };
@@ -118,7 +163,9 @@ export const sweepWait: Scenario = {
       (lane) => ({ ...lane, maxWaitMs }),
     ]);
     const burst = (behaviour: DestinationSpec['urls'][number]) => ({
-      destinations: one(behaviour, { bursts: [{ atMs: 0, count: options.short ? 1_000 : 10_000 }] }),
+      destinations: one(behaviour, {
+        bursts: [{ atMs: 0, count: options.short ? 1_000 : 10_000 }],
+      }),
       trafficMs: 1_000,
     });
     const steady = (behaviour: DestinationSpec['urls'][number], perSecond: number) => ({
@@ -139,7 +186,12 @@ export const sweepWait: Scenario = {
         ...steady(works(4, 100), 50),
         show: perDelivery('waits, lane_full'),
       },
-      { column: 'hangs at 300/s: MB held', destinations: one(hung, { perSecond: 300 }), trafficMs: 60_000, show: held },
+      {
+        column: 'hangs at 300/s: MB held',
+        destinations: one(hung, { perSecond: 300 }),
+        trafficMs: 60_000,
+        show: held,
+      },
     ]);
   },
 };

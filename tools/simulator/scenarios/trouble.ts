@@ -3,8 +3,8 @@ import { type Finding, type Options, type Scenario } from '../scenario';
 import { World } from '../world';
 
 /**
- * Random mixes: no delivery is lost and no bound exceeded, for any behaviour of endpoints, and whenever the process
- * freezes.
+ * Random mixes: no delivery is lost and no bound exceeded, for any behaviour of endpoints, and
+ * whenever the process freezes.
  */
 
 const WORLDS = 500;
@@ -13,7 +13,9 @@ const NOTE_EVERY = 50;
 
 export const trouble: Scenario = {
   name: 'trouble',
-  about: '500 small worlds of random endpoints, sockets, tiers and standstills; their seeds follow from --seed',
+  about:
+    '500 small worlds of random endpoints, sockets, tiers and standstills; their seeds ' +
+    'follow from --seed',
   async play(options) {
     const sums = { born: 0, requests: 0, delivered: 0, dead: 0, mostHops: 0, latestMs: 0 };
     const broken: Finding[] = [];
@@ -30,7 +32,11 @@ export const trouble: Scenario = {
         { what: 'delivered', value: sums.delivered },
         { what: 'dead letters', value: sums.dead },
         { what: 'neither', value: sums.born - sums.delivered - sums.dead, goal: { most: 0 } },
-        { what: 'promises broken', value: broken.reduce((sum, { value }) => sum + value, 0), goal: { most: 0 } },
+        {
+          what: 'promises broken',
+          value: broken.reduce((sum, { value }) => sum + value, 0),
+          goal: { most: 0 },
+        },
         ...broken,
         { what: 'most hops of a delivery', value: sums.mostHops },
       ],
@@ -38,17 +44,25 @@ export const trouble: Scenario = {
   },
 };
 
-/** Far apart for neighbouring seeds, so that a thousand worlds of seed 1 differ from those of seed 2. */
+/**
+ * Far apart for neighbouring seeds, so that a thousand worlds of seed 1 differ from those of seed
+ * 2.
+ */
 function seedOf({ seed }: Options, i: number): number {
   return seed * 100_000 + i;
 }
 
-async function one(seed: number, sums: Record<string, number> & { born: number }): Promise<Finding[]> {
+async function one(
+  seed: number,
+  sums: Record<string, number> & { born: number },
+): Promise<Finding[]> {
   const { figures, born, violations } = await new World(mix(seed)).run();
   const add = (name: string, value: number) => (sums[name] = (sums[name] ?? 0) + value);
   const most = (name: string, value: number) => (sums[name] = Math.max(sums[name] ?? 0, value));
   add('born', born);
-  for (const count of ['requests', 'delivered', 'dead']) add(count, figures.counted(`all: ${count}`));
+  for (const count of ['requests', 'delivered', 'dead']) {
+    add(count, figures.counted(`all: ${count}`));
+  }
   most('mostHops', figures.counted('all: most hops'));
   return Object.entries(violations).map(([kind, value]) => ({
     what: `world of seed ${String(seed)}: ${kind}`,

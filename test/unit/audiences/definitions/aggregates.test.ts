@@ -11,7 +11,12 @@ import { type Json } from '../../../../shared/model/message';
 import { trustedSourcesOf } from '../../../../services/audiences/definitions/trusted-sources';
 
 const HOUR = 3_600_000;
-const spec = (part: Partial<CounterSpec>): CounterSpec => ({ id: 'c', compute: 'count', event: 'Buy', ...part });
+const spec = (part: Partial<CounterSpec>): CounterSpec => ({
+  id: 'c',
+  compute: 'count',
+  event: 'Buy',
+  ...part,
+});
 
 /** Events of one user, each [at, total]. */
 function counted(
@@ -83,7 +88,10 @@ test('an event that is read again is not counted again', () => {
 
 test('above the limit of values, the rarest are dropped', () => {
   const of = spec({ compute: 'most_frequent', property: 'total' });
-  const events = Array.from({ length: 1_000 }, (_, i) => [i, i % 3 === 0 ? 'often' : `v${i}`] as const);
+  const events = Array.from(
+    { length: 1_000 },
+    (_, i) => [i, i % 3 === 0 ? 'often' : `v${i}`] as const,
+  );
   const counter = counted(of, events)!;
   expect((counter.b[0]![1] as unknown[]).length).toBe(MAX_VALUES);
   expect(valueOf(of, counter, 0)).toBe('often');

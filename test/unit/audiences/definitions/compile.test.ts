@@ -1,5 +1,6 @@
 import { ofAudience } from '../../../../services/audiences/definitions/compile';
 import { mergeTraits, type Profile } from '../../../../services/audiences/profiles/profile';
+import { defined } from '../../../../shared/collections/defined';
 import { type Audience } from '../../../../shared/model/audience-definition';
 
 const AT = 1_700_000_000_000;
@@ -7,8 +8,17 @@ const THEIRS: [string, number] = ['theirs', 1];
 
 function condition(text: string, sources?: string[], browser?: ReadonlySet<string>) {
   const audience: Audience = {
-    ...{ id: 'aud_1', name: 'A', key: 'a', source: 'src_of', revision: 1, history: [], syncEveryMs: 60_000 },
-    ...{ createdAt: '', updatedAt: '', condition: text, ...(sources && { sources }) },
+    id: 'aud_1',
+    name: 'A',
+    key: 'a',
+    source: 'src_of',
+    revision: 1,
+    history: [],
+    syncEveryMs: 60_000,
+    createdAt: '',
+    updatedAt: '',
+    condition: text,
+    ...defined({ sources }),
   };
   const failures: string[] = [];
   const definition = ofAudience(audience, (_, reason) => failures.push(reason), browser);

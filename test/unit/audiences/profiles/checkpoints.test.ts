@@ -1,10 +1,16 @@
 import { Checkpoints } from '../../../../services/audiences/profiles/checkpoints';
 
-// A changelog of one partition that ends at 100 when the store is restored from it, and a manual clock.
+// A changelog of one partition that ends at 100 when the store is restored from it, and a manual
+// clock.
 function changelog() {
   const at = { high: 100, nowMs: 1_000_000 };
   const ranges = () => Promise.resolve([{ partition: 3, low: 0, high: at.high }]);
-  const checkpoints = new Checkpoints({ kafka: { ranges }, partition: 3, next: 100, now: () => at.nowMs });
+  const checkpoints = new Checkpoints({
+    kafka: { ranges },
+    partition: 3,
+    next: 100,
+    now: () => at.nowMs,
+  });
   return {
     checkpoints,
     /** its own records */
@@ -21,7 +27,7 @@ function changelog() {
   };
 }
 
-test("a checkpoint covers the process's own writes, every ten seconds if there are any", async () => {
+test("a checkpoint covers the process's writes, every ten seconds if there are any", async () => {
   const { write, after } = changelog();
   expect(await after(60)).toBeUndefined();
   write(5);
@@ -33,8 +39,8 @@ test("a checkpoint covers the process's own writes, every ten seconds if there a
 });
 
 test('a process that was frozen never claims the writes of its successor', async () => {
-  // Given a process that was frozen while its successor wrote. No checkpoint is taken as long as the process may not
-  // know of it.
+  // Given a process that was frozen while its successor wrote. No checkpoint is taken as long as
+  // the process may not know of it.
   const { write, others, after } = changelog();
   write(5);
   others(3);
@@ -44,7 +50,7 @@ test('a process that was frozen never claims the writes of its successor', async
   expect(await after(10)).toBeUndefined();
 });
 
-test('a process that still owns its partition continues from the end of the changelog', async () => {
+test('a process that still owns its partition resumes at the end of the changelog', async () => {
   const { write, others, after } = changelog();
   write(5);
   others(3);

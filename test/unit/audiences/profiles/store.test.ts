@@ -3,7 +3,10 @@ import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Step, type ValueChange } from '../../../../services/audiences/profiles/change-set';
-import { type PartitionState, NEW_PARTITION_STATE } from '../../../../services/audiences/profiles/partition-state';
+import {
+  type PartitionState,
+  NEW_PARTITION_STATE,
+} from '../../../../services/audiences/profiles/partition-state';
 import { type Profile } from '../../../../services/audiences/profiles/profile';
 import { Store } from '../../../../services/audiences/profiles/store';
 
@@ -33,14 +36,23 @@ interface Change {
 
 const change: fc.Arbitrary<Change> = fc.record({
   user: fc.constantFrom(...USERS),
-  traits: fc.option(fc.dictionary(fc.string({ maxLength: 5 }), fc.string({ maxLength: 40 })), { freq: 6 }),
+  traits: fc.option(fc.dictionary(fc.string({ maxLength: 5 }), fc.string({ maxLength: 40 })), {
+    freq: 6,
+  }),
   due: fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined }),
   touches: fc.boolean(),
   value: fc.option(fc.boolean(), { nil: undefined }),
 });
-type Deed = { kind: 'step'; changes: Change[] } | { kind: 'sync' } | { kind: 'sent' } | { kind: 'reopen' };
+type Deed =
+  { kind: 'step'; changes: Change[] } | { kind: 'sync' } | { kind: 'sent' } | { kind: 'reopen' };
 const deed: fc.Arbitrary<Deed> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant('step'), changes: fc.array(change, { maxLength: 4 }) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('step'),
+      changes: fc.array(change, { maxLength: 4 }),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('sync', 'sent', 'reopen') }) },
 );
 
@@ -55,8 +67,13 @@ class Model {
   /** @returns the same as a step of the engine */
   step(changes: readonly Change[]): Step {
     const valueChanges: ValueChange[] = [];
-    const [profiles, due] = [new Map<string, Profile | null>(), new Map<string, number | undefined>()];
-    for (const { user, traits, due: at, value } of new Map(changes.map((each) => [each.user, each])).values()) {
+    const [profiles, due] = [
+      new Map<string, Profile | null>(),
+      new Map<string, number | undefined>(),
+    ];
+    for (const { user, traits, due: at, value } of new Map(
+      changes.map((each) => [each.user, each]),
+    ).values()) {
       const profile: Profile = { t: { src: {} } };
       for (const [name, text] of Object.entries(traits ?? {})) profile.t!.src![name] = [text, 1];
       if (traits && value !== undefined) {
@@ -69,10 +86,20 @@ class Model {
     const users = [...new Set(changes.filter(({ touches }) => touches).map(({ user }) => user))];
     for (const [user, profile] of profiles) this.#set(user, profile, due.get(user));
     for (const user of users) this.touched.add(user);
-    for (const { user, value } of valueChanges) this.members[value === true ? 'add' : 'delete'](user);
+    for (const { user, value } of valueChanges) {
+      this.members[value === true ? 'add' : 'delete'](user);
+    }
     this.unsent.push(...valueChanges);
     const meta = { ...META, told: this.told };
-    return { profiles, due, touched: { users, intervalsMs: INTERVALS }, moves: [], valueChanges, refused: 0, meta };
+    return {
+      profiles,
+      due,
+      touched: { users, intervalsMs: INTERVALS },
+      moves: [],
+      valueChanges,
+      refused: 0,
+      meta,
+    };
   }
 
   #set(user: string, profile: Profile | null, due: number | undefined): void {
@@ -90,7 +117,9 @@ class Model {
   get all() {
     const sorted = (users: Iterable<string>) =>
       [...users].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
-    const due = [...this.due].filter(([, at]) => at <= 25).sort(([a, m], [b, n]) => m - n || (a < b ? -1 : 1));
+    const due = [...this.due]
+      .filter(([, at]) => at <= 25)
+      .sort(([a, m], [b, n]) => m - n || (a < b ? -1 : 1));
     return {
       profiles: USERS.map((user) => this.profiles.get(user)),
       users: sorted(this.profiles.keys()),
@@ -126,7 +155,9 @@ async function act(store: Store, model: Model, what: Deed): Promise<Store> {
       return store;
     case 'sync': {
       const users = store.touched(INTERVALS[0]!, 10);
-      for (const intervalMs of INTERVALS) store.write({ ...model.step([]), synced: { intervalMs, users } });
+      for (const intervalMs of INTERVALS) {
+        store.write({ ...model.step([]), synced: { intervalMs, users } });
+      }
       model.touched.clear();
       return store;
     }
@@ -184,7 +215,10 @@ test('the store counts users whose profiles are full, also after a reopening', a
 });
 
 test.each([
-  ['is from before the machine started', (path: string) => writeFileSync(join(path, 'boot'), 'another')],
+  [
+    'is from before the machine started',
+    (path: string) => writeFileSync(join(path, 'boot'), 'another'),
+  ],
   ['is truncated', (path: string) => truncateSync(join(path, 'data.mdb'), 8_192)],
 ])('a store that %s is not trusted', async (_, harm) => {
   const path = join(dir, 'store');

@@ -23,21 +23,31 @@ describe('a step that Kafka refuses', () => {
     };
     return { producer: { send }, written, moved };
   }
-  const writing = (producer: { send: (records: OutRecord[]) => Promise<void> }, store: MemoryStore) => {
+  const writing = (
+    producer: { send: (records: OutRecord[]) => Promise<void> },
+    store: MemoryStore,
+  ) => {
     const refusals: number[] = [];
     return {
-      ...{ producer, partition: 0, before: (user: string) => store.get(user) },
+      producer,
+      partition: 0,
+      before: (user: string) => store.get(user),
       onRefused: (_: AppError, bytes: number) => refusals.push(bytes),
       refusals,
     };
   };
-  const profile = (bytes: number): Profile => ({ t: { s: { plan: ['pro', NOW], long: ['x'.repeat(bytes), NOW] } } });
+  const profile = (bytes: number): Profile => ({
+    t: { s: { plan: ['pro', NOW], long: ['x'.repeat(bytes), NOW] } },
+  });
 
-  it('is written without the user whose profile is too large: that user keeps the earlier profile, marked as full', async () => {
+  it('leaves out a user with too large a profile, whose earlier one is marked full', async () => {
     const { engine, store, records } = engineUnderTest();
     store.profiles.set('ann', JSON.stringify(profile(400)));
     const step = engine.apply(
-      [...records('ann', [identify({ more: 'y'.repeat(200) })]), ...records('bob', [identify({ plan: 'pro' })])],
+      [
+        ...records('ann', [identify({ more: 'y'.repeat(200) })]),
+        ...records('bob', [identify({ plan: 'pro' })]),
+      ],
       NOW,
     );
     const { producer, written } = broker(600);
@@ -65,7 +75,10 @@ describe('a step that Kafka refuses', () => {
     store.profiles.set('ann', JSON.stringify(profile(560)));
     store.profiles.set('bob', JSON.stringify(profile(10)));
     const step = engine.apply(
-      [...records('ann', [{ kind: 'alias', to: 'cyn' }]), ...records('bob', [{ kind: 'alias', to: 'dan' }])],
+      [
+        ...records('ann', [{ kind: 'alias', to: 'cyn' }]),
+        ...records('bob', [{ kind: 'alias', to: 'dan' }]),
+      ],
       NOW,
     );
     const { producer, written, moved } = broker(650);
@@ -94,8 +107,18 @@ describe('a step that Kafka refuses', () => {
 
 describe('the writer of steps', () => {
   const audience: Definition = {
-    ...{ id: 'aud_1', revision: 1, kind: 'audience', name: 'All', key: 'all', source: 'src_1', syncEveryMs: 1_000 },
-    ...{ history: [], uploads: [], counters: [], nothing: false, value: () => true },
+    id: 'aud_1',
+    revision: 1,
+    kind: 'audience',
+    name: 'All',
+    key: 'all',
+    source: 'src_1',
+    syncEveryMs: 1_000,
+    history: [],
+    uploads: [],
+    counters: [],
+    nothing: false,
+    value: () => true,
   };
   /** A writer that records its writes in order: topics, and `store`. */
   function writerUnderTest() {
@@ -129,8 +152,12 @@ describe('the writer of steps', () => {
         checkpoints: { wrote: () => undefined },
       },
       {
-        ...{ producer: { send }, partition: 0, definitions: () => definitions, isLost: () => state.isLost },
-        ...{ now: () => NOW, log: createLog('test', 'silent') },
+        producer: { send },
+        partition: 0,
+        definitions: () => definitions,
+        isLost: () => state.isLost,
+        now: () => NOW,
+        log: createLog('test', 'silent'),
       },
     );
     return { writer, engine, store, records, writes, messages, state };
@@ -138,7 +165,10 @@ describe('the writer of steps', () => {
 
   it('writes moves before the changelog, then the store, and messages last', async () => {
     const { writer, engine, records, writes } = writerUnderTest();
-    const seen = [...records('ann', [identify({ plan: 'pro' })]), ...records('bob', [{ kind: 'alias', to: 'cyn' }])];
+    const seen = [
+      ...records('ann', [identify({ plan: 'pro' })]),
+      ...records('bob', [{ kind: 'alias', to: 'cyn' }]),
+    ];
     expect(await writer.write(engine.apply(seen, NOW))).toBe(true);
     expect(writes.splice(0)).toEqual(['profiles.events', 'profiles', 'store']);
     expect(await writer.write(engine.sync(1_000, NOW, 10))).toBe(true);
@@ -146,23 +176,29 @@ describe('the writer of steps', () => {
     expect(await writer.write(undefined)).toBe(false);
   });
 
-  it('leaves the store unchanged if the partition is lost while Kafka acknowledges the step', async () => {
+  it('leaves the store unchanged if the partition is lost while Kafka acknowledges', async () => {
     const { writer, engine, store, records, writes, state } = writerUnderTest();
     state.isLostAfterSend = true;
-    expect(await writer.write(engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW))).toBe(false);
+    expect(await writer.write(engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW))).toBe(
+      false,
+    );
     expect([writes, store.get('ann')]).toEqual([['profiles'], undefined]);
-    expect(await writer.write(engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW))).toBe(false);
+    expect(await writer.write(engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW))).toBe(
+      false,
+    );
     expect(writes).toEqual(['profiles']);
   });
 
-  it('sends unacknowledged messages of the previous owner again, but only the last value of each user', async () => {
+  it('resends unacknowledged messages, but only the last value of each user', async () => {
     const { writer, engine, store, messages, writes } = writerUnderTest();
     store.profiles.set('ann', JSON.stringify({ s: { aud_1: [true, NOW, 3] } }));
     store.profiles.set('bob', JSON.stringify({ s: { aud_1: [false, NOW - 1, 2] } }));
     store.unsent.set(1, ['ann', 'aud_1']).set(2, ['bob', 'aud_1']).set(3, ['ann', 'aud_1']);
     engine.meta = { ...engine.meta, told: 3 };
     await writer.sendUnsent();
-    const sent = messages.map(({ value }) => JSON.parse(String(value)) as { userId: string; traits: object });
+    const sent = messages.map(
+      ({ value }) => JSON.parse(String(value)) as { userId: string; traits: object },
+    );
     expect(sent.map(({ userId, traits }) => [userId, traits])).toEqual([
       ['bob', { all: false }],
       ['ann', { all: true }],

@@ -1,29 +1,53 @@
 import fc from 'fast-check';
 import { type CounterSpec } from '../../../../services/audiences/definitions/aggregates';
-import { type Figures, type Snapshot, MAX_SAMPLE, previewOf } from '../../../../services/audiences/queries/preview';
+import {
+  type Figures,
+  type Snapshot,
+  MAX_SAMPLE,
+  previewOf,
+} from '../../../../services/audiences/queries/preview';
 import { type Profile } from '../../../../services/audiences/profiles/profile';
 import { HashSample } from '../../../../services/audiences/queries/sample';
+import { defined } from '../../../../shared/collections/defined';
 import { EMPTY_LOG, profileStore } from '../../../support/profiles';
 import { PARTITIONS, USERS, World } from '../audience-simulation';
 import { naiveCount, naiveTraits, naiveUsers } from '../naive-audiences';
 
-/** A preview equals the values computed from the calls, although nothing is defined, and it changes nothing. */
+/**
+ * A preview equals the values computed from the calls, although nothing is defined, and it changes
+ * nothing.
+ */
 
 const MINUTE = 60_000;
 type Facts = ReturnType<typeof naiveUsers> extends Map<string, infer F> ? F : never;
 
 const buys = (windowMs?: number): CounterSpec => ({
-  ...{ id: '', compute: 'count', event: 'Buy' },
-  ...(windowMs !== undefined && { windowMs }),
+  id: '',
+  compute: 'count',
+  event: 'Buy',
+  ...defined({ windowMs }),
 });
-const total: CounterSpec = { id: '', compute: 'sum', event: 'Buy', property: 'total', windowMs: 5 * MINUTE };
-const CONDITIONS: readonly [condition: string, naive: (facts: Facts, nowMs: number) => boolean][] = [
-  ['user.traits.plan == "pro"', (facts) => naiveTraits(facts).plan === 'pro'],
-  ['!has(user.traits.plan)', (facts) => (naiveTraits(facts).plan ?? null) === null],
-  ['count("Buy") >= 2', (facts, nowMs) => (naiveCount(buys(), facts, nowMs) as number) >= 2],
-  ['count("Buy", duration("10m")) == 0', (facts, nowMs) => naiveCount(buys(10 * MINUTE), facts, nowMs) === 0],
-  ['sum("Buy", "total", duration("5m")) > 5.0', (facts, nowMs) => (naiveCount(total, facts, nowMs) as number) > 5],
-];
+const total: CounterSpec = {
+  id: '',
+  compute: 'sum',
+  event: 'Buy',
+  property: 'total',
+  windowMs: 5 * MINUTE,
+};
+const CONDITIONS: readonly [condition: string, naive: (facts: Facts, nowMs: number) => boolean][] =
+  [
+    ['user.traits.plan == "pro"', (facts) => naiveTraits(facts).plan === 'pro'],
+    ['!has(user.traits.plan)', (facts) => (naiveTraits(facts).plan ?? null) === null],
+    ['count("Buy") >= 2', (facts, nowMs) => (naiveCount(buys(), facts, nowMs) as number) >= 2],
+    [
+      'count("Buy", duration("10m")) == 0',
+      (facts, nowMs) => naiveCount(buys(10 * MINUTE), facts, nowMs) === 0,
+    ],
+    [
+      'sum("Buy", "total", duration("5m")) > 5.0',
+      (facts, nowMs) => (naiveCount(total, facts, nowMs) as number) > 5,
+    ],
+  ];
 
 async function ended(work: AsyncGenerator<Figures, void>): Promise<Figures> {
   let last: Figures | undefined;
@@ -32,8 +56,11 @@ async function ended(work: AsyncGenerator<Figures, void>): Promise<Figures> {
 }
 
 const question = (condition: string, sources?: string[]) => ({
-  ...{ kind: 'preview' as const, id: 'pre_1', expiresAt: 0, condition },
-  ...(sources && { sources }),
+  kind: 'preview' as const,
+  id: 'pre_1',
+  expiresAt: 0,
+  condition,
+  ...defined({ sources }),
 });
 
 /** Reads three records at a time. */
@@ -59,7 +86,12 @@ const source = fc.nat({ max: PARTITIONS - 1 });
 const act = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc.record({ do: fc.constant('track' as const), user, source, n: fc.integer({ min: -3, max: 6 }) }),
+    arbitrary: fc.record({
+      do: fc.constant('track' as const),
+      user,
+      source,
+      n: fc.integer({ min: -3, max: 6 }),
+    }),
   },
   {
     weight: 3,
@@ -70,7 +102,10 @@ const act = fc.oneof(
       plan: fc.constantFrom('pro', 'free', null),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('alias' as const), user, to: user, source }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('alias' as const), user, to: user, source }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), user, source }) },
   {
     weight: 2,
@@ -83,7 +118,10 @@ const act = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.record({ do: fc.constant('time' as const), ms: fc.integer({ min: 1, max: 8 * MINUTE }) }),
+    arbitrary: fc.record({
+      do: fc.constant('time' as const),
+      ms: fc.integer({ min: 1, max: 8 * MINUTE }),
+    }),
   },
 );
 
@@ -97,10 +135,18 @@ function told(actions: readonly Act[]): World {
     else if (each.do === 'repartition') world.repartition(each.source, each.n, each.crash);
     else {
       const userId = USERS[each.user]!;
-      if (each.do === 'track')
-        world.send({ type: 'track', userId, event: 'Buy', properties: { total: each.n } }, each.source);
-      if (each.do === 'identify') world.send({ type: 'identify', userId, traits: { plan: each.plan } }, each.source);
-      if (each.do === 'alias') world.send({ type: 'alias', userId: USERS[each.to]!, previousId: userId }, each.source);
+      if (each.do === 'track') {
+        world.send(
+          { type: 'track', userId, event: 'Buy', properties: { total: each.n } },
+          each.source,
+        );
+      }
+      if (each.do === 'identify') {
+        world.send({ type: 'identify', userId, traits: { plan: each.plan } }, each.source);
+      }
+      if (each.do === 'alias') {
+        world.send({ type: 'alias', userId: USERS[each.to]!, previousId: userId }, each.source);
+      }
       if (each.do === 'delete') world.send({ type: 'delete', userId }, each.source);
     }
   }
@@ -118,7 +164,7 @@ const DELETED_TWICE: Act[] = [
   { do: 'track', user: 3, source: 0, n: 0 },
 ];
 
-test('a preview equals the true count; for users with an earlier id, within the uncertainty it reports', async () => {
+test('a preview is the true count, or for earlier ids within its uncertainty', async () => {
   const stories = fc.array(act, { minLength: 5, maxLength: 60 });
   await fc.assert(
     fc.asyncProperty(
@@ -150,7 +196,9 @@ test('a preview equals the true count; for users with an earlier id, within the 
         }
         expect(Math.abs(members - expected)).toBeLessThanOrEqual(unsure);
         if (which < 2) expect(unsure).toBe(0);
-        expect(JSON.stringify(world.processors.map(({ store }) => [...store.profiles]))).toBe(before);
+        expect(JSON.stringify(world.processors.map(({ store }) => [...store.profiles]))).toBe(
+          before,
+        );
       },
     ),
     { numRuns: 300, examples: [[DELETED_TWICE, 2, undefined]] },
@@ -159,13 +207,19 @@ test('a preview equals the true count; for users with an earlier id, within the 
 
 const many = (count: number): Record<string, Profile> =>
   Object.fromEntries(
-    Array.from({ length: count }, (_, i) => [`user-${i}`, { t: { s: { n: [i, 0], plan: ['pro', 0] } } }]),
+    Array.from({ length: count }, (_, i) => [
+      `user-${i}`,
+      { t: { s: { n: [i, 0], plan: ['pro', 0] } } },
+    ]),
   );
 const glanceOf = (profiles: Record<string, Profile>): Snapshot => ({
-  ...{ store: profileStore(profiles), log: EMPTY_LOG, ready: true, next: 1 },
+  store: profileStore(profiles),
+  log: EMPTY_LOG,
+  ready: true,
+  next: 1,
 });
 
-test('a preview reads all profiles for conditions on traits, and a sample for conditions on events', async () => {
+test('a preview reads all profiles for trait conditions, and a sample for events', async () => {
   const snapshot = glanceOf(many(2 * MAX_SAMPLE));
   const traits = await ended(
     previewOf(
@@ -174,7 +228,12 @@ test('a preview reads all profiles for conditions on traits, and a sample for co
       () => 0,
     ),
   );
-  expect(traits).toMatchObject({ state: 'done', members: 1_000, known: 2 * MAX_SAMPLE, looked: 2 * MAX_SAMPLE });
+  expect(traits).toMatchObject({
+    state: 'done',
+    members: 1_000,
+    known: 2 * MAX_SAMPLE,
+    looked: 2 * MAX_SAMPLE,
+  });
   const events = await ended(
     previewOf(
       question('user.traits.n < 1000 && count("x") == 0'),
@@ -182,11 +241,18 @@ test('a preview reads all profiles for conditions on traits, and a sample for co
       () => 0,
     ),
   );
-  expect(events).toMatchObject({ state: 'done', profiles: 2 * MAX_SAMPLE, known: MAX_SAMPLE, of: MAX_SAMPLE });
+  expect(events).toMatchObject({
+    state: 'done',
+    profiles: 2 * MAX_SAMPLE,
+    known: MAX_SAMPLE,
+    of: MAX_SAMPLE,
+  });
 });
 
 test('a preview shows ten members, with the traits of the condition first', async () => {
-  const traits = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`t${i}`, ['x'.repeat(300), 0]]));
+  const traits = Object.fromEntries(
+    Array.from({ length: 100 }, (_, i) => [`t${i}`, ['x'.repeat(300), 0]]),
+  );
   const snapshot = glanceOf({ ...many(20), big: { t: { s: { ...traits, plan: ['best', 0] } } } });
   const { sample } = await ended(
     previewOf(
@@ -220,7 +286,7 @@ test('a preview counts failed evaluations as no members, and reports their numbe
   expect(figures).toMatchObject({ members: 3, failed: 1, known: 4 });
 });
 
-test('a preview waits until earlier messages are counted, and ends when the partition is lost', async () => {
+test('a preview waits until earlier messages count, and ends with a lost partition', async () => {
   let snapshot: Snapshot | undefined = { ...glanceOf(many(500)), ready: false };
   const work = previewOf(
     question('true'),
@@ -243,7 +309,8 @@ test('the sample draws all users with equal probability, and the same users each
   const all = drawn(0, 10_000);
   expect(all).toHaveLength(100);
   expect(new Set(drawn(0, 10_000))).toEqual(new Set(all));
-  // About half from each half: a fair coin is off by more than 25 of 100 once in some million times.
+  // About half from each half: a fair coin is off by more than 25 of 100 once in some million
+  // times.
   const firstHalf = all.filter((name) => Number(name.slice(5)) < 5_000).length;
   expect(Math.abs(firstHalf - 50)).toBeLessThan(25);
   expect(drawn(0, 50)).toHaveLength(50);

@@ -1,7 +1,12 @@
 import { type ProfileResult, readResult } from '../../../../shared/model/profile-records';
 import { eventually } from '../../../support/eventually';
 import { memoryLog, type MemoryLog } from '../../../support/memory-log';
-import { type RunningQueryServer, startQueryServer, EMPTY_LOG, profileStore } from '../../../support/profiles';
+import {
+  type RunningQueryServer,
+  startQueryServer,
+  EMPTY_LOG,
+  profileStore,
+} from '../../../support/profiles';
 
 const HOUR_MS = 3_600_000;
 let memory: MemoryLog;
@@ -12,15 +17,24 @@ beforeEach(async () => {
   memory = memoryLog();
   const sent = { s: { aud_1: [true, 1_000, 1] as [boolean, number, number] } };
   const ann = { ...sent, t: { s: { plan: ['pro', 0] as [string, number] } } };
-  process = await startQueryServer(memory, { ann, bob: sent, cyn: {}, dan: { ...sent, g: 1 } }, { now: () => nowMs });
+  process = await startQueryServer(
+    memory,
+    { ann, bob: sent, cyn: {}, dan: { ...sent, g: 1 } },
+    { now: () => nowMs },
+  );
 });
 afterEach(() => process.stop());
 
 const ask = (id: string, question: object) =>
   memory.append([
-    { topic: 'profiles.queries', key: id, value: JSON.stringify({ id, expiresAt: nowMs + 60_000, ...question }) },
+    {
+      topic: 'profiles.queries',
+      key: id,
+      value: JSON.stringify({ id, expiresAt: nowMs + 60_000, ...question }),
+    },
   ]);
-const preview = (id: string, condition = 'user.traits.plan == "pro"') => ask(id, { kind: 'preview', condition });
+const preview = (id: string, condition = 'user.traits.plan == "pro"') =>
+  ask(id, { kind: 'preview', condition });
 const resultsOf = (id: string, topic = 'profiles.results'): ProfileResult[] =>
   memory
     .records(topic)
@@ -49,7 +63,10 @@ test('a query of members returns the users whose membership was sent, in order',
   ask('other', { ...where, partitions: [{ partition: 7 }] });
   const member = (userId: string) => ({ userId, value: true, since: 1_000 });
   await eventually(() => {
-    expect(resultsOf('all').at(-1)).toMatchObject({ members: [member('ann'), member('bob')], end: true });
+    expect(resultsOf('all').at(-1)).toMatchObject({
+      members: [member('ann'), member('bob')],
+      end: true,
+    });
     expect(resultsOf('rest').at(-1)).toMatchObject({ members: [member('bob')], end: false });
     expect(resultsOf('one').at(-1)).toMatchObject({ members: [], end: true });
   });
@@ -112,15 +129,19 @@ test('a cancelled or expired query gets no further results', async () => {
   expect(resultsOf('late')).toEqual([]);
 });
 
-test('a query of an older control process is answered by the old topic, where that topic exists', async () => {
-  const query = (id: string) => JSON.stringify({ id, kind: 'preview', condition: 'true', expiresAt: nowMs + 60_000 });
+test("an older control process's query is answered by the old topic, if it exists", async () => {
+  const query = (id: string) =>
+    JSON.stringify({ id, kind: 'preview', condition: 'true', expiresAt: nowMs + 60_000 });
   memory.append([{ topic: 'profiles.questions', key: 'unheard', value: query('unheard') }]);
   expect(memory.records('profiles.answers')).toEqual([]);
   const upgraded = await startQueryServer(memory, { ann: {} }, { now: () => nowMs });
   memory.append([{ topic: 'profiles.questions', key: 'old', value: query('old') }]);
   preview('new', 'true');
   await eventually(() => {
-    expect(resultsOf('old', 'profiles.answers').at(-1)).toMatchObject({ state: 'done', members: 1 });
+    expect(resultsOf('old', 'profiles.answers').at(-1)).toMatchObject({
+      state: 'done',
+      members: 1,
+    });
     expect(resultsOf('new').at(-1)).toMatchObject({ state: 'done' });
   });
   expect([resultsOf('old'), resultsOf('new', 'profiles.answers')]).toEqual([[], []]);
@@ -130,7 +151,10 @@ test('a query of an older control process is answered by the old topic, where th
 test('a condition that this version cannot parse is refused', async () => {
   preview('pre_1', 'nonsense(');
   await eventually(() => {
-    expect(resultsOf('pre_1').at(-1)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('line 1') });
+    expect(resultsOf('pre_1').at(-1)).toMatchObject({
+      kind: 'refused',
+      reason: expect.stringContaining('line 1'),
+    });
   });
 });
 

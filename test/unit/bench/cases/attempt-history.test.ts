@@ -8,8 +8,14 @@ const circuit = { kind: 'circuit', state: 'open' } as CircuitEvent;
 describe('the history of a benchmark', () => {
   it('keeps the waits before a delivery was delivered, and circuits', () => {
     const history: History = { hops: new Map(), circuits: [] };
-    for (const event of [attempt('a', 0, 'retry'), attempt('a', 2, 'delivered'), attempt('b', 1, 'retry'), circuit])
+    for (const event of [
+      attempt('a', 0, 'retry'),
+      attempt('a', 2, 'delivered'),
+      attempt('b', 1, 'retry'),
+      circuit,
+    ]) {
       note(history, event);
+    }
     expect([...history.hops]).toEqual([['a', 2]]);
     expect(history.circuits).toEqual([circuit]);
   });

@@ -35,15 +35,23 @@ describe('the definitions', () => {
 
   it('the definitions match their stated number, and each has a separate source', () => {
     const of = (kind: string) => entries.filter((entry) => entry.kind === kind);
-    expect([of('audience').length, of('computed_trait').length]).toEqual([DEFINITIONS.audiences, DEFINITIONS.traits]);
-    const tellers = entries.flatMap((entry) => (entry.kind === 'source' ? [[entry.data.id, entry.data.of]] : []));
-    const told = entries.flatMap((entry) => ('source' in entry.data ? [[entry.data.source, entry.data.id]] : []));
+    expect([of('audience').length, of('computed_trait').length]).toEqual([
+      DEFINITIONS.audiences,
+      DEFINITIONS.traits,
+    ]);
+    const tellers = entries.flatMap((entry) =>
+      entry.kind === 'source' ? [[entry.data.id, entry.data.of]] : [],
+    );
+    const told = entries.flatMap((entry) =>
+      'source' in entry.data ? [[entry.data.source, entry.data.id]] : [],
+    );
     expect(tellers).toEqual(told);
   });
 
-  it.each(entries.flatMap((entry) => (entry.kind === 'audience' ? [entry.data.condition ?? ''] : [])))(
-    'the condition of an audience compiles: %s',
-    (condition) => expect(compileExpression(condition, 'audience').kind).toBe('expression'),
+  it.each(
+    entries.flatMap((entry) => (entry.kind === 'audience' ? [entry.data.condition ?? ''] : [])),
+  )('the condition of an audience compiles: %s', (condition) =>
+    expect(compileExpression(condition, 'audience').kind).toBe('expression'),
   );
 });
 
@@ -69,7 +77,9 @@ describe('the cost of a filter', () => {
       { name: 'filters match', turns: [drain(60), drain(120)] },
     ];
     const round: Round = { bare: [], failures: [], filters: { destinations: 5, cases } };
-    const cells = filterRows([round]).flatMap((row) => cellsOf(row, [round]).map(([what, median]) => [what, median]));
+    const cells = filterRows([round]).flatMap((row) =>
+      cellsOf(row, [round]).map(([what, median]) => [what, median]),
+    );
     expect(cells).toEqual([
       ['router, no filter', '75.0'],
       ['router, filters match', '90.0'],

@@ -37,11 +37,20 @@ describe('the outcome of an outage', () => {
       ['dead 2', 4],
       ['fresh', 7],
     ]),
-    circuits: [circuit('open', 10_120), circuit('closed', 10_220), circuit('open', 10_240), circuit('closed', 10_250)],
+    circuits: [
+      circuit('open', 10_120),
+      circuit('closed', 10_220),
+      circuit('open', 10_240),
+      circuit('closed', 10_250),
+    ],
   };
 
   it('an outage is drained when the last call sent during it has arrived', () => {
-    expect(outcome(sentAt, arrivals, history, times)).toMatchObject({ firstMs: 20, drainMs: 120, missing: 0 });
+    expect(outcome(sentAt, arrivals, history, times)).toMatchObject({
+      firstMs: 20,
+      drainMs: 120,
+      missing: 0,
+    });
   });
 
   it('only calls sent during the outage count for the waits', () =>

@@ -10,12 +10,21 @@ function aLoop(router: number): PipelineFigure {
 }
 
 test('the CPU of a service is that of all its processes', () => {
-  const cpu = { seconds: 1, byName: { router: 1, 'router 2': 2, broker: 4 }, foreignCores: 0, stolenCores: 0 };
+  const cpu = {
+    seconds: 1,
+    byName: { router: 1, 'router 2': 2, broker: 4 },
+    foreignCores: 0,
+    stolenCores: 0,
+  };
   expect(byService(cpu).byName).toEqual({ router: 3, broker: 4 });
 });
 
 test('the table has a column for each number of processes, and the cost of each service', () => {
-  const cases = [1, 2].map((processes) => ({ processes, batches: aLoop(0.04), singles: aLoop(0.05 * processes) }));
+  const cases = [1, 2].map((processes) => ({
+    processes,
+    batches: aLoop(0.04),
+    singles: aLoop(0.05 * processes),
+  }));
   const rows = processesTable([{ bare: [], failures: [], processes: { cases } }]);
   expect(rows[0]).toEqual(['processes of ingest, router and delivery', '1 each', '2 each']);
   expect(rows).toContainEqual(['single calls: webhooks/s', '1,500', '1,500']);

@@ -1,4 +1,8 @@
-import { type IsolationPhase, type Results, type Round } from '../../../../tools/bench/report/figures';
+import {
+  type IsolationPhase,
+  type Results,
+  type Round,
+} from '../../../../tools/bench/report/figures';
 import { isolationGoal } from '../../../../tools/bench/report/columns';
 import { plotsOf } from '../../../../tools/bench/report/plots';
 import { pageOf, report } from '../../../../tools/bench/report/report';
@@ -21,16 +25,37 @@ const phase = (hanging: number, fields: Partial<IsolationPhase> = {}): Isolation
 const aRound = (phases: IsolationPhase[], fields: Partial<Round> = {}): Round => ({
   bare: [],
   failures: [],
-  isolation: { endpoints: 100, measured: 50, capacity: 2_000, offeredPerSecond: 1_200, laneLimit: 256, phases },
+  isolation: {
+    endpoints: 100,
+    measured: 50,
+    capacity: 2_000,
+    offeredPerSecond: 1_200,
+    laneLimit: 256,
+    phases,
+  },
   ...fields,
 });
 
 function results(rounds: Round[]): Results {
-  const machine = { cores: 2, cpu: 'a cpu', memoryGb: 8, system: 'linux', node: 'v20', java: '17', kafka: '4.1.2' };
-  return { at: '2026-01-01T00:00:00.000Z', machine, settings: { isolation: '100 endpoints', bodyBytes: 1024 }, rounds };
+  const machine = {
+    cores: 2,
+    cpu: 'a cpu',
+    memoryGb: 8,
+    system: 'linux',
+    node: 'v20',
+    java: '17',
+    kafka: '4.1.2',
+  };
+  return {
+    at: '2026-01-01T00:00:00.000Z',
+    machine,
+    settings: { isolation: '100 endpoints', bodyBytes: 1024 },
+    rounds,
+  };
 }
 
-const lineOf = (text: string, words: RegExp) => text.split('\n').find((line) => words.test(line)) ?? '';
+const lineOf = (text: string, words: RegExp) =>
+  text.split('\n').find((line) => words.test(line)) ?? '';
 
 describe('the goal where endpoints hang', () => {
   it.each([
@@ -45,7 +70,8 @@ describe('the goal where endpoints hang', () => {
 
 describe('isolation in the report', () => {
   it('a phase is compared with the clean phases before and after it', () => {
-    // The machine gets slower from phase to phase; the report compares each phase with its neighbours.
+    // The machine gets slower from phase to phase; the report compares each phase with its
+    // neighbours.
     const phases = [
       [0, 100],
       [1, 130],
@@ -53,11 +79,19 @@ describe('isolation in the report', () => {
       [50, 225],
       [0, 160],
     ] as const;
-    const text = report(results([aRound(phases.map(([hanging, p99Ms]) => phase(hanging, { p99Ms })))]));
-    expect(lineOf(text, /isolation, 1 % hang: healthy p99 .*× clean/)).toMatch(/1\.08 .*≤ 1\.20 +met/);
-    expect(lineOf(text, /isolation, 50 % hang: healthy p99 .*× clean/)).toMatch(/1\.50 .*≤ 1\.20 +missed by 25 %/);
+    const text = report(
+      results([aRound(phases.map(([hanging, p99Ms]) => phase(hanging, { p99Ms })))]),
+    );
+    expect(lineOf(text, /isolation, 1 % hang: healthy p99 .*× clean/)).toMatch(
+      /1\.08 .*≤ 1\.20 +met/,
+    );
+    expect(lineOf(text, /isolation, 50 % hang: healthy p99 .*× clean/)).toMatch(
+      /1\.50 .*≤ 1\.20 +missed by 25 %/,
+    );
     expect(lineOf(text, /isolation, clean: healthy p99/)).toMatch(/ 140 /);
-    expect(text.split('\n').filter((line) => /isolation, .*(met|missed)/.test(line))).toHaveLength(4);
+    expect(text.split('\n').filter((line) => /isolation, .*(met|missed)/.test(line))).toHaveLength(
+      4,
+    );
   });
 
   it('refused and missing calls and excess connections are faults', () => {

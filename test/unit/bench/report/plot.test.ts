@@ -24,16 +24,18 @@ describe('a plot', () => {
     },
   ];
   const svg = barPlot({ title: 'p99 <healthy>', unit: 'ms', bars });
-  const heights = [...svg.matchAll(/height="([\d.]+)" fill="#(?!fff)[0-9a-f]{6}"><title>/g)].map(([, h]) => Number(h));
+  const heights = [...svg.matchAll(/height="([\d.]+)" fill="#(?!fff)[0-9a-f]{6}"><title>/g)].map(
+    ([, h]) => Number(h),
+  );
 
   it('draws each part as high as its value', () => {
     expect(heights).toEqual([50, 50, 150]);
   });
 
   it('stacks them', () => {
-    const [low, high] = [...svg.matchAll(/y="([\d.]+)" width="[\d.]+" height="([\d.]+)" fill="#\w{6}"><title>/g)].slice(
-      1,
-    );
+    const [low, high] = [
+      ...svg.matchAll(/y="([\d.]+)" width="[\d.]+" height="([\d.]+)" fill="#\w{6}"><title>/g),
+    ].slice(1);
     expect(Number(high?.[1]) + Number(high?.[2])).toBe(Number(low?.[1]));
   });
 
@@ -49,5 +51,7 @@ describe('a plot', () => {
   });
 
   it('has no legend for one kind of bar', () =>
-    expect(barPlot({ title: 't', unit: 'ms', bars: bars.slice(0, 1) })).not.toMatch(/>a &amp; b<\/text>/));
+    expect(barPlot({ title: 't', unit: 'ms', bars: bars.slice(0, 1) })).not.toMatch(
+      />a &amp; b<\/text>/,
+    ));
 });

@@ -1,3 +1,4 @@
+import { defined } from '../../../../shared/collections/defined';
 import { type CpuUse } from '../../../../tools/harness/usage';
 import {
   type DeliveryFigure,
@@ -13,7 +14,12 @@ import { least, most, verdict } from '../../../../tools/bench/report/columns';
 import { report, usageRows } from '../../../../tools/bench/report/report';
 import { table } from '../../../../tools/bench/report/table';
 
-const cpu = (byName: Record<string, number>): CpuUse => ({ seconds: 10, byName, foreignCores: 0.1, stolenCores: 0 });
+const cpu = (byName: Record<string, number>): CpuUse => ({
+  seconds: 10,
+  byName,
+  foreignCores: 0.1,
+  stolenCores: 0,
+});
 
 function aLoop(fields: Partial<PipelineFigure> = {}): PipelineFigure {
   return {
@@ -41,45 +47,72 @@ function aLoop(fields: Partial<PipelineFigure> = {}): PipelineFigure {
 }
 
 function results(rounds: Round[]): Results {
-  const machine = { cores: 2, cpu: 'a cpu', memoryGb: 8, system: 'linux', node: 'v20', java: '17', kafka: '4.1.2' };
+  const machine = {
+    cores: 2,
+    cpu: 'a cpu',
+    memoryGb: 8,
+    system: 'linux',
+    node: 'v20',
+    java: '17',
+    kafka: '4.1.2',
+  };
   return { at: '2026-01-01T00:00:00.000Z', machine, settings: {}, rounds };
 }
 
 const aRound = (microsEach: number, batches?: PipelineFigure): Round => ({
   bare: [{ count: 1, microsEach, perSecond: 30_000 }],
   failures: [],
-  ...(batches && { batches }),
+  ...defined({ batches }),
 });
 
-const lineOf = (text: string, words: RegExp) => text.split('\n').find((line) => words.test(line)) ?? '';
+const lineOf = (text: string, words: RegExp) =>
+  text.split('\n').find((line) => words.test(line)) ?? '';
 
 describe('the report', () => {
   it('a ratio is taken within a round, and the report shows the median', () => {
     const text = report(results([aRound(20, aLoop()), aRound(40, aLoop()), aRound(30, aLoop())]));
-    expect(lineOf(text, /all, batches of 100: services {2}.*× bare/)).toMatch(/ 3\.00 +2\.25 to 4\.50 .*≤ 4\.00 +met/);
+    expect(lineOf(text, /all, batches of 100: services {2}.*× bare/)).toMatch(
+      / 3\.00 +2\.25 to 4\.50 .*≤ 4\.00 +met/,
+    );
   });
 
   it('the CPU of a thousand webhooks includes the broker, but not load and receiver', () => {
     const text = report(results([aRound(20, aLoop())]));
     expect(lineOf(text, /services and broker .*CPU-s/)).toMatch(/ 0\.120 +one run /);
-    expect(lineOf(text, /services and broker .*× bare/)).toMatch(/ 6\.00 +one run .*≤ 4\.85 +missed by 24 %/);
+    expect(lineOf(text, /services and broker .*× bare/)).toMatch(
+      / 6\.00 +one run .*≤ 4\.85 +missed by 24 %/,
+    );
   });
 
   it('goals for cores and rates are in proportion to the speed of the machine', () => {
     const used = aLoop().cpu;
     const times = { count: 1, p50Ms: 2, p99Ms: 9, maxMs: 20, missing: 0 };
     const round = aRound(27.5, undefined);
-    const sustained = { ...aLoop(), seconds: 60, perSecond: 6_000, worstSecond: 1, rssMb: { before: {}, after: {} } };
-    const load = { idle: { cpu: used, rssMb: {} }, rates: [{ ...times, perSecond: 50, cpu: used }] };
+    const sustained = {
+      ...aLoop(),
+      seconds: 60,
+      perSecond: 6_000,
+      worstSecond: 1,
+      rssMb: { before: {}, after: {} },
+    };
+    const load = {
+      idle: { cpu: used, rssMb: {} },
+      rates: [{ ...times, perSecond: 50, cpu: used }],
+    };
     const text = report(results([{ ...round, load, sustained }]));
     expect(lineOf(text, /50 single calls\/s where the bare loop takes 55/)).toMatch(
       / 0\.240 .*≤ 0\.200 +missed by 20 %/,
     );
-    expect(lineOf(text, /sustained.* where the bare loop takes 33/)).toMatch(/ 5,000 .*≥ 9,000 +missed/);
+    expect(lineOf(text, /sustained.* where the bare loop takes 33/)).toMatch(
+      / 5,000 .*≥ 9,000 +missed/,
+    );
   });
 
   it('the report adds the process that all services share, and the broker', () => {
-    const idle = { cpu: cpu({ all: 0.2, broker: 0.3, bench: 1 }), rssMb: { all: 250, broker: 220, bench: 150 } };
+    const idle = {
+      cpu: cpu({ all: 0.2, broker: 0.3, bench: 1 }),
+      rssMb: { all: 250, broker: 220, bench: 150 },
+    };
     const text = report(results([{ ...aRound(20), load: { idle, rates: [] } }]));
     expect(lineOf(text, /all, without calls .*cores/)).toMatch(/ 0\.0500 .*met/);
     expect(lineOf(text, /all, without calls .*MB/)).toMatch(/ 470 .*met/);
@@ -103,11 +136,22 @@ describe('the report', () => {
 });
 
 describe('the way to endpoints in the report', () => {
-  it('each protocol is compared with HTTP/1.1 at the same number of requests, in the same round', () => {
+  it('each protocol is compared with HTTP/1.1 at the same number of requests per round', () => {
     const figure = (protocol: Protocol, streams: number, microsEach: number): ProtocolFigure => ({
-      ...{ protocol, streams, microsEach, count: 100, p50Ms: 51, p99Ms: 60, sockets: 1, cpu: cpu({}) },
+      protocol,
+      streams,
+      microsEach,
+      count: 100,
+      p50Ms: 51,
+      p99Ms: 60,
+      sockets: 1,
+      cpu: cpu({}),
     });
-    const cases = [figure('HTTP/1.1', 1, 400), figure('HTTP/2', 1, 800), figure('HTTP/1.1', 10, 100)];
+    const cases = [
+      figure('HTTP/1.1', 1, 400),
+      figure('HTTP/2', 1, 800),
+      figure('HTTP/1.1', 10, 100),
+    ];
     cases.push(figure('HTTP/2', 10, 150));
     const openings = [figure('HTTP/1.1', 0, 1_000), figure('HTTP/2', 0, 1_500)];
     const text = report(results([{ ...aRound(20), http2: { delayMs: 50, cases, openings } }]));
@@ -119,13 +163,22 @@ describe('the way to endpoints in the report', () => {
     ]);
   });
 
-  it('batches are compared with single POSTs, for delivery alone and for all services with the broker', () => {
+  it('batches are compared with single POSTs, for delivery alone and for all services', () => {
     const alone = (seconds: number, eventsPerPost: number): DeliveryFigure => ({
       ...aLoop({ cpu: cpu({ delivery: seconds, broker: 0.3 }), eventsPerPost }),
-      ...{ warmUp: 1, cold: cpu({}), warnings: {} },
+      warmUp: 1,
+      cold: cpu({}),
+      warnings: {},
     });
-    const all = { single: aLoop(), batched: aLoop({ cpu: cpu({ ...aLoop().cpu.byName, delivery: 0.1 }) }) };
-    const batched = { maxEvents: 50, delivery: { single: alone(1, 1), batched: alone(0.4, 49) }, all };
+    const all = {
+      single: aLoop(),
+      batched: aLoop({ cpu: cpu({ ...aLoop().cpu.byName, delivery: 0.1 }) }),
+    };
+    const batched = {
+      maxEvents: 50,
+      delivery: { single: alone(1, 1), batched: alone(0.4, 49) },
+      all,
+    };
     const text = report(results([{ ...aRound(20), batched }]));
     expect(lineOf(text, /^delivery alone, batches .*× single/)).toMatch(/ 0\.400 /);
     expect(lineOf(text, /^delivery alone with the broker, batches .*× single/)).toMatch(/ 0\.538 /);
@@ -135,8 +188,18 @@ describe('the way to endpoints in the report', () => {
 
   it('a bad proxy is compared with the clean phases around it', () => {
     const phase = (mood: ProxyPhase['mood'], p99Ms: number): ProxyPhase => ({
-      ...{ mood, p99Ms, hanging: 0, count: 1, p50Ms: 1, maxMs: 100, offeredPerSecond: 100, deliveredPerSecond: 100 },
-      ...{ mostConnections: 0, refused: 0, missing: 0, cpu: cpu({}) },
+      mood,
+      p99Ms,
+      hanging: 0,
+      count: 1,
+      p50Ms: 1,
+      maxMs: 100,
+      offeredPerSecond: 100,
+      deliveredPerSecond: 100,
+      mostConnections: 0,
+      refused: 0,
+      missing: 0,
+      cpu: cpu({}),
     });
     const phases = [
       phase('works', 50),
@@ -174,7 +237,10 @@ describe('a table', () => {
   });
 });
 
-const usage = (last: number, cores: number) => ({ cores, rssMb: { first: 1, last, most: last + 1 } });
+const usage = (last: number, cores: number) => ({
+  cores,
+  rssMb: { first: 1, last, most: last + 1 },
+});
 const waitingPhase = (name: string, of: WaitingPhase['of']): WaitingPhase => ({
   name,
   fromMs: 0,
@@ -204,9 +270,12 @@ describe('usage while deliveries wait', () => {
   });
 
   it('a usage cell is the median over the rounds', () => {
-    const rounds = [10, 30, 20].map((mb) => aWaitingRound([waitingPhase('one', { retry: usage(mb, 0) })]));
+    const rounds = [10, 30, 20].map((mb) =>
+      aWaitingRound([waitingPhase('one', { retry: usage(mb, 0) })]),
+    );
     expect(usageRows(rounds)[1]).toEqual(['retry: MB at the end', '20.0']);
   });
 
-  it('usage has no rows if it was not measured', () => expect(usageRows([{ bare: [], failures: [] }])).toEqual([]));
+  it('usage has no rows if it was not measured', () =>
+    expect(usageRows([{ bare: [], failures: [] }])).toEqual([]));
 });

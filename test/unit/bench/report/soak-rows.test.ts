@@ -20,10 +20,28 @@ const rowOf = (soak: SoakFigure, name: string) => {
 };
 
 describe('the soak', () => {
-  it('the table has the memory of a process at 10, 30 and 60 minutes, its growth and its cores', () => {
+  it("the table has a process's memory at 10, 30 and 60 minutes, its growth and cores", () => {
     const soak = aSoak((minute) => 200 + minute);
-    expect(rowOf(soak, 'control')).toEqual(['control', '210', '230', '260', '260', '60.0', 'grows', '0.0500']);
-    expect(rowOf(soak, 'ingest')).toEqual(['ingest', '100', '100', '100', '100', '0', 'flat', '0.250']);
+    expect(rowOf(soak, 'control')).toEqual([
+      'control',
+      '210',
+      '230',
+      '260',
+      '260',
+      '60.0',
+      'grows',
+      '0.0500',
+    ]);
+    expect(rowOf(soak, 'ingest')).toEqual([
+      'ingest',
+      '100',
+      '100',
+      '100',
+      '100',
+      '0',
+      'flat',
+      '0.250',
+    ]);
   });
 
   it('a process that grows only in the first ten minutes is flat', () => {

@@ -18,7 +18,8 @@ const channelsTo = (formats: readonly AlertFormat[], email: string[] = []) =>
         return { id: `whk_${String(i)}`, url, origin: 'https://ops.example', headers: {} };
       }),
       alerts: {
-        ...{ ...DEFAULT_ALERTS, email },
+        ...DEFAULT_ALERTS,
+        email,
         formats: Object.fromEntries(formats.map((format, i) => [`whk_${String(i)}`, format])),
       },
     },
@@ -32,7 +33,9 @@ test('URLs of one format share a delivery, which all other endpoints are closed 
     ['default', 1, 3],
     ['mailto:ops@example.com', 1, 3],
   ]);
-  expect(channels[2]?.closed).toEqual([0, 2, 1].sort().map((i) => urlHash(`https://ops.example/${String(i)}`)));
+  expect(channels[2]?.closed).toEqual(
+    [0, 2, 1].sort().map((i) => urlHash(`https://ops.example/${String(i)}`)),
+  );
 });
 
 test('each mailbox has a delivery of its own', () => {
@@ -44,7 +47,10 @@ test('each mailbox has a delivery of its own', () => {
 
 const notice = { ...sampleNotice(NOW), name: 'Shop <!channel>', failures: 3, error: 'HTTP 503' };
 const bodyOf = (format: AlertFormat, change: Partial<typeof notice> = {}) =>
-  JSON.parse(JSON.stringify(channelsTo([format])[0]?.body({ ...notice, ...change }))) as Record<string, unknown>;
+  JSON.parse(JSON.stringify(channelsTo([format])[0]?.body({ ...notice, ...change }))) as Record<
+    string,
+    unknown
+  >;
 
 test('the default body has type, timestamp and data', () => {
   expect(bodyOf('default')).toMatchObject({
@@ -66,7 +72,9 @@ test('Discord notifies nobody, and Teams gets an Adaptive Card', () => {
   });
   expect(bodyOf('teams')).toMatchObject({
     type: 'message',
-    attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', content: { type: 'AdaptiveCard' } }],
+    attachments: [
+      { contentType: 'application/vnd.microsoft.card.adaptive', content: { type: 'AdaptiveCard' } },
+    ],
   });
 });
 
@@ -77,10 +85,16 @@ test('PagerDuty resolves with a recovery the incident that the failure triggered
   expect(recovered.dedup_key).toBe(failing.dedup_key);
 });
 
-test('PagerDuty resolves the incident of a failing destination that somebody switched off or deleted', () => {
+test("PagerDuty resolves a failing destination's incident once it is off or deleted", () => {
   const closed = bodyOf('pagerduty', { endedAt: NOW, closed: true });
-  expect([closed.event_action, closed.dedup_key]).toEqual(['resolve', bodyOf('pagerduty').dedup_key]);
-  expect(closed.payload).toMatchObject({ severity: 'info', summary: 'Shop <!channel> was switched off or deleted' });
+  expect([closed.event_action, closed.dedup_key]).toEqual([
+    'resolve',
+    bodyOf('pagerduty').dedup_key,
+  ]);
+  expect(closed.payload).toMatchObject({
+    severity: 'info',
+    summary: 'Shop <!channel> was switched off or deleted',
+  });
 });
 
 test.each(['certificate_expiring', 'filter_costly', 'profile_full'] as const)(
@@ -89,7 +103,10 @@ test.each(['certificate_expiring', 'filter_costly', 'profile_full'] as const)(
     const begun = bodyOf('pagerduty', { kind });
     const over = bodyOf('pagerduty', { kind, endedAt: NOW });
     expect([begun.event_action, over.event_action]).toEqual(['trigger', 'resolve']);
-    expect([begun.payload, over.payload]).toMatchObject([{ severity: 'warning' }, { severity: 'info' }]);
+    expect([begun.payload, over.payload]).toMatchObject([
+      { severity: 'warning' },
+      { severity: 'info' },
+    ]);
     expect(over.dedup_key).toBe(begun.dedup_key);
     // It must not resolve the incident of a failing destination.
     expect(over.dedup_key).not.toBe(bodyOf('pagerduty').dedup_key);

@@ -1,20 +1,47 @@
 import fc from 'fast-check';
-import { type Context, decide, type Decision, isNews } from '../../../../services/control/alerts/decide';
+import {
+  type Context,
+  decide,
+  type Decision,
+  isNews,
+} from '../../../../services/control/alerts/decide';
 import { type Evidence } from '../../../../services/control/alerts/evidence';
-import { addEvidence, type Health, unknownHealth } from '../../../../services/control/alerts/health';
+import {
+  addEvidence,
+  type Health,
+  unknownHealth,
+} from '../../../../services/control/alerts/health';
 import { type Notice } from '../../../../services/control/alerts/notice';
 import { ALERTS_ID, type Destination } from '../../../../shared/model/config';
 
 const settings = { failingForMs: 100, deadLettersEveryMs: 1_000 };
 const destination = (over: Partial<Destination> = {}): Destination => ({
-  ...{ id: 'dst_1', name: 'Hooks', type: 'webhooks', enabled: true, paused: false, sources: [], webhooks: [] },
-  ...{ createdAt: '', updatedAt: '' },
+  id: 'dst_1',
+  name: 'Hooks',
+  type: 'webhooks',
+  enabled: true,
+  paused: false,
+  sources: [],
+  webhooks: [],
+  createdAt: '',
+  updatedAt: '',
   ...over,
 });
 const ok = (at: number): Evidence => ({ kind: 'ok', destination: 'dst_1', at });
-const failed = (at: number): Evidence => ({ kind: 'failed', destination: 'dst_1', at, until: at, error: 'status 503' });
+const failed = (at: number): Evidence => ({
+  kind: 'failed',
+  destination: 'dst_1',
+  at,
+  until: at,
+  error: 'status 503',
+});
 const blocked = (at: number, until = at): Evidence => ({
-  ...{ kind: 'blocked', destination: 'dst_1', at, until, error: 'token: it answered 500', code: 'token' },
+  kind: 'blocked',
+  destination: 'dst_1',
+  at,
+  until,
+  error: 'token: it answered 500',
+  code: 'token',
 });
 const dead = (at: number): Evidence => ({ kind: 'dead', destination: 'dst_1', at });
 
@@ -28,7 +55,13 @@ function play(pieces: readonly (Evidence[] | number)[], over: Partial<Context> =
   for (const piece of pieces) {
     if (typeof piece === 'number') nowMs = piece;
     else health = addEvidence(health, piece);
-    const decision = decide(health, { id: 'dst_1', destination: destination(), settings, nowMs, ...over });
+    const decision = decide(health, {
+      id: 'dst_1',
+      destination: destination(),
+      settings,
+      nowMs,
+      ...over,
+    });
     health = decision.health;
     notices.push(...decision.notices);
     ended.push(...decision.ended);
@@ -42,11 +75,23 @@ it.each<[string, (Evidence[] | number)[], string[]]>([
   ['none after one failure', [[failed(10)], 5_000], []],
   ['none if it has failed for too short a time', [[failed(10), failed(109)]], []],
   ['failing after the set time', [[failed(10)], [failed(110)]], ['failing']],
-  ['failing only once', [[failed(10), failed(110)], [failed(120)], 500, [failed(900)]], ['failing']],
+  [
+    'failing only once',
+    [[failed(10), failed(110)], [failed(120)], 500, [failed(900)]],
+    ['failing'],
+  ],
   ['none after a success in between', [[failed(10), ok(50), failed(110)]], []],
   ['recovered after a success', [[failed(10), failed(110)], [ok(120)]], ['failing', 'recovered']],
-  ['recovered only once', [[failed(10), failed(110)], [ok(120)], [ok(130)], 500], ['failing', 'recovered']],
-  ['failing although an earlier success is read', [[failed(10), failed(110)], [ok(5)]], ['failing']],
+  [
+    'recovered only once',
+    [[failed(10), failed(110)], [ok(120)], [ok(130)], 500],
+    ['failing', 'recovered'],
+  ],
+  [
+    'failing although an earlier success is read',
+    [[failed(10), failed(110)], [ok(5)]],
+    ['failing'],
+  ],
   [
     'recovered by a late success, and failing again in the next outage',
     [
@@ -56,8 +101,16 @@ it.each<[string, (Evidence[] | number)[], string[]]>([
     ['failing', 'recovered', 'failing'],
   ],
   ['none after one delivery that could not be sent', [[blocked(10)], 5_000], []],
-  ['failing if nothing could be sent for the set time', [[blocked(10)], [blocked(110)]], ['failing']],
-  ['failing while the window of one delivery that could not be sent is open', [[blocked(10, 300)], 110], ['failing']],
+  [
+    'failing if nothing could be sent for the set time',
+    [[blocked(10)], [blocked(110)]],
+    ['failing'],
+  ],
+  [
+    'failing while the window of one delivery that could not be sent is open',
+    [[blocked(10, 300)], 110],
+    ['failing'],
+  ],
   [
     'failing after failures and waits together',
     [
@@ -67,10 +120,18 @@ it.each<[string, (Evidence[] | number)[], string[]]>([
     ['failing'],
   ],
   ['none if a success came between two waits', [[blocked(10), ok(50), blocked(110)]], []],
-  ['recovered if something is sent again', [[blocked(10), blocked(110)], [ok(120)]], ['failing', 'recovered']],
+  [
+    'recovered if something is sent again',
+    [[blocked(10), blocked(110)], [ok(120)]],
+    ['failing', 'recovered'],
+  ],
   ['none for a recovery without a failing notice', [[failed(10)], [ok(20)]], []],
   ['dead letters', [[dead(10), dead(10)]], ['dead_letters']],
-  ['one for further dead letters within the interval', [[dead(10)], [dead(20)], 900], ['dead_letters']],
+  [
+    'one for further dead letters within the interval',
+    [[dead(10)], [dead(20)], 900],
+    ['dead_letters'],
+  ],
   [
     'another for dead letters after the interval',
     [[dead(10)], [dead(20), dead(30)], 1_000],
@@ -90,7 +151,15 @@ it('a notice contains the start, the failures, the error and the number of dead 
     1_200,
   ]);
   expect(notices).toMatchObject([
-    { kind: 'failing', since: 10, failures: 3, error: 'status 503', endedAt: null, alert: 'due', name: 'Hooks' },
+    {
+      kind: 'failing',
+      since: 10,
+      failures: 3,
+      error: 'status 503',
+      endedAt: null,
+      alert: 'due',
+      name: 'Hooks',
+    },
     { kind: 'recovered', since: 10, endedAt: 120, error: null },
     { kind: 'dead_letters', since: 130, deadLetters: 1, at: 150 },
     { kind: 'dead_letters', since: 140, deadLetters: 2, at: 1_200 },
@@ -99,12 +168,14 @@ it('a notice contains the start, the failures, the error and the number of dead 
   expect(new Set(notices.map(({ id }) => id)).size).toBe(4);
 });
 
-it('the notice of a destination to which nothing can be sent has the cause, and no failed attempt', () => {
+it('the notice of a destination that can get nothing has the cause, no failed attempt', () => {
   const { notices } = play([[blocked(10)], [blocked(110)], 150, [blocked(160)]]);
-  expect(notices).toMatchObject([{ kind: 'failing', since: 10, failures: 0, error: 'token: it answered 500' }]);
+  expect(notices).toMatchObject([
+    { kind: 'failing', since: 10, failures: 0, error: 'token: it answered 500' },
+  ]);
 });
 
-it('nothing is reported of a destination to which nothing could be sent, if nothing waits any more', () => {
+it('a destination that could get nothing is not reported if nothing waits any more', () => {
   const { health, notices } = play([[blocked(10, 300)], 110], { waiting: 0 });
   expect([notices, health.blocked]).toEqual([[], undefined]);
   expect(kinds(play([[blocked(10, 300)], 110], { waiting: 1 }).notices)).toEqual(['failing']);
@@ -112,11 +183,15 @@ it('nothing is reported of a destination to which nothing could be sent, if noth
 
 it('no destination is switched off because nothing can be sent to it', () => {
   const over = { settings: { ...settings, switchOffAfterMs: 200 } };
-  expect(play([[failed(10), failed(20)], [blocked(30), blocked(400, 900)], 500], over).switches).toEqual([]);
+  expect(
+    play([[failed(10), failed(20)], [blocked(30), blocked(400, 900)], 500], over).switches,
+  ).toEqual([]);
 });
 
 it('earlier waits do not count after a destination is switched on again', () => {
-  const { health } = play([[blocked(10), blocked(20)]], { destination: destination({ enabled: false }) });
+  const { health } = play([[blocked(10), blocked(20)]], {
+    destination: destination({ enabled: false }),
+  });
   const context = { id: 'dst_1', destination: destination(), settings, nowMs: 200 };
   expect(decide(addEvidence(health, [blocked(200)]), context).notices).toEqual([]);
 });
@@ -127,7 +202,7 @@ it('an announced attempt keeps a destination failing as time passes', () => {
   expect(kinds(play([[failed(10), waiting], 110]).notices)).toEqual(['failing']);
 });
 
-it('one failure is an outage while its next attempt is still to come, but switches nothing off', () => {
+it('one failure is an outage while its next attempt is to come, but switches nothing off', () => {
   const waiting: Evidence = { kind: 'failed', destination: 'dst_1', at: 10, until: 300, error: '' };
   const over = { settings: { ...settings, switchOffAfterMs: 200 } };
   const [failing, off] = [play([[waiting], 110], over), play([[waiting], 210], over)];
@@ -142,16 +217,26 @@ it('one failure is an outage while its next attempt is still to come, but switch
 it.each<[string, Partial<Context>, boolean]>([
   ['not at all', {}, false],
   ['for all destinations', { settings: { ...settings, switchOffAfterMs: 200 } }, true],
-  ['for all destinations, to a longer time', { settings: { ...settings, switchOffAfterMs: 201 } }, false],
+  [
+    'for all destinations, to a longer time',
+    { settings: { ...settings, switchOffAfterMs: 201 } },
+    false,
+  ],
   ['for this destination', { destination: destination({ switchOffAfterMs: 200 }) }, true],
   [
     'for all destinations except this one',
-    { settings: { ...settings, switchOffAfterMs: 200 }, destination: destination({ switchOffAfterMs: 0 }) },
+    {
+      settings: { ...settings, switchOffAfterMs: 200 },
+      destination: destination({ switchOffAfterMs: 0 }),
+    },
     false,
   ],
   [
     'to a longer time for this destination',
-    { settings: { ...settings, switchOffAfterMs: 1 }, destination: destination({ switchOffAfterMs: 300 }) },
+    {
+      settings: { ...settings, switchOffAfterMs: 1 },
+      destination: destination({ switchOffAfterMs: 300 }),
+    },
     false,
   ],
   [
@@ -159,13 +244,21 @@ it.each<[string, Partial<Context>, boolean]>([
     { id: ALERTS_ID, settings: { ...settings, switchOffAfterMs: 200 } },
     false,
   ],
-])('a destination that has failed for 200 follows the switch-off time set: %s', (_, over, expected) => {
-  expect(play([[failed(10), failed(110)], [failed(210)]], over).switches.length > 0).toBe(expected);
-});
+])(
+  'a destination that has failed for 200 follows the switch-off time set: %s',
+  (_, over, expected) => {
+    expect(play([[failed(10), failed(110)], [failed(210)]], over).switches.length > 0).toBe(
+      expected,
+    );
+  },
+);
 
 describe('switching off', () => {
   const context: Context = {
-    ...{ id: 'dst_1', destination: destination({ switchOffAfterMs: 200 }), settings, nowMs: 300 },
+    id: 'dst_1',
+    destination: destination({ switchOffAfterMs: 200 }),
+    settings,
+    nowMs: 300,
   };
   const off = { ...context, destination: destination({ enabled: false, switchOffAfterMs: 200 }) };
   const before = play([[failed(10), failed(210)]], context).health;
@@ -180,7 +273,9 @@ describe('switching off', () => {
     expect(ended).toHaveLength(1);
     // Raised once; failures count from the beginning after it is switched on again.
     expect(decide(health, off).notices).toEqual([]);
-    expect(decide(addEvidence(health, [failed(400)]), { ...context, nowMs: 400 }).switchOff).toBe(false);
+    expect(decide(addEvidence(health, [failed(400)]), { ...context, nowMs: 400 }).switchOff).toBe(
+      false,
+    );
   });
 
   it('a destination that recovers in time is not switched off', () => {
@@ -196,7 +291,10 @@ describe('switching off', () => {
   });
 
   it('a deletion ends every notice', () => {
-    const { notices, ended, health } = decide(addEvidence(before, [dead(300)]), { ...context, destination: undefined });
+    const { notices, ended, health } = decide(addEvidence(before, [dead(300)]), {
+      ...context,
+      destination: undefined,
+    });
     expect([notices, ended.length, health.dead]).toEqual([[], 1, null]);
   });
 });
@@ -210,11 +308,14 @@ it('trouble of the alert webhook raises a notice and no alert', () => {
   ]);
 });
 
-it('with any evidence a notice opens once and ends once, and a repeated decision adds nothing', () => {
+it('with any evidence a notice opens and ends once, and a repeated decision adds nothing', () => {
   const piece = fc.oneof(
     fc.array(
       fc
-        .record({ kind: fc.constantFrom(ok, failed, blocked, dead), at: fc.integer({ min: 0, max: 2_000 }) })
+        .record({
+          kind: fc.constantFrom(ok, failed, blocked, dead),
+          at: fc.integer({ min: 0, max: 2_000 }),
+        })
         .map(({ kind, at }) => kind(at)),
       { maxLength: 5 },
     ),

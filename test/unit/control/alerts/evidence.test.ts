@@ -2,7 +2,15 @@ import * as fc from 'fast-check';
 import { type Evidence, evidenceOf } from '../../../../services/control/alerts/evidence';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { type Rows } from '../../../../shared/model/attempt-rows';
-import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
+import {
+  aCancellation,
+  aDeath,
+  aFailure,
+  anAttempt,
+  at,
+  aUrl,
+  aWait,
+} from '../../../support/events';
 import { aSuccess, rowsOf, success } from '../../../support/successes';
 
 const ms = (seconds: number) => Date.parse(at(seconds));
@@ -16,8 +24,16 @@ it.each<[string, DeliveryEvent, Evidence['kind'] | undefined]>([
   ['a rejection is evidence of failure', rejected, 'failed'],
   ['a dead letter is evidence of a dead letter', aDeath(), 'dead'],
   ['a wait is no evidence', aWait(), undefined],
-  ['a wait for a token is evidence that nothing can be sent', aWait({ reason: 'token' }), 'blocked'],
-  ['a wait for the proxy is evidence that nothing can be sent', aWait({ reason: 'proxy' }), 'blocked'],
+  [
+    'a wait for a token is evidence that nothing can be sent',
+    aWait({ reason: 'token' }),
+    'blocked',
+  ],
+  [
+    'a wait for the proxy is evidence that nothing can be sent',
+    aWait({ reason: 'proxy' }),
+    'blocked',
+  ],
   ['a wait for a rate is no evidence', aWait({ reason: 'rate_limited' }), undefined],
   ['a cancellation is no evidence', aCancellation(), undefined],
   ['a test that succeeds is no evidence', anAttempt({ test: true }), undefined],
@@ -33,7 +49,11 @@ it.each<[string, DeliveryEvent, Evidence['kind'] | undefined]>([
 
 it('the evidence contains the time, the time of the next attempt, and the error', () => {
   expect(of(aFailure())).toEqual({
-    ...{ kind: 'failed', destination: 'dst_1', at: ms(1), until: ms(11), error: 'https://a.example: status 503' },
+    kind: 'failed',
+    destination: 'dst_1',
+    at: ms(1),
+    until: ms(11),
+    error: 'https://a.example: status 503',
     status: 503,
   });
   const error = { code: 'timeout' as const, message: 'no complete answer within 5000 ms' };
@@ -45,18 +65,26 @@ it('the evidence contains the time, the time of the next attempt, and the error'
   expect(of(rejected)).toMatchObject({ at: ms(1), until: ms(1) });
 });
 
-it('the evidence that nothing can be sent contains the cause, if the delivery met it itself', () => {
+it('the evidence that nothing can be sent has the cause, if the delivery met it itself', () => {
   const error = { code: 'token' as const, phase: 'token' as const, message: 'it answered 500' };
   const { status: _, ...url } = aUrl({ outcome: 'retry', error });
   expect(of(aWait({ reason: 'token', urls: [url] }))).toEqual({
-    ...{ kind: 'blocked', destination: 'dst_1', at: ms(1), until: Date.parse(aWait().expiresAt), code: 'token' },
+    kind: 'blocked',
+    destination: 'dst_1',
+    at: ms(1),
+    until: Date.parse(aWait().expiresAt),
+    code: 'token',
     error: 'https://a.example: token: it answered 500',
   });
   expect(of(aWait({ reason: 'token' }))).toEqual({
-    ...{ kind: 'blocked', destination: 'dst_1', at: ms(1), until: Date.parse(aWait().expiresAt) },
+    kind: 'blocked',
+    destination: 'dst_1',
+    at: ms(1),
+    until: Date.parse(aWait().expiresAt),
   });
   expect(of(aWait({ reason: 'secrets_unreadable' }))).toMatchObject({
-    ...{ code: 'secrets_unreadable', error: 'the secrets of the destination cannot be decrypted' },
+    code: 'secrets_unreadable',
+    error: 'the secrets of the destination cannot be decrypted',
   });
 });
 
@@ -66,15 +94,23 @@ it.each<[string, DeliveryEvent, string[]]>([
   ['with a URL that fails', anAttempt({ urls: [aUrl(), failed] }), ['ok', 'partly']],
   ['with a URL that is not called', anAttempt({ notCalled: ['whk_2'] }), ['ok', 'partly']],
   ['with a URL that fails late', anAttempt({ late: true, urls: [failed] }), ['partly']],
-  ['of alerts, which go to one channel each', anAttempt({ destination: 'alerts', notCalled: ['whk_2'] }), ['ok']],
+  [
+    'of alerts, which go to one channel each',
+    anAttempt({ destination: 'alerts', notCalled: ['whk_2'] }),
+    ['ok'],
+  ],
 ])('a delivery %s is evidence of what it reached', (_, event, kinds) => {
   expect(all(event).map(({ kind }) => kind)).toEqual(kinds);
 });
 
-it('the evidence is independent of the order of fields and the content of responses and ids', () => {
+it('the evidence does not depend on field order or the content of responses and ids', () => {
   const body = '{"outcome":"retry","kind":"dead","late":true}';
   const response = { headers: { destination: 'dst_2' }, body, truncated: false };
-  const event = anAttempt({ message: 'm,"urls":[', userId: '","destination":"dst_3', urls: [aUrl({ response })] });
+  const event = anAttempt({
+    message: 'm,"urls":[',
+    userId: '","destination":"dst_3',
+    urls: [aUrl({ response })],
+  });
   const { urls, ...rest } = event;
   const expected = { kind: 'ok', destination: 'dst_1', at: ms(1) };
   expect([of(event), of({ urls, ...rest }), of({ ...rest, urls, more: { urls: [] } })]).toEqual(
@@ -82,12 +118,16 @@ it('the evidence is independent of the order of fields and the content of respon
   );
 });
 
-it.each(['', '{}', 'no event', 'null', '[]', '{"kind":"attempt","outcome":"delivered","urls":[],"at":"never"}'])(
-  'an unreadable record is no evidence: %j',
-  (text) => {
-    expect([evidenceOf(Buffer.from(text)), evidenceOf(null)]).toEqual([[], []]);
-  },
-);
+it.each([
+  '',
+  '{}',
+  'no event',
+  'null',
+  '[]',
+  '{"kind":"attempt","outcome":"delivered","urls":[],"at":"never"}',
+])('an unreadable record is no evidence: %j', (text) => {
+  expect([evidenceOf(Buffer.from(text)), evidenceOf(null)]).toEqual([[], []]);
+});
 
 it('rows are evidence of the last success of each destination', () => {
   fc.assert(
@@ -107,5 +147,7 @@ it('a row without a time does not hide the successes of its destination', () => 
   const one = aSuccess();
   const rows = JSON.parse(rowsOf([one, one, one]).toString()) as Rows;
   rows.rows[1]![rows.columns.indexOf('acceptedAt')] = 'damaged';
-  expect(all(rows)).toEqual([{ kind: 'ok', destination: one.delivery.destinationId, at: one.atMs }]);
+  expect(all(rows)).toEqual([
+    { kind: 'ok', destination: one.delivery.destinationId, at: one.atMs },
+  ]);
 });

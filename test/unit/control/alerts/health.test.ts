@@ -8,6 +8,7 @@ import {
   parseHealth,
   unknownHealth,
 } from '../../../../services/control/alerts/health';
+import { defined } from '../../../../shared/collections/defined';
 
 const ok = (at: number): Evidence => ({ kind: 'ok', destination: 'dst_1', at });
 const failed = (at: number, until = at): Evidence => ({
@@ -18,8 +19,14 @@ const failed = (at: number, until = at): Evidence => ({
   error: `at ${at}`,
 });
 const blocked = (at: number, error?: string): Evidence => ({
-  ...{ kind: 'blocked', destination: 'dst_1', at, until: at + 5 },
-  ...(error !== undefined && { error, code: 'token' }),
+  kind: 'blocked',
+  destination: 'dst_1',
+  at,
+  until: at + 5,
+  ...defined({
+    error,
+    code: error !== undefined ? 'token' : undefined,
+  }),
 });
 const dead = (at: number): Evidence => ({ kind: 'dead', destination: 'dst_1', at });
 const after = (...evidence: Evidence[]) => addEvidence(unknownHealth(), evidence);
@@ -30,13 +37,29 @@ it.each<[string, Evidence[], ReturnType<typeof outageOf>]>([
   ['one failure', [failed(10)], { since: 10, ms: 0, count: 1 }],
   ['only failures', [failed(10), failed(20), failed(40)], { since: 10, ms: 30, count: 3 }],
   ['a failure and a success', [failed(10), ok(20)], undefined],
-  ['failures before and after a success', [failed(10), ok(20), failed(30), failed(35)], { since: 30, ms: 5, count: 2 }],
+  [
+    'failures before and after a success',
+    [failed(10), ok(20), failed(30), failed(35)],
+    { since: 30, ms: 5, count: 2 },
+  ],
   ['a success that is read late', [failed(10), failed(30), ok(20)], { since: 30, ms: 0, count: 1 }],
   ['a failure that is read late', [ok(20), failed(10)], undefined],
-  ['a success before all failures', [failed(10), failed(20), ok(5)], { since: 10, ms: 10, count: 2 }],
+  [
+    'a success before all failures',
+    [failed(10), failed(20), ok(5)],
+    { since: 10, ms: 10, count: 2 },
+  ],
   ['a failure with an announced attempt', [failed(10, 5_000)], { since: 10, ms: 990, count: 1 }],
-  ['a failure with an announced attempt in the past', [failed(10, 50)], { since: 10, ms: 40, count: 1 }],
-  ['a success that ends an announced attempt', [failed(10, 5_000), ok(20), failed(30)], { since: 30, ms: 0, count: 1 }],
+  [
+    'a failure with an announced attempt in the past',
+    [failed(10, 50)],
+    { since: 10, ms: 40, count: 1 },
+  ],
+  [
+    'a success that ends an announced attempt',
+    [failed(10, 5_000), ok(20), failed(30)],
+    { since: 30, ms: 0, count: 1 },
+  ],
 ])('the outage at 1000 is measured after %s', (_, evidence, outage) => {
   expect(outageOf(after(...evidence), 1_000)).toEqual(outage);
 });
@@ -50,11 +73,19 @@ it('the health is quiet if there is nothing to decide', () => {
 it.each<[string, Evidence[], ReturnType<typeof outageOf>]>([
   ['no evidence', [failed(10)], undefined],
   ['a wait for a token', [blocked(10)], { since: 10, ms: 5, count: 1 }],
-  ['two waits, read in the other order', [blocked(20), blocked(10)], { since: 10, ms: 15, count: 2 }],
+  [
+    'two waits, read in the other order',
+    [blocked(20), blocked(10)],
+    { since: 10, ms: 15, count: 2 },
+  ],
   ['a success after it', [blocked(10), ok(20)], undefined],
   ['a success that is read before it', [ok(20), blocked(10)], undefined],
   ['a success before it', [blocked(20), ok(10)], { since: 20, ms: 5, count: 1 }],
-  ['a failed attempt after it, which is no success', [blocked(10), failed(20)], { since: 10, ms: 5, count: 1 }],
+  [
+    'a failed attempt after it, which is no success',
+    [blocked(10), failed(20)],
+    { since: 10, ms: 5, count: 1 },
+  ],
 ])('the health knows how long nothing could be sent after %s', (_, evidence, outage) => {
   const health = after(...evidence);
   expect(health.blocked && outageOf(health.blocked, 1_000)).toEqual(outage);
@@ -62,12 +93,19 @@ it.each<[string, Evidence[], ReturnType<typeof outageOf>]>([
 });
 
 it('a wait without its cause keeps the cause that is known', () => {
-  expect(after(blocked(10, 'no token'), blocked(20)).error).toEqual({ at: 10, text: 'no token', code: 'token' });
+  expect(after(blocked(10, 'no token'), blocked(20)).error).toEqual({
+    at: 10,
+    text: 'no token',
+    code: 'token',
+  });
 });
 
-it('a stored health of an earlier version keeps that nothing could be sent, until a success', () => {
+it("an earlier version's stored health keeps that nothing could be sent, until a success", () => {
   const health = parseHealth(JSON.stringify({ ...unknownHealth(), blockedAt: 20 }));
-  expect(health).toEqual({ ...unknownHealth(), blocked: { failures: [{ at: 20, count: 1 }], awaitedUntil: 0 } });
+  expect(health).toEqual({
+    ...unknownHealth(),
+    blocked: { failures: [{ at: 20, count: 1 }], awaitedUntil: 0 },
+  });
   expect(isQuiet(health)).toBe(false);
   expect(isQuiet(addEvidence(health, [ok(30)]))).toBe(true);
   const stored = after(blocked(10, 'no token'));
@@ -97,12 +135,16 @@ const evidences = (most: number) =>
     { maxLength: most },
   );
 const shuffled = (most: number) =>
-  evidences(most).chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })));
+  evidences(most).chain((list) =>
+    fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
+  );
 
 /** Computes the health from all evidence. */
 function truth(evidence: readonly Evidence[]) {
   const success = Math.max(-1, ...evidence.filter(({ kind }) => kind === 'ok').map(({ at }) => at));
-  const failures = evidence.filter(({ kind, at }) => kind === 'failed' && at > success).map(({ at }) => at);
+  const failures = evidence
+    .filter(({ kind, at }) => kind === 'failed' && at > success)
+    .map(({ at }) => at);
   return failures.length === 0
     ? undefined
     : { since: Math.min(...failures), last: Math.max(...failures), count: failures.length };
@@ -116,14 +158,19 @@ it('the health is independent of the order and the batches of evidence', () => {
   fc.assert(
     fc.property(shuffled(60), fc.integer({ min: 1, max: 60 }), ([list, other], size) => {
       let health = unknownHealth();
-      for (let i = 0; i < other.length; i += size) health = addEvidence(health, other.slice(i, i + size));
+      for (let i = 0; i < other.length; i += size) {
+        health = addEvidence(health, other.slice(i, i + size));
+      }
       expect(shown(health)).toEqual(truth(list));
     }),
   );
 });
 
 it('the health stays small in a long outage and never overstates its length', () => {
-  const many = fc.array(fc.integer({ min: 0, max: 1_000_000 }), { minLength: 100, maxLength: 1_000 });
+  const many = fc.array(fc.integer({ min: 0, max: 1_000_000 }), {
+    minLength: 100,
+    maxLength: 1_000,
+  });
   fc.assert(
     fc.property(many, fc.integer({ min: 0, max: 1_000_000 }), (times, success) => {
       const failures = times.map((at) => failed(at));

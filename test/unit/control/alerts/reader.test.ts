@@ -35,7 +35,8 @@ const reader = (over: Partial<Kafka> = {}) =>
     now: () => new Date(),
   });
 const always = () => Promise.resolve(true);
-const dead = async () => [...(await troubled(database)).values()].map((health) => health.dead?.count ?? 0);
+const dead = async () =>
+  [...(await troubled(database)).values()].map((health) => health.dead?.count ?? 0);
 const position = async () => (await readPositions(database)).get(0);
 
 it('the reader counts each record once although two processes alternate', async () => {
@@ -45,7 +46,8 @@ it('the reader counts each record once although two processes alternate', async 
   append(aDeath());
   expect(await two.readToEnds(always)).toBe(true);
   append(aDeath());
-  // The first reader does not know that the second has read: it writes nothing, and starts where the second ended.
+  // The first reader does not know that the second has read: it writes nothing, and starts where
+  // the second ended.
   expect(await one.readToEnds(always)).toBe(false);
   expect(await dead()).toEqual([2]);
   expect(await one.readToEnds(always)).toBe(true);
@@ -59,7 +61,9 @@ it('the reader passes unreadable records', async () => {
 
 it('the reader waits at a record of a newer format, and reads on once it can', async () => {
   append(aDeath());
-  memory.append([{ topic: 'attempts', key: 'k', value: JSON.stringify(aDeath()), headers: { format: '9' } }]);
+  memory.append([
+    { topic: 'attempts', key: 'k', value: JSON.stringify(aDeath()), headers: { format: '9' } },
+  ]);
   await expect(reader().readToEnds(always)).rejects.toMatchObject({ code: 'newer_format' });
   expect([await dead(), await position()]).toEqual([[], 0]);
 });
@@ -70,7 +74,9 @@ it('the reader stores no position behind a record that Kafka does not return', a
   const throttled = reader({
     read: (at) => {
       asked.push(at);
-      return Promise.reject(new AppError('kafka_unavailable', 'the broker throttles this client', true));
+      return Promise.reject(
+        new AppError('kafka_unavailable', 'the broker throttles this client', true),
+      );
     },
   });
   await expect(throttled.readToEnds(always)).rejects.toMatchObject({ code: 'kafka_unavailable' });
@@ -98,10 +104,13 @@ it('the reader writes nothing once another process has the lease', async () => {
   expect([await dead(), await position()]).toEqual([[], 0]);
 });
 
-it("the reader starts an hour back without stored positions, or with an older version's history", async () => {
+it('the reader starts an hour back without positions, or with an older history', async () => {
   append(aDeath(), aDeath());
   const begins = (low: number) =>
-    reader({ ranges: (_, since) => Promise.resolve([{ partition: 0, low: since === undefined ? 0 : low, high: 2 }]) });
+    reader({
+      ranges: (_, since) =>
+        Promise.resolve([{ partition: 0, low: since === undefined ? 0 : low, high: 2 }]),
+    });
   expect(await begins(1).readToEnds(always)).toBe(true);
   expect(await dead()).toEqual([1]);
   append(aDeath({ at: at(9) }));

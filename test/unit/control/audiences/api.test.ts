@@ -9,26 +9,41 @@ let control: ControlUnderTest;
 let destination: string;
 beforeEach(async () => {
   control = await controlUnderTest();
-  const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.example.com/' }] };
+  const body = {
+    name: 'Hooks',
+    type: 'webhooks',
+    sources: [],
+    webhooks: [{ url: 'https://a.example.com/' }],
+  };
   destination = (await control.call('post', '/destinations').send(body)).body.id;
 });
 
-const BUYERS = { name: 'VIP Customers', condition: 'count("Order Completed", duration("720h")) >= 3' };
+const BUYERS = {
+  name: 'VIP Customers',
+  condition: 'count("Order Completed", duration("720h")) >= 3',
+};
 const make = (body: object, path = '/audiences') => control.call('post', path).send(body);
-const sourcesOf = async () => (await control.call('get', `/destinations/${destination}`)).body.sources as string[];
+const sourcesOf = async () =>
+  (await control.call('get', `/destinations/${destination}`)).body.sources as string[];
 const entryOf = (id: string): Audience => {
-  const records = control.memory.records('config').filter(({ key }) => String(key) === `audience:${id}`);
+  const records = control.memory
+    .records('config')
+    .filter(({ key }) => String(key) === `audience:${id}`);
   return (JSON.parse(String(records.at(-1)!.value)) as { data: Audience }).data;
 };
 
 describe('audiences', () => {
-  it('an audience is created with a source connected to its destinations, and deleted with it', async () => {
+  it('an audience is created and deleted with a source for its destinations', async () => {
     const made = await make({ ...BUYERS, destinations: [destination], syncEvery: '10s' });
     expect(made.status).toBe(201);
     const { id, source } = made.body as { id: string; source: string };
     expect(made.body).toMatchObject({
       ...BUYERS,
-      ...{ key: 'vip_customers', sources: null, destinations: [destination], syncEvery: '10s', version: 1 },
+      key: 'vip_customers',
+      sources: null,
+      destinations: [destination],
+      syncEvery: '10s',
+      version: 1,
       status: { phase: 'none', members: 0 },
     });
     expect(await sourcesOf()).toEqual([source]);
@@ -42,25 +57,35 @@ describe('audiences', () => {
   });
 
   it('a new condition counts from the beginning, a new name does not', async () => {
-    const { id, source } = (await make({ ...BUYERS, destinations: [destination] })).body as Record<string, string>;
+    const { id, source } = (await make({ ...BUYERS, destinations: [destination] })).body as Record<
+      string,
+      string
+    >;
     await control.call('patch', `/audiences/${id}`).send({ name: 'Best', destinations: [] });
     expect(entryOf(id!)).toMatchObject({ name: 'Best', key: 'vip_customers', revision: 1 });
     expect(await sourcesOf()).toEqual([]);
     expect((await control.call('get', `/sources/${source}`)).body.name).toBe('Best');
-    await control.call('patch', `/audiences/${id}`).send({ condition: 'count("Order Completed") > 5' });
+    await control
+      .call('patch', `/audiences/${id}`)
+      .send({ condition: 'count("Order Completed") > 5' });
     expect(entryOf(id!)).toMatchObject({ revision: 2 });
   });
 
   it('audiences check If-Match', async () => {
     const { id } = (await make(BUYERS)).body as Record<string, string>;
-    expect((await control.call('patch', `/audiences/${id}`).set('If-Match', '"7"').send({ name: 'x' })).status).toBe(
-      412,
-    );
+    expect(
+      (await control.call('patch', `/audiences/${id}`).set('If-Match', '"7"').send({ name: 'x' }))
+        .status,
+    ).toBe(412);
   });
 
   it.each([
     [{ ...BUYERS, condition: 'count("Order Completed"' }, '#/condition', /^line 1, column \d+: /],
-    [{ ...BUYERS, condition: 'user.traits.plan' + '.x'.repeat(2) + ' + 1' }, '#/condition', /line 1/],
+    [
+      { ...BUYERS, condition: 'user.traits.plan' + '.x'.repeat(2) + ' + 1' },
+      '#/condition',
+      /line 1/,
+    ],
     [{ ...BUYERS, name: '!!!' }, '#/name', /letter/],
     [{ ...BUYERS, sources: ['src_none'] }, '#/sources/0', /unknown source/],
     [{ ...BUYERS, destinations: ['dst_none'] }, '#/destinations/0', /unknown destination/],
@@ -74,7 +99,9 @@ describe('audiences', () => {
 
   it('an audience is refused if another one or a computed trait has its key', async () => {
     await make(BUYERS);
-    expect((await make({ ...BUYERS, name: 'vip customers!' })).body.errors[0].detail).toContain('vip_customers');
+    expect((await make({ ...BUYERS, name: 'vip customers!' })).body.errors[0].detail).toContain(
+      'vip_customers',
+    );
     const trait = { name: 'vipCustomers', compute: 'count', event: 'x' };
     expect((await make(trait, '/computed-traits')).status).toBe(422);
   });
@@ -82,11 +109,20 @@ describe('audiences', () => {
 
 describe('computed traits', () => {
   it('a computed trait is created and changed', async () => {
-    const body = { name: 'Spent', compute: 'sum', event: 'Order Completed', property: 'total', window: '30d' };
+    const body = {
+      name: 'Spent',
+      compute: 'sum',
+      event: 'Order Completed',
+      property: 'total',
+      window: '30d',
+    };
     const made = await make(body, '/computed-traits');
     expect(made.body).toMatchObject({ ...body, key: 'spent' });
     const path = `/computed-traits/${made.body.id}`;
-    expect((await control.call('patch', path).send({ window: null })).body).toMatchObject({ window: null, version: 2 });
+    expect((await control.call('patch', path).send({ window: null })).body).toMatchObject({
+      window: null,
+      version: 2,
+    });
   });
 
   it('a computed trait needs a property if its function uses one', async () => {
@@ -98,26 +134,36 @@ describe('computed traits', () => {
 describe('uploaded members', () => {
   const list = async () => (await make({ name: 'Listed' })).body.id as string;
   const lines = () =>
-    control.memory.records('profiles.events').map(({ key, value }) => [String(key), JSON.parse(String(value))]);
+    control.memory
+      .records('profiles.events')
+      .map(({ key, value }) => [String(key), JSON.parse(String(value))]);
 
   it('members count once their upload is complete', async () => {
     const id = await list();
-    const put = await control.call('put', `/audiences/${id}/members`).send('"ann"\n{"userId":"bob"}\n\n"cyn"');
+    const put = await control
+      .call('put', `/audiences/${id}/members`)
+      .send('"ann"\n{"userId":"bob"}\n\n"cyn"');
     expect([put.status, put.body.lines]).toEqual([202, 3]);
     expect(lines().map(([user, { listed }]) => [user, listed])).toEqual([
       ['ann', true],
       ['bob', true],
       ['cyn', true],
     ]);
-    expect(entryOf(id).uploads).toEqual([{ number: put.body.upload, full: true, lines: 3, ranges: [[0, 3]] }]);
+    expect(entryOf(id).uploads).toEqual([
+      { number: put.body.upload, full: true, lines: 3, ranges: [[0, 3]] },
+    ]);
     const [, uploaded] = control.memory
       .records('config')
-      .flatMap(({ key, headers }) => (key!.toString() === `audience:${id}` ? [JSON.parse(headers.note!)] : []));
+      .flatMap(({ key, headers }) =>
+        key!.toString() === `audience:${id}` ? [JSON.parse(headers.note!)] : [],
+      );
     expect(uploaded).toMatchObject({
       by: { id: 'admin' },
       changes: [{ field: 'uploads', to: [{ number: put.body.upload, full: true, lines: 3 }] }],
     });
-    const patch = await control.call('patch', `/audiences/${id}/members`).send('{"remove":"ann"}\n{"add":"dan"}');
+    const patch = await control
+      .call('patch', `/audiences/${id}/members`)
+      .send('{"remove":"ann"}\n{"add":"dan"}');
     expect(patch.body.upload).toBeGreaterThan(put.body.upload);
     expect(entryOf(id).uploads!.map(({ full, ranges }) => [full, ranges])).toEqual([
       [true, [[0, 3]]],
@@ -131,25 +177,34 @@ describe('uploaded members', () => {
     ['put', '""', 'Line 1 must be'],
     ['put', JSON.stringify('x'.repeat(513)), 'Line 1 has a user id'],
     ['patch', '"ann"', 'Line 1 must be'],
-  ] as const)('a %s of members with the body %j is refused and changes nothing', async (method, body, detail) => {
-    const id = await list();
-    const answer = await control.call(method, `/audiences/${id}/members`).send(body);
-    expect(answer.status).toBe(422);
-    expect(answer.body.detail).toContain(detail);
-    expect(entryOf(id).uploads).toBeUndefined();
-  });
+  ] as const)(
+    'a %s of members with the body %j is refused and changes nothing',
+    async (method, body, detail) => {
+      const id = await list();
+      const answer = await control.call(method, `/audiences/${id}/members`).send(body);
+      expect(answer.status).toBe(422);
+      expect(answer.body.detail).toContain(detail);
+      expect(entryOf(id).uploads).toBeUndefined();
+    },
+  );
 
   it('wrong members are refused in a browser session too', async () => {
     const id = await list();
     const from = { Host: 'control.test', Origin: 'http://control.test' };
-    const session = await supertest(control.app).post('/api/v1/session').set(from).send({ token: ADMIN_TOKEN });
+    const session = await supertest(control.app)
+      .post('/api/v1/session')
+      .set(from)
+      .send({ token: ADMIN_TOKEN });
     const cookie = session.headers['set-cookie']![0]!.split(';')[0]!;
     const url = `/api/v1/audiences/${id}/members`;
     const answer = await supertest(control.app)
       .put(url)
       .set({ ...from, Cookie: cookie })
       .send('"ann"\n{"user":"bob"}\n');
-    expect([answer.status, answer.body.detail]).toEqual([422, expect.stringContaining('Line 2 must be')]);
+    expect([answer.status, answer.body.detail]).toEqual([
+      422,
+      expect.stringContaining('Line 2 must be'),
+    ]);
   });
 
   it('an audience with a condition accepts no members', async () => {
@@ -168,7 +223,10 @@ describe('a preview', () => {
   it('a preview is counted, shown and cancelled', async () => {
     queryServer = await startQueryServer(control.memory, { ann: pro, bob: {} });
     const made = await ask(PRO);
-    expect([made.status, made.headers.location]).toEqual([201, `/api/v1/audiences/previews/${made.body.id}`]);
+    expect([made.status, made.headers.location]).toEqual([
+      201,
+      `/api/v1/audiences/previews/${made.body.id}`,
+    ]);
     const expected = {
       phase: 'done',
       members: 1,
@@ -179,7 +237,10 @@ describe('a preview', () => {
       failed: 1,
       detail: null,
     };
-    expect(made.body).toMatchObject({ ...expected, sample: [{ userId: 'ann', traits: { plan: 'pro' } }] });
+    expect(made.body).toMatchObject({
+      ...expected,
+      sample: [{ userId: 'ann', traits: { plan: 'pro' } }],
+    });
     const path = `/audiences/previews/${made.body.id}`;
     expect((await control.call('get', path)).body).toEqual(made.body);
     expect((await control.call('delete', path)).status).toBe(204);
@@ -191,7 +252,11 @@ describe('a preview', () => {
     queryServer = await startQueryServer(control.memory);
     queryServer.processors.clear();
     const { body } = await ask(PRO);
-    expect(body).toMatchObject({ phase: 'counting', exact: false, detail: expect.stringContaining('1 of 1') });
+    expect(body).toMatchObject({
+      phase: 'counting',
+      exact: false,
+      detail: expect.stringContaining('1 of 1'),
+    });
     expect((await control.call('delete', `/audiences/previews/${body.id}`)).status).toBe(204);
   });
 
@@ -219,11 +284,17 @@ describe('members and syncs', () => {
     const { id } = (await make(BUYERS)).body as { id: string };
     const told = { s: { [id]: [true, 1_000, 1] as [boolean, number, number] } };
     const ids = ['a\0b', 'c\nd', 'e'];
-    const queryServer = await startQueryServer(control.memory, Object.fromEntries(ids.map((user) => [user, told])));
+    const queryServer = await startQueryServer(
+      control.memory,
+      Object.fromEntries(ids.map((user) => [user, told])),
+    );
     const found: string[] = [];
     let next = '';
     do {
-      const { body } = await control.call('get', `/audiences/${id}/members?limit=1${next && `&after=${next}`}`);
+      const { body } = await control.call(
+        'get',
+        `/audiences/${id}/members?limit=1${next && `&after=${next}`}`,
+      );
       found.push((body.data as { userId: string }[])[0]!.userId);
       next = body.next as string;
     } while (next && found.length < ids.length);
@@ -236,12 +307,20 @@ describe('members and syncs', () => {
     control = await controlUnderTest({ database });
     const { id } = (await make(BUYERS)).body as { id: string };
     const told = (atMs: number) => ({ s: { [id]: [true, atMs, 1] as [boolean, number, number] } });
-    const queryServer = await startQueryServer(control.memory, { ann: told(1_000), bob: told(2_000), cyn: {} });
-    const get = async (path: string) => (await control.call('get', `/audiences/${id}/${path}`)).body;
+    const queryServer = await startQueryServer(control.memory, {
+      ann: told(1_000),
+      bob: told(2_000),
+      cyn: {},
+    });
+    const get = async (path: string) =>
+      (await control.call('get', `/audiences/${id}/${path}`)).body;
     const ann = { userId: 'ann', value: true, since: '1970-01-01T00:00:01.000Z' };
     const first = await get('members?limit=1');
     expect(first).toEqual({ data: [ann], next: expect.any(String) });
-    expect(await get(`members?after=${first.next}`)).toMatchObject({ data: [{ userId: 'bob' }], next: null });
+    expect(await get(`members?after=${first.next}`)).toMatchObject({
+      data: [{ userId: 'bob' }],
+      next: null,
+    });
     expect(await get('members?user=ann')).toEqual({ data: [ann], next: null });
     expect(await get('members?user=cyn')).toEqual({ data: [], next: null });
     expect(await get('members?after=nonsense')).toMatchObject({ status: 422 });
@@ -252,14 +331,25 @@ describe('members and syncs', () => {
     expect((await control.call('get', '/audiences/aud_none/members')).status).toBe(404);
     expect((await control.call('post', `/audiences/${id}/members`)).status).toBe(405);
 
-    const sync = { definition: id, said: 0, members: 2, looked: 3, changed: 1, sent: 2, waiting: 0 };
+    const sync = {
+      definition: id,
+      said: 0,
+      members: 2,
+      looked: 3,
+      changed: 1,
+      sent: 2,
+      waiting: 0,
+    };
     await saveSyncs(
       database,
       [1_000, 2_000].map((bucket) => ({ ...sync, bucket, at: bucket + 1 })),
     );
     const page = await get('syncs?limit=1');
     const { definition: _, said: __, ...shown } = sync;
-    expect(page).toEqual({ data: [{ at: '1970-01-01T00:00:02.001Z', ...shown }], next: expect.any(String) });
+    expect(page).toEqual({
+      data: [{ at: '1970-01-01T00:00:02.001Z', ...shown }],
+      next: expect.any(String),
+    });
     expect(await get(`syncs?after=${page.next}`)).toMatchObject({
       data: [{ at: '1970-01-01T00:00:01.001Z' }],
       next: null,

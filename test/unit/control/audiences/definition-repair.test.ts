@@ -2,7 +2,10 @@ import { type InRecord } from '../../../../shared/kafka/port';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryLog } from '../../../support/memory-log';
 
-/** A change of a definition writes several records of `config`, and control may be killed after any of them. */
+/**
+ * A change of a definition writes several records of `config`, and control may be killed after any
+ * of them.
+ */
 
 const BUYERS = { name: 'Buyers', condition: 'count("Order Completed") > 1' };
 const MINUTE = 60_000;
@@ -11,7 +14,12 @@ async function begin() {
   const control = await controlUnderTest();
   const destinations = await Promise.all(
     ['A', 'B'].map(async (name) => {
-      const body = { name, type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.example.com/' }] };
+      const body = {
+        name,
+        type: 'webhooks',
+        sources: [],
+        webhooks: [{ url: 'https://a.example.com/' }],
+      };
       return (await control.call('post', '/destinations').send(body)).body.id as string;
     }),
   );
@@ -22,7 +30,8 @@ const recordsOf = (control: ControlUnderTest) => control.memory.records('config'
 
 /** Returns the sources, connections and definitions of the API. */
 async function shown(control: ControlUnderTest) {
-  const list = async (path: string) => (await control.call('get', path)).body.data as Record<string, unknown>[];
+  const list = async (path: string) =>
+    (await control.call('get', path)).body.data as Record<string, unknown>[];
   const [sources, destinations, audiences] = [
     await list('/sources'),
     await list('/destinations'),
@@ -64,7 +73,8 @@ test.each([
   async (_, changes, count) => {
     const { control, destinations } = await begin();
     let from = recordsOf(control).length;
-    const { id } = (await control.call('post', '/audiences').send({ ...BUYERS, destinations })).body as { id: string };
+    const { id } = (await control.call('post', '/audiences').send({ ...BUYERS, destinations }))
+      .body as { id: string };
     for (const [method, body] of changes) {
       from = recordsOf(control).length;
       await control.call(method, `/audiences/${id}`).send(body);
@@ -89,7 +99,11 @@ test('a source stays if Kafka did not confirm or reject its definition', async (
     .send(BUYERS)
     .then((answer) => answer.status);
   // The source is written, and the next write fails.
-  for (let i = 0; i < 1_000 && recordsOf(control).every(({ key }) => !String(key).startsWith('source:')); i++) {
+  for (
+    let i = 0;
+    i < 1_000 && recordsOf(control).every(({ key }) => !String(key).startsWith('source:'));
+    i++
+  ) {
     await new Promise((resolve) => setImmediate(resolve));
   }
   control.memory.failWith(Object.assign(new Error('away'), { retriable: true }));

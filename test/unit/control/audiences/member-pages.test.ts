@@ -1,6 +1,14 @@
 import fc from 'fast-check';
-import { type Place, MemberPages, placesToAsk } from '../../../../services/control/audiences/member-pages';
-import { type ProfileResult, type Member, type ProfileQuery } from '../../../../shared/model/profile-records';
+import {
+  type Place,
+  MemberPages,
+  placesToAsk,
+} from '../../../../services/control/audiences/member-pages';
+import {
+  type ProfileResult,
+  type Member,
+  type ProfileQuery,
+} from '../../../../shared/model/profile-records';
 
 const member = (userId: string): Member => ({ userId, value: true, since: 0 });
 
@@ -15,7 +23,9 @@ function asking(held: readonly string[][], silent: ReadonlySet<number> = new Set
       // The last partition answers first, since answers come in any order.
       for (const { partition, after = '' } of [...question.partitions].reverse()) {
         if (silent.has(partition)) continue;
-        const users = held[partition]!.filter((user) => (question.user ? user === question.user : user > after));
+        const users = held[partition]!.filter((user) =>
+          question.user ? user === question.user : user > after,
+        );
         const members = users.slice(0, question.limit).map(member);
         const end = question.user !== undefined || users.length < question.limit;
         hear({ kind: 'members', partition, members, end });
@@ -73,7 +83,9 @@ test('the pages contain all members once and in order, for any expected numbers'
   });
   await fc.assert(
     fc.asyncProperty(world, async ({ held, limit, expected }) => {
-      const counts = new Map(Object.entries(expected).map(([partition, count]) => [Number(partition), count]));
+      const counts = new Map(
+        Object.entries(expected).map(([partition, count]) => [Number(partition), count]),
+      );
       const found: string[] = [];
       for (let from: Place | undefined = { partition: 0 }; from;) {
         const page = await pages(held).page({ definition: 'aud_1', limit, from, expected: counts });
@@ -87,7 +99,7 @@ test('the pages contain all members once and in order, for any expected numbers'
   );
 });
 
-test('a page ends before a partition without an answer, and the next one starts there', async () => {
+test('a page ends before a partition without an answer, and the next starts there', async () => {
   const held = [['a'], ['b'], ['c']];
   const from = { partition: 0 };
   const asked = { definition: 'aud_1', limit: 9, expected: new Map<number, number>() };
@@ -96,13 +108,23 @@ test('a page ends before a partition without an answer, and the next one starts 
   await expect(pages(held, new Set([1])).page({ ...asked, from: page.next! })).rejects.toThrow(
     /partition 1 of profiles/,
   );
-  expect(users((await pages(held).page({ ...asked, from: page.next! })).members)).toEqual(['b', 'c']);
+  expect(users((await pages(held).page({ ...asked, from: page.next! })).members)).toEqual([
+    'b',
+    'c',
+  ]);
 });
 
 test('a page fails with advice if no process answers', async () => {
-  const asked = { definition: 'aud_1', limit: 9, from: { partition: 0 }, expected: new Map<number, number>() };
+  const asked = {
+    definition: 'aud_1',
+    limit: 9,
+    from: { partition: 0 },
+    expected: new Map<number, number>(),
+  };
   await expect(pages([['a']], new Set([0])).page(asked)).rejects.toMatchObject({
-    ...{ code: 'unavailable', status: 503, also: { headers: { 'Retry-After': '5' } } },
+    code: 'unavailable',
+    status: 503,
+    also: { headers: { 'Retry-After': '5' } },
   });
 });
 

@@ -38,7 +38,10 @@ async function control({ kafka }: MemoryLog): Promise<SyncLog> {
     away ? Promise.reject(new Problem('unavailable', 'away')) : work(database);
   const status: ProfileStatus = new ProfileStatus((value) => syncs.add(value));
   const syncs = new SyncLog({
-    ...{ history: { ask }, config, now: () => NOW, log: pino({ level: 'silent' }) },
+    history: { ask },
+    config,
+    now: () => NOW,
+    log: pino({ level: 'silent' }),
     status: (definition, revision) => status.of(definition, revision),
     isCaughtUp: () => status.caughtUp,
   });
@@ -52,8 +55,17 @@ async function control({ kafka }: MemoryLog): Promise<SyncLog> {
 
 const said = (partition: number, syncAt: number, over: Partial<StatusValue> = {}) => {
   const value: StatusValue = {
-    ...{ definition: 'aud_1', partition, at: new Date(syncAt + 1_000).toISOString(), revision: 2, phase: 'live' },
-    ...{ profiles: 10, counted: 10, members: 2, told: 5, waiting: 1, upload: 0 },
+    definition: 'aud_1',
+    partition,
+    at: new Date(syncAt + 1_000).toISOString(),
+    revision: 2,
+    phase: 'live',
+    profiles: 10,
+    counted: 10,
+    members: 2,
+    told: 5,
+    waiting: 1,
+    upload: 0,
     lastSync: { at: new Date(syncAt).toISOString(), looked: 4, told: 1 },
     ...over,
   };
@@ -86,7 +98,8 @@ test('a log after compaction does not reduce the stored figures', async () => {
   const syncs = await control(after);
   await syncs.write();
   const looked = async () => (await rows()).map((row) => [row.bucket - NOW, row.looked]);
-  // When the later sync was read, not all partitions had reported yet, so its size would be too small.
+  // When the later sync was read, not all partitions had reported yet, so its size would be too
+  // small.
   expect(await looked()).toEqual([[0, 12]]);
   after.append([said(2, NOW + 60_000)]);
   await eventually(async () => {

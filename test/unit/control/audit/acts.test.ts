@@ -48,23 +48,32 @@ describe('the audit trail', () => {
     expect(row).toMatchObject({ version: null, changes: [], by: { id: 'admin', role: 'admin' } });
   });
 
-  it('the trail names the destination of an action, also after its deletion, and shows no version for it', async () => {
-    const made = { name: 'Orders', type: 'webhooks', webhooks: [{ url: 'https://a.example/' }], sources: [] };
-    const { body, headers } = await control.call('post', '/destinations').send({ ...made, enabled: true });
+  it("the trail names an action's destination, even if deleted, without a version", async () => {
+    const made = {
+      name: 'Orders',
+      type: 'webhooks',
+      webhooks: [{ url: 'https://a.example/' }],
+      sources: [],
+    };
+    const { body, headers } = await control
+      .call('post', '/destinations')
+      .send({ ...made, enabled: true });
     for (const action of ['test', 'retry', 'cancel']) {
       await control.call('post', `/destinations/${body.id}/${action}`).send({});
     }
     await control.call('delete', `/destinations/${body.id}`).set('If-Match', headers.etag!);
     const rows = async () => (await trail()).filter(({ entry }) => entry === body.id);
     await eventually(async () => expect(await rows()).toHaveLength(3));
-    expect((await rows()).map(({ action, name, version }) => [action, name, version]).sort()).toEqual([
+    expect(
+      (await rows()).map(({ action, name, version }) => [action, name, version]).sort(),
+    ).toEqual([
       ['cancelled', 'Orders', null],
       ['retried', 'Orders', null],
       ['tested', 'Orders', null],
     ]);
   });
 
-  it('the trail contains an action whose client closed the connection before the response', async () => {
+  it('the trail has an action whose client disconnected before the response', async () => {
     const waiting = await controlUnderTest({ database, timeoutMs: -9_000 });
     const webhooks = [{ url: 'https://a.example/' }];
     const made = { name: 'Hooks', type: 'webhooks', webhooks, sources: [] };
@@ -76,7 +85,9 @@ describe('the audit trail', () => {
     await eventually(() => expect(waiting.memory.records('webhooks')).toHaveLength(1));
     test.abort();
     await eventually(async () =>
-      expect((await trail()).filter(({ entry }) => entry === body.id)).toMatchObject([{ action: 'tested' }]),
+      expect((await trail()).filter(({ entry }) => entry === body.id)).toMatchObject([
+        { action: 'tested' },
+      ]),
     );
     server.close();
   });

@@ -6,15 +6,33 @@ import { aSource } from '../../../support/fakes';
 
 const by = { id: 'tok_1', name: 'Kim', role: 'admin' } as const;
 const destination: Destination = {
-  ...{ id: 'dst_1', name: 'Hooks', type: 'webhooks', enabled: false, paused: false, sources: [] },
-  webhooks: [{ id: 'whk_1', url: 'sealed-url', origin: 'https://a.example', headers: { 'X-Key': 'sealed-key' } }],
+  id: 'dst_1',
+  name: 'Hooks',
+  type: 'webhooks',
+  enabled: false,
+  paused: false,
+  sources: [],
+  webhooks: [
+    {
+      id: 'whk_1',
+      url: 'sealed-url',
+      origin: 'https://a.example',
+      headers: { 'X-Key': 'sealed-key' },
+    },
+  ],
   secrets: { current: 'sealed-secret' },
-  ...{ createdAt: 'then', updatedAt: 'then' },
+  createdAt: 'then',
+  updatedAt: 'then',
 };
-const note = (after: Partial<Destination>) => auditNote(by, destination, { ...destination, ...after });
+const note = (after: Partial<Destination>) =>
+  auditNote(by, destination, { ...destination, ...after });
 
 it('a note contains the actor, the action and the entry', () => {
-  expect(auditNote(by, undefined, aSource())).toMatchObject({ by, action: 'created', name: 'shop' });
+  expect(auditNote(by, undefined, aSource())).toMatchObject({
+    by,
+    action: 'created',
+    name: 'shop',
+  });
   expect(auditNote(by, aSource(), undefined)).toMatchObject({ action: 'deleted', name: 'shop' });
   expect(note({ name: 'New' })).toMatchObject({ action: 'changed', name: 'New' });
 });
@@ -25,8 +43,16 @@ it.each<[string, Partial<Destination>, object[]]>([
   ['a list', { sources: ['src_1'] }, [{ field: 'sources', from: [], to: ['src_1'] }]],
   ['a new field', { types: ['page'] }, [{ field: 'types', from: null, to: ['page'] }]],
   ['a filter', { filter: 'false' }, [{ field: 'filter', from: null, to: 'false' }]],
-  ['a secret', { secrets: { current: 'other' } }, [{ field: 'sharedSecret', from: '***', to: '***' }]],
-  ['a duration', { switchOffAfterMs: 86_400_000 }, [{ field: 'switchOffAfter', from: null, to: '1d' }]],
+  [
+    'a secret',
+    { secrets: { current: 'other' } },
+    [{ field: 'sharedSecret', from: '***', to: '***' }],
+  ],
+  [
+    'a duration',
+    { switchOffAfterMs: 86_400_000 },
+    [{ field: 'switchOffAfter', from: null, to: '1d' }],
+  ],
   [
     'a field of alerts',
     { alerts: { failingForMs: 60_000, deadLettersEveryMs: 60_000 } },
@@ -48,13 +74,18 @@ it('a note lists the events blocked at a source', () => {
 
 it('a note shows that an address or a header changed, without its value', () => {
   const [webhook] = destination.webhooks;
-  const shown = { id: 'whk_1', origin: 'https://a.example', address: '***', headers: { 'X-Key': '***' } };
+  const shown = {
+    id: 'whk_1',
+    origin: 'https://a.example',
+    address: '***',
+    headers: { 'X-Key': '***' },
+  };
   expect(note({ webhooks: [{ ...webhook!, url: 'sealed-other' }] }).changes).toEqual([
     { field: 'webhooks', from: [shown], to: [shown] },
   ]);
 });
 
-it('the note of an upload contains the number of members and whether it replaces all others', () => {
+it('the note of an upload has the number of members and whether it replaces all others', () => {
   const audience = { id: 'aud_1', name: 'VIP' } as Kinds['audience'];
   const upload = {
     number: 7,
@@ -70,7 +101,9 @@ it('the note of an upload contains the number of members and whether it replaces
 it('a note stays small for any entry', () => {
   const blockedEvents = Array.from({ length: 200 }, (_, i) => `${i} ${'ü'.repeat(500)}`);
   const filter = 'x'.repeat(100_000);
-  expect(JSON.stringify(auditNote(by, aSource(), { ...aSource(), blockedEvents })).length).toBeLessThan(100_000);
+  expect(
+    JSON.stringify(auditNote(by, aSource(), { ...aSource(), blockedEvents })).length,
+  ).toBeLessThan(100_000);
   expect(JSON.stringify(note({ filter })).length).toBeLessThan(10_000);
 });
 
@@ -92,40 +125,79 @@ describe('every changed field', () => {
   );
   const ranges = fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 12 });
   const definition = {
-    ...{ name: text, key: text, sources: fc.array(text), syncEveryMs: perMs, source: text, revision: fc.nat() },
+    name: text,
+    key: text,
+    sources: fc.array(text),
+    syncEveryMs: perMs,
+    source: text,
+    revision: fc.nat(),
     history: fc.array(fc.nat()),
   };
   /** All fields of each kind of entry; `future` stands for a kind that does not exist yet. */
   const FIELDS: Record<ApiKind, Record<string, fc.Arbitrary<unknown>>> = {
     source: {
-      ...{
-        name: text,
-        enabled: fc.boolean(),
-        blockedEvents: fc.array(text),
-        trust: text,
-        of: text,
-        future: fc.jsonValue(),
-      },
-      writeKeys: fc.array(fc.record({ key: secret, hash: secret, sealed, until: fc.nat() }, { requiredKeys: ['key'] })),
+      name: text,
+      enabled: fc.boolean(),
+      blockedEvents: fc.array(text),
+      trust: text,
+      of: text,
+      future: fc.jsonValue(),
+      writeKeys: fc.array(
+        fc.record(
+          { key: secret, hash: secret, sealed, until: fc.nat() },
+          { requiredKeys: ['key'] },
+        ),
+      ),
       limits: fc.record({ maxPerSecond: fc.nat(), burstMs: perMs }),
     },
     destination: {
-      ...{ name: text, type: text, enabled: fc.boolean(), paused: fc.boolean(), sources: fc.array(text) },
-      ...{ webhooks: fc.array(webhook), secrets: fc.record({ current: secret, previous: sealed, switchAt: fc.nat() }) },
-      ...{ types: fc.array(text), filter: text, maxPerSecond: fc.nat(), shards: fc.nat(), switchOffAfterMs: perMs },
+      name: text,
+      type: text,
+      enabled: fc.boolean(),
+      paused: fc.boolean(),
+      sources: fc.array(text),
+      webhooks: fc.array(webhook),
+      secrets: fc.record({ current: secret, previous: sealed, switchAt: fc.nat() }),
+      types: fc.array(text),
+      filter: text,
+      maxPerSecond: fc.nat(),
+      shards: fc.nat(),
+      switchOffAfterMs: perMs,
       future: fc.oneof(fc.jsonValue(), sealed, fc.record({ password: sealed })),
     },
-    token: { name: text, role: text, hash: secret, rights: fc.array(text), expiresAt: text, future: fc.jsonValue() },
+    token: {
+      name: text,
+      role: text,
+      hash: secret,
+      rights: fc.array(text),
+      expiresAt: text,
+      future: fc.jsonValue(),
+    },
     audience: {
-      ...{ ...definition, condition: text, future: fc.jsonValue() },
-      uploads: fc.array(fc.record({ number: fc.nat(), full: fc.boolean(), lines: fc.nat(), ranges })),
+      ...definition,
+      condition: text,
+      future: fc.jsonValue(),
+      uploads: fc.array(
+        fc.record({ number: fc.nat(), full: fc.boolean(), lines: fc.nat(), ranges }),
+      ),
     },
     computed_trait: {
-      ...{ ...definition, compute: text, event: text, property: text, windowMs: perMs, future: fc.jsonValue() },
+      ...definition,
+      compute: text,
+      event: text,
+      property: text,
+      windowMs: perMs,
+      future: fc.jsonValue(),
     },
-    record_format: { name: text, format: fc.nat(), automatic: fc.boolean(), future: fc.jsonValue() },
+    record_format: {
+      name: text,
+      format: fc.nat(),
+      automatic: fc.boolean(),
+      future: fc.jsonValue(),
+    },
   };
-  const shownName = (field: string) => ({ secrets: 'sharedSecret', hash: 'token' })[field] ?? field.replace(/Ms$/, '');
+  const shownName = (field: string) =>
+    ({ secrets: 'sharedSecret', hash: 'token' })[field] ?? field.replace(/Ms$/, '');
   const json = (value: unknown) => JSON.stringify(value);
 
   it.each(Object.keys(FIELDS) as ApiKind[])(
@@ -133,11 +205,12 @@ describe('every changed field', () => {
     (kind) => {
       const fields = FIELDS[kind];
       const entry = fc.record(fields, { requiredKeys: [] });
-      const change = fc
-        .constantFrom(...Object.keys(fields))
-        .chain((field) =>
-          fc.record({ field: fc.constant(field), value: fc.option(fields[field]!, { nil: undefined }) }),
-        );
+      const change = fc.constantFrom(...Object.keys(fields)).chain((field) =>
+        fc.record({
+          field: fc.constant(field),
+          value: fc.option(fields[field]!, { nil: undefined }),
+        }),
+      );
       fc.assert(
         fc.property(entry, change, (before, { field, value }) => {
           const after = { ...before, [field]: value };

@@ -19,13 +19,21 @@ const as = (token: string, method: Method, path: string) =>
   supertest(control.app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${token}`);
 const makeDestination = async () => {
   const webhooks = [{ url: 'https://a.example/in?token=planted', headers: { 'X-Key': 'planted' } }];
-  const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks, sharedSecret: 'planted-secret' };
+  const body = {
+    name: 'Hooks',
+    type: 'webhooks',
+    sources: [],
+    webhooks,
+    sharedSecret: 'planted-secret',
+  };
   return (await control.call('post', '/destinations').send(body)).body.id as string;
 };
 
 describe('a token', () => {
   it('a token is shown once, stored as a hash, and accepted', async () => {
-    const { body, status } = await control.call('post', '/tokens').send({ name: 'Kim', role: 'operator' });
+    const { body, status } = await control
+      .call('post', '/tokens')
+      .send({ name: 'Kim', role: 'operator' });
     expect([status, body.token]).toEqual([201, expect.stringMatching(/^wpt_[\w-]{43}$/)]);
     const stored = control.memory
       .records('config')
@@ -39,7 +47,9 @@ describe('a token', () => {
   });
 
   it('a deleted token is refused, and a changed role applies', async () => {
-    const { id, token } = (await control.call('post', '/tokens').send({ name: 'Kim', role: 'admin' })).body;
+    const { id, token } = (
+      await control.call('post', '/tokens').send({ name: 'Kim', role: 'admin' })
+    ).body;
     expect((await as(token, 'get', '/tokens')).status).toBe(200);
     await control.call('patch', `/tokens/${id}`).send({ role: 'read_only' });
     expect((await as(token, 'get', '/tokens')).status).toBe(403);
@@ -71,14 +81,22 @@ it('an operator runs replays and tests, and neither sees nor sets a secret', asy
   const source = (await control.call('post', '/sources').send({ name: 'Site' })).body;
   const seen = await as(tokens.operator, 'get', `/destinations/${id}`);
   expect(seen.body.webhooks[0].url).toBe('https://a.example');
-  expect(seen.text + (await as(tokens.operator, 'get', '/destinations')).text).not.toContain('planted');
+  expect(seen.text + (await as(tokens.operator, 'get', '/destinations')).text).not.toContain(
+    'planted',
+  );
   const sources = await as(tokens.operator, 'get', `/sources/${source.id}`);
   expect([sources.body.writeKey, sources.text.includes(source.writeKey)]).toEqual([null, false]);
-  expect((await as(tokens.operator, 'patch', `/destinations/${id}`).send({ enabled: true })).status).toBe(200);
+  expect(
+    (await as(tokens.operator, 'patch', `/destinations/${id}`).send({ enabled: true })).status,
+  ).toBe(200);
   const request = { body: '{"id": messageId}' };
-  expect((await as(tokens.operator, 'patch', `/destinations/${id}`).send({ request })).status).toBe(200);
+  expect((await as(tokens.operator, 'patch', `/destinations/${id}`).send({ request })).status).toBe(
+    200,
+  );
   for (const patch of [{ sharedSecret: 'mine' }, { webhooks: [] }, { sharedSecret: null }]) {
-    expect((await as(tokens.operator, 'patch', `/destinations/${id}`).send(patch)).status).toBe(403);
+    expect((await as(tokens.operator, 'patch', `/destinations/${id}`).send(patch)).status).toBe(
+      403,
+    );
   }
   expect((await control.call('get', `/destinations/${id}`)).body).toMatchObject({
     enabled: true,
@@ -91,10 +109,16 @@ it('the record of each change contains a note with its author', async () => {
   await as(tokens.operator, 'patch', `/destinations/${id}`).send({ paused: true });
   const notes = control.memory
     .records('config')
-    .flatMap(({ key, headers }) => (key!.toString() === `destination:${id}` ? [JSON.parse(headers.note!)] : []));
+    .flatMap(({ key, headers }) =>
+      key!.toString() === `destination:${id}` ? [JSON.parse(headers.note!)] : [],
+    );
   expect(notes).toMatchObject([
     { action: 'created', by: { id: 'admin', role: 'admin' } },
-    { action: 'changed', by: { name: 'operator' }, changes: [{ field: 'paused', from: false, to: true }] },
+    {
+      action: 'changed',
+      by: { name: 'operator' },
+      changes: [{ field: 'paused', from: false, to: true }],
+    },
   ]);
   expect(JSON.stringify(notes)).not.toContain('planted');
 });
@@ -106,15 +130,25 @@ describe('a session', () => {
       .post('/api/v1/session')
       .set({ Host: HOST, ...headers })
       .send({ token });
-  const cookieFrom = (answer: supertest.Response) => answer.headers['set-cookie']![0]!.split(';')[0]!;
-  const withCookie = (cookie: string, method: Method, path: string, headers: Record<string, string> = {}) => {
+  const cookieFrom = (answer: supertest.Response) =>
+    answer.headers['set-cookie']![0]!.split(';')[0]!;
+  const withCookie = (
+    cookie: string,
+    method: Method,
+    path: string,
+    headers: Record<string, string> = {},
+  ) => {
     const request = supertest(control.app);
     return request[method](`/api/v1${path}`).set({ Host: HOST, Cookie: cookie, ...headers });
   };
 
   it('the session cookie is hidden from scripts and other sites', async () => {
     const answer = await begin();
-    expect(answer.body).toMatchObject({ id: 'admin', role: 'admin', expiresAt: '2026-01-01T12:00:00.000Z' });
+    expect(answer.body).toMatchObject({
+      id: 'admin',
+      role: 'admin',
+      expiresAt: '2026-01-01T12:00:00.000Z',
+    });
     const cookie = answer.headers['set-cookie']![0]!;
     expect(cookie).toMatch(/; Path=\/.*; HttpOnly; SameSite=Strict/);
     expect(cookie).not.toMatch(/Secure/);
@@ -128,7 +162,9 @@ describe('a session', () => {
     expect((await withCookie(cookie, 'get', '/session')).body).toMatchObject({ role: 'read_only' });
     expect((await withCookie(cookie, 'get', '/sources')).status).toBe(200);
     const origin = { Origin: `http://${HOST}` };
-    expect((await withCookie(cookie, 'post', '/sources', origin).send({ name: 'a' })).status).toBe(403);
+    expect((await withCookie(cookie, 'post', '/sources', origin).send({ name: 'a' })).status).toBe(
+      403,
+    );
   });
 
   it.each<[string, Method, Record<string, string>, number]>([
@@ -146,9 +182,19 @@ describe('a session', () => {
       401,
     ],
     ['a session refuses requests that change something without an origin', 'post', {}, 401],
-    ['a session refuses requests that change something with the origin null', 'post', { Origin: 'null' }, 401],
+    [
+      'a session refuses requests that change something with the origin null',
+      'post',
+      { Origin: 'null' },
+      401,
+    ],
     ['a session refuses requests at another host', 'get', { Host: 'rebound.example:8090' }, 401],
-    ['a session refuses requests that read from another page', 'get', { Origin: 'http://evil.example' }, 401],
+    [
+      'a session refuses requests that read from another page',
+      'get',
+      { Origin: 'http://evil.example' },
+      401,
+    ],
   ])('%s', async (_, method, headers, status) => {
     const cookie = cookieFrom(await begin());
     const request = withCookie(cookie, method, '/sources', headers);
@@ -162,7 +208,9 @@ describe('a session', () => {
   });
 
   it('a session ends with its time, with its token, and by a logout', async () => {
-    const { id, token } = (await control.call('post', '/tokens').send({ name: 'Kim', role: 'admin' })).body;
+    const { id, token } = (
+      await control.call('post', '/tokens').send({ name: 'Kim', role: 'admin' })
+    ).body;
     const cookie = cookieFrom(await begin(token));
     const status = async () => (await withCookie(cookie, 'get', '/sources')).status;
     expect(await status()).toBe(200);
@@ -190,7 +238,14 @@ describe('a session', () => {
         .toString()
         .replace(/tok_\w+/, 'admin'),
     ).toString('base64url');
-    for (const other of [`${forged}.${signature}`, `${text}.${signature.slice(1)}`, text, '', 'a.b', `${text}.`]) {
+    for (const other of [
+      `${forged}.${signature}`,
+      `${text}.${signature.slice(1)}`,
+      text,
+      '',
+      'a.b',
+      `${text}.`,
+    ]) {
       expect((await withCookie(`${name}=${other}`, 'get', '/sources')).status).toBe(401);
     }
   });

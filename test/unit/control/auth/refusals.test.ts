@@ -12,13 +12,16 @@ let control: ControlUnderTest;
 beforeEach(async () => (control = await controlUnderTest()));
 
 const BURST = 60;
-const get = (token: string) => supertest(control.app).get('/api/v1/sources').set('Authorization', `Bearer ${token}`);
+const get = (token: string) =>
+  supertest(control.app).get('/api/v1/sources').set('Authorization', `Bearer ${token}`);
 const login = (token: string) => supertest(control.app).post('/api/v1/session').send({ token });
 const lines = () =>
   control
     .logged()
     .split('\n')
-    .flatMap((line) => (line.includes('request.refused') ? [JSON.parse(line) as Record<string, unknown>] : []));
+    .flatMap((line) =>
+      line.includes('request.refused') ? [JSON.parse(line) as Record<string, unknown>] : [],
+    );
 
 it.each([
   ['with a wrong token', () => get('wpt_wrong')],
@@ -46,23 +49,31 @@ it.each([
   expect((await ask()).status).toBe(429);
 });
 
-it('a login with a compressed body is answered 415 without inflating it, and later 429', async () => {
+it('a compressed login is answered 415 without inflating it, and later 429', async () => {
   const zip = gzipSync(`[${'[],'.repeat(300_000)}[]]`);
   const ask = () =>
-    supertest(control.app).post('/api/v1/session').set('Content-Encoding', 'gzip').type('json').send(zip);
+    supertest(control.app)
+      .post('/api/v1/session')
+      .set('Content-Encoding', 'gzip')
+      .type('json')
+      .send(zip);
   for (let i = 0; i < BURST; i++) expect((await ask()).status).toBe(415);
   expect((await ask()).status).toBe(429);
 });
 
 it('a console at a limited address still learns that its session has ended', async () => {
   for (let i = 0; i <= BURST; i++) await get('wpt_wrong');
-  const { status, body } = await supertest(control.app).get('/api/v1/session').set('Cookie', 'waypost_session=a.b');
+  const { status, body } = await supertest(control.app)
+    .get('/api/v1/session')
+    .set('Cookie', 'waypost_session=a.b');
   expect(status).toBe(429);
   expect(isSignedOut(new ApiProblem(status, body as object))).toBe(true);
 });
 
 it('bad bodies with a valid token do not count against the address', async () => {
-  for (let i = 0; i <= BURST; i++) expect((await control.call('post', '/sources').send({})).status).toBe(422);
+  for (let i = 0; i <= BURST; i++) {
+    expect((await control.call('post', '/sources').send({})).status).toBe(422);
+  }
 });
 
 it('a valid token is never refused for its address, in a header or at a login', async () => {
@@ -72,10 +83,13 @@ it('a valid token is never refused for its address, in a header or at a login', 
   expect((await login(ADMIN_TOKEN)).status).toBe(200);
 });
 
-it('a refusal is logged with the operation, the address and the id of a known token, once a minute', async () => {
+it('a refusal is logged with operation, address and known token id, once a minute', async () => {
   const { body } = await control.call('post', '/tokens').send({ name: 'Kim', role: 'read_only' });
   const create = () =>
-    supertest(control.app).post('/api/v1/tokens').set('Authorization', `Bearer ${body.token}`).send({ name: 'Evil' });
+    supertest(control.app)
+      .post('/api/v1/tokens')
+      .set('Authorization', `Bearer ${body.token}`)
+      .send({ name: 'Evil' });
   await create();
   await create();
   await get('wpt_wrong');
@@ -97,7 +111,9 @@ it('a refusal is logged with the operation, the address and the id of a known to
 
 it('the log names an expired token by its id', async () => {
   const expiresAt = new Date(control.clock.now.getTime() + 1_000).toISOString();
-  const { body } = await control.call('post', '/tokens').send({ name: 'Kim', role: 'read_only', expiresAt });
+  const { body } = await control
+    .call('post', '/tokens')
+    .send({ name: 'Kim', role: 'read_only', expiresAt });
   control.clock.now = new Date(control.clock.now.getTime() + 2_000);
   expect((await get(body.token as string)).status).toBe(401);
   expect(lines()).toMatchObject([{ status: 401, token: body.id }]);
@@ -113,7 +129,10 @@ describe('many addresses', () => {
     const req = { socket: {}, get: () => undefined } as unknown as Request;
     const from = (of: string, token?: string) => {
       address = of;
-      refusals.responseTo(new Problem(token ? 'forbidden' : 'unauthorized', 'No'), req, { operation: 'GET /x', token });
+      refusals.responseTo(new Problem(token ? 'forbidden' : 'unauthorized', 'No'), req, {
+        operation: 'GET /x',
+        token,
+      });
     };
     return { logged, from };
   };

@@ -8,7 +8,13 @@ const AT = '2026-01-01T00:00:00.000Z';
 const aCall = (source: string, fields: object) => ({
   topic: 'messages',
   key: `${source}:u`,
-  value: JSON.stringify({ type: 'track', messageId: 'm1', timestamp: AT, receivedAt: AT, ...fields }),
+  value: JSON.stringify({
+    type: 'track',
+    messageId: 'm1',
+    timestamp: AT,
+    receivedAt: AT,
+    ...fields,
+  }),
   headers: { format: '1', source, message: 'm1', 'accepted-at': '1', traceparent: '' },
 });
 
@@ -21,13 +27,19 @@ let others: Record<Right, string>;
 beforeAll(async () => {
   control = await controlUnderTest();
   const pairs = async (rightsOf: (right: Right) => readonly Right[]) =>
-    Object.fromEntries(await Promise.all(RIGHTS.map(async (right) => [right, await make(rightsOf(right))] as const)));
+    Object.fromEntries(
+      await Promise.all(RIGHTS.map(async (right) => [right, await make(rightsOf(right))] as const)),
+    );
   only = (await pairs((right) => [right])) as Record<Right, string>;
-  others = (await pairs((right) => RIGHTS.filter((each) => each !== right))) as Record<Right, string>;
+  others = (await pairs((right) => RIGHTS.filter((each) => each !== right))) as Record<
+    Right,
+    string
+  >;
 });
 
 const make = async (rights: readonly Right[]) =>
-  (await control.call('post', '/tokens').send({ name: 'Narrow', role: 'admin', rights })).body.token as string;
+  (await control.call('post', '/tokens').send({ name: 'Narrow', role: 'admin', rights })).body
+    .token as string;
 
 const ask = (token: string, id: string) => {
   const [method, path] = id.toLowerCase().split(' ') as [Method, string];
@@ -36,16 +48,19 @@ const ask = (token: string, id: string) => {
 };
 
 const narrowed = OPERATION_IDS.filter((id) => rightsFor(id).length > 0 && !operationOf(id).stream);
-it.each(narrowed)('%s accepts a token with exactly its rights, and refuses one without any of them', async (id) => {
-  const rights = rightsFor(id);
-  const token = rights.length === 1 ? only[rights[0]!] : await make(rights);
-  expect([401, 403]).not.toContain((await ask(token, id)).status);
-  for (const right of rights) {
-    const refused = await ask(others[right], id);
-    expect([refused.status, refused.body.type]).toEqual([403, 'urn:waypost:problem:forbidden']);
-    expect(refused.body.detail).toContain(`the right ${right}, which`);
-  }
-});
+it.each(narrowed)(
+  '%s accepts a token with exactly its rights, and refuses one without any of them',
+  async (id) => {
+    const rights = rightsFor(id);
+    const token = rights.length === 1 ? only[rights[0]!] : await make(rights);
+    expect([401, 403]).not.toContain((await ask(token, id)).status);
+    for (const right of rights) {
+      const refused = await ask(others[right], id);
+      expect([refused.status, refused.body.type]).toEqual([403, 'urn:waypost:problem:forbidden']);
+      expect(refused.body.detail).toContain(`the right ${right}, which`);
+    }
+  },
+);
 
 describe('a token without events:read', () => {
   const rights = RIGHTS.filter((right) => right !== 'events:read');
@@ -63,13 +78,23 @@ describe('a token without events:read', () => {
     });
     for (const without of [rights, ['filters:write'] as const]) {
       const refused = await attempt(without);
-      expect([refused.status, refused.body.matched, refused.body.results]).toEqual([403, undefined, undefined]);
+      expect([refused.status, refused.body.matched, refused.body.results]).toEqual([
+        403,
+        undefined,
+        undefined,
+      ]);
     }
   });
 
   it('a token without events:read cannot read events by the filter of a destination', async () => {
     const webhooks = [{ url: 'https://a.example.com/' }];
-    const made = { name: 'Hooks', type: 'webhooks', sources: [], webhooks, filter: 'userId == "ann"' };
+    const made = {
+      name: 'Hooks',
+      type: 'webhooks',
+      sources: [],
+      webhooks,
+      filter: 'userId == "ann"',
+    };
     const { body } = await control.call('post', '/destinations').send(made);
     const look = async (as: readonly Right[]) => {
       const token = await make(as);
@@ -82,7 +107,7 @@ describe('a token without events:read', () => {
   });
 });
 
-it('a token that may read destinations can preview their requests, but no event without events:read', async () => {
+it('a token for destinations previews requests, but no event without events:read', async () => {
   const webhooks = [{ url: 'https://a.example.com/' }];
   const made = { name: 'Hooks', type: 'webhooks', sources: [], webhooks };
   const { body: destination } = await control.call('post', '/destinations').send(made);
@@ -102,7 +127,10 @@ it('a token that may read destinations can preview their requests, but no event 
 it('a token without audiences:read cannot read members by a preview', async () => {
   const token = await make(['audiences:write']);
   const refused = await ask(token, 'POST /audiences/preview');
-  expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining('audiences:read')]);
+  expect([refused.status, refused.body.detail]).toEqual([
+    403,
+    expect.stringContaining('audiences:read'),
+  ]);
 });
 
 it('a stream of events needs the right events:read', async () => {
@@ -110,7 +138,11 @@ it('a stream of events needs the right events:read', async () => {
 });
 
 it('a right never widens a role', async () => {
-  const body = { name: 'Reader', role: 'read_only', rights: ['sources:read', 'sources:write', 'tokens:write'] };
+  const body = {
+    name: 'Reader',
+    role: 'read_only',
+    rights: ['sources:read', 'sources:write', 'tokens:write'],
+  };
   const { token } = (await control.call('post', '/tokens').send(body)).body;
   expect((await ask(token as string, 'GET /sources')).status).toBe(200);
   expect((await ask(token as string, 'POST /sources')).status).toBe(403);
@@ -126,10 +158,12 @@ it('a session has the rights of its token, and may read its identity', async () 
   const cookie = begun.headers['set-cookie']![0]!.split(';')[0]!;
   const get = async (path: string) =>
     (await supertest(control.app).get(`/api/v1${path}`).set({ Host: host, Cookie: cookie })).status;
-  expect([await get('/session'), await get('/events'), await get('/sources')]).toEqual([200, 200, 403]);
+  expect([await get('/session'), await get('/events'), await get('/sources')]).toEqual([
+    200, 200, 403,
+  ]);
 });
 
-it('the OpenAPI document names the role and rights of each operation, and lists all rights', async () => {
+it('OpenAPI names the role and rights of each operation, and lists all rights', async () => {
   const { body } = await supertest(control.app).get('/api/v1/openapi.json');
   expect(body['x-waypost-rights']).toEqual(RIGHTS);
   for (const id of OPERATION_IDS) {

@@ -41,12 +41,13 @@ beforeAll(async () => {
   });
   tokens = Object.fromEntries(await Promise.all(made)) as Record<Role, string>;
   const { body } = await supertest(control.app).get('/api/v1/openapi.json');
-  operations = Object.entries<Record<string, { 'x-waypost-role'?: Asking }>>(body.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, described]) => ({
-      method: method.toUpperCase(),
-      path: `/api/v1${path}`,
-      role: described['x-waypost-role'] ?? 'none',
-    })),
+  operations = Object.entries<Record<string, { 'x-waypost-role'?: Asking }>>(body.paths).flatMap(
+    ([path, methods]) =>
+      Object.entries(methods).map(([method, described]) => ({
+        method: method.toUpperCase(),
+        path: `/api/v1${path}`,
+        role: described['x-waypost-role'] ?? 'none',
+      })),
   );
 });
 afterAll(() => {
@@ -66,7 +67,10 @@ interface Answer {
 function ask(method: string, path: string, role: Asking): Promise<Answer> {
   const { port } = server.address() as AddressInfo;
   const body = method === 'GET' ? '' : '{"name":"Evil","role":"admin"}';
-  const headers: Record<string, string> = { accept: 'text/html', 'content-length': String(body.length) };
+  const headers: Record<string, string> = {
+    accept: 'text/html',
+    'content-length': String(body.length),
+  };
   if (role !== 'none') headers.authorization = `Bearer ${tokens[role]}`;
   return new Promise((resolve, reject) => {
     const asked = request({ agent, host: '127.0.0.1', port, method, path, headers }, (response) => {
@@ -93,7 +97,8 @@ describe.each(ASKING)('as %s', (role) => {
     const wrong: string[] = [];
     for (const { method, path, role: needed } of operations) {
       const { status } = await ask(method, withId(path), role);
-      // POST /session responds with 401 and 403 because of its body; after too many 401 it responds with 429.
+      // POST /session responds with 401 and 403 because of its body; after too many 401 it responds
+      // with 429.
       const refusals = role === 'none' ? [401, 429] : [403];
       const isRefused = refusals.includes(status);
       const ok = RANK[role] < RANK[needed] ? isRefused : needed === 'none' || !isRefused;
@@ -110,7 +115,8 @@ describe.each(ASKING)('as %s', (role) => {
         if (spelled === withId(path)) continue;
         const { status, type } = await ask(method, spelled, role);
         // 405: the differently spelled segment stands in place of an id.
-        const refused = (status === 404 || status === 405) && type.startsWith('application/problem+json');
+        const refused =
+          (status === 404 || status === 405) && type.startsWith('application/problem+json');
         if (!refused) passed.push(`${method} ${spelled} (${name}): ${status} ${type}`);
       }
     }
@@ -132,21 +138,35 @@ describe('the console and the API', () => {
     '%s is a page of the console',
     async (path) => {
       const answer = await ask('GET', path, 'none');
-      expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('<title>Waypost</title>')]);
+      expect([answer.status, answer.text]).toEqual([
+        200,
+        expect.stringContaining('<title>Waypost</title>'),
+      ]);
     },
   );
 
-  it.each(['/api', '/API', '/api/', '/api/v1', '/api/v2/tokens', '/api/v1/nothing', '/%61pi/v1', '//api/v1/tokens'])(
-    '%s is not a page of the console',
-    async (path) => {
-      const answer = await ask('GET', path, 'none');
-      expect([answer.status, answer.type]).toEqual([404, expect.stringMatching(/^application\/problem\+json/)]);
-    },
-  );
+  it.each([
+    '/api',
+    '/API',
+    '/api/',
+    '/api/v1',
+    '/api/v2/tokens',
+    '/api/v1/nothing',
+    '/%61pi/v1',
+    '//api/v1/tokens',
+  ])('%s is not a page of the console', async (path) => {
+    const answer = await ask('GET', path, 'none');
+    expect([answer.status, answer.type]).toEqual([
+      404,
+      expect.stringMatching(/^application\/problem\+json/),
+    ]);
+  });
 
   it('a file of the console never answers for the API', async () => {
     expect([401, 429]).toContain((await ask('GET', '/api/v1/tokens', 'none')).status);
-    expect((await ask('GET', '/api/v1/tokens', 'admin')).text).not.toContain('a file of the console');
+    expect((await ask('GET', '/api/v1/tokens', 'admin')).text).not.toContain(
+      'a file of the console',
+    );
     for (const [, spelled] of spellings('/api/v1/tokens')) {
       expect((await ask('GET', spelled, 'admin')).text).not.toContain('a file of the console');
     }

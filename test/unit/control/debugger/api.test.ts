@@ -38,7 +38,12 @@ const reject = (source: string) =>
     {
       topic: 'messages.rejected',
       key: source,
-      value: JSON.stringify({ source, code: 'missing_event', message: 'track has no event', call: { type: 'track' } }),
+      value: JSON.stringify({
+        source,
+        code: 'missing_event',
+        message: 'track has no event',
+        call: { type: 'track' },
+      }),
       headers: { format: '1', source },
     },
   ]);
@@ -76,9 +81,13 @@ it('GET /events lists accepted and rejected events, with the reason', async () =
   expect(rejected).toMatchObject([
     { source: 'src_2', accepted: false, code: 'missing_event', message: 'track has no event' },
   ]);
-  expect((await control.call('get', '/events?user=kim&source=src_1&type=track')).body.data).toHaveLength(1);
+  expect(
+    (await control.call('get', '/events?user=kim&source=src_1&type=track')).body.data,
+  ).toHaveLength(1);
   const first = (await control.call('get', '/events?limit=2')).body;
-  expect((await control.call('get', `/events?limit=2&after=${first.next}`)).body).toMatchObject({ next: null });
+  expect((await control.call('get', `/events?limit=2&after=${first.next}`)).body).toMatchObject({
+    next: null,
+  });
   expect((await control.call('get', '/events?type=other')).status).toBe(422);
 });
 
@@ -104,12 +113,13 @@ it('a stream resumes after the last event of its reader', async () => {
   await eventually(() => expect(again.users()).toEqual(['u2', 'u3', 'u4']));
 });
 
-it('a stream leaves out and counts events for a slow reader, and others are not delayed', async () => {
+it('a stream skips and counts events for a slow reader, and others are not delayed', async () => {
   const [slow, quick] = [openStream(), openStream()];
   await Promise.all([slow.begun(), quick.begun()]);
   slow.socket.pause();
   const big = 'x'.repeat(250_000);
-  // More than the system's buffers of a connection hold, and less than the limit of a reader in a second.
+  // More than the system's buffers of a connection hold, and less than the limit of a reader in a
+  // second.
   for (let i = 0; i < 120; i++) {
     accept({ userId: `u${i}`, big });
     await eventually(() => expect(quick.users()).toContain(`u${i}`), { everyMs: 5 });
@@ -123,10 +133,15 @@ it('a stream leaves out and counts events for a slow reader, and others are not 
   expect(slow.users().length).toBeLessThan(120);
 });
 
-it('the debugger shows no content of a call in a newer record format, but that control must be upgraded', async () => {
+it('the debugger shows of a newer record format only that control must be upgraded', async () => {
   const headers = { format: '99', source: 'src_1' };
   control.memory.append([
-    { topic: 'messages', key: 'src_1:kim', value: '\u0001{"type":"track","event":"Order","userId":"kim"}', headers },
+    {
+      topic: 'messages',
+      key: 'src_1:kim',
+      value: '\u0001{"type":"track","event":"Order","userId":"kim"}',
+      headers,
+    },
     { topic: 'messages.rejected', key: 'src_1', value: '\u0001 call of kim', headers },
   ]);
   accept({ userId: 'lee', event: 'Paid' });
@@ -153,7 +168,7 @@ it('a stream needs a token, and refuses unknown parameters', async () => {
   await eventually(() => expect(other.text()).toContain(' 422 '));
 });
 
-it('a resumed stream sends no more than the connection takes, and eventually everything missed', async () => {
+it('a resumed stream sends only what the connection takes, and all in the end', async () => {
   const first = openStream();
   await first.begun();
   accept({ userId: 'u0' });
@@ -178,8 +193,10 @@ it('a resumed stream sends no more than the connection takes, and eventually eve
 describe('a stream ends', () => {
   const HOST = 'localhost';
   const newToken = async (fields: object = {}) =>
-    (await control.call('post', '/tokens').send({ name: 'Kim', role: 'read_only', ...fields })).body;
-  const closed = (stream: { socket: Socket }) => eventually(() => expect(stream.socket.closed).toBe(true));
+    (await control.call('post', '/tokens').send({ name: 'Kim', role: 'read_only', ...fields }))
+      .body;
+  const closed = (stream: { socket: Socket }) =>
+    eventually(() => expect(stream.socket.closed).toBe(true));
   const openWith = async (headers: Record<string, string>) => {
     const stream = openStream('', headers);
     await stream.begun();
@@ -204,7 +221,10 @@ describe('a stream ends', () => {
   });
 
   it('a stream ends when its session is ended', async () => {
-    const begun = await supertest(control.app).post('/api/v1/session').set({ Host: HOST }).send({ token: ADMIN_TOKEN });
+    const begun = await supertest(control.app)
+      .post('/api/v1/session')
+      .set({ Host: HOST })
+      .send({ token: ADMIN_TOKEN });
     const cookie = begun.headers['set-cookie']![0]!.split(';')[0]!;
     const stream = await openWith({ cookie, authorization: '' });
     await supertest(control.app)
@@ -220,7 +240,8 @@ it('a token has at most 20 streams, and other tokens still get one', async () =>
   const refused = openStream();
   await eventually(() => expect(refused.text()).toContain(' 503 '));
   await eventually(() => expect(refused.text()).toContain('20 open streams'));
-  const { token } = (await control.call('post', '/tokens').send({ name: 'Kim', role: 'read_only' })).body;
+  const { token } = (await control.call('post', '/tokens').send({ name: 'Kim', role: 'read_only' }))
+    .body;
   await openStream('', { authorization: `Bearer ${token}` }).begun();
   streams[0]!.socket.destroy();
   await eventually(async () => {

@@ -1,20 +1,31 @@
 import { Forgotten } from '../../../../services/control/deletions/store';
 import { EventBuffer } from '../../../../services/control/debugger/buffer';
+import { defined } from '../../../../shared/collections/defined';
 import { type InRecord } from '../../../../shared/kafka/port';
 
 let offset = 0;
-function aRecord(call: object | string, { source = 'src_1', atMs = 1_000, bytes = 0 } = {}): InRecord {
+function aRecord(
+  call: object | string,
+  { source = 'src_1', atMs = 1_000, bytes = 0 } = {},
+): InRecord {
   const text =
-    typeof call === 'string' ? call : JSON.stringify({ ...call, ...(bytes > 0 && { pad: 'x'.repeat(bytes) }) });
+    typeof call === 'string'
+      ? call
+      : JSON.stringify({
+          ...call,
+          ...defined({ pad: bytes > 0 ? 'x'.repeat(bytes) : undefined }),
+        });
   const place = { topic: 'messages', partition: 0, offset: offset++, timestampMs: atMs };
   return { ...place, key: null, value: Buffer.from(text), headers: { source } };
 }
 const track = (userId: string) => ({ type: 'track', userId, event: 'Order' });
 const ids = (entries: { id: string }[]) => entries.map(({ id }) => id);
 
-test('events of partitions that are read one behind the other are in the order of time, also on later pages', () => {
+test('events of partitions read one after another are in time order, also on later pages', () => {
   const ring = new EventBuffer();
-  const [third, first, second] = [30, 10, 20].map((atMs) => ring.add(aRecord(track('kim'), { atMs }), true));
+  const [third, first, second] = [30, 10, 20].map((atMs) =>
+    ring.add(aRecord(track('kim'), { atMs }), true),
+  );
   const page = ring.newest({}, { limit: 2 });
   expect(ids(page)).toEqual([third!.id, second!.id]);
   expect(ids(ring.newest({}, { limit: 2, before: second!.id }))).toEqual([first!.id]);
@@ -43,13 +54,19 @@ describe('searching', () => {
 
   it('the buffer returns events in pages', () => {
     const first = ring.newest({}, { limit: 2 });
-    expect(ids(ring.newest({}, { limit: 2, before: first[1]!.id }))).toEqual([added[2]!.id, added[1]!.id]);
+    expect(ids(ring.newest({}, { limit: 2, before: first[1]!.id }))).toEqual([
+      added[2]!.id,
+      added[1]!.id,
+    ]);
     expect(ring.newest({}, { limit: 2, before: 'zz-m0-99' })).toEqual([]);
   });
 
   it('the buffer shows a call as it came, and why it was rejected', () => {
     expect(added[0]!.view()).toEqual({
-      ...{ id: added[0]!.id, at: '1970-01-01T00:00:01.000Z', source: 'src_1', accepted: true },
+      id: added[0]!.id,
+      at: '1970-01-01T00:00:01.000Z',
+      source: 'src_1',
+      accepted: true,
       call: track('kim'),
     });
     expect(added[2]!.view()).toMatchObject({
@@ -64,7 +81,9 @@ describe('searching', () => {
 
 describe('resuming after an event', () => {
   const ring = new EventBuffer();
-  const added = [1_000, 2_000, 3_000, 9_000].map((atMs) => ring.add(aRecord(track('kim'), { atMs }), true));
+  const added = [1_000, 2_000, 3_000, 9_000].map((atMs) =>
+    ring.add(aRecord(track('kim'), { atMs }), true),
+  );
 
   it('later events are returned in order, without the given one', () => {
     expect(ids(ring.since(added[1]!.id, {}))).toEqual([added[2]!.id, added[3]!.id]);
@@ -72,9 +91,11 @@ describe('resuming after an event', () => {
     expect(ring.since(added[0]!.id, { user: 'lee' })).toEqual([]);
   });
 
-  it('later events are returned although their partition arrived first, as after a start of control', () => {
+  it('later events return although their partition came first, as after a control start', () => {
     const started = new EventBuffer();
-    const [later, , seen] = [9_000, 1_000, 5_000].map((atMs) => started.add(aRecord(track('kim'), { atMs }), true));
+    const [later, , seen] = [9_000, 1_000, 5_000].map((atMs) =>
+      started.add(aRecord(track('kim'), { atMs }), true),
+    );
     expect(ids(started.since(seen!.id, {}))).toEqual([later!.id]);
   });
 
@@ -108,12 +129,14 @@ describe('limits', () => {
 
   it('the buffer limits the number of events', () => {
     const ring = new EventBuffer({ perSource: 1_000, bytes: 1e9, total: 50 });
-    for (let i = 0; i < 500; i++) ring.add(aRecord(track('kim'), { source: `src_${i % 100}` }), true);
+    for (let i = 0; i < 500; i++) {
+      ring.add(aRecord(track('kim'), { source: `src_${i % 100}` }), true);
+    }
     expect(ring.newest({}, { limit: 1_000 }).length).toBeLessThanOrEqual(50);
   });
 });
 
-it('the buffer hides and frees earlier calls of a deleted user, for the sources of the deletion', () => {
+it("the buffer hides and frees a deleted user's earlier calls of the deletion's sources", () => {
   const forgotten = new Forgotten();
   const ring = new EventBuffer(undefined, forgotten);
   for (const source of ['src_1', 'src_2']) {

@@ -22,13 +22,27 @@ const accept = (...calls: object[]) =>
     calls.map((call, i) => ({
       topic: 'messages',
       key: `${source}:u`,
-      value: JSON.stringify({ type: 'track', messageId: `m${i}`, timestamp: AT, receivedAt: AT, userId: 'u', ...call }),
+      value: JSON.stringify({
+        type: 'track',
+        messageId: `m${i}`,
+        timestamp: AT,
+        receivedAt: AT,
+        userId: 'u',
+        ...call,
+      }),
       headers: { format: '1', source, message: `m${i}`, 'accepted-at': '1', traceparent: '' },
     })),
   );
 const make = async (over: object = {}) => {
   const webhooks = [{ url: 'https://a.example.com/' }];
-  const body = { name: 'Hooks', type: 'webhooks', enabled: true, sources: [source], webhooks, ...over };
+  const body = {
+    name: 'Hooks',
+    type: 'webhooks',
+    enabled: true,
+    sources: [source],
+    webhooks,
+    ...over,
+  };
   return control.call('post', '/destinations').send(body);
 };
 const ORDERS = 'event == "Order" && properties.total > 100';
@@ -38,15 +52,22 @@ describe('the filter of a destination', () => {
     const made = await make({ filter: ORDERS });
     expect(made.body).toMatchObject({ filter: ORDERS });
     const path = `/destinations/${made.body.id}`;
-    expect((await control.call('patch', path).send({ name: 'Other' })).body).toMatchObject({ filter: ORDERS });
-    expect((await control.call('patch', path).send({ filter: 'type == "page"' })).body.filter).toBe('type == "page"');
+    expect((await control.call('patch', path).send({ name: 'Other' })).body).toMatchObject({
+      filter: ORDERS,
+    });
+    expect((await control.call('patch', path).send({ filter: 'type == "page"' })).body.filter).toBe(
+      'type == "page"',
+    );
     expect((await control.call('patch', path).send({ filter: null })).body.filter).toBeNull();
     expect((await make()).body.filter).toBeNull();
   });
 
   it.each([
     ['event = "Order"', 'line 1, column 7: "=" is unexpected here. To compare, write ==.'],
-    ['type == "track" &&\nevnt == "x"', expect.stringMatching(/^line 2, column 1: Unknown name "evnt"/)],
+    [
+      'type == "track" &&\nevnt == "x"',
+      expect.stringMatching(/^line 2, column 1: Unknown name "evnt"/),
+    ],
     ['properties.total + 1', expect.stringMatching(/must be true or false/)],
   ])('the filter %j is refused with its place', async (filter, detail) => {
     const answer = await make({ filter });
@@ -72,23 +93,37 @@ describe('a filter trial', () => {
     const { body, status } = await attempt({ filter: ORDERS });
     expect(status).toBe(200);
     expect(RESPONSES.Trial.parse(body)).toMatchObject({
-      ...{ mistake: null, tried: 4, matched: 1, failed: 1 },
+      mistake: null,
+      tried: 4,
+      matched: 1,
+      failed: 1,
       failures: [{ reason: 'there is no "total"', count: 1 }],
     });
-    expect(body.results.map(({ name, outcome, reason }: Record<string, unknown>) => [name, outcome, reason])).toEqual([
+    expect(
+      body.results.map(({ name, outcome, reason }: Record<string, unknown>) => [
+        name,
+        outcome,
+        reason,
+      ]),
+    ).toEqual([
       ['Cart', 'no_match', null],
       ['Order', 'failed', 'there is no "total"'],
       ['Order', 'no_match', null],
       ['Order', 'match', null],
     ]);
     expect((await attempt({ filter: ORDERS, limit: 2 })).body).toMatchObject({ tried: 1 });
-    expect((await attempt({ filter: ORDERS, sources: ['src_other'] })).body).toMatchObject({ tried: 0 });
+    expect((await attempt({ filter: ORDERS, sources: ['src_other'] })).body).toMatchObject({
+      tried: 0,
+    });
   });
 
   it('a filter trial returns a mistake with its place', async () => {
     const { body, status } = await attempt({ filter: 'event ==' });
     expect(status).toBe(200);
-    expect(body).toMatchObject({ mistake: { line: 1, column: 9, offset: 8, message: expect.any(String) }, tried: 0 });
+    expect(body).toMatchObject({
+      mistake: { line: 1, column: 9, offset: 8, message: expect.any(String) },
+      tried: 0,
+    });
   });
 
   it.each([[{}], [{ filter: 1 }], [{ filter: 'true', limit: 501 }]])(
@@ -101,7 +136,9 @@ describe('a filter trial', () => {
   it('a destination shows the results of its filter', async () => {
     const { body } = await make({ filter: 'properties.total > 100' });
     expect((await control.call('get', `/destinations/${body.id}/filter`)).body).toMatchObject({
-      ...{ tried: 4, matched: 1, failed: 2 },
+      tried: 4,
+      matched: 1,
+      failed: 2,
       failures: [{ reason: 'there is no "total"', count: 2 }],
     });
     expect((await control.call('get', '/destinations/dst_none/filter')).status).toBe(404);
@@ -119,8 +156,12 @@ it('the debugger shows where a call goes, and why it does not', async () => {
   await control.call('patch', `/sources/${source}`).send({ blockedEvents: ['Noise'] });
   const { body } = await control.call('get', '/events');
   expect(() => RESPONSES.Events.parse(body)).not.toThrow();
-  const [noise, order] = body.data as { destinations: { destination: string; name: string; outcome: string }[] }[];
-  const said = Object.fromEntries(order!.destinations.map(({ name, destination: _, ...rest }) => [name, rest]));
+  const [noise, order] = body.data as {
+    destinations: { destination: string; name: string; outcome: string }[];
+  }[];
+  const said = Object.fromEntries(
+    order!.destinations.map(({ name, destination: _, ...rest }) => [name, rest]),
+  );
   expect(said).toEqual({
     Yes: { outcome: 'routed' },
     No: { outcome: 'filtered' },
@@ -145,7 +186,13 @@ describe('events of a source', () => {
   const events = async () => (await control.call('get', `/sources/${source}/events`)).body;
 
   it('event names of a source are counted and blocked', async () => {
-    accept({ event: 'Order' }, { event: 'Order' }, { type: 'page', name: 'Cart', event: 'x' }, { event: 'Noise' }, {});
+    accept(
+      { event: 'Order' },
+      { event: 'Order' },
+      { type: 'page', name: 'Cart', event: 'x' },
+      { event: 'Noise' },
+      {},
+    );
     const body = await events();
     expect(() => RESPONSES.SourceEvents.parse(body)).not.toThrow();
     const seen = { lastSeenAt: expect.any(String), blocked: false };
@@ -162,7 +209,9 @@ describe('events of a source', () => {
       .set('If-Match', '"1"')
       .send({ blockedEvents: ['Noise', 'Later', 'Noise'] });
     expect(blocked.body).toMatchObject({ blockedEvents: ['Noise', 'Later'], version: 2 });
-    expect((await control.call('patch', path).set('If-Match', '"1"').send({ blockedEvents: [] })).status).toBe(412);
+    expect(
+      (await control.call('patch', path).set('If-Match', '"1"').send({ blockedEvents: [] })).status,
+    ).toBe(412);
     accept({ event: 'Noise' });
     expect((await events()).data).toEqual(
       expect.arrayContaining([
@@ -174,25 +223,38 @@ describe('events of a source', () => {
     expect(unblocked.body.blockedEvents).toEqual([]);
   });
 
-  it.each([[['']], [['x'.repeat(501)]], ['Noise'], [Array.from({ length: 201 }, (_, i) => String(i))]])(
-    'blocking %j is refused',
-    async (blockedEvents) => {
-      expect((await control.call('patch', `/sources/${source}`).send({ blockedEvents })).status).toBe(422);
-    },
-  );
+  it.each([
+    [['']],
+    [['x'.repeat(501)]],
+    ['Noise'],
+    [Array.from({ length: 201 }, (_, i) => String(i))],
+  ])('blocking %j is refused', async (blockedEvents) => {
+    expect((await control.call('patch', `/sources/${source}`).send({ blockedEvents })).status).toBe(
+      422,
+    );
+  });
 
   it('event names of an unknown source are not found', async () => {
     expect((await control.call('get', '/sources/src_none/events')).status).toBe(404);
   });
 
   const record = (offset: number, event: string, timestampMs = offset): InRecord => ({
-    ...{ topic: 'messages', partition: 0, offset, timestampMs, key: null, headers: { source } },
+    topic: 'messages',
+    partition: 0,
+    offset,
+    timestampMs,
+    key: null,
+    headers: { source },
     value: Buffer.from(JSON.stringify({ type: 'track', messageId: 'm', timestamp: AT, event })),
   });
-  const counting = () => new EventNames({ ask: (work) => work(database) }, createLog('control', 'silent'));
+  const counting = () =>
+    new EventNames({ ask: (work) => work(database) }, createLog('control', 'silent'));
   const counts = async () =>
     Object.fromEntries(
-      ((await events()).data as { name: string; count: number }[]).map(({ name, count }) => [name, count]),
+      ((await events()).data as { name: string; count: number }[]).map(({ name, count }) => [
+        name,
+        count,
+      ]),
     );
 
   it('records read again after a restart are not counted again', async () => {
@@ -207,11 +269,17 @@ describe('events of a source', () => {
     expect(await counts()).toEqual({ a: 12 });
   });
 
-  it('a name in the header counts without the call, and the name of a record without the header is read from the call', async () => {
+  it('a name in the header counts, and without one the name is read from the call', async () => {
     const names = counting();
     await names.start();
-    const named = { ...record(0, 'in the call'), headers: { source, event: 'in the header' }, value: null };
-    for (const each of [named, record(1, 'in the call'), record(2, 'x'.repeat(201))]) names.add(each);
+    const named = {
+      ...record(0, 'in the call'),
+      headers: { source, event: 'in the header' },
+      value: null,
+    };
+    for (const each of [named, record(1, 'in the call'), record(2, 'x'.repeat(201))]) {
+      names.add(each);
+    }
     await names.stop();
     expect(await counts()).toEqual({ 'in the header': 1, 'in the call': 1, ['x'.repeat(201)]: 1 });
   });
@@ -219,14 +287,17 @@ describe('events of a source', () => {
   it('of two processes that count the same records, one counts', async () => {
     const both = [counting(), counting()];
     for (const each of both) await each.start();
-    for (let offset = 0; offset < 10; offset++) for (const each of both) each.add(record(offset, 'a'));
+    for (let offset = 0; offset < 10; offset++) {
+      for (const each of both) each.add(record(offset, 'a'));
+    }
     for (const each of both) await each.stop();
     expect(await counts()).toEqual({ a: 10 });
   });
 
   it('counts wait while they cannot be written', async () => {
     let away = true;
-    const ask = <T>(work: (of: Database) => Promise<T>) => (away ? Promise.reject(new Error('away')) : work(database));
+    const ask = <T>(work: (of: Database) => Promise<T>) =>
+      away ? Promise.reject(new Error('away')) : work(database);
     const seen = new EventNames({ ask }, createLog('control', 'silent'));
     await seen.start();
     seen.add(record(0, 'a'));

@@ -2,10 +2,14 @@ import { readDeletion } from '../../../../services/control/deletions/model';
 import { type ConfigView } from '../../../../shared/config/types';
 
 it('a deletion for too many users times sources says how many sources a request may name', () => {
-  const sources = Array.from({ length: 101 }, (_, i) => ({ data: { id: `src_${String(i)}`, enabled: true } }));
+  const sources = Array.from({ length: 101 }, (_, i) => ({
+    data: { id: `src_${String(i)}`, enabled: true },
+  }));
   const config = { list: () => sources, destinationsOf: () => [{ data: { enabled: true } }] };
   const userIds = Array.from({ length: 500 }, (_, i) => `user-${String(i)}`);
-  const detail = expect.stringContaining('Send several requests that each name at most 100 `sources`') as string;
+  const detail = expect.stringContaining(
+    'Send several requests that each name at most 100 `sources`',
+  ) as string;
   expect(() => readDeletion({ userIds }, config as unknown as ConfigView)).toThrow(
     expect.objectContaining({ also: { errors: [{ pointer: '#/userIds', detail }] } }) as Error,
   );

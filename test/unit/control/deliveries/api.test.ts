@@ -4,6 +4,7 @@ import { type Database } from '../../../../services/control/history/database';
 import { parseNotes, recordAudit } from '../../../../services/control/audit/store';
 import { parseVersion, recordVersions } from '../../../../services/control/destinations/versions';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { defined } from '../../../../shared/collections/defined';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { type DeliveryEvent, type UrlAttempt } from '../../../../shared/model/attempt-events';
 import { type Delivery, encodeDelivery } from '../../../../shared/model/delivery';
@@ -21,17 +22,27 @@ beforeEach(async () => {
   control = await controlUnderTest({ database });
   const parts = await database.query<{ name: string }>('select name from waypost.parts');
   for (const { name } of parts) await database.query(`drop table waypost.${name}`);
-  for (const table of ['parts', 'counts', 'circuits', 'audit', 'destination_versions'])
+  for (const table of ['parts', 'counts', 'circuits', 'audit', 'destination_versions']) {
     await database.query(`delete from waypost.${table}`);
+  }
 });
-const record = async (...events: DeliveryEvent[]) => recordEvents(database, events, await readParts(database));
+const record = async (...events: DeliveryEvent[]) =>
+  recordEvents(database, events, await readParts(database));
 const get = async (path: string) => (await control.call('get', path)).body;
 
 describe('GET /deliveries', () => {
   beforeEach(() =>
     record(
-      ...[1, 2, 3].map((i) => anAttempt({ delivery: `dlv_${i}`, acceptedAt: at(i), userId: `user-${i}` })),
-      aWait({ delivery: 'dlv_4', acceptedAt: at(4), destination: 'dst_2', type: 'page', source: 'src_2' }),
+      ...[1, 2, 3].map((i) =>
+        anAttempt({ delivery: `dlv_${i}`, acceptedAt: at(i), userId: `user-${i}` }),
+      ),
+      aWait({
+        delivery: 'dlv_4',
+        acceptedAt: at(4),
+        destination: 'dst_2',
+        type: 'page',
+        source: 'src_2',
+      }),
       ...[1, 2].map((i) =>
         anAttempt({
           delivery: `old_${i}`,
@@ -45,7 +56,10 @@ describe('GET /deliveries', () => {
     ),
   );
   const timeout = { code: 'timeout' as const, message: 'no complete answer within 5000 ms' };
-  const urls = (i: number) => [aUrl(), aUrl({ url: 'whk_2', outcome: 'retry', status: 500 + i, error: timeout })];
+  const urls = (i: number) => [
+    aUrl(),
+    aUrl({ url: 'whk_2', outcome: 'retry', status: 500 + i, error: timeout }),
+  ];
   const ids = async (query: string) =>
     ((await get(`/deliveries?${query}`)).data as { id: string }[]).map(({ id }) => id);
 
@@ -78,13 +92,22 @@ describe('GET /deliveries', () => {
     const first = await get('/deliveries?limit=3');
     expect(first.data).toHaveLength(3);
     const rest = await get(`/deliveries?limit=3&after=${first.next}`);
-    expect(rest).toMatchObject({ data: [{ id: 'dlv_1' }, { id: 'old_1' }, { id: 'old_2' }], next: null });
+    expect(rest).toMatchObject({
+      data: [{ id: 'dlv_1' }, { id: 'old_1' }, { id: 'old_2' }],
+      next: null,
+    });
     expect(await get('/deliveries?limit=6')).toMatchObject({ next: null });
   });
 
   it('the list shows the event, the last response and the URLs that failed', async () => {
     expect((await get('/deliveries?event=Order&limit=1')).data).toMatchObject([
-      { event: 'Order', status: 'partly_delivered', lastStatusCode: 501, lastError: timeout, reason: null },
+      {
+        event: 'Order',
+        status: 'partly_delivered',
+        lastStatusCode: 501,
+        lastError: timeout,
+        reason: null,
+      },
     ]);
     expect((await get('/deliveries?status=held')).data).toMatchObject([
       { event: null, lastStatusCode: null, lastError: null, reason: 'circuit_open' },
@@ -96,7 +119,10 @@ describe('GET /deliveries', () => {
     const next = async () => (await get('/deliveries/dlv_4')).nextAttemptAt as string | null;
     expect(await next()).toBe(at(60));
     control.clock.now = new Date(at(60));
-    expect([await next(), (await get('/deliveries/dlv_4')).budget.nextAttemptAt]).toEqual([null, null]);
+    expect([await next(), (await get('/deliveries/dlv_4')).budget.nextAttemptAt]).toEqual([
+      null,
+      null,
+    ]);
   });
 
   it.each<[string, string, string?]>([
@@ -129,13 +155,27 @@ describe('GET /deliveries', () => {
 describe('GET /deliveries/{id}', () => {
   const BODY = '{"version":1,"type":"track","userId":"user-1","event":"Order"}';
   const DELIVERY: Delivery = {
-    ...{ id: 'dlv_1', messageId: 'msg-1', sourceId: 'src_1', destinationId: 'dst_1', type: 'track', traceparent: '' },
-    ...{ acceptedAt: 1, expiresAt: 1, attempt: 0, hop: 0, replay: 0, closed: [] },
+    id: 'dlv_1',
+    messageId: 'msg-1',
+    sourceId: 'src_1',
+    destinationId: 'dst_1',
+    type: 'track',
+    traceparent: '',
+    acceptedAt: 1,
+    expiresAt: 1,
+    attempt: 0,
+    hop: 0,
+    replay: 0,
+    closed: [],
   };
   const held = (value: string, delivery: Pick<Delivery, 'id'> = { id: 'dlv_1' }) => {
     const headers = encodeDelivery({ ...DELIVERY, ...delivery });
     control.memory.append([{ topic: 'webhooks', key: 'k', value, headers }]);
-    return { topic: 'webhooks', partition: 0, offset: control.memory.records('webhooks').length - 1 };
+    return {
+      topic: 'webhooks',
+      partition: 0,
+      offset: control.memory.records('webhooks').length - 1,
+    };
   };
 
   it('a delivery contains its body, its attempts and its remaining time', async () => {
@@ -153,7 +193,13 @@ describe('GET /deliveries/{id}', () => {
       reason: 'circuit_open',
       acceptedAt: at(0),
       nextAttemptAt: at(60),
-      attempts: [{ n: 1, outcome: 'retry', urls: [{ url: 'whk_1', origin: 'https://a.example', status: 503 }] }],
+      attempts: [
+        {
+          n: 1,
+          outcome: 'retry',
+          urls: [{ url: 'whk_1', origin: 'https://a.example', status: 503 }],
+        },
+      ],
       budget: { attemptsMade: 1, nextAttemptAt: at(60), waitsFor: 'circuit_open' },
     });
     expect(JSON.stringify(delivery.body)).toBe(BODY);
@@ -167,32 +213,61 @@ describe('GET /deliveries/{id}', () => {
     expect((await get('/deliveries/dlv_2')).body).toBeNull();
   });
 
-  it.each([1 / 4, 8])('after %d days a delivery has the body of its dead letter if only that is left', async (days) => {
-    await record(aDeath({ record: { topic: 'webhooks', partition: 0, offset: 99 }, at: new Date().toISOString() }));
-    control.memory.append([{ topic: 'webhooks.dead', key: 'k', value: BODY, headers: { delivery: 'dlv_1' } }]);
-    control.clock.now = new Date(Date.now() + days * 86_400_000);
-    expect((await get('/deliveries/dlv_1')).body).toMatchObject({ event: 'Order' });
-  });
+  it.each([1 / 4, 8])(
+    'after %d days a delivery has the body of its dead letter if only that is left',
+    async (days) => {
+      await record(
+        aDeath({
+          record: { topic: 'webhooks', partition: 0, offset: 99 },
+          at: new Date().toISOString(),
+        }),
+      );
+      control.memory.append([
+        { topic: 'webhooks.dead', key: 'k', value: BODY, headers: { delivery: 'dlv_1' } },
+      ]);
+      control.clock.now = new Date(Date.now() + days * 86_400_000);
+      expect((await get('/deliveries/dlv_1')).body).toMatchObject({ event: 'Order' });
+    },
+  );
 
   it('a delivery shows the current request headers without secrets', async () => {
-    const webhooks = [{ url: 'https://a.example/hook?token=planted-token', headers: { 'X-Key': 'planted-value' } }];
-    const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks, sharedSecret: 'planted-secret' };
+    const webhooks = [
+      { url: 'https://a.example/hook?token=planted-token', headers: { 'X-Key': 'planted-value' } },
+    ];
+    const body = {
+      name: 'Hooks',
+      type: 'webhooks',
+      sources: [],
+      webhooks,
+      sharedSecret: 'planted-secret',
+    };
     const made = (await control.call('post', '/destinations').send(body)).body;
     const url = aUrl({ url: made.webhooks[0].id, destinationVersion: made.version });
     await record(
       anAttempt({ destination: made.id, urls: [url] }),
-      anAttempt({ delivery: 'dlv_2', destination: made.id, urls: [aUrl({ url: made.webhooks[0].id })] }),
+      anAttempt({
+        delivery: 'dlv_2',
+        destination: made.id,
+        urls: [aUrl({ url: made.webhooks[0].id })],
+      }),
     );
     const answer = await control.call('get', '/deliveries/dlv_1');
     const [shown] = answer.body.attempts[0].urls;
     const headers = { 'x-key': '***', 'x-signature': '***', 'webhook-id': 'dlv_1' };
     expect(shown.request.headers).toMatchObject(headers);
     expect(shown.address).toBe('https://a.example/hook?token=planted-token');
-    expect(shown.request).toEqual({ url: shown.address, method: 'POST', headers: expect.any(Object) });
+    expect(shown.request).toEqual({
+      url: shown.address,
+      method: 'POST',
+      headers: expect.any(Object),
+    });
     expect(answer.text).not.toMatch(/planted-(secret|value)/);
     // An attempt of an earlier version does not say which URL it called.
     const [old] = (await get('/deliveries/dlv_2')).attempts[0].urls;
-    expect(old).toMatchObject({ address: null, request: { rebuilt: true, url: 'https://a.example' } });
+    expect(old).toMatchObject({
+      address: null,
+      request: { rebuilt: true, url: 'https://a.example' },
+    });
   });
 
   const JSON_TYPE = 'application/json';
@@ -208,41 +283,77 @@ describe('GET /deliveries/{id}', () => {
     ['a text', { body: '"user " + userId' }, {}, { 'content-type': 'text/plain; charset=utf-8' }],
     ['a map', { body: '{"a": 1}' }, {}, { 'content-type': JSON_TYPE }],
     ['a body of unknown kind', { body: 'properties.body' }, {}, { 'content-type': 'unknown' }],
-    ['a rendered content type', { headers: { 'Content-Type': 'properties.type' } }, {}, { 'content-type': 'unknown' }],
+    [
+      'a rendered content type',
+      { headers: { 'Content-Type': 'properties.type' } },
+      {},
+      { 'content-type': 'unknown' },
+    ],
     [
       'a form, by its record',
-      { body: '"a=1"', headers: { 'Content-Type': '"application/x-www-form-urlencoded"', 'X-User': 'userId' } },
-      { contentType: 'application/x-www-form-urlencoded', headers: ['X-User', 'u-1'], method: 'PUT' },
+      {
+        body: '"a=1"',
+        headers: { 'Content-Type': '"application/x-www-form-urlencoded"', 'X-User': 'userId' },
+      },
+      {
+        contentType: 'application/x-www-form-urlencoded',
+        headers: ['X-User', 'u-1'],
+        method: 'PUT',
+      },
       { 'content-type': 'application/x-www-form-urlencoded', 'x-user': 'u-1' },
     ],
-    ['a compressed body', {}, {}, { 'content-encoding': 'gzip' }, { 'content-encoding': 'gzip' }, { gzip: true }],
-  ])('an attempt shows the headers of %s', async (_, request, recorded, headers, inBatch = {}, of = {}) => {
-    const made = (
-      await control.call('post', '/destinations').send({
-        ...{ name: 'Hooks', type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.example/' }], request },
-      })
-    ).body;
-    const url = aUrl({ url: made.webhooks[0].id, destinationVersion: made.version, ...of });
-    const isRecorded = Object.keys(recorded).length > 0;
-    const stored = { ...DELIVERY, ...recorded, destinationId: made.id };
-    await record(
-      anAttempt({ destination: made.id, urls: [url], ...(isRecorded && { record: held('a=1', stored) }) }),
-      anAttempt({
-        ...{ delivery: 'dlv_2', destination: made.id },
-        urls: [{ ...url, batch: { id: 'bat_1', size: 2, index: 0 } }],
-      }),
-    );
-    const sentBy = async (id: string) => (await get(`/deliveries/${id}`)).attempts[0].urls[0].request;
-    const shown = await sentBy('dlv_1');
-    expect({ 'content-type': 'unknown', ...shown.headers }).toMatchObject(headers);
-    expect(shown.method).toBe(recorded.method ?? 'POST');
-    expect((await sentBy('dlv_2')).headers).toMatchObject(inBatch);
-  });
+    [
+      'a compressed body',
+      {},
+      {},
+      { 'content-encoding': 'gzip' },
+      { 'content-encoding': 'gzip' },
+      { gzip: true },
+    ],
+  ])(
+    'an attempt shows the headers of %s',
+    async (_, request, recorded, headers, inBatch = {}, of = {}) => {
+      const made = (
+        await control.call('post', '/destinations').send({
+          name: 'Hooks',
+          type: 'webhooks',
+          sources: [],
+          webhooks: [{ url: 'https://a.example/' }],
+          request,
+        })
+      ).body;
+      const url = aUrl({ url: made.webhooks[0].id, destinationVersion: made.version, ...of });
+      const isRecorded = Object.keys(recorded).length > 0;
+      const stored = { ...DELIVERY, ...recorded, destinationId: made.id };
+      await record(
+        anAttempt({
+          destination: made.id,
+          urls: [url],
+          ...defined({ record: isRecorded ? held('a=1', stored) : undefined }),
+        }),
+        anAttempt({
+          delivery: 'dlv_2',
+          destination: made.id,
+          urls: [{ ...url, batch: { id: 'bat_1', size: 2, index: 0 } }],
+        }),
+      );
+      const sentBy = async (id: string) =>
+        (await get(`/deliveries/${id}`)).attempts[0].urls[0].request;
+      const shown = await sentBy('dlv_1');
+      expect({ 'content-type': 'unknown', ...shown.headers }).toMatchObject(headers);
+      expect(shown.method).toBe(recorded.method ?? 'POST');
+      expect((await sentBy('dlv_2')).headers).toMatchObject(inBatch);
+    },
+  );
 
   describe('after the destination changed', () => {
     const destination = (path: string, key: string, sharedSecret: string) => ({
-      ...{ name: 'Hooks', type: 'webhooks', sharedSecret },
-      webhooks: [{ url: `https://a.example${path}`, headers: { 'X-Key': key, 'X-Same': 'planted-same' } }],
+      name: 'Hooks',
+      type: 'webhooks',
+      sharedSecret,
+      webhooks: [
+        { url: `https://a.example${path}`, headers: { 'X-Key': key, 'X-Same': 'planted-same' } },
+      ],
     });
     const seeVersions = () =>
       recordVersions(
@@ -264,12 +375,15 @@ describe('GET /deliveries/{id}', () => {
     };
     const shown = async () => (await get('/deliveries/dlv_1')).attempts[0].urls[0];
 
-    it('an attempt shows the URL that it called, and which secret headers have changed since', async () => {
+    it('an attempt shows the URL that it called, and secret headers changed since', async () => {
       await change();
       await seeVersions();
       const { address, request } = await shown();
       expect([address, request.url]).toEqual(['https://a.example/old', 'https://a.example/old']);
-      expect(request).toMatchObject({ changed: true, headers: { 'x-key': '***', 'x-same': '***' } });
+      expect(request).toMatchObject({
+        changed: true,
+        headers: { 'x-key': '***', 'x-same': '***' },
+      });
       expect(request.changedHeaders).toEqual(['x-key', 'x-signature', 'webhook-signature']);
       expect(JSON.stringify([address, request])).not.toContain('planted');
     });
@@ -282,9 +396,16 @@ describe('GET /deliveries/{id}', () => {
     it('others than administrators see the origin', async () => {
       await change();
       await seeVersions();
-      const { token } = (await control.call('post', '/tokens').send({ name: 'Support', role: 'operator' })).body;
-      const answer = await control.call('get', '/deliveries/dlv_1').set('Authorization', `Bearer ${token}`);
-      expect(answer.body.attempts[0].urls[0]).toMatchObject({ address: null, request: { url: 'https://a.example' } });
+      const { token } = (
+        await control.call('post', '/tokens').send({ name: 'Support', role: 'operator' })
+      ).body;
+      const answer = await control
+        .call('get', '/deliveries/dlv_1')
+        .set('Authorization', `Bearer ${token}`);
+      expect(answer.body.attempts[0].urls[0]).toMatchObject({
+        address: null,
+        request: { url: 'https://a.example' },
+      });
       expect(answer.text).not.toContain('/old');
     });
 
@@ -296,20 +417,34 @@ describe('GET /deliveries/{id}', () => {
         control.memory.records('config').flatMap((each) => parseNotes(each as OpenRecord)),
       );
       const [changed, created] = (await get(`/audit?entry=${id}`)).data;
-      const webhooks = (row: { changes: { field: string }[] }) => row.changes.find(({ field }) => field === 'webhooks');
+      const webhooks = (row: { changes: { field: string }[] }) =>
+        row.changes.find(({ field }) => field === 'webhooks');
       expect(webhooks(changed)).toMatchObject({
         from: [{ address: 'https://a.example/old' }],
         to: [{ address: 'https://a.example/new', headers: { 'X-Key': '***' } }],
       });
-      expect(webhooks(created)).toMatchObject({ from: null, to: [{ address: 'https://a.example/old' }] });
+      expect(webhooks(created)).toMatchObject({
+        from: null,
+        to: [{ address: 'https://a.example/old' }],
+      });
     });
 
     it('a circuit of the old URL is not shown as open', async () => {
       const { id, url } = await change();
       await seeVersions();
-      const circuit = { kind: 'circuit' as const, destination: id, url: url.url, origin: url.origin, why: 'failed' };
+      const circuit = {
+        kind: 'circuit' as const,
+        destination: id,
+        url: url.url,
+        origin: url.origin,
+        why: 'failed',
+      };
       const opened = (destinationVersion: number, seconds: number) =>
-        recordEvents(database, [{ ...circuit, destinationVersion, state: 'open', at: at(seconds) }], []);
+        recordEvents(
+          database,
+          [{ ...circuit, destinationVersion, state: 'open', at: at(seconds) }],
+          [],
+        );
       const circuits = async () => (await get('/overview')).data[0].circuits as object[];
       await opened(1, 10);
       expect(await circuits()).toEqual([]);
@@ -318,7 +453,12 @@ describe('GET /deliveries/{id}', () => {
       expect(await get(`/destinations/${id}/health`)).toMatchObject({ state: 'off' });
       // A request that began before the circuit opened says nothing.
       await record(
-        anAttempt({ delivery: 'dlv_2', destination: id, at: at(21), urls: [{ ...url, durationMs: 5_000 }] }),
+        anAttempt({
+          delivery: 'dlv_2',
+          destination: id,
+          at: at(21),
+          urls: [{ ...url, durationMs: 5_000 }],
+        }),
       );
       expect(await circuits()).toHaveLength(1);
       await record(anAttempt({ delivery: 'dlv_3', destination: id, at: at(22), urls: [url] }));
@@ -326,9 +466,15 @@ describe('GET /deliveries/{id}', () => {
     });
   });
 
-  it('a destination is failing as soon as its token endpoint lets nothing go, and healthy with the next success', async () => {
-    const body = { name: 'Guarded', type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.example/' }] };
-    const { id } = (await control.call('post', '/destinations').send({ ...body, enabled: true })).body;
+  it('a failing token endpoint fails a destination at once, until the next success', async () => {
+    const body = {
+      name: 'Guarded',
+      type: 'webhooks',
+      sources: [],
+      webhooks: [{ url: 'https://a.example/' }],
+    };
+    const { id } = (await control.call('post', '/destinations').send({ ...body, enabled: true }))
+      .body;
     control.clock.now = new Date(at(3_600));
     const happens = async (event: DeliveryEvent) => {
       await record(event);
@@ -337,7 +483,11 @@ describe('GET /deliveries/{id}', () => {
     const error = { code: 'token' as const, phase: 'token' as const, message: 'it answered 500' };
     const { status: _, ...url } = aUrl({ outcome: 'retry', error });
     await happens(aWait({ destination: id, reason: 'token', at: at(3_590), urls: [url] }));
-    const lastError = { code: 'token', status: null, message: 'https://a.example: token: it answered 500' };
+    const lastError = {
+      code: 'token',
+      status: null,
+      message: 'https://a.example: token: it answered 500',
+    };
     const failing = { state: 'failing', waiting: 1, lastError };
     expect(await get(`/destinations/${id}/health`)).toMatchObject(failing);
     expect((await get('/overview')).data).toMatchObject([{ state: 'failing', held: 1, lastError }]);
@@ -345,16 +495,23 @@ describe('GET /deliveries/{id}', () => {
     expect(await get(`/destinations/${id}/health`)).toMatchObject({ state: 'healthy', waiting: 0 });
   });
 
-  it('a destination whose last attempt succeeded is healthy in the overview too, although most attempts failed', async () => {
-    const body = { name: 'Recovered', type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.example/' }] };
-    const { id } = (await control.call('post', '/destinations').send({ ...body, enabled: true })).body;
+  it('a destination is healthy in the overview too if its last attempt succeeded', async () => {
+    const body = {
+      name: 'Recovered',
+      type: 'webhooks',
+      sources: [],
+      webhooks: [{ url: 'https://a.example/' }],
+    };
+    const { id } = (await control.call('post', '/destinations').send({ ...body, enabled: true }))
+      .body;
     const tries = [
       ...[1, 2, 3].map((n) => aFailure({ destination: id, n, at: at(n) })),
       anAttempt({ destination: id, n: 4, at: at(4) }),
     ];
     control.clock.now = new Date(at(3_600));
     await record(...tries);
-    const stateOf = async () => ((await get('/overview')).data as { state: string }[]).map(({ state }) => state);
+    const stateOf = async () =>
+      ((await get('/overview')).data as { state: string }[]).map(({ state }) => state);
     expect(await stateOf()).toEqual(['failing']);
     await addToHealth(
       database,
@@ -398,17 +555,38 @@ it('the overview shows the state of each destination', async () => {
   const overview = await get('/overview');
   expect(overview.data).toEqual([
     {
-      ...{ destination: id, name: 'Hooks', enabled: false, paused: false },
-      ...{ delivered: 3, partlyDelivered: 0, dead: 1, cancelled: 0, attempts: 4, failedAttempts: 1 },
-      ...{ state: 'off', successRate: 0.75, lastError: null, oldestWaitingAt: at(0) },
-      ...{ waiting: 0, retrying: 1, held: 0, circuits: [] },
+      destination: id,
+      name: 'Hooks',
+      enabled: false,
+      paused: false,
+      delivered: 3,
+      partlyDelivered: 0,
+      dead: 1,
+      cancelled: 0,
+      attempts: 4,
+      failedAttempts: 1,
+      state: 'off',
+      successRate: 0.75,
+      lastError: null,
+      oldestWaitingAt: at(0),
+      waiting: 0,
+      retrying: 1,
+      held: 0,
+      circuits: [],
       latencyMs: { p50: expect.any(Number), p95: expect.any(Number) },
     },
   ]);
   expect(overview.series).toMatchObject([{ delivered: 3, dead: 1 }]);
   // The heading of the latency chart is about the whole time, not about its last step.
-  expect(overview.totals).toMatchObject({ delivered: 3, attempts: 4, latencyMs: overview.data[0].latencyMs });
-  expect((await get(`/overview?until=${at(-60)}`)).totals).toMatchObject({ delivered: 0, latencyMs: { p50: null } });
+  expect(overview.totals).toMatchObject({
+    delivered: 3,
+    attempts: 4,
+    latencyMs: overview.data[0].latencyMs,
+  });
+  expect((await get(`/overview?until=${at(-60)}`)).totals).toMatchObject({
+    delivered: 0,
+    latencyMs: { p50: null },
+  });
   const { trend } = (await get('/overview?trend=true')).data[0];
   expect(trend.stepSeconds).toBe(3_600);
   expect(trend.delivered.reduce((sum: number, n: number) => sum + n)).toBe(3);
@@ -444,7 +622,9 @@ describe('a delivery that was never rendered', () => {
     };
     control.memory.append([
       {
-        ...{ topic: 'messages', key: 'src_1:u', value: JSON.stringify(message) },
+        topic: 'messages',
+        key: 'src_1:u',
+        value: JSON.stringify(message),
         headers: {
           format: '1',
           source: 'src_1',
@@ -454,26 +634,39 @@ describe('a delivery that was never rendered', () => {
         },
       },
     ]);
-    const death = aDeath({ ...fields, delivery: 'dlv_9', destination: id, reason: 'render_failed' });
+    const death = aDeath({
+      ...fields,
+      delivery: 'dlv_9',
+      destination: id,
+      reason: 'render_failed',
+    });
     await record({ ...death, record: place, n: 0, error: 'request/body: there is no "coupon"' });
     return id;
   };
 
-  it('lists show its field and cause as the last error, and filters find it until it is delivered', async () => {
+  it('lists show field and cause as last error, and filters find it until delivery', async () => {
     await called({ body: '{"user": userId}' });
     const lastError = { code: 'render_failed', message: 'request/body: there is no "coupon"' };
     const listed = async (query: string) => (await get(`/deliveries?${query}`)).data;
-    expect(await listed('error=render_failed')).toMatchObject([{ id: 'dlv_9', lastStatusCode: null, lastError }]);
+    expect(await listed('error=render_failed')).toMatchObject([
+      { id: 'dlv_9', lastStatusCode: null, lastError },
+    ]);
     expect(await listed('error=timeout')).toEqual([]);
     expect(await get('/deliveries/dlv_9')).toMatchObject({ lastError });
-    await record(anAttempt({ delivery: 'dlv_9', acceptedAt: at(1), replay: 1, destination: 'dst_1' }));
+    await record(
+      anAttempt({ delivery: 'dlv_9', acceptedAt: at(1), replay: 1, destination: 'dst_1' }),
+    );
     expect(await listed('error=render_failed')).toEqual([]);
     expect(await get('/deliveries/dlv_9')).toMatchObject({ lastError: null });
   });
 
   it('it is shown without a body, and a replay renders it by the present template', async () => {
     await called({ body: '{"user": userId}' });
-    expect(await get('/deliveries/dlv_9')).toMatchObject({ status: 'dead', reason: 'render_failed', body: null });
+    expect(await get('/deliveries/dlv_9')).toMatchObject({
+      status: 'dead',
+      reason: 'render_failed',
+      body: null,
+    });
     const replayed = await control.call('post', '/deliveries/dlv_9/replay').send();
     expect(replayed.body).toMatchObject({ replay: 1, status: 'waiting' });
     const due = control.memory.records('webhooks.due').at(-1)!;
@@ -482,7 +675,9 @@ describe('a delivery that was never rendered', () => {
 
   it('a replay whose template still fails names the field and sends nothing', async () => {
     await called({ headers: { 'X-Coupon': 'properties.coupon' } });
-    const replayed = await control.call('post', '/deliveries/dlv_9/replay').send({ render: 'again' });
+    const replayed = await control
+      .call('post', '/deliveries/dlv_9/replay')
+      .send({ render: 'again' });
     expect([replayed.status, replayed.body.errors]).toEqual([
       422,
       [{ pointer: '#/request/headers/X-Coupon', detail: 'there is no "coupon"' }],

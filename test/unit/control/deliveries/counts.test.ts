@@ -41,12 +41,12 @@ it.each([
   expect(data).toHaveLength(count);
 });
 
-it('a list is not counted unless the request asks for it, and a wrong value is refused', async () => {
+it('a list is counted only when requested, and a wrong value is refused', async () => {
   expect(await get('/deliveries')).not.toHaveProperty('total');
   expect((await control.call('get', '/deliveries?total=yes')).status).toBe(422);
 });
 
-it('counting stops at a limit, and looks at no more deliveries than that if filters are combined', async () => {
+it('counting stops at a limit, also of deliveries examined with combined filters', async () => {
   await database.query(
     `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id, status, expires_at,
        replay, hop, made, test, record, tries)
@@ -54,7 +54,8 @@ it('counting stops at a limit, and looks at no more deliveries than that if filt
        expires_at, replay, hop, made, test, record, tries
      from waypost.deliveries cross join generate_series(1, ${MOST_COUNTED + 50}) n where id = 'dlv_1'`,
   );
-  const totalOf = async (filter: string) => (await get(`/deliveries?${filter}&total=true&limit=1`)).total;
+  const totalOf = async (filter: string) =>
+    (await get(`/deliveries?${filter}&total=true&limit=1`)).total;
   const more = { count: MOST_COUNTED, exact: false };
   expect(await totalOf('destination=dst_many')).toEqual(more);
   expect(await totalOf('')).toEqual(more);
@@ -65,38 +66,48 @@ it('counting stops at a limit, and looks at no more deliveries than that if filt
   expect(await totalOf('destination=dst_1&status=delivered')).toEqual({ count: 1, exact: true });
 });
 
-it.each(['endedSince', 'endedUntil'])('%s needs status=dead, which its index needs', async (parameter) => {
-  for (const status of ['', '&status=delivered']) {
-    const { status: code, body } = await control.call('get', `/deliveries?${parameter}=${at(60)}${status}`);
-    expect(code).toBe(422);
-    expect(body.errors).toEqual([{ parameter, detail: expect.stringContaining('needs status=dead') as string }]);
-  }
-});
+it.each(['endedSince', 'endedUntil'])(
+  '%s needs status=dead, which its index needs',
+  async (parameter) => {
+    for (const status of ['', '&status=delivered']) {
+      const { status: code, body } = await control.call(
+        'get',
+        `/deliveries?${parameter}=${at(60)}${status}`,
+      );
+      expect(code).toBe(422);
+      expect(body.errors).toEqual([
+        { parameter, detail: expect.stringContaining('needs status=dead') as string },
+      ]);
+    }
+  },
+);
 
 it('the audit trail is found by time', async () => {
   await recordAudit(database, [
     {
-      ...{
-        kind: 'source',
-        entry: 'src_1',
-        version: 1,
-        at: Date.parse(at(10)),
-        action: 'created',
-        name: 'Site',
-        changes: [],
-      },
+      kind: 'source',
+      entry: 'src_1',
+      version: 1,
+      at: Date.parse(at(10)),
+      action: 'created',
+      name: 'Site',
+      changes: [],
       by: { id: 'admin', name: 'Admin', role: 'admin' },
     },
   ]);
   const found = async (query: string) => (await get(`/audit?total=true&${query}`)).total.count;
-  expect([await found(`since=${at(10)}&until=${at(11)}`), await found(`since=${at(11)}`)]).toEqual([1, 0]);
+  expect([await found(`since=${at(10)}&until=${at(11)}`), await found(`since=${at(11)}`)]).toEqual([
+    1, 0,
+  ]);
   expect(await found(`until=${at(10)}`)).toBe(0);
   await database.query('delete from waypost.audit');
 });
 
 it('entries, the audit trail and notices are counted too', async () => {
   for (const name of ['One', 'Two']) await control.call('post', '/sources').send({ name });
-  expect(await get('/sources?total=true&limit=1')).toMatchObject({ total: { count: 2, exact: true } });
+  expect(await get('/sources?total=true&limit=1')).toMatchObject({
+    total: { count: 2, exact: true },
+  });
   for (const path of ['/audit', '/notices']) {
     expect(await get(`${path}?total=true`)).toMatchObject({ total: { count: 0, exact: true } });
   }

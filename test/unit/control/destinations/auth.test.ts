@@ -8,8 +8,13 @@ import { type ControlUnderTest, controlUnderTest, SECRET_KEY } from '../../../su
 const URL_A = 'https://a.example.com/in';
 const KEEP = { keep: true };
 const OAUTH2 = {
-  ...{ type: 'oauth2', tokenUrl: 'https://login.example.com/token?tenant=planted-tenant', clientId: 'waypost' },
-  ...{ clientSecret: 'planted-client', scope: 'hooks', audience: 'shop', params: { resource: 'planted-resource' } },
+  type: 'oauth2',
+  tokenUrl: 'https://login.example.com/token?tenant=planted-tenant',
+  clientId: 'waypost',
+  clientSecret: 'planted-client',
+  scope: 'hooks',
+  audience: 'shop',
+  params: { resource: 'planted-resource' },
 };
 /** The clock of control in these tests stands at the beginning of 2026. */
 const notBefore = new Date('2025-06-01T00:00:00Z');
@@ -22,11 +27,14 @@ beforeEach(async () => {
 });
 
 const bodyOf = (webhook: object, over: object = {}) => ({
-  ...{ name: 'Hooks', type: 'webhooks', sources: [] },
+  name: 'Hooks',
+  type: 'webhooks',
+  sources: [],
   webhooks: [{ url: URL_A, ...webhook }],
   ...over,
 });
-const post = (webhook: object, over: object = {}) => control.call('post', '/destinations').send(bodyOf(webhook, over));
+const post = (webhook: object, over: object = {}) =>
+  control.call('post', '/destinations').send(bodyOf(webhook, over));
 const patch = (id: string, body: object) => control.call('patch', `/destinations/${id}`).send(body);
 const make = async (webhook: object, over: object = {}) => {
   const { status, body } = await post(webhook, over);
@@ -37,10 +45,13 @@ const problems = (body: { errors?: { pointer: string; detail: string }[] }) =>
   Object.fromEntries((body.errors ?? []).map(({ pointer, detail }) => [pointer, detail]));
 
 function stored(id: string): Destination {
-  const last = control.memory.compacted('config').find((record) => record.key?.toString() === `destination:${id}`);
+  const last = control.memory
+    .compacted('config')
+    .find((record) => record.key?.toString() === `destination:${id}`);
   return JSON.parse(last!.value!.toString()).data;
 }
-const opened = (id: string, sealed: string) => createEncryptor([SECRET_KEY]).decrypt(sealed, id).text;
+const opened = (id: string, sealed: string) =>
+  createEncryptor([SECRET_KEY]).decrypt(sealed, id).text;
 
 describe('the authentication of a URL', () => {
   it.each([
@@ -67,7 +78,11 @@ describe('the authentication of a URL', () => {
     const records = control.memory
       .records('config')
       .map(({ value, headers }) => `${value?.toString()} ${JSON.stringify(headers)}`);
-    const all = [records.join(''), control.logged(), (await control.call('get', '/audit')).text].join('');
+    const all = [
+      records.join(''),
+      control.logged(),
+      (await control.call('get', '/audit')).text,
+    ].join('');
     expect(all).not.toMatch(/planted/);
     // Sent back as it was read, it keeps everything.
     const again = await patch(made.id, { webhooks: made.webhooks });
@@ -82,7 +97,12 @@ describe('the authentication of a URL', () => {
   });
 
   it.each<[string, object, string, string]>([
-    ['an unknown type', { type: 'digest' }, '/auth/type', 'must have a type: basic, bearer, header, oauth2, pagerduty'],
+    [
+      'an unknown type',
+      { type: 'digest' },
+      '/auth/type',
+      'must have a type: basic, bearer, header, oauth2, pagerduty',
+    ],
     ['no password', { type: 'basic', username: 'a' }, '/auth/password', 'is required'],
     [
       'a colon in the user name',
@@ -114,8 +134,18 @@ describe('the authentication of a URL', () => {
       '/auth/params/scope',
       'is set by Waypost or by another field',
     ],
-    ['nothing to keep', { type: 'bearer', token: KEEP }, '/auth/token', 'has no stored value to keep. Send the value'],
-    ['an unknown field', { type: 'bearer', token: 'a', scheme: 'x' }, '/auth/scheme', 'is not a known field'],
+    [
+      'nothing to keep',
+      { type: 'bearer', token: KEEP },
+      '/auth/token',
+      'has no stored value to keep. Send the value',
+    ],
+    [
+      'an unknown field',
+      { type: 'bearer', token: 'a', scheme: 'x' },
+      '/auth/scheme',
+      'is not a known field',
+    ],
   ])('%s is refused with the name of the field', async (_, auth, field, detail) => {
     const { status, body } = await post({ auth });
     expect(status).toBe(422);
@@ -124,10 +154,14 @@ describe('the authentication of a URL', () => {
   });
 
   it('an authentication beside a static header of the same name is refused', async () => {
-    const { status, body } = await post({ auth: { type: 'bearer', token: 'a' }, headers: { AUTHORIZATION: 'b' } });
+    const { status, body } = await post({
+      auth: { type: 'bearer', token: 'a' },
+      headers: { AUTHORIZATION: 'b' },
+    });
     expect(status).toBe(422);
     expect(problems(body)).toEqual({
-      '#/webhooks/0/auth': 'sets the header AUTHORIZATION, which is also in headers. Remove one of them',
+      '#/webhooks/0/auth':
+        'sets the header AUTHORIZATION, which is also in headers. Remove one of them',
     });
   });
 
@@ -146,31 +180,43 @@ describe('the authentication of a URL', () => {
     });
   });
 
-  it('secrets of an authentication and of a client certificate are not kept if the proxy changes', async () => {
-    const { id, webhooks } = await make({ auth: OAUTH2, tls: { certificate: PAIR.cert, key: PAIR.key } });
+  it('a changed proxy drops the secrets of authentication and client certificate', async () => {
+    const { id, webhooks } = await make({
+      auth: OAUTH2,
+      tls: { certificate: PAIR.cert, key: PAIR.key },
+    });
     const { status, body } = await patch(id, { proxy: 'http://proxy.example:3128', webhooks });
     expect(status).toBe(422);
     const detail = 'cannot be kept, because the proxy changes. Send the value';
     expect(problems(body)).toEqual(
       Object.fromEntries(
-        ['auth/clientSecret', 'auth/params/resource', 'tls/key'].map((field) => [`#/webhooks/0/${field}`, detail]),
+        ['auth/clientSecret', 'auth/params/resource', 'tls/key'].map((field) => [
+          `#/webhooks/0/${field}`,
+          detail,
+        ]),
       ),
     );
     expect((await patch(id, { proxy: 'none' })).status).toBe(422);
-    expect((await control.call('get', `/destinations/${id}`)).body).toMatchObject({ proxy: null, version: 1 });
+    expect((await control.call('get', `/destinations/${id}`)).body).toMatchObject({
+      proxy: null,
+      version: 1,
+    });
   });
 
   it('a secret is kept if only the path of the URL and of tokenUrl changes', async () => {
     const { id, webhooks } = await make({ auth: OAUTH2 });
     const auth = { ...webhooks[0].auth, tokenUrl: 'https://login.example.com/other', scope: null };
-    const { status, body } = await patch(id, { webhooks: [{ ...webhooks[0], url: `${URL_A}/other`, auth }] });
+    const { status, body } = await patch(id, {
+      webhooks: [{ ...webhooks[0], url: `${URL_A}/other`, auth }],
+    });
     expect(status).toBe(200);
     expect(body.webhooks[0].auth).toEqual({ ...auth, scope: null });
   });
 
   it('only administrators see the path of tokenUrl and set an authentication', async () => {
     const { id } = await make({ auth: OAUTH2 });
-    const token = (await control.call('post', '/tokens').send({ name: 'Ann', role: 'operator' })).body.token;
+    const token = (await control.call('post', '/tokens').send({ name: 'Ann', role: 'operator' }))
+      .body.token;
     const by = { Authorization: `Bearer ${token}` };
     const { body } = await control.call('get', `/destinations/${id}`).set(by);
     expect(body.webhooks[0].auth.tokenUrl).toBe('https://login.example.com');
@@ -185,7 +231,11 @@ describe('the TLS settings of a URL', () => {
 
   it('a certificate is shown with its end, and its key is kept encrypted', async () => {
     const made = await make({ tls });
-    expect(made.webhooks[0].tls).toEqual({ ...tls, key: KEEP, notAfter: expect.stringMatching(/^20.*Z$/) });
+    expect(made.webhooks[0].tls).toEqual({
+      ...tls,
+      key: KEEP,
+      notAfter: expect.stringMatching(/^20.*Z$/),
+    });
     const again = await patch(made.id, { webhooks: made.webhooks });
     expect(again.body.webhooks).toEqual(made.webhooks);
     expect(opened(made.id, stored(made.id).webhooks[0]!.tls!.key!)).toBe(PAIR.key);
@@ -193,14 +243,27 @@ describe('the TLS settings of a URL', () => {
     expect(records.join('')).not.toContain('PRIVATE KEY');
     const moved = { ...made.webhooks[0], url: 'https://b.example.com/' };
     expect(problems((await patch(made.id, { webhooks: [moved] })).body)).toEqual({
-      '#/webhooks/0/tls/key': 'cannot be kept, because the origin of the URL changes. Send the value',
+      '#/webhooks/0/tls/key':
+        'cannot be kept, because the origin of the URL changes. Send the value',
     });
   });
 
   it.each<[string, object, Record<string, string>]>([
-    ['a certificate without a key', { certificate: PAIR.cert }, { '/key': 'is required beside certificate' }],
-    ['a key without a certificate', { key: PAIR.key }, { '/certificate': 'is required beside key' }],
-    ['another key', { certificate: PAIR.cert, key: AUTHORITY.key }, { '/key': 'does not belong to the certificate' }],
+    [
+      'a certificate without a key',
+      { certificate: PAIR.cert },
+      { '/key': 'is required beside certificate' },
+    ],
+    [
+      'a key without a certificate',
+      { key: PAIR.key },
+      { '/certificate': 'is required beside key' },
+    ],
+    [
+      'another key',
+      { certificate: PAIR.cert, key: AUTHORITY.key },
+      { '/key': 'does not belong to the certificate' },
+    ],
     [
       'texts',
       { certificate: 'a', key: 'b', ca: 'c' },
@@ -226,7 +289,10 @@ describe('the TLS settings of a URL', () => {
   ])('%s is refused with the name of the field', async (_, given, errors) => {
     const { status, body } = await post({ tls: given });
     expect(status).toBe(422);
-    const named = Object.entries(errors).map(([field, detail]) => [`#/webhooks/0/tls${field}`, detail]);
+    const named = Object.entries(errors).map(([field, detail]) => [
+      `#/webhooks/0/tls${field}`,
+      detail,
+    ]);
     expect(problems(body)).toEqual(Object.fromEntries(named));
     expect(JSON.stringify(body)).not.toContain('BEGIN');
   });
@@ -255,22 +321,40 @@ describe('the TLS settings of a URL', () => {
 });
 
 describe('the signatures of a destination', () => {
-  const custom = { header: 'X-Hub-Signature-256', algorithm: 'sha256', encoding: 'hex', prefix: 'sha256=' };
+  const custom = {
+    header: 'X-Hub-Signature-256',
+    algorithm: 'sha256',
+    encoding: 'hex',
+    prefix: 'sha256=',
+  };
 
   it('a signature setting is changed field by field, and null removes it', async () => {
     const made = await make({}, { sharedSecret: 'planted-secret', signature: { custom } });
     expect(made.signature).toEqual({ xSignature: true, ed25519: false, custom });
-    expect((await patch(made.id, { signature: { xSignature: false } })).body.signature).toMatchObject({
+    expect(
+      (await patch(made.id, { signature: { xSignature: false } })).body.signature,
+    ).toMatchObject({
       xSignature: false,
       custom,
     });
-    expect((await patch(made.id, { name: 'Other' })).body.signature).toMatchObject({ xSignature: false, custom });
-    expect((await patch(made.id, { signature: { custom: null } })).body.signature).toMatchObject({ custom: null });
+    expect((await patch(made.id, { name: 'Other' })).body.signature).toMatchObject({
+      xSignature: false,
+      custom,
+    });
+    expect((await patch(made.id, { signature: { custom: null } })).body.signature).toMatchObject({
+      custom: null,
+    });
     expect((await patch(made.id, { signature: null })).body.signature).toBeNull();
   });
 
   it.each<[string, object, object, string, string]>([
-    ['without a shared secret', { sharedSecret: undefined }, custom, '', 'needs a shared secret. Set sharedSecret too'],
+    [
+      'without a shared secret',
+      { sharedSecret: undefined },
+      custom,
+      '',
+      'needs a shared secret. Set sharedSecret too',
+    ],
     [
       'with a static header of its name',
       { webhooks: [{ url: URL_A, headers: { 'x-hub-signature-256': 'a' } }] },
@@ -300,7 +384,10 @@ describe('the signatures of a destination', () => {
       'must be "sha1" or "sha256" or "sha512"',
     ],
   ])('a custom signature %s is refused', async (_, over, given, field, detail) => {
-    const { status, body } = await post({}, { sharedSecret: 'planted-secret', signature: { custom: given }, ...over });
+    const { status, body } = await post(
+      {},
+      { sharedSecret: 'planted-secret', signature: { custom: given }, ...over },
+    );
     expect(status).toBe(422);
     expect(problems(body)).toEqual({ [`#/signature/custom${field}`]: detail });
   });
@@ -312,10 +399,17 @@ describe('the signatures of a destination', () => {
 
   it('public keys are shown without a token, and rotated with an overlap', async () => {
     const { id } = await make({}, { signature: { ed25519: true } });
-    const anonymous = () => control.call('get', `/destinations/${id}/public-keys`).set('Authorization', '');
+    const anonymous = () =>
+      control.call('get', `/destinations/${id}/public-keys`).set('Authorization', '');
     const first = (await anonymous()).body;
     expect(first).toEqual({
-      data: [{ key: expect.stringMatching(/^whpk_.{43}=$/), createdAt: '2026-01-01T00:00:00.000Z', until: null }],
+      data: [
+        {
+          key: expect.stringMatching(/^whpk_.{43}=$/),
+          createdAt: '2026-01-01T00:00:00.000Z',
+          until: null,
+        },
+      ],
     });
     expect(JSON.stringify(stored(id))).not.toContain('whsk_');
     const key = stored(id).signature!.ed25519!.current.privateKey;
@@ -325,7 +419,11 @@ describe('the signatures of a destination', () => {
       control.call('post', `/destinations/${id}/rotate-secret`).send({ key: 'ed25519', ...body });
     expect((await rotate({ overlap: '1h' })).body).not.toHaveProperty('sharedSecret');
     expect((await anonymous()).body.data).toEqual([
-      { key: expect.not.stringMatching(first.data[0].key), createdAt: expect.any(String), until: null },
+      {
+        key: expect.not.stringMatching(first.data[0].key),
+        createdAt: expect.any(String),
+        until: null,
+      },
       { ...first.data[0], until: '2026-01-01T01:00:00.000Z' },
     ]);
     expect((await rotate({ overlap: '1h' })).status).toBe(409);
@@ -339,11 +437,16 @@ describe('the signatures of a destination', () => {
     expect((await anonymous()).status).toBe(404);
     // A caller without a token must not learn which destinations exist.
     const details = [id, 'dst_none', 'alerts'].map(async (each) => {
-      const { status, body } = await control.call('get', `/destinations/${each}/public-keys`).set('Authorization', '');
+      const { status, body } = await control
+        .call('get', `/destinations/${each}/public-keys`)
+        .set('Authorization', '');
       return [status, body.detail];
     });
     expect(new Set((await Promise.all(details)).map(String)).size).toBe(1);
     expect((await rotate({})).status).toBe(409);
-    expect((await control.call('get', '/destinations/dst_none/public-keys').set('Authorization', '')).status).toBe(404);
+    expect(
+      (await control.call('get', '/destinations/dst_none/public-keys').set('Authorization', ''))
+        .status,
+    ).toBe(404);
   });
 });

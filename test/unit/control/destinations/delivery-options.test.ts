@@ -11,16 +11,22 @@ beforeEach(async () => {
 });
 
 const aBody = (over: object = {}) => ({
-  ...{ name: 'Hooks', type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.example.com/in' }] },
+  name: 'Hooks',
+  type: 'webhooks',
+  sources: [],
+  webhooks: [{ url: 'https://a.example.com/in' }],
   ...over,
 });
 const post = (over: object = {}) => control.call('post', '/destinations').send(aBody(over));
 const make = async (over: object = {}) => (await post(over)).body;
 const patch = (id: string, body: object) => control.call('patch', `/destinations/${id}`).send(body);
-const pointers = (body: { errors: { pointer: string }[] }) => body.errors.map(({ pointer }) => pointer);
+const pointers = (body: { errors: { pointer: string }[] }) =>
+  body.errors.map(({ pointer }) => pointer);
 
 function stored(id: string): Destination {
-  const last = control.memory.compacted('config').find((record) => record.key?.toString() === `destination:${id}`);
+  const last = control.memory
+    .compacted('config')
+    .find((record) => record.key?.toString() === `destination:${id}`);
   return JSON.parse(last!.value!.toString()).data as Destination;
 }
 
@@ -30,35 +36,54 @@ describe('a retry plan', () => {
   it('a destination stores its plan and shows the delays that its tiers allow', async () => {
     const { id, retry: shown } = await make({ retry });
     expect(shown).toEqual({
-      ...{ delays: ['7s', '1m', '45s'], effectiveDelays: ['10s', '1m', '50s'] },
-      ...{ window: '3d', timeout: '30s', on: [404, 409] },
+      delays: ['7s', '1m', '45s'],
+      effectiveDelays: ['10s', '1m', '50s'],
+      window: '3d',
+      timeout: '30s',
+      on: [404, 409],
     });
     expect(stored(id).retry).toEqual({
-      ...{ delaysMs: [7_000, 60_000, 45_000], windowMs: 259_200_000, timeoutMs: 30_000, on: [404, 409] },
+      delaysMs: [7_000, 60_000, 45_000],
+      windowMs: 259_200_000,
+      timeoutMs: 30_000,
+      on: [404, 409],
     });
   });
 
   it('a plan without delays shows the tiers of the installation', async () => {
     const { retry: shown } = await make({ retry: { timeout: '10s' } });
     expect(shown).toEqual({
-      ...{ delays: null, effectiveDelays: ['10s', '1m', '5m', '15m', '30m'] },
-      ...{ window: null, timeout: '10s', on: null },
+      delays: null,
+      effectiveDelays: ['10s', '1m', '5m', '15m', '30m'],
+      window: null,
+      timeout: '10s',
+      on: null,
     });
   });
 
   it('a window must not exceed the shortest retention of the topics', async () => {
-    control = await controlUnderTest({ retention: { messages: 3 * DAY_MS, webhooks: DAY_MS, attempts: DAY_MS / 24 } });
+    control = await controlUnderTest({
+      retention: { messages: 3 * DAY_MS, webhooks: DAY_MS, attempts: DAY_MS / 24 },
+    });
     const { body } = await post({ retry: { window: '25h' } });
-    const detail = 'must be at most 1d, which topics keep in this installation (WAYPOST_TOPIC_RETENTION)';
+    const detail =
+      'must be at most 1d, which topics keep in this installation (WAYPOST_TOPIC_RETENTION)';
     expect(body.errors).toEqual([{ pointer: '#/retry/window', detail }]);
     expect((await post({ retry: { window: '1d' } })).status).toBe(201);
   });
 
-  it('control refuses a retention that is shorter than the window of a stored destination', async () => {
-    const ids = [(await make({ retry })).id, (await make()).id, (await make({ retry })).id] as string[];
+  it('control refuses a retention shorter than the window of a stored destination', async () => {
+    const ids = [
+      (await make({ retry })).id,
+      (await make()).id,
+      (await make({ retry })).id,
+    ] as string[];
     const destinations = ids.map((id) => ({ data: stored(id) }));
-    expect(() => requireRetention({ webhooks: 3 * DAY_MS, attempts: DAY_MS }, destinations)).not.toThrow();
-    const problem = 'WAYPOST_TOPIC_RETENTION: webhooks must keep at least 72h, the window of destination';
+    expect(() =>
+      requireRetention({ webhooks: 3 * DAY_MS, attempts: DAY_MS }, destinations),
+    ).not.toThrow();
+    const problem =
+      'WAYPOST_TOPIC_RETENTION: webhooks must keep at least 72h, the window of destination';
     expect(() => requireRetention({ webhooks: DAY_MS }, destinations)).toThrow(
       `${problem} ${ids[0]!}\n${problem} ${ids[2]!}`,
     );
@@ -73,7 +98,9 @@ describe('a retry plan', () => {
     const networks = { allowed: ['10.0.0.0/8'], forbidden: ['10.9.0.0/16'] };
     control = await controlUnderTest({ networks });
     expect((await control.call('get', '/about')).body.networks).toEqual(networks);
-    const { body } = await control.call('post', '/tokens').send({ name: 'Support', role: 'operator' });
+    const { body } = await control
+      .call('post', '/tokens')
+      .send({ name: 'Support', role: 'operator' });
     const others = await control.call('get', '/about').set('Authorization', `Bearer ${body.token}`);
     expect(others.body).not.toHaveProperty('networks');
   });
@@ -83,10 +110,14 @@ describe('a retry plan', () => {
     expect(body.errors[0].detail).toBe('must be a duration such as 10s, at least 1s, at most 30s');
   });
 
-  it('PATCH changes parts of a plan, accepts it as it was read, and removes it with null', async () => {
+  it('PATCH changes parts of a plan, accepts it as read, and removes it with null', async () => {
     const { id } = await make({ retry });
     const changed = await patch(id, { retry: { timeout: '2s', on: null } });
-    expect(changed.body.retry).toMatchObject({ delays: ['7s', '1m', '45s'], timeout: '2s', on: null });
+    expect(changed.body.retry).toMatchObject({
+      delays: ['7s', '1m', '45s'],
+      timeout: '2s',
+      on: null,
+    });
     const again = await patch(id, { retry: changed.body.retry, name: 'Other' });
     expect(again.body.retry).toEqual(changed.body.retry);
     expect((await patch(id, { name: 'Third' })).body.retry).toEqual(changed.body.retry);
@@ -115,9 +146,13 @@ describe('a retry plan', () => {
 
   it('operators may change a plan, and only administrators a proxy', async () => {
     const { id } = await make();
-    const token = (await control.call('post', '/tokens').send({ name: 'Op', role: 'operator' })).body.token as string;
+    const token = (await control.call('post', '/tokens').send({ name: 'Op', role: 'operator' }))
+      .body.token as string;
     const asOperator = (body: object) =>
-      control.call('patch', `/destinations/${id}`).set('authorization', `Bearer ${token}`).send(body);
+      control
+        .call('patch', `/destinations/${id}`)
+        .set('authorization', `Bearer ${token}`)
+        .send(body);
     expect((await asOperator({ retry: { timeout: '9s' } })).status).toBe(200);
     expect((await asOperator({ proxy: 'none' })).status).toBe(403);
   });
@@ -133,10 +168,16 @@ describe('a proxy', () => {
     expect(sealed?.address).toBe('http://proxy.example:3128');
     const open = createEncryptor([SECRET_KEY]).decrypt(sealed!.userInfo!, id);
     expect(open.text).toBe('me:planted-password');
-    const refused = await patch(id, { proxy: 'http://me:planted-password@proxy.example:3128/path' });
+    const refused = await patch(id, {
+      proxy: 'http://me:planted-password@proxy.example:3128/path',
+    });
     const audit = await control.call('get', '/audit');
-    const records = control.memory.records('config').map(({ value, headers }) => [value?.toString(), headers]);
-    const everything = [JSON.stringify(records), control.logged(), refused.text, audit.text].join('\n');
+    const records = control.memory
+      .records('config')
+      .map(({ value, headers }) => [value?.toString(), headers]);
+    const everything = [JSON.stringify(records), control.logged(), refused.text, audit.text].join(
+      '\n',
+    );
     expect(everything).not.toContain('planted');
   });
 
@@ -166,7 +207,9 @@ describe('a proxy', () => {
   it('PATCH keeps the user info with *** only for the same proxy', async () => {
     const { id } = await make({ proxy: PROXY });
     const { userInfo } = stored(id).proxy!;
-    expect((await patch(id, { proxy: 'http://***@proxy.example:3128', name: 'A' })).status).toBe(200);
+    expect((await patch(id, { proxy: 'http://***@proxy.example:3128', name: 'A' })).status).toBe(
+      200,
+    );
     expect((await patch(id, { name: 'B' })).status).toBe(200);
     expect(stored(id).proxy).toEqual({ address: 'http://proxy.example:3128', userInfo });
     const elsewhere = await patch(id, { proxy: 'http://***@evil.example:3128' });
@@ -181,9 +224,14 @@ describe('a proxy', () => {
     const alone = await patch(id, { proxy: PROXY });
     expect([alone.status, pointers(alone.body)]).toEqual([422, ['#/proxy']]);
     const keeping = await patch(id, { proxy: PROXY, webhooks: kept });
-    expect([keeping.status, pointers(keeping.body)]).toEqual([422, ['#/webhooks/0/headers/Authorization']]);
+    expect([keeping.status, pointers(keeping.body)]).toEqual([
+      422,
+      ['#/webhooks/0/headers/Authorization'],
+    ]);
     expect((await patch(id, { proxy: PROXY, webhooks })).status).toBe(200);
-    expect((await patch(id, { proxy: 'http://other:login@proxy.example:3128', webhooks: kept })).status).toBe(200);
+    expect(
+      (await patch(id, { proxy: 'http://other:login@proxy.example:3128', webhooks: kept })).status,
+    ).toBe(200);
     expect((await patch(id, { proxy: 'none' })).status).toBe(422);
   });
 });

@@ -1,5 +1,9 @@
 import { type Health, unknownHealth } from '../../../../services/control/alerts/health';
-import { healthOf, type Observed, RECENT_MS } from '../../../../services/control/destinations/health';
+import {
+  healthOf,
+  type Observed,
+  RECENT_MS,
+} from '../../../../services/control/destinations/health';
 import { rowsOf, trendOf } from '../../../../services/control/overview/standing';
 import { type CircuitRow } from '../../../../services/control/history/circuits';
 import { type Destination } from '../../../../shared/model/config';
@@ -11,12 +15,25 @@ const iso = (ms: number) => new Date(ms).toISOString();
 
 const webhook = (id: string) => ({ id, url: 'sealed', origin: 'https://a.example', headers: {} });
 const aDestination = (over: Partial<Destination> = {}): Destination => ({
-  ...{ id: 'dst_1', name: 'Hooks', type: 'webhooks', enabled: true, paused: false, sources: [] },
-  ...{ webhooks: [webhook('whk_1'), webhook('whk_2')], createdAt: iso(NOW - 48 * HOUR_MS), updatedAt: '' },
+  id: 'dst_1',
+  name: 'Hooks',
+  type: 'webhooks',
+  enabled: true,
+  paused: false,
+  sources: [],
+  webhooks: [webhook('whk_1'), webhook('whk_2')],
+  createdAt: iso(NOW - 48 * HOUR_MS),
+  updatedAt: '',
   ...over,
 });
 const aCircuit = (url: string, at = NOW - HOUR_MS): CircuitRow => ({
-  ...{ destination: 'dst_1', url, origin: 'https://a.example', state: 'open', why: 'failed', at, version: 1 },
+  destination: 'dst_1',
+  url,
+  origin: 'https://a.example',
+  state: 'open',
+  why: 'failed',
+  at,
+  version: 1,
 });
 
 /** @param hoursAgo start of the step */
@@ -24,18 +41,30 @@ const counts = (hoursAgo: number, numbers: Record<string, number>) =>
   Object.entries(numbers).map(([what, count]) => ({ at: NOW - hoursAgo * HOUR_MS, what, count }));
 
 const observed = (over: Partial<Observed> = {}): Observed => ({
-  ...{ destination: aDestination(), span: SPAN, steps: [], recent: [], circuits: [], known: undefined, nowMs: NOW },
-  ...{ open: { count: 0, oldestAt: null }, setAt: null, lastAttemptAt: null },
+  destination: aDestination(),
+  span: SPAN,
+  steps: [],
+  recent: [],
+  circuits: [],
+  known: undefined,
+  nowMs: NOW,
+  open: { count: 0, oldestAt: null },
+  setAt: null,
+  lastAttemptAt: null,
   ...over,
 });
-const failing = (since: number): Health => ({ ...unknownHealth(), failing: { notice: 'ntc_1', since } });
+const failing = (since: number): Health => ({
+  ...unknownHealth(),
+  failing: { notice: 'ntc_1', since },
+});
 const failures = (at: number): Health => ({ ...unknownHealth(), failures: [{ at, count: 3 }] });
 
 /** @param at the last time that nothing could be sent, 3 s after the first one */
 const blocked = (at: number, successAt: number | null = null): Health => ({
   ...unknownHealth(),
   blocked: { failures: [at - 3_000, at].map((each) => ({ at: each, count: 1 })), awaitedUntil: 0 },
-  ...{ successAt, error: { at, text: 'https://a.example: token: it answered 500', code: 'token' } },
+  successAt,
+  error: { at, text: 'https://a.example: token: it answered 500', code: 'token' },
 });
 
 const good = counts(1, { attempts: 200, delivered: 200 });
@@ -56,8 +85,15 @@ it.each<[string, string, string, Partial<Observed>]>([
     { destination: aDestination({ enabled: false }) },
   ],
   [
-    ...(['off', 'although it fails', iso(NOW - 5_000)] as const),
-    { destination: aDestination({ enabled: false }), setAt: NOW - 5_000, steps: bad, known: failing(NOW - HOUR_MS) },
+    'off',
+    'although it fails',
+    iso(NOW - 5_000),
+    {
+      destination: aDestination({ enabled: false }),
+      setAt: NOW - 5_000,
+      steps: bad,
+      known: failing(NOW - HOUR_MS),
+    },
   ],
   [
     'paused',
@@ -72,14 +108,22 @@ it.each<[string, string, string, Partial<Observed>]>([
     { destination: aDestination({ enabled: false, paused: true }), setAt: NOW - 7_000 },
   ],
   ['idle', 'since its creation, without any attempt', iso(NOW - 48 * HOUR_MS), {}],
-  ['idle', 'since the last attempt, before the span', iso(NOW - 30 * HOUR_MS), { lastAttemptAt: NOW - 30 * HOUR_MS }],
-  ['healthy', 'since the first of the good steps', iso(NOW - HOUR_MS), { steps: good, recent: good }],
   [
-    ...([
-      'healthy',
-      'although most of its attempts failed, since the last one succeeded',
-      iso(NOW - 15 * 60_000),
-    ] as const),
+    'idle',
+    'since the last attempt, before the span',
+    iso(NOW - 30 * HOUR_MS),
+    { lastAttemptAt: NOW - 30 * HOUR_MS },
+  ],
+  [
+    'healthy',
+    'since the first of the good steps',
+    iso(NOW - HOUR_MS),
+    { steps: good, recent: good },
+  ],
+  [
+    'healthy',
+    'although most of its attempts failed, since the last one succeeded',
+    iso(NOW - 15 * 60_000),
     { steps: bad, known: { ...unknownHealth(), successAt: NOW - HOUR_MS / 2 } },
   ],
   [
@@ -88,7 +132,12 @@ it.each<[string, string, string, Partial<Observed>]>([
     iso(NOW - HOUR_MS),
     { steps: [...counts(2, { attempts: 9, failed: 9 }), ...good], recent: good },
   ],
-  ['healthy', 'by the attempts of the span, if none is recent', iso(NOW - HOUR_MS), { steps: good }],
+  [
+    'healthy',
+    'by the attempts of the span, if none is recent',
+    iso(NOW - HOUR_MS),
+    { steps: good },
+  ],
   [
     'healthy',
     'if something waits before the first attempt',
@@ -97,7 +146,9 @@ it.each<[string, string, string, Partial<Observed>]>([
   ],
   ['degraded', 'if 5 % of the attempts fail', iso(NOW - HOUR_MS), { steps: poor, recent: poor }],
   [
-    ...(['degraded', 'if one of two URLs does not accept deliveries', iso(NOW - HOUR_MS)] as const),
+    'degraded',
+    'if one of two URLs does not accept deliveries',
+    iso(NOW - HOUR_MS),
     {
       steps: counts(1, { attempts: 9, delivered: 9, partly: 2 }),
       recent: counts(1, { attempts: 9, delivered: 9, partly: 2 }),
@@ -153,23 +204,35 @@ it.each<[string, string, string, Partial<Observed>]>([
     { known: blocked(NOW - 1_000), open: { count: 3, oldestAt: NOW - 5_000 } },
   ],
   [
-    ...(['failing', 'although attempts succeeded before nothing could be sent', iso(NOW - 4_000)] as const),
+    'failing',
+    'although attempts succeeded before nothing could be sent',
+    iso(NOW - 4_000),
     {
-      ...{ steps: good, recent: good, known: blocked(NOW - 1_000, NOW - 5_000) },
+      steps: good,
+      recent: good,
+      known: blocked(NOW - 1_000, NOW - 5_000),
       open: { count: 3, oldestAt: NOW - 5_000 },
     },
   ],
   [
-    ...(['healthy', 'if a success followed the time in which nothing could be sent', iso(NOW - HOUR_MS)] as const),
+    'healthy',
+    'if a success followed the time in which nothing could be sent',
+    iso(NOW - HOUR_MS),
     {
-      ...{ steps: good, recent: good, known: blocked(NOW - 4_000, NOW - 1_000) },
+      steps: good,
+      recent: good,
+      known: blocked(NOW - 4_000, NOW - 1_000),
       open: { count: 3, oldestAt: NOW - 5_000 },
     },
   ],
   [
-    ...(['healthy', 'if a failed attempt shows that requests go out again', iso(NOW - HOUR_MS)] as const),
+    'healthy',
+    'if a failed attempt shows that requests go out again',
+    iso(NOW - HOUR_MS),
     {
-      ...{ steps: good, recent: good, known: { ...blocked(NOW - 4_000), failures: [{ at: NOW - 1_000, count: 1 }] } },
+      steps: good,
+      recent: good,
+      known: { ...blocked(NOW - 4_000), failures: [{ at: NOW - 1_000, count: 1 }] },
       open: { count: 3, oldestAt: NOW - 5_000 },
     },
   ],
@@ -188,14 +251,30 @@ it('the health contains rates, latencies, the last error and what waits', () => 
     ...counts(2, { attempts: 30, failed: 10, delivered: 20, 'took:28': 10, 'took:40': 10 }),
     ...counts(1, { attempts: 10, delivered: 10, 'took:28': 10 }),
   ];
-  const error = { at: NOW - 60_000, text: 'https://a.example: status 503', code: 'status', status: 503 };
+  const error = {
+    at: NOW - 60_000,
+    text: 'https://a.example: status 503',
+    code: 'status',
+    status: 503,
+  };
   const known = { ...unknownHealth(), error };
-  expect(healthOf(observed({ steps, known, open: { count: 7, oldestAt: NOW - 90_000 } }))).toMatchObject({
-    ...{ successRate: 0.75, since: iso(SPAN.sinceMs), stepSeconds: 3_600, waiting: 7 },
+  expect(
+    healthOf(observed({ steps, known, open: { count: 7, oldestAt: NOW - 90_000 } })),
+  ).toMatchObject({
+    successRate: 0.75,
+    since: iso(SPAN.sinceMs),
+    stepSeconds: 3_600,
+    waiting: 7,
+
     // 30 deliveries in 24 h
     perSecond: 0.000347,
     latencyMs: { p50: 140, p95: 1_117, p99: 1_117 },
-    lastError: { at: iso(NOW - 60_000), code: 'status', status: 503, message: 'https://a.example: status 503' },
+    lastError: {
+      at: iso(NOW - 60_000),
+      code: 'status',
+      status: 503,
+      message: 'https://a.example: status 503',
+    },
     oldestWaitingAt: iso(NOW - 90_000),
     series: [
       { at: iso(NOW - 2 * HOUR_MS), delivered: 20, failedAttempts: 10 },
@@ -222,33 +301,59 @@ it('each row of many destinations has the state that the destination alone has',
       { destination: 'dst_1', status: 'retrying', count: 2, oldest: NOW - 5_000 },
     ],
     circuits: [],
-    health: new Map([['dst_1', { ...unknownHealth(), error: { at: NOW, text: 'timeout: none', code: 'timeout' } }]]),
+    health: new Map([
+      ['dst_1', { ...unknownHealth(), error: { at: NOW, text: 'timeout: none', code: 'timeout' } }],
+    ]),
     nowMs: NOW,
   });
   expect(rows).toMatchObject([
     {
-      ...{ destination: 'dst_1', state: 'failing', successRate: expect.closeTo(0.2), held: 4, retrying: 2 },
-      ...{ oldestWaitingAt: iso(NOW - 9_000), lastError: { code: 'timeout', status: null } },
+      destination: 'dst_1',
+      state: 'failing',
+      successRate: expect.closeTo(0.2),
+      held: 4,
+      retrying: 2,
+      oldestWaitingAt: iso(NOW - 9_000),
+      lastError: { code: 'timeout', status: null },
     },
-    { destination: 'dst_2', state: 'healthy', successRate: 1, lastError: null, oldestWaitingAt: null },
+    {
+      destination: 'dst_2',
+      state: 'healthy',
+      successRate: 1,
+      lastError: null,
+      oldestWaitingAt: null,
+    },
   ]);
 });
 
-it('a row is healthy if its last attempt succeeded, although most attempts failed, and failing without a known success', () => {
+it('a row is healthy if the last attempt succeeded, and failing without known success', () => {
   const row = (known: Partial<Health>) =>
     rowsOf([aDestination()], {
-      ...{ counts: bad.map((each) => ({ ...each, destination: 'dst_1' })), recent: [], open: [], circuits: [] },
-      ...{ health: new Map([['dst_1', { ...unknownHealth(), ...known }]]), nowMs: NOW },
+      counts: bad.map((each) => ({ ...each, destination: 'dst_1' })),
+      recent: [],
+      open: [],
+      circuits: [],
+      health: new Map([['dst_1', { ...unknownHealth(), ...known }]]),
+      nowMs: NOW,
     })[0];
-  expect(row({ successAt: NOW - HOUR_MS / 2 })).toMatchObject({ state: 'healthy', successRate: expect.closeTo(0.2) });
+  expect(row({ successAt: NOW - HOUR_MS / 2 })).toMatchObject({
+    state: 'healthy',
+    successRate: expect.closeTo(0.2),
+  });
   expect(row({})).toMatchObject({ state: 'failing' });
 });
 
-it('a row is degraded, not failing, once the last attempt of a bad time succeeded and nothing waits', () => {
+it('a row is degraded, not failing, once the last attempt succeeded and nothing waits', () => {
   const row = (known: Partial<Health>, waiting: number) =>
     rowsOf([aDestination()], {
-      ...{ counts: [], recent: bad.map((each) => ({ ...each, destination: 'dst_1' })), circuits: [], nowMs: NOW },
-      open: waiting === 0 ? [] : [{ destination: 'dst_1', status: 'retrying', count: waiting, oldest: NOW }],
+      counts: [],
+      recent: bad.map((each) => ({ ...each, destination: 'dst_1' })),
+      circuits: [],
+      nowMs: NOW,
+      open:
+        waiting === 0
+          ? []
+          : [{ destination: 'dst_1', status: 'retrying', count: waiting, oldest: NOW }],
       health: new Map([['dst_1', { ...unknownHealth(), ...known }]]),
     })[0];
   expect(row({ successAt: NOW }, 0)).toMatchObject({ state: 'degraded' });
@@ -256,19 +361,33 @@ it('a row is degraded, not failing, once the last attempt of a bad time succeede
   expect(row({ ...failures(NOW), successAt: NOW - 1 }, 0)).toMatchObject({ state: 'failing' });
   const known = { ...unknownHealth(), successAt: NOW - 60_000 };
   expect(healthOf(observed({ steps: bad, recent: bad, known }))).toMatchObject({
-    ...{ state: 'degraded', stateSince: iso(NOW - 60_000) },
+    state: 'degraded',
+    stateSince: iso(NOW - 60_000),
   });
 });
 
-it('a row shows no error of before the last success, and degraded if a delivery waits for long', () => {
+it('a row shows no error from before the last success, and degraded if deliveries wait', () => {
   const error = { at: NOW - 60_000, text: 'timeout: none', code: 'timeout' };
   const row = (successAt: number, oldest: number) => {
     const health = new Map([['dst_1', { ...unknownHealth(), error, successAt }]]);
     const open = [{ destination: 'dst_1', status: 'held', count: 1, oldest }];
-    return rowsOf([aDestination()], { counts: [], recent: [], open, circuits: [], health, nowMs: NOW })[0];
+    return rowsOf([aDestination()], {
+      counts: [],
+      recent: [],
+      open,
+      circuits: [],
+      health,
+      nowMs: NOW,
+    })[0];
   };
-  expect(row(NOW - 60_001, NOW)).toMatchObject({ state: 'healthy', lastError: { code: 'timeout' } });
-  expect(row(NOW - 60_000, NOW - RECENT_MS - 1)).toMatchObject({ state: 'degraded', lastError: null });
+  expect(row(NOW - 60_001, NOW)).toMatchObject({
+    state: 'healthy',
+    lastError: { code: 'timeout' },
+  });
+  expect(row(NOW - 60_000, NOW - RECENT_MS - 1)).toMatchObject({
+    state: 'degraded',
+    lastError: null,
+  });
 });
 
 it('a trend has a number for each step, also for steps without a count', () => {
@@ -278,6 +397,14 @@ it('a trend has a number for each step, also for steps without a count', () => {
     rows.map((row) => ({ ...row, destination: 'dst_1' })),
     span,
   );
-  expect(trend('dst_1')).toEqual({ stepSeconds: 3_600, delivered: [5, 0, 2], failedAttempts: [1, 0, 0] });
-  expect(trend('dst_2')).toEqual({ stepSeconds: 3_600, delivered: [0, 0, 0], failedAttempts: [0, 0, 0] });
+  expect(trend('dst_1')).toEqual({
+    stepSeconds: 3_600,
+    delivered: [5, 0, 2],
+    failedAttempts: [1, 0, 0],
+  });
+  expect(trend('dst_2')).toEqual({
+    stepSeconds: 3_600,
+    delivered: [0, 0, 0],
+    failedAttempts: [0, 0, 0],
+  });
 });

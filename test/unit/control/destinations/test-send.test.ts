@@ -1,5 +1,13 @@
-import { addEvent, isComplete, sampleMessage } from '../../../../services/control/destinations/test-send';
-import { type AttemptEvent, type DeliveryEvent, type UrlAttempt } from '../../../../shared/model/attempt-events';
+import {
+  addEvent,
+  isComplete,
+  sampleMessage,
+} from '../../../../services/control/destinations/test-send';
+import {
+  type AttemptEvent,
+  type DeliveryEvent,
+  type UrlAttempt,
+} from '../../../../shared/model/attempt-events';
 import { decodeDelivery } from '../../../../shared/model/delivery';
 import { CALL_TYPES } from '../../../../shared/model/message';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
@@ -36,11 +44,15 @@ const attempt = (urls: UrlAttempt[], over: Partial<AttemptEvent> = {}): AttemptE
   urls,
   ...over,
 });
-const fold = (events: DeliveryEvent[]) => events.reduce<ReturnType<typeof addEvent> | undefined>(addEvent, undefined)!;
+const fold = (events: DeliveryEvent[]) =>
+  events.reduce<ReturnType<typeof addEvent> | undefined>(addEvent, undefined)!;
 
 describe('merging events', () => {
   it('a late response is added to a 2xx', () => {
-    const progress = fold([attempt([url('a', 'delivered')]), attempt([url('b', 'retry', 900)], { late: true })]);
+    const progress = fold([
+      attempt([url('a', 'delivered')]),
+      attempt([url('b', 'retry', 900)], { late: true }),
+    ]);
     expect(progress).toMatchObject({
       status: 'delivered',
       attempt: { n: 1, at: AT, durationMs: 900, outcome: 'delivered' },
@@ -51,8 +63,15 @@ describe('merging events', () => {
   });
 
   it('a dead letter is added to a failure', () => {
-    const progress = fold([attempt([url('a', 'retry')]), { ...about, kind: 'dead', n: 1, reason: 'test' }]);
-    expect(progress).toMatchObject({ status: 'dead', reason: 'test', attempt: { outcome: 'retry' } });
+    const progress = fold([
+      attempt([url('a', 'retry')]),
+      { ...about, kind: 'dead', n: 1, reason: 'test' },
+    ]);
+    expect(progress).toMatchObject({
+      status: 'dead',
+      reason: 'test',
+      attempt: { outcome: 'retry' },
+    });
   });
 
   it('a delivery can end without an attempt', () => {
@@ -74,7 +93,9 @@ describe('POST /destinations/:id/test', () => {
   let id: string;
   const open = async (timeoutMs: number, urls: number) => {
     control = await controlUnderTest({ timeoutMs });
-    const webhooks = Array.from({ length: urls }, (_, i) => ({ url: `https://a.example.com/${i}` }));
+    const webhooks = Array.from({ length: urls }, (_, i) => ({
+      url: `https://a.example.com/${i}`,
+    }));
     const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks };
     id = (await control.call('post', '/destinations').send(body)).body.id;
   };
@@ -105,18 +126,35 @@ describe('POST /destinations/:id/test', () => {
   it('a test sends a flagged record and responds with its attempt', async () => {
     await open(5_000, 1);
     const [answer, sent] = await Promise.all([
-      control.call('post', `/destinations/${id}/test`).send({ type: 'identify', traits: { plan: 'pro' } }),
+      control
+        .call('post', `/destinations/${id}/test`)
+        .send({ type: 'identify', traits: { plan: 'pro' } }),
       answerWith(attempt([url('whk_1', 'delivered')])),
     ]);
-    expect(sent.delivery).toMatchObject({ destinationId: id, type: 'identify', test: true, attempt: 0 });
-    expect(sent.body).toMatchObject({ type: 'identify', userId: 'test-user', traits: { plan: 'pro' } });
+    expect(sent.delivery).toMatchObject({
+      destinationId: id,
+      type: 'identify',
+      test: true,
+      attempt: 0,
+    });
+    expect(sent.body).toMatchObject({
+      type: 'identify',
+      userId: 'test-user',
+      traits: { plan: 'pro' },
+    });
     expect(sent.key).toMatch(new RegExp(`^${id}:[0-3]$`));
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({
       delivery: sent.delivery.id,
       status: 'delivered',
       reason: null,
-      attempt: { n: 1, at: AT, durationMs: 5, outcome: 'delivered', urls: [url('whk_1', 'delivered')] },
+      attempt: {
+        n: 1,
+        at: AT,
+        durationMs: 5,
+        outcome: 'delivered',
+        urls: [url('whk_1', 'delivered')],
+      },
     });
   });
 

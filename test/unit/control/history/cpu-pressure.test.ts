@@ -1,4 +1,8 @@
-import { type CoreTimes, shareOfOthers, watchCpuPressure } from '../../../../services/control/history/cpu-pressure';
+import {
+  type CoreTimes,
+  shareOfOthers,
+  watchCpuPressure,
+} from '../../../../services/control/history/cpu-pressure';
 
 const times = (all: number, used: number, own: number): CoreTimes => ({ all, used, own });
 
@@ -8,7 +12,11 @@ it.each([
   ['0 if only this process uses the cores', times(1_000, 800, 800), 0],
   ['the use without that of this process', times(1_000, 1_000, 300), 0.7],
   // The resolution of the two clocks differs.
-  ['0 and not negative if the time of this process exceeds that of the machine', times(1_000, 790, 800), 0],
+  [
+    '0 and not negative if the time of this process exceeds that of the machine',
+    times(1_000, 790, 800),
+    0,
+  ],
   ['0 if no time has passed', times(0, 0, 0), 0],
 ])('the share of other processes is %s', (_, to, share) => {
   expect(shareOfOthers(times(0, 0, 0), to)).toBeCloseTo(share);

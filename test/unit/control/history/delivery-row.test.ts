@@ -1,8 +1,20 @@
 import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
 import { lastResponse } from '../../../../services/control/history/tries';
-import { type AttemptEvent, type DeliveryEvent, type UrlAttempt } from '../../../../shared/model/attempt-events';
+import {
+  type AttemptEvent,
+  type DeliveryEvent,
+  type UrlAttempt,
+} from '../../../../shared/model/attempt-events';
 import { REPLAYED, RETRY_REQUESTED } from '../../../../shared/model/reasons';
-import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
+import {
+  aCancellation,
+  aDeath,
+  aFailure,
+  anAttempt,
+  at,
+  aUrl,
+  aWait,
+} from '../../../support/events';
 
 const after = (...events: DeliveryEvent[]) =>
   events.reduce<DeliveryRow | undefined>((row, event) => applyEvent(row, event), undefined)!;
@@ -14,11 +26,23 @@ describe('the state of a delivery', () => {
       [anAttempt()],
       { status: 'delivered', reason: null, made: 1, nextAt: null },
     ],
-    ['a failure makes it retrying', [aFailure()], { status: 'retrying', reason: 'backoff', made: 1, settledAt: null }],
+    [
+      'a failure makes it retrying',
+      [aFailure()],
+      { status: 'retrying', reason: 'backoff', made: 1, settledAt: null },
+    ],
     ...(
       [
-        ...['paused', 'circuit_open', 'lane_full', 'rate_limited', 'secrets_unreadable', 'destination_unreadable'],
-        ...['retry_after', 'proxy', 'token', 'of_a_newer_version'],
+        'paused',
+        'circuit_open',
+        'lane_full',
+        'rate_limited',
+        'secrets_unreadable',
+        'destination_unreadable',
+        'retry_after',
+        'proxy',
+        'token',
+        'of_a_newer_version',
       ] as const
     ).map((reason): [string, DeliveryEvent[], Partial<DeliveryRow>] => [
       `a wait for ${reason} without an attempt holds it`,
@@ -55,7 +79,11 @@ describe('the state of a delivery', () => {
       [aFailure(), aDeath({ hop: 1, reason: 'window_closed' })],
       { status: 'dead', reason: 'window_closed' },
     ],
-    ['a cancellation makes it cancelled', [aCancellation()], { status: 'cancelled', reason: 'destination_disabled' }],
+    [
+      'a cancellation makes it cancelled',
+      [aCancellation()],
+      { status: 'cancelled', reason: 'destination_disabled' },
+    ],
     [
       'a failed attempt makes a test dead',
       [anAttempt({ outcome: 'retry', test: true })],
@@ -82,14 +110,24 @@ describe('the state of a delivery', () => {
 });
 
 describe('a delivery to several URLs', () => {
-  const to = (url: string, outcome: 'delivered' | 'retry' | 'rejected' = 'delivered') => aUrl({ url, outcome });
+  const to = (url: string, outcome: 'delivered' | 'retry' | 'rejected' = 'delivered') =>
+    aUrl({ url, outcome });
   const late = (...urls: UrlAttempt[]) => anAttempt({ late: true, at: at(4), urls });
-  const accepted = (over: Partial<AttemptEvent> = {}) => anAttempt({ urls: [to('whk_1')], ...over });
+  const accepted = (over: Partial<AttemptEvent> = {}) =>
+    anAttempt({ urls: [to('whk_1')], ...over });
 
   it.each<[string, DeliveryEvent[], string]>([
     ['two URLs accept it', [anAttempt({ urls: [to('whk_1'), to('whk_2')] })], 'delivered'],
-    ['another URL fails first', [anAttempt({ urls: [to('whk_2', 'retry'), to('whk_1')] })], 'partly_delivered'],
-    ['another URL rejects it later', [accepted(), late(to('whk_2', 'rejected'))], 'partly_delivered'],
+    [
+      'another URL fails first',
+      [anAttempt({ urls: [to('whk_2', 'retry'), to('whk_1')] })],
+      'partly_delivered',
+    ],
+    [
+      'another URL rejects it later',
+      [accepted(), late(to('whk_2', 'rejected'))],
+      'partly_delivered',
+    ],
     ['another URL accepts it later', [accepted(), late(to('whk_2'))], 'delivered'],
     ['another URL was not called', [accepted({ notCalled: ['whk_2'] })], 'partly_delivered'],
     [
@@ -115,7 +153,11 @@ describe('a delivery to several URLs', () => {
       [aFailure({ urls: [to('whk_9', 'retry')] }), accepted({ n: 2, hop: 1 })],
       'delivered',
     ],
-    ['a failed test', [anAttempt({ test: true, urls: [to('whk_1'), to('whk_2', 'retry')] })], 'partly_delivered'],
+    [
+      'a failed test',
+      [anAttempt({ test: true, urls: [to('whk_1'), to('whk_2', 'retry')] })],
+      'partly_delivered',
+    ],
     [
       'a replay reaches the other URL alone',
       [
@@ -127,7 +169,11 @@ describe('a delivery to several URLs', () => {
     ],
     [
       'a replay fails at both URLs',
-      [accepted(), late(to('whk_2')), aFailure({ replay: 1, urls: [to('whk_1', 'retry'), to('whk_2', 'retry')] })],
+      [
+        accepted(),
+        late(to('whk_2')),
+        aFailure({ replay: 1, urls: [to('whk_1', 'retry'), to('whk_2', 'retry')] }),
+      ],
       'delivered',
     ],
   ])('a delivery has the right status if %s', (_, events, status) => {
@@ -138,11 +184,20 @@ describe('a delivery to several URLs', () => {
 describe('the last response', () => {
   const timeout = { code: 'timeout' as const, message: 'no complete answer within 5000 ms' };
   const { status: _, ...unanswered } = aUrl({ outcome: 'retry', error: timeout });
-  const refused = aUrl({ url: 'whk_2', outcome: 'rejected', status: 404, error: { code: 'status', message: '404' } });
+  const refused = aUrl({
+    url: 'whk_2',
+    outcome: 'rejected',
+    status: 404,
+    error: { code: 'status', message: '404' },
+  });
 
   it.each<[string, DeliveryEvent[], { status: number | null; code: string | null }]>([
     ['without an attempt is unknown', [aWait()], { status: null, code: null }],
-    ['of a success has no error', [aFailure(), anAttempt({ n: 2, hop: 1 })], { status: 200, code: null }],
+    [
+      'of a success has no error',
+      [aFailure(), anAttempt({ n: 2, hop: 1 })],
+      { status: 200, code: null },
+    ],
     [
       'before a timeout is that of the attempt before',
       [aFailure(), aFailure({ n: 2, hop: 1, urls: [unanswered] })],
@@ -180,17 +235,47 @@ describe('the job of a delivery', () => {
     ['has none before it is sent again', [aFailure()], null],
     ['has the job of its replay', [...died, replayed], 'rpl_1'],
     ['has the job of its retry', [aFailure(), retried], 'rpl_2'],
-    ['keeps the job when it is delivered', [aFailure(), retried, anAttempt({ n: 2, hop: 1 })], 'rpl_2'],
-    ['has the last job', [...died, replayed, aWait({ replay: 2, reason: REPLAYED, job: 'rpl_3' })], 'rpl_3'],
-    ['has none once it is replayed alone', [...died, replayed, aWait({ replay: 2, reason: REPLAYED })], null],
+    [
+      'keeps the job when it is delivered',
+      [aFailure(), retried, anAttempt({ n: 2, hop: 1 })],
+      'rpl_2',
+    ],
+    [
+      'has the last job',
+      [...died, replayed, aWait({ replay: 2, reason: REPLAYED, job: 'rpl_3' })],
+      'rpl_3',
+    ],
+    [
+      'has none once it is replayed alone',
+      [...died, replayed, aWait({ replay: 2, reason: REPLAYED })],
+      null,
+    ],
     ['shows an untried replay after it was delivered', [anAttempt(), replayed], 'rpl_1~'],
-    ['shows a failed replay after it was delivered', [anAttempt(), replayed, aFailure({ replay: 1 })], 'rpl_1!'],
+    [
+      'shows a failed replay after it was delivered',
+      [anAttempt(), replayed, aFailure({ replay: 1 })],
+      'rpl_1!',
+    ],
     ['shows a replay that died untried', [anAttempt(), replayed, aDeath({ replay: 1 })], 'rpl_1!'],
-    ['has no job once a replay is cancelled', [anAttempt(), replayed, aCancellation({ replay: 1 })], null],
-    ['shows a second delivery', [anAttempt(), replayed, anAttempt({ replay: 1, at: at(90) })], 'rpl_1'],
+    [
+      'has no job once a replay is cancelled',
+      [anAttempt(), replayed, aCancellation({ replay: 1 })],
+      null,
+    ],
+    [
+      'shows a second delivery',
+      [anAttempt(), replayed, anAttempt({ replay: 1, at: at(90) })],
+      'rpl_1',
+    ],
     [
       'shows a second delivery after a failed replay',
-      [anAttempt(), replayed, aFailure({ replay: 1 }), anAttempt({ replay: 1, n: 2, hop: 1, at: at(99) }), replayed],
+      [
+        anAttempt(),
+        replayed,
+        aFailure({ replay: 1 }),
+        anAttempt({ replay: 1, n: 2, hop: 1, at: at(99) }),
+        replayed,
+      ],
       'rpl_1',
     ],
   ])('a delivery %s', (_, events, job) => {
@@ -204,7 +289,12 @@ describe('the job of a delivery', () => {
 });
 
 describe('repeated and late events', () => {
-  const story = [aFailure(), aWait({ n: 1, hop: 1 }), aFailure({ n: 2, hop: 2, at: at(70) }), aDeath({ n: 2, hop: 3 })];
+  const story = [
+    aFailure(),
+    aWait({ n: 1, hop: 1 }),
+    aFailure({ n: 2, hop: 2, at: at(70) }),
+    aDeath({ n: 2, hop: 3 }),
+  ];
 
   it('repeated events change nothing', () => {
     const once = after(...story);
@@ -219,10 +309,9 @@ describe('repeated and late events', () => {
   });
 
   it('the same attempt at another time is another attempt, since a crash repeated it', () => {
-    expect(after(aFailure({ at: at(1) }), aFailure({ at: at(7) })).tries.map((each) => each.at)).toEqual([
-      at(1),
-      at(7),
-    ]);
+    expect(
+      after(aFailure({ at: at(1) }), aFailure({ at: at(7) })).tries.map((each) => each.at),
+    ).toEqual([at(1), at(7)]);
   });
 });
 
@@ -254,7 +343,9 @@ describe('a replay', () => {
 
   it('late events of the previous replay change nothing', () => {
     const replayed = applyEvent(died, aWait({ replay: 1, reason: REPLAYED }));
-    expect(applyEvent(replayed, aDeath({ hop: 9, reason: 'window_closed' })).status).toBe('waiting');
+    expect(applyEvent(replayed, aDeath({ hop: 9, reason: 'window_closed' })).status).toBe(
+      'waiting',
+    );
   });
 });
 
@@ -285,7 +376,10 @@ it('a row keeps a limited number of attempts and responses, the last ones', () =
   const response = { headers: {}, body: 'no', truncated: false };
   let row: DeliveryRow | undefined;
   for (let i = 0; i < 250; i++) {
-    row = applyEvent(row, aFailure({ n: i + 1, hop: i, at: at(i), urls: [aUrl({ outcome: 'retry', response })] }));
+    row = applyEvent(
+      row,
+      aFailure({ n: i + 1, hop: i, at: at(i), urls: [aUrl({ outcome: 'retry', response })] }),
+    );
   }
   expect(row!.tries.map(({ n }) => n)).toEqual(Array.from({ length: 100 }, (_, i) => i + 151));
   expect(row!.tries.filter(({ urls }) => urls[0]!.response)).toHaveLength(30);

@@ -1,9 +1,24 @@
 import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
-import { type MinuteCount, countsOf, CountSums, percentile } from '../../../../services/control/history/minute-counts';
+import {
+  type MinuteCount,
+  countsOf,
+  CountSums,
+  percentile,
+} from '../../../../services/control/history/minute-counts';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
-import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait, START } from '../../../support/events';
+import {
+  aCancellation,
+  aDeath,
+  aFailure,
+  anAttempt,
+  at,
+  aUrl,
+  aWait,
+  START,
+} from '../../../support/events';
 
-const late = (outcome: 'delivered' | 'retry') => anAttempt({ late: true, urls: [aUrl({ url: 'whk_2', outcome })] });
+const late = (outcome: 'delivered' | 'retry') =>
+  anAttempt({ late: true, urls: [aUrl({ url: 'whk_2', outcome })] });
 
 function counted(...events: DeliveryEvent[]): Record<string, number> {
   const counts: MinuteCount[] = [];
@@ -22,8 +37,16 @@ function counted(...events: DeliveryEvent[]): Record<string, number> {
 }
 
 it.each<[string, DeliveryEvent[], Record<string, number>]>([
-  ['a delivery counts as an attempt and a delivery', [anAttempt()], { attempts: 1, delivered: 1, took: 1 }],
-  ['a delivery that is read twice counts once', [anAttempt(), anAttempt()], { attempts: 1, delivered: 1, took: 1 }],
+  [
+    'a delivery counts as an attempt and a delivery',
+    [anAttempt()],
+    { attempts: 1, delivered: 1, took: 1 },
+  ],
+  [
+    'a delivery that is read twice counts once',
+    [anAttempt(), anAttempt()],
+    { attempts: 1, delivered: 1, took: 1 },
+  ],
   ['a wait does not count', [aWait()], {}],
   [
     'a wait whose requests were withheld counts as no attempt, and the attempt after it counts',
@@ -72,7 +95,9 @@ it.each<[string, DeliveryEvent[], Record<string, number>]>([
 
 it('an event counts in its minute', () => {
   const row = applyEvent(undefined, anAttempt({ at: at(61) }));
-  expect(new Set(countsOf(undefined, row).map(({ minute }) => minute))).toEqual(new Set([START + 60_000]));
+  expect(new Set(countsOf(undefined, row).map(({ minute }) => minute))).toEqual(
+    new Set([START + 60_000]),
+  );
 });
 
 it('counts of the same destination, minute and kind are added', () => {
@@ -89,7 +114,10 @@ describe('a percentile', () => {
     new CountSums(
       times.flatMap((ms) => {
         const settled = { ...anAttempt(), at: new Date(START + ms).toISOString() };
-        return countsOf(undefined, applyEvent(undefined, settled)).map((count) => ({ ...count, minute: 0 }));
+        return countsOf(undefined, applyEvent(undefined, settled)).map((count) => ({
+          ...count,
+          minute: 0,
+        }));
       }),
     ).all();
 
@@ -102,7 +130,10 @@ describe('a percentile', () => {
   });
 
   it('the percentile counts from the fastest', () => {
-    const times = buckets([...Array.from({ length: 95 }, () => 10), ...Array.from({ length: 5 }, () => 1_000)]);
+    const times = buckets([
+      ...Array.from({ length: 95 }, () => 10),
+      ...Array.from({ length: 5 }, () => 1_000),
+    ]);
     expect(percentile(times, 0.5)).toBeLessThan(15);
     expect(percentile(times, 0.95)).toBeLessThan(15);
     expect(percentile(times, 0.96)).toBeGreaterThan(800);

@@ -20,7 +20,10 @@ class FakeThread extends EventEmitter {
     seen.options.push(options);
     setImmediate(() => this.emit('message', 'ready'));
   }
-  postMessage(question: 'close' | { id: number; sql: string; blob?: ArrayBuffer }, transferred: unknown[] = []) {
+  postMessage(
+    question: 'close' | { id: number; sql: string; blob?: ArrayBuffer },
+    transferred: unknown[] = [],
+  ) {
     if (question === 'close') setImmediate(() => this.emit('exit', 0));
     else {
       seen.sent.push({ question, transferred });
@@ -36,7 +39,7 @@ jest.mock('node:worker_threads', () => ({
   },
 }));
 
-test('the thread of the embedded database has a limit for its heap, and rows for COPY are moved to it without a copy', async () => {
+test('the database thread has a heap limit, and rows for COPY move without a copy', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'waypost-pglite-'));
   mkdirSync(join(folder, 'pg'));
   const database = await openPglite(folder);
@@ -44,7 +47,8 @@ test('the thread of the embedded database has a limit for its heap, and rows for
   await database.close();
   rmSync(folder, { recursive: true });
 
-  // Without a limit, and without the flags of `npm start`, the thread holds as much garbage as V8 allows a process of this machine.
+  // Without a limit, and without the flags of `npm start`, the thread holds as much garbage as V8
+  // allows a process of this machine.
   expect(seen.options[0]?.resourceLimits?.maxOldGenerationSizeMb).toBeLessThanOrEqual(128);
   const copy = seen.sent.find(({ question }) => question.sql.startsWith('copy'));
   expect(Buffer.from(copy?.question.blob ?? new ArrayBuffer(0)).toString()).toBe('1\tä\n');

@@ -8,8 +8,10 @@ import { randomHistory, type Story } from '../../../support/stories';
 
 /** Counts the deliveries of a destination one by one. */
 function recount(stories: readonly Story[]) {
-  const with_ = (...statuses: string[]) => stories.filter(({ status }) => statuses.includes(status)).length;
-  const sum = (of: (story: Story) => number) => stories.reduce((total, story) => total + of(story), 0);
+  const with_ = (...statuses: string[]) =>
+    stories.filter(({ status }) => statuses.includes(status)).length;
+  const sum = (of: (story: Story) => number) =>
+    stories.reduce((total, story) => total + of(story), 0);
   return {
     delivered: with_('delivered', 'partly_delivered'),
     partlyDelivered: with_('partly_delivered'),
@@ -35,7 +37,9 @@ it('the counts of the API equal a recount of random histories', async () => {
   const get = async (path: string) => (await control.call('get', path)).body;
   await fc.assert(
     fc.asyncProperty(randomHistory(made), async ({ stories, batches }) => {
-      for (const { name } of await database.query<{ name: string }>('select name from waypost.parts')) {
+      for (const { name } of await database.query<{ name: string }>(
+        'select name from waypost.parts',
+      )) {
         await database.query(`drop table waypost.${name}`);
       }
       for (const table of ['parts', 'counts']) await database.query(`delete from waypost.${table}`);
@@ -44,7 +48,9 @@ it('the counts of the API equal a recount of random histories', async () => {
       const { data, series, open } = await get('/overview');
       for (const [i, id] of made.entries()) {
         const expected = recount(stories.filter(({ destination }) => destination === i));
-        expect(data.find(({ destination }: { destination: string }) => destination === id)).toMatchObject(expected);
+        expect(
+          data.find(({ destination }: { destination: string }) => destination === id),
+        ).toMatchObject(expected);
         const health = await get(`/destinations/${id}/health`);
         expect(health.waiting).toBe(expected.waiting + expected.retrying + expected.held);
         const { attempts, failedAttempts } = expected;
@@ -53,18 +59,33 @@ it('the counts of the API equal a recount of random histories', async () => {
       const all = recount(stories);
       const { waiting, retrying, held } = all;
       expect(open).toEqual({ waiting, retrying, held });
-      for (const what of ['delivered', 'partlyDelivered', 'dead', 'cancelled', 'attempts', 'failedAttempts'] as const) {
-        expect([what, series.reduce((sum: number, step: Record<string, number>) => sum + step[what]!, 0)]).toEqual([
+      for (const what of [
+        'delivered',
+        'partlyDelivered',
+        'dead',
+        'cancelled',
+        'attempts',
+        'failedAttempts',
+      ] as const) {
+        expect([
           what,
-          all[what],
-        ]);
+          series.reduce((sum: number, step: Record<string, number>) => sum + step[what]!, 0),
+        ]).toEqual([what, all[what]]);
       }
       for (const status of DELIVERY_STATUSES) {
         const expected = stories.filter((story) => findsStatus(status, story.status)).length;
-        const { data: found, total } = await get(`/deliveries?limit=200&status=${status}&total=true`);
-        expect([status, found.length, total]).toEqual([status, expected, { count: expected, exact: true }]);
+        const { data: found, total } = await get(
+          `/deliveries?limit=200&status=${status}&total=true`,
+        );
+        expect([status, found.length, total]).toEqual([
+          status,
+          expected,
+          { count: expected, exact: true },
+        ]);
         for (const { nextAttemptAt } of found as { nextAttemptAt: string | null }[]) {
-          expect(nextAttemptAt === null || Date.parse(nextAttemptAt) > control.clock.now.getTime()).toBe(true);
+          expect(
+            nextAttemptAt === null || Date.parse(nextAttemptAt) > control.clock.now.getTime(),
+          ).toBe(true);
         }
       }
     }),

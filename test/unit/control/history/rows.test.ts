@@ -26,7 +26,8 @@ function historyOf(values: readonly Buffer[]) {
   return { rows, counts: counts.all() };
 }
 
-const usable = (given: PlainSuccess[]) => given.filter(({ delivery }) => delivery.messageId.length <= 256);
+const usable = (given: PlainSuccess[]) =>
+  given.filter(({ delivery }) => delivery.messageId.length <= 256);
 
 it('the history and its counts are the same from rows as from single records', () => {
   fc.assert(
@@ -38,7 +39,10 @@ it('the history and its counts are the same from rows as from single records', (
 });
 
 /** A random success of a first attempt. */
-const first = success.map((each) => ({ ...each, delivery: { ...each.delivery, hop: 0, replay: 0 } }));
+const first = success.map((each) => ({
+  ...each,
+  delivery: { ...each.delivery, hop: 0, replay: 0 },
+}));
 
 it('a first attempt adds the same line and counts as its event', () => {
   fc.assert(

@@ -29,8 +29,12 @@ beforeAll(async () => {
     committed: () => Promise.resolve([]),
   };
   history = new History({
-    ...{ open: () => Promise.resolve(database), kafka, keep: { forMs: 1e12, maxBytes: 1e12 }, now: Date.now },
-    ...{ log: createLog('test', 'silent'), onFatal },
+    open: () => Promise.resolve(database),
+    kafka,
+    keep: { forMs: 1e12, maxBytes: 1e12 },
+    now: Date.now,
+    log: createLog('test', 'silent'),
+    onFatal,
   });
   await history.start();
 });
@@ -41,17 +45,32 @@ function handOut(delivery: string): { done: boolean } {
   handedOut.push(state);
   const at = new Date().toISOString();
   const value = Buffer.from(JSON.stringify(anAttempt({ delivery, acceptedAt: at, at })));
-  const record = { topic: ATTEMPTS, partition: 0, offset: 0, key: Buffer.from(delivery), value, headers: {} };
-  read.get(ATTEMPTS)!({ ...record, timestampMs: Date.now(), done: () => (state.done = true) } as unknown as OpenRecord);
+  const record = {
+    topic: ATTEMPTS,
+    partition: 0,
+    offset: 0,
+    key: Buffer.from(delivery),
+    value,
+    headers: {},
+  };
+  read.get(ATTEMPTS)!({
+    ...record,
+    timestampMs: Date.now(),
+    done: () => (state.done = true),
+  } as unknown as OpenRecord);
   return state;
 }
 
-test('a history that stops reading writes no more rows, and answers queries until it is closed', async () => {
+test('a history that stops reading writes no more rows, but answers until closed', async () => {
   const inTime = handOut('in-time');
   await history.stopReading(1_000);
   const late = handOut('late');
-  expect(await history.ask((open) => getDelivery(open, 'in-time'))).toMatchObject({ id: 'in-time' });
+  expect(await history.ask((open) => getDelivery(open, 'in-time'))).toMatchObject({
+    id: 'in-time',
+  });
   await history.stop();
   expect([inTime.done, late.done]).toEqual([true, false]);
-  await expect(history.ask((open) => getDelivery(open, 'late'))).rejects.toMatchObject({ status: 503 });
+  await expect(history.ask((open) => getDelivery(open, 'late'))).rejects.toMatchObject({
+    status: 503,
+  });
 });

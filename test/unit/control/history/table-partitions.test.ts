@@ -10,8 +10,18 @@ import {
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
 const MB = 1024 * 1024;
-const part = (from: number, to: number, bytes = 0, more: Partial<SizedPartition> = {}): SizedPartition => ({
-  ...{ name: `p${from}`, from, to, bytes, rowBytes: bytes / 2, indexed: true },
+const part = (
+  from: number,
+  to: number,
+  bytes = 0,
+  more: Partial<SizedPartition> = {},
+): SizedPartition => ({
+  name: `p${from}`,
+  from,
+  to,
+  bytes,
+  rowBytes: bytes / 2,
+  indexed: true,
   ...more,
 });
 const names = (parts: SizedPartition[]) => parts.map(({ name }) => name);
@@ -25,7 +35,12 @@ describe('a new partition', () => {
       DAY + 3 * HOUR,
       [DAY + 2 * HOUR, 2 * DAY],
     ],
-    ['ends where the next one begins', [part(DAY + 5 * HOUR, 2 * DAY)], DAY + HOUR, [DAY, DAY + 5 * HOUR]],
+    [
+      'ends where the next one begins',
+      [part(DAY + 5 * HOUR, 2 * DAY)],
+      DAY + HOUR,
+      [DAY, DAY + 5 * HOUR],
+    ],
     [
       'fills a gap between two others',
       [part(DAY, DAY + HOUR), part(DAY + 3 * HOUR, 2 * DAY)],
@@ -49,7 +64,11 @@ describe('dropping', () => {
     ['the oldest, until the rest has space', { sinceMs: 0, maxBytes: 55 }, ['p0']],
     ['several too old ones', { sinceMs: 0, maxBytes: 30 }, ['p0', `p${DAY}`]],
     ['all but the last because of size', { sinceMs: 0, maxBytes: 1 }, ['p0', `p${DAY}`]],
-    ['also the last because of age', { sinceMs: 9 * DAY, maxBytes: 1_000 }, ['p0', `p${DAY}`, `p${2 * DAY}`]],
+    [
+      'also the last because of age',
+      { sinceMs: 9 * DAY, maxBytes: 1_000 },
+      ['p0', `p${DAY}`, `p${2 * DAY}`],
+    ],
   ])('these partitions are dropped: %s', (_, keep, names) => {
     expect(partsToDrop(parts, keep).map(({ name }) => name)).toEqual(names);
   });
@@ -70,7 +89,9 @@ it('each full partition without indexes ends early', () => {
     part(2 * DAY, 3 * DAY),
   ];
   expect(names(partsToEnd(parts, { maxBytes: 1e12 }))).toEqual(['p0']);
-  expect(partsToEnd([part(0, DAY, 0, { ...plain, indexed: true })], { maxBytes: 1e12 })).toEqual([]);
+  expect(partsToEnd([part(0, DAY, 0, { ...plain, indexed: true })], { maxBytes: 1e12 })).toEqual(
+    [],
+  );
 });
 
 describe('indexing', () => {
@@ -83,7 +104,10 @@ describe('indexing', () => {
     ['when it is full, even while it is written to', { ...over, rowBytes: 32 * MB }, ['p0'], true],
     ['only once', part(0, DAY), [], false],
   ])('a partition is indexed %s', (_, each, written, made) => {
-    const found = partsToIndex([each], { nowMs: DAY + HOUR, written: new Map(written.map((name) => [name, 0])) });
+    const found = partsToIndex([each], {
+      nowMs: DAY + HOUR,
+      written: new Map(written.map((name) => [name, 0])),
+    });
     expect(names(found)).toEqual(made ? [each.name] : []);
   });
 });

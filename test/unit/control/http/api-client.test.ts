@@ -30,15 +30,23 @@ it('the client creates, lists, changes and deletes', async () => {
 });
 
 it('the client reports a concurrent change to the second writer', async () => {
-  // Two clients have read the same version. The second one is refused, reads the change of the first, and continues.
+  // Two clients have read the same version. The second one is refused, reads the change of the
+  // first, and continues.
   const call = createClient({ base, token: ADMIN_TOKEN });
   const { id } = (await call('POST /sources', { body: { name: 'Shared' } })).data;
   const { etag = '' } = await call('GET /sources/{id}', { id });
   await call('PATCH /sources/{id}', { id, ifMatch: etag, body: { name: 'By the first' } });
-  const second = (ifMatch: string) => call('PATCH /sources/{id}', { id, ifMatch, body: { enabled: false } });
-  await expect(second(etag)).rejects.toMatchObject({ status: 412, problem: { type: 'urn:waypost:problem:stale' } });
+  const second = (ifMatch: string) =>
+    call('PATCH /sources/{id}', { id, ifMatch, body: { enabled: false } });
+  await expect(second(etag)).rejects.toMatchObject({
+    status: 412,
+    problem: { type: 'urn:waypost:problem:stale' },
+  });
   const present = await call('GET /sources/{id}', { id });
-  expect((await second(present.etag!)).data).toMatchObject({ name: 'By the first', enabled: false });
+  expect((await second(present.etag!)).data).toMatchObject({
+    name: 'By the first',
+    enabled: false,
+  });
 });
 
 it('the client reports the errors of the API', async () => {

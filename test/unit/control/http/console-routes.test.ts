@@ -61,17 +61,28 @@ describe('the console', () => {
     ['br, gzip', 'br', 'brotli'],
     ['gzip', 'gzip', 'zipped'],
     ['identity', undefined, 'one();'],
-  ])('a client that accepts %s gets the matching file of the build', async (accepted, encoding, content) => {
-    const answer = await app().get('/assets/a.js').set('Accept-Encoding', accepted);
-    expect([answer.status, answer.headers['content-encoding'], answer.text]).toEqual([200, encoding, content]);
-    expect(answer.headers['content-type']).toContain('text/javascript');
-    expect(answer.headers['cache-control']).toContain('immutable');
-    expect(answer.headers.vary).toContain('Accept-Encoding');
-  });
+  ])(
+    'a client that accepts %s gets the matching file of the build',
+    async (accepted, encoding, content) => {
+      const answer = await app().get('/assets/a.js').set('Accept-Encoding', accepted);
+      expect([answer.status, answer.headers['content-encoding'], answer.text]).toEqual([
+        200,
+        encoding,
+        content,
+      ]);
+      expect(answer.headers['content-type']).toContain('text/javascript');
+      expect(answer.headers['cache-control']).toContain('immutable');
+      expect(answer.headers.vary).toContain('Accept-Encoding');
+    },
+  );
 
   it('an uncompressed file is sent as it is', async () => {
     const answer = await app().get('/assets/b.css').set('Accept-Encoding', 'br, gzip');
-    expect([answer.status, answer.headers['content-encoding'], answer.text]).toEqual([200, undefined, 'b {}']);
+    expect([answer.status, answer.headers['content-encoding'], answer.text]).toEqual([
+      200,
+      undefined,
+      'b {}',
+    ]);
   });
 
   it.each([
@@ -85,7 +96,10 @@ describe('the console', () => {
 
   it('the root is the console for clients that accept anything, such as curl', async () => {
     const answer = await app().get('/').set('Accept', '*/*');
-    expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('<title>Waypost</title>')]);
+    expect([answer.status, answer.text]).toEqual([
+      200,
+      expect.stringContaining('<title>Waypost</title>'),
+    ]);
     expect((await app().get('/').set('Accept', 'application/json')).status).toBe(404);
     expect((await app().get('/deliveries').set('Accept', '*/*')).status).toBe(404);
   });

@@ -56,11 +56,22 @@ beforeEach(async () => {
   await database.query(`delete from waypost.deliveries where id in ('dlv_2', 'dlv_3')`);
   const held = { topic: 'webhooks', partition: 0, offset: 0 };
   const waiting = aFailure({ ...about, delivery: 'dlv_3' });
-  await recordEvents(database, [aDeath({ ...about, record: held }), waiting], await readParts(database));
+  await recordEvents(
+    database,
+    [aDeath({ ...about, record: held }), waiting],
+    await readParts(database),
+  );
   const headers = encodeDelivery({ ...DELIVERY, id: 'dlv_2', destinationId: about.destination });
   control.memory.append([{ topic: 'webhooks', key: 'k', value: '{}', headers }]);
-  ids = { sources: source.body.id, destinations: destination.body.id, deliveries: 'dlv_1', deletions: 'del_1' };
-  ids.tokens = (await control.call('post', '/tokens').send({ name: 'First', role: 'read_only' })).body.id;
+  ids = {
+    sources: source.body.id,
+    destinations: destination.body.id,
+    deliveries: 'dlv_1',
+    deletions: 'del_1',
+  };
+  ids.tokens = (
+    await control.call('post', '/tokens').send({ name: 'First', role: 'read_only' })
+  ).body.id;
   ids['deliveries/replay'] = 'dlv_2';
   ids['deliveries/retry'] = 'dlv_3';
   ids.audiences = (await control.call('post', '/audiences').send({ name: 'Buyers' })).body.id;
@@ -82,19 +93,46 @@ const PRO = { condition: 'user.traits.plan == "pro"' };
 const TRAIT = { name: 'Orders', compute: 'count', event: 'Order Completed' };
 
 const DELIVERY: Delivery = {
-  ...{ id: '', messageId: 'msg-1', sourceId: 'src_1', destinationId: '', type: 'track', traceparent: '' },
-  ...{ acceptedAt: 1, expiresAt: 1, attempt: 1, hop: 0, replay: 0, closed: [] },
+  id: '',
+  messageId: 'msg-1',
+  sourceId: 'src_1',
+  destinationId: '',
+  type: 'track',
+  traceparent: '',
+  acceptedAt: 1,
+  expiresAt: 1,
+  attempt: 1,
+  hop: 0,
+  replay: 0,
+  closed: [],
 };
 
 const NOTICE: Notice = {
-  ...{ id: 'ntc_1', at: 0, destination: 'dst_1', name: 'Hooks', kind: 'failing', since: 0, endedAt: null },
-  ...{ failures: 2, deadLetters: 0, partlyDelivered: 0, fullProfiles: 0, expiresAt: null },
-  ...{ error: 'status 503', alert: 'none', acknowledged: null },
+  id: 'ntc_1',
+  at: 0,
+  destination: 'dst_1',
+  name: 'Hooks',
+  kind: 'failing',
+  since: 0,
+  endedAt: null,
+  failures: 2,
+  deadLetters: 0,
+  partlyDelivered: 0,
+  fullProfiles: 0,
+  expiresAt: null,
+  error: 'status 503',
+  alert: 'none',
+  acknowledged: null,
 };
 
 function aJob(id: string, status: 'running' | 'cancelled', destination: string): Job {
   const scope = {
-    ...{ destination, origin: 'dead_letters' as const, from: null, to: 1, status: null, type: null },
+    destination,
+    origin: 'dead_letters' as const,
+    from: null,
+    to: 1,
+    status: null,
+    type: null,
     includeDelivered: false,
   };
   const made = { id, now: new Date(0), places: [] };
@@ -104,7 +142,9 @@ function aJob(id: string, status: 'running' | 'cancelled', destination: string):
 it('the document is public, and every reference in it resolves', async () => {
   const { body, status } = await supertest(control.app).get('/api/v1/openapi.json');
   expect([status, body.openapi]).toEqual([200, '3.1.0']);
-  const references = [...JSON.stringify(body).matchAll(/"\$ref":"#\/([^"]+)"/g)].map((match) => match[1]!.split('/'));
+  const references = [...JSON.stringify(body).matchAll(/"\$ref":"#\/([^"]+)"/g)].map((match) =>
+    match[1]!.split('/'),
+  );
   expect(references.length).toBeGreaterThan(10);
   for (const path of references) {
     expect(body).toHaveProperty(path);
@@ -113,7 +153,8 @@ it('the document is public, and every reference in it resolves', async () => {
 
 it('the schema of a patch allows null for optional fields', async () => {
   const { body } = await supertest(control.app).get('/api/v1/openapi.json');
-  const patch = body.paths['/destinations/{id}'].patch.requestBody.content['application/json'].schema;
+  const patch =
+    body.paths['/destinations/{id}'].patch.requestBody.content['application/json'].schema;
   expect(patch).not.toHaveProperty('required');
   expect(patch.properties.name.type).toBe('string');
   expect(JSON.stringify(patch.properties.sharedSecret)).toContain('"null"');
@@ -138,25 +179,39 @@ it.each(operations)('%s exists and responds as documented', async (operation) =>
     '/audiences': { name: 'Pros', ...PRO },
     '/computed-traits': { ...TRAIT, name: 'Completed' },
     '/destinations/{id}/retry': {},
-    '/destinations': { name: 'Second', type: 'webhooks', sources: [], webhooks: [{ url: 'https://b.example.com/' }] },
+    '/destinations': {
+      name: 'Second',
+      type: 'webhooks',
+      sources: [],
+      webhooks: [{ url: 'https://b.example.com/' }],
+    },
   }[path];
   const preview = path.startsWith('/audiences/previews')
     ? await control.call('post', '/audiences/preview').send(PRO)
     : null;
   const request = control.call(method as 'get', path.replace('{id}', preview?.body.id ?? id));
-  const answer = await (method === 'post' || path === '/record-format' ? request.send(made ?? {}) : request);
+  const answer = await (method === 'post' || path === '/record-format'
+    ? request.send(made ?? {})
+    : request);
   const [status, name] = operationOf(operation).ok;
   // Nothing delivers here. The integration tests check the response of a test send.
   const expected = name === 'Test' ? 504 : status;
   expect(answer.status).toBe(expected);
-  if (name) expect(() => RESPONSES[expected === status ? name : 'Problem'].parse(answer.body)).not.toThrow();
+  if (name) {
+    expect(() =>
+      RESPONSES[expected === status ? name : 'Problem'].parse(answer.body),
+    ).not.toThrow();
+  }
 });
 
 it('the document names the session cookie with and without TLS', () => {
   expect(openApi()).toMatchObject({
     security: [{ token: [] }, { session: [] }, { tlsSession: [] }],
     components: {
-      securitySchemes: { session: { name: 'waypost_session' }, tlsSession: { name: '__Host-waypost_session' } },
+      securitySchemes: {
+        session: { name: 'waypost_session' },
+        tlsSession: { name: '__Host-waypost_session' },
+      },
     },
   });
 });

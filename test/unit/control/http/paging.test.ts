@@ -4,10 +4,15 @@ const query = { limit: 3, after: undefined, total: undefined };
 const view = ({ data }: { data: { id: string } }) => data.id;
 const entriesOf = (ids: string[]) => ids.map((id) => ({ data: { id } }));
 
-test('pages follow the order of ids, whatever the order of the list, and leave out entries that are not shown', () => {
+test("pages follow the order of ids, whatever the list's, and leave out hidden entries", () => {
   const entries = entriesOf(['e', 'b', 'hidden', 'a', 'd', 'c']);
   const page = (after?: string) => {
-    return pageOfEntries(entries, { ...query, after, total: true }, view, ({ data }) => data.id !== 'hidden');
+    return pageOfEntries(
+      entries,
+      { ...query, after, total: true },
+      view,
+      ({ data }) => data.id !== 'hidden',
+    );
   };
   expect(page()).toEqual({ data: ['a', 'b', 'c'], next: 'c', total: { count: 5, exact: true } });
   expect(page('c')).toEqual({ data: ['d', 'e'], next: null, total: { count: 5, exact: true } });
@@ -28,6 +33,10 @@ test('a further page of a long list reads few entries', () => {
   }));
   const { next } = pageOfEntries(entries, query, view);
   reads = 0;
-  expect(pageOfEntries(entries, { ...query, after: next ?? '' }, view).data).toEqual(['00003', '00004', '00005']);
+  expect(pageOfEntries(entries, { ...query, after: next ?? '' }, view).data).toEqual([
+    '00003',
+    '00004',
+    '00005',
+  ]);
   expect(reads).toBeLessThan(40);
 });

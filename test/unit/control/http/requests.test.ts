@@ -17,7 +17,9 @@ describe('tokens', () => {
     ['without a token after the scheme', 'Bearer '],
   ])('a request %s is refused', async (_, authorization) => {
     const request = supertest(control.app).get('/api/v1/sources');
-    const answer = await (authorization === undefined ? request : request.set('Authorization', authorization));
+    const answer = await (authorization === undefined
+      ? request
+      : request.set('Authorization', authorization));
     expect(answer.status).toBe(401);
     expect(answer.headers['www-authenticate']).toMatch(/^Bearer realm="waypost"/);
     expect(answer.body).toMatchObject({ status: 401, type: 'urn:waypost:problem:unauthorized' });
@@ -89,10 +91,13 @@ describe('bodies', () => {
     ['get', '/catalog', 200],
     ['delete', '/sources/src_none', 404],
     ['post', '/replays/rpl_none/cancel', 503],
-  ] as const)('an operation without a body does not read one: %s %s', async (method, path, status) => {
-    const answer = await control.call(method, path).type('json').send('{');
-    expect(answer.status).toBe(status);
-  });
+  ] as const)(
+    'an operation without a body does not read one: %s %s',
+    async (method, path, status) => {
+      const answer = await control.call(method, path).type('json').send('{');
+      expect(answer.status).toBe(status);
+    },
+  );
 
   it('the depth of a body is measured without recursion', () => {
     let deep: unknown = 1;
@@ -114,7 +119,9 @@ describe('responses', () => {
   });
 
   it('a request while Kafka is away responds with 503 and Retry-After', async () => {
-    control.memory.failWith(new AppError('kafka_unavailable', 'Kafka did not acknowledge in time', true));
+    control.memory.failWith(
+      new AppError('kafka_unavailable', 'Kafka did not acknowledge in time', true),
+    );
     const answer = await control.call('post', '/sources').send({ name: 'a' });
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
   });
@@ -140,6 +147,8 @@ describe('the catalog', () => {
       additionalProperties: false,
     });
     expect(settings.properties.webhooks).toMatchObject({ minItems: 1, maxItems: 5 });
-    expect(settings.properties.webhooks.items.properties.headers.additionalProperties.anyOf).toHaveLength(2);
+    expect(
+      settings.properties.webhooks.items.properties.headers.additionalProperties.anyOf,
+    ).toHaveLength(2);
   });
 });

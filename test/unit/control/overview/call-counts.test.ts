@@ -42,7 +42,10 @@ describe('the counts of calls', () => {
   const span = { sinceMs: 2 * DAY, stepMs: MINUTE };
 
   const limited = new LimitedCalls();
-  const record = (value: string, timestampMs: number) => ({ value: Buffer.from(value), timestampMs });
+  const record = (value: string, timestampMs: number) => ({
+    value: Buffer.from(value),
+    timestampMs,
+  });
   const at = new Date(0);
   limited.add(
     record(
@@ -57,7 +60,9 @@ describe('the counts of calls', () => {
     ),
   );
   limited.add(record(limitedRecord(at, new Map([['src_1', 1]])).value, 2 * DAY + 2 * MINUTE - 1));
-  for (const unreadable of ['', 'x', '{}', '{"sources":{"a":"b"}}']) limited.add(record(unreadable, 2 * DAY));
+  for (const unreadable of ['', 'x', '{}', '{"sources":{"a":"b"}}']) {
+    limited.add(record(unreadable, 2 * DAY));
+  }
 
   it('calls are counted by the positions of the topics', async () => {
     const first = 2 * DAY;
@@ -80,7 +85,9 @@ describe('the counts of calls', () => {
 
   it('a minute counts all limited calls, but names only its most limited sources', () => {
     const many = new LimitedCalls();
-    const flood = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`src_${i}`, i < 50 ? 9 : 1]));
+    const flood = Object.fromEntries(
+      Array.from({ length: 10_000 }, (_, i) => [`src_${i}`, i < 50 ? 9 : 1]),
+    );
     for (let second = 0; second < 60; second++) {
       many.add(record(JSON.stringify({ at: '', sources: flood }), 2 * DAY + second * 1_000));
     }
@@ -114,23 +121,34 @@ it('GET /overview/calls counts the requests over the limit by source', async () 
     ['src_1', 2],
     ['src_2', 4],
   ]);
-  control.memory.append([{ topic: 'messages.limited', key: null, ...limitedRecord(control.clock.now, counts) }]);
+  control.memory.append([
+    { topic: 'messages.limited', key: null, ...limitedRecord(control.clock.now, counts) },
+  ]);
   const { body } = await control.call('get', '/overview/calls');
   expect(body.limitedBySource).toEqual({ src_1: 2, src_2: 4 });
-  expect((await control.call('get', '/overview/calls?since=0')).body.limitedBySource).toEqual(body.limitedBySource);
+  expect((await control.call('get', '/overview/calls?since=0')).body.limitedBySource).toEqual(
+    body.limitedBySource,
+  );
 });
 
 it.each([
   { rights: ['overview:read'], shown: undefined },
   { rights: ['overview:read', 'sources:read'], shown: { src_1: 2 } },
-])('a token with the rights $rights gets the counts by source: $shown', async ({ rights, shown }) => {
-  const control = await controlUnderTest();
-  control.clock.now = new Date(Date.now() + MINUTE);
-  const record = limitedRecord(control.clock.now, new Map([['src_1', 2]]));
-  control.memory.append([{ topic: 'messages.limited', key: null, ...record }]);
-  const { body: token } = await control.call('post', '/tokens').send({ name: 'Narrow', role: 'read_only', rights });
-  const asked = supertest(control.app).get('/api/v1/overview/calls').set('Authorization', `Bearer ${token.token}`);
-  const { body } = await asked;
-  expect(body.series.length).toBeGreaterThan(0);
-  expect(body.limitedBySource).toEqual(shown);
-});
+])(
+  'a token with the rights $rights gets the counts by source: $shown',
+  async ({ rights, shown }) => {
+    const control = await controlUnderTest();
+    control.clock.now = new Date(Date.now() + MINUTE);
+    const record = limitedRecord(control.clock.now, new Map([['src_1', 2]]));
+    control.memory.append([{ topic: 'messages.limited', key: null, ...record }]);
+    const { body: token } = await control
+      .call('post', '/tokens')
+      .send({ name: 'Narrow', role: 'read_only', rights });
+    const asked = supertest(control.app)
+      .get('/api/v1/overview/calls')
+      .set('Authorization', `Bearer ${token.token}`);
+    const { body } = await asked;
+    expect(body.series.length).toBeGreaterThan(0);
+    expect(body.limitedBySource).toEqual(shown);
+  },
+);

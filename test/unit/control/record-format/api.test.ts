@@ -36,13 +36,17 @@ const lookFor = async (ms: number) => {
 /** Returns the format that a process writes which reads `config` from its beginning. */
 const written = async () => {
   const log = createLog('test', 'silent');
-  const config = await openConfig(control.memory.kafka, { name: 'test', log, onFatal: () => undefined });
+  const config = await openConfig(control.memory.kafka, {
+    name: 'test',
+    log,
+    onFatal: () => undefined,
+  });
   const format = config.recordFormat();
   await config.stop();
   return format;
 };
 
-it('a system of an earlier version writes format 1 until every process has read the newest for ten minutes', async () => {
+it('an old system writes format 1 until all have read the newest for ten minutes', async () => {
   control.memory.setGroups(OLD);
   await lookFor(2 * HOLD_MS);
   expect([await written(), await get()]).toMatchObject([
@@ -52,7 +56,10 @@ it('a system of an earlier version writes format 1 until every process has read 
   control.memory.setGroups(ALL);
   await lookFor(HOLD_MS - LOOK_EVERY_MS);
   const switchesAt = control.clock.now.toISOString();
-  expect([await written(), await get()]).toMatchObject([1, { format: 1, automatic: true, switchesAt }]);
+  expect([await written(), await get()]).toMatchObject([
+    1,
+    { format: 1, automatic: true, switchesAt },
+  ]);
   await lookFor(0);
   expect([await written(), await get()]).toMatchObject([
     READS_FORMAT,
@@ -60,7 +67,7 @@ it('a system of an earlier version writes format 1 until every process has read 
   ]);
 });
 
-it('a new system writes the newest format from its beginning, and asks Kafka for no groups', async () => {
+it('a new system writes the newest format at once, and asks Kafka for no groups', async () => {
   control = await controlUnderTest({ isNew: true });
   control.memory.failWith(new Error('asked'));
   await lookFor(HOLD_MS);
@@ -84,25 +91,27 @@ it('two control processes switch a format on once', async () => {
   const looks = HOLD_MS / LOOK_EVERY_MS + 1;
   for (let i = 0; i < looks; i++) {
     await Promise.allSettled([control.formats.look(), other.formats.look()]);
-    for (const each of [control, other]) each.clock.now = new Date(each.clock.now.getTime() + LOOK_EVERY_MS);
+    for (const each of [control, other]) {
+      each.clock.now = new Date(each.clock.now.getTime() + LOOK_EVERY_MS);
+    }
   }
   expect([await written(), (await get()).version]).toEqual([READS_FORMAT, 1]);
 });
 
-it('the response names the processes that hold a format back, and the groups without a process', async () => {
+it('the response names processes that hold a format back, and groups without any', async () => {
   control.memory.setGroups(OLD.filter((each) => each.group !== 'retry'));
   expect(await get()).toEqual({
-    ...{
-      format: 1,
-      newest: READS_FORMAT,
-      automatic: true,
-      readableSince: null,
-      switchesAt: null,
-      version: 0,
-      settling: [],
-    },
+    format: 1,
+    newest: READS_FORMAT,
+    automatic: true,
+    readableSince: null,
+    switchesAt: null,
+    version: 0,
+    settling: [],
     missing: ['retry'],
-    members: expect.arrayContaining([{ group: 'router', client: 'waypost-router', host: '10.0.0.1', reads: 1 }]),
+    members: expect.arrayContaining([
+      { group: 'router', client: 'waypost-router', host: '10.0.0.1', reads: 1 },
+    ]),
   });
 });
 
@@ -117,7 +126,9 @@ it('a change is in the audit trail with its author', async () => {
 });
 
 it('a change with an old version or with a wrong field is refused', async () => {
-  expect((await set('no')).body.errors).toEqual([{ pointer: '#/automatic', detail: 'must be true or false' }]);
+  expect((await set('no')).body.errors).toEqual([
+    { pointer: '#/automatic', detail: 'must be true or false' },
+  ]);
   expect((await set(false).set('If-Match', '"3"')).status).toBe(412);
   expect(await written()).toBe(1);
 });
@@ -127,10 +138,15 @@ it('the command line shows what holds a format back, and switches it off', async
   const server = control.app.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
-  const env = { WAYPOST_URL: `http://127.0.0.1:${String(port)}`, WAYPOST_TOKEN: 'planted-admin-token-0123456789' };
+  const env = {
+    WAYPOST_URL: `http://127.0.0.1:${String(port)}`,
+    WAYPOST_TOKEN: 'planted-admin-token-0123456789',
+  };
   const shown = await waypost(['record-format', 'show'], { env });
   const off = await waypost(['record-format', 'off'], { env });
   server.close();
-  expect(shown.out).toMatch(/older process +waypost-router at 10\.0\.0\.1, group router, reads format 1\n/);
+  expect(shown.out).toMatch(
+    /older process +waypost-router at 10\.0\.0\.1, group router, reads format 1\n/,
+  );
   expect([off.code, off.out]).toEqual([0, expect.stringMatching(/newer formats +off\n/)]);
 });

@@ -1,5 +1,6 @@
 import { type Database } from '../../../../services/control/history/database';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { defined } from '../../../../shared/collections/defined';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { decodeDelivery, encodeDelivery } from '../../../../shared/model/delivery';
 import { AppError } from '../../../../shared/service/errors';
@@ -30,7 +31,8 @@ beforeEach(async () => {
   };
   destination = (await control.call('post', '/destinations').send(body)).body.id;
 });
-const record = async (...events: DeliveryEvent[]) => recordEvents(database, events, await readParts(database));
+const record = async (...events: DeliveryEvent[]) =>
+  recordEvents(database, events, await readParts(database));
 
 /** Creates dead letters and their rows in the history. */
 async function bury(count: number, prefix = 'dlv', userId?: string) {
@@ -38,9 +40,19 @@ async function bury(count: number, prefix = 'dlv', userId?: string) {
   for (const letter of letters) {
     letter.offset = control.memory.records('webhooks.dead').length;
     const delivery = {
-      ...{ id: letter.id, messageId: 'msg-1', sourceId: 'src_1', destinationId: destination, type: 'track' as const },
-      ...{ acceptedAt: START, expiresAt: START, attempt: 1, hop: 0, replay: 0, closed: [], traceparent: '' },
-      ...(userId !== undefined && { userId }),
+      id: letter.id,
+      messageId: 'msg-1',
+      sourceId: 'src_1',
+      destinationId: destination,
+      type: 'track' as const,
+      acceptedAt: START,
+      expiresAt: START,
+      attempt: 1,
+      hop: 0,
+      replay: 0,
+      closed: [],
+      traceparent: '',
+      ...defined({ userId }),
     };
     const headers = encodeDelivery(delivery);
     control.memory.append([
@@ -49,7 +61,11 @@ async function bury(count: number, prefix = 'dlv', userId?: string) {
   }
   await record(
     ...letters.map(({ id, offset }) =>
-      aDeath({ delivery: id, destination, record: { topic: 'webhooks.dead', partition: 0, offset } }),
+      aDeath({
+        delivery: id,
+        destination,
+        record: { topic: 'webhooks.dead', partition: 0, offset },
+      }),
     ),
   );
 }
@@ -87,14 +103,20 @@ describe('replaying one delivery', () => {
   it('a delivery is sent again with its body and a new window', async () => {
     await bury(1);
     const answer = await control.call('post', '/deliveries/dlv_0/replay');
-    expect([answer.status, answer.body]).toEqual([202, { id: 'dlv_0', replay: 1, status: 'waiting' }]);
+    expect([answer.status, answer.body]).toEqual([
+      202,
+      { id: 'dlv_0', replay: 1, status: 'waiting' },
+    ]);
     expect(due()).toEqual(['dlv_0/1']);
     expect(String(control.memory.records('webhooks.due')[0]!.value)).toBe('{"id":"dlv_0"}');
     expect(control.memory.records('attempts')).toHaveLength(1);
   });
 
-  it('a delivery is not replayed while it is in progress, its destination is off, or its body is gone', async () => {
-    await record(aWait({ delivery: 'dlv_w', destination }), anAttempt({ delivery: 'dlv_gone', destination }));
+  it('no delivery is replayed in progress, with its destination off or body gone', async () => {
+    await record(
+      aWait({ delivery: 'dlv_w', destination }),
+      anAttempt({ delivery: 'dlv_gone', destination }),
+    );
     const statuses = async () =>
       Promise.all(
         ['dlv_w', 'dlv_gone', 'dlv_none'].map(
@@ -119,14 +141,24 @@ describe('replaying a scope', () => {
     );
     const { status, body } = await start();
     expect([status, body.status, body.origin]).toEqual([202, 'counting', 'dead_letters']);
-    expect(await ended(body.id)).toMatchObject({ status: 'done', matched: 40, sent: 40, progress: 1 });
+    expect(await ended(body.id)).toMatchObject({
+      status: 'done',
+      matched: 40,
+      sent: 40,
+      progress: 1,
+    });
     expect(due().sort()).toEqual(Array.from({ length: 40 }, (_, i) => `dlv_${i}/1`).sort());
   });
 
   it('a preview only counts', async () => {
     await bury(7);
     const { body } = await start({ preview: true });
-    expect(await ended(body.id)).toMatchObject({ status: 'done', matched: 7, sent: 0, preview: true });
+    expect(await ended(body.id)).toMatchObject({
+      status: 'done',
+      matched: 7,
+      sent: 0,
+      preview: true,
+    });
     expect(due()).toEqual([]);
   });
 
@@ -150,8 +182,13 @@ describe('replaying a scope', () => {
     const cancelled = (await control.call('post', `/replays/${body.id}/cancel`)).body;
     expect(cancelled).toMatchObject({ status: 'cancelled', matched: 50, sent: 10 });
     expect((await control.call('post', `/replays/${body.id}/cancel`)).status).toBe(409);
-    const advance = setInterval(() => (control.clock.now = new Date(control.clock.now.getTime() + 1_000)), 5);
-    expect((await control.call('post', `/replays/${body.id}/resume`)).body).toMatchObject({ status: 'running' });
+    const advance = setInterval(
+      () => (control.clock.now = new Date(control.clock.now.getTime() + 1_000)),
+      5,
+    );
+    expect((await control.call('post', `/replays/${body.id}/resume`)).body).toMatchObject({
+      status: 'running',
+    });
     expect(await ended(body.id)).toMatchObject({ status: 'done', sent: 50 });
     clearInterval(advance);
     expect(new Set(due()).size).toBe(50);
@@ -163,7 +200,10 @@ describe('replaying a scope', () => {
   async function nextProcess(): Promise<NodeJS.Timeout> {
     const next = await controlUnderTest({ database, memory: control.memory });
     next.clock.now = new Date(at(3_600));
-    const passing = setInterval(() => (next.clock.now = new Date(next.clock.now.getTime() + 1_000)), 5);
+    const passing = setInterval(
+      () => (next.clock.now = new Date(next.clock.now.getTime() + 1_000)),
+      5,
+    );
     control = next;
     await next.replays.look();
     return passing;
@@ -204,7 +244,7 @@ describe('replaying a scope', () => {
     },
   );
 
-  it('a replay moves to another process when the lease expires, and the first one sends nothing more', async () => {
+  it("a replay moves at the lease's end, and its first process sends nothing more", async () => {
     await bury(50);
     const { body } = await start({ maxPerSecond: 50 });
     await eventually(() => expect(due()).toHaveLength(10));
@@ -218,7 +258,10 @@ describe('replaying a scope', () => {
     await first.replays.stop();
     expect(first.logged()).toContain('replay.lost');
     expect(due()).toHaveLength(50);
-    expect((await control.call('get', `/replays/${body.id}`)).body).toMatchObject({ status: 'done', sent: 50 });
+    expect((await control.call('get', `/replays/${body.id}`)).body).toMatchObject({
+      status: 'done',
+      sent: 50,
+    });
   });
 
   it('a replay cancelled through another process stays cancelled', async () => {
@@ -227,15 +270,22 @@ describe('replaying a scope', () => {
     await eventually(() => expect(due()).toHaveLength(10));
     const other = await controlUnderTest({ database, memory: control.memory });
     other.clock.now = new Date(at(3_600));
-    const cancelling = other.call('post', `/replays/${body.id}/cancel`).then((answer) => answer.body as unknown);
+    const cancelling = other
+      .call('post', `/replays/${body.id}/cancel`)
+      .then((answer) => answer.body as unknown);
     const looking = setInterval(() => void control.replays.look(), 20);
     expect(await cancelling).toMatchObject({ status: 'cancelled', matched: 50, sent: 10 });
     clearInterval(looking);
     control.clock.now = new Date(at(7_200));
     await control.replays.stop();
     expect(due()).toHaveLength(10);
-    const passing = setInterval(() => (other.clock.now = new Date(other.clock.now.getTime() + 1_000)), 5);
-    expect((await other.call('post', `/replays/${body.id}/resume`)).body).toMatchObject({ status: 'running' });
+    const passing = setInterval(
+      () => (other.clock.now = new Date(other.clock.now.getTime() + 1_000)),
+      5,
+    );
+    expect((await other.call('post', `/replays/${body.id}/resume`)).body).toMatchObject({
+      status: 'running',
+    });
     control = other;
     expect(await ended(body.id)).toMatchObject({ status: 'done', sent: 50 });
     clearInterval(passing);
@@ -245,11 +295,18 @@ describe('replaying a scope', () => {
 
   it('a replay waits for a history that lags and knows what was delivered since', async () => {
     let behind = true;
-    control = await controlUnderTest({ database, memory: control.memory, historyHasRead: () => !behind });
+    control = await controlUnderTest({
+      database,
+      memory: control.memory,
+      historyHasRead: () => !behind,
+    });
     control.clock.now = new Date(at(3_600));
     destination = (
       await control.call('post', '/destinations').send({
-        ...{ name: 'Hooks', type: 'webhooks', sources: [], enabled: true },
+        name: 'Hooks',
+        type: 'webhooks',
+        sources: [],
+        enabled: true,
         webhooks: [{ url: 'https://a.example/' }],
       })
     ).body.id;
@@ -267,10 +324,16 @@ describe('replaying a scope', () => {
     control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
     const { body } = await start();
     await eventually(async () => {
-      expect((await control.call('get', `/replays/${body.id}`)).body).toMatchObject({ status: 'running', sent: 0 });
+      expect((await control.call('get', `/replays/${body.id}`)).body).toMatchObject({
+        status: 'running',
+        sent: 0,
+      });
     });
     control.memory.failWith(undefined);
-    const advance = setInterval(() => (control.clock.now = new Date(control.clock.now.getTime() + 1_000)), 5);
+    const advance = setInterval(
+      () => (control.clock.now = new Date(control.clock.now.getTime() + 1_000)),
+      5,
+    );
     expect(await ended(body.id)).toMatchObject({ status: 'done', sent: 5 });
     clearInterval(advance);
     expect(due()).toHaveLength(5);
@@ -281,7 +344,11 @@ describe('replaying a scope', () => {
     const { body } = await start({ maxPerSecond: 50 });
     await eventually(() => expect(due()).toHaveLength(10));
     await control.call('patch', `/destinations/${destination}`).send({ enabled: false });
-    expect(await ended(body.id)).toMatchObject({ status: 'failed', sent: 10, error: expect.stringContaining('off') });
+    expect(await ended(body.id)).toMatchObject({
+      status: 'failed',
+      sent: 10,
+      error: expect.stringContaining('off'),
+    });
     expect((await control.call('post', `/replays/${body.id}/resume`)).status).toBe(409);
   });
 

@@ -8,7 +8,12 @@ import {
 } from '../../../../services/control/replays/candidates';
 import { type Scope } from '../../../../services/control/replays/job';
 import { type Destination, type Source } from '../../../../shared/model/config';
-import { decodeDelivery, type Delivery, deliveryId, encodeDelivery } from '../../../../shared/model/delivery';
+import {
+  decodeDelivery,
+  type Delivery,
+  deliveryId,
+  encodeDelivery,
+} from '../../../../shared/model/delivery';
 import { messageHeaders } from '../../../../shared/model/message';
 import { type InRecord } from '../../../../shared/kafka/port';
 import { START } from '../../../support/events';
@@ -55,7 +60,8 @@ const DESTINATION: Destination = {
 };
 const config = (source: Source = aSource(), destination: Destination = DESTINATION) => ({
   source: (id: string) => (source.id === id ? { version: 1, data: source } : undefined),
-  destination: (id: string) => (destination.id === id ? { version: 1, data: destination } : undefined),
+  destination: (id: string) =>
+    destination.id === id ? { version: 1, data: destination } : undefined,
 });
 const inRecord = (topic: string, headers: Record<string, string>, value: string): InRecord => ({
   topic,
@@ -77,7 +83,10 @@ const call = (over: object = {}, acceptedAtMs = START) => {
     event: 'Order',
     ...over,
   };
-  const headers = messageHeaders('src_1', message, { acceptedAtMs, traceparent: DELIVERY.traceparent });
+  const headers = messageHeaders('src_1', message, {
+    acceptedAtMs,
+    traceparent: DELIVERY.traceparent,
+  });
   return inRecord('messages', headers, JSON.stringify(message));
 };
 
@@ -99,22 +108,39 @@ describe('dead letters', () => {
 
 it('a replay ends at a record of a newer format, which it must not leave out', () => {
   const record = inRecord('webhooks.dead', { ...encodeDelivery(DELIVERY), format: '9' }, '{}');
-  expect(() => candidateOf(record, SCOPE, config())).toThrow(/partition 2, offset 7.*format 9.*Upgrade/);
+  expect(() => candidateOf(record, SCOPE, config())).toThrow(
+    /partition 2, offset 7.*format 9.*Upgrade/,
+  );
 });
 
 describe('messages', () => {
   const scope: Scope = { ...SCOPE, origin: 'messages' };
   it.each<[string, InRecord, ReturnType<typeof config>, boolean]>([
     ['a message for the destination', call(), config(), true],
-    ['no message that the caller excludes', call({ integrations: { All: false } }), config(), false],
+    [
+      'no message that the caller excludes',
+      call({ integrations: { All: false } }),
+      config(),
+      false,
+    ],
     [
       'a message that the caller includes by name',
       call({ integrations: { All: false, Webhooks: true } }),
       config(),
       true,
     ],
-    ['no message of an unwanted type', call(), config(undefined, { ...DESTINATION, types: ['page'] }), false],
-    ['no message of a source without a connection', call(), config(undefined, { ...DESTINATION, sources: [] }), false],
+    [
+      'no message of an unwanted type',
+      call(),
+      config(undefined, { ...DESTINATION, types: ['page'] }),
+      false,
+    ],
+    [
+      'no message of a source without a connection',
+      call(),
+      config(undefined, { ...DESTINATION, sources: [] }),
+      false,
+    ],
     ['no message of a source that is off', call(), config(aSource({ enabled: false })), false],
     ['no message of a deleted source', call(), config(aSource({ id: 'src_9' })), false],
     ['no unreadable message', inRecord('messages', call().headers as never, 'x'), config(), false],
@@ -145,7 +171,13 @@ describe('replay numbers', () => {
     ['a dead letter that the history does not know', dead, undefined, {}, 1],
     ['a dead letter that the history has not read yet', dead, known('retrying'), {}, 1],
     ['a dead letter delivered since', dead, known('delivered'), {}, undefined],
-    ['a requested dead letter delivered since', dead, known('delivered'), { includeDelivered: true }, 1],
+    [
+      'a requested dead letter delivered since',
+      dead,
+      known('delivered'),
+      { includeDelivered: true },
+      1,
+    ],
     ['a dead letter whose replay is in progress', dead, known('waiting', 1), {}, undefined],
     ['the old dead letter of a replay with a new one', dead, known('dead', 1), {}, undefined],
     ['the new dead letter of a replay', deadTwice, known('dead', 1), {}, 2],
@@ -166,8 +198,20 @@ describe('replay numbers', () => {
       { origin: 'messages', includeDelivered: true },
       3,
     ],
-    ['a message in progress', message, known('retrying'), { origin: 'messages', includeDelivered: true }, undefined],
-    ['a cancelled message', message, known('cancelled'), { origin: 'messages', status: 'cancelled' }, 1],
+    [
+      'a message in progress',
+      message,
+      known('retrying'),
+      { origin: 'messages', includeDelivered: true },
+      undefined,
+    ],
+    [
+      'a cancelled message',
+      message,
+      known('cancelled'),
+      { origin: 'messages', status: 'cancelled' },
+      1,
+    ],
     [
       'an unknown message if a status is requested',
       message,

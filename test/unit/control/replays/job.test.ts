@@ -1,4 +1,10 @@
-import { chunkOf, currentPlace, type Job, newJob, nextPass } from '../../../../services/control/replays/job';
+import {
+  chunkOf,
+  currentPlace,
+  type Job,
+  newJob,
+  nextPass,
+} from '../../../../services/control/replays/job';
 import { isFinal, progressOf } from '../../../../services/control/replays/job-view';
 
 const scope = {
@@ -72,7 +78,13 @@ test.each<[string, Partial<Job>, number, number, boolean]>([
     false,
   ],
   ['of a job that was cancelled some time ago', { status: 'cancelled', sent: 0 }, 0, 601_000, true],
-  ['of a job whose deliveries left the history', { status: 'done', sent: 3 }, 0, 5 * 86_400_000, true],
+  [
+    'of a job whose deliveries left the history',
+    { status: 'done', sent: 3 },
+    0,
+    5 * 86_400_000,
+    true,
+  ],
 ])('whether the results are final: %s', (_, fields, settled, laterMs, expected) => {
   const one = job(fields);
   expect(isFinal(one, settled, one.updatedAt + laterMs)).toBe(expected);

@@ -8,7 +8,16 @@ import { AppError } from '../../../../shared/service/errors';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
-import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait, START } from '../../../support/events';
+import {
+  aCancellation,
+  aDeath,
+  aFailure,
+  anAttempt,
+  at,
+  aUrl,
+  aWait,
+  START,
+} from '../../../support/events';
 
 /** Retries, cancellations and partial replays through the API, on an in-memory log. */
 
@@ -35,27 +44,44 @@ async function begin({ isNew = true } = {}): Promise<void> {
   ({ id: destination, webhooks } = body as { id: string; webhooks: { id: string }[] });
 }
 
-const record = async (...events: DeliveryEvent[]) => recordEvents(database, events, await readParts(database));
+const record = async (...events: DeliveryEvent[]) =>
+  recordEvents(database, events, await readParts(database));
 const post = (path: string, body: object = {}) => control.call('post', path).send(body);
 const asked = () =>
-  control.memory.records('webhooks.recalls').map(({ value }) => JSON.parse(String(value)) as RecallRecord);
+  control.memory
+    .records('webhooks.recalls')
+    .map(({ value }) => JSON.parse(String(value)) as RecallRecord);
 const change = (body: object) => control.call('patch', `/destinations/${destination}`).send(body);
 const note = (value: RecallRecord) =>
-  control.memory.append([{ topic: 'webhooks.recalls', key: destination, value: JSON.stringify(value) }]);
+  control.memory.append([
+    { topic: 'webhooks.recalls', key: destination, value: JSON.stringify(value) },
+  ]);
 
 describe('one waiting delivery', () => {
-  it.each(['retry', 'cancel'] as const)('a %s names the delivery, its replay and its attempts', async (action) => {
-    await record(aFailure({ destination }), aFailure({ destination, n: 2, hop: 1, at: at(20) }));
-    const { status, body } = await post(`/deliveries/dlv_1/${action}`);
-    expect([status, body]).toEqual([202, { id: 'dlv_1', action, status: 'retrying', reason: 'backoff' }]);
-    const delivery = { id: 'dlv_1', replay: 0, attempt: 2 };
-    expect(asked()).toMatchObject([{ kind: 'recall', action, destination, delivery, keys: expect.any(Array) }]);
-  });
+  it.each(['retry', 'cancel'] as const)(
+    'a %s names the delivery, its replay and its attempts',
+    async (action) => {
+      await record(aFailure({ destination }), aFailure({ destination, n: 2, hop: 1, at: at(20) }));
+      const { status, body } = await post(`/deliveries/dlv_1/${action}`);
+      expect([status, body]).toEqual([
+        202,
+        { id: 'dlv_1', action, status: 'retrying', reason: 'backoff' },
+      ]);
+      const delivery = { id: 'dlv_1', replay: 0, attempt: 2 };
+      expect(asked()).toMatchObject([
+        { kind: 'recall', action, destination, delivery, keys: expect.any(Array) },
+      ]);
+    },
+  );
 
   it.each<[string, () => Promise<unknown>, RegExp]>([
     ['has ended', () => record(anAttempt({ destination })), /has ended \(delivered\)/],
     ['is dead', () => record(aDeath({ destination })), /has ended \(dead\)/],
-    ['is paused', () => Promise.all([record(aFailure({ destination })), change({ paused: true })]), /paused/],
+    [
+      'is paused',
+      () => Promise.all([record(aFailure({ destination })), change({ paused: true })]),
+      /paused/,
+    ],
   ])('neither a retry nor a cancellation is possible if it %s', async (_, arrange, detail) => {
     await arrange();
     for (const action of ['retry', 'cancel']) {
@@ -72,19 +98,27 @@ describe('one waiting delivery', () => {
     expect((await post('/deliveries/dlv_1/cancel')).status).toBe(202);
   });
 
-  it('while a process of an older version may run, nothing is sent or cancelled early', async () => {
+  it("while an older version's process may run, nothing is sent or cancelled early", async () => {
     await begin({ isNew: false });
     await record(aFailure({ destination }));
-    for (const path of ['/deliveries/dlv_1/retry', '/deliveries/dlv_1/cancel', `/destinations/${destination}/retry`]) {
+    for (const path of [
+      '/deliveries/dlv_1/retry',
+      '/deliveries/dlv_1/cancel',
+      `/destinations/${destination}/retry`,
+    ]) {
       const { status, body } = await post(path);
-      expect([status, body.detail]).toEqual([409, expect.stringContaining('waypost record-format show')]);
+      expect([status, body.detail]).toEqual([
+        409,
+        expect.stringContaining('waypost record-format show'),
+      ]);
     }
     expect(asked()).toEqual([]);
   });
 });
 
 describe('all that waits at a destination', () => {
-  const waiting = (...ids: string[]) => record(...ids.map((delivery) => aFailure({ delivery, destination })));
+  const waiting = (...ids: string[]) =>
+    record(...ids.map((delivery) => aFailure({ delivery, destination })));
   const job = async (id: string) => (await control.call('get', `/replays/${id}`)).body;
   const requested = () =>
     eventually(() => {
@@ -97,15 +131,28 @@ describe('all that waits at a destination', () => {
     historyHasRead = false;
     await waiting('dlv_1', 'dlv_2', 'dlv_3');
     const started = await post(`/destinations/${destination}/retry`, { maxPerSecond: 50 });
-    expect(started).toMatchObject({ status: 202, body: { action: 'retry', origin: 'waiting', maxPerSecond: 50 } });
+    expect(started).toMatchObject({
+      status: 202,
+      body: { action: 'retry', origin: 'waiting', maxPerSecond: 50 },
+    });
     const { id } = started.body as { id: string };
     expect(started.headers.location).toContain(`/replays/${id}`);
-    expect(await requested()).toMatchObject({ kind: 'recall', id, action: 'retry_all', destination, job: id });
+    expect(await requested()).toMatchObject({
+      kind: 'recall',
+      id,
+      action: 'retry_all',
+      destination,
+      job: id,
+    });
     note(takenNote(id, ['00000000000000aa', '00000000000000bb', '00000000000000cc']));
     note({ kind: 'searched', recall: id, partitions: [0, 1], of: 3 });
-    await eventually(async () => expect(await job(id)).toMatchObject({ matched: 3, sent: 3, progress: 0.667 }));
+    await eventually(async () =>
+      expect(await job(id)).toMatchObject({ matched: 3, sent: 3, progress: 0.667 }),
+    );
     note({ kind: 'searched', recall: id, partitions: [2], of: 3 });
-    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done', progress: 1 }));
+    await eventually(async () =>
+      expect(await job(id)).toMatchObject({ status: 'done', progress: 1 }),
+    );
     const retried = (delivery: string) =>
       aWait({ delivery, destination, n: 1, hop: 1, reason: RETRY_REQUESTED, job: id, at: at(30) });
     await record(...['dlv_1', 'dlv_2', 'dlv_3'].map(retried));
@@ -120,20 +167,31 @@ describe('all that waits at a destination', () => {
       aDeath({ delivery: 'dlv_2', destination, n: 2, hop: 2, at: at(32) }),
       anAttempt({ delivery: 'dlv_3', destination, n: 2, hop: 1, at: at(32) }),
     );
-    expect((await control.call('get', '/replays')).body.data).toMatchObject([{ id, delivered: 2, failedAgain: 1 }]);
+    expect((await control.call('get', '/replays')).body.data).toMatchObject([
+      { id, delivered: 2, failedAgain: 1 },
+    ]);
     // The results are final, and are not counted again.
     await database.query('delete from waypost.deliveries');
-    expect((await control.call('get', '/replays')).body.data).toMatchObject([{ id, delivered: 2, failedAgain: 1 }]);
+    expect((await control.call('get', '/replays')).body.data).toMatchObject([
+      { id, delivered: 2, failedAgain: 1 },
+    ]);
     expect(await job(id)).toMatchObject({ delivered: 2, failedAgain: 1 });
   });
 
-  it('a retry says how many of its deliveries a later request sent again or cancelled, and is final then', async () => {
+  it('a retry counts what a later request resent or cancelled, and is final then', async () => {
     historyHasRead = false;
     const ids = ['dlv_1', 'dlv_2', 'dlv_3', 'dlv_4'];
     await waiting(...ids);
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
     await requested();
-    note(takenNote(id, ['00000000000000aa', '00000000000000bb', '00000000000000cc', '00000000000000dd']));
+    note(
+      takenNote(id, [
+        '00000000000000aa',
+        '00000000000000bb',
+        '00000000000000cc',
+        '00000000000000dd',
+      ]),
+    );
     note({ kind: 'searched', recall: id, partitions: [0, 1, 2], of: 3 });
     await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done', sent: 4 }));
     expect(await job(id)).toMatchObject({ delivered: 0, superseded: null });
@@ -156,7 +214,7 @@ describe('all that waits at a destination', () => {
     expect(await job(id)).toMatchObject(results);
   });
 
-  it('a retry is shown although Kafka does not answer, and older final results leave no delivery open', async () => {
+  it('a retry is shown though Kafka is silent, and old results leave nothing open', async () => {
     historyHasRead = new Promise(() => undefined);
     await waiting('dlv_1', 'dlv_2', 'dlv_3');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
@@ -166,7 +224,8 @@ describe('all that waits at a destination', () => {
     await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done', sent: 3 }));
     expect(await job(id)).toMatchObject({ delivered: 0, superseded: null });
     await database.query(
-      `update waypost.replays set job = jsonb_set(job::jsonb, '{results}', '{"delivered":1,"failedAgain":0}')::text`,
+      "update waypost.replays set job = jsonb_set(job::jsonb, '{results}', " +
+        `'{"delivered":1,"failedAgain":0}')::text`,
     );
     expect(await job(id)).toMatchObject({ delivered: 1, failedAgain: 0, superseded: 2 });
   });
@@ -179,25 +238,32 @@ describe('all that waits at a destination', () => {
     expect(request.expiresBy).toBeGreaterThan(control.clock.now.getTime());
   });
 
-  it('a cancellation is done when all that waited is cancelled, and counts what comes back from an attempt later', async () => {
+  it('a cancellation is done with all that waited, and counts what returns later', async () => {
     await waiting('dlv_1');
     const { id } = (await post(`/destinations/${destination}/cancel`)).body as { id: string };
     await requested();
     note(takenNote(id, ['00000000000000aa']));
     note({ kind: 'searched', recall: id, partitions: [0, 1, 2], of: 3 });
-    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done', sent: 1, progress: 1 }));
+    await eventually(async () =>
+      expect(await job(id)).toMatchObject({ status: 'done', sent: 1, progress: 1 }),
+    );
     expect((await post(`/replays/${id}/cancel`)).status).toBe(409);
     note(takenNote(id, ['00000000000000bb']));
-    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done', matched: 2, sent: 2 }));
+    await eventually(async () =>
+      expect(await job(id)).toMatchObject({ status: 'done', matched: 2, sent: 2 }),
+    );
     control.clock.now = new Date(at(3_600 + 90));
-    const stored = async () => (await database.query<{ status: string }>('select status from waypost.replays'))[0];
+    const stored = async () =>
+      (await database.query<{ status: string }>('select status from waypost.replays'))[0];
     await eventually(async () => expect(await stored()).toEqual({ status: 'done' }));
   });
 
   it('the oldest cancellation counts no longer once more than twenty others do', async () => {
     const ids: string[] = [];
     const stored = async () => {
-      const rows = await database.query<{ id: string }>(`select id from waypost.replays where status = 'done'`);
+      const rows = await database.query<{ id: string }>(
+        `select id from waypost.replays where status = 'done'`,
+      );
       return rows.map(({ id }) => id);
     };
     while (ids.length < 22) {
@@ -208,11 +274,14 @@ describe('all that waits at a destination', () => {
     }
     await eventually(async () => expect(await stored()).toEqual([ids[0]]));
     const again = await post(`/replays/${ids[21]}/resume`);
-    expect([again.status, again.body.detail]).toEqual([409, expect.stringContaining('The replay is done')]);
+    expect([again.status, again.body.detail]).toEqual([
+      409,
+      expect.stringContaining('The replay is done'),
+    ]);
     await control.replays.stop();
   });
 
-  it('a job of an older version does not fail at an upgrade although it was requested more than a day ago', async () => {
+  it("an older version's job does not fail at an upgrade, even if over a day old", async () => {
     await waiting('dlv_1', 'dlv_2');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
     await requested();
@@ -220,34 +289,43 @@ describe('all that waits at a destination', () => {
     await eventually(async () => expect(await job(id)).toMatchObject({ sent: 1 }));
     await control.replays.stop();
     await database.query(
-      `update waypost.replays set job = (job::jsonb #- '{recall,requestedAt}' #- '{recall,notedAt}')::text`,
+      "update waypost.replays set job = (job::jsonb #- '{recall,requestedAt}' #- " +
+        "'{recall,notedAt}')::text",
     );
     const upgraded = await controlUnderTest({ database, memory: control.memory });
     upgraded.clock.now = new Date(at(3_600 + 86_400 + 3_700));
     await upgraded.replays.look();
     const looked = { updatedAt: upgraded.clock.now.getTime() };
-    const stored = async () => (await database.query<{ job: string }>('select job from waypost.replays'))[0]!.job;
+    const stored = async () =>
+      (await database.query<{ job: string }>('select job from waypost.replays'))[0]!.job;
     await eventually(async () => expect(JSON.parse(await stored())).toMatchObject(looked));
     note(takenNote(id, ['00000000000000bb']));
     await eventually(async () =>
-      expect((await upgraded.call('get', `/replays/${id}`)).body).toMatchObject({ status: 'running', sent: 2 }),
+      expect((await upgraded.call('get', `/replays/${id}`)).body).toMatchObject({
+        status: 'running',
+        sent: 2,
+      }),
     );
     await upgraded.replays.stop();
   });
 
-  it('a cancellation is not done while a delivery that waited may come back from its attempt', async () => {
+  it('a cancellation is not done while a delivery may come back from its attempt', async () => {
     await waiting('dlv_1', 'dlv_2');
     const { id } = (await post(`/destinations/${destination}/cancel`)).body as { id: string };
     await requested();
     note(takenNote(id, ['00000000000000aa']));
     note({ kind: 'searched', recall: id, partitions: [0, 1, 2], of: 3 });
-    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'running', matched: 2, progress: 1 }));
+    await eventually(async () =>
+      expect(await job(id)).toMatchObject({ status: 'running', matched: 2, progress: 1 }),
+    );
     // The other one was delivered meanwhile.
     control.clock.now = new Date(at(3_600 + 90));
-    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done', matched: 2, sent: 1 }));
+    await eventually(async () =>
+      expect(await job(id)).toMatchObject({ status: 'done', matched: 2, sent: 1 }),
+    );
   });
 
-  it('a job that retry works on no longer fails after a day, with what it did, and retry is told to stop', async () => {
+  it('an abandoned job fails after a day with what it did, and retry must stop', async () => {
     await waiting('dlv_1', 'dlv_2');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
     await requested();
@@ -255,10 +333,14 @@ describe('all that waits at a destination', () => {
     // At a low rate it may last longer than a day.
     control.clock.now = new Date(at(3_600 + day + 1));
     note(takenNote(id, ['00000000000000aa']));
-    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'running', sent: 1 }));
+    await eventually(async () =>
+      expect(await job(id)).toMatchObject({ status: 'running', sent: 1 }),
+    );
     control.clock.now = new Date(at(3_600 + day + 3_700));
     const error = expect.stringContaining('did not finish it within a day');
-    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'failed', sent: 1, matched: 2, error }));
+    await eventually(async () =>
+      expect(await job(id)).toMatchObject({ status: 'failed', sent: 1, matched: 2, error }),
+    );
     await eventually(() => expect(asked().at(-1)).toEqual({ kind: 'stop', recall: id }));
   });
 
@@ -271,7 +353,7 @@ describe('all that waits at a destination', () => {
     expect((await post(`/replays/${id}/resume`)).status).toBe(409);
   });
 
-  it('a job whose stop is in Kafka counts as cancelled, also if the database did not store that', async () => {
+  it('a job whose stop is in Kafka is cancelled, even if the database missed that', async () => {
     await waiting('dlv_1');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
     await requested();
@@ -279,7 +361,7 @@ describe('all that waits at a destination', () => {
     await eventually(async () => expect(await job(id)).toMatchObject({ status: 'cancelled' }));
   });
 
-  it('a job is not cancelled while Kafka cannot take its stop, so that the user tries again', async () => {
+  it('no job is cancelled while Kafka cannot take its stop: the user tries again', async () => {
     await waiting('dlv_1');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
     await requested();
@@ -293,12 +375,15 @@ describe('all that waits at a destination', () => {
   it.each([
     ['paused', { paused: true }],
     ['off', { enabled: false }],
-  ])('a destination that is %s sends nothing, and its deliveries can be cancelled', async (_, fields) => {
-    await waiting('dlv_1');
-    await change(fields);
-    expect((await post(`/destinations/${destination}/retry`)).status).toBe(409);
-    expect((await post(`/destinations/${destination}/cancel`)).status).toBe(202);
-  });
+  ])(
+    'a destination that is %s sends nothing, and its deliveries can be cancelled',
+    async (_, fields) => {
+      await waiting('dlv_1');
+      await change(fields);
+      expect((await post(`/destinations/${destination}/retry`)).status).toBe(409);
+      expect((await post(`/destinations/${destination}/cancel`)).status).toBe(202);
+    },
+  );
 });
 
 describe('a replay to some URLs', () => {
@@ -307,12 +392,31 @@ describe('a replay to some URLs', () => {
   const SAME = 'https://b.example/';
   /** Appends the record of a delivery that one URL took and the other rejected. */
   async function partly(topic = 'webhooks', others: ReturnType<typeof aUrl>[] = []): Promise<void> {
-    const about = { id: 'dlv_1', messageId: 'msg-1', sourceId: 'src_1', destinationId: destination, type: 'track' };
-    const times = { acceptedAt: START, expiresAt: START, attempt: 0, hop: 0, replay: 0, closed: [], traceparent: '' };
+    const about = {
+      id: 'dlv_1',
+      messageId: 'msg-1',
+      sourceId: 'src_1',
+      destinationId: destination,
+      type: 'track',
+    };
+    const times = {
+      acceptedAt: START,
+      expiresAt: START,
+      attempt: 0,
+      hop: 0,
+      replay: 0,
+      closed: [],
+      traceparent: '',
+    };
     const headers = encodeDelivery({ ...about, ...times } as Parameters<typeof encodeDelivery>[0]);
     control.memory.append([{ topic, key: `${destination}:0`, value: '{}', headers }]);
-    const urls = [aUrl({ url: webhooks[0]!.id }), aUrl({ url: webhooks[1]!.id, outcome: 'rejected', status: 404 })];
-    await record(anAttempt({ destination, urls: [...urls, ...others], record: { ...KNOWN, topic } }));
+    const urls = [
+      aUrl({ url: webhooks[0]!.id }),
+      aUrl({ url: webhooks[1]!.id, outcome: 'rejected', status: 404 }),
+    ];
+    await record(
+      anAttempt({ destination, urls: [...urls, ...others], record: { ...KNOWN, topic } }),
+    );
   }
   const closed = () =>
     control.memory.records('webhooks.due').map(({ headers }) => {
@@ -322,15 +426,22 @@ describe('a replay to some URLs', () => {
 
   it('one URL of several gets the delivery again', async () => {
     await partly();
-    expect((await post('/deliveries/dlv_1/replay', { webhooks: [webhooks[1]!.id] })).status).toBe(202);
+    expect((await post('/deliveries/dlv_1/replay', { webhooks: [webhooks[1]!.id] })).status).toBe(
+      202,
+    );
     expect(closed()).toEqual([[A]]);
   });
 
   it('a webhook gets the delivery again although another one has the same URL', async () => {
-    const [first, second] = webhooks.map(({ id }, i) => ({ id, url: i === 0 ? 'https://a.example/' : SAME }));
+    const [first, second] = webhooks.map(({ id }, i) => ({
+      id,
+      url: i === 0 ? 'https://a.example/' : SAME,
+    }));
     await change({ webhooks: [first, second, { url: SAME, headers: { 'X-Copy': '1' } }] });
     await partly();
-    expect((await post('/deliveries/dlv_1/replay', { webhooks: [webhooks[1]!.id] })).status).toBe(202);
+    expect((await post('/deliveries/dlv_1/replay', { webhooks: [webhooks[1]!.id] })).status).toBe(
+      202,
+    );
     expect(closed()).toEqual([[A]]);
   });
 
@@ -341,14 +452,22 @@ describe('a replay to some URLs', () => {
       await post('/deliveries/dlv_1/replay'),
       await post('/replays', { destination: 'alerts', includeDelivered: true }),
     ]) {
-      expect([answer.status, answer.body.detail]).toEqual([409, expect.stringMatching(/each of its channels/)]);
+      expect([answer.status, answer.body.detail]).toEqual([
+        409,
+        expect.stringMatching(/each of its channels/),
+      ]);
     }
     expect(closed()).toEqual([]);
   });
 
-  it('a replay of many sends each only to the URLs that failed, also if another webhook has the same URL', async () => {
-    const [first, second] = webhooks.map(({ id }, i) => ({ id, url: i === 0 ? 'https://a.example/' : SAME }));
-    const { body } = await change({ webhooks: [first, second, { url: SAME, headers: { 'X-Copy': '1' } }] });
+  it('a replay of many sends each only to failed URLs, even if others share a URL', async () => {
+    const [first, second] = webhooks.map(({ id }, i) => ({
+      id,
+      url: i === 0 ? 'https://a.example/' : SAME,
+    }));
+    const { body } = await change({
+      webhooks: [first, second, { url: SAME, headers: { 'X-Copy': '1' } }],
+    });
     webhooks = (body as { webhooks: { id: string }[] }).webhooks;
     await partly('webhooks.dead', [aUrl({ url: webhooks[2]!.id })]);
     const wanted = { destination, origin: 'dead_letters', onlyFailedUrls: true };
@@ -358,7 +477,9 @@ describe('a replay to some URLs', () => {
 
   it('an unknown webhook is refused by its place', async () => {
     await partly();
-    const { status, body } = await post('/deliveries/dlv_1/replay', { webhooks: [webhooks[0]!.id, 'whk_other'] });
+    const { status, body } = await post('/deliveries/dlv_1/replay', {
+      webhooks: [webhooks[0]!.id, 'whk_other'],
+    });
     expect([status, body.errors[0].pointer]).toEqual([422, '#/webhooks/1']);
     expect(closed()).toEqual([]);
   });

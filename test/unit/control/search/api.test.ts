@@ -34,14 +34,34 @@ interface Sent {
 }
 
 /** Appends the record of a delivery, and stores its attempt. */
-async function sent({ id, agoMs = 1_000, userId = 'user-1', event = 'Order Completed', body = '{}', dead }: Sent) {
+async function sent({
+  id,
+  agoMs = 1_000,
+  userId = 'user-1',
+  event = 'Order Completed',
+  body = '{}',
+  dead,
+}: Sent) {
   const acceptedAt = control.clock.now.getTime() - agoMs;
   const delivery = {
-    ...{ id, messageId: `msg-${id}`, sourceId: 'src_1', destinationId: 'dst_1', type: 'track' as const },
-    ...{ event, userId, acceptedAt, expiresAt: acceptedAt + 1_000, attempt: 0, hop: 0, replay: 0, closed: [] },
+    id,
+    messageId: `msg-${id}`,
+    sourceId: 'src_1',
+    destinationId: 'dst_1',
+    type: 'track' as const,
+    event,
+    userId,
+    acceptedAt,
+    expiresAt: acceptedAt + 1_000,
+    attempt: 0,
+    hop: 0,
+    replay: 0,
+    closed: [],
     traceparent: '',
   };
-  control.memory.append([{ topic: 'webhooks', key: 'k', value: body, headers: encodeDelivery(delivery) }]);
+  control.memory.append([
+    { topic: 'webhooks', key: 'k', value: body, headers: encodeDelivery(delivery) },
+  ]);
   const about = {
     delivery: id,
     message: delivery.messageId,
@@ -49,7 +69,11 @@ async function sent({ id, agoMs = 1_000, userId = 'user-1', event = 'Order Compl
     userId,
     acceptedAt: new Date(acceptedAt).toISOString(),
   };
-  await recordEvents(database, [dead ? aFailure(about) : anAttempt(about)], await readParts(database));
+  await recordEvents(
+    database,
+    [dead ? aFailure(about) : anAttempt(about)],
+    await readParts(database),
+  );
 }
 
 /** Returns the stored texts. */
@@ -60,11 +84,16 @@ async function texts(): Promise<string[]> {
 }
 
 const get = async (query: string) => (await control.call('get', `/deliveries?${query}`)).body;
-const ids = async (query: string) => ((await get(query)).data as { id: string }[]).map(({ id }) => id);
+const ids = async (query: string) =>
+  ((await get(query)).data as { id: string }[]).map(({ id }) => id);
 
 describe('a search', () => {
   beforeEach(async () => {
-    await sent({ id: 'dlv_1', agoMs: 3_000, body: '{"properties":{"orderId":"A-1701","note":"say \\"hello\\""}}' });
+    await sent({
+      id: 'dlv_1',
+      agoMs: 3_000,
+      body: '{"properties":{"orderId":"A-1701","note":"say \\"hello\\""}}',
+    });
     await sent({
       id: 'dlv_2',
       agoMs: 2_000,
@@ -95,7 +124,11 @@ describe('a search', () => {
     const first = await get('q=a-170&limit=1');
     expect(first.data.map(({ id }: { id: string }) => id)).toEqual(['dlv_3']);
     const rest = await get(`q=a-170&limit=1&after=${first.next}`);
-    expect(rest).toMatchObject({ data: [{ id: 'dlv_1' }], next: null, searched: { complete: true } });
+    expect(rest).toMatchObject({
+      data: [{ id: 'dlv_1' }],
+      next: null,
+      searched: { complete: true },
+    });
     const { from, to } = rest.searched;
     expect([Date.parse(to), Date.parse(from)]).toEqual([
       control.clock.now.getTime(),
@@ -149,7 +182,7 @@ describe('a search', () => {
     expect(await get(`q=a-170&since=${since}`)).toMatchObject({ searched: { complete: true } });
   });
 
-  it('a search finds new records within 15 seconds although other processes keep all cores busy', async () => {
+  it('a search finds new records within 15 seconds although all cores are busy', async () => {
     const { memory } = control;
     let steady = 0;
     const bodyTurns = { othersFirst: () => true, steadyMs: () => steady };

@@ -1,10 +1,22 @@
 import * as fc from 'fast-check';
-import { Chunks, entriesOf, type Entry, find, needlesOf, unpack } from '../../../../services/control/search/chunk';
+import {
+  Chunks,
+  entriesOf,
+  type Entry,
+  find,
+  needlesOf,
+  unpack,
+} from '../../../../services/control/search/chunk';
 
 const text = fc.string({ unit: fc.constantFrom('a', 'B', 'é', 'ß', '"', '\\', ' ', '\n', '😀') });
 const entry: fc.Arbitrary<Entry> = fc
   .record({ id: fc.nat().map(String), acceptedAt: fc.nat(), user: fc.option(text), text })
-  .map(({ text: line, ...given }) => ({ ...given, source: 's', anonymous: null, lines: [line.toLowerCase()] }));
+  .map(({ text: line, ...given }) => ({
+    ...given,
+    source: 's',
+    anonymous: null,
+    lines: [line.toLowerCase()],
+  }));
 
 /** Packs entries into chunks of at most so many characters. */
 function pack(given: readonly Entry[], most = Infinity) {
@@ -30,7 +42,14 @@ it('a chunk contains its entries and their times', async () => {
 });
 
 it('the lines of an entry are one text', async () => {
-  const entry = { id: 'a', acceptedAt: 1, source: 's', user: null, anonymous: null, lines: ['', 'm', 'Ä', '{}'] };
+  const entry = {
+    id: 'a',
+    acceptedAt: 1,
+    source: 's',
+    user: null,
+    anonymous: null,
+    lines: ['', 'm', 'Ä', '{}'],
+  };
   const [chunk] = await unpackAll([entry]);
   expect(chunk && entriesOf(chunk)).toEqual([{ ...entry, lines: ['\nm\nÄ\n{}'] }]);
 });
@@ -42,8 +61,12 @@ it('a search finds the same entries as a look at each text', async () => {
       fc.string({ unit: fc.constantFrom('a', 'b', 'É', '"', '😀'), minLength: 1 }),
       async (given, query) => {
         const needles = needlesOf(query);
-        const found = (await unpackAll(given)).flatMap((chunk) => find(chunk, needles)).map(({ id }) => id);
-        const naive = given.filter(({ lines }) => needles.some((needle) => lines.join('\n').includes(String(needle))));
+        const found = (await unpackAll(given))
+          .flatMap((chunk) => find(chunk, needles))
+          .map(({ id }) => id);
+        const naive = given.filter(({ lines }) =>
+          needles.some((needle) => lines.join('\n').includes(String(needle))),
+        );
         expect(found.sort()).toEqual(naive.map(({ id }) => id).sort());
       },
     ),
@@ -65,14 +88,28 @@ it('entries are split by the length of their texts, and none is lost', async () 
 });
 
 it('a long text needs room for UTF-8', async () => {
-  const entry = { id: 'a', acceptedAt: 1, source: 's', user: null, anonymous: null, lines: ['€'.repeat(64 * 1024)] };
+  const entry = {
+    id: 'a',
+    acceptedAt: 1,
+    source: 's',
+    user: null,
+    anonymous: null,
+    lines: ['€'.repeat(64 * 1024)],
+  };
   expect((await unpackAll([entry, entry])).flatMap(entriesOf)).toEqual([entry, entry]);
 });
 
 it('a chunk reserves at most twice the memory that its texts may take', () => {
   const reserved = jest.spyOn(Buffer, 'allocUnsafe');
   const chunks = new Chunks(Infinity);
-  const entry = { id: 'a', acceptedAt: 1, source: 's', user: null, anonymous: null, lines: ['д'.repeat(1_024)] };
+  const entry = {
+    id: 'a',
+    acceptedAt: 1,
+    source: 's',
+    user: null,
+    anonymous: null,
+    lines: ['д'.repeat(1_024)],
+  };
   for (let i = 0; i < 1_000; i++) chunks.add(entry);
   const sizes = reserved.mock.calls.map(([size]) => size);
   reserved.mockRestore();

@@ -24,11 +24,19 @@ describe('sources', () => {
       createdAt: '2026-01-01T00:00:00.000Z',
       updatedAt: '2026-01-01T00:00:00.000Z',
     });
-    expect(made.headers).toMatchObject({ etag: '"1"', location: `/api/v1/sources/${made.body.id}` });
+    expect(made.headers).toMatchObject({
+      etag: '"1"',
+      location: `/api/v1/sources/${made.body.id}`,
+    });
     const path = `/sources/${made.body.id}`;
     expect((await control.call('get', path)).body).toEqual(made.body);
     const patched = await control.call('patch', path).send({ name: 'Shop', enabled: false });
-    expect(patched.body).toMatchObject({ name: 'Shop', enabled: false, writeKey: made.body.writeKey, version: 2 });
+    expect(patched.body).toMatchObject({
+      name: 'Shop',
+      enabled: false,
+      writeKey: made.body.writeKey,
+      version: 2,
+    });
     expect(patched.headers.etag).toBe('"2"');
     expect((await control.call('delete', path)).status).toBe(204);
     expect((await control.call('get', path)).status).toBe(404);
@@ -54,7 +62,9 @@ describe('sources', () => {
     async (query) => {
       const answer = await control.call('get', `/sources?${query}`);
       expect(answer.status).toBe(422);
-      expect(answer.body.errors).toEqual([{ parameter: query.split('=')[0], detail: expect.any(String) }]);
+      expect(answer.body.errors).toEqual([
+        { parameter: query.split('=')[0], detail: expect.any(String) },
+      ]);
     },
   );
 
@@ -63,7 +73,9 @@ describe('sources', () => {
     const rotated = await control.call('post', `/sources/${id}/rotate-key`).send({ overlap: '1h' });
     expect(rotated.status).toBe(200);
     expect(rotated.body.writeKey).not.toBe(writeKey);
-    expect(rotated.body.oldWriteKeys).toEqual([{ key: writeKey, until: '2026-01-01T01:00:00.000Z' }]);
+    expect(rotated.body.oldWriteKeys).toEqual([
+      { key: writeKey, until: '2026-01-01T01:00:00.000Z' },
+    ]);
     const again = await control.call('post', `/sources/${id}/rotate-key`);
     expect(again.body.oldWriteKeys).toEqual([
       { key: rotated.body.writeKey, until: '2026-01-02T00:00:00.000Z' },
@@ -95,10 +107,17 @@ describe('sources', () => {
 
   it('a source has limits and a trust setting, which a patch merges', async () => {
     const limits = { maxPerSecond: 50, burst: '10s' };
-    const made = await control.call('post', '/sources').send({ name: 'Site', limits, trust: 'browser' });
-    expect(made.body).toMatchObject({ limits: { ...limits, maxBytesPerSecond: null }, trust: 'browser' });
+    const made = await control
+      .call('post', '/sources')
+      .send({ name: 'Site', limits, trust: 'browser' });
+    expect(made.body).toMatchObject({
+      limits: { ...limits, maxBytesPerSecond: null },
+      trust: 'browser',
+    });
     const path = `/sources/${made.body.id}`;
-    const patched = await control.call('patch', path).send({ limits: { maxPerSecond: null, maxBytesPerSecond: 9 } });
+    const patched = await control
+      .call('patch', path)
+      .send({ limits: { maxPerSecond: null, maxBytesPerSecond: 9 } });
     expect(patched.body).toMatchObject({
       limits: { maxPerSecond: null, maxBytesPerSecond: 9, burst: '10s' },
       trust: 'browser',
@@ -118,12 +137,17 @@ describe('sources', () => {
     [{ trust: 'friend' }, '#/trust'],
   ])('a source with %j is refused', async (fields, pointer) => {
     const answer = await control.call('post', '/sources').send({ name: 'Site', ...fields });
-    expect([answer.status, answer.body.errors]).toEqual([422, [{ pointer, detail: expect.any(String) }]]);
+    expect([answer.status, answer.body.errors]).toEqual([
+      422,
+      [{ pointer, detail: expect.any(String) }],
+    ]);
   });
 
   it('a patch cannot remove the name of a source', async () => {
     const { id } = await make();
-    const answer = await control.call('patch', `/sources/${id}`).send({ name: null, enabled: null });
+    const answer = await control
+      .call('patch', `/sources/${id}`)
+      .send({ name: null, enabled: null });
     expect(answer.body.errors).toEqual([{ pointer: '#/name', detail: 'is required' }]);
   });
 
@@ -159,10 +183,17 @@ describe('If-Match', () => {
     ['1', 412],
   ])('If-Match %s responds with %d', async (tag, status) => {
     const { id } = await make();
-    const answer = await control.call('patch', `/sources/${id}`).set('If-Match', tag).send({ name: 'new' });
+    const answer = await control
+      .call('patch', `/sources/${id}`)
+      .set('If-Match', tag)
+      .send({ name: 'new' });
     expect(answer.status).toBe(status);
-    expect((await control.call('get', `/sources/${id}`)).body.name).toBe(status === 200 ? 'new' : 'Site');
-    expect((await control.call('delete', `/sources/${id}`).set('If-Match', '"9"')).status).toBe(412);
+    expect((await control.call('get', `/sources/${id}`)).body.name).toBe(
+      status === 200 ? 'new' : 'Site',
+    );
+    expect((await control.call('delete', `/sources/${id}`).set('If-Match', '"9"')).status).toBe(
+      412,
+    );
   });
 });
 
@@ -184,7 +215,7 @@ describe('a write key of a new system', () => {
   });
 });
 
-it('a write key in a system of an earlier version stays readable for its ingest until config is resealed', async () => {
+it("an older system's write key stays readable for ingest until config is resealed", async () => {
   const first = await control.call('post', '/sources').send({ name: 'Site' });
   const later = await controlUnderTest({ memory: control.memory, isNew: true });
   const made = await later.call('post', '/sources').send({ name: 'Shop' });

@@ -3,7 +3,8 @@ import { type Post, World } from './world';
 /** Stories of batches: real lanes and deliveries in virtual time. */
 
 const BATCH = { maxEvents: 4, maxBytes: 1_000_000, maxWaitMs: 500 };
-const ids = (posts: readonly Post[]) => posts.map(({ events }) => events.map(({ id }) => id).join(' '));
+const ids = (posts: readonly Post[]) =>
+  posts.map(({ events }) => events.map(({ id }) => id).join(' '));
 const named = (...failed: [index: number, status: number][]) => ({
   status: 200,
   body: JSON.stringify({ failed: failed.map(([index, status]) => ({ index, status })) }),
@@ -30,7 +31,7 @@ describe('gathering', () => {
     expect(world.open).toEqual([]);
   });
 
-  test('a batch has its own id, lists the ids of its deliveries, and its events have the bytes of single requests', async () => {
+  test('a batch has its id, lists delivery ids, and keeps the bytes of its events', async () => {
     begin();
     accept('1', '2');
     await world.run(1_000);
@@ -43,9 +44,11 @@ describe('gathering', () => {
     expect(post?.bytes).toBe('[{"id":"1"},{"id":"2"}]'.length);
   });
 
-  test('a batch of CloudEvents has the content type of such batches, and the signed bytes of single events', async () => {
+  test('a CloudEvents batch has its content type, and the signed bytes of events', async () => {
     begin();
-    for (const id of ['1', '2']) world.accept(id, { contentType: 'application/cloudevents+json; charset=utf-8' });
+    for (const id of ['1', '2']) {
+      world.accept(id, { contentType: 'application/cloudevents+json; charset=utf-8' });
+    }
     await world.run(1_000);
     expect(world.posts.map(({ headers }) => headers['content-type'])).toEqual([
       'application/cloudevents-batch+json; charset=utf-8',
@@ -54,7 +57,9 @@ describe('gathering', () => {
     // An event that waited alone is a batch as well.
     world.accept('3', { contentType: 'application/cloudevents+json; charset=utf-8' });
     await world.run(1_000);
-    expect(world.posts[1]?.headers['content-type']).toBe('application/cloudevents-batch+json; charset=utf-8');
+    expect(world.posts[1]?.headers['content-type']).toBe(
+      'application/cloudevents-batch+json; charset=utf-8',
+    );
   });
 
   test('a batch has at most so many bytes, and a larger event goes alone', async () => {
@@ -65,8 +70,9 @@ describe('gathering', () => {
       ['3', 40],
       ['4', 500],
       ['5', 1],
-    ] as const)
+    ] as const) {
       world.accept(id, { pad: 'x'.repeat(size) });
+    }
     await world.run(1_000);
     expect(ids(world.posts)).toEqual(['1 2', '3', '4', '5']);
     expect(world.posts.map(({ bytes }) => bytes <= 100)).toEqual([true, true, false, true]);
@@ -152,16 +158,22 @@ describe('a response', () => {
     ]);
   });
 
-  test('with 2xx that names events settles the others, and each named one continues by its status', async () => {
+  test('with 2xx that names events settles others, and the named go on by status', async () => {
     begin();
     world.answer = ({ events }) => (events.length === 4 ? named([1, 503], [3, 404]) : 204);
     accept('1', '2', '3', '4');
     await world.run(100);
-    expect(world.attempts('2')).toMatchObject([{ outcome: 'retry', reason: 'backoff', urls: [{ status: 503 }] }]);
+    expect(world.attempts('2')).toMatchObject([
+      { outcome: 'retry', reason: 'backoff', urls: [{ status: 503 }] },
+    ]);
     expect(world.ends('4')).toEqual(['rejected']);
     await world.run(2_500);
     expect(ids(world.posts)).toEqual(['1 2 3 4', '2']);
-    expect('123'.split('').map((id) => world.ends(id))).toEqual([['delivered'], ['delivered'], ['delivered']]);
+    expect('123'.split('').map((id) => world.ends(id))).toEqual([
+      ['delivered'],
+      ['delivered'],
+      ['delivered'],
+    ]);
   });
 
   test('with a retriable failure sends each event again on its own plan', async () => {
@@ -195,7 +207,9 @@ describe('a response', () => {
     accept('1', '2', '3', '4');
     await world.run(200);
     expect(ids(world.posts).sort()).toEqual(['1 2', '1 2 3 4', '3', '3 4', '4']);
-    for (const post of world.posts) expect(post.deliveries).toEqual(post.events.map(({ id }) => id));
+    for (const post of world.posts) {
+      expect(post.deliveries).toEqual(post.events.map(({ id }) => id));
+    }
     expect(new Set(world.posts.map(({ id }) => id)).size).toBe(5);
     expect('1234'.split('').map((id) => world.ends(id))).toEqual([
       ['delivered'],
@@ -204,7 +218,9 @@ describe('a response', () => {
       ['delivered'],
     ]);
     expect(
-      world.attempts('4').map(({ n, outcome, urls }) => [n, outcome, urls[0]?.status, urls[0]?.batch?.size]),
+      world
+        .attempts('4')
+        .map(({ n, outcome, urls }) => [n, outcome, urls[0]?.status, urls[0]?.batch?.size]),
     ).toEqual([
       [1, 'retry', 400, 4],
       [2, 'retry', 400, 2],
@@ -213,7 +229,7 @@ describe('a response', () => {
     expect(world.open).toEqual([]);
   });
 
-  test('with a failure after a rejection waits for the first delay of the plan, not for a later one', async () => {
+  test('with a failure after a rejection waits for the first delay of the plan', async () => {
     begin();
     world.answer = ({ atMs, events }) => (events.length > 1 ? 400 : atMs < 500 ? 503 : 204);
     accept('1', '2', '3', '4');
@@ -244,7 +260,9 @@ describe('a response', () => {
     accept(...given);
     await world.run(200);
     expect(world.posts.length).toBeLessThan(30);
-    expect(world.events.some((event) => event.kind === 'waiting' && event.reason === 'circuit_open')).toBe(true);
+    expect(
+      world.events.some((event) => event.kind === 'waiting' && event.reason === 'circuit_open'),
+    ).toBe(true);
     world.answer = () => 204;
     await world.run(60_000);
     expect(given.map((id) => world.ends(id).join())).toEqual(given.map(() => 'delivered'));
@@ -265,7 +283,7 @@ describe('several URLs', () => {
     expect(world.open).toEqual([]);
   });
 
-  test('a batch waits for its rate and is sent after another URL has settled its events', async () => {
+  test('a batch waits for its rate and goes after another URL settled its events', async () => {
     begin(['/a', '/b'], { ...BATCH, maxEvents: 2 });
     world.destination.endpoints[1]!.maxPerSecond = 1;
     accept('1', '2', '3', '4', '5', '6');
@@ -297,7 +315,13 @@ describe('a partition that moves', () => {
     world.revoke();
     await world.run(100);
     expect(ids(world.posts)).toEqual(['1 2']);
-    expect(world.records.map(({ state }) => state)).toEqual(['done', 'done', 'unread', 'unread', 'unread']);
+    expect(world.records.map(({ state }) => state)).toEqual([
+      'done',
+      'done',
+      'unread',
+      'unread',
+      'unread',
+    ]);
   });
 
   test('a batch whose events another URL has settled is sent at once', async () => {

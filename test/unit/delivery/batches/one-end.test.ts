@@ -2,8 +2,8 @@ import { type Random, randomOf } from '../../../../tools/harness/random';
 import { type Answer, type Post, World } from './world';
 
 /**
- * Random batches, failures, kills and rebalances. Each event has a fate: its receiver takes it, refuses it for good, or
- * fails a few times before it takes it.
+ * Random batches, failures, kills and rebalances. Each event has a fate: its receiver takes it,
+ * refuses it for good, or fails a few times before it takes it.
  */
 
 type Fate = 'good' | 'bad' | 'flaky';
@@ -22,7 +22,11 @@ async function runOf(seed: number): Promise<Run> {
     maxBytes: random.one([60, 300, 5_000_000]),
     maxWaitMs: random.one([100, 400, 2_000]),
   };
-  const world = new World(random.one([['/a'], ['/a'], ['/a', '/b']]), limits, random.one([30_000, 1e9]));
+  const world = new World(
+    random.one([['/a'], ['/a'], ['/a', '/b']]),
+    limits,
+    random.one([30_000, 1e9]),
+  );
   if (random.next() < 0.3) world.destination.endpoints[0]!.maxPerSecond = random.between(5, 50);
   const fates = new Map<string, Fate>();
   const failures = new Map<string, number>();
@@ -51,7 +55,11 @@ async function runOf(seed: number): Promise<Run> {
 }
 
 /** Answers as a receiver that names failures, or as one that answers for the whole batch alone. */
-function answerTo(post: Post, random: Random, statusOf: (id: string, path: string) => number): Answer {
+function answerTo(
+  post: Post,
+  random: Random,
+  statusOf: (id: string, path: string) => number,
+): Answer {
   const statuses = post.events.map(({ id }) => statusOf(id, post.path));
   const failed = statuses.flatMap((status, index) => (status === 204 ? [] : [{ index, status }]));
   if (failed.length === 0) return 204;
@@ -64,7 +72,10 @@ test.each(Array.from({ length: RUNS }, (_, seed) => seed))(
   async (seed) => {
     const { world, fates } = await runOf(seed);
     expect(world.open).toEqual([]);
-    const expected = [...fates].map(([id, fate]) => [id, fate === 'bad' ? ['rejected'] : ['delivered']]);
+    const expected = [...fates].map(([id, fate]) => [
+      id,
+      fate === 'bad' ? ['rejected'] : ['delivered'],
+    ]);
     expect([...fates.keys()].map((id) => [id, world.ends(id)])).toEqual(expected);
     const bad = [...fates].flatMap(([id, fate]) => (fate === 'bad' ? [id] : []));
     expect([...world.dead].sort()).toEqual(bad.sort());

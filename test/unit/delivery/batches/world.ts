@@ -4,6 +4,7 @@ import { type SendRequest, type SendResult } from '../../../../services/delivery
 import { LaneRegistry } from '../../../../services/delivery/lanes/registry';
 import { keepLaneMs, laneOptions } from '../../../../services/delivery/lanes/tuning';
 import { StallClock } from '../../../../services/delivery/clock';
+import { defined } from '../../../../shared/collections/defined';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { readEvents, ROWS_FORMAT } from '../../../../shared/model/attempt-rows';
 import { type BatchSettings, DELIVERIES_HEADER } from '../../../../shared/model/batch';
@@ -65,22 +66,43 @@ export class World {
   configure(batch: BatchSettings | undefined, change: Partial<OpenDestination> = {}): void {
     this.batch = batch;
     this.version++;
-    this.destination = { ...this.#destinationNow(this.destination.endpoints.map(({ path }) => path)), ...change };
+    this.destination = {
+      ...this.#destinationNow(this.destination.endpoints.map(({ path }) => path)),
+      ...change,
+    };
   }
 
   /** Appends a delivery to `webhooks`. */
   accept(
     id: string,
-    { pad = '', topic = 'webhooks', ...change }: Partial<Delivery> & { pad?: string; topic?: string } = {},
+    {
+      pad = '',
+      topic = 'webhooks',
+      ...change
+    }: Partial<Delivery> & { pad?: string; topic?: string } = {},
   ) {
     const nowMs = this.#process.time.wallMs();
     const delivery: Delivery = {
-      ...{ id, messageId: `m_${id}`, sourceId: 's', destinationId: 'dst', type: 'track', acceptedAt: nowMs },
-      ...{ expiresAt: nowMs + WINDOW_MS, attempt: 0, hop: 0, replay: 0, closed: [] },
+      id,
+      messageId: `m_${id}`,
+      sourceId: 's',
+      destinationId: 'dst',
+      type: 'track',
+      acceptedAt: nowMs,
+      expiresAt: nowMs + WINDOW_MS,
+      attempt: 0,
+      hop: 0,
+      replay: 0,
+      closed: [],
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00',
       ...change,
     };
-    const value = Buffer.from(JSON.stringify({ id, ...(pad !== '' && { pad }) }));
+    const value = Buffer.from(
+      JSON.stringify({
+        id,
+        ...defined({ pad: pad !== '' ? pad : undefined }),
+      }),
+    );
     this.#append({ topic, key: id, value, headers: encodeDelivery(delivery) });
   }
 
@@ -112,12 +134,16 @@ export class World {
     return this.events.flatMap((event) => {
       if (event.delivery !== id) return [];
       if (event.kind === 'dead' || event.kind === 'cancelled') return [event.reason];
-      return event.kind === 'attempt' && event.outcome === 'delivered' && !event.late ? ['delivered'] : [];
+      return event.kind === 'attempt' && event.outcome === 'delivered' && !event.late
+        ? ['delivered']
+        : [];
     });
   }
 
   attempts(id: string) {
-    return this.events.flatMap((event) => (event.delivery === id && event.kind === 'attempt' ? [event] : []));
+    return this.events.flatMap((event) =>
+      event.delivery === id && event.kind === 'attempt' ? [event] : [],
+    );
   }
 
   get open(): LogRecord[] {
@@ -126,10 +152,14 @@ export class World {
 
   post(request: SendRequest): Post {
     const headers: Record<string, string> = {};
-    for (let i = 0; i < request.headers.length; i += 2)
+    for (let i = 0; i < request.headers.length; i += 2) {
       headers[request.headers[i]?.toLowerCase() ?? ''] = request.headers[i + 1] ?? '';
+    }
     const post = {
-      ...{ path: request.path, atMs: this.agenda.now, id: headers['webhook-id'] ?? '', headers },
+      path: request.path,
+      atMs: this.agenda.now,
+      id: headers['webhook-id'] ?? '',
+      headers,
       deliveries: headers[DELIVERIES_HEADER]?.split(',') ?? [],
       events: JSON.parse(request.body.toString()) as Post['events'],
       bytes: request.body.length,
@@ -141,8 +171,9 @@ export class World {
   /** Stores records as Kafka does. A record of a tier returns when it is due. */
   store(records: OutRecord[]): void {
     for (const record of records) {
-      if (record.topic === 'attempts') this.events.push(...(readEvents(record.value) as this['events']));
-      else if (record.topic === 'webhooks.dead') this.dead.push(record.headers?.delivery ?? '');
+      if (record.topic === 'attempts') {
+        this.events.push(...(readEvents(record.value) as this['events']));
+      } else if (record.topic === 'webhooks.dead') this.dead.push(record.headers?.delivery ?? '');
       else {
         const tierMs = Number(/retry\.(\d+)s/.exec(record.topic)?.[1]) * 1_000;
         this.agenda.in(tierMs, () => this.#append({ ...record, topic: 'webhooks.due' }));
@@ -153,7 +184,11 @@ export class World {
   #append({ topic, headers = {}, value }: OutRecord): void {
     const offset = this.records.length;
     const record: LogRecord = {
-      ...{ topic, offset, partition: offset % PARTITIONS, headers, value: Buffer.from(value ?? '') },
+      topic,
+      offset,
+      partition: offset % PARTITIONS,
+      headers,
+      value: Buffer.from(value ?? ''),
       state: 'unread',
     };
     this.records.push(record);
@@ -168,9 +203,16 @@ export class World {
 
   #destinationNow(paths: string[]): OpenDestination {
     const endpoints = paths.map((path): Endpoint => ({
-      ...{ id: `whk${path}`, hash: `hash${path}`, lane: `dst/hash${path}`, destinationId: 'dst', shards: 4 },
-      ...{ origin: 'https://a.example', path, staticHeaders: [], secrets: [] },
-      ...(this.batch && { batch: this.batch }),
+      id: `whk${path}`,
+      hash: `hash${path}`,
+      lane: `dst/hash${path}`,
+      destinationId: 'dst',
+      shards: 4,
+      origin: 'https://a.example',
+      path,
+      staticHeaders: [],
+      secrets: [],
+      ...defined({ batch: this.batch }),
     }));
     return { enabled: true, paused: false, secrets: undefined, endpoints };
   }
@@ -189,8 +231,13 @@ class DeliveryProcess {
   ) {
     const time = (this.time = new ProcessTime(world.agenda));
     this.#lanes = new LaneRegistry({
-      ...{ lane: laneOptions(TIERS), pool: { total: 100, reserve: 10 }, keepMs: keepLaneMs(TIERS) },
-      ...{ clock: new StallClock(time), time, rateShare: () => 1, onCircuit: () => undefined },
+      lane: laneOptions(TIERS),
+      pool: { total: 100, reserve: 10 },
+      keepMs: keepLaneMs(TIERS),
+      clock: new StallClock(time),
+      time,
+      rateShare: () => 1,
+      onCircuit: () => undefined,
     });
     const producer = {
       send: (records: OutRecord[]) => this.#append(records),
@@ -206,15 +253,15 @@ class DeliveryProcess {
         onComplete: () => undefined,
         hasten: () => undefined,
       },
-      destinations: { lookup: () => ({ kind: 'open', version: world.version, destination: world.destination }) },
-      ...{
-        lanes: this.#lanes,
-        sender: { send: this.#send.bind(this) },
-        producer,
-        tiersMs: TIERS,
-        windowMs: WINDOW_MS,
-        time,
+      destinations: {
+        lookup: () => ({ kind: 'open', version: world.version, destination: world.destination }),
       },
+      lanes: this.#lanes,
+      sender: { send: this.#send.bind(this) },
+      producer,
+      tiersMs: TIERS,
+      windowMs: WINDOW_MS,
+      time,
       limits: { maxBytes, maxUnacknowledgedBytes: 1e9 },
       log: createLog('test', 'silent'),
       onRoom: () => this.read(),
@@ -254,7 +301,13 @@ class DeliveryProcess {
       return true;
     };
     return this.#deliverer.onRecord({
-      ...{ topic, partition, offset, headers, value, key: null, timestampMs: this.time.wallMs() },
+      topic,
+      partition,
+      offset,
+      headers,
+      value,
+      key: null,
+      timestampMs: this.time.wallMs(),
       get isRevoking() {
         return isRevoking();
       },
@@ -285,7 +338,15 @@ class DeliveryProcess {
 }
 
 function resultOf(answer: Answer, durationMs: number): SendResult {
-  const { status, body = '', retryAfter } = typeof answer === 'number' ? { status: answer } : answer;
+  const {
+    status,
+    body = '',
+    retryAfter,
+  } = typeof answer === 'number' ? { status: answer } : answer;
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
-  return { ok: true, response: { status, headers, body: Buffer.from(body), truncated: false }, durationMs };
+  return {
+    ok: true,
+    response: { status, headers, body: Buffer.from(body), truncated: false },
+    durationMs,
+  };
 }

@@ -1,6 +1,9 @@
 import { type AddressInfo } from 'node:net';
 import tls from 'node:tls';
-import { CertificateWatch, type SeenCertificate } from '../../../../services/delivery/http/certificate-watch';
+import {
+  CertificateWatch,
+  type SeenCertificate,
+} from '../../../../services/delivery/http/certificate-watch';
 import { Sender } from '../../../../services/delivery/http/client';
 import { ClientTls } from '../../../../services/delivery/http/client-tls';
 import { NameResolver } from '../../../../services/delivery/http/resolver';
@@ -12,10 +15,17 @@ import { type Certificate, makeCertificate } from '../../../support/certificate'
 
 const DAY_MS = 86_400_000;
 const NOW = Date.now();
-const CA = makeCertificate({ name: 'ours', authority: true, notAfter: new Date(NOW + 400 * DAY_MS) });
+const CA = makeCertificate({
+  name: 'ours',
+  authority: true,
+  notAfter: new Date(NOW + 400 * DAY_MS),
+});
 /** A certificate that is valid from and to these days from now. */
 const valid = (from: number, to: number): Certificate & { ends: number } => {
-  const [notBefore, notAfter] = [from, to].map((days) => new Date(NOW + days * DAY_MS)) as [Date, Date];
+  const [notBefore, notAfter] = [from, to].map((days) => new Date(NOW + days * DAY_MS)) as [
+    Date,
+    Date,
+  ];
   // A certificate names whole seconds.
   const ends = Math.floor(notAfter.getTime() / 1_000) * 1_000;
   return { ...makeCertificate({ name: 'the server', issuer: CA, notBefore, notAfter }), ends };
@@ -35,7 +45,14 @@ beforeEach(() => {
     () => now,
   );
   const names = new NameResolver(1_000);
-  sender = new Sender({ timeoutMs: 2_000, guard: () => undefined, names, clock, mostConnections: 100, certificates });
+  sender = new Sender({
+    timeoutMs: 2_000,
+    guard: () => undefined,
+    names,
+    clock,
+    mostConnections: 100,
+    certificates,
+  });
 });
 afterEach(async () => {
   await sender.close();

@@ -5,18 +5,26 @@ import { Sender } from '../../../../services/delivery/http/client';
 import { type SendResult } from '../../../../services/delivery/http/exchange';
 import { NameResolver } from '../../../../services/delivery/http/resolver';
 import { StallClock } from '../../../../services/delivery/clock';
+import { defined } from '../../../../shared/collections/defined';
 import { type EndpointTls } from '../../../../shared/model/endpoint-auth';
 import { type Certificate, makeCertificate } from '../../../support/certificate';
 
-/** Client certificates and authorities of a URL, against a TLS server that demands a certificate. */
+/**
+ * Client certificates and authorities of a URL, against a TLS server that demands a certificate.
+ */
 
 const CA = makeCertificate({ name: 'ours', authority: true });
 const OTHER_CA = makeCertificate({ name: 'another', authority: true });
 const SERVER = makeCertificate({ name: 'the server', issuer: CA });
 const past = { notBefore: new Date('2020-01-01'), notAfter: new Date('2020-02-01T00:00:00Z') };
-const client = (name: string, options: object = {}) => makeCertificate({ name, issuer: CA, ...options });
+const client = (name: string, options: object = {}) =>
+  makeCertificate({ name, issuer: CA, ...options });
 const [ANN, BEN, EXPIRED] = [client('ann'), client('ben'), client('old', past)];
-const tlsOf = ({ cert, key }: Certificate, ca = CA.cert): EndpointTls<string> => ({ certificate: cert, key, ca });
+const tlsOf = ({ cert, key }: Certificate, ca = CA.cert): EndpointTls<string> => ({
+  certificate: cert,
+  key,
+  ca,
+});
 
 let peer: tls.Server | undefined;
 let sender: Sender;
@@ -29,7 +37,11 @@ beforeEach(() => {
   handshakes = [];
   clock = new StallClock();
   sender = new Sender({
-    ...{ timeoutMs: 2_000, guard: () => undefined, names: new NameResolver(1_000), clock, mostConnections: 100 },
+    timeoutMs: 2_000,
+    guard: () => undefined,
+    names: new NameResolver(1_000),
+    clock,
+    mostConnections: 100,
     onHandshake: (resumed) => handshakes.push(resumed ? 'resumed' : 'full'),
   });
 });
@@ -42,25 +54,34 @@ afterEach(async () => {
 /** @param closes ends each connection after its response */
 async function listen(options: tls.TlsOptions = {}, closes = false): Promise<void> {
   const demands = { requestCert: true, rejectUnauthorized: true, ca: CA.cert };
-  peer = tls.createServer({ key: SERVER.key, cert: SERVER.cert, ...demands, ...options }, (socket) => {
-    connections++;
-    socket.on('error', () => undefined);
-    socket.on('data', (chunk: Buffer) => {
-      if (!chunk.toString().endsWith('{}')) return;
-      const { subject } = socket.getPeerCertificate() as { subject?: { CN: string } };
-      const name = subject?.CN ?? 'nobody';
-      const response = `HTTP/1.1 200 OK\r\ncontent-length: ${String(name.length)}\r\n\r\n${name}`;
-      if (closes) socket.end(response);
-      else socket.write(response);
-    });
-  });
+  peer = tls.createServer(
+    { key: SERVER.key, cert: SERVER.cert, ...demands, ...options },
+    (socket) => {
+      connections++;
+      socket.on('error', () => undefined);
+      socket.on('data', (chunk: Buffer) => {
+        if (!chunk.toString().endsWith('{}')) return;
+        const { subject } = socket.getPeerCertificate() as { subject?: { CN: string } };
+        const name = subject?.CN ?? 'nobody';
+        const response = `HTTP/1.1 200 OK\r\ncontent-length: ${String(name.length)}\r\n\r\n${name}`;
+        if (closes) socket.end(response);
+        else socket.write(response);
+      });
+    },
+  );
   peer.on('tlsClientError', () => undefined);
   await new Promise<void>((resolve) => peer!.listen(0, '127.0.0.1', resolve));
 }
 
 function post(pem?: EndpointTls<string>): Promise<SendResult> {
   const origin = `https://localhost:${String((peer!.address() as AddressInfo).port)}`;
-  const request = { origin, path: '/', headers: [], body: Buffer.from('{}'), ...(pem && { tls: new ClientTls(pem) }) };
+  const request = {
+    origin,
+    path: '/',
+    headers: [],
+    body: Buffer.from('{}'),
+    ...defined({ tls: pem ? new ClientTls(pem) : undefined }),
+  };
   return new Promise((resolve) => sender.send(request, resolve));
 }
 const nameIn = (result: SendResult) => (result.ok ? result.response.body.toString() : result.error);
@@ -83,7 +104,11 @@ test('each client certificate continues its own TLS sessions only', async () => 
 });
 
 test.each<[string, EndpointTls<string>, RegExp]>([
-  ['an expired client certificate', tlsOf(EXPIRED), /the client certificate expired at 2020-02-01T00:00:00.000Z/],
+  [
+    'an expired client certificate',
+    tlsOf(EXPIRED),
+    /the client certificate expired at 2020-02-01T00:00:00.000Z/,
+  ],
   [
     'no client certificate',
     { ca: CA.cert },
@@ -100,7 +125,8 @@ test.each<[string, EndpointTls<string>, RegExp]>([
     /the endpoint (does not trust the authority of|may not accept) the client certificate/,
   ],
 ])('with %s, the error names the cause in TLS 1.2 and 1.3', async (_, pem, cause) => {
-  // With TLS 1.2 a refused certificate ends the handshake, with 1.3 the client learns of it after its request.
+  // With TLS 1.2 a refused certificate ends the handshake, with 1.3 the client learns of it after
+  // its request.
   for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
     await listen({ maxVersion });
     const result = await post(pem);

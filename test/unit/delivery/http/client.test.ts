@@ -51,7 +51,9 @@ function post(path: string, own: { timeoutMs?: number } = {}): Promise<SendResul
 }
 
 test('sequential requests share one connection', async () => {
-  for (let i = 0; i < 5; i++) expect(await post('/')).toMatchObject({ ok: true, response: { status: 200 } });
+  for (let i = 0; i < 5; i++) {
+    expect(await post('/')).toMatchObject({ ok: true, response: { status: 200 } });
+  }
   expect(opened).toBe(1);
 });
 
@@ -93,7 +95,7 @@ test('concurrent requests open a connection each, and the next wave opens no mor
   expect(opened).toBe(8);
 });
 
-test('a connection that closes with its response is replaced, also for a request sent from within it', async () => {
+test('a connection that closes with its response is replaced, even from within it', async () => {
   const second = new Promise<SendResult>((resolve) => {
     void post('/close').then(() => void post('/').then(resolve));
   });
@@ -109,7 +111,10 @@ test('a response longer than the stored part is cut off with its connection', as
 });
 
 test('a request without a response leaves no connection behind', async () => {
-  expect(await post('/wait')).toMatchObject({ ok: false, error: { code: 'timeout', phase: 'headers' } });
+  expect(await post('/wait')).toMatchObject({
+    ok: false,
+    error: { code: 'timeout', phase: 'headers' },
+  });
   await eventually(
     () =>
       new Promise<void>((resolve, reject) => {
@@ -122,9 +127,11 @@ test('a request without a response leaves no connection behind', async () => {
   expect(await post('/')).toMatchObject({ ok: true });
 });
 
-test('a request with a longer timeout of its own outlasts the others, and one with a shorter ends before them', async () => {
+test('a longer timeout of a request outlasts the others, and a shorter ends first', async () => {
   const ended: string[] = [];
-  const longest = post('/wait', { timeoutMs: 30_000 }).then((result) => (ended.push('longest'), result));
+  const longest = post('/wait', { timeoutMs: 30_000 }).then(
+    (result) => (ended.push('longest'), result),
+  );
   await Promise.all([
     post('/wait').then(({ ok }) => ended.push(`usual ${String(ok)}`)),
     post('/wait', { timeoutMs: 300 }).then(({ ok }) => ended.push(`short ${String(ok)}`)),
@@ -140,7 +147,10 @@ test('a closed port gives a connection error', async () => {
   const port = (server.address() as AddressInfo).port;
   await new Promise((resolve) => server.close(resolve));
   const result = await new Promise<SendResult>((resolve) =>
-    sender.send({ origin: `http://127.0.0.1:${String(port)}`, path: '/', headers: [], body: Buffer.from('') }, resolve),
+    sender.send(
+      { origin: `http://127.0.0.1:${String(port)}`, path: '/', headers: [], body: Buffer.from('') },
+      resolve,
+    ),
   );
   expect(result).toMatchObject({ ok: false, error: { code: 'connection', phase: 'connect' } });
 });
@@ -151,7 +161,7 @@ function standStill(ms: number): void {
   while (performance.now() < until);
 }
 
-test('after a standstill of this process, a response that has arrived is read before deadlines apply', async () => {
+test('after this process stood still, arrived responses are read before deadlines', async () => {
   const answer = post('/');
   standStill(1_500);
   expect(await answer).toMatchObject({ ok: true, response: { status: 200 } });

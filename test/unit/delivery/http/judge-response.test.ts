@@ -3,14 +3,25 @@ import { type SendResult } from '../../../../services/delivery/http/exchange';
 import { type UrlErrorCode } from '../../../../shared/model/attempt-events';
 
 const ENDPOINT = {
-  ...{ id: 'whk', hash: 'h', lane: 'dst/h', destinationId: 'dst', shards: 4 },
-  ...{ origin: 'https://a.example', path: '/', staticHeaders: [], secrets: [] },
+  id: 'whk',
+  hash: 'h',
+  lane: 'dst/h',
+  destinationId: 'dst',
+  shards: 4,
+  origin: 'https://a.example',
+  path: '/',
+  staticHeaders: [],
+  secrets: [],
 };
 const CONTEXT = { nowMs: Date.parse('2026-11-21T10:00:00.000Z'), keep: () => true };
 
 function responded(status: number, retryAfter?: string): SendResult {
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
-  return { ok: true, response: { status, headers, body: Buffer.from('x'), truncated: false }, durationMs: 3 };
+  return {
+    ok: true,
+    response: { status, headers, body: Buffer.from('x'), truncated: false },
+    durationMs: 3,
+  };
 }
 
 describe('the signal of a result', () => {
@@ -48,20 +59,37 @@ describe('the signal of a result', () => {
   test.each<UrlErrorCode>(['timeout', 'connection', 'dns', 'tls'])(
     'the error %s during a standstill says nothing about the endpoint',
     (code) => {
-      const result: SendResult = { ok: false, error: { code, message: '' }, durationMs: 9_000, stoodStill: true };
+      const result: SendResult = {
+        ok: false,
+        error: { code, message: '' },
+        durationMs: 9_000,
+        stoodStill: true,
+      };
       const { signal, classification, attempt } = judgeResponse(ENDPOINT, result, CONTEXT);
-      expect([signal, classification, attempt.error?.code]).toEqual([{ kind: 'withdrawn' }, 'retry', code]);
+      expect([signal, classification, attempt.error?.code]).toEqual([
+        { kind: 'withdrawn' },
+        'retry',
+        code,
+      ]);
     },
   );
 });
 
 describe('the stored part of a response', () => {
   const path = '/services/T0000000/Zk9xQwErTyUiOp?token=s3cr3t%21t0ken';
-  const staticHeaders = ['Authorization', 'Bearer abc.def.ghi', 'X-Api-Key', 'key-0123', 'X-Short', 'a'];
+  const staticHeaders = [
+    'Authorization',
+    'Bearer abc.def.ghi',
+    'X-Api-Key',
+    'key-0123',
+    'X-Short',
+    'a',
+  ];
   const secrets = secretTexts(path, [...staticHeaders, 'X-Login', `Basic ${btoa('jim:pa55word')}`]);
   const kept = (body: string, headers: Record<string, string> = {}, truncated = false) => {
     const response = { status: 301, headers, body: Buffer.from(body), truncated };
-    return judgeResponse({ ...ENDPOINT, secrets }, { ok: true, response, durationMs: 3 }, CONTEXT).attempt.response!;
+    return judgeResponse({ ...ENDPOINT, secrets }, { ok: true, response, durationMs: 3 }, CONTEXT)
+      .attempt.response!;
   };
 
   test.each<[string, string, string]>([
@@ -74,9 +102,21 @@ describe('the stored part of a response', () => {
       JSON.stringify({ path }).replaceAll('/', '\\/'),
       '{"path":"***"}',
     ],
-    ['encoded path and query are masked', `/login?next=${encodeURIComponent(path)}`, '/login?next=***'],
-    ['a decoded value of the query is masked', 'token s3cr3t!t0ken is unknown', 'token *** is unknown'],
-    ['a part of the path that may be a token is masked', 'no webhook Zk9xQwErTyUiOp', 'no webhook ***'],
+    [
+      'encoded path and query are masked',
+      `/login?next=${encodeURIComponent(path)}`,
+      '/login?next=***',
+    ],
+    [
+      'a decoded value of the query is masked',
+      'token s3cr3t!t0ken is unknown',
+      'token *** is unknown',
+    ],
+    [
+      'a part of the path that may be a token is masked',
+      'no webhook Zk9xQwErTyUiOp',
+      'no webhook ***',
+    ],
     ['a text too short to be a secret is not masked', 'a b', 'a b'],
   ])('%s', (_, body, expected) => {
     expect(kept(body, { 'x-echo': body })).toEqual({

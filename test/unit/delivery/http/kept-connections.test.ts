@@ -10,7 +10,9 @@ import { eventually } from '../../../support/eventually';
 /** Kept connections, against a TLS server that treats each request as the test says. */
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
-const certificate = makeCertificate({ hosts: ['localhost', 'a.localhost', 'b.localhost', 'c.localhost'] });
+const certificate = makeCertificate({
+  hosts: ['localhost', 'a.localhost', 'b.localhost', 'c.localhost'],
+});
 
 /** @param reset ends the connection below TLS, without a close */
 type Treatment = (socket: tls.TLSSocket, reset: () => void) => void;
@@ -48,7 +50,8 @@ beforeEach(async () => {
   });
   await new Promise<void>((resolve) => peer.listen(0, '127.0.0.1', resolve));
   const connect = tls.connect.bind(tls) as (options: tls.ConnectionOptions) => tls.TLSSocket;
-  const trusting = (options: tls.ConnectionOptions) => connect({ ...options, ca: certificate.cert });
+  const trusting = (options: tls.ConnectionOptions) =>
+    connect({ ...options, ca: certificate.cert });
   jest.spyOn(tls, 'connect').mockImplementation(trusting as typeof tls.connect);
   clock = new StallClock();
   sender = open(100);
@@ -63,7 +66,11 @@ afterEach(async () => {
 
 function open(mostConnections: number): Sender {
   return new Sender({
-    ...{ timeoutMs: 2_000, guard: () => undefined, names: new NameResolver(1_000), clock, mostConnections },
+    timeoutMs: 2_000,
+    guard: () => undefined,
+    names: new NameResolver(1_000),
+    clock,
+    mostConnections,
     onHandshake: (resumed) => handshakes.push(resumed ? 'resumed' : 'full'),
   });
 }
@@ -76,11 +83,13 @@ function post(host = 'localhost'): Promise<SendResult> {
 }
 
 test('a kept TLS connection serves later requests without a handshake', async () => {
-  for (let i = 0; i < 3; i++) expect(await post()).toMatchObject({ ok: true, response: { status: 200 } });
+  for (let i = 0; i < 3; i++) {
+    expect(await post()).toMatchObject({ ok: true, response: { status: 200 } });
+  }
   expect({ connections, handshakes }).toEqual({ connections: 1, handshakes: ['full'] });
 });
 
-test('a request whose kept connection is reset is sent again over a new one, which continues the TLS session', async () => {
+test('a request whose connection is reset is sent again, in the same TLS session', async () => {
   treatments = [answers, resets, answers];
   await post();
   expect(await post()).toMatchObject({ ok: true, response: { status: 200 }, resent: true });
@@ -88,7 +97,7 @@ test('a request whose kept connection is reset is sent again over a new one, whi
   expect(await post()).not.toHaveProperty('resent');
 });
 
-test('a request whose kept connection is closed while it is written is sent again over a new one', async () => {
+test('a request whose kept connection closes while writing is sent over a new one', async () => {
   treatments = [answers, (socket) => socket.end(), answers];
   await post();
   expect(await post()).toMatchObject({ ok: true, resent: true });
@@ -110,14 +119,17 @@ test('a request whose new connection breaks is not sent again', async () => {
 });
 
 test('a request is not sent again once a byte of its response has arrived', async () => {
-  treatments = [answers, (socket, reset) => void socket.write('HTTP/1.1 2', () => setImmediate(reset))];
+  treatments = [
+    answers,
+    (socket, reset) => void socket.write('HTTP/1.1 2', () => setImmediate(reset)),
+  ];
   await post();
   const result = await post();
   expect(result).toMatchObject({ ok: false });
   expect(result).not.toHaveProperty('resent');
 });
 
-test('a request that gets no response over a kept connection times out and is not sent again', async () => {
+test('a request without response on a kept connection times out and is not resent', async () => {
   treatments = [answers, () => undefined];
   await post();
   const result = await post();
@@ -125,7 +137,7 @@ test('a request that gets no response over a kept connection times out and is no
   expect(result).not.toHaveProperty('resent');
 });
 
-test('a connection that the endpoint closes while it is idle is forgotten, and the next one continues its session', async () => {
+test('an idle connection that closes is forgotten, and the next keeps its session', async () => {
   treatments = [(socket) => socket.end(OK), answers];
   await post();
   await eventually(() => expect(sender.connections.idle).toBe(0));
@@ -135,7 +147,7 @@ test('a connection that the endpoint closes while it is idle is forgotten, and t
   expect(handshakes).toEqual(['full', 'resumed']);
 });
 
-test('an endpoint that keeps connections for a second only gets a new one for each request', async () => {
+test('an endpoint that keeps connections for a second gets a new one per request', async () => {
   const hint = 'HTTP/1.1 200 OK\r\nkeep-alive: timeout=1\r\ncontent-length: 2\r\n\r\nok';
   treatments = [(socket) => socket.write(hint)];
   for (let i = 0; i < 3; i++) expect(await post()).toMatchObject({ ok: true });
@@ -145,8 +157,9 @@ test('an endpoint that keeps connections for a second only gets a new one for ea
 test('beyond the limit, the connection that was idle longest is closed', async () => {
   await sender.close();
   sender = open(2);
-  for (const host of ['a.localhost', 'b.localhost', 'c.localhost'])
+  for (const host of ['a.localhost', 'b.localhost', 'c.localhost']) {
     expect(await post(host)).toMatchObject({ ok: true });
+  }
   expect([sender.connections.idle, sender.connections.inUse, connections]).toEqual([2, 0, 3]);
   await post('b.localhost');
   expect(connections).toBe(3);

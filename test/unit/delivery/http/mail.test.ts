@@ -11,7 +11,9 @@ let sender: MailSender;
 
 async function open(options: SMTPServerOptions, user = ''): Promise<void> {
   server = new SMTPServer({
-    ...{ disabledCommands: ['STARTTLS'], authOptional: true, hideENHANCEDSTATUSCODES: true },
+    disabledCommands: ['STARTTLS'],
+    authOptional: true,
+    hideENHANCEDSTATUSCODES: true,
     onData(stream, _session, done) {
       let text = '';
       stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -32,13 +34,18 @@ afterEach(async () => {
 });
 
 const request = {
-  ...{ origin: 'mailto:ops@example.com', path: '', headers: ['webhook-id', 'dlv_1'] },
-  body: Buffer.from(JSON.stringify({ subject: '[Waypost] Webhooks to Shop fail', text: 'Failed attempts: 3' })),
+  origin: 'mailto:ops@example.com',
+  path: '',
+  headers: ['webhook-id', 'dlv_1'],
+  body: Buffer.from(
+    JSON.stringify({ subject: '[Waypost] Webhooks to Shop fail', text: 'Failed attempts: 3' }),
+  ),
 };
 const send = () => new Promise<SendResult>((resolve) => sender.send(request, resolve));
-const refuse = (responseCode: number, text: string) => Object.assign(new Error(text), { responseCode });
+const refuse = (responseCode: number, text: string) =>
+  Object.assign(new Error(text), { responseCode });
 
-test('a mail has the subject, the text, the sender of the setting, and an id that is the same on each try', async () => {
+test('a mail has the subject, text, configured sender, and the same id on each try', async () => {
   await open({});
   expect(await send()).toMatchObject({ ok: true, response: { status: 250 } });
   await send();
@@ -65,7 +72,10 @@ test.each([
 test('a refused login is a failure to retry, which shows neither user nor password', async () => {
   const options = { authOptional: false, allowInsecureAuth: true };
   await open(
-    { ...options, onAuth: (auth, _session, done) => done(refuse(535, `no ${auth.username ?? ''}`)) },
+    {
+      ...options,
+      onAuth: (auth, _session, done) => done(refuse(535, `no ${auth.username ?? ''}`)),
+    },
     'kim:planted@',
   );
   const result = await send();

@@ -9,6 +9,7 @@ import { Proxies } from '../../../../services/delivery/http/proxies';
 import { ProxyGate } from '../../../../services/delivery/http/proxy-gate';
 import { NameResolver } from '../../../../services/delivery/http/resolver';
 import { type Proxy } from '../../../../services/delivery/http/tunnel';
+import { defined } from '../../../../shared/collections/defined';
 import { createAddressGuard } from '../../../../shared/model/address-guard';
 import { type StoredProxy } from '../../../../shared/model/config';
 import { readProxyUrl } from '../../../../shared/model/proxy-url';
@@ -29,13 +30,21 @@ let proxy: TestProxy | undefined;
 let closing: TestProxy[] = [];
 
 beforeEach(async () => {
-  server = createServer((request, response) => request.resume().on('end', () => response.end('ok')));
-  secure = createSecureServer({ key: certificate.key, cert: certificate.cert }, (_, response) => response.end('ok'));
+  server = createServer((request, response) =>
+    request.resume().on('end', () => response.end('ok')),
+  );
+  secure = createSecureServer({ key: certificate.key, cert: certificate.cert }, (_, response) =>
+    response.end('ok'),
+  );
   for (const each of [server, secure]) {
     await new Promise<void>((resolve) => each.listen(0, '127.0.0.1', () => resolve()));
   }
   clock = new StallClock();
-  proxies = new Proxies({ usual: undefined, now: () => clock.now(), log: pino({ level: 'silent' }) });
+  proxies = new Proxies({
+    usual: undefined,
+    now: () => clock.now(),
+    log: pino({ level: 'silent' }),
+  });
   open({});
 });
 
@@ -53,24 +62,31 @@ afterEach(async () => {
 
 function open(more: Partial<ConstructorParameters<typeof Sender>[0]>): void {
   sender = new Sender({
-    ...{
-      timeoutMs: TIMEOUT_MS,
-      guard: createAddressGuard(['127.0.0.0/8', '::1/128']),
-      names: new NameResolver(TIMEOUT_MS),
-    },
-    ...{ clock, mostConnections: 100, ...more },
+    timeoutMs: TIMEOUT_MS,
+    guard: createAddressGuard(['127.0.0.0/8', '::1/128']),
+    names: new NameResolver(TIMEOUT_MS),
+    clock,
+    mostConnections: 100,
+    ...more,
   });
   senders.push(sender);
 }
 
-async function start(kind: 'http' | 'socks5', mood: TestProxy['mood'] = 'works', login = ''): Promise<Proxy> {
+async function start(
+  kind: 'http' | 'socks5',
+  mood: TestProxy['mood'] = 'works',
+  login = '',
+): Promise<Proxy> {
   proxy = kind === 'http' ? await startHttpProxy(mood) : await startSocksProxy(mood);
   closing.push(proxy);
   return proxyAt(`${kind}://127.0.0.1:${String(proxy.port)}`, login);
 }
 
 function proxyAt(address: string, login = ''): Proxy {
-  const stored: StoredProxy = { address, ...(login !== '' && { userInfo: login }) };
+  const stored: StoredProxy = {
+    address,
+    ...defined({ userInfo: login !== '' ? login : undefined }),
+  };
   return proxies.of(stored, (text) => text)!;
 }
 
@@ -78,7 +94,13 @@ const port = (of: Server) => String((of.address() as AddressInfo).port);
 const originOf = (host = '127.0.0.1') => `http://${host}:${port(server)}`;
 
 function post(by: Proxy | undefined, origin = originOf()): Promise<SendResult> {
-  const request = { origin, path: '/', headers: [], body: Buffer.from('{}'), ...(by && { proxy: by }) };
+  const request = {
+    origin,
+    path: '/',
+    headers: [],
+    body: Buffer.from('{}'),
+    ...defined({ proxy: by }),
+  };
   return new Promise((resolve) => sender.send(request, resolve));
 }
 
@@ -92,14 +114,17 @@ async function closesAtTheFifth(by: Proxy): Promise<void> {
 }
 
 describe.each(['http', 'socks5'] as const)('a proxy of type %s', (kind) => {
-  test('it is asked for the checked address, with its login, and its connection is kept apart from others', async () => {
+  test('it is asked for the checked address, with its login and own connection', async () => {
     const by = await start(kind, 'works', 'me:p%40ss');
-    expect(await post(by, originOf('localhost'))).toMatchObject({ ok: true, response: { status: 200 } });
+    expect(await post(by, originOf('localhost'))).toMatchObject({
+      ok: true,
+      response: { status: 200 },
+    });
     expect(await post(by, originOf('localhost'))).toMatchObject({ ok: true });
     expect(proxy!.asked).toEqual([`127.0.0.1:${port(server)}`]);
-    expect(proxy!.logins.map((login) => login.replace(/^Basic (.*)/, (_, text: string) => atob(text)))).toEqual([
-      'me:p@ss',
-    ]);
+    expect(
+      proxy!.logins.map((login) => login.replace(/^Basic (.*)/, (_, text: string) => atob(text))),
+    ).toEqual(['me:p@ss']);
     await post(undefined, originOf('localhost'));
     await post(proxyAt(by.address, 'other:login'), originOf('localhost'));
     expect(proxy!.asked).toHaveLength(2);
@@ -107,22 +132,31 @@ describe.each(['http', 'socks5'] as const)('a proxy of type %s', (kind) => {
 
   test('TLS goes through its tunnel, with the checks of the endpoint', async () => {
     const by = await start(kind);
-    expect(await post(by, `https://localhost:${port(secure)}`)).toMatchObject({ ok: false, error: { code: 'tls' } });
+    expect(await post(by, `https://localhost:${port(secure)}`)).toMatchObject({
+      ok: false,
+      error: { code: 'tls' },
+    });
     expect(proxy!.asked).toEqual([`127.0.0.1:${port(secure)}`]);
   });
 
-  test('with WAYPOST_PROXY_RESOLVES it gets the name, and a literal address is checked nevertheless', async () => {
+  test('with WAYPOST_PROXY_RESOLVES it gets the name, but an address is checked', async () => {
     open({ proxyResolves: true });
     const by = await start(kind);
     expect(await post(by, originOf('localhost'))).toMatchObject({ ok: true });
     expect(proxy!.asked).toEqual([`localhost:${port(server)}`]);
-    expect(await post(by, 'http://10.0.0.1')).toMatchObject({ ok: false, error: { code: 'forbidden_address' } });
+    expect(await post(by, 'http://10.0.0.1')).toMatchObject({
+      ok: false,
+      error: { code: 'forbidden_address' },
+    });
     expect(proxy!.asked).toHaveLength(1);
   });
 
   test('a forbidden address behind it is not asked for', async () => {
     const by = await start(kind);
-    open({ guard: createAddressGuard(['127.0.0.1/32'], ['127.0.0.1/32']), isPortAllowed: (at) => at !== 25 });
+    open({
+      guard: createAddressGuard(['127.0.0.1/32'], ['127.0.0.1/32']),
+      isPortAllowed: (at) => at !== 25,
+    });
     expect(await post(by)).toMatchObject({ ok: false, error: { code: 'forbidden_address' } });
     const badPort = await post(by, 'http://8.8.8.8:25');
     expect(badPort).toMatchObject({
@@ -137,7 +171,8 @@ describe.each(['http', 'socks5'] as const)('a proxy of type %s', (kind) => {
     async (mood) => {
       const result = await post(await start(kind, mood, 'me:planted'));
       expect(result).toMatchObject({
-        ...{ ok: false, error: { code: 'proxy', phase: 'proxy' } },
+        ok: false,
+        error: { code: 'proxy', phase: 'proxy' },
         withheld: { reason: 'proxy', waitMs: expect.any(Number) },
       });
       expect(JSON.stringify(result)).not.toContain('planted');
@@ -150,7 +185,7 @@ describe.each(['http', 'socks5'] as const)('a proxy of type %s', (kind) => {
     expect(result).not.toHaveProperty('withheld');
   });
 
-  test('after five failures it is asked by one request a second, and by all once it answers', async () => {
+  test('after five failures one request a second asks it, and all once it answers', async () => {
     const by = await start(kind, 'closes');
     await closesAtTheFifth(by);
     proxy!.mood = 'works';
@@ -158,7 +193,7 @@ describe.each(['http', 'socks5'] as const)('a proxy of type %s', (kind) => {
     expect(by.gate.refusal(originOf())).toBeUndefined();
   });
 
-  test('an endpoint that it refuses five times in a row is held alone, until it connects to it', async () => {
+  test('an endpoint that it refuses five times in a row is held until it connects', async () => {
     const by = await start(kind, 'refuses');
     await closesAtTheFifth(by);
     expect(by.gate.refusal(originOf('localhost'))).toBeUndefined();
@@ -167,7 +202,7 @@ describe.each(['http', 'socks5'] as const)('a proxy of type %s', (kind) => {
     expect(by.gate.refusal(originOf())).toBeUndefined();
   });
 
-  test('an endpoint that it refused is held no longer once it tries to connect to it, but cannot', async () => {
+  test('a refused endpoint is held no longer once it tries to connect, but cannot', async () => {
     const by = await start(kind, 'refuses');
     await closesAtTheFifth(by);
     proxy!.mood = 'unreachable';
@@ -182,7 +217,7 @@ describe('an endpoint that the proxy refuses', () => {
     for (let i = 0; i < times; i++) gate.denied(gate.begin(TARGET));
   };
 
-  test('an endpoint that the proxy refuses is asked for by one connection at a time, a second after the last', () => {
+  test('an endpoint refused by the proxy gets one connection at a time, a second apart', () => {
     let now = 0;
     const gate = new ProxyGate(() => now);
     denied(gate, 5);
@@ -210,7 +245,7 @@ describe('an endpoint that the proxy refuses', () => {
     expect(gate.refusal(TARGET)).toBeUndefined();
   });
 
-  test('refusals of one endpoint neither hold the others nor count as failures of the proxy', () => {
+  test('refusals of one endpoint do not hold others nor count as failures of the proxy', () => {
     const changes: boolean[] = [];
     const gate = new ProxyGate(
       () => 0,
@@ -228,11 +263,15 @@ test.each(['hangs', 'closes'] as const)(
     const by = await start('http');
     expect(await post(by)).toMatchObject({ ok: true });
     proxy!.behave(mood);
-    expect(await post(by)).toMatchObject({ ok: false, error: { code: 'proxy' }, withheld: { reason: 'proxy' } });
+    expect(await post(by)).toMatchObject({
+      ok: false,
+      error: { code: 'proxy' },
+      withheld: { reason: 'proxy' },
+    });
   },
 );
 
-test('of an endpoint that falls silent behind an open tunnel, the second request names it', async () => {
+test('the second request names an endpoint that falls silent behind an open tunnel', async () => {
   const by = await start('http');
   expect(await post(by)).toMatchObject({ ok: true });
   server.removeAllListeners('request');
@@ -242,7 +281,7 @@ test('of an endpoint that falls silent behind an open tunnel, the second request
   expect(second).not.toHaveProperty('withheld');
 });
 
-test('a proxy that is not there is named, and one in a forbidden network is not asked', async () => {
+test('a proxy that is absent is named, and one in a forbidden network is not asked', async () => {
   const gone = await start('http');
   await proxy!.close();
   expect(await post(gone)).toMatchObject({
@@ -265,7 +304,7 @@ test('a proxy of a destination whose name leads to a forbidden network is not as
   expect(proxy!.asked).toEqual([]);
 });
 
-test('the proxy of the setting serves destinations without one, and is exempt from the check of addresses', async () => {
+test('the proxy of the setting serves destinations without one, exempt from checks', async () => {
   const by = await start('http');
   const usual = readProxyUrl(by.address);
   if (typeof usual === 'string') throw new Error(usual);

@@ -8,7 +8,11 @@ const TIMEOUT_MS = 600;
 let server: NameServer;
 let names: NameResolver;
 beforeEach(async () => {
-  server = await startNameServer({ 'a.test': '192.0.2.1', 'silent.test': 'silent', 'failing.test': 'failing' });
+  server = await startNameServer({
+    'a.test': '192.0.2.1',
+    'silent.test': 'silent',
+    'failing.test': 'failing',
+  });
   names = new NameResolver(TIMEOUT_MS, [server.address]);
 });
 afterEach(() => server.close());
@@ -25,7 +29,7 @@ test.each([
   await expect(names.resolve(name)).rejects.toMatchObject({ name: 'DnsError', code });
 });
 
-test('concurrent lookups of a name cause one query, and none follows while it is cached', async () => {
+test('concurrent lookups of a name cause one query, and none follows while cached', async () => {
   await Promise.all(Array.from({ length: 50 }, () => names.resolve('a.test')));
   await names.resolve('a.test');
   expect(server.asked).toEqual(['a.test']);

@@ -12,7 +12,7 @@ test('beyond the limit, the session that was used least recently is forgotten', 
   expect([sessions.get('a:443'), sessions.get('c:443')].map(String)).toEqual(['a', 'c']);
 });
 
-test('the latest session of a server replaces its earlier one, and servers on other ports have their own', () => {
+test("a server's latest session replaces its earlier one, and each port has its own", () => {
   const sessions = new TlsSessions();
   sessions.set('a:443', aSession('first'));
   sessions.set('a:443', aSession('second'));

@@ -37,14 +37,20 @@ describe('a request that a user sends now', () => {
     ['may begin although Retry-After is not over', held(0), true],
     ['needs no exception at a closed circuit', new Circuit(OPTIONS), false],
     ['waits for an egress proxy that is away', behindProxy(new Circuit(OPTIONS)), false],
-    ['waits for an egress proxy that is away before an endpoint that is away', behindProxy(opened()), false],
+    [
+      'waits for an egress proxy that is away before an endpoint that is away',
+      behindProxy(opened()),
+      false,
+    ],
   ])('a request that a user sends now %s', (_, circuit, expected) => {
     expect(circuit.insist('always', 10)).toBe(expected);
   });
 
   test('of many requests that a user sends now, one may begin in each pause', () => {
     const circuit = opened();
-    const begun = [0, 10, 500, 999, 1_000, 1_500, 2_100].filter((now) => circuit.insist('sometimes', now));
+    const begun = [0, 10, 500, 999, 1_000, 1_500, 2_100].filter((now) =>
+      circuit.insist('sometimes', now),
+    );
     expect(begun).toEqual([0, 1_000, 2_100]);
   });
 });
@@ -128,7 +134,9 @@ describe('a circuit', () => {
     ],
   ])('in silence, %s', (_, ends, state) => {
     const circuit = new Circuit(OPTIONS);
-    for (const [startedAt, endedAt, signal] of ends) circuit.ended(circuit.began(), signal, endedAt, startedAt);
+    for (const [startedAt, endedAt, signal] of ends) {
+      circuit.ended(circuit.began(), signal, endedAt, startedAt);
+    }
     expect(circuit.state).toBe(state);
   });
 
@@ -151,7 +159,7 @@ describe('a circuit', () => {
     expect(circuit.refusal(now)).toEqual({ reason: 'circuit_open', waitMs: now });
   });
 
-  test('a successful probe starts a recovery, in which the limit grows by one per success until the circuit closes', () => {
+  test('after a good probe the limit grows by one per success until the circuit closes', () => {
     const circuit = opened();
     expect(circuit.ended(circuit.began(), OK, 2_000)).toBe('responded');
     const widths = [circuit.limit];
@@ -181,7 +189,7 @@ describe('a circuit', () => {
     expect(circuit.refusal(61_000)).toEqual({ reason: 'circuit_open', waitMs: 61_000 });
   });
 
-  test('Retry-After holds everything back up to a maximum, and recovery then starts with one request', () => {
+  test('Retry-After holds all back up to a maximum, and one request starts recovery', () => {
     const circuit = new Circuit(OPTIONS);
     circuit.ended(circuit.began(), { kind: 'throttled', retryAfterMs: 5_000 }, 0);
     expect(circuit.refusal(1_000)).toEqual({ reason: 'retry_after', waitMs: 4_000 });
@@ -197,10 +205,19 @@ describe('a circuit', () => {
     expect(circuit.mayProbe(1_000)).toBe(true);
   });
 
-  test('with any results, at most one probe is open, and an open circuit gets its next probe in time', () => {
+  test('with any results at most one probe is open, and an open circuit gets one in time', () => {
     const signal = fc.oneof(
-      fc.constantFrom<Signal>(OK, FAILED, { kind: 'timeout' }, { kind: 'withdrawn' }, { kind: 'throttled' }),
-      fc.record({ kind: fc.constant('throttled' as const), retryAfterMs: fc.integer({ min: 0, max: 1e9 }) }),
+      fc.constantFrom<Signal>(
+        OK,
+        FAILED,
+        { kind: 'timeout' },
+        { kind: 'withdrawn' },
+        { kind: 'throttled' },
+      ),
+      fc.record({
+        kind: fc.constant('throttled' as const),
+        retryAfterMs: fc.integer({ min: 0, max: 1e9 }),
+      }),
     );
     fc.assert(
       fc.property(fc.array(fc.tuple(signal, fc.integer({ min: 0, max: 3_000 }))), (steps) => {

@@ -5,7 +5,10 @@ import { type Signal } from '../../../../services/delivery/lanes/types';
 const OPTIONS = { floor: 1, start: 20, ceiling: 256 };
 const OK: Signal = { kind: 'ok' };
 
-/** Runs rounds in full use: each fills the limit and completes all of it together. @returns the time at the end */
+/**
+ * Runs rounds in full use: each fills the limit and completes all of it together. @returns the time
+ * at the end
+ */
 function rounds(
   pace: ConcurrencyLimit,
   count: number,
@@ -51,7 +54,7 @@ describe('the concurrency limit of an endpoint', () => {
     },
   );
 
-  test('after breaking at a high limit, it grows normally up to half of that and slowly beyond it', () => {
+  test('after breaking at a high limit, it grows normally to half of that, then slowly', () => {
     const pace = new ConcurrencyLimit(OPTIONS);
     rounds(pace, 3, 50);
     expect(pace.limit).toBe(160);
@@ -86,7 +89,9 @@ describe('the concurrency limit of an endpoint', () => {
 
   test('it does not grow while it is not in full use', () => {
     const pace = new ConcurrencyLimit(OPTIONS);
-    for (let i = 0; i < 500; i++) pace.ended(OK, { startedAt: i * 10, now: i * 10 + 5, inFullUse: false });
+    for (let i = 0; i < 500; i++) {
+      pace.ended(OK, { startedAt: i * 10, now: i * 10 + 5, inFullUse: false });
+    }
     expect(pace.limit).toBe(20);
   });
 
@@ -106,12 +111,14 @@ describe('the concurrency limit of an endpoint', () => {
     for (const kind of ['timeout', 'throttled'] as const) {
       const before = pace.limit;
       const startedAt = kind === 'timeout' ? 0 : 6_000;
-      for (let i = 0; i < 20; i++) pace.ended({ kind }, { startedAt, now: startedAt + 5_000 + i, inFullUse: true });
+      for (let i = 0; i < 20; i++) {
+        pace.ended({ kind }, { startedAt, now: startedAt + 5_000 + i, inFullUse: true });
+      }
       expect(pace.limit).toBe(before / 2);
     }
   });
 
-  test('it shrinks while latency is far above the usual, but not below the start, and recovers', () => {
+  test('it shrinks while latency is far above normal, not below the start, and recovers', () => {
     const pace = new ConcurrencyLimit(OPTIONS);
     let now = rounds(pace, 200, 20);
     expect(pace.limit).toBeGreaterThan(150);
@@ -135,17 +142,23 @@ describe('the concurrency limit of an endpoint', () => {
     const pace = new ConcurrencyLimit(OPTIONS);
     // A request takes 100 ms, but the clock counted 20 because the event loop stalled.
     for (let now = 20; now <= 400; now += 20) {
-      for (let k = 0; k < 40; k++) pace.ended(OK, { startedAt: now - 20, now, stoodStillMs: 80, inFullUse: true });
+      for (let k = 0; k < 40; k++) {
+        pace.ended(OK, { startedAt: now - 20, now, stoodStillMs: 80, inFullUse: true });
+      }
     }
     expect(pace.limit).toBe(256);
     rounds(pace, 50, 100, 1_000);
     expect(pace.limit).toBe(256);
   });
 
-  test('after an outage it restarts at the start limit, with the latency of the response that ended the outage', () => {
+  test("after an outage it restarts at the start limit with the first response's latency", () => {
     const pace = new ConcurrencyLimit(OPTIONS);
-    for (let i = 0; i < 60; i++)
-      pace.ended({ kind: 'timeout' }, { startedAt: i * 6_000, now: i * 6_000 + 5_000, inFullUse: true });
+    for (let i = 0; i < 60; i++) {
+      pace.ended(
+        { kind: 'timeout' },
+        { startedAt: i * 6_000, now: i * 6_000 + 5_000, inFullUse: true },
+      );
+    }
     expect([pace.limit, Math.round(pace.meanMs / 100)]).toEqual([1, 50]);
     pace.restart(30);
     expect([pace.limit, pace.meanMs]).toEqual([20, 30]);
@@ -169,19 +182,32 @@ describe('the concurrency limit of an endpoint', () => {
     [20, 100, 20, 100],
     [140, 100, 20, 300],
     [10_000, 100, 20, 368 + 3_814],
-  ])('%d jobs of %d ms at width %d take about %d ms while it doubles', (jobs, oneMs, width, expected) => {
-    const wait = new ConcurrencyLimit(OPTIONS).drainMs(jobs, oneMs, width);
-    expect(wait / expected).toBeGreaterThan(0.99);
-    expect(wait / expected).toBeLessThan(1.01);
-  });
+  ])(
+    '%d jobs of %d ms at width %d take about %d ms while it doubles',
+    (jobs, oneMs, width, expected) => {
+      const wait = new ConcurrencyLimit(OPTIONS).drainMs(jobs, oneMs, width);
+      expect(wait / expected).toBeGreaterThan(0.99);
+      expect(wait / expected).toBeLessThan(1.01);
+    },
+  );
 
   test('the estimate does not count on places that others hold', () => {
     expect(new ConcurrencyLimit(OPTIONS).drainMs(100, 100, 4)).toBe(2_500);
   });
 
-  test('with any results, the limit stays between floor and ceiling, and a longer queue never takes less time', () => {
-    const signal = fc.constantFrom<Signal>(OK, { kind: 'failed' }, { kind: 'timeout' }, { kind: 'throttled' });
-    const step = fc.tuple(signal, fc.integer({ min: 0, max: 6_000 }), fc.integer({ min: 0, max: 500 }), fc.boolean());
+  test('the limit always stays between floor and ceiling, and longer queues take no less', () => {
+    const signal = fc.constantFrom<Signal>(
+      OK,
+      { kind: 'failed' },
+      { kind: 'timeout' },
+      { kind: 'throttled' },
+    );
+    const step = fc.tuple(
+      signal,
+      fc.integer({ min: 0, max: 6_000 }),
+      fc.integer({ min: 0, max: 500 }),
+      fc.boolean(),
+    );
     fc.assert(
       fc.property(fc.array(step), fc.integer({ min: 1, max: 1e5 }), (steps, jobs) => {
         const pace = new ConcurrencyLimit(OPTIONS);
@@ -192,7 +218,9 @@ describe('the concurrency limit of an endpoint', () => {
           expect(pace.limit).toBeGreaterThanOrEqual(1);
           expect(pace.limit).toBeLessThanOrEqual(256);
         }
-        expect(pace.drainMs(jobs + 1, 10, pace.limit)).toBeGreaterThanOrEqual(pace.drainMs(jobs, 10, pace.limit));
+        expect(pace.drainMs(jobs + 1, 10, pace.limit)).toBeGreaterThanOrEqual(
+          pace.drainMs(jobs, 10, pace.limit),
+        );
       }),
     );
   });

@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import { RateLimit } from '../../../../services/delivery/lanes/rate-limit';
 
-/** Returns how many requests begin if one is tried every `stepMs`, as often as allowed, for this time. */
-function begun(rate: RateLimit, { from, forMs, stepMs }: { from: number; forMs: number; stepMs: number }): number {
+/**
+ * Returns how many requests begin if one is tried every `stepMs`, as often as allowed, for this
+ * time.
+ */
+function begun(
+  rate: RateLimit,
+  { from, forMs, stepMs }: { from: number; forMs: number; stepMs: number },
+): number {
   let count = 0;
   for (let now = from; now < from + forMs; now += stepMs) {
     while (rate.has(now)) {

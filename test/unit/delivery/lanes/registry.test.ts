@@ -2,6 +2,7 @@ import { type Job } from '../../../../services/delivery/lanes/types';
 import { LaneRegistry } from '../../../../services/delivery/lanes/registry';
 import { laneOptions } from '../../../../services/delivery/lanes/tuning';
 import { type Endpoint } from '../../../../services/delivery/destinations';
+import { defined } from '../../../../shared/collections/defined';
 
 const TIERS = [10_000, 60_000];
 const WAITING = 1_500;
@@ -61,7 +62,7 @@ function endpoint(lane: string, maxPerSecond?: number): Endpoint {
     shards: 1,
     staticHeaders: [],
     secrets: [],
-    ...(maxPerSecond === undefined ? {} : { maxPerSecond }),
+    ...defined({ maxPerSecond }),
   };
 }
 
@@ -102,7 +103,9 @@ describe('the overload of a busy process', () => {
     const slow = Array.from({ length: 100 }, (_, i) => endpoint(`slow${String(i)}`));
     for (const each of slow) offer(each, 1);
     clock.at = 4_000;
-    for (const [i, job] of started.splice(0).entries()) lanes.of(slow[i]!).ended(job, clock.at, { kind: 'ok' });
+    for (const [i, job] of started.splice(0).entries()) {
+      lanes.of(slow[i]!).ended(job, clock.at, { kind: 'ok' });
+    }
     for (const each of slow) offer(each, 30);
     offer(endpoint('paced', 200), WAITING);
     tick();

@@ -8,8 +8,11 @@ import { type OAuth2 } from '../../../../shared/model/endpoint-auth';
 /** OAuth2 at delivery, with a scripted network and a clock that the test moves. */
 
 const OAUTH2: OAuth2<string> = {
-  ...{ type: 'oauth2', tokenUrl: 'https://login.example/token', tokenOrigin: 'https://login.example' },
-  ...{ clientId: 'a:b', clientSecret: 'planted secret' },
+  type: 'oauth2',
+  tokenUrl: 'https://login.example/token',
+  tokenOrigin: 'https://login.example',
+  clientId: 'a:b',
+  clientSecret: 'planted secret',
 };
 const PLANTED = /planted/;
 
@@ -26,7 +29,8 @@ beforeEach(() => {
   logged = [];
   open = [];
   const inner = {
-    send: (request: SendRequest, answer: (result: SendResult) => void) => void open.push({ request, answer }),
+    send: (request: SendRequest, answer: (result: SendResult) => void) =>
+      void open.push({ request, answer }),
   };
   recovered = [];
   changed = [];
@@ -44,7 +48,8 @@ afterEach(() => {
 const credentials = (change: Partial<OAuth2<string>> = {}, destination = 'dst') =>
   clientCredentials({ ...OAUTH2, ...change }, { destination, tlsId: undefined });
 const answered = (status: number, body: unknown): SendResult => ({
-  ...{ ok: true, durationMs: 1 },
+  ok: true,
+  durationMs: 1,
   response: {
     status,
     headers: {},
@@ -75,30 +80,52 @@ function answer(origin: 'login' | 'shop', result: SendResult): SendRequest {
   found!.answer(result);
   return found!.request;
 }
-const waiting = () => open.map(({ request }) => request.origin.replace(/https:\/\/|\.example/g, ''));
+const waiting = () =>
+  open.map(({ request }) => request.origin.replace(/https:\/\/|\.example/g, ''));
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('webhooks share one token request, and carry its token', () => {
   const [first, second] = [post(), post()];
   expect(waiting()).toEqual(['login']);
   const asked = answer('login', tokenOf('planted-a'));
-  expect(asked).toMatchObject({ path: '/token', body: Buffer.from('grant_type=client_credentials') });
-  expect(asked.headers).toContain(`Basic ${Buffer.from('a%3Ab:planted+secret').toString('base64')}`);
+  expect(asked).toMatchObject({
+    path: '/token',
+    body: Buffer.from('grant_type=client_credentials'),
+  });
+  expect(asked.headers).toContain(
+    `Basic ${Buffer.from('a%3Ab:planted+secret').toString('base64')}`,
+  );
   expect(waiting()).toEqual(['shop', 'shop']);
-  expect(answer('shop', answered(200, 'ok')).headers).toEqual(['x-a', '1', 'authorization', 'Bearer planted-a']);
+  expect(answer('shop', answered(200, 'ok')).headers).toEqual([
+    'x-a',
+    '1',
+    'authorization',
+    'Bearer planted-a',
+  ]);
   answer('shop', answered(200, 'ok'));
   expect([first, second]).toMatchObject([[{ ok: true }], [{ ok: true }]]);
   post();
   expect(waiting()).toEqual(['shop']);
 });
 
-test('the client secret is in the form if the setting says so, with scope, audience and parameters', () => {
-  post(credentials({ clientAuth: 'body', scope: 'a b', audience: 'shop', params: { resource: 'r&d' } }));
+test('the client secret is in the form if set so, with scope, audience and parameters', () => {
+  post(
+    credentials({
+      clientAuth: 'body',
+      scope: 'a b',
+      audience: 'shop',
+      params: { resource: 'r&d' },
+    }),
+  );
   const { request } = open[0]!;
   expect(request.headers).not.toContain('authorization');
   expect(Object.fromEntries(new URLSearchParams(request.body.toString()))).toEqual({
-    ...{ grant_type: 'client_credentials', client_id: 'a:b', client_secret: 'planted secret' },
-    ...{ scope: 'a b', audience: 'shop', resource: 'r&d' },
+    grant_type: 'client_credentials',
+    client_id: 'a:b',
+    client_secret: 'planted secret',
+    scope: 'a b',
+    audience: 'shop',
+    resource: 'r&d',
   });
 });
 
@@ -126,8 +153,16 @@ test.each<[string, SendResult, string]>([
   ['a redirect', answered(302, ''), 'it answered 302'],
   ['a page', answered(200, '<html>planted'), 'its answer is not a JSON object'],
   ['no token', answered(200, { token_type: 'Bearer' }), 'its answer has no valid access_token'],
-  ['a token that splits headers', tokenOf('a\r\nX-Evil: 1'), 'its answer has no valid access_token'],
-  ['a token of another type', tokenOf('planted', { token_type: 'mac' }), 'its tokens are not bearer tokens'],
+  [
+    'a token that splits headers',
+    tokenOf('a\r\nX-Evil: 1'),
+    'its answer has no valid access_token',
+  ],
+  [
+    'a token of another type',
+    tokenOf('planted', { token_type: 'mac' }),
+    'its tokens are not bearer tokens',
+  ],
   [
     'a timeout',
     {
@@ -137,37 +172,49 @@ test.each<[string, SendResult, string]>([
     },
     'no complete answer within 5000 ms (headers)',
   ],
-])('%s of the token endpoint withholds the webhooks that wait, with the reason', async (_, result, why) => {
-  const results = post();
-  now = 10;
-  answer('login', result);
-  expect(results).toEqual([
-    {
-      ...{ ok: false, durationMs: 10, phases: { token: 10 } },
-      error: { code: 'token', phase: 'token', message: `the token endpoint gave no token: ${why}` },
-      withheld: { reason: 'token', waitMs: 0 },
-    },
-  ]);
-  expect(JSON.parse(logged[0]!)).toMatchObject({
-    msg: 'token.failed',
-    destination: 'dst',
-    origin: 'https://login.example',
-    reason: why,
-  });
-  // The next ones are withheld at once, until the pause is over.
-  now = 500;
-  expect(sender.held(credentials())).toEqual({ reason: 'token', waitMs: 490 });
-  const next = post();
-  await turn();
-  expect([next, waiting()]).toMatchObject([[{ withheld: { waitMs: 490 } }], []]);
-  now = 1_500;
-  expect(sender.held(credentials())).toBeUndefined();
-  const probe = post();
-  expect([waiting(), sender.held(credentials())]).toEqual([['login'], { reason: 'token', waitMs: 1_490 }]);
-  answer('login', tokenOf('planted-a'));
-  answer('shop', answered(200, ''));
-  expect(probe).toMatchObject([{ ok: true }]);
-});
+])(
+  '%s of the token endpoint withholds the webhooks that wait, with the reason',
+  async (_, result, why) => {
+    const results = post();
+    now = 10;
+    answer('login', result);
+    expect(results).toEqual([
+      {
+        ok: false,
+        durationMs: 10,
+        phases: { token: 10 },
+        error: {
+          code: 'token',
+          phase: 'token',
+          message: `the token endpoint gave no token: ${why}`,
+        },
+        withheld: { reason: 'token', waitMs: 0 },
+      },
+    ]);
+    expect(JSON.parse(logged[0]!)).toMatchObject({
+      msg: 'token.failed',
+      destination: 'dst',
+      origin: 'https://login.example',
+      reason: why,
+    });
+    // The next ones are withheld at once, until the pause is over.
+    now = 500;
+    expect(sender.held(credentials())).toEqual({ reason: 'token', waitMs: 490 });
+    const next = post();
+    await turn();
+    expect([next, waiting()]).toMatchObject([[{ withheld: { waitMs: 490 } }], []]);
+    now = 1_500;
+    expect(sender.held(credentials())).toBeUndefined();
+    const probe = post();
+    expect([waiting(), sender.held(credentials())]).toEqual([
+      ['login'],
+      { reason: 'token', waitMs: 1_490 },
+    ]);
+    answer('login', tokenOf('planted-a'));
+    answer('shop', answered(200, ''));
+    expect(probe).toMatchObject([{ ok: true }]);
+  },
+);
 
 describe('while the token endpoint fails', () => {
   beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'performance'] }));
@@ -177,7 +224,7 @@ describe('while the token endpoint fails', () => {
     jest.advanceTimersByTime(ms);
   };
 
-  test('tokens are requested although all webhooks wait in tiers, and each destination is told of the first token', () => {
+  test('tokens are requested while webhooks wait, and destinations learn of the first', () => {
     post();
     answer('login', answered(500, ''));
     expect(sender.held(credentials({}, 'other'))).toMatchObject({ reason: 'token' });
@@ -209,7 +256,7 @@ describe('while the token endpoint fails', () => {
     expect(waiting()).toEqual([]);
   });
 
-  test('no token is requested for webhooks that nothing has held for an hour, and none after a stop', () => {
+  test('no token is requested for webhooks not held for an hour, and none after a stop', () => {
     post();
     answer('login', answered(500, ''));
     now += 3_600_001;
@@ -265,13 +312,20 @@ test('a 401 without a new token spends the attempt and is retried', () => {
 test('a response that repeats the token is stored without it', () => {
   const results = post();
   answer('login', tokenOf('planted/a+b=='));
-  const echo = { ...answered(200, { got: 'Bearer planted/a+b==' }) } as Extract<SendResult, { ok: true }>;
-  echo.response.headers = { 'x-echo': 'planted/a+b==', 'x-form': encodeURIComponent('planted/a+b==') };
+  const echo = { ...answered(200, { got: 'Bearer planted/a+b==' }) } as Extract<
+    SendResult,
+    { ok: true }
+  >;
+  echo.response.headers = {
+    'x-echo': 'planted/a+b==',
+    'x-form': encodeURIComponent('planted/a+b=='),
+  };
   answer('shop', echo);
   const asked = { id: 'whk', origin: 'https://shop.example', secrets: [] };
   const { attempt } = judgeResponse(asked, results[0]!, { nowMs: 0, keep: () => true });
   expect(attempt.response).toEqual({
-    ...{ body: '{"got":"Bearer ***"}', truncated: false },
+    body: '{"got":"Bearer ***"}',
+    truncated: false,
     headers: { 'x-echo': '***', 'x-form': '***' },
   });
 });

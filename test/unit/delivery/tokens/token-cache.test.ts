@@ -11,7 +11,10 @@ test('a token is used until shortly before it expires, and refreshed in its last
   const cache = new TokenCache();
   expect(cache.needsRequest(0)).toBe(true);
   obtained(cache, 'a', 0);
-  const states = [0, 79_000, 80_000, 94_000, 95_000].map((now) => [cache.usable(now)?.value, cache.needsRequest(now)]);
+  const states = [0, 79_000, 80_000, 94_000, 95_000].map((now) => [
+    cache.usable(now)?.value,
+    cache.needsRequest(now),
+  ]);
   expect(states).toEqual([
     ['a', false],
     ['a', false],
@@ -59,7 +62,7 @@ test.each<[string, boolean, number[]]>([
   },
 );
 
-test('a user who sends one webhook ends the pause after a failure, and one who sends many ends it once a second', () => {
+test('sending one webhook ends the pause after a failure, and sending many once a second', () => {
   const cache = new TokenCache();
   const fails = (now: number) => {
     cache.asked();
@@ -91,7 +94,7 @@ test('a failed refresh holds no webhook while the token is valid', () => {
   expect(cache.heldFor(95_000)).toBeUndefined();
 });
 
-test('a refused token is replaced once, and a replacement that never works is kept for a minute', () => {
+test('a refused token is replaced once, and one that never works is kept for a minute', () => {
   const cache = new TokenCache();
   obtained(cache, 'a', 0);
   const a = cache.usable(0)!;

@@ -29,9 +29,12 @@ describe('depth', () => {
     expect(scan(text).depth).toBe(depth);
   });
 
-  test.each([100, 101, 5_000, 250_000])('%i arrays are counted one past the limit at most, without recursion', (n) => {
-    expect(scan('['.repeat(n) + ']'.repeat(n)).depth).toBe(Math.min(n, 101));
-  });
+  test.each([100, 101, 5_000, 250_000])(
+    '%i arrays are counted one past the limit at most, without recursion',
+    (n) => {
+      expect(scan('['.repeat(n) + ']'.repeat(n)).depth).toBe(Math.min(n, 101));
+    },
+  );
 
   test('is that of the parsed value', () => {
     fc.assert(
@@ -42,8 +45,12 @@ describe('depth', () => {
   });
 
   test('ends on any text', () => {
-    const brackets = fc.string({ unit: fc.constantFrom('{', '}', '[', ']', '"', '\\', ',', ':', 'a', ' ') });
-    fc.assert(fc.property(fc.oneof(fc.string(), brackets), (text) => expect(scan(text)).toBeDefined()));
+    const brackets = fc.string({
+      unit: fc.constantFrom('{', '}', '[', ']', '"', '\\', ',', ':', 'a', ' '),
+    });
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), brackets), (text) => expect(scan(text)).toBeDefined()),
+    );
   });
 });
 
@@ -103,8 +110,13 @@ describe('size of items', () => {
       .map(([json, s]) => s + json + s);
     fc.assert(
       fc.property(fc.array(spaced), fc.integer({ min: 1, max: 60 }), (items, itemBytes) => {
-        const { largeItems } = scan(`{"a":[1,[2]],"batch":[${items.join(',')}]}`, { ...LIMITS, itemBytes });
-        const expected = items.flatMap((item, i) => (Buffer.byteLength(item.trim()) > itemBytes ? [i] : []));
+        const { largeItems } = scan(`{"a":[1,[2]],"batch":[${items.join(',')}]}`, {
+          ...LIMITS,
+          itemBytes,
+        });
+        const expected = items.flatMap((item, i) =>
+          Buffer.byteLength(item.trim()) > itemBytes ? [i] : [],
+        );
         expect([...largeItems]).toEqual(expected);
       }),
     );
@@ -118,7 +130,12 @@ describe('size of items', () => {
 describe('the envelope', () => {
   test.each([
     ['an object', '{"context":{"a":[1,{}]},"batch":[{},{}]}', 2, ['{"a":[1,{}]}']],
-    ['both objects', '{"batch":[1,2,3],"integrations":{"All":true},"context":{}}', 3, ['{"All":true}', '{}']],
+    [
+      'both objects',
+      '{"batch":[1,2,3],"integrations":{"All":true},"context":{}}',
+      3,
+      ['{"All":true}', '{}'],
+    ],
     ['an escaped key', '{"conte\\u0078t":{"a":1},"batch":[{}]}', 1, ['{"a":1}']],
     ['the last of two', '{"context":{"a":1},"context":{"b":2},"batch":[{}]}', 1, ['{"b":2}']],
     ['of a call', '{"batch":[{"context":{"a":1}}]}', 1, []],
@@ -126,6 +143,8 @@ describe('the envelope', () => {
   ])('is found: %s', (_, text, items, parts) => {
     const shape = scan(text);
     expect(shape.items).toBe(items);
-    expect(Object.values(shape.shared).map(([start, end]) => text.slice(start, end))).toEqual(parts);
+    expect(Object.values(shape.shared).map(([start, end]) => text.slice(start, end))).toEqual(
+      parts,
+    );
   });
 });

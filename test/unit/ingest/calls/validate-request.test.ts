@@ -13,7 +13,9 @@ const receivedAt = '2026-11-21T08:20:00.000Z';
 const now = Date.parse(receivedAt);
 
 function take(body: unknown, kind: CallType | 'batch' = 'batch'): ValidatedCalls | RequestFault {
-  const text = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const text = Buffer.isBuffer(body)
+    ? body
+    : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   const parsed = parseBody(text, kind);
   let made = 0;
   return isFault(parsed) ? parsed : validateCalls(parsed, now, () => `made-${++made}`);
@@ -47,7 +49,12 @@ describe('which calls are accepted', () => {
     ['numeric ids', { type: 'track', userId: 0, event: 'e' }],
     [
       'ids of 512 bytes',
-      { type: 'group', userId: 'x'.repeat(512), anonymousId: 'é'.repeat(256), groupId: '€'.repeat(170) },
+      {
+        type: 'group',
+        userId: 'x'.repeat(512),
+        anonymousId: 'é'.repeat(256),
+        groupId: '€'.repeat(170),
+      },
     ],
     ['messageId of 99', { ...track, messageId: 'x'.repeat(99) }],
     ['empty PHP maps', { ...track, properties: [], context: [], integrations: [] }],
@@ -72,7 +79,11 @@ describe('which calls are accepted', () => {
     ['missing_event', 'empty event', { type: 'track', userId: 'u', event: '' }],
     ['invalid_field', 'event that is a number', { type: 'track', userId: 'u', event: 5 }],
     ['missing_group_id', 'group without groupId', { type: 'group', userId: 'u' }],
-    ['missing_user_id', 'alias without userId', { type: 'alias', anonymousId: 'a', previousId: 'p' }],
+    [
+      'missing_user_id',
+      'alias without userId',
+      { type: 'alias', anonymousId: 'a', previousId: 'p' },
+    ],
     ['missing_previous_id', 'alias without previousId', { type: 'alias', userId: 'u' }],
     ['invalid_field', 'userId that is an object', { type: 'page', userId: { id: 1 } }],
     ['invalid_field', 'userId that is a boolean', { type: 'page', userId: true }],
@@ -83,10 +94,26 @@ describe('which calls are accepted', () => {
     ['invalid_field', 'name that is an object', { type: 'page', userId: 'u', name: {} }],
     ['message_id_too_long', 'messageId of 100', { ...track, messageId: 'x'.repeat(100) }],
     ['id_too_long', 'userId of 513 bytes', { ...track, userId: 'x'.repeat(513) }],
-    ['id_too_long', 'anonymousId of 514 bytes in 257 characters', { ...track, anonymousId: 'é'.repeat(257) }],
-    ['id_too_long', 'groupId of 20 KB', { type: 'group', userId: 'u', groupId: 'x'.repeat(20_000) }],
-    ['id_too_long', 'previousId of 513 bytes', { type: 'alias', userId: 'u', previousId: 'x'.repeat(513) }],
-    ['call_too_large', 'more than 32,768 bytes', { ...track, properties: { pad: 'x'.repeat(32_768) } }],
+    [
+      'id_too_long',
+      'anonymousId of 514 bytes in 257 characters',
+      { ...track, anonymousId: 'é'.repeat(257) },
+    ],
+    [
+      'id_too_long',
+      'groupId of 20 KB',
+      { type: 'group', userId: 'u', groupId: 'x'.repeat(20_000) },
+    ],
+    [
+      'id_too_long',
+      'previousId of 513 bytes',
+      { type: 'alias', userId: 'u', previousId: 'x'.repeat(513) },
+    ],
+    [
+      'call_too_large',
+      'more than 32,768 bytes',
+      { ...track, properties: { pad: 'x'.repeat(32_768) } },
+    ],
   ])('%s: %s, and its neighbours stay', (code, _, call) => {
     const { accepted, rejected } = verdicts({ batch: [track, call, track] });
     expect(accepted).toHaveLength(2);
@@ -102,7 +129,9 @@ describe('which calls are accepted', () => {
     const text = JSON.stringify(track);
     const atLimit = text.replace('{', `{${' '.repeat(32_768 - text.length)}`);
     expect(verdicts(atLimit, 'track').rejected).toEqual([]);
-    expect(verdicts(atLimit.replace('{', '{ '), 'track').rejected[0]).toMatchObject({ code: 'call_too_large' });
+    expect(verdicts(atLimit.replace('{', '{ '), 'track').rejected[0]).toMatchObject({
+      code: 'call_too_large',
+    });
   });
 });
 
@@ -123,22 +152,37 @@ describe('which requests are refused', () => {
     ['invalid_envelope', 'context that is a text', '{"batch":[],"context":"x"}'],
     ['invalid_envelope', 'integrations that are an array', '{"batch":[],"integrations":["All"]}'],
     ['too_many_calls', '2,501 calls', { batch: calls(2_501, {}) }],
-    ['too_deep', '101 levels', `{"batch":[{"type":"page","userId":"u","properties":{"a":${nested(97)}}}]}`],
+    [
+      'too_deep',
+      '101 levels',
+      `{"batch":[{"type":"page","userId":"u","properties":{"a":${nested(97)}}}]}`,
+    ],
     ['too_deep', '200,000 levels', nested(200_000)],
     ['envelope_too_large', 'context', { batch: [track], context: { pad: 'x'.repeat(32_768) } }],
     [
       'envelope_too_large',
       'context and integrations together',
-      { batch: [track], context: { pad: 'x'.repeat(17_000) }, integrations: { pad: 'x'.repeat(17_000) } },
+      {
+        batch: [track],
+        context: { pad: 'x'.repeat(17_000) },
+        integrations: { pad: 'x'.repeat(17_000) },
+      },
     ],
     ['too_complex', '170,000 arrays', `{"batch":[[${'[],'.repeat(150_000)}[]]]}`],
     ['too_complex', '70,000 keys', `{"batch":[{${'"a":1,'.repeat(70_000)}"a":1}]}`],
     [
       'merged_too_large',
       '2,500 keys in each of 2,500 calls',
-      { batch: calls(2_500), context: Object.fromEntries(Array.from({ length: 2_500 }, (_, i) => [`k${i}`, 1])) },
+      {
+        batch: calls(2_500),
+        context: Object.fromEntries(Array.from({ length: 2_500 }, (_, i) => [`k${i}`, 1])),
+      },
     ],
-    ['merged_too_large', '80 MB of 60 KB', { batch: calls(2_500), context: { pad: 'x'.repeat(32_000) } }],
+    [
+      'merged_too_large',
+      '80 MB of 60 KB',
+      { batch: calls(2_500), context: { pad: 'x'.repeat(32_000) } },
+    ],
   ])('%s: %s', (code, _, body) => {
     expect(take(body)).toMatchObject({ code, message: expect.any(String) });
   });
@@ -219,7 +263,13 @@ describe('the accepted message', () => {
   });
 
   test('of a browser: without its write key and metadata, type from the path', () => {
-    const call = { ...track, type: 'page', writeKey: 'secret', _metadata: { bundled: [] }, channel: 'browser' };
+    const call = {
+      ...track,
+      type: 'page',
+      writeKey: 'secret',
+      _metadata: { bundled: [] },
+      channel: 'browser',
+    };
     const value = verdicts(call, 'track').accepted[0]!.value;
     expect(value).not.toContain('secret');
     expect(JSON.parse(value)).toEqual({
@@ -234,14 +284,30 @@ describe('the accepted message', () => {
   });
 
   test.each([
-    ['null is absent', { ...track, anonymousId: null, category: null, other: null }, { userId: 'u' }],
+    [
+      'null is absent',
+      { ...track, anonymousId: null, category: null, other: null },
+      { userId: 'u' },
+    ],
     ['null within is data', { ...track, properties: { a: null } }, { properties: { a: null } }],
-    ['numbers become texts', { ...track, userId: 42, anonymousId: 1.5 }, { userId: '42', anonymousId: '1.5' }],
+    [
+      'numbers become texts',
+      { ...track, userId: 42, anonymousId: 1.5 },
+      { userId: '42', anonymousId: '1.5' },
+    ],
     ['a number as messageId', { ...track, messageId: 7 }, { messageId: '7' }],
     ['no messageId', track, { messageId: 'made-1' }],
     ['an empty messageId', { ...track, messageId: '' }, { messageId: 'made-1' }],
-    ['unknown fields stay', { ...track, channel: 'server', mine: [1] }, { channel: 'server', mine: [1] }],
-    ['Rudder time', { ...track, originalTimestamp: '2012-01-01T00:00:00Z' }, { timestamp: '2012-01-01T00:00:00.000Z' }],
+    [
+      'unknown fields stay',
+      { ...track, channel: 'server', mine: [1] },
+      { channel: 'server', mine: [1] },
+    ],
+    [
+      'Rudder time',
+      { ...track, originalTimestamp: '2012-01-01T00:00:00Z' },
+      { timestamp: '2012-01-01T00:00:00.000Z' },
+    ],
     [
       'timestamp before originalTimestamp',
       { ...track, timestamp: '2012-01-01T00:00:00Z', originalTimestamp: '2026-01-01T00:00:00Z' },
@@ -264,12 +330,26 @@ describe('the accepted message', () => {
 
   test('absent fields are not there, rather than null', () => {
     const keys = Object.keys(message({ ...track, anonymousId: null, context: null }));
-    expect(keys.sort()).toEqual(['event', 'messageId', 'receivedAt', 'timestamp', 'type', 'userId']);
+    expect(keys.sort()).toEqual([
+      'event',
+      'messageId',
+      'receivedAt',
+      'timestamp',
+      'type',
+      'userId',
+    ]);
   });
 
-  test("the envelope's context and integrations are merged, one level, the call's own keys win", () => {
-    const envelope = { context: { library: { name: 'go' }, ip: '1' }, integrations: { All: false, Webhooks: false } };
-    const call = { ...track, context: { library: { version: '2' } }, integrations: { Webhooks: true } };
+  test("envelope context and integrations are merged, one level, the call's own keys win", () => {
+    const envelope = {
+      context: { library: { name: 'go' }, ip: '1' },
+      integrations: { All: false, Webhooks: false },
+    };
+    const call = {
+      ...track,
+      context: { library: { version: '2' } },
+      integrations: { Webhooks: true },
+    };
     expect(message(call, envelope)).toMatchObject({
       context: { library: { version: '2' }, ip: '1' },
       integrations: { All: false, Webhooks: true },
@@ -284,7 +364,9 @@ describe('the accepted message', () => {
 
   test("a call's own sentAt wins over the envelope's", () => {
     const call = { ...track, timestamp: '2026-11-21T08:00:00Z', sentAt: '2026-11-21T08:00:07Z' };
-    expect(message(call, { sentAt: '2026-11-21T09:00:00Z' }).timestamp).toBe('2026-11-21T08:19:53.000Z');
+    expect(message(call, { sentAt: '2026-11-21T09:00:00Z' }).timestamp).toBe(
+      '2026-11-21T08:19:53.000Z',
+    );
   });
 
   test('`__proto__` sets no prototype anywhere', () => {
@@ -301,15 +383,20 @@ describe('the accepted message', () => {
   });
 
   test('keys named like methods are data', () => {
-    const call = JSON.parse('{"type":"page","userId":"u","toJSON":"x","constructor":1,"hasOwnProperty":2}') as object;
+    const call = JSON.parse(
+      '{"type":"page","userId":"u","toJSON":"x","constructor":1,"hasOwnProperty":2}',
+    ) as object;
     expect(message(call)).toMatchObject({ toJSON: 'x', constructor: 1, hasOwnProperty: 2 });
   });
 
-  test('whatever is sent: every call is accepted or rejected, and what is accepted is sound', () => {
+  test('whatever is sent, each call is accepted or rejected, and accepted ones are sound', () => {
     const value = fc.jsonValue({ maxDepth: 3 });
     const call = fc.record(
       {
-        type: fc.oneof(fc.constantFrom('track', 'page', 'group', 'alias', 'identify', 'screen'), value),
+        type: fc.oneof(
+          fc.constantFrom('track', 'page', 'group', 'alias', 'identify', 'screen'),
+          value,
+        ),
         userId: fc.oneof(fc.string(), value),
         anonymousId: fc.oneof(fc.string(), value),
         event: fc.oneof(fc.string(), value),
@@ -358,7 +445,12 @@ describe('the record of a rejected call', () => {
   });
 
   test('keeps the beginning of a large one', () => {
-    const record = rejectedRecord({ ...fault, code: 'call_too_large' }, { pad: 'x'.repeat(99_999) }, 's', receivedAt);
+    const record = rejectedRecord(
+      { ...fault, code: 'call_too_large' },
+      { pad: 'x'.repeat(99_999) },
+      's',
+      receivedAt,
+    );
     expect(record).toMatchObject({ truncated: true, call: expect.stringMatching(/^\{"pad":"x+$/) });
     expect(record.call).toHaveLength(4_096);
   });

@@ -12,7 +12,10 @@ const PLACE = { topic: 't', number: 0 };
 const ID = idOf(PLACE);
 
 /** A member that owns the partition from its commit on. The log has the given bounds. */
-async function setUp(options: { committed?: number; log: Bounds & { newer?: number; led?: boolean } }) {
+async function setUp(options: {
+  committed?: number;
+  log: Bounds & { newer?: number; led?: boolean };
+}) {
   const membership = new Membership();
   const { committed = 5, log } = options;
   const ignore = () => undefined;
@@ -26,16 +29,25 @@ async function setUp(options: { committed?: number; log: Bounds & { newer?: numb
   };
   const admin = {
     fetchTopicOffsets: () =>
-      Promise.resolve(log.led === false ? [] : [{ partition: 0, low: String(log.low), high: String(log.high) }]),
+      Promise.resolve(
+        log.led === false ? [] : [{ partition: 0, low: String(log.low), high: String(log.high) }],
+      ),
     fetchTopicOffsetsByTimestamp: () => {
       looks++;
       // By default, the look-up of the new start takes longer than the round.
       if (log.newer === undefined) return new Promise(ignore);
-      return Promise.resolve(log.led === false ? [] : [{ partition: 0, offset: String(log.newer) }]);
+      return Promise.resolve(
+        log.led === false ? [] : [{ partition: 0, offset: String(log.newer) }],
+      );
     },
   } as unknown as Admin;
   const assigned = new AssignedPartitions({
-    ...{ admin, readCommitted, membership, groupId: 'g', prefix: '', log: createLog('test', 'silent') },
+    admin,
+    readCommitted,
+    membership,
+    groupId: 'g',
+    prefix: '',
+    log: createLog('test', 'silent'),
     orders: {
       seek: (_, offset) => commands.push(`seek ${String(offset)}`),
       pause: () => commands.push('pause'),
@@ -62,7 +74,7 @@ test('a new owner asks for the commits of its new partitions alone', async () =>
   expect(asked).toEqual([[PLACE], [more]]);
 });
 
-test('a partition with a truncated log that moves to another member is claimed until its records are done', async () => {
+test('a moving partition with a truncated log is claimed until its work is done', async () => {
   const { membership, assigned, partition } = await setUp({ log: { low: 0, high: 10 } });
   partition.offsets.take(5);
 
@@ -78,7 +90,7 @@ test('a partition with a truncated log that moves to another member is claimed u
   expect(membership.draining.size).toBe(0);
 });
 
-test('a partition with a truncated log that has no leader starts at its new end once it has one, and not at 0', async () => {
+test('a truncated partition without a leader later starts at its new end, not at 0', async () => {
   const log = { low: 0, high: 10, newer: 8, led: true };
   const { assigned, partition, commands, looks } = await setUp({ log });
   log.led = false;
@@ -90,27 +102,30 @@ test('a partition with a truncated log that has no leader starts at its new end 
 });
 
 describe('deferred records that Kafka has deleted', () => {
-  test.each(['readDeferred', 'a round'])('%s reports them and reads the partition from the log start', async (by) => {
-    const log = { low: 0, high: 10 };
-    const { assigned, partition, commands, missed } = await setUp({ committed: 0, log });
-    for (let offset = 0; offset < 8; offset++) partition.offsets.take(offset);
-    for (const offset of [0, 2, 6]) partition.offsets.release(offset);
-    for (const offset of [1, 3, 4, 5, 7]) partition.offsets.done(offset);
-    log.low = 4;
-    commands.length = 0;
+  test.each(['readDeferred', 'a round'])(
+    '%s reports them and reads the partition from the log start',
+    async (by) => {
+      const log = { low: 0, high: 10 };
+      const { assigned, partition, commands, missed } = await setUp({ committed: 0, log });
+      for (let offset = 0; offset < 8; offset++) partition.offsets.take(offset);
+      for (const offset of [0, 2, 6]) partition.offsets.release(offset);
+      for (const offset of [1, 3, 4, 5, 7]) partition.offsets.done(offset);
+      log.low = 4;
+      commands.length = 0;
 
-    if (by === 'readDeferred') assigned.readDeferred();
-    else assigned.enter('member', new Map([[ID, PLACE]]));
-    // No record is taken before the start of the log is known.
-    expect(assigned.isOpen(ID)).toBe(false);
-    await eventually(() => expect(assigned.isOpen(ID)).toBe(true));
-    expect(missed).toEqual([['retention', 2]]);
-    expect(commands.slice(-2)).toEqual(['seek 6', 'resume']);
-    expect(commands).not.toContain('seek 0');
-    expect(partition.offsets.committable).toBe(6);
-  });
+      if (by === 'readDeferred') assigned.readDeferred();
+      else assigned.enter('member', new Map([[ID, PLACE]]));
+      // No record is taken before the start of the log is known.
+      expect(assigned.isOpen(ID)).toBe(false);
+      await eventually(() => expect(assigned.isOpen(ID)).toBe(true));
+      expect(missed).toEqual([['retention', 2]]);
+      expect(commands.slice(-2)).toEqual(['seek 6', 'resume']);
+      expect(commands).not.toContain('seek 0');
+      expect(partition.offsets.committable).toBe(6);
+    },
+  );
 
-  test('are reported once the start of the log is known, also if it was not when they were to be read', async () => {
+  test('are reported once the log start is known, also if it was not at reading', async () => {
     const log = { low: 0, high: 10, led: true };
     const { assigned, partition, commands, missed } = await setUp({ committed: 0, log });
     for (const offset of [0, 1]) partition.offsets.take(offset);
@@ -127,14 +142,20 @@ describe('deferred records that Kafka has deleted', () => {
   test.each([
     ['starts below the log', { low: 8, high: 10 }],
     ['has no leader, so that the start of its log is unknown', { low: 0, high: 10, led: false }],
-  ])('the commit of a partition that %s is repeated, since kafkajs commits that it has none', async (_, log) => {
-    const { partition } = await setUp({ committed: 5, log });
-    expect(partition.commit(performance.now())).toMatchObject({ offset: 5 });
-  });
+  ])(
+    'the commit of a partition that %s is repeated, since kafkajs commits that it has none',
+    async (_, log) => {
+      const { partition } = await setUp({ committed: 5, log });
+      expect(partition.commit(performance.now())).toMatchObject({ offset: 5 });
+    },
+  );
 });
 
-test('while the log start of deferred records is looked up, no buffered record is dispatched before them', async () => {
-  const { assigned, partition, commands } = await setUp({ committed: 0, log: { low: 0, high: 10 } });
+test('no buffered record precedes deferred ones while their log start is looked up', async () => {
+  const { assigned, partition, commands } = await setUp({
+    committed: 0,
+    log: { low: 0, high: 10 },
+  });
   const taken: number[] = [];
   const dispatcher = new Dispatcher({
     onRecord: ({ offset }) => (taken.push(offset) < 3 ? 'accepted' : { againInMs: 60_000 }),

@@ -29,18 +29,28 @@ afterEach(() => VirtualTime.uninstall());
 
 const pass = (ms: number) => time.run(time.now + ms, () => false);
 
-/** Starts the consumer of a partition with three records. @returns its records, which are open, and its commits */
+/**
+ * Starts the consumer of a partition with three records. @returns its records, which are open, and
+ * its commits
+ */
 async function consume() {
   const coordinator = new Coordinator(time, randomOf(1));
   const around: Around = {
-    ...{ time, random: randomOf(2), coordinator },
-    ...{ ends: new Map([['t/0', 3]]), counts: new Map([['t', 1]]) },
+    time,
+    random: randomOf(2),
+    coordinator,
+    ends: new Map([['t/0', 3]]),
+    counts: new Map([['t', 1]]),
   };
   const membership = new Membership();
   const open: OpenRecord[] = [];
   const parts = {
-    make: () => new ModelConsumer(around, { dead: false, awayUntil: 0 }, membership.assigner).asConsumer,
-    ...{ membership, groupId: 'g', prefix: '', log: createLog('test', 'silent') },
+    make: () =>
+      new ModelConsumer(around, { dead: false, awayUntil: 0 }, membership.assigner).asConsumer,
+    membership,
+    groupId: 'g',
+    prefix: '',
+    log: createLog('test', 'silent'),
     readCommitted: () => Promise.resolve(new Map<string, Committed>()),
     admin: {
       fetchTopicOffsets: () => Promise.resolve([]),
@@ -49,7 +59,8 @@ async function consume() {
     appendedAt: () => Promise.resolve(undefined),
   };
   const consumption = new KafkaConsumption(parts, {
-    ...{ group: 'g', topics: ['t'] },
+    group: 'g',
+    topics: ['t'],
     onRecord: (record) => {
       open.push(record);
       return 'accepted';
@@ -63,17 +74,20 @@ async function consume() {
   return { consumption, open, committed: () => coordinator.committed.get('t/0') };
 }
 
-test.each(JUMPS)('after the clock was set %s, records done above an open one are still committed', async (_, byMs) => {
-  const { consumption, open, committed } = await consume();
-  open[1]!.done();
-  await pass(1_000);
-  expect(decodeRuns(committed()!.metadata)).toEqual([1, 1]);
-  time.clockSetMs = byMs;
-  open[2]!.done();
-  await pass(1_000);
-  expect(decodeRuns(committed()!.metadata)).toEqual([1, 2]);
-  await time.run(time.now + 10_000, ended(consumption.stop(0)));
-});
+test.each(JUMPS)(
+  'after the clock was set %s, records done above an open one are still committed',
+  async (_, byMs) => {
+    const { consumption, open, committed } = await consume();
+    open[1]!.done();
+    await pass(1_000);
+    expect(decodeRuns(committed()!.metadata)).toEqual([1, 1]);
+    time.clockSetMs = byMs;
+    open[2]!.done();
+    await pass(1_000);
+    expect(decodeRuns(committed()!.metadata)).toEqual([1, 2]);
+    await time.run(time.now + 10_000, ended(consumption.stop(0)));
+  },
+);
 
 test.each(JUMPS)(
   'a consumer that stops waits no longer than its deadline after the clock was set %s',
@@ -103,11 +117,14 @@ test.each(JUMPS)('a consumer loop is not stuck because the clock was set %s', as
   expect([loop.pollAgeMs, loop.stuck()]).toEqual([1_000, undefined]);
 });
 
-test.each(JUMPS)('an event is logged once an interval although the clock was set %s', async (_, byMs) => {
-  const mayLog = logThrottle(60_000, 10);
-  expect(mayLog('event')).toBe(true);
-  time.clockSetMs = byMs;
-  expect(mayLog('event')).toBe(false);
-  await pass(60_000);
-  expect(mayLog('event')).toBe(true);
-});
+test.each(JUMPS)(
+  'an event is logged once an interval although the clock was set %s',
+  async (_, byMs) => {
+    const mayLog = logThrottle(60_000, 10);
+    expect(mayLog('event')).toBe(true);
+    time.clockSetMs = byMs;
+    expect(mayLog('event')).toBe(false);
+    await pass(60_000);
+    expect(mayLog('event')).toBe(true);
+  },
+);

@@ -10,8 +10,10 @@ import { createLog } from '../../../../shared/telemetry/log';
 
 // The constructor throws without this argument, but its types do not allow it.
 const BrokerNotFound = KafkaJSBrokerNotFound as new (message: string) => Error;
-const given = (cause: Error) => new KafkaJSNumberOfRetriesExceeded(cause, { retryCount: 8, retryTime: 1_000 });
-const refused = (type: string) => Object.assign(new KafkaJSProtocolError(new Error(type)), { type });
+const given = (cause: Error) =>
+  new KafkaJSNumberOfRetriesExceeded(cause, { retryCount: 8, retryTime: 1_000 });
+const refused = (type: string) =>
+  Object.assign(new KafkaJSProtocolError(new Error(type)), { type });
 
 describe('a failed commit', () => {
   test.each<[string, Error, boolean]>([
@@ -35,8 +37,16 @@ describe('a failed commit', () => {
       given(new KafkaJSConnectionError('ECONNREFUSED')),
       true,
     ],
-    ['a commit during a rebalance does not make the member join again', refused('REBALANCE_IN_PROGRESS'), false],
-    ['a commit in an old generation does not make the member join again', refused('ILLEGAL_GENERATION'), false],
+    [
+      'a commit during a rebalance does not make the member join again',
+      refused('REBALANCE_IN_PROGRESS'),
+      false,
+    ],
+    [
+      'a commit in an old generation does not make the member join again',
+      refused('ILLEGAL_GENERATION'),
+      false,
+    ],
   ])('%s', async (_, error, expected) => {
     const partition = new Partition('webhooks', 0, 0);
     partition.offsets.take(0);
@@ -115,7 +125,7 @@ describe('the time of a commit', () => {
     expect(sent).toEqual(['1', '25']);
   });
 
-  test('many records, those of a partition that moves, and the last ones of a process are committed immediately', async () => {
+  test("many records, a moving partition's and the last are committed immediately", async () => {
     const { sent, partition, committer, finish } = ownedPartition();
     finish(1);
     await committer.run(1_000);

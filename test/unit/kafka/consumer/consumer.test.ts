@@ -6,10 +6,11 @@ import { createLog } from '../../../../shared/telemetry/log';
 import { metrics } from '../../../../shared/telemetry/metrics';
 import { renderMetrics } from '../../../../shared/telemetry/prometheus';
 
-test('a consumer that cannot subscribe leaves neither its connection nor its metrics behind', async () => {
+test('a consumer that cannot subscribe leaves no connection and no metrics behind', async () => {
   let connections = 0;
   const consumer = {
-    ...{ events: {}, on: () => undefined },
+    events: {},
+    on: () => undefined,
     connect: () => {
       connections++;
       return Promise.resolve();
@@ -21,9 +22,14 @@ test('a consumer that cannot subscribe leaves neither its connection nor its met
     subscribe: () => Promise.reject(new Error('the topic may not be read')),
   } as unknown as Consumer;
   const parts = {
-    ...{ make: () => consumer, membership: new Membership(), groupId: 'g', prefix: '' },
+    make: () => consumer,
+    membership: new Membership(),
+    groupId: 'g',
+    prefix: '',
     readCommitted: () => Promise.resolve(new Map<string, Committed>()),
-    ...{ admin: {} as Admin, partitionOf: () => 0, appendedAt: () => Promise.resolve(undefined) },
+    admin: {} as Admin,
+    partitionOf: () => 0,
+    appendedAt: () => Promise.resolve(undefined),
     log: createLog('test', 'silent'),
   };
   const onRecord = () => 'accepted' as const;

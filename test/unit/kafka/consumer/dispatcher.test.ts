@@ -39,7 +39,7 @@ function setUp(answer: (record: OpenRecord) => DispatchResult = () => 'accepted'
 }
 
 describe('the time budget of a turn', () => {
-  test('dispatching stops after a few milliseconds, and continues in the next turn of the event loop', () => {
+  test('dispatching stops after a few milliseconds, and continues in the next turn', () => {
     const { dispatcher, taken, commands, turn } = setUp();
     const partition = new Partition('t', 0, 0);
     dispatcher.dispatch(partition, fetched(0, 12));
@@ -69,7 +69,7 @@ describe('the time budget of a turn', () => {
     expect(taken).toHaveLength(14);
   });
 
-  test('the next turn skips a partition whose buffer was discarded, and does not dispatch after a stop', () => {
+  test('the next turn skips a discarded buffer, and does not dispatch after a stop', () => {
     const { dispatcher, taken, turn, stop } = setUp();
     const [a, b] = [new Partition('t', 0, 0), new Partition('t', 1, 0)];
     dispatcher.dispatch(a, fetched(0, 7));
@@ -85,7 +85,9 @@ describe('the time budget of a turn', () => {
 
 test('a refused record is buffered, and offered again before those behind it', () => {
   let full = true;
-  const { dispatcher, taken, commands, turn } = setUp(({ offset }) => (full && offset === 2 ? 'busy' : 'accepted'));
+  const { dispatcher, taken, commands, turn } = setUp(({ offset }) =>
+    full && offset === 2 ? 'busy' : 'accepted',
+  );
   const partition = new Partition('t', 0, 0);
   dispatcher.dispatch(partition, fetched(0, 4));
   while (turn());
@@ -101,7 +103,7 @@ describe('a partition with a deferred record', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  test('a partition stops a million offsets after a deferred record, and goes on when the record is done', () => {
+  test('a partition stops a million offsets after a deferred record, until that is done', () => {
     const { dispatcher, taken, commands } = setUp();
     const partition = new Partition('t', 0, 0);
     partition.offsets.take(0);
@@ -137,22 +139,28 @@ describe('a partition with a deferred record', () => {
   });
 });
 
-test('each record is accepted once and in order, although the handler refuses some and takes any time', () => {
+test('each record is accepted once and in order, however the handler refuses or delays', () => {
   const counts = fc.array(fc.nat(40), { minLength: 1, maxLength: 5 });
   const refusals = fc.array(fc.boolean(), { maxLength: 60 });
   fc.assert(
     fc.property(counts, refusals, (sizes, refused) => {
       const answers = [...refused];
-      const { dispatcher, taken, turn } = setUp(() => (answers.shift() === true ? 'busy' : 'accepted'));
+      const { dispatcher, taken, turn } = setUp(() =>
+        answers.shift() === true ? 'busy' : 'accepted',
+      );
       const partitions = sizes.map((_, number) => new Partition('t', number, 0));
-      partitions.forEach((partition, i) => dispatcher.dispatch(partition, fetched(0, sizes[i] ?? 0)));
+      partitions.forEach((partition, i) =>
+        dispatcher.dispatch(partition, fetched(0, sizes[i] ?? 0)),
+      );
       for (let round = 0; round < 400; round++) {
         // Refused records are offered again, as when the handler has room.
         if (!turn()) for (const partition of partitions) dispatcher.dispatchBuffered(partition);
       }
       for (const [number, size] of sizes.entries()) {
         const own = taken.filter((name) => name.startsWith(`${String(number)}:`));
-        expect(own).toEqual(fetched(0, size).map(({ offset }) => `${String(number)}:${String(offset)}`));
+        expect(own).toEqual(
+          fetched(0, size).map(({ offset }) => `${String(number)}:${String(offset)}`),
+        );
       }
     }),
   );

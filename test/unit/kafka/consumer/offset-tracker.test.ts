@@ -44,7 +44,10 @@ type Step =
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
-    arbitrary: fc.record({ kind: fc.constant('take' as const), gap: fc.oneof(fc.constant(0), fc.nat(5000)) }),
+    arbitrary: fc.record({
+      kind: fc.constant('take' as const),
+      gap: fc.oneof(fc.constant(0), fc.nat(5000)),
+    }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('unread' as const) }) },
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('done' as const), pick: fc.nat() }) },
@@ -56,12 +59,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 function openIn(tracker: OffsetTracker): number[] {
   const heir = new OffsetTracker(tracker.committable, tracker.doneRuns());
   const offsets: number[] = [];
-  for (let offset = tracker.committable; offset < tracker.next; offset++) if (heir.take(offset)) offsets.push(offset);
+  for (let offset = tracker.committable; offset < tracker.next; offset++) {
+    if (heir.take(offset)) offsets.push(offset);
+  }
   return offsets;
 }
 
 describe('the offset tracker', () => {
-  test('the offset tracker agrees with a plain set of open offsets after any sequence of steps', () => {
+  test('the offset tracker agrees with a plain set of open offsets after any steps', () => {
     fc.assert(
       fc.property(fc.nat(1_000_000), fc.array(step, { maxLength: 400 }), (start, steps) => {
         const tracker = new OffsetTracker(start);
@@ -86,7 +91,8 @@ describe('the offset tracker', () => {
           } else if (taken.length > 0) {
             const offset = taken[s.pick % taken.length]!;
             if (s.kind === 'again') {
-              // Offered again after a rebalance: open and done records are refused, released ones are taken.
+              // Offered again after a rebalance: open and done records are refused, released ones
+              // are taken.
               expect(tracker.take(offset)).toBe(naive.take(offset));
             } else if (s.kind === 'release') {
               tracker.release(offset);
@@ -109,7 +115,7 @@ describe('the offset tracker', () => {
     );
   });
 
-  test('the committable offset stops at the lowest open record, and reaches the end once that is done', () => {
+  test('the committable offset stops at the lowest open record, and then reaches the end', () => {
     const tracker = new OffsetTracker(100);
     for (let offset = 100; offset < 5_100; offset++) tracker.take(offset);
     for (let offset = 101; offset < 5_100; offset++) tracker.done(offset);
@@ -143,7 +149,7 @@ describe('the offset tracker', () => {
     expect([tracker.open, tracker.released, tracker.committable]).toEqual([0, 0, 3]);
   });
 
-  test('the runs are bounded while a record stays open for hours, and records left out would be repeated', () => {
+  test('runs are bounded while a record is open for hours, and omitted records repeat', () => {
     const long = new OffsetTracker(0);
     for (let offset = 0; offset < 1_500_000; offset++) long.take(offset);
     for (let offset = 1; offset < 1_500_000; offset++) long.done(offset);
@@ -166,13 +172,15 @@ describe('the offset tracker', () => {
 });
 
 describe('records that Kafka has deleted', () => {
-  test('deferred records below the start of the log count as done, and records in work stay open', () => {
+  test('deferred records below the log start count as done, and those in work stay open', () => {
     const tracker = new OffsetTracker(0);
     for (let offset = 0; offset < 6; offset++) tracker.take(offset);
     for (const offset of [0, 2, 5]) tracker.release(offset);
     tracker.done(3);
     expect(tracker.expire(4)).toBe(2);
-    expect([tracker.committable, tracker.readFrom, tracker.released, tracker.open]).toEqual([1, 5, 1, 2]);
+    expect([tracker.committable, tracker.readFrom, tracker.released, tracker.open]).toEqual([
+      1, 5, 1, 2,
+    ]);
     tracker.done(1);
     expect(tracker.committable).toBe(4);
     expect(tracker.expire(100)).toBe(1);
@@ -180,9 +188,11 @@ describe('records that Kafka has deleted', () => {
     expect([tracker.committable, tracker.readFrom, tracker.released]).toEqual([6, 6, 0]);
   });
 
-  test('a gap before the first record does not count the records that an earlier owner has done', () => {
+  test('a gap before the first record does not count records that an earlier owner did', () => {
     const tracker = new OffsetTracker(10, [1, 5, 2, 1]);
-    expect([tracker.gapBefore(10), tracker.gapBefore(12), tracker.gapBefore(20)]).toEqual([0, 1, 4]);
+    expect([tracker.gapBefore(10), tracker.gapBefore(12), tracker.gapBefore(20)]).toEqual([
+      0, 1, 4,
+    ]);
   });
 });
 
@@ -196,33 +206,46 @@ describe('commit metadata', () => {
     expect(decodeRuns(text)).toEqual([]);
   });
 
-  test('the next owner skips exactly the records that were done, and repeats exactly those that were open', () => {
+  test('the next owner skips exactly the done records, and repeats exactly the open ones', () => {
     const offsets = fc.array(fc.nat(400), { maxLength: 100 });
     fc.assert(
-      fc.property(fc.nat(1_000_000), fc.nat(400), offsets, offsets, (start, count, doneFirst, doneSecond) => {
-        const first = new OffsetTracker(start);
-        for (let i = 0; i < count; i++) first.take(start + i);
-        const done = new Set(doneFirst.filter((i) => i < count).map((i) => start + i));
-        for (const offset of done) first.done(offset);
+      fc.property(
+        fc.nat(1_000_000),
+        fc.nat(400),
+        offsets,
+        offsets,
+        (start, count, doneFirst, doneSecond) => {
+          const first = new OffsetTracker(start);
+          for (let i = 0; i < count; i++) first.take(start + i);
+          const done = new Set(doneFirst.filter((i) => i < count).map((i) => start + i));
+          for (const offset of done) first.done(offset);
 
-        // The first owner dies. The second one reads a part again, finishes some of it, and dies as well.
-        const second = new OffsetTracker(first.committable, decodeRuns(encodeRuns(first.doneRuns())));
-        const read = start + Math.floor(count / 2);
-        for (let o = first.committable; o < read; o++) {
-          expect(second.take(o)).toBe(!done.has(o));
-        }
-        for (const offset of doneSecond.map((i) => start + i)) {
-          if (offset >= first.committable && offset < read) {
-            second.done(offset);
-            done.add(offset);
+          // The first owner dies. The second one reads a part again, finishes some of it, and dies
+          // as well.
+          const second = new OffsetTracker(
+            first.committable,
+            decodeRuns(encodeRuns(first.doneRuns())),
+          );
+          const read = start + Math.floor(count / 2);
+          for (let o = first.committable; o < read; o++) {
+            expect(second.take(o)).toBe(!done.has(o));
           }
-        }
-        const third = new OffsetTracker(second.committable, decodeRuns(encodeRuns(second.doneRuns())));
-        const again = [];
-        for (let o = second.committable; o < start + count; o++) if (third.take(o)) again.push(o);
-        expect(again.filter((o) => done.has(o))).toEqual([]);
-        expect(third.open + done.size).toBe(count);
-      }),
+          for (const offset of doneSecond.map((i) => start + i)) {
+            if (offset >= first.committable && offset < read) {
+              second.done(offset);
+              done.add(offset);
+            }
+          }
+          const third = new OffsetTracker(
+            second.committable,
+            decodeRuns(encodeRuns(second.doneRuns())),
+          );
+          const again = [];
+          for (let o = second.committable; o < start + count; o++) if (third.take(o)) again.push(o);
+          expect(again.filter((o) => done.has(o))).toEqual([]);
+          expect(third.open + done.size).toBe(count);
+        },
+      ),
       { numRuns: 200 },
     );
   });

@@ -6,7 +6,11 @@ function taken(count: number) {
   const partition = new Partition('webhooks', 3, 0);
   const records = Array.from({ length: count }, (_, offset) => {
     partition.offsets.take(offset);
-    return { offset, done: () => partition.offsets.done(offset), release: () => partition.release(offset) };
+    return {
+      offset,
+      done: () => partition.offsets.done(offset),
+      release: () => partition.release(offset),
+    };
   });
   const commit = () => {
     const due = partition.commit(Infinity);
@@ -17,7 +21,7 @@ function taken(count: number) {
 }
 
 describe('a partition that is drained', () => {
-  test('a partition is drained when no record is open and the records done above the offset are committed', () => {
+  test('a partition is drained when no record is open and the done ones are committed', () => {
     const { partition, records, commit } = taken(3);
     partition.drain();
     records[0]!.done();
@@ -25,7 +29,8 @@ describe('a partition that is drained', () => {
     expect(partition.drained).toBe(false);
     records[2]!.done();
     expect(records[1]!.release()).toBe(true);
-    // No record is open and the offset is committed, but the next owner would read the last record again.
+    // No record is open and the offset is committed, but the next owner would read the last record
+    // again.
     expect(partition.drained).toBe(false);
     expect(commit()).toMatchObject({ offset: 1, metadata: encodeRuns([1, 1]) });
     expect(partition.drained).toBe(true);
@@ -40,11 +45,13 @@ describe('a partition that is drained', () => {
     for (const record of records) record.done();
     const metadata = commit()?.metadata;
     const heir = new Partition('webhooks', 3, partition.committed, metadata);
-    const again = records.filter(({ offset }) => offset >= partition.committed && heir.offsets.take(offset));
+    const again = records.filter(
+      ({ offset }) => offset >= partition.committed && heir.offsets.take(offset),
+    );
     expect(again).toEqual(apart.filter((record) => !kept.includes(record)));
   });
 
-  test('a fenced partition takes back any number of records, because the next owner reads from the last commit', () => {
+  test('a fenced partition takes back any number of records, which the next owner reads', () => {
     const { partition, records } = taken(5_000);
     partition.fence();
     expect(records.filter((record) => !record.release())).toEqual([]);
@@ -68,7 +75,7 @@ describe('a truncated log', () => {
   const fetched = (from: number, count: number, timestamp: number) =>
     Array.from({ length: count }, (_, i) => ({ offset: from + i, timestamp }));
 
-  test('a log was truncated if it ends before records that were read, or holds newer records at their offsets', () => {
+  test('a log was truncated if it ends before read records, or holds newer ones there', () => {
     const { partition } = taken(10);
     partition.fetched(fetched(0, 10, 1_000));
     expect(partition.isCut(fetched(5, 5, 1_000), 10)).toBeUndefined();

@@ -1,6 +1,6 @@
 import { PollLiveness } from '../../../../shared/service/health';
 
-test('a consumer loop is stuck after a minute without a turn, and recovers with the next turn', () => {
+test('a consumer loop is stuck after a minute without a turn, and recovers with the next', () => {
   let now = 1_000;
   const loop = new PollLiveness(() => now);
   now += 60_000;

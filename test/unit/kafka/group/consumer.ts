@@ -1,4 +1,9 @@
-import { AssignerProtocol, type Consumer, type EachBatchPayload, type PartitionAssigner } from 'kafkajs';
+import {
+  AssignerProtocol,
+  type Consumer,
+  type EachBatchPayload,
+  type PartitionAssigner,
+} from 'kafkajs';
 import { type Random } from '../../../../tools/harness/random';
 import { type Coordinator, type Joined } from './coordinator';
 import { type VirtualTime } from './virtual-time';
@@ -22,7 +27,14 @@ export interface Fate {
 }
 
 type Listener = (event: { payload: unknown }) => void;
-const EVENTS = ['GROUP_JOIN', 'FETCH_START', 'REBALANCING', 'HEARTBEAT', 'REQUEST_TIMEOUT', 'CRASH'];
+const EVENTS = [
+  'GROUP_JOIN',
+  'FETCH_START',
+  'REBALANCING',
+  'HEARTBEAT',
+  'REQUEST_TIMEOUT',
+  'CRASH',
+];
 const MOST_IN_A_FETCH = 5;
 const FETCH_MS = 250;
 
@@ -48,7 +60,8 @@ export class ModelConsumer {
   ) {
     const cluster = {
       addTargetTopic: () => Promise.resolve(),
-      findTopicPartitionMetadata: (topic: string) => Array.from({ length: around.counts.get(topic) ?? 0 }),
+      findTopicPartitionMetadata: (topic: string) =>
+        Array.from({ length: around.counts.get(topic) ?? 0 }),
     };
     this.#assigner = assigner({ cluster } as unknown as Parameters<PartitionAssigner>[0]);
   }
@@ -71,7 +84,11 @@ export class ModelConsumer {
     return Promise.resolve();
   }
 
-  async run({ eachBatch }: { eachBatch: (payload: EachBatchPayload) => Promise<void> }): Promise<void> {
+  async run({
+    eachBatch,
+  }: {
+    eachBatch: (payload: EachBatchPayload) => Promise<void>;
+  }): Promise<void> {
     this.#eachBatch = eachBatch;
     this.#running = true;
     await this.#join();
@@ -102,7 +119,10 @@ export class ModelConsumer {
     const generation = this.#generation;
     await this.around.time.sleep(this.around.random.between(0, 3));
     if (this.fate.dead || this.#isAway) throw new Error('no broker answers');
-    const entries = offsets.map(({ topic, partition, ...rest }) => ({ id: `${topic}/${String(partition)}`, ...rest }));
+    const entries = offsets.map(({ topic, partition, ...rest }) => ({
+      id: `${topic}/${String(partition)}`,
+      ...rest,
+    }));
     this.around.coordinator.commit(this.memberId, generation, entries);
   }
 
@@ -156,7 +176,11 @@ export class ModelConsumer {
         [this.memberId, this.#generation] = [joined.memberId, joined.generation];
         const memberAssignment = await this.#sync(joined);
         const payload = { memberId: this.memberId, leaderId: joined.leaderId, memberAssignment };
-        this.#emit('GROUP_JOIN', { ...payload, isLeader: joined.leaderId === this.memberId, groupId: 'model' });
+        this.#emit('GROUP_JOIN', {
+          ...payload,
+          isLeader: joined.leaderId === this.memberId,
+          groupId: 'model',
+        });
         return;
       } catch (error) {
         const { type } = error as { type?: string };
@@ -170,7 +194,9 @@ export class ModelConsumer {
     const [memberId, generation] = [this.memberId, this.#generation];
     await this.#wait(this.around.random.between(1, 5));
     const assignments =
-      leaderId === memberId ? await this.#assigner.assign({ members, topics: this.#topics }) : undefined;
+      leaderId === memberId
+        ? await this.#assigner.assign({ members, topics: this.#topics })
+        : undefined;
     const raw = await this.around.coordinator.sync(memberId, generation, assignments);
     if (this.fate.dead) await never;
     const decoded = AssignerProtocol.MemberAssignment.decode(raw)?.assignment ?? {};
@@ -188,7 +214,9 @@ export class ModelConsumer {
 
   async #fetch(): Promise<void> {
     const { ends, random } = this.around;
-    for (const [id, offset] of this.#seeks) if (this.#positions.has(id)) this.#positions.set(id, offset);
+    for (const [id, offset] of this.#seeks) {
+      if (this.#positions.has(id)) this.#positions.set(id, offset);
+    }
     this.#seeks.clear();
     const found: { id: string; from: number; end: number }[] = [];
     for (const [id, from] of this.#positions) {
@@ -200,10 +228,20 @@ export class ModelConsumer {
       if (this.#seeks.has(id) || this.#paused.has(id)) continue;
       const [topic = '', number] = id.split('/');
       const messages = Array.from({ length: end - from }, (_, i) => ({
-        ...{ offset: from + i, timestamp: from + i, key: null, value: null, headers: {} },
+        offset: from + i,
+        timestamp: from + i,
+        key: null,
+        value: null,
+        headers: {},
       }));
       const lastOffset = () => String(end - 1);
-      const batch = { topic, partition: Number(number), messages, highWatermark: String(ends.get(id)), lastOffset };
+      const batch = {
+        topic,
+        partition: Number(number),
+        messages,
+        highWatermark: String(ends.get(id)),
+        lastOffset,
+      };
       await this.#eachBatch({
         batch,
         isRunning: () => this.#running,

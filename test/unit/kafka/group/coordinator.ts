@@ -55,10 +55,17 @@ export class Coordinator {
   }
 
   join(memberId: string, metadata: Buffer): Promise<Joined> {
-    if (memberId !== '' && !this.#members.has(memberId)) return Promise.reject(refusal('UNKNOWN_MEMBER_ID'));
+    if (memberId !== '' && !this.#members.has(memberId)) {
+      return Promise.reject(refusal('UNKNOWN_MEMBER_ID'));
+    }
     const id = memberId || `member-${String(this.random.between(0, 9))}-${String(this.#names++)}`;
     const known = this.#members.get(id);
-    const member: Member = known ?? { memberId: id, metadata, heardAt: 0, assignment: Buffer.alloc(0) };
+    const member: Member = known ?? {
+      memberId: id,
+      metadata,
+      heardAt: 0,
+      assignment: Buffer.alloc(0),
+    };
     Object.assign(member, { metadata, heardAt: this.time.now });
     this.#members.set(id, member);
     if (this.state !== 'PreparingRebalance') this.#prepare();
@@ -78,7 +85,8 @@ export class Coordinator {
     if (assignments) {
       for (const each of this.#members.values()) {
         each.assignment =
-          assignments.find((one) => one.memberId === each.memberId)?.memberAssignment ?? Buffer.alloc(0);
+          assignments.find((one) => one.memberId === each.memberId)?.memberAssignment ??
+          Buffer.alloc(0);
       }
       this.state = 'Stable';
       this.onStable();
@@ -146,7 +154,10 @@ export class Coordinator {
     }
   }
 
-  /** Ends sessions, and the wait for members that do not join again. A member that waits itself is connected. */
+  /**
+   * Ends sessions, and the wait for members that do not join again. A member that waits itself is
+   * connected.
+   */
   #expire(): void {
     const late = this.state === 'PreparingRebalance' && this.time.now > this.#deadline;
     for (const { memberId, heardAt, join, sync } of this.members) {

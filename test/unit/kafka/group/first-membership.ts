@@ -4,8 +4,9 @@ import { type TopicPartition } from '../../../../shared/kafka/consumer/partition
 import { Membership } from '../../../../shared/kafka/consumer/membership';
 
 /**
- * A member as it was first in version 0.1.0: it claims only co-partitions, assigns its own topics to all members, and
- * does not ask for a round after losing partitions without a read record or a commit.
+ * A member as it was first in version 0.1.0: it claims only co-partitions, assigns its own topics
+ * to all members, and does not ask for a round after losing partitions without a read record or a
+ * commit.
  */
 export class OldMembership extends Membership {
   #joinedAt = 0;
@@ -24,7 +25,9 @@ export class OldMembership extends Membership {
     this.askForRound();
   }
 
-  override accept(places: ReadonlyMap<string, TopicPartition>): ReadonlyMap<string, TopicPartition> {
+  override accept(
+    places: ReadonlyMap<string, TopicPartition>,
+  ): ReadonlyMap<string, TopicPartition> {
     return places;
   }
 
@@ -35,7 +38,9 @@ export class OldMembership extends Membership {
   }
 
   override checkRound(): void {
-    if (this.#wantsRound) throw Object.assign(new Error('round'), { type: 'REBALANCE_IN_PROGRESS' });
+    if (this.#wantsRound) {
+      throw Object.assign(new Error('round'), { type: 'REBALANCE_IN_PROGRESS' });
+    }
   }
 
   override readonly assigner: PartitionAssigner = ({ cluster }) => ({
@@ -43,8 +48,14 @@ export class OldMembership extends Membership {
     version: 1,
     protocol: ({ topics }) => {
       this.#wantsRound = false;
-      const claimed = [...this.assigned.values(), ...this.draining.values()].map(({ number }) => number);
-      const data = JSON.stringify({ owned: [...new Set(claimed)], at: this.#joinedAt, leaving: this.leaving });
+      const claimed = [...this.assigned.values(), ...this.draining.values()].map(
+        ({ number }) => number,
+      );
+      const data = JSON.stringify({
+        owned: [...new Set(claimed)],
+        at: this.#joinedAt,
+        leaving: this.leaving,
+      });
       const userData = Buffer.from(data);
       const metadata = AssignerProtocol.MemberMetadata.encode({ version: 1, topics, userData });
       return { name: 'waypost-cooperative', metadata };
@@ -52,11 +63,21 @@ export class OldMembership extends Membership {
     assign: ({ members, topics }) => {
       const claims = members.map(({ memberId, memberMetadata }) => {
         const said = AssignerProtocol.MemberMetadata.decode(memberMetadata)!.userData.toString();
-        const { owned, at, leaving } = JSON.parse(said) as { owned: number[]; at: number; leaving: boolean };
+        const { owned, at, leaving } = JSON.parse(said) as {
+          owned: number[];
+          at: number;
+          leaving: boolean;
+        };
         return { memberId, owned, at, leaving };
       });
-      const counts = topics.map((topic) => ({ topic, count: cluster.findTopicPartitionMetadata(topic).length }));
-      const copartitions = assignCopartitions(Math.max(...counts.map(({ count }) => count)), claims);
+      const counts = topics.map((topic) => ({
+        topic,
+        count: cluster.findTopicPartitionMetadata(topic).length,
+      }));
+      const copartitions = assignCopartitions(
+        Math.max(...counts.map(({ count }) => count)),
+        claims,
+      );
       return Promise.resolve(
         [...copartitions].map(([memberId, numbers]) => {
           const assignment = Object.fromEntries(

@@ -4,7 +4,10 @@ import { Membership } from '../../../../shared/kafka/consumer/membership';
 import { SESSION_MS } from '../../../../shared/kafka/consumer/returning-members';
 import { OTHERS_RETURN_MS } from '../../../../shared/kafka/connection';
 import { idOf } from '../../../../shared/kafka/consumer/partition';
-import { type Committed, type ReadCommitted } from '../../../../shared/kafka/kafkajs/committed-offsets';
+import {
+  type Committed,
+  type ReadCommitted,
+} from '../../../../shared/kafka/kafkajs/committed-offsets';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { createLog } from '../../../../shared/telemetry/log';
 import { randomOf, type Random } from '../../../../tools/harness/random';
@@ -14,14 +17,17 @@ import { OldMembership } from './first-membership';
 import { VirtualTime } from './virtual-time';
 
 /**
- * Simulates a group of processes that join and leave on a schedule derived from a seed: the real consumer and assignor,
- * on models of kafkajs and the coordinator, in virtual time.
+ * Simulates a group of processes that join and leave on a schedule derived from a seed: the real
+ * consumer and assignor, on models of kafkajs and the coordinator, in virtual time.
  */
 
 export interface Options {
   /** some members run the previous version */
   mixed: boolean;
-  /** members neither leave nor die, but the broker stands still for longer than a session, once all have joined */
+  /**
+   * members neither leave nor die, but the broker stands still for longer than a session, once all
+   * have joined
+   */
   pauses?: boolean;
 }
 
@@ -75,7 +81,13 @@ export class GroupWorld {
     const counts = new Map([['a', random.between(1, 6)]]);
     if (random.next() < 0.5) counts.set('b', random.between(1, 6));
     if (options.mixed && random.next() < 0.5) counts.set('late', random.between(1, 6));
-    this.#around = { ...{ time: this.#time, random, coordinator: this.#coordinator, counts }, ends: new Map() };
+    this.#around = {
+      time: this.#time,
+      random,
+      coordinator: this.#coordinator,
+      counts,
+      ends: new Map(),
+    };
     for (const id of this.#ids()) {
       this.#around.ends.set(id, 0);
       if (random.next() < 0.3) this.#coordinator.committed.set(id, { offset: '0', metadata: '' });
@@ -94,7 +106,9 @@ export class GroupWorld {
     }
     if (this.options.pauses) await this.#pause();
     this.#produce();
-    const settled = await this.#time.run(this.#changedAt + SETTLED_WITHIN_MS, () => this.#isSettled());
+    const settled = await this.#time.run(this.#changedAt + SETTLED_WITHIN_MS, () =>
+      this.#isSettled(),
+    );
     if (!settled) this.problems.push(`not settled: ${this.#unsettled().join(', ')}`);
     // All members leave now, one after the other.
     this.#coordinator.onStable = () => undefined;
@@ -115,7 +129,9 @@ export class GroupWorld {
     const endsAt = this.#time.now + SESSION_MS + random.between(500, 40_000);
     for (const { fate } of this.#processes) fate.awayUntil = endsAt + random.between(0, 1_500);
     // A process that has started in the pause joins later.
-    if (random.next() < 0.5) setTimeout(() => this.#join(), endsAt + OTHERS_RETURN_MS - this.#time.now);
+    if (random.next() < 0.5) {
+      setTimeout(() => this.#join(), endsAt + OTHERS_RETURN_MS - this.#time.now);
+    }
     this.#changed();
     this.#changedAt = endsAt;
   }
@@ -131,7 +147,8 @@ export class GroupWorld {
       const process = random.one(living);
       process.leaving = true;
       const until = this.#time.now + STOP_MS;
-      // If the group's leader hangs during the stop, the last commits are refused, and the records are repeated.
+      // If the group's leader hangs during the stop, the last commits are refused, and the records
+      // are repeated.
       void process.consumption.stop(STOP_MS).then(() => (process.lost ||= this.#time.now >= until));
     } else if (roll < 0.9) random.one(living).fate.dead = true;
     else {
@@ -169,15 +186,30 @@ export class GroupWorld {
       : new Membership();
     const topics = [...this.#around.counts.keys()].filter((topic) => topic !== 'late' || !old);
     const handlerMs = random.one([0, 30, 700]);
-    const process = { name, old, fate, read, membership, topics, lost: false, leaving: false } as unknown as Process;
+    const process = {
+      name,
+      old,
+      fate,
+      read,
+      membership,
+      topics,
+      lost: false,
+      leaving: false,
+    } as unknown as Process;
     const parts = {
-      make: () => (process.consumer = new ModelConsumer(this.#around, fate, membership.assigner)).asConsumer,
-      ...{ ...this.#brokers(fate), membership, groupId: 'model', prefix: '', log },
+      make: () =>
+        (process.consumer = new ModelConsumer(this.#around, fate, membership.assigner)).asConsumer,
+      ...this.#brokers(fate),
+      membership,
+      groupId: 'model',
+      prefix: '',
+      log,
       partitionOf: () => 0,
       appendedAt: () => Promise.resolve(undefined),
     };
     process.consumption = new KafkaConsumption(parts, {
-      ...{ group: 'model', topics },
+      group: 'model',
+      topics,
       onRecord: (record) => {
         this.#taken(process, record, random.between(0, handlerMs));
         return 'accepted';
@@ -196,7 +228,9 @@ export class GroupWorld {
       if (!open.startsWith(`${place}/`)) continue;
       for (const other of owners) {
         if (other !== process && this.#isTrusted(other) && !process.lost) {
-          this.problems.push(`${place} is dispatched by ${other.name} and ${process.name} concurrently`);
+          this.problems.push(
+            `${place} is dispatched by ${other.name} and ${process.name} concurrently`,
+          );
         }
       }
     }
@@ -252,10 +286,13 @@ export class GroupWorld {
   #countRound(): void {
     const assigned = this.#assigned();
     for (const [id, owners] of assigned) {
-      if (owners.length > 1) this.problems.push(`${id} is assigned to ${owners.map(({ name }) => name).join()}`);
+      if (owners.length > 1) {
+        this.problems.push(`${id} is assigned to ${owners.map(({ name }) => name).join()}`);
+      }
     }
     const known = new Set(this.#processes.map(({ consumer }) => consumer.memberId));
-    // The session of a dead or unreachable member has ended, or will end, so that the last change is yet to come.
+    // The session of a dead or unreachable member has ended, or will end, so that the last change
+    // is yet to come.
     const unsettled = this.#processes.some(
       ({ fate, consumer, lost }) => (fate.dead && this.#coordinator.has(consumer.memberId)) || lost,
     );
@@ -268,7 +305,9 @@ export class GroupWorld {
       }
       const rounds = (this.#unowned.get(id) ?? 0) + 1;
       this.#unowned.set(id, rounds);
-      if (rounds > MOST_ROUNDS) this.problems.push(`${id} has had no owner for ${String(rounds)} rounds`);
+      if (rounds > MOST_ROUNDS) {
+        this.problems.push(`${id} has had no owner for ${String(rounds)} rounds`);
+      }
     }
   }
 
@@ -279,9 +318,10 @@ export class GroupWorld {
     return this.#readable().flatMap((id) => {
       const owner = assigned.get(id)?.[0];
       if (!owner || owner.fate.dead) return [`${id} has no owner`];
-      const unread = Array.from({ length: ends.get(id) ?? 0 }, (_, offset) => `${id}/${String(offset)}`).filter(
-        (each) => !this.#done.has(each),
-      );
+      const unread = Array.from(
+        { length: ends.get(id) ?? 0 },
+        (_, offset) => `${id}/${String(offset)}`,
+      ).filter((each) => !this.#done.has(each));
       return unread.length > 0 ? [`${unread.join()} not done by ${owner.name}`] : [];
     });
   }
@@ -295,7 +335,8 @@ export class GroupWorld {
   }
 
   #deadOpen(): number {
-    return [...this.#open.values()].filter((owners) => [...owners].every(({ fate }) => fate.dead)).length;
+    return [...this.#open.values()].filter((owners) => [...owners].every(({ fate }) => fate.dead))
+      .length;
   }
 
   #brokers(fate: Fate): { admin: Admin; readCommitted: ReadCommitted } {
@@ -304,7 +345,9 @@ export class GroupWorld {
     const slowMs = random.one([5, 5, 300, 2_000]);
     const answer = async <T>(make: () => T): Promise<T> => {
       await this.#time.sleep(random.between(1, slowMs));
-      if (fate.dead || this.#time.now < fate.awayUntil || random.next() < 0.05) throw new Error('no broker answers');
+      if (fate.dead || this.#time.now < fate.awayUntil || random.next() < 0.05) {
+        throw new Error('no broker answers');
+      }
       return make();
     };
     const readCommitted: ReadCommitted = (_, places) =>
@@ -320,11 +363,18 @@ export class GroupWorld {
         answer(() =>
           this.#ids()
             .filter((id) => id.startsWith(`${topic}/`))
-            .map((id) => ({ partition: Number(id.split('/')[1]), low: '0', high: String(this.#around.ends.get(id)) })),
+            .map((id) => ({
+              partition: Number(id.split('/')[1]),
+              low: '0',
+              high: String(this.#around.ends.get(id)),
+            })),
         ),
       fetchTopicMetadata: ({ topics }: { topics: string[] }) =>
         answer(() => ({
-          topics: topics.map((name) => ({ name, partitions: Array(this.#around.counts.get(name) ?? 0).fill({}) })),
+          topics: topics.map((name) => ({
+            name,
+            partitions: Array(this.#around.counts.get(name) ?? 0).fill({}),
+          })),
         })),
       describeGroups: () =>
         answer(() => ({
@@ -332,7 +382,9 @@ export class GroupWorld {
             {
               state: coordinator.state,
               members: coordinator.members.map(({ memberId, metadata, assignment }) => ({
-                ...{ memberId, memberMetadata: metadata, memberAssignment: assignment },
+                memberId,
+                memberMetadata: metadata,
+                memberAssignment: assignment,
               })),
             },
           ],

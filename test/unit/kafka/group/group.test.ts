@@ -15,7 +15,9 @@ async function failing(options: Options, schedules = SCHEDULES): Promise<string[
   for (const seed of seeds) {
     try {
       const problems = await new GroupWorld(seed, options).run();
-      if (problems.length > 0) found.push(`seed ${String(seed)}: ${problems.slice(0, 3).join('; ')}`);
+      if (problems.length > 0) {
+        found.push(`seed ${String(seed)}: ${problems.slice(0, 3).join('; ')}`);
+      }
     } finally {
       VirtualTime.uninstall();
     }
@@ -26,19 +28,22 @@ async function failing(options: Options, schedules = SCHEDULES): Promise<string[
 
 afterEach(() => jest.restoreAllMocks());
 
-test('while members join and leave, every partition has one owner at most two rounds later', async () => {
+test('while members join and leave, partitions have one owner within two rounds', async () => {
   expect(await failing({ mixed: false })).toEqual([]);
 }, 900_000);
 
-test('while members of two versions join and leave, every partition that the leader knows has one owner', async () => {
+test('while members of two versions come and go, known partitions have one owner', async () => {
   expect(await failing({ mixed: true })).toEqual([]);
 }, 900_000);
 
-test('after a broker stood still for longer than all sessions, no member repeats what another has done', async () => {
+test('after a broker stood still beyond all sessions, members repeat nothing done', async () => {
   expect(await failing({ mixed: false, pauses: true }, SCHEDULES / 5)).toEqual([]);
 }, 900_000);
 
-/** Restores an old fault: a member releases a revoked partition, and asks for a round, only if it had read it or found a commit. */
+/**
+ * Restores an old fault: a member releases a revoked partition, and asks for a round, only if it
+ * had read it or found a commit.
+ */
 function forgetUnread(): void {
   const enter = AssignedPartitions.prototype.enter;
   jest.spyOn(AssignedPartitions.prototype, 'enter').mockImplementation(function (
@@ -48,16 +53,20 @@ function forgetUnread(): void {
   ) {
     enter.call(this, memberId, places);
     const { membership } = (this as unknown as { parts: { membership: Membership } }).parts;
-    for (const id of membership.draining.keys()) if (!this.partitions.has(id)) membership.draining.delete(id);
+    for (const id of membership.draining.keys()) {
+      if (!this.partitions.has(id)) membership.draining.delete(id);
+    }
   });
 }
 
-test('the simulation finds partitions without an owner if members do not ask for a round after losing unread partitions', async () => {
+test('the simulation finds ownerless partitions if members ask for no new round', async () => {
   forgetUnread();
   // Disables the leader and the members that would ask in their place.
   jest.spyOn(Membership.prototype, 'leaderAsks', 'get').mockReturnValue(false);
   jest.spyOn(LeaderCheck.prototype, 'entered').mockReturnValue();
-  expect(await failing({ mixed: false }, 200)).toContainEqual(expect.stringMatching(/has no owner/));
+  expect(await failing({ mixed: false }, 200)).toContainEqual(
+    expect.stringMatching(/has no owner/),
+  );
 });
 
 test('the leader asks for a round if members do not', async () => {
@@ -65,12 +74,16 @@ test('the leader asks for a round if members do not', async () => {
   expect(await failing({ mixed: false }, 200)).toEqual([]);
 });
 
-test('the simulation finds a partition at two members if an owner releases it before its records are done', async () => {
+test('the simulation finds two owners if a partition is released with open records', async () => {
   jest.spyOn(Partition.prototype, 'drained', 'get').mockReturnValue(true);
-  expect(await failing({ mixed: false }, 500)).toContainEqual(expect.stringMatching(/concurrently|read again/));
+  expect(await failing({ mixed: false }, 500)).toContainEqual(
+    expect.stringMatching(/concurrently|read again/),
+  );
 });
 
-test('the simulation finds repeats if the first member to return takes the partitions of the others at once', async () => {
+test('the simulation finds repeats if the first member back takes over all at once', async () => {
   jest.spyOn(Membership.prototype, 'accept').mockImplementation((places) => places);
-  expect(await failing({ mixed: false, pauses: true }, 200)).toContainEqual(expect.stringMatching(/read again/));
+  expect(await failing({ mixed: false, pauses: true }, 200)).toContainEqual(
+    expect.stringMatching(/read again/),
+  );
 });

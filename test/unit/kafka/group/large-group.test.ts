@@ -8,13 +8,16 @@ import { type Around, ModelConsumer } from './consumer';
 import { Coordinator } from './coordinator';
 import { VirtualTime } from './virtual-time';
 
-/** The rounds that one more member costs a large group, on models of kafkajs and the coordinator. */
+/**
+ * The rounds that one more member costs a large group, on models of kafkajs and the coordinator.
+ */
 
 const [PARTITIONS, MEMBERS] = [1_000, 50];
 const log = createLog('model', 'silent');
 const partsOfAdmin = {
   fetchTopicOffsets: () => Promise.resolve([]),
-  fetchTopicMetadata: () => Promise.resolve({ topics: [{ name: 't', partitions: Array(PARTITIONS).fill({}) }] }),
+  fetchTopicMetadata: () =>
+    Promise.resolve({ topics: [{ name: 't', partitions: Array(PARTITIONS).fill({}) }] }),
   describeGroups: () => Promise.resolve({ groups: [] }),
 };
 
@@ -31,14 +34,23 @@ function group(slowestMs: number) {
   const coordinator = new Coordinator(time, random);
   const ids = Array.from({ length: PARTITIONS }, (_, number) => `t/${String(number)}`);
   const around: Around = {
-    ...{ time, random, coordinator, counts: new Map([['t', PARTITIONS]]), ends: new Map(ids.map((id) => [id, 1])) },
+    time,
+    random,
+    coordinator,
+    counts: new Map([['t', PARTITIONS]]),
+    ends: new Map(ids.map((id) => [id, 1])),
   };
   const join = () => {
     const membership = new Membership();
     const open = new Set<OpenRecord>();
     const parts = {
-      make: () => new ModelConsumer(around, { dead: false, awayUntil: 0 }, membership.assigner).asConsumer,
-      ...{ membership, groupId: 'g', prefix: '', log, partitionOf: () => 0 },
+      make: () =>
+        new ModelConsumer(around, { dead: false, awayUntil: 0 }, membership.assigner).asConsumer,
+      membership,
+      groupId: 'g',
+      prefix: '',
+      log,
+      partitionOf: () => 0,
       admin: partsOfAdmin as unknown as Admin,
       readCommitted: () => {
         const commits = [...coordinator.committed].map(([id, { offset, metadata }]) => {
@@ -49,7 +61,8 @@ function group(slowestMs: number) {
       appendedAt: () => Promise.resolve(undefined),
     };
     const consumption = new KafkaConsumption(parts, {
-      ...{ group: 'g', topics: ['t'] },
+      group: 'g',
+      topics: ['t'],
       onRecord: (record) => {
         open.add(record);
         return 'accepted';
@@ -68,7 +81,9 @@ function group(slowestMs: number) {
   };
   const settled = () => {
     const owned = coordinator.members.map(({ assignment }) => countOf(assignment));
-    return coordinator.state === 'Stable' && owned.reduce((sum, count) => sum + count, 0) === PARTITIONS;
+    return (
+      coordinator.state === 'Stable' && owned.reduce((sum, count) => sum + count, 0) === PARTITIONS
+    );
   };
   return { coordinator, join, settled };
 }
@@ -87,12 +102,16 @@ test.each([
   async (_, slowestMs, most) => {
     const { coordinator, join, settled } = group(slowestMs);
     for (let i = 0; i < MEMBERS; i++) join();
-    expect(await time.run(60_000, () => coordinator.members.length === MEMBERS && settled())).toBe(true);
+    expect(await time.run(60_000, () => coordinator.members.length === MEMBERS && settled())).toBe(
+      true,
+    );
     await time.run(time.now + 60_000, () => false);
     const before = coordinator.generation;
     join();
     await time.run(time.now + 1_000, () => coordinator.members.length > MEMBERS);
-    expect(await time.run(time.now + 60_000, () => coordinator.members.length > MEMBERS && settled())).toBe(true);
+    expect(
+      await time.run(time.now + 60_000, () => coordinator.members.length > MEMBERS && settled()),
+    ).toBe(true);
     expect(coordinator.generation - before).toBeLessThanOrEqual(most);
   },
   300_000,

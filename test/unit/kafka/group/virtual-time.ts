@@ -1,6 +1,6 @@
 /**
- * Replaces the timers and clocks of this realm by virtual ones: code under test sleeps, and no real time passes.
- * Promises are real: between two timers all ready ones run.
+ * Replaces the timers and clocks of this realm by virtual ones: code under test sleeps, and no real
+ * time passes. Promises are real: between two timers all ready ones run.
  */
 
 interface Timer {
@@ -14,8 +14,20 @@ const LOOK_EVERY_MS = 50;
 /** A time in 2027, because claims of members contain the time of day. */
 const EPOCH_MS = 1_800_000_000_000;
 
-const { setTimeout: sleepFor, setInterval: repeat, setImmediate: nextTurn, clearTimeout, clearInterval } = globalThis;
-const real = { setTimeout: sleepFor, setInterval: repeat, setImmediate: nextTurn, clearTimeout, clearInterval };
+const {
+  setTimeout: sleepFor,
+  setInterval: repeat,
+  setImmediate: nextTurn,
+  clearTimeout,
+  clearInterval,
+} = globalThis;
+const real = {
+  setTimeout: sleepFor,
+  setInterval: repeat,
+  setImmediate: nextTurn,
+  clearTimeout,
+  clearInterval,
+};
 const realPerformance = globalThis.performance;
 const realNow = Date.now;
 
@@ -37,15 +49,22 @@ export class VirtualTime {
       setTimeout: (callback: () => void, ms?: number) => start(callback, ms),
       setInterval: (callback: () => void, ms: number) => start(callback, ms, ms),
       setImmediate: (callback: () => void) => start(callback),
-      ...{ clearTimeout: stop, clearInterval: stop },
+      clearTimeout: stop,
+      clearInterval: stop,
     });
-    Object.defineProperty(globalThis, 'performance', { configurable: true, value: { now: () => this.now } });
+    Object.defineProperty(globalThis, 'performance', {
+      configurable: true,
+      value: { now: () => this.now },
+    });
     Date.now = () => EPOCH_MS + this.now + this.clockSetMs;
   }
 
   static uninstall(): void {
     Object.assign(globalThis, real);
-    Object.defineProperty(globalThis, 'performance', { configurable: true, value: realPerformance });
+    Object.defineProperty(globalThis, 'performance', {
+      configurable: true,
+      value: realPerformance,
+    });
     Date.now = realNow;
   }
 
@@ -53,11 +72,14 @@ export class VirtualTime {
     return new Promise((resolve) => void setTimeout(resolve, ms));
   }
 
-  /** Runs timers in order until `over` returns true, or until `untilMs`. @returns whether it is over */
+  /**
+   * Runs timers in order until `over` returns true, or until `untilMs`. @returns whether it is over
+   */
   async run(untilMs: number, over: () => boolean): Promise<boolean> {
     let lookedAt = -Infinity;
     for (;;) {
-      // One turn of the real event loop runs all promises that are ready, and costs less than many `await`s.
+      // One turn of the real event loop runs all promises that are ready, and costs less than many
+      // `await`s.
       await new Promise((resolve) => nextTurn(resolve));
       if (this.now >= lookedAt + LOOK_EVERY_MS) {
         lookedAt = this.now;
@@ -78,7 +100,9 @@ export class VirtualTime {
   #next(): Timer | undefined {
     let first: Timer | undefined;
     for (const timer of this.#timers) {
-      if (!first || timer.at < first.at || (timer.at === first.at && timer.order < first.order)) first = timer;
+      if (!first || timer.at < first.at || (timer.at === first.at && timer.order < first.order)) {
+        first = timer;
+      }
     }
     return first;
   }

@@ -23,7 +23,9 @@ test('the records of all partitions count', async () => {
   jest.useFakeTimers();
   const broker = {};
   const partition = (records: number) => ({ messages: Array<string>(records) });
-  const send = jest.fn(() => Promise.resolve({ responses: [{ partitions: [partition(9), partition(7)] }] }));
+  const send = jest.fn(() =>
+    Promise.resolve({ responses: [{ partitions: [partition(9), partition(7)] }] }),
+  );
   await fetchInTurn(broker, send);
   const second = fetchInTurn(broker, send);
   await jest.advanceTimersByTimeAsync(4);

@@ -3,14 +3,18 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { logLevel } from 'kafkajs';
 import { kafkajsClient, patchKafkajs } from '../../../../shared/kafka/kafkajs/patches';
 
-/** Several callers connect to a broker that accepts the connection, but answers too late or refuses the login. */
+/**
+ * Several callers connect to a broker that accepts the connection, but answers too late or refuses
+ * the login.
+ */
 
 const API_VERSIONS = 18;
 const SASL_HANDSHAKE = 17;
 const METADATA = 3;
 
 const int16 = (value: number) => Buffer.from([value >> 8, value & 255]);
-const int32 = (value: number) => Buffer.from([value >>> 24, (value >> 16) & 255, (value >> 8) & 255, value & 255]);
+const int32 = (value: number) =>
+  Buffer.from([value >>> 24, (value >> 16) & 255, (value >> 8) & 255, value & 255]);
 const text = (value: string) => Buffer.concat([int16(value.length), Buffer.from(value)]);
 
 const MECHANISM = 'TEST';
@@ -32,7 +36,8 @@ async function startBroker(answers: { on: boolean }) {
       const bodies: Record<number, Buffer> = {
         // No error, two requests in their versions, no throttle.
         [API_VERSIONS]: Buffer.concat([
-          ...[int16(0), int32(3)],
+          int16(0),
+          int32(3),
           ...[API_VERSIONS, 0, 2].map(int16),
           ...[METADATA, 1, 1].map(int16),
           ...[SASL_HANDSHAKE, 1, 1].map(int16),
@@ -71,7 +76,7 @@ async function startBroker(answers: { on: boolean }) {
   return { address, requests, close, hold, held: () => heldOnce, release };
 }
 
-test('a client uses a broker that did not answer its first request in time as soon as the broker answers', async () => {
+test('a client uses a broker that missed its first request as soon as it answers', async () => {
   const answers = { on: false };
   const broker = await startBroker(answers);
   const admin = kafkajsClient({
@@ -116,7 +121,14 @@ function brokerAt(port: number, more: object): Broker {
   const Pool = require('kafkajs/src/network/connectionPool') as new (options: object) => object;
   /* eslint-enable @typescript-eslint/no-require-imports */
   const logger = createLogger({ level: LEVELS.NOTHING, logCreator: () => () => undefined });
-  const options = { host: '127.0.0.1', port, logger, connectionTimeout: 1_000, requestTimeout: 30_000, ...more };
+  const options = {
+    host: '127.0.0.1',
+    port,
+    logger,
+    connectionTimeout: 1_000,
+    requestTimeout: 30_000,
+    ...more,
+  };
   return new BrokerClass({ connectionPool: new Pool(options), logger });
 }
 
@@ -127,7 +139,7 @@ const to =
     connect(port(), '127.0.0.1', onConnect);
 const portOf = ({ address }: { address: string }) => Number(address.split(':')[1]);
 
-test('a refused login neither waits for a fetch in flight nor ends it, and the next login makes the broker usable', async () => {
+test('a refused login leaves a fetch alone, and the next makes the broker usable', async () => {
   const answers = { on: true };
   const server = await startBroker(answers);
   let refusal: Error | undefined;
@@ -160,7 +172,7 @@ test('a refused login neither waits for a fetch in flight nor ends it, and the n
   server.close();
 });
 
-test('callers that connect to a broker at the same time share an attempt, and its failure spoils none of the next', async () => {
+test('callers share an attempt to connect, and its failure spoils none of the next', async () => {
   const [gone, server] = [await startBroker({ on: true }), await startBroker({ on: true })];
   gone.close();
   const ports = [portOf(gone), portOf(server), portOf(server)];

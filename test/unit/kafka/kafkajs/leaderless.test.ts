@@ -2,7 +2,8 @@ import { KafkaJSNumberOfRetriesExceeded, KafkaJSProtocolError } from 'kafkajs';
 import { whileLeadersAreFound } from '../../../../shared/kafka/kafkajs/leaderless';
 
 const refusal = (type: string) => Object.assign(new KafkaJSProtocolError('refused'), { type });
-const wrapped = (cause: Error) => new KafkaJSNumberOfRetriesExceeded(cause, { retryCount: 5, retryTime: 1_000 });
+const wrapped = (cause: Error) =>
+  new KafkaJSNumberOfRetriesExceeded(cause, { retryCount: 5, retryTime: 1_000 });
 
 /** Fails once. */
 function once(error: Error): () => Promise<string> {
@@ -13,7 +14,10 @@ function once(error: Error): () => Promise<string> {
 test.each<[string, Error]>([
   ['if a broker is not the leader of a partition', refusal('NOT_LEADER_FOR_PARTITION')],
   ['while a partition has no leader yet', refusal('LEADER_NOT_AVAILABLE')],
-  ['after kafkajs has used up its own retries without a leader', wrapped(refusal('LEADER_NOT_AVAILABLE'))],
+  [
+    'after kafkajs has used up its own retries without a leader',
+    wrapped(refusal('LEADER_NOT_AVAILABLE')),
+  ],
 ])('a look-up of offsets is repeated %s', async (_, error) => {
   expect(await whileLeadersAreFound(once(error))).toBe('found');
 });

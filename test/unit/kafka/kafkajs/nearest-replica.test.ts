@@ -33,7 +33,7 @@ test('a partition whose replica is on a broker that is gone is read from its lea
   expect(new patched().findReadReplicaForPartitions('t', [0, 1, 2])).toEqual({ 1: [1, 2], 2: [0] });
 });
 
-test('after an offset out of range at a replica the leader is asked, and the offset stays', async () => {
+test('after an offset out of range at a replica the leader is asked at that offset', async () => {
   const group = new patched();
   await group.recoverFromFetch({ name: 'KafkaJSOffsetOutOfRange', topic: 't', partition: 0 });
   expect(group.recovered).toEqual([]);

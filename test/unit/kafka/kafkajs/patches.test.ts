@@ -13,7 +13,9 @@ interface Queue {
   rejectAll(error: Error): void;
   destroy(): void;
 }
-const RequestQueue = jest.requireActual<new (options: object) => Queue>('kafkajs/src/network/requestQueue');
+const RequestQueue = jest.requireActual<new (options: object) => Queue>(
+  'kafkajs/src/network/requestQueue',
+);
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -24,11 +26,20 @@ afterEach(() => jest.useRealTimers());
 function setUp({ enforceRequestTimeout = false } = {}) {
   const logger = { debug: () => undefined };
   const options = { maxInFlightRequests: null, requestTimeout: 1_000, enforceRequestTimeout };
-  const queue = new RequestQueue({ ...options, clientId: 'test', broker: 'b', logger, isConnected: () => true });
+  const queue = new RequestQueue({
+    ...options,
+    clientId: 'test',
+    broker: 'b',
+    logger,
+    isConnected: () => true,
+  });
   const sent: number[] = [];
   const ended: unknown[] = [];
   const push = (correlationId: number) => {
-    const [resolve, reject] = [() => ended.push(correlationId), (error: Error) => ended.push(error.message)];
+    const [resolve, reject] = [
+      () => ended.push(correlationId),
+      (error: Error) => ended.push(error.message),
+    ];
     const entry = { correlationId, resolve, reject };
     queue.push({ entry, expectResponse: true, sendRequest: () => sent.push(correlationId) });
   };
@@ -52,7 +63,7 @@ test('a throttled request is sent when the throttle ends, and then no timer is l
   expect({ sent, timers: jest.getTimerCount() }).toEqual({ sent: [1], timers: 0 });
 });
 
-test('a request without an answer fails within a second of its timeout, and a new one does not', () => {
+test('an unanswered request fails within a second of its timeout, and a new one does not', () => {
   const { queue, ended, push } = setUp({ enforceRequestTimeout: true });
   queue.scheduleRequestTimeoutCheck();
   push(1);
@@ -65,12 +76,15 @@ test('a request without an answer fails within a second of its timeout, and a ne
   expect(jest.getTimerCount()).toBe(0);
 });
 
-test('answers in any order find their requests, and the remaining requests are rejected together', () => {
+test('answers in any order find their requests, and the remaining are rejected together', () => {
   const { queue, sent, ended, push } = setUp();
   for (let id = 0; id < 1_000; id++) {
     push(id);
-    if (id % 2 === 1)
-      for (const correlationId of [id, id - 1]) queue.fulfillRequest({ correlationId, payload: '', size: 0 });
+    if (id % 2 === 1) {
+      for (const correlationId of [id, id - 1]) {
+        queue.fulfillRequest({ correlationId, payload: '', size: 0 });
+      }
+    }
   }
   expect(sent).toHaveLength(1_000);
   expect(ended).toEqual(sent.map((id) => (id % 2 === 0 ? id + 1 : id - 1)));
@@ -81,10 +95,12 @@ test('answers in any order find their requests, and the remaining requests are r
   expect([ended.slice(1_000), queue.inflight.size]).toEqual([['gone', 'gone'], 0]);
 });
 
-test('a consumer is throttled with any order of its partitions, and not by the fetches of another consumer', async () => {
+test("a consumer is throttled in any partition order, not by another's fetches", async () => {
   // kafkajs shuffles the partitions of each request.
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types
-  const Broker = require('kafkajs/src/broker') as new (options: object) => { fetch(request: object): Promise<unknown> };
+  const Broker = require('kafkajs/src/broker') as new (options: object) => {
+    fetch(request: object): Promise<unknown>;
+  };
   const begun: string[] = [];
   const broker = (name: string) =>
     Object.assign(new Broker({ connectionPool: {}, logger: { namespace: () => ({}) } }), {
@@ -96,7 +112,9 @@ test('a consumer is throttled with any order of its partitions, and not by the f
   const startedAt = Date.now();
   const [one, other] = [broker('one'), broker('other')];
   const fetch = (of: typeof one, partition: number) =>
-    void of.fetch({ maxWaitTime: 100, topics: [{ topic: 't', partitions: [{ partition }] }] }).catch(() => undefined);
+    void of
+      .fetch({ maxWaitTime: 100, topics: [{ topic: 't', partitions: [{ partition }] }] })
+      .catch(() => undefined);
   for (const partition of [0, 1]) fetch(one, partition);
   fetch(other, 0);
   await jest.advanceTimersByTimeAsync(100);

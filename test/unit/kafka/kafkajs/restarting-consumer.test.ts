@@ -67,12 +67,18 @@ async function setUp() {
 test('a replacement that has not joined its group yet gets no commands, which would throw', () => {
   const replacement = new Kafka({ brokers: ['127.0.0.1:1'] }).consumer({ groupId: 'g' });
   const restarting = new RestartingConsumer({
-    ...{ make: () => replacement, live: () => Promise.resolve(), onCrash: () => undefined },
+    make: () => replacement,
+    live: () => Promise.resolve(),
+    onCrash: () => undefined,
     log: createLog('test', 'silent'),
   });
   const place = { topic: 't', number: 0 };
   const commands = restarting.commands(() => false);
-  expect(() => [commands.seek(place, 5), commands.pause([place]), commands.resume([place])]).not.toThrow();
+  expect(() => [
+    commands.seek(place, 5),
+    commands.pause([place]),
+    commands.resume([place]),
+  ]).not.toThrow();
 });
 
 describe('the stop of a consumer that is being replaced', () => {

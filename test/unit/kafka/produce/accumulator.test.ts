@@ -1,6 +1,10 @@
 import { NO_ANSWER, NOT_CONNECTED } from '../../../../shared/kafka/produce/errors';
 import { RecordAccumulator } from '../../../../shared/kafka/produce/accumulator';
-import { type AccumulatorOptions, Closed, type Request } from '../../../../shared/kafka/produce/request';
+import {
+  type AccumulatorOptions,
+  Closed,
+  type Request,
+} from '../../../../shared/kafka/produce/request';
 import { type Ticket } from '../../../../shared/kafka/produce/partition-queue';
 import { type OutRecord } from '../../../../shared/kafka/port';
 
@@ -13,7 +17,9 @@ const UNAUTHORIZED = 29;
 const BROKER_A = 1;
 const BROKER_B = 2;
 
-/** Returns an accumulator that knows topic `t`: broker A leads partitions 0 and 2, broker B 1 and 3. */
+/**
+ * Returns an accumulator that knows topic `t`: broker A leads partitions 0 and 2, broker B 1 and 3.
+ */
 function start(options: Partial<AccumulatorOptions> = {}) {
   const accumulator = new RecordAccumulator({
     divert: false,
@@ -42,11 +48,14 @@ function start(options: Partial<AccumulatorOptions> = {}) {
 
 /** Returns the records of a request, as `partition:value,value`. */
 const shown = ({ parts }: Request) =>
-  parts.map(({ queue, items }) => `${queue.partition}:${items.map(({ record }) => String(record.value)).join()}`);
+  parts.map(
+    ({ queue, items }) =>
+      `${queue.partition}:${items.map(({ record }) => String(record.value)).join()}`,
+  );
 const sent = (accumulator: RecordAccumulator, now: number) => accumulator.next(now).requests;
 
 describe('the answer to a request', () => {
-  test('after a partial acknowledgement only the other records are sent again, in their order', () => {
+  test('after a partial acknowledgement only the others are sent again, in their order', () => {
     const { accumulator, put } = start();
     for (const value of ['a', 'b']) for (const partition of [0, 2]) put(value, { partition });
     const [request] = sent(accumulator, 0);
@@ -57,10 +66,12 @@ describe('the answer to a request', () => {
     put('d', { partition: 0 });
     // The healthy partition has a separate request, and does not wait for the failing one.
     expect(sent(accumulator, 1).map(shown)).toEqual([['0:d']]);
-    expect(sent(accumulator, 51).map((each) => [each.spare, ...shown(each)])).toEqual([[true, '2:a,b,c']]);
+    expect(sent(accumulator, 51).map((each) => [each.spare, ...shown(each)])).toEqual([
+      [true, '2:a,b,c'],
+    ]);
   });
 
-  test('a lingering request starts when the timer of Node fires, which may be up to 1 ms early', () => {
+  test("a lingering request starts when Node's timer fires, at most 1 ms early", () => {
     const { accumulator, put } = start({ lingerMs: 8 });
     put('a', { partition: 0 });
     const [request] = sent(accumulator, 10);
@@ -74,7 +85,12 @@ describe('the answer to a request', () => {
   test.each([
     ['records linger for the given number of usual durations while requests are quick', 6, 1, 6],
     ['records linger for no longer than lingerMs while requests are slow', 6, 6, 8],
-    ['without that number records linger for lingerMs, also if requests take no time', Infinity, 0, 8],
+    [
+      'without that number records linger for lingerMs, also if requests take no time',
+      Infinity,
+      0,
+      8,
+    ],
   ])('%s', (_, lingerRequests, tookMs, expected) => {
     const { accumulator, put } = start({ lingerMs: 8, lingerRequests });
     const LEARNED = 40;
@@ -87,7 +103,7 @@ describe('the answer to a request', () => {
     expect(accumulator.next(100 * LEARNED + 1).wakeAt - 100 * LEARNED).toBeCloseTo(expected, 1);
   });
 
-  test('a refused record among several is isolated by halving, and only that record is returned', () => {
+  test('one refused record among several is isolated by halving, and returned alone', () => {
     const { accumulator, put } = start();
     for (const value of ['a', 'large', 'b', 'c']) put(value, { partition: 0 });
     const order: string[][] = [];
@@ -160,17 +176,22 @@ test('records wait while their partition has no leader', () => {
 });
 
 /** Fails partition 0 until it is blocked. @returns the time of that */
-function block(accumulator: RecordAccumulator, put: ReturnType<typeof start>['put'], code: number): number {
+function block(
+  accumulator: RecordAccumulator,
+  put: ReturnType<typeof start>['put'],
+  code: number,
+): number {
   put('blocked', { key: keyOf(0) });
   let now = 0;
   while (![...accumulator.blocked(0)].length) {
     const { requests, wakeAt } = accumulator.next(now);
-    for (const request of requests)
+    for (const request of requests) {
       accumulator.answered(
         request,
         request.parts.map(() => code),
         now,
       );
+    }
     now = wakeAt === Infinity ? now + 1 : wakeAt;
   }
   return now;
@@ -196,11 +217,12 @@ describe('a blocked partition', () => {
     expect(accumulator.countedBytes).toBe(2_000_010 - 1024 * 1024);
   });
 
-  test('the records of a blocked partition are diverted to its neighbour, if the producer allows it', () => {
+  test('records of a blocked partition are diverted to its neighbour, if that is allowed', () => {
     const { accumulator, put } = start({ divert: true });
     const now = block(accumulator, put, NOT_ENOUGH_REPLICAS);
     expect(sent(accumulator, now).map(shown)).toEqual([['1:blocked']]);
-    // One request probes whether the partition accepts records again; the other records do not wait for it.
+    // One request probes whether the partition accepts records again; the other records do not wait
+    // for it.
     const probeAt = now + 1_000;
     put('probe', { key: keyOf(0) }, probeAt);
     put('other', { key: keyOf(0) }, probeAt);
@@ -208,7 +230,7 @@ describe('a blocked partition', () => {
     expect(shown(probe!)).toEqual(['0:probe']);
   });
 
-  test('records are diverted before a partition is blocked, while a slow request retries it', () => {
+  test('records are diverted before a partition blocks, while a slow request retries it', () => {
     const { accumulator, put } = start({ divert: true });
     for (const partition of [0, 2]) put('held', { partition });
     const [first] = sent(accumulator, 0);
@@ -222,26 +244,39 @@ describe('a blocked partition', () => {
 
   test.each([
     ['a broker that gives no answer', [BROKER_A, BROKER_A, BROKER_A, BROKER_A], []],
-    ['a broker that gives no answer, beside partitions without a leader', [BROKER_A, -1, BROKER_A, -1], []],
-    ['a broker that gives no answer, beside another broker', [BROKER_A, BROKER_A, BROKER_A, BROKER_B], ['3:late']],
-  ])('records are diverted only to partitions of a broker that answers: %s', (_, leaders, elsewhere) => {
-    const { accumulator, put, learn } = start({ divert: true });
-    learn(leaders, 0);
-    put('first', { key: keyOf(0) });
-    let now = 0;
-    for (; ![...accumulator.blocked(now)].length; now += 50)
-      for (const request of sent(accumulator, now)) accumulator.failed(request, NO_ANSWER, now);
-    put('late', { key: keyOf(0) }, now);
-    expect(sent(accumulator, now).map(shown)).toEqual(elsewhere.map((each) => [each]));
-  });
+    [
+      'a broker that gives no answer, beside partitions without a leader',
+      [BROKER_A, -1, BROKER_A, -1],
+      [],
+    ],
+    [
+      'a broker that gives no answer, beside another broker',
+      [BROKER_A, BROKER_A, BROKER_A, BROKER_B],
+      ['3:late'],
+    ],
+  ])(
+    'records are diverted only to partitions of a broker that answers: %s',
+    (_, leaders, elsewhere) => {
+      const { accumulator, put, learn } = start({ divert: true });
+      learn(leaders, 0);
+      put('first', { key: keyOf(0) });
+      let now = 0;
+      for (; ![...accumulator.blocked(now)].length; now += 50) {
+        for (const request of sent(accumulator, now)) accumulator.failed(request, NO_ANSWER, now);
+      }
+      put('late', { key: keyOf(0) }, now);
+      expect(sent(accumulator, now).map(shown)).toEqual(elsewhere.map((each) => [each]));
+    },
+  );
 
-  test('a blocked partition is retried immediately, and keeps its records, when its broker acknowledges another partition', () => {
+  test('a blocked partition is retried at once when its broker acknowledges another one', () => {
     const { accumulator, put, learn } = start({ divert: true, holds: false });
     learn([BROKER_A, BROKER_A, BROKER_A, BROKER_A], 0);
     for (const partition of [0, 2]) put('held', { partition });
     let now = 0;
-    for (; [...accumulator.blocked(now)].length < 2; now += 50)
+    for (; [...accumulator.blocked(now)].length < 2; now += 50) {
       for (const request of sent(accumulator, now)) accumulator.failed(request, NOT_CONNECTED, now);
+    }
     expect(put('refused', { key: keyOf(0) }, now)).toBeInstanceOf(Closed);
     // A partition without records since is written first, over the other connection.
     put('other', { partition: 1 }, now);
@@ -253,7 +288,7 @@ describe('a blocked partition', () => {
     expect(sent(accumulator, now).map(shown)).toEqual([['0:held,late', '2:held']]);
   });
 
-  test('a blocked partition is retried immediately, and keeps its records, when it has a leader again', () => {
+  test('a blocked partition keeps its records and retries at once when it has a leader', () => {
     const { accumulator, put, learn } = start({ divert: true });
     learn([-1, BROKER_A, BROKER_A, BROKER_A], 0);
     put('held', { partition: 0 });
@@ -264,7 +299,7 @@ describe('a blocked partition', () => {
     expect(sent(accumulator, now).map(shown)).toEqual([['0:held,late']]);
   });
 
-  test('a partition is blocked after a second without a leader, however often metadata repeats that', () => {
+  test('a partition without a leader is blocked after a second, even if metadata repeats', () => {
     const { accumulator, put, learn } = start({ divert: true });
     const leaders = [-1, BROKER_A, BROKER_A, BROKER_A];
     learn(leaders, 0);
@@ -288,7 +323,9 @@ describe('a blocked partition', () => {
     const { accumulator, put } = start({ divert: true });
     const now = block(accumulator, put, NOT_ENOUGH_REPLICAS);
     put('named', { partition: 0 }, now);
-    expect(sent(accumulator, now + 1_000).map(shown)).toEqual(expect.arrayContaining([['0:named']]));
+    expect(sent(accumulator, now + 1_000).map(shown)).toEqual(
+      expect.arrayContaining([['0:named']]),
+    );
   });
 
   test('a partition without further records is no longer reported as blocked after a while', () => {
@@ -305,7 +342,7 @@ describe('a blocked partition', () => {
     expect([...accumulator.blocked(now)]).toHaveLength(1);
   });
 
-  test('a record is refused immediately if no partition accepts records and the producer has a delivery timeout', () => {
+  test('with a delivery timeout a record is refused at once if no partition accepts any', () => {
     const { accumulator, put, learn } = start({ divert: true, holds: false });
     learn([BROKER_A], 0);
     for (let now = 0; now < 2_000; now += 50) {
@@ -318,7 +355,7 @@ describe('a blocked partition', () => {
 });
 
 describe('a topic that refuses records until an operator changes something', () => {
-  test('records that their topic refuses are returned if the producer has a delivery timeout', () => {
+  test('with a delivery timeout the producer returns records that their topic refuses', () => {
     const { accumulator, put } = start({ holds: false });
     put('a', { partition: 0 });
     const given: string[] = [];
@@ -332,7 +369,7 @@ describe('a topic that refuses records until an operator changes something', () 
     expect(accumulator.bytes).toBe(0);
   });
 
-  test('records that their topic refuses are held and written later if the producer retries without a limit', () => {
+  test('with unlimited retries records refused by their topic are held and written later', () => {
     const { accumulator, put } = start({ divert: true });
     const now = block(accumulator, put, UNAUTHORIZED);
     const [request] = sent(accumulator, now + 1_000);
@@ -340,7 +377,7 @@ describe('a topic that refuses records until an operator changes something', () 
     expect([...accumulator.blocked(0)]).toEqual([]);
   });
 
-  test('records of a missing topic wait for a second, in which it may be created, and are then returned', () => {
+  test('records of a missing topic wait for its creation for a second, and are returned', () => {
     const { accumulator, learn } = start({ holds: false });
     const record = { topic: 'new', key: 'k', value: 'a' };
     const item = { record, bytes: 10, ticket: { left: 1, settled: false }, unsure: false };
@@ -355,12 +392,14 @@ describe('a topic that refuses records until an operator changes something', () 
   });
 });
 
-test('a record that names a missing partition is returned, or waits until the partition exists', () => {
+test('a record for a missing partition is returned, or waits until the partition exists', () => {
   const { accumulator, put, learn } = start();
   put('a', { partition: 7 });
   expect(sent(accumulator, 0)).toEqual([]);
   expect(learn([BROKER_A, BROKER_B, BROKER_A, BROKER_B], 0)).toEqual([]);
-  expect(learn([BROKER_A, BROKER_B, BROKER_A, BROKER_B], 1_100)).toMatchObject([{ error: { fate: 'record' } }]);
+  expect(learn([BROKER_A, BROKER_B, BROKER_A, BROKER_B], 1_100)).toMatchObject([
+    { error: { fate: 'record' } },
+  ]);
   put('b', { partition: 4 }, 1_200);
   learn([BROKER_A, BROKER_B, BROKER_A, BROKER_B, BROKER_A], 1_300);
   expect(sent(accumulator, 1_300).map(shown)).toEqual([['4:b']]);

@@ -10,8 +10,14 @@ const TOO_LARGE = 10;
 const NOT_ENOUGH_REPLICAS = 19;
 const OPTIONS: BatchProducerOptions = { maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' };
 
-/** Returns a producer for a topic `t` with two partitions, led by brokers 1 and 2. `answer` returns the code of a partition. */
-function start(options: Partial<BatchProducerOptions> = {}, answer: (partition: number) => number = () => 0) {
+/**
+ * Returns a producer for a topic `t` with two partitions, led by brokers 1 and 2. `answer` returns
+ * the code of a partition.
+ */
+function start(
+  options: Partial<BatchProducerOptions> = {},
+  answer: (partition: number) => number = () => 0,
+) {
   const requests: Parts[] = [];
   const sender: RequestSender = {
     refresh: () => Promise.resolve(new Map([['t', { errorCode: 0, leaders: [1, 2] }]])),
@@ -41,10 +47,12 @@ test('a request with ids of three-byte characters stays within the same size lim
   await producer.close(0);
 });
 
-test('a permanently refused record is logged once, and its partition is not logged as failing', async () => {
+test('a permanently refused record is logged once, and no partition as failing', async () => {
   const { producer, log } = start({}, () => TOO_LARGE);
   const [warn, error] = [jest.spyOn(log, 'warn'), jest.spyOn(log, 'error')];
-  await expect(producer.send([{ topic: 't', key: null, value: 'a', partition: 0 }])).rejects.toThrow('TOO_LARGE');
+  await expect(
+    producer.send([{ topic: 't', key: null, value: 'a', partition: 0 }]),
+  ).rejects.toThrow('TOO_LARGE');
   expect(error).toHaveBeenCalledTimes(1);
   expect(warn).not.toHaveBeenCalled();
   await producer.close(0);
@@ -53,13 +61,16 @@ test('a permanently refused record is logged once, and its partition is not logg
 test('a lingering record does not wait for the next try of another partition', async () => {
   jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] });
   try {
-    const { producer } = start({ lingerMs: 8 }, (partition) => (partition === 1 ? NOT_ENOUGH_REPLICAS : 0));
+    const { producer } = start({ lingerMs: 8 }, (partition) =>
+      partition === 1 ? NOT_ENOUGH_REPLICAS : 0,
+    );
     // Given a partition that has failed until its next try is nearly a second away.
     void producer.send([{ topic: 't', key: null, value: 'blocked', partition: 1 }]);
     await jest.advanceTimersByTimeAsync(2_000);
     const write = () => producer.send([{ topic: 't', key: null, value: 'a', partition: 0 }]);
     await write();
-    // When another record comes while the healthy leader lingers, it is sent at the end of the linger.
+    // When another record comes while the healthy leader lingers, it is sent at the end of the
+    // linger.
     let written = false;
     void write().then(() => (written = true));
     await jest.advanceTimersByTimeAsync(8);
@@ -76,7 +87,9 @@ test('a clock that is set back by an hour does not delay the delivery timeout', 
   try {
     const { producer } = start({ deliveryTimeoutMs: 4_000 }, () => NOT_ENOUGH_REPLICAS);
     let refused: unknown;
-    producer.send([{ topic: 't', key: null, value: 'a', partition: 1 }]).catch((error: unknown) => (refused = error));
+    producer
+      .send([{ topic: 't', key: null, value: 'a', partition: 1 }])
+      .catch((error: unknown) => (refused = error));
     jest.setSystemTime(Date.now() - 3_600_000);
     await jest.advanceTimersByTimeAsync(5_000);
     expect(refused).toMatchObject({ code: 'kafka_unavailable' });

@@ -1,19 +1,28 @@
 import fc from 'fast-check';
 import { decodeFetch } from '../../../../shared/kafka/kafkajs/patches';
-import { encodeProduce, type ProduceInput } from '../../../../shared/kafka/protocol/produce-request';
+import {
+  encodeProduce,
+  type ProduceInput,
+} from '../../../../shared/kafka/protocol/produce-request';
 import { crc32c, murmur2, partitionOf } from '../../../../shared/kafka/protocol/bytes';
 import { type FetchedRecord, type OutMessage } from '../../../../shared/kafka/protocol/batch';
 
 /** Compares the codec with kafkajs's own: both must read and write the same. */
 
 /* eslint-disable @typescript-eslint/no-require-imports */
-const theirRequest = require('kafkajs/src/protocol/requests/produce/v7/request') as (input: ProduceInput) => {
+const theirRequest = require('kafkajs/src/protocol/requests/produce/v7/request') as (
+  input: ProduceInput,
+) => {
   encode(): Promise<{ buffer: Buffer }>;
 };
 const theirDecode = (
-  require('kafkajs/src/protocol/requests/fetch/v11/response') as { decode(raw: Buffer): Promise<Response> }
+  require('kafkajs/src/protocol/requests/fetch/v11/response') as {
+    decode(raw: Buffer): Promise<Response>;
+  }
 ).decode;
-const theirMurmur2 = require('kafkajs/src/producer/partitioners/default/murmur2') as (key: Buffer) => number;
+const theirMurmur2 = require('kafkajs/src/producer/partitioners/default/murmur2') as (
+  key: Buffer,
+) => number;
 const theirCrc32c = require('kafkajs/src/protocol/recordBatch/crc32C') as (bytes: Buffer) => number;
 const compression = require('kafkajs/src/protocol/message/compression') as {
   lookupCodec(type: number): { compress(encoder: { buffer: Buffer }): Promise<Buffer> };
@@ -48,7 +57,9 @@ const message = fc.record({
   headers: fc.dictionary(
     fc
       .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
-      .filter((name) => !(name in {})) /* kafkajs takes inherited properties of an object for headers */,
+      .filter(
+        (name) => !(name in {}),
+      ) /* kafkajs takes inherited properties of an object for headers */,
     text,
     { maxKeys: 12 },
   ),
@@ -57,20 +68,30 @@ const topics = fc.array(
   fc.record({
     topic: fc.stringMatching(/^[a-z.]{1,20}$/),
     partitions: fc.array(
-      fc.record({ partition: fc.nat(100), messages: fc.array(message, { minLength: 1, maxLength: 12 }) }),
+      fc.record({
+        partition: fc.nat(100),
+        messages: fc.array(message, { minLength: 1, maxLength: 12 }),
+      }),
       { minLength: 1, maxLength: 3 },
     ),
   }),
   { minLength: 1, maxLength: 2 },
 );
 
-const input = (topicData: ProduceInput['topicData']): ProduceInput => ({ acks: -1, timeout: 30_000, topicData });
+const input = (topicData: ProduceInput['topicData']): ProduceInput => ({
+  acks: -1,
+  timeout: 30_000,
+  topicData,
+});
 
 beforeEach(() => jest.spyOn(Date, 'now').mockReturnValue(NOW));
 afterEach(() => jest.restoreAllMocks());
 
 /** Returns the batches of a produce request as a broker's fetch response. */
-function asFetch(topicData: ProduceInput['topicData'], batchOf: (messages: readonly OutMessage[]) => Buffer): Buffer {
+function asFetch(
+  topicData: ProduceInput['topicData'],
+  batchOf: (messages: readonly OutMessage[]) => Buffer,
+): Buffer {
   const parts: Buffer[] = [];
   const int = (bytes: 2 | 4 | 8, of: number) => {
     const buffer = Buffer.alloc(bytes);
@@ -104,7 +125,10 @@ function asFetch(topicData: ProduceInput['topicData'], batchOf: (messages: reado
 
 /** Returns a written batch, with an offset as a broker sets it. */
 function written(messages: readonly OutMessage[], baseOffset: number, attributes = 0): Buffer {
-  const { buffer } = encodeProduce(input([{ topic: 't', partitions: [{ partition: 0, messages }] }]), NOW);
+  const { buffer } = encodeProduce(
+    input([{ topic: 't', partitions: [{ partition: 0, messages }] }]),
+    NOW,
+  );
   const batch = Buffer.from(buffer.subarray(2 + 2 + 4 + 4 + 2 + 1 + 4 + 4 + 4));
   batch.writeBigInt64BE(BigInt(baseOffset), 0);
   batch.writeInt16BE(attributes, 21);
@@ -116,17 +140,26 @@ const plain = ({ offset, timestamp, key, value, headers, isControlRecord }: Read
   timestamp: Number(timestamp),
   key: key?.toString('hex'),
   value: value?.toString('hex'),
-  headers: Object.fromEntries(Object.entries(headers).map(([name, bytes]) => [name, bytes.toString()])),
+  headers: Object.fromEntries(
+    Object.entries(headers).map(([name, bytes]) => [name, bytes.toString()]),
+  ),
   isControlRecord,
 });
 
 async function readBoth(fetch: Buffer) {
-  const [ours, theirs] = (await Promise.all([decodeFetch(fetch), theirDecode(fetch)])) as [Response, Response];
+  const [ours, theirs] = (await Promise.all([decodeFetch(fetch), theirDecode(fetch)])) as [
+    Response,
+    Response,
+  ];
   const shape = (response: Response) => ({
     ...response,
     responses: response.responses.map((topic) => ({
       ...topic,
-      partitions: topic.partitions.map((part) => ({ ...part, next: undefined, messages: part.messages.map(plain) })),
+      partitions: topic.partitions.map((part) => ({
+        ...part,
+        next: undefined,
+        messages: part.messages.map(plain),
+      })),
     })),
   });
   return { ours: shape(ours), theirs: shape(theirs) };
@@ -144,19 +177,34 @@ test('a produce request equals that of kafkajs byte for byte', async () => {
 
 test('a fetch is decoded like in kafkajs', async () => {
   await fc.assert(
-    fc.asyncProperty(topics, fc.nat(2 ** 31), fc.constantFrom(0, 0x8, 0x10, 0x20), async (topicData, offset, bits) => {
-      const { ours, theirs } = await readBoth(asFetch(topicData, (messages) => written(messages, offset, bits)));
-      expect(ours).toEqual(theirs);
-    }),
+    fc.asyncProperty(
+      topics,
+      fc.nat(2 ** 31),
+      fc.constantFrom(0, 0x8, 0x10, 0x20),
+      async (topicData, offset, bits) => {
+        const { ours, theirs } = await readBoth(
+          asFetch(topicData, (messages) => written(messages, offset, bits)),
+        );
+        expect(ours).toEqual(theirs);
+      },
+    ),
     { numRuns: 60 },
   );
 });
 
-const three: OutMessage[] = ['a', 'b', 'c'].map((text) => ({ key: null, value: text.repeat(50), headers: { text } }));
-const one = (batch: Buffer) => asFetch([{ topic: 't', partitions: [{ partition: 0, messages: three }] }], () => batch);
+const three: OutMessage[] = ['a', 'b', 'c'].map((text) => ({
+  key: null,
+  value: text.repeat(50),
+  headers: { text },
+}));
+const one = (batch: Buffer) =>
+  asFetch([{ topic: 't', partitions: [{ partition: 0, messages: three }] }], () => batch);
 
-test('a batch with more records than a one-byte varint can count equals that of kafkajs', async () => {
-  const many: OutMessage[] = Array.from({ length: 300 }, (_, i) => ({ key: `k${String(i)}`, value: 'v'.repeat(i) }));
+test('a batch of more records than a one-byte varint holds equals that of kafkajs', async () => {
+  const many: OutMessage[] = Array.from({ length: 300 }, (_, i) => ({
+    key: `k${String(i)}`,
+    value: 'v'.repeat(i),
+  }));
   const topicData = [{ topic: 't', partitions: [{ partition: 0, messages: many }] }];
   const theirs = await theirRequest(input(topicData)).encode();
   expect(encodeProduce(input(topicData), NOW).buffer.equals(theirs.buffer)).toBe(true);
@@ -170,7 +218,9 @@ test('an incomplete last batch is left out, wherever it is cut off', async () =>
   for (const cut of [0, 1, 11, 12, 17, 60, 61, 62, 100, whole.length - first]) {
     const { ours, theirs } = await readBoth(one(whole.subarray(0, first + cut)));
     expect(ours).toEqual(theirs);
-    expect(ours.responses[0]!.partitions[0]!.messages).toHaveLength(first + cut === whole.length ? 6 : 3);
+    expect(ours.responses[0]!.partitions[0]!.messages).toHaveLength(
+      first + cut === whole.length ? 6 : 3,
+    );
   }
 });
 
@@ -199,11 +249,15 @@ test('a batch in a format from before Kafka 0.11 is refused', async () => {
   await expect(decodeFetch(one(batch))).rejects.toThrow('format 1');
 });
 
-test('a batch still gives the start of the next one after compaction removed its last records', async () => {
+test('a batch still gives the next start after compaction removed its last records', async () => {
   const batch = Buffer.from(written(three, 5));
-  // Compaction keeps the last offset of a batch: here two further records seem to have followed the three.
+  // Compaction keeps the last offset of a batch: here two further records seem to have followed the
+  // three.
   batch.writeInt32BE(4, 23);
-  const [read, empty] = [await decodeFetch(one(batch)), await decodeFetch(one(Buffer.alloc(0)))] as Response[];
+  const [read, empty] = [
+    await decodeFetch(one(batch)),
+    await decodeFetch(one(Buffer.alloc(0))),
+  ] as Response[];
   expect(read!.responses[0]!.partitions[0]).toMatchObject({ next: 10 });
   expect(empty!.responses[0]!.partitions[0]).toMatchObject({ next: undefined });
 });
@@ -214,12 +268,18 @@ test('the headers of a record are decoded once', async () => {
   expect(record.headers).toBe(record.headers);
 });
 
-test('names of headers are read for each record, though those of the record before have the same length', async () => {
+test("each record's header names are read, though the last had the same length", async () => {
   const names = ['user', 'uſer', 'used', 'ſ', 'user', 'us', 'Ã©', 'é'];
-  const messages = names.map((name) => ({ key: null, value: null, headers: { [name]: name, more: 'x' } }));
+  const messages = names.map((name) => ({
+    key: null,
+    value: null,
+    headers: { [name]: name, more: 'x' },
+  }));
   const response = (await decodeFetch(one(written(messages, 5)))) as Response;
   const read = response.responses[0]!.partitions[0]!.messages as unknown as FetchedRecord[];
-  expect(read.map(({ headers }) => headers)).toEqual(names.map((name) => ({ [name]: name, more: 'x' })));
+  expect(read.map(({ headers }) => headers)).toEqual(
+    names.map((name) => ({ [name]: name, more: 'x' })),
+  );
 });
 
 test('murmur2 and the checksum give the same results as in kafkajs', () => {

@@ -20,12 +20,22 @@ function begun(topics: FetchTopic[]): FetchSession {
 
 test('the first request names all partitions, and asks for a session', () => {
   const topics = [topic('webhooks', { 0: 5, 1: 9 })];
-  expect(new FetchSession().next(topics)).toEqual({ sessionId: 0, sessionEpoch: 0, topics, forgottenTopics: [] });
+  expect(new FetchSession().next(topics)).toEqual({
+    sessionId: 0,
+    sessionEpoch: 0,
+    topics,
+    forgottenTopics: [],
+  });
 });
 
 test.each<[string, FetchTopic[], FetchTopic[], { topic: string; partitions: number[] }[]]>([
   ['nothing, if nothing has changed', [topic('a', { 0: 5, 1: 9 }), topic('b', { 0: 1 })], [], []],
-  ['a partition with a new offset', [topic('a', { 0: 5, 1: 12 }), topic('b', { 0: 1 })], [topic('a', { 1: 12 })], []],
+  [
+    'a partition with a new offset',
+    [topic('a', { 0: 5, 1: 12 }), topic('b', { 0: 1 })],
+    [topic('a', { 1: 12 })],
+    [],
+  ],
   [
     'a partition with another limit',
     [topic('a', { 0: 5, 1: 9 }), topic('b', { 0: 1 }, 50)],
@@ -38,7 +48,12 @@ test.each<[string, FetchTopic[], FetchTopic[], { topic: string; partitions: numb
     [topic('a', { 2: 0 })],
     [{ topic: 'a', partitions: [0] }],
   ],
-  ['a topic that is no longer fetched', [topic('a', { 0: 5, 1: 9 })], [], [{ topic: 'b', partitions: [0] }]],
+  [
+    'a topic that is no longer fetched',
+    [topic('a', { 0: 5, 1: 9 })],
+    [],
+    [{ topic: 'b', partitions: [0] }],
+  ],
 ])('a later request names %s', (_, wanted, topics, forgottenTopics) => {
   const session = begun([topic('a', { 0: 5, 1: 9 }), topic('b', { 0: 1 })]);
   expect(session.next(wanted)).toEqual({ sessionId: 7, sessionEpoch: 1, topics, forgottenTopics });
@@ -63,7 +78,7 @@ test('a partition that is fetched again after it was forgotten is named again', 
   expect(session.next(both).topics).toEqual([topic('a', { 1: 9 })]);
 });
 
-test('a session that the broker has lost, and one without a response, begin again with all partitions', () => {
+test('a session lost by the broker or without a response restarts with all partitions', () => {
   const topics = [topic('a', { 0: 5 })];
   const session = begun(topics);
   session.next(topics);

@@ -1,5 +1,9 @@
 import { type AuthenticationProviderArgs } from 'kafkajs';
-import { bearerMechanism, refreshTime, TokenCache } from '../../../../shared/kafka/sasl/bearer-token';
+import {
+  bearerMechanism,
+  refreshTime,
+  TokenCache,
+} from '../../../../shared/kafka/sasl/bearer-token';
 
 /** Tokens: when they are requested, reused and dropped, and what the broker is sent. */
 
@@ -32,14 +36,18 @@ describe('a cached token', () => {
 
   it('is requested once by concurrent callers, and reused until it is due', async () => {
     const tokens = make();
-    expect(await Promise.all([tokens.get(), tokens.get(), tokens.get()])).toEqual(['token 1', 'token 1', 'token 1']);
+    expect(await Promise.all([tokens.get(), tokens.get(), tokens.get()])).toEqual([
+      'token 1',
+      'token 1',
+      'token 1',
+    ]);
     nowMs = 799_999;
     expect(await tokens.get()).toBe('token 1');
     nowMs = 800_000;
     expect(await tokens.get()).toBe('token 2');
   });
 
-  it('serves until it expires while the endpoint fails, and is replaced once the endpoint answers', async () => {
+  it('serves until it expires while the endpoint fails, and is replaced afterwards', async () => {
     const tokens = make();
     await tokens.get();
     failure = new Error('down');
@@ -51,7 +59,7 @@ describe('a cached token', () => {
     expect(await tokens.get()).toBe('token 4');
   });
 
-  it('is dropped if the broker refuses it, but is not requested again within a minute', async () => {
+  it('is dropped if the broker refuses it, but not requested again within a minute', async () => {
     const tokens = make();
     const token = await tokens.get();
     nowMs = 60_000;
@@ -68,9 +76,12 @@ describe('a cached token', () => {
 describe('the exchange with a broker', () => {
   const said: string[] = [];
   const errors: string[] = [];
-  const mechanism = bearerMechanism(new TokenCache(() => Promise.resolve({ value: 'abc', expiresAt: Infinity })), {
-    logicalCluster: 'lkc-1',
-  });
+  const mechanism = bearerMechanism(
+    new TokenCache(() => Promise.resolve({ value: 'abc', expiresAt: Infinity })),
+    {
+      logicalCluster: 'lkc-1',
+    },
+  );
   /** @param answers of the broker; an error fails the exchange */
   const exchange = (...answers: (string | Error)[]) => {
     const saslAuthenticate = async ({
@@ -82,10 +93,17 @@ describe('the exchange with a broker', () => {
       said.push(bytes.toString('utf8', 4));
       const answer = answers.shift()!;
       if (answer instanceof Error) throw answer;
-      return response?.parse(await response.decode(Buffer.concat([Buffer.alloc(4), Buffer.from(answer)])));
+      return response?.parse(
+        await response.decode(Buffer.concat([Buffer.alloc(4), Buffer.from(answer)])),
+      );
     };
     const logger = { error: (text: string) => errors.push(text) };
-    const args = { host: 'k', port: 9092, logger, saslAuthenticate } as unknown as AuthenticationProviderArgs;
+    const args = {
+      host: 'k',
+      port: 9092,
+      logger,
+      saslAuthenticate,
+    } as unknown as AuthenticationProviderArgs;
     return mechanism.authenticationProvider(args).authenticate();
   };
 

@@ -23,9 +23,10 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 
-const request = () => requestToken({ url, clientId: 'wp:ingest', secret, scope: 'kafka', audience: 'my kafka' });
+const request = () =>
+  requestToken({ url, clientId: 'wp:ingest', secret, scope: 'kafka', audience: 'my kafka' });
 
-test('a token is requested with the client id and secret in the header, and scope and audience in the form', async () => {
+test('a token request has id and secret in a header, scope and audience in a form', async () => {
   answer = { status: 200, body: JSON.stringify({ access_token: 'abc', expires_in: 60 }) };
   const before = Date.now();
   const token = await request();
@@ -46,18 +47,23 @@ test.each([
   [503, '<html>', /: it answered 503$/],
   [200, '{"token":"x"}', /: its answer holds no access_token$/],
   [302, '', /: .*redirect/],
-])('the answer %d %s becomes an error that names the endpoint and shows no secret', async (status, body, reason) => {
-  answer = { status, body };
-  const error = await request().catch((thrown: unknown) => thrown);
-  expect(error).toMatchObject({ code: 'kafka_unavailable', retriable: true });
-  expect(String(error)).toMatch(reason);
-  expect(String(error)).toContain(`no token for Kafka from ${url.origin}/token`);
-  expect(String(error)).not.toContain('planted');
-});
+])(
+  'the answer %d %s becomes an error that names the endpoint and shows no secret',
+  async (status, body, reason) => {
+    answer = { status, body };
+    const error = await request().catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'kafka_unavailable', retriable: true });
+    expect(String(error)).toMatch(reason);
+    expect(String(error)).toContain(`no token for Kafka from ${url.origin}/token`);
+    expect(String(error)).not.toContain('planted');
+  },
+);
 
 test('an endpoint that cannot be reached is named with the reason', async () => {
   const nowhere = requestToken({ url: new URL('http://127.0.0.1:1/token'), clientId: 'a', secret });
-  await expect(nowhere).rejects.toThrow(/^no token for Kafka from http:\/\/127\.0\.0\.1:1\/token: .+/);
+  await expect(nowhere).rejects.toThrow(
+    /^no token for Kafka from http:\/\/127\.0\.0\.1:1\/token: .+/,
+  );
 });
 
 test('a missing token file is named', async () => {

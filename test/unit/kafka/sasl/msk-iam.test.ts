@@ -1,9 +1,15 @@
 import { generateAuthTokenFromCredentialsProvider } from 'aws-msk-iam-sasl-signer-js';
 import { mskToken, presign, signToken } from '../../../../shared/kafka/sasl/msk-iam';
 
-/** Signature Version 4: vectors of the published test suite, and tokens of Amazon's own signer for MSK. */
+/**
+ * Signature Version 4: vectors of the published test suite, and tokens of Amazon's own signer for
+ * MSK.
+ */
 
-const KEYS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' };
+const KEYS = {
+  accessKeyId: 'AKIDEXAMPLE',
+  secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
+};
 const UNRESERVED = '-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const NOW = new Date('2026-11-23T12:00:00.123Z');
 
@@ -30,7 +36,13 @@ test.each([
   ],
 ])('a presigned URL has the signature of the published test %s', (_, query, signature) => {
   const now = new Date('2015-08-30T12:36:00Z');
-  const scope = { region: 'us-east-1', service: 'service', host: 'example.amazonaws.com', now, seconds: 3600 };
+  const scope = {
+    region: 'us-east-1',
+    service: 'service',
+    host: 'example.amazonaws.com',
+    now,
+    seconds: 3600,
+  };
   const url = presign({ ...KEYS, ...scope, query: query });
   expect(new URL(url).searchParams.get('X-Amz-Signature')).toBe(signature);
 });
@@ -45,7 +57,10 @@ describe('a token for MSK', () => {
   ])('equals the token of the signer of Amazon for %s', async (_, keys, region) => {
     const ours = signToken(keys, region, NOW);
     const awsCredentialsProvider = () => Promise.resolve(keys);
-    const theirs = await generateAuthTokenFromCredentialsProvider({ region, awsCredentialsProvider });
+    const theirs = await generateAuthTokenFromCredentialsProvider({
+      region,
+      awsCredentialsProvider,
+    });
     const [mine, other] = [ours.value, theirs.token].map(parametersOf);
     expect(mine).toEqual({ ...other, 'User-Agent': 'waypost' });
     expect(ours.expiresAt - theirs.expiryTime).toBe(NOW.getMilliseconds());
@@ -53,7 +68,9 @@ describe('a token for MSK', () => {
 
   it('expires with the credentials, if they expire earlier', () => {
     const expiration = new Date(NOW.getTime() + 60_000);
-    expect(signToken({ ...KEYS, expiration }, 'eu-central-1', NOW).expiresAt).toBe(expiration.getTime());
+    expect(signToken({ ...KEYS, expiration }, 'eu-central-1', NOW).expiresAt).toBe(
+      expiration.getTime(),
+    );
   });
 });
 
@@ -63,7 +80,9 @@ test('the credentials of the environment sign a token', async () => {
   process.env.AWS_SECRET_ACCESS_KEY = KEYS.secretAccessKey;
   try {
     const parameters = parametersOf((await mskToken('eu-central-1')).value);
-    expect(parameters['X-Amz-Credential']).toMatch(/^AKIDEXAMPLE\/\d{8}\/eu-central-1\/kafka-cluster\/aws4_request$/);
+    expect(parameters['X-Amz-Credential']).toMatch(
+      /^AKIDEXAMPLE\/\d{8}\/eu-central-1\/kafka-cluster\/aws4_request$/,
+    );
   } finally {
     process.env = before;
   }
