@@ -158,8 +158,8 @@ async function post(url: string, writeKey: string, body: unknown): Promise<Inges
   if (!response.ok) {
     throw new CliError(
       endSentence(
-        `Ingest refused it, ${answer.code ?? String(response.status)}: ` +
-          `${answer.message ?? 'without a reason'}`,
+        `Ingest refused it, ${answer.code ?? String(response.status)}: ` + answer.message ??
+          'without a reason',
       ),
     );
   }

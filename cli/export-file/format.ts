@@ -231,7 +231,7 @@ function faultOf(issue: z.core.$ZodIssue, what: string): string {
   if (issue.code === 'unrecognized_keys') {
     return (
       `${place} has ${issue.keys.length === 1 ? 'an unknown field' : 'unknown fields'}: ` +
-      `${issue.keys.join(', ')}`
+      issue.keys.join(', ')
     );
   }
   if (issue.code === 'invalid_value') {

@@ -90,7 +90,7 @@ async function play(system: LocalSystem, stopping: AbortSignal): Promise<boolean
   output.say('');
   output.say(
     '  A demo source sends one call of each type; its destination has two URLs: ' +
-      `${urls.join(' and ')}`,
+      urls.join(' and '),
   );
   output.say(
     `  The receiver refuses the first "${REFUSED_ONCE}" at both with 503, to have it ` +
@@ -175,7 +175,7 @@ function printReceipt(receipt: Receipt): string[] {
     `      webhook-id         ${text(headers['webhook-id'])}`,
     `      X-Signature        ${text(headers['x-signature'])}  ${mark(receipt.xSignatureOk)}`,
     `      webhook-signature  ${text(headers['webhook-signature'])}  ` +
-      `${mark(receipt.webhookSignatureOk)}`,
+      mark(receipt.webhookSignatureOk),
     paint('dim', `      ${shown}`),
   ];
 }

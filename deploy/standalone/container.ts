@@ -133,7 +133,7 @@ function script(options: Pick<BrokerOptions, 'formatArguments' | 'shortLived'>):
     `printf %s "$WAYPOST_PROPERTIES" > ${config}`,
     'printf %s "$WAYPOST_LOGGING" > /tmp/logging.properties',
     `[ -e ${RECORDS}/meta.properties ] || ` +
-      `${quoted([...java, ...format, ...(options.formatArguments ?? [])])}`,
+      quoted([...java, ...format, ...(options.formatArguments ?? [])]),
     `exec ${quoted([...java, 'kafka.Kafka', config])}`,
   ].join('\n');
 }

@@ -31,8 +31,7 @@ export function durationField<S extends z.ZodType<string>>(
     ([, example]) => example,
   );
   const bounds =
-    `${leastMs > 0 ? `at least ${formatDuration(leastMs)}, ` : ''}at most ` +
-    `${durationText(mostMs)}`;
+    `${leastMs > 0 ? `at least ${formatDuration(leastMs)}, ` : ''}at most ` + durationText(mostMs);
   return text.transform((given, ctx) => {
     const ms = parseDuration(given);
     if (ms !== undefined && leastMs <= ms && ms <= mostMs) return ms;

@@ -133,7 +133,7 @@ export const dnsServers = list.transform((parts, ctx) => {
       code: 'custom',
       message:
         'must be addresses such as 10.0.0.2, 10.0.0.2:5353 or [fd00::2]:5353, not ' +
-        `${bad.join(', ')}`,
+        bad.join(', '),
     });
   }
   return parts;

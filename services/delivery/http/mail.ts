@@ -1,5 +1,4 @@
 import { createTransport, type Transporter } from 'nodemailer';
-import { defined } from '../../../shared/collections/defined';
 import { type UrlError } from '../../../shared/model/attempt-events';
 import { isMailbox, MAILBOX_PREFIX, type MailBody } from '../../../shared/model/alert-mail';
 import { messageOf } from '../../../shared/service/errors';
@@ -41,11 +40,9 @@ export class MailSender {
       port: Number(port) || (secure ? 465 : 587),
       secure,
       pool: true,
-      ...defined({
-        auth: username
-          ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) }
-          : undefined,
-      }),
+      ...(username
+        ? { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }
+        : undefined),
       connectionTimeout: TIMEOUT_MS,
       greetingTimeout: TIMEOUT_MS,
       socketTimeout: TIMEOUT_MS,

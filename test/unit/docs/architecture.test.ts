@@ -59,8 +59,9 @@ test('the path of a 503 names existing functions of existing files', () => {
       expect([name, folders.some((folder) => exists(name) || exists(`${folder}/${name}`))]).toEqual(
         [name, true],
       );
-    } else if (/^[A-Z]\w+\.#?\w+$|^[a-z]+[A-Z]\w+$/.test(name))
+    } else if (/^[A-Z]\w+\.#?\w+$|^[a-z]+[A-Z]\w+$/.test(name)) {
       expect(code).toContain(nameOf(name));
+    }
   }
 });
 
