@@ -7,7 +7,7 @@ module.exports = {
       comment: 'shared/model decides; it reads no clock, no environment and no socket',
       severity: 'error',
       from: { path: '^shared/model' },
-      to: { pathNot: ['^shared/model', '^(node:)?crypto$', 'node_modules/(zod|ipaddr\\.js)/'] },
+      to: { pathNot: ['^shared/(model|json)/', '^(node:)?crypto$', 'node_modules/(zod|ipaddr\\.js)/'] },
     },
     {
       name: 'kafka-knows-no-model',
@@ -21,7 +21,7 @@ module.exports = {
       comment: 'what a request is read as depends on its bytes alone',
       severity: 'error',
       from: { path: '^services/ingest/calls/' },
-      to: { pathNot: ['^services/ingest/calls/', '^shared/model/', '^(node:)?crypto$', 'node_modules/zod/'] },
+      to: { pathNot: ['^services/ingest/calls/', '^shared/(model|json)/', '^(node:)?crypto$', 'node_modules/zod/'] },
     },
     {
       name: 'services-do-not-meet',
@@ -76,7 +76,7 @@ module.exports = {
       comment: 'the console knows the typed client, and the rules that need no machine; nobody knows the console',
       severity: 'error',
       from: { path: '^console/' },
-      to: { pathNot: ['^console/', '^shared/(api|model)/', '^shared/cel/syntax', 'node_modules/', '\\.css$'] },
+      to: { pathNot: ['^console/', '^shared/(api|json|model)/', '^shared/cel/syntax', 'node_modules/', '\\.css$'] },
     },
     {
       name: 'clients-load-no-schema',

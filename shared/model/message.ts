@@ -1,3 +1,5 @@
+import { type ExactNumber } from '../json/json';
+
 /** A call as accepted: the value of a record on `messages`. */
 
 /** The types that clients send. Only control creates a `delete`. */
@@ -14,7 +16,7 @@ export function isCallType(type: unknown): type is CallType {
 /** Ids are keys of records, of profiles and of database indexes, which take 2,700 bytes at most. */
 export const MAX_ID_BYTES = 512;
 
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type Json = null | boolean | number | string | ExactNumber | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
 /**
