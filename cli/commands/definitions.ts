@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../shared/json/json';
 import { type Audience, type ComputedTrait, type Members, type Syncs } from '../../shared/api/operations';
 import { type CommandOption, type Group, type Session } from '../command';
 import { readList } from '../connect/api';
@@ -57,7 +58,7 @@ export function addDeletion(group: Group, kind: Kind): void {
 
 const MEMBERS: Column<Members['data'][number]>[] = [
   { title: 'USER', of: ({ userId }) => userId },
-  { title: 'VALUE', of: ({ value }) => (typeof value === 'string' ? value : JSON.stringify(value)) },
+  { title: 'VALUE', of: ({ value }) => (typeof value === 'string' ? value : stringifyJson(value)) },
   { title: 'SINCE', of: ({ since }) => since },
 ];
 

@@ -1,3 +1,4 @@
+import { parseJson } from '../../shared/json/json';
 import { type Destination } from '../../shared/api/operations';
 import { addressWarning } from '../../shared/model/address-warning';
 import { CALL_TYPES, type JsonObject, MESSAGE_TYPES } from '../../shared/model/message';
@@ -162,7 +163,7 @@ function addActions(destinations: Group): void {
     async ({ api, print, world }, options, name = '') => {
       const { id: destination } = await find(api(), 'destination', name);
       const { event, message: file } = options;
-      const message = file === undefined ? undefined : (JSON.parse(await readInput(world, file)) as JsonObject);
+      const message = file === undefined ? undefined : (parseJson(await readInput(world, file)) as JsonObject);
       const body = { destination, ...(event !== undefined && { event }), ...(message && { message }) };
       const { data } = await api().call('POST /destinations/preview', { body });
       print.thing(data, [

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../shared/json/json';
 import { fromJsonSchema, type McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { type Input, type Name } from '../../shared/api/client';
@@ -18,7 +19,7 @@ const FOUND = 20;
 type Arguments = Record<string, unknown>;
 
 const answer = (value: unknown) => ({
-  content: [{ type: 'text' as const, text: typeof value === 'string' ? value : JSON.stringify(value, null, 2) }],
+  content: [{ type: 'text' as const, text: typeof value === 'string' ? value : stringifyJson(value, 2) }],
 });
 
 interface Offered {
@@ -120,7 +121,7 @@ async function idOf(api: Api, resource: string, given: unknown): Promise<string>
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : stringifyJson(value);
 }
 
 async function uploadLines(api: Api, { operation, name }: OperationTool, id: string, lines: unknown) {

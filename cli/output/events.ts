@@ -1,3 +1,4 @@
+import { ExactNumber } from '../../shared/json/json';
 import { type Event } from '../../shared/api/operations';
 import { paintOf } from './paint';
 import { type Column, printable } from './table';
@@ -35,7 +36,8 @@ function partOf({ call }: Event, key: string): string | undefined {
 function textOf(call: unknown, key: string): string | undefined {
   if (typeof call !== 'object' || call === null) return undefined;
   const value = (call as Record<string, unknown>)[key];
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+  const isId = typeof value === 'string' || typeof value === 'number' || value instanceof ExactNumber;
+  return isId ? String(value) : undefined;
 }
 
 function stateOf({ accepted }: Event): string {

@@ -1,3 +1,4 @@
+import { parseJson, stringifyJson } from '../json/json';
 import { type Operations, type Problem } from './operations';
 
 /**
@@ -61,7 +62,7 @@ export function createClient({ base, token }: ClientOptions): Call {
         ...(given.body !== undefined && { 'content-type': 'application/json' }),
         ...(given.ifMatch !== undefined && { 'if-match': given.ifMatch }),
       },
-      ...(given.body !== undefined && { body: JSON.stringify(given.body) }),
+      ...(given.body !== undefined && { body: stringifyJson(given.body) }),
       ...(given.signal && { signal: given.signal }),
     });
     const data = jsonOf(await response.text());
@@ -78,7 +79,7 @@ function urlOf(pattern: string, { id, query = {} }: AnyInput): string {
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     // Empty, or the page of a proxy.
     return undefined;

@@ -66,7 +66,7 @@ export interface Result<T> {
   /** Returns the mistake in an expression of this type, in a sentence or two; undefined if it may be evaluated. */
   wrongType: (type: CelType) => string | undefined;
   /** Converts a result. Its work is charged to the evaluation. It may throw. */
-  read: (result: CelValue, tree: Tree) => T | Failure;
+  read: (result: CelValue, tree: Tree, variables: Variables) => T | Failure;
 }
 
 interface Compiled<T> {
@@ -166,7 +166,7 @@ function evaluator<T>(
     Error.stackTraceLimit = 0;
     try {
       const result = run(variables);
-      return isCelError(result) ? failureOf(result, tree) : convert(result, tree);
+      return isCelError(result) ? failureOf(result, tree) : convert(result, tree, variables);
     } catch (error) {
       return thrownFailure(error, tree);
     } finally {

@@ -1,3 +1,4 @@
+import { ExactNumber } from '../json/json';
 import { celList, celMap, type CelInput } from '@bufbuild/cel';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type Json, type JsonObject, type Message } from '../model/message';
@@ -6,21 +7,57 @@ import { type Json, type JsonObject, type Message } from '../model/message';
  * Presents JSON to expressions. Only the parts that an expression reads are converted; nothing is copied as a whole.
  *
  * The library's own conversion copies each object into a Map and refuses a key `constructor`, which a client may send.
- * Numbers are doubles, which compare with int literals.
+ * Numbers are doubles, which compare with int literals. A whole number that no double holds is an int.
  */
 export type Value = CelInput;
 
-/** @param json undefined: null */
-export function toValue(json: Json | undefined): Value {
+/**
+ * @param json undefined: null
+ * @param exact remembers the exact numbers that became doubles; needed if the values are written as JSON again
+ */
+export function toValue(json: Json | undefined, exact?: ExactDoubles): Value {
   if (typeof json !== 'object' || json === null) return json ?? null;
-  return Array.isArray(json) ? celList(json.map(toValue)) : celMap(new ObjectMap(json));
+  if (json instanceof ExactNumber) return wholeOf(json) ?? exact?.toDouble(json) ?? Number(json.digits);
+  if (Array.isArray(json)) return celList(json.map((item) => toValue(item, exact)));
+  return celMap(new ObjectMap(json, exact));
+}
+
+const WHOLE = /^-?[0-9]{1,19}$/;
+
+/** Returns a whole number as an int, which CEL limits to 64 bits; undefined for other numbers. */
+function wholeOf({ digits }: ExactNumber): bigint | undefined {
+  const whole = WHOLE.test(digits) ? BigInt(digits) : undefined;
+  return whole !== undefined && BigInt.asIntN(64, whole) === whole ? whole : undefined;
+}
+
+/**
+ * The digits of the exact numbers of a message that became doubles. A template that passes such a double on writes its
+ * digits. If two numbers became the same double, nobody knows which one is meant, and the double is written.
+ */
+export class ExactDoubles {
+  readonly #digits = new Map<number, string | undefined>();
+
+  toDouble({ digits }: ExactNumber): number {
+    const double = Number(digits);
+    const isOther = this.#digits.has(double) && this.#digits.get(double) !== digits;
+    this.#digits.set(double, isOther ? undefined : digits);
+    return double;
+  }
+
+  /** A zero may be any zero: 1e-400 is written as 0. */
+  digitsOf(double: number): string | undefined {
+    return double === 0 ? undefined : this.#digits.get(double);
+  }
 }
 
 /** An object by its own keys. Converted values are cached, since a loop reads the same list at every step. */
 class ObjectMap implements ReadonlyMap<string, Value> {
   readonly #read = new Map<string, Value>();
 
-  constructor(private readonly object: JsonObject) {}
+  constructor(
+    private readonly object: JsonObject,
+    private readonly exact: ExactDoubles | undefined,
+  ) {}
 
   get size(): number {
     return Object.keys(this.object).length;
@@ -32,7 +69,7 @@ class ObjectMap implements ReadonlyMap<string, Value> {
     const json = this.object[key];
     if (typeof json !== 'object' || json === null) return json ?? null;
     let value = this.#read.get(key);
-    if (value === undefined) this.#read.set(key, (value = toValue(json)));
+    if (value === undefined) this.#read.set(key, (value = toValue(json, this.exact)));
     return value;
   }
 
@@ -72,6 +109,11 @@ export function messageVariables(message: Message): Variables {
   return new MessageVariables(message) as unknown as Variables;
 }
 
+/** Returns the digits of a message's exact numbers; undefined for the variables of a user, which are never written. */
+export function exactDoublesOf(variables: Variables): ExactDoubles | undefined {
+  return variables instanceof MessageVariables ? variables.exact : undefined;
+}
+
 /** Presents a user to a condition: `user.traits`, and `user.id` if it is given. */
 export function userVariables(user: { id?: string; traits: JsonObject }): Variables {
   return { user: toValue({ ...user }) };
@@ -80,6 +122,8 @@ export function userVariables(user: { id?: string; traits: JsonObject }): Variab
 /** Uses getters, since most filters read two or three names of a message. */
 class MessageVariables {
   readonly #message: Message;
+  /** No name of an expression reaches it: the type checker knows the names. */
+  readonly exact = new ExactDoubles();
   #whole: Value | undefined;
   readonly #objects: Partial<Record<'properties' | 'traits' | 'context' | 'integrations', Value>> = {};
 
@@ -133,10 +177,10 @@ class MessageVariables {
     return timestampFromMs(Date.parse(this.#message.receivedAt));
   }
   get message(): Value {
-    return (this.#whole ??= toValue(this.#message as unknown as JsonObject));
+    return (this.#whole ??= toValue(this.#message as unknown as JsonObject, this.exact));
   }
 
   #object(name: 'properties' | 'traits' | 'context' | 'integrations'): Value {
-    return (this.#objects[name] ??= toValue(this.#message[name] ?? {}));
+    return (this.#objects[name] ??= toValue(this.#message[name] ?? {}, this.exact));
   }
 }

@@ -1,3 +1,5 @@
+import { stringifyJson } from '../json/json';
+
 /** A request as a command for a terminal. Pure. */
 
 export interface ShownRequest {
@@ -29,7 +31,7 @@ export function curlOf({ method, url, headers, body }: ShownRequest): string {
 }
 
 function textOf(body: unknown): string {
-  return typeof body === 'string' ? body : JSON.stringify(body);
+  return typeof body === 'string' ? body : stringifyJson(body);
 }
 
 /** Quotes for a POSIX shell. */

@@ -1,4 +1,4 @@
-import { type ExactNumber } from '../json/json';
+import { ExactNumber } from '../json/json';
 
 /** A call as accepted: the value of a record on `messages`. */
 
@@ -18,6 +18,11 @@ export const MAX_ID_BYTES = 512;
 
 export type Json = null | boolean | number | string | ExactNumber | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
+
+/** Returns whether the value is a JSON object: not an array, not null, not an exact number. */
+export function isJsonObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+}
 
 /**
  * Times are ISO 8601 UTC with milliseconds. Missing values are absent, never null. Other keys that a client sent are

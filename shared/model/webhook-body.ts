@@ -1,3 +1,4 @@
+import { stringifyJson } from '../json/json';
 import { type Message, type MessageType } from './message';
 
 /**
@@ -88,7 +89,7 @@ export function bodyFields(message: Message): object {
   return BODY_BY_TYPE[message.type](message);
 }
 
-/** Returns the JSON text to POST for a message. Absent keys are left out, as JSON.stringify does with undefined. */
+/** Returns the JSON text to POST for a message. Absent keys are left out, as JSON.stringify does with undefined; numbers keep their digits. */
 export function renderBody(message: Message): string {
-  return JSON.stringify(bodyFields(message));
+  return stringifyJson(bodyFields(message));
 }

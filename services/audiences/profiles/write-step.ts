@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../../shared/json/json';
 import { hash } from 'node:crypto';
 import { type Message, messageHeaders, messageKey } from '../../../shared/model/message';
 import { AppError, messageOf } from '../../../shared/service/errors';
@@ -245,5 +246,5 @@ function identifyRecord(
   };
   const times = { acceptedAtMs: made.nowMs, traceparent: made.traceparent };
   const headers = messageHeaders(source, message, times);
-  return { topic: MESSAGES, key: messageKey(source, message), value: JSON.stringify(message), headers };
+  return { topic: MESSAGES, key: messageKey(source, message), value: stringifyJson(message), headers };
 }

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../../shared/json/json';
 import { type JsonObject } from '../../../shared/model/message';
 import { type PreviewResult, type PreviewQuery, type SampleUser } from '../../../shared/model/profile-records';
 import { admit, BEGINNING, isLate, type EventLog, type Incoming } from '../repartition/event';
@@ -212,7 +213,7 @@ function someTraits(traits: JsonObject, condition: string): JsonObject {
   let length = 0;
   for (const name of names.slice(0, MAX_TRAITS)) {
     const value = traits[name] ?? null;
-    length += name.length + JSON.stringify(value).length;
+    length += name.length + stringifyJson(value).length;
     if (length > MAX_TRAITS_LENGTH) break;
     shown[name] = value;
   }

@@ -1,3 +1,4 @@
+import { parseJson, stringifyJson } from '../../../shared/json/json';
 import { type JsonObject, type Message } from '../../../shared/model/message';
 import { type ListedEvent, MAX_USER_BYTES, PROFILE_EVENT_FORMAT } from '../../../shared/model/profile-records';
 import { type MessageRef, refFromHash } from '../../../shared/model/dedup-window';
@@ -89,7 +90,7 @@ export function encodeEvent(
   const headers: Record<string, string> = { format: PROFILE_EVENT_FORMAT };
   if (origin) headers.origin = `${origin.name}:${origin.offset}`;
   if (call !== undefined) headers.call = call;
-  return { value: JSON.stringify(event), headers };
+  return { value: stringifyJson(event), headers };
 }
 
 /**
@@ -104,7 +105,7 @@ export function decodeEvent(record: InRecord): Incoming | undefined {
   if (record.key.length === 0 || record.key.length > MAX_USER_BYTES) return undefined;
   let event: { kind?: unknown; to?: unknown } | null;
   try {
-    event = JSON.parse(record.value.toString()) as typeof event;
+    event = parseJson(record.value.toString()) as typeof event;
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
+import { ExactNumber, parseJson } from '../../../shared/json/json';
 import { type InRecord } from '../../../shared/kafka/port';
-import { type Json } from '../../../shared/model/message';
+import { isJsonObject, type Json } from '../../../shared/model/message';
 import { type RejectedRecord } from '../../../shared/model/rejected-calls';
 import { type Forgotten } from '../deletions/store';
 
@@ -73,7 +74,7 @@ export class Entry {
     const at = new Date(this.atMs).toISOString();
     const value = parse(this.value);
     if (accepted) return { id, at, source, accepted, call: value };
-    const { call = null, code = '', message = '' } = isObject(value) ? rejectedOf(value) : {};
+    const { call = null, code = '', message = '' } = isJsonObject(value) ? rejectedOf(value) : {};
     return { id, at, source, accepted, call, code, message };
   }
 
@@ -220,23 +221,19 @@ function timeOf(id: string): number | undefined {
 function parse(value: Buffer): Json {
   const text = value.toString();
   try {
-    return JSON.parse(text) as Json;
+    return parseJson(text) as Json;
   } catch {
     return text;
   }
 }
 
 function traitsOf(call: Json): Traits {
-  if (!isObject(call)) return { type: undefined, users: [] };
+  if (!isJsonObject(call)) return { type: undefined, users: [] };
   const { type, userId, anonymousId } = call;
   const users = [userId, anonymousId].flatMap((id) =>
-    typeof id === 'string' || typeof id === 'number' ? [String(id)] : [],
+    typeof id === 'string' || typeof id === 'number' || id instanceof ExactNumber ? [String(id)] : [],
   );
   return { type: typeof type === 'string' ? type : undefined, users };
 }
 
 const rejectedOf = (value: unknown) => value as Partial<RejectedRecord>;
-
-function isObject(value: Json): value is { [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

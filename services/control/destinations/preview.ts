@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../../shared/json/json';
 import { z } from 'zod';
 import { destinationBody } from '../../../shared/api/destinations';
 import { previewBody } from '../../../shared/api/request';
@@ -78,7 +79,7 @@ function given({ now }: ControlContext, fields: object = {}): Message {
   const sample = sampleMessage({}, { messageId: PREVIEW, now: now() });
   const { event: _, properties: __, userId: ___, context: ____, ...base } = sample;
   const whole = Object.keys(fields).length === 0 ? sample : { ...base, ...fields };
-  const message = parseMessage(Buffer.from(JSON.stringify(whole)));
+  const message = parseMessage(Buffer.from(stringifyJson(whole)));
   if (typeof message !== 'string') return message;
   throw wrong('message', `is not a message: ${message}`);
 }

@@ -1,3 +1,4 @@
+import { ExactNumber, stringifyJson } from '../../../shared/json/json';
 import { isEmptyArray, isObject } from './parse-batch';
 import {
   CALL_TYPES,
@@ -117,9 +118,8 @@ function isTooLong(id: string): boolean {
 
 function readId(value: Json): string | undefined | null {
   if (typeof value === 'string') return value === '' ? undefined : value;
-  // Parsing has already changed a whole number beyond 2^53: two users could become one.
-  if (typeof value !== 'number' || (Number.isInteger(value) && !Number.isSafeInteger(value))) return null;
-  return String(value);
+  if (typeof value === 'number' || value instanceof ExactNumber) return String(value);
+  return null;
 }
 
 /** Each reader returns the value to keep, undefined if it counts as absent, null if it is invalid. */
@@ -130,8 +130,8 @@ const READERS = {
   object: (value: Json) => (isObject(value) ? value : isEmptyArray(value) ? undefined : null),
 };
 const WANTED = {
-  id: 'a text, or a number up to 2^53',
-  messageId: 'a text, or a number up to 2^53',
+  id: 'a text or a number',
+  messageId: 'a text or a number',
   text: 'a text',
   object: 'an object',
 };
@@ -178,14 +178,14 @@ export class SharedObject {
   #members: [key: string, text: string][] | undefined;
 
   constructor(private readonly value: JsonObject) {
-    this.text = JSON.stringify(value);
+    this.text = stringifyJson(value);
   }
 
   /** Returns the object as JSON; the call's own keys replace shared ones, one level deep. */
   with(own: JsonObject | undefined): string {
     const ownKeys = own === undefined ? [] : Object.keys(own);
     if (own === undefined || ownKeys.length === 0) return this.text;
-    const ownText = JSON.stringify(own);
+    const ownText = stringifyJson(own);
     if (!ownKeys.some((key) => Object.hasOwn(this.value, key))) {
       return this.text === '{}' ? ownText : `${this.text.slice(0, -1)},${ownText.slice(1)}`;
     }
@@ -197,7 +197,7 @@ export class SharedObject {
   private get members(): readonly [key: string, text: string][] {
     this.#members ??= Object.entries(this.value).map(([key, value]) => [
       key,
-      `${JSON.stringify(key)}:${JSON.stringify(value)}`,
+      `${JSON.stringify(key)}:${stringifyJson(value)}`,
     ]);
     return this.#members;
   }

@@ -1,3 +1,4 @@
+import { parseJson, stringifyJson } from '../../../shared/json/json';
 import {
   type Calls,
   isFault,
@@ -65,7 +66,7 @@ export function parseBody(body: Buffer, kind: CallType | 'batch'): ParsedRequest
   if (kind === 'batch' && mergesTooMuch(body, shape)) return mergedTooLarge(calls);
   let value: Json;
   try {
-    value = JSON.parse(textOf(body)) as Json;
+    value = parseJson(textOf(body)) as Json;
   } catch {
     return { code: 'invalid_json', message: 'The body is not valid JSON.', callCount: calls };
   }
@@ -88,16 +89,16 @@ function mergesTooMuch(body: Buffer, { items, shared }: Shape): boolean {
   const sent = parts.reduce((sum, [start, end]) => sum + end - start, 0);
   if (sent * items <= MAX_MERGED_BYTES || sent > 2 * MAX_ENVELOPE_BYTES) return false;
   try {
-    const texts = parts.map(([start, end]) => JSON.parse(body.toString('utf8', start, end)) as Json);
+    const texts = parts.map(([start, end]) => parseJson(body.toString('utf8', start, end)) as Json);
     if (!texts.every(isObject)) return false;
-    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(JSON.stringify(text)), 0);
+    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(stringifyJson(text)), 0);
     return bytes <= MAX_ENVELOPE_BYTES && bytes * items > MAX_MERGED_BYTES;
   } catch {
     return false;
   }
 }
 
-/** Decodes the body without a byte order mark, which JSON.parse refuses and some clients on Windows write. */
+/** Decodes the body without a byte order mark, which the parser refuses and some clients on Windows write. */
 function textOf(body: Buffer): string {
   const bom = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
   return body.toString('utf8', bom ? 3 : 0);
@@ -178,7 +179,7 @@ function merged(message: Message, envelope: Envelope): WrittenMessage {
     rest[field] = undefined;
   }
   // A message is never empty, because it has a type.
-  return { value: `${JSON.stringify(rest).slice(0, -1)}${added}}` };
+  return { value: `${stringifyJson(rest).slice(0, -1)}${added}}` };
 }
 
 const SHARED_FIELDS = ['context', 'integrations'] as const;
@@ -188,7 +189,7 @@ export function rejectedRecord(fault: RejectedCall, call: Json, source: string, 
   const record = { at, source, code: fault.code, message: fault.message };
   const shown = isObject(call) ? withoutKeys(call) : call;
   if (fault.code !== 'call_too_large') return { ...record, call: shown };
-  return { ...record, call: JSON.stringify(shown).slice(0, KEPT_TEXT_LENGTH), truncated: true };
+  return { ...record, call: stringifyJson(shown).slice(0, KEPT_TEXT_LENGTH), truncated: true };
 }
 
 function withoutKeys(call: Record<string, Json>): Json {
