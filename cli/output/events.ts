@@ -11,7 +11,7 @@ export const EVENT_COLUMNS: Column<Event>[] = [
   { title: 'TYPE', of: (event) => partOf(event, 'type') },
   { title: 'USER', of: userOf },
   { title: 'WHAT', of: whatOf },
-  { title: 'WHY', of: ({ code, message }) => (code === undefined ? undefined : `${code}: ${message ?? ''}`) },
+  { title: 'WHY', of: whyOf },
 ];
 
 export function eventLine(event: Event, colour: boolean): string {
@@ -38,6 +38,12 @@ function textOf(call: unknown, key: string): string | undefined {
   const value = (call as Record<string, unknown>)[key];
   const isId = typeof value === 'string' || typeof value === 'number' || value instanceof ExactNumber;
   return isId ? String(value) : undefined;
+}
+
+/** Says why it was rejected, or what could not be read. */
+function whyOf({ code, message, warnings }: Event): string | undefined {
+  if (code !== undefined) return `${code}: ${message ?? ''}`;
+  return warnings.length > 0 ? warnings.join(', ') : undefined;
 }
 
 function stateOf({ accepted }: Event): string {

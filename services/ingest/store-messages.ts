@@ -72,8 +72,13 @@ export function createStore(parts: StoreParts): Store {
 
 /** @param acceptedAtMs start of the retry window, ms since 1970 */
 export function messageRecords(sourceId: string, accepted: readonly AcceptedCall[], acceptedAtMs: number): OutRecord[] {
-  return accepted.map(({ message, value, body }) => {
-    const headers = messageHeaders(sourceId, message, { acceptedAtMs, traceparent: newTraceparent(), body });
+  return accepted.map(({ message, value, body, warnings }) => {
+    const headers = messageHeaders(sourceId, message, {
+      acceptedAtMs,
+      traceparent: newTraceparent(),
+      body,
+      warnings,
+    });
     return { topic: MESSAGES, key: messageKey(sourceId, message), value, headers };
   });
 }

@@ -31,23 +31,43 @@ function wholeOf({ digits }: ExactNumber): bigint | undefined {
 }
 
 /**
- * The digits of the exact numbers of a message that became doubles. A template that passes such a double on writes its
- * digits. If two numbers became the same double, nobody knows which one is meant, and the double is written.
+ * The digits of the exact numbers of a message that became doubles, so that a template that passes a double on writes its
+ * digits. A number whose nearest double stands for another one gets the next double towards zero: such numbers differ by
+ * less than expressions can tell, and must not be written as each other.
  */
 export class ExactDoubles {
-  readonly #digits = new Map<number, string | undefined>();
+  readonly #doubles = new Map<string, number>();
+  readonly #digits = new Map<number, string>();
+  /** the last double that stands for a number with this nearest double */
+  readonly #lastOf = new Map<number, number>();
 
   toDouble({ digits }: ExactNumber): number {
-    const double = Number(digits);
-    const isOther = this.#digits.has(double) && this.#digits.get(double) !== digits;
-    this.#digits.set(double, isOther ? undefined : digits);
+    const known = this.#doubles.get(digits);
+    if (known !== undefined) return known;
+    const nearest = Number(digits);
+    // A zero may be any zero: 1e-400 is written as 0.
+    if (nearest === 0) return nearest;
+    let double = this.#lastOf.get(nearest) ?? nearest;
+    while (this.#digits.has(double)) double = nextTowardsZero(double);
+    this.#doubles.set(digits, double);
+    this.#digits.set(double, digits);
+    this.#lastOf.set(nearest, double);
     return double;
   }
 
-  /** A zero may be any zero: 1e-400 is written as 0. */
   digitsOf(double: number): string | undefined {
-    return double === 0 ? undefined : this.#digits.get(double);
+    return this.#digits.get(double);
   }
+}
+
+const doubles = new Float64Array(1);
+const bits = new BigInt64Array(doubles.buffer);
+
+/** @param double not zero */
+function nextTowardsZero(double: number): number {
+  doubles[0] = double;
+  bits[0] = (bits[0] ?? 0n) - 1n;
+  return doubles[0];
 }
 
 /** An object by its own keys. Converted values are cached, since a loop reads the same list at every step. */

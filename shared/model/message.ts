@@ -1,4 +1,5 @@
 import { ExactNumber } from '../json/json';
+import { type EventWarning } from './client-time';
 
 /** A call as accepted: the value of a record on `messages`. */
 
@@ -62,6 +63,8 @@ interface MessageHeaders {
   event?: string;
   /** says where the delivered body ends in the value (`cut-body.ts`) */
   body?: string;
+  /** what ingest could not read, and replaced: names of `EVENT_WARNINGS`, with commas */
+  warnings?: string;
 }
 
 export const MESSAGE_FORMAT = 1;
@@ -85,11 +88,19 @@ export function eventNameOf({ type, event, name }: Pick<Message, 'type' | 'event
   return typeof given === 'string' && given !== '' ? cutEventName(given) : undefined;
 }
 
-/** @param acceptedAtMs the retry window starts here */
+/** What the headers of a message say beside the message. */
+interface AcceptedAs {
+  /** the retry window starts here */
+  acceptedAtMs: number;
+  traceparent: string;
+  body?: string | undefined;
+  warnings?: readonly EventWarning[];
+}
+
 export function messageHeaders(
   source: string,
   { messageId, type, event }: Pick<Message, 'messageId' | 'type' | 'event'>,
-  { acceptedAtMs, traceparent, body }: { acceptedAtMs: number; traceparent: string; body?: string | undefined },
+  { acceptedAtMs, traceparent, body, warnings = [] }: AcceptedAs,
 ): Record<string, string> {
   const headers: MessageHeaders = {
     format: String(MESSAGE_FORMAT),
@@ -100,6 +111,7 @@ export function messageHeaders(
   };
   if (type === 'track' && event !== undefined && !isLongName(event)) headers.event = event;
   if (body !== undefined) headers.body = body;
+  if (warnings.length > 0) headers.warnings = warnings.join(',');
   return { ...headers };
 }
 

@@ -10,7 +10,7 @@ import {
   type Message,
 } from '../../../shared/model/message';
 import { type CallFault, type CallFaultCode } from '../../../shared/model/rejected-calls';
-import { correctedTimeMs } from '../../../shared/model/time';
+import { callTime, type EventWarning } from '../../../shared/model/client-time';
 
 /**
  * Converts a call as sent to the message as accepted, or returns the first fault. `null` in a call's own fields means
@@ -61,11 +61,18 @@ const READINGS: ReadonlyMap<string, Reading> = new Map<string, Reading>([
   ['__proto__', 'dropped'],
 ]);
 
+/** A call as accepted. */
+export interface NormalizedCall {
+  message: Message;
+  /** what could not be read, and was replaced */
+  warnings: readonly EventWarning[];
+}
+
 /**
  * @returns the message without the envelope's `context` and `integrations`, a new object that shares its parts with the
  * call; or the first fault found
  */
-export function normalize(call: Json, around: Surroundings): Message | CallFault {
+export function normalize(call: Json, around: Surroundings): NormalizedCall | CallFault {
   if (!isObject(call)) return fault('invalid_call', 'A call must be a JSON object.');
   const type = around.type ?? call.type;
   if (!isCallType(type)) return fault('invalid_type', `\`type\` must be one of ${CALL_TYPES.join(', ')}.`);
@@ -77,18 +84,18 @@ export function normalize(call: Json, around: Surroundings): Message | CallFault
   if ((message.messageId ?? '').length > MAX_MESSAGE_ID_LENGTH) {
     return fault('message_id_too_long', '`messageId` must have less than 100 characters.');
   }
-  addTimes(message, call, around);
+  const warnings = addTimes(message, call, around);
   if (type === 'identify' && message.traits === undefined) {
     // Rudder's Python client sends an identify's traits only in the context.
     const { context } = message;
     const traits = context !== undefined && Object.hasOwn(context, 'traits') ? context.traits : around.sharedTraits;
     if (isObject(traits)) message.traits = traits;
   }
-  return message as Message;
+  return { message: message as Message, warnings };
 }
 
-export function isCallFault(result: Message | CallFault): result is CallFault {
-  return !('receivedAt' in result);
+export function isCallFault(result: NormalizedCall | CallFault): result is CallFault {
+  return 'code' in result;
 }
 
 function copyFields(call: JsonObject, message: JsonObject): CallFault | undefined {
@@ -155,13 +162,22 @@ function addId(message: Partial<Message>, makeId: () => string): void {
   if (message.messageId === '' || message.messageId === undefined) message.messageId = makeId();
 }
 
-function addTimes(message: Partial<Message>, call: JsonObject, around: Surroundings): void {
+function addTimes(message: Partial<Message>, call: JsonObject, around: Surroundings): readonly EventWarning[] {
   const original = call.timestamp ?? call.originalTimestamp;
   const sentAt = call.sentAt ?? around.sentAt;
-  const ms = correctedTimeMs(original, sentAt, around.receivedAtMs);
+  const { ms, warnings } = callTime(original, sentAt, around.receivedAtMs);
   message.timestamp = ms === around.receivedAtMs ? around.receivedAt : new Date(ms).toISOString();
-  if (typeof original === 'string') message.originalTimestamp = original;
-  if (typeof sentAt === 'string') message.sentAt = sentAt;
+  const originalText = textOfTime(original);
+  const sentText = textOfTime(sentAt);
+  if (originalText !== undefined) message.originalTimestamp = originalText;
+  if (sentText !== undefined) message.sentAt = sentText;
+  return warnings;
+}
+
+/** Returns a time as it was sent; undefined for what is neither a text nor a number. */
+function textOfTime(time: Json | undefined): string | undefined {
+  if (typeof time === 'string') return time;
+  return typeof time === 'number' || time instanceof ExactNumber ? String(time) : undefined;
 }
 
 function fault(code: CallFaultCode, message: string): CallFault {

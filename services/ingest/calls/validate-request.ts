@@ -9,6 +9,7 @@ import {
   type RequestFault,
 } from './parse-batch';
 import { type WrittenMessage, writeMessage } from '../../../shared/model/cut-body';
+import { type EventWarning } from '../../../shared/model/client-time';
 import { type CallType, type Json, type Message } from '../../../shared/model/message';
 import { isCallFault, normalize, type Surroundings, SharedObject } from './normalize';
 import { type RejectedCall, type RejectedRecord } from '../../../shared/model/rejected-calls';
@@ -43,6 +44,7 @@ export interface ParsedRequest extends Calls {
 /** A message, and how its record holds it. */
 export interface AcceptedCall extends WrittenMessage {
   message: Message;
+  warnings: readonly EventWarning[];
 }
 
 export interface ValidatedCalls {
@@ -126,15 +128,16 @@ export function validateCalls(parsed: ParsedRequest, now: number, makeId: () => 
       rejected.push({ index, code: 'call_too_large', message: `A call may have at most ${MAX_CALL_BYTES} bytes.` });
       continue;
     }
-    const message = normalize(call, around);
-    if (isCallFault(message)) {
-      rejected.push({ index, code: message.code, message: message.message });
+    const normalized = normalize(call, around);
+    if (isCallFault(normalized)) {
+      rejected.push({ index, code: normalized.code, message: normalized.message });
       continue;
     }
+    const { message, warnings } = normalized;
     const written = envelope ? merged(message, envelope) : writeMessage(message);
     bytes += Buffer.byteLength(written.value);
     if (bytes > MAX_MERGED_BYTES) return mergedTooLarge(parsed.calls.length);
-    accepted.push({ message, ...written });
+    accepted.push({ message, warnings, ...written });
   }
   return { accepted, rejected };
 }

@@ -51,6 +51,7 @@ describe('searching', () => {
     expect(added[0]!.view()).toEqual({
       ...{ id: added[0]!.id, at: '1970-01-01T00:00:01.000Z', source: 'src_1', accepted: true },
       call: track('kim'),
+      warnings: [],
     });
     expect(added[2]!.view()).toMatchObject({
       accepted: false,
