@@ -1,6 +1,7 @@
 import { explain } from '../../../cli/mcp/explain';
 import { type OpenApi, operationTools, toolName } from '../../../cli/mcp/operations';
 import { openApi } from '../../../services/control/http/openapi';
+import { ExactNumber, stringifyJson } from '../../../shared/json/json';
 import { OPERATION_IDS } from '../../../shared/api/access';
 import { type Delivery, operationOf } from '../../../shared/api/operations';
 import { waypost } from '../../support/cli';
@@ -13,7 +14,7 @@ const attempt = { n: 2, replay: 0, at: '2026-01-01T11:59:00.000Z', durationMs: 5
 const delivery = {
   ...{ id: 'dlv_1', messageId: 'm1', source: 'src_1', destination: 'dst_1', type: 'track', userId: 'u-17' },
   ...{ status: 'retrying', reason: 'backoff', acceptedAt: '2026-01-01T11:50:00.000Z', settledAt: null, replay: 0 },
-  ...{ attemptsMade: 2, attempts: [attempt], test: false, body: { event: 'Order Completed' } },
+  ...{ attemptsMade: 2, attempts: [attempt], test: false, body: { event: 'Order Completed', properties: { id: new ExactNumber('7615917337495251231') } } },
   budget: {
     ...{ attemptsMade: 2, nextAttemptAt: '2026-01-01T12:04:00.000Z', expiresAt: '2026-01-01T15:50:00.000Z' },
     waitsFor: 'backoff',
@@ -34,7 +35,7 @@ beforeEach(() => {
     if (path === '/openapi.json') return Promise.resolve(Response.json(document));
     requests.push(`${init?.method ?? 'GET'} ${path}${search}${init?.body == null ? '' : ` ${init.body as string}`}`);
     if (path === '/deliveries') return Promise.resolve(Response.json({ data: [delivery], next: null }));
-    if (path === '/deliveries/dlv_1') return Promise.resolve(Response.json(delivery));
+    if (path === '/deliveries/dlv_1') return Promise.resolve(new Response(stringifyJson(delivery)));
     if (path === '/destinations')
       return Promise.resolve(Response.json({ data: [{ id: 'dst_1', name: 'Hook' }], next: null }));
     if (path === '/destinations/dst_1') return Promise.resolve(Response.json({ id: 'dst_1', name: 'Hook' }));
@@ -173,6 +174,7 @@ test('mcp finds deliveries by every filter, shows one, and explains why it waits
   expect(found?.result.content?.[0]?.text).toContain('"id": "dlv_1"');
   expect(found?.result.content?.[0]?.text).not.toContain('"attempts"');
   expect(shown?.result.content?.[0]?.text).toContain('Order Completed');
+  expect(shown?.result.content?.[0]?.text).toContain('"id": 7615917337495251231');
   expect(explained?.result.content?.[0]?.text).toMatch(/^Delivery dlv_1 is retrying, because of backoff\. /);
 });
 
