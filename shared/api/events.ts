@@ -50,7 +50,8 @@ const event = z.strictObject({
   accepted: z.boolean(),
   call: z.unknown().meta({ description: 'The message as accepted, or the call as it was rejected' }),
   warnings: z.array(z.enum(EVENT_WARNINGS)).meta({
-    description: 'What could not be read: the event has its time of receipt, or a time that is not corrected by `sentAt`',
+    description:
+      'What could not be read: the event has its time of receipt, or a time that is not corrected by `sentAt`',
   }),
   code: z.string().optional().meta({ description: 'Machine-readable rejection code' }),
   message: z.string().optional().meta({ description: 'Human-readable rejection message' }),

@@ -55,7 +55,11 @@ export function compileHeader(text: string): Template<string> | Mistake {
 
 function compileTemplate<T>(
   text: string,
-  { types, hint, read }: { types: readonly CelType['name'][]; hint: string; read: (result: CelValue, variables: Variables) => T },
+  {
+    types,
+    hint,
+    read,
+  }: { types: readonly CelType['name'][]; hint: string; read: (result: CelValue, variables: Variables) => T },
 ): Template<T> | Mistake {
   const wrongType = (type: CelType) =>
     type.name === 'dyn' || types.includes(type.name) ? undefined : `The expression is ${nameOf(type)} but ${hint}`;

@@ -20,7 +20,7 @@ export class ExactNumber {
   /** For `JSON.stringify`, which cannot write the digits: the nearest double. */
   toJSON(): number | string {
     if (!isWriting) return Number(this.digits);
-    hasWritten = true;
+    exactNumbersWritten++;
     return TAG + this.digits;
   }
 }
@@ -28,9 +28,10 @@ export class ExactNumber {
 /** Marks the text that stands for an exact number. Random, so that no text of an event can begin with it. */
 const TAG = `exact-number-${Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(16)).join('-')}:`;
 
-/** Whether a `stringifyJson` runs, and whether it wrote an exact number. Such calls do not nest. */
+/** Whether a `stringifyJson` runs; such calls do not nest. */
 let isWriting = false;
-let hasWritten = false;
+/** by all calls of `stringifyJson` */
+let exactNumbersWritten = 0;
 
 /**
  * Quick tests for a number that may be exact: 16 digits and points, or an exponent of three digits. They are exact about
@@ -63,11 +64,11 @@ export function parseJson(text: string): unknown {
  * @param space as for `JSON.stringify`
  */
 export function stringifyJson(value: unknown, space?: number): string {
+  const writtenBefore = exactNumbersWritten;
   isWriting = true;
-  hasWritten = false;
   try {
     const text = JSON.stringify(value, undefined, space);
-    return hasWritten ? text.replaceAll(TAGGED, '$1') : text;
+    return exactNumbersWritten === writtenBefore ? text : text.replaceAll(TAGGED, '$1');
   } finally {
     isWriting = false;
   }

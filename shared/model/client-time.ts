@@ -32,7 +32,8 @@ const NO_WARNINGS: readonly EventWarning[] = [];
 export function callTime(original: unknown, sentAt: unknown, receivedAtMs: number): CallTime {
   const originalMs = isGiven(original) ? readTime(original) : undefined;
   const sentMs = isGiven(sentAt) ? readTime(sentAt) : undefined;
-  const corrected = originalMs === undefined || sentMs === undefined ? originalMs : receivedAtMs - (sentMs - originalMs);
+  const corrected =
+    originalMs === undefined || sentMs === undefined ? originalMs : receivedAtMs - (sentMs - originalMs);
   const ms = corrected !== undefined && isWritable(corrected) ? corrected : undefined;
   const isUnreadable = isGiven(original) && ms === undefined;
   const isSentUnreadable = isGiven(sentAt) && sentMs === undefined;
@@ -133,9 +134,7 @@ const FORMS: readonly RegExp[] = [
     String.raw`^(?<year>\d{4})(?<month>\d{2})(?<day>\d{2})[Tt](?<hour>\d{2})(?<minute>\d{2})(?:(?<second>\d{2})(?:[.,](?<fraction>\d{1,12}))?)?${ZONE}${SUFFIX}$`,
   ),
   // RFC 1123 and its relatives: Fri, 04 Apr 2014 07:00:00 GMT.
-  new RegExp(
-    String.raw`^(?:[A-Z][a-z]{2,8}, ?)?(?<day>\d{1,2})[ -]${MONTH}[ -](?<year>\d{4}) ${CLOCK}${ZONE}$`,
-  ),
+  new RegExp(String.raw`^(?:[A-Z][a-z]{2,8}, ?)?(?<day>\d{1,2})[ -]${MONTH}[ -](?<year>\d{4}) ${CLOCK}${ZONE}$`),
   // JavaScript's Date as a text: Fri Apr 04 2014 07:00:00 GMT+0200 (Central European Summer Time).
   new RegExp(
     String.raw`^[A-Z][a-z]{2} ${MONTH} (?<day>\d{2}) (?<year>\d{4}) ${CLOCK} GMT(?<zone>[+-]\d{4})(?: \([^()]*\))?$`,

@@ -14,7 +14,12 @@ const attempt = { n: 2, replay: 0, at: '2026-01-01T11:59:00.000Z', durationMs: 5
 const delivery = {
   ...{ id: 'dlv_1', messageId: 'm1', source: 'src_1', destination: 'dst_1', type: 'track', userId: 'u-17' },
   ...{ status: 'retrying', reason: 'backoff', acceptedAt: '2026-01-01T11:50:00.000Z', settledAt: null, replay: 0 },
-  ...{ attemptsMade: 2, attempts: [attempt], test: false, body: { event: 'Order Completed', properties: { id: new ExactNumber('7615917337495251231') } } },
+  ...{
+    attemptsMade: 2,
+    attempts: [attempt],
+    test: false,
+    body: { event: 'Order Completed', properties: { id: new ExactNumber('7615917337495251231') } },
+  },
   budget: {
     ...{ attemptsMade: 2, nextAttemptAt: '2026-01-01T12:04:00.000Z', expiresAt: '2026-01-01T15:50:00.000Z' },
     waitsFor: 'backoff',

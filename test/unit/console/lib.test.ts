@@ -172,7 +172,14 @@ describe('the scope of a replay', () => {
 });
 
 describe('a list of live events', () => {
-  const event = (id: string) => ({ id, at: '2026-01-01T00:00:00.000Z', source: 'src_1', accepted: true, call: {}, warnings: [] });
+  const event = (id: string) => ({
+    id,
+    at: '2026-01-01T00:00:00.000Z',
+    source: 'src_1',
+    accepted: true,
+    call: {},
+    warnings: [],
+  });
   const ids = (events: { id: string }[]) => events.map(({ id }) => id).join('');
 
   it('shows the newest event first, each event once, and a limited number', () => {

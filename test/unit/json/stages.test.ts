@@ -53,7 +53,7 @@ function asRead({ topic, key, value, headers = {} }: OutRecord): InRecord {
     key: Buffer.from(key ?? ''),
     value: Buffer.from(value ?? ''),
     headers,
-  } as InRecord;
+  };
 }
 
 /** Returns the bodies of the deliveries of a message, as texts. */

@@ -39,7 +39,11 @@ test.each<[Partial<CounterSpec>, Json[], Json]>([
   [{ compute: 'last' }, ['a', 'b'], 1],
   [{ compute: 'unique', property: 'total' }, ['b', 'a', 'b', 2, 10], ['a', 'b', 2, 10]],
   [{ compute: 'most_frequent', property: 'total' }, ['b', 'a', 'b'], 'b'],
-  [{ compute: 'sum', property: 'total' }, [1, new ExactNumber('1e400'), new ExactNumber('2.50000000000000000001')], 3.5],
+  [
+    { compute: 'sum', property: 'total' },
+    [1, new ExactNumber('1e400'), new ExactNumber('2.50000000000000000001')],
+    3.5,
+  ],
   [{ compute: 'max', property: 'total' }, [1, new ExactNumber('9007199254740993')], 9007199254740992],
   [{ compute: 'first', property: 'total' }, [new ExactNumber('9007199254740993')], new ExactNumber('9007199254740993')],
   [
