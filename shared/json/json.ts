@@ -26,7 +26,7 @@ export class ExactNumber {
 }
 
 /** Marks the text that stands for an exact number. Random, so that no text of an event can begin with it. */
-const TAG = `exact-number-${Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(16)).join('-')}:`;
+const TAG = `#${Array.from(crypto.getRandomValues(new Uint32Array(3)), (part) => part.toString(36)).join('')}:`;
 
 /** Whether a `stringifyJson` runs; such calls do not nest. */
 let isWriting = false;

@@ -10,7 +10,14 @@ const MESSAGE: Message = {
   ...{ type: 'track', messageId: 'm1', timestamp: '2026-01-01T00:00:00.000Z', receivedAt: '2026-01-01T00:00:00.000Z' },
   ...{ userId: 'u1', event: 'Bought', properties: { total: 1.5, ünï: ['\u2028'] }, context: { ip: '::1' } },
 };
-const anEvent = (call: unknown, accepted = true): Event => ({ id: '1', at: '', source: 'src_1', accepted, call });
+const anEvent = (call: unknown, accepted = true): Event => ({
+  id: '1',
+  at: '',
+  source: 'src_1',
+  accepted,
+  call,
+  warnings: [],
+});
 const DESTINATION = { id: 'dst_1', types: null };
 const isNew = () => true;
 
