@@ -9,7 +9,7 @@ module.exports = {
       from: { path: '^shared/model' },
       to: {
         pathNot: [
-          '^shared/(model|collections)',
+          '^shared/(model|collections|json)',
           '^(node:)?crypto$',
           'node_modules/(zod|ipaddr\\.js)/',
         ],
@@ -30,7 +30,7 @@ module.exports = {
       to: {
         pathNot: [
           '^services/ingest/calls/',
-          '^shared/(model|collections)/',
+          '^shared/(model|collections|json)/',
           '^(node:)?crypto$',
           'node_modules/zod/',
         ],
@@ -94,7 +94,7 @@ module.exports = {
       to: {
         pathNot: [
           '^console/',
-          '^shared/(api|model|collections)/',
+          '^shared/(api|model|collections|json)/',
           '^shared/cel/syntax',
           'node_modules/',
           '\\.css$',

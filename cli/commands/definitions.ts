@@ -1,10 +1,11 @@
+import { defined } from '../../shared/collections/defined';
+import { stringifyJson } from '../../shared/json/json';
 import {
   type Audience,
   type ComputedTrait,
   type Members,
   type Syncs,
 } from '../../shared/api/operations';
-import { defined } from '../../shared/collections/defined';
 import { type CommandOption, type Group, type Session } from '../command';
 import { readList } from '../connect/api';
 import { find, idsOf } from '../entries';
@@ -63,10 +64,7 @@ export function addDeletion(group: Group, kind: Kind): void {
 
 const MEMBERS: Column<Members['data'][number]>[] = [
   { title: 'USER', of: ({ userId }) => userId },
-  {
-    title: 'VALUE',
-    of: ({ value }) => (typeof value === 'string' ? value : JSON.stringify(value)),
-  },
+  { title: 'VALUE', of: ({ value }) => (typeof value === 'string' ? value : stringifyJson(value)) },
   { title: 'SINCE', of: ({ since }) => since },
 ];
 

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../shared/json/json';
 import { type Delivery } from '../../shared/api/operations';
 import { DELIVERY_STATUSES } from '../../shared/model/reasons';
 import { type Group, type Session } from '../command';
@@ -116,9 +117,7 @@ async function showDelivery(session: Session, delivery: Delivery): Promise<void>
     }
   }
   const body =
-    delivery.body === null
-      ? 'Kafka no longer has its body'
-      : JSON.stringify(delivery.body, null, 2);
+    delivery.body === null ? 'Kafka no longer has its body' : stringifyJson(delivery.body, 2);
   // Filter each line, so that a sender cannot control the terminal.
   world.out(`\n${body.split('\n').map(printable).join('\n')}\n`);
 }

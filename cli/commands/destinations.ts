@@ -1,5 +1,6 @@
-import { type Destination } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
+import { parseJson } from '../../shared/json/json';
+import { type Destination } from '../../shared/api/operations';
 import { addressWarning } from '../../shared/model/address-warning';
 import { CALL_TYPES, type JsonObject, MESSAGE_TYPES } from '../../shared/model/message';
 import { type Group, listOf, oneOf, type Session, whole } from '../command';
@@ -214,7 +215,7 @@ function addActions(destinations: Group): void {
       const { id: destination } = await find(api(), 'destination', name);
       const { event, message: file } = options;
       const message =
-        file === undefined ? undefined : (JSON.parse(await readInput(world, file)) as JsonObject);
+        file === undefined ? undefined : (parseJson(await readInput(world, file)) as JsonObject);
       const body = {
         destination,
         ...defined({

@@ -1,5 +1,6 @@
+import { parseJson, stringifyJson } from '../../shared/json/json';
 import { randomUUID } from 'node:crypto';
-import { CALL_TYPES, type CallType } from '../../shared/model/message';
+import { CALL_TYPES, type CallType, isJsonObject, type Json } from '../../shared/model/message';
 import { type Group, oneOf, type Session } from '../command';
 import { endSentence, reasonOf } from '../connect/api';
 import { find } from '../entries';
@@ -145,7 +146,7 @@ async function post(url: string, writeKey: string, body: unknown): Promise<Inges
         authorization: `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`,
         'content-type': 'application/json',
       },
-      body: JSON.stringify(body),
+      body: stringifyJson(body),
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
     answer = (await response.json()) as IngestAnswer;
@@ -158,8 +159,8 @@ async function post(url: string, writeKey: string, body: unknown): Promise<Inges
   if (!response.ok) {
     throw new CliError(
       endSentence(
-        `Ingest refused it, ${answer.code ?? String(response.status)}: ` + answer.message ??
-          'without a reason',
+        `Ingest refused it, ${answer.code ?? String(response.status)}: ` +
+          (answer.message ?? 'without a reason'),
       ),
     );
   }
@@ -168,14 +169,12 @@ async function post(url: string, writeKey: string, body: unknown): Promise<Inges
 
 /** @throws CliError */
 function objectOf(text: string, name: string): Record<string, unknown> {
-  let value: unknown;
+  let value: Json;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text) as Json;
   } catch {
     throw usage(`${name} is not JSON.`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw usage(`${name} must be a JSON object.`);
-  }
-  return value as Record<string, unknown>;
+  if (!isJsonObject(value)) throw usage(`${name} must be a JSON object.`);
+  return value;
 }

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../shared/json/json';
 import { type Destination, type Event } from '../../shared/api/operations';
 import { renderBody } from '../../shared/model/webhook-body';
 import { deliveryId } from '../../shared/model/delivery';
@@ -33,7 +34,7 @@ const NOBODY = 'listen';
 
 export function choose(event: Event, { destination, isNew }: Wanted): Choice {
   if (!event.accepted) return leftOut('rejected');
-  const message = parseMessage(Buffer.from(JSON.stringify(event.call)));
+  const message = parseMessage(Buffer.from(stringifyJson(event.call)));
   if (typeof message === 'string') return leftOut('unreadable');
   if (!isNew(event.source, message.messageId)) return leftOut('duplicate');
   if (destination && !wantsWebhooks(message)) return leftOut('integrations');

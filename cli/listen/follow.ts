@@ -1,5 +1,6 @@
-import { type Event, type Operations } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
+import { parseJson } from '../../shared/json/json';
+import { type Event, type Operations } from '../../shared/api/operations';
 import { readList, type Api, reasonOf, sentenceOf } from '../connect/api';
 import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, mayPass } from '../connect/read-again';
 import { ApiProblem } from '../../shared/api/client';
@@ -143,7 +144,7 @@ class Follower {
       const { count } = JSON.parse(data) as { count: number };
       await this.#catchUp({ whole: false, missed: count });
     } else if (event === 'message') {
-      this.#give(JSON.parse(data) as Event);
+      this.#give(parseJson(data) as Event);
     }
   }
 

@@ -1,3 +1,4 @@
+import { parseJson, stringifyJson } from '../../shared/json/json';
 import { type Printer } from '../output/print';
 import { bad, doubtful, good, plain, type Paint } from '../output/paint';
 import { printable } from '../output/table';
@@ -99,7 +100,7 @@ export class Report {
       `${forward.id}: ${this.#wordsOf(forward.event)}`,
       ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
       '',
-      ...JSON.stringify(JSON.parse(forward.body.toString()), null, 2).split('\n'),
+      ...stringifyJson(parseJson(forward.body.toString()), 2).split('\n'),
       '',
       `Response: ${String(status ?? 'none')}`,
       ...response.split('\n'),

@@ -1,8 +1,9 @@
+import { defined } from '../../shared/collections/defined';
+import { stringifyJson } from '../../shared/json/json';
 import { fromJsonSchema, type McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { type Input, type Name } from '../../shared/api/client';
 import { type Deliveries, type Session } from '../../shared/api/operations';
-import { defined } from '../../shared/collections/defined';
 import { type Api } from '../connect/api';
 import { uploadMembers } from '../connect/upload';
 import { find, isNamed } from '../entries';
@@ -22,10 +23,7 @@ type Arguments = Record<string, unknown>;
 
 const answer = (value: unknown) => ({
   content: [
-    {
-      type: 'text' as const,
-      text: typeof value === 'string' ? value : JSON.stringify(value, null, 2),
-    },
+    { type: 'text' as const, text: typeof value === 'string' ? value : stringifyJson(value, 2) },
   ],
 });
 
@@ -154,7 +152,7 @@ async function idOf(api: Api, resource: string, given: unknown): Promise<string>
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : stringifyJson(value);
 }
 
 async function uploadLines(

@@ -1,3 +1,4 @@
+import { ExactNumber } from '../../shared/json/json';
 import { type Event } from '../../shared/api/operations';
 import { paintOf } from './paint';
 import { type Column, printable } from './table';
@@ -10,10 +11,7 @@ export const EVENT_COLUMNS: Column<Event>[] = [
   { title: 'TYPE', of: (event) => partOf(event, 'type') },
   { title: 'USER', of: userOf },
   { title: 'WHAT', of: whatOf },
-  {
-    title: 'WHY',
-    of: ({ code, message }) => (code === undefined ? undefined : `${code}: ${message ?? ''}`),
-  },
+  { title: 'WHY', of: whyOf },
 ];
 
 export function eventLine(event: Event, colour: boolean): string {
@@ -42,7 +40,15 @@ function partOf({ call }: Event, key: string): string | undefined {
 function textOf(call: unknown, key: string): string | undefined {
   if (typeof call !== 'object' || call === null) return undefined;
   const value = (call as Record<string, unknown>)[key];
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+  const isId =
+    typeof value === 'string' || typeof value === 'number' || value instanceof ExactNumber;
+  return isId ? String(value) : undefined;
+}
+
+/** Says why it was rejected, or what could not be read. */
+function whyOf({ code, message, warnings }: Event): string | undefined {
+  if (code !== undefined) return `${code}: ${message ?? ''}`;
+  return warnings.length > 0 ? warnings.join(', ') : undefined;
 }
 
 function stateOf({ accepted }: Event): string {

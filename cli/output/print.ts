@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../shared/json/json';
 import { type ProcessContext } from '../process-context';
 import { wantsColour } from './paint';
 import { type Column, fields, table } from './table';
@@ -18,7 +19,7 @@ export interface Printer {
 
 export function createPrinter(world: ProcessContext, json: boolean): Printer {
   const colour = wantsColour(world.env, world.terminal);
-  const out = (value: unknown) => world.out(`${JSON.stringify(value)}\n`);
+  const out = (value: unknown) => world.out(`${stringifyJson(value)}\n`);
   return {
     json,
     colour,

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../shared/json/json';
 import { withDeadline } from '../../shared/service/async';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
@@ -87,11 +88,12 @@ export function messageRecords(
   accepted: readonly AcceptedCall[],
   acceptedAtMs: number,
 ): OutRecord[] {
-  return accepted.map(({ message, value, body }) => {
+  return accepted.map(({ message, value, body, warnings }) => {
     const headers = messageHeaders(sourceId, message, {
       acceptedAtMs,
       traceparent: newTraceparent(),
       body,
+      warnings,
     });
     return { topic: MESSAGES, key: messageKey(sourceId, message), value, headers };
   });
@@ -108,7 +110,7 @@ export function rejectedRecords(
   return rejected.map((fault) => ({
     topic: REJECTED,
     key: sourceId,
-    value: JSON.stringify(rejectedRecord(fault, parsed.calls[fault.index] ?? null, sourceId, at)),
+    value: stringifyJson(rejectedRecord(fault, parsed.calls[fault.index] ?? null, sourceId, at)),
     headers: { format: String(MESSAGE_FORMAT), source: sourceId },
   }));
 }

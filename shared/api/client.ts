@@ -1,4 +1,5 @@
 import { defined } from '../collections/defined';
+import { parseJson, stringifyJson } from '../json/json';
 import { type Operations, type Problem } from './operations';
 
 /**
@@ -67,7 +68,7 @@ export function createClient({ base, token }: ClientOptions): Call {
         'if-match': given.ifMatch,
       }),
       ...defined({
-        body: given.body !== undefined ? JSON.stringify(given.body) : undefined,
+        body: given.body !== undefined ? stringifyJson(given.body) : undefined,
         signal: given.signal,
       }),
     });
@@ -93,7 +94,7 @@ function urlOf(pattern: string, { id, query = {} }: AnyInput): string {
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     // Empty, or the page of a proxy.
     return undefined;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EVENT_WARNINGS } from '../model/client-time';
 import { CALL_TYPES, MESSAGE_TYPES } from '../model/message';
 import { OUTCOMES } from '../model/route';
 import { count, list, pageParameters, time } from './fields';
@@ -50,6 +51,11 @@ const event = z.strictObject({
   call: z
     .unknown()
     .meta({ description: 'The message as accepted, or the call as it was rejected' }),
+  warnings: z.array(z.enum(EVENT_WARNINGS)).meta({
+    description:
+      'What could not be read: the event has its time of receipt, or a time that is not ' +
+      'corrected by `sentAt`',
+  }),
   code: z.string().optional().meta({ description: 'Machine-readable rejection code' }),
   message: z.string().optional().meta({ description: 'Human-readable rejection message' }),
   destinations: z.array(reached).optional().meta({

@@ -82,7 +82,7 @@ export interface Result<T> {
    */
   wrongType: (type: CelType) => string | undefined;
   /** Converts a result. Its work is charged to the evaluation. It may throw. */
-  read: (result: CelValue, tree: Tree) => T | Failure;
+  read: (result: CelValue, tree: Tree, variables: Variables) => T | Failure;
 }
 
 interface Compiled<T> {
@@ -193,7 +193,7 @@ function evaluator<T>(
     Error.stackTraceLimit = 0;
     try {
       const result = run(variables);
-      return isCelError(result) ? failureOf(result, tree) : convert(result, tree);
+      return isCelError(result) ? failureOf(result, tree) : convert(result, tree, variables);
     } catch (error) {
       return thrownFailure(error, tree);
     } finally {

@@ -70,7 +70,10 @@ function notTaken(name: string, given: string): string {
   const types = given.split(/, |\.\(/).filter((type) => type !== '');
   const message = `${operatorOf(name) ?? `${name}()`} does not take ${types.join(' and ') || 'nothing'}`;
   const mixed = ARITHMETIC.has(name) && types.includes('double') && types.includes('int');
-  return mixed ? `${message}: numbers of a message are doubles, write 2.0 for 2` : message;
+  return mixed ? `${message}: ${DOUBLES}` : message;
 }
 
+const DOUBLES =
+  'numbers of a message are doubles, write 2.0 for 2, or double(…) around a whole number ' +
+  'beyond 2^53';
 const ARITHMETIC = new Set(['_+_', '_-_', '_*_', '_/_', '_%_']);

@@ -1,3 +1,4 @@
+import { ExactNumber } from '../json/json';
 import { celList, celMap, type CelInput } from '@bufbuild/cel';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type Json, type JsonObject, type Message } from '../model/message';
@@ -7,14 +8,72 @@ import { type Json, type JsonObject, type Message } from '../model/message';
  * copied as a whole.
  *
  * The library's own conversion copies each object into a Map and refuses a key `constructor`, which
- * a client may send. Numbers are doubles, which compare with int literals.
+ * a client may send. Numbers are doubles, which compare with int literals. A whole number that no
+ * double holds is an int.
  */
 export type Value = CelInput;
 
-/** @param json undefined: null */
-export function toValue(json: Json | undefined): Value {
+/**
+ * @param json undefined: null
+ * @param exact remembers the exact numbers that became doubles; needed if the values are written as
+ *   JSON again
+ */
+export function toValue(json: Json | undefined, exact?: ExactDoubles): Value {
   if (typeof json !== 'object' || json === null) return json ?? null;
-  return Array.isArray(json) ? celList(json.map(toValue)) : celMap(new ObjectMap(json));
+  if (json instanceof ExactNumber) {
+    return wholeOf(json) ?? exact?.toDouble(json) ?? Number(json.digits);
+  }
+  if (Array.isArray(json)) return celList(json.map((item) => toValue(item, exact)));
+  return celMap(new ObjectMap(json, exact));
+}
+
+const WHOLE = /^-?[0-9]{1,19}$/;
+
+/** Returns a whole number as an int, which CEL limits to 64 bits; undefined for other numbers. */
+function wholeOf({ digits }: ExactNumber): bigint | undefined {
+  const whole = WHOLE.test(digits) ? BigInt(digits) : undefined;
+  return whole !== undefined && BigInt.asIntN(64, whole) === whole ? whole : undefined;
+}
+
+/**
+ * The digits of the exact numbers of a message that became doubles, so that a template that passes
+ * a double on writes its digits. A number whose nearest double stands for another one gets the next
+ * double towards zero: such numbers differ by less than expressions can tell, and must not be
+ * written as each other.
+ */
+export class ExactDoubles {
+  readonly #doubles = new Map<string, number>();
+  readonly #digits = new Map<number, string>();
+  /** the last double that stands for a number with this nearest double */
+  readonly #lastOf = new Map<number, number>();
+
+  toDouble({ digits }: ExactNumber): number {
+    const known = this.#doubles.get(digits);
+    if (known !== undefined) return known;
+    const nearest = Number(digits);
+    // A zero may be any zero: 1e-400 is written as 0.
+    if (nearest === 0) return nearest;
+    let double = this.#lastOf.get(nearest) ?? nearest;
+    while (this.#digits.has(double)) double = nextTowardsZero(double);
+    this.#doubles.set(digits, double);
+    this.#digits.set(double, digits);
+    this.#lastOf.set(nearest, double);
+    return double;
+  }
+
+  digitsOf(double: number): string | undefined {
+    return this.#digits.get(double);
+  }
+}
+
+const doubles = new Float64Array(1);
+const bits = new BigInt64Array(doubles.buffer);
+
+/** @param double not zero */
+function nextTowardsZero(double: number): number {
+  doubles[0] = double;
+  bits[0] = (bits[0] ?? 0n) - 1n;
+  return doubles[0];
 }
 
 /**
@@ -24,7 +83,10 @@ export function toValue(json: Json | undefined): Value {
 class ObjectMap implements ReadonlyMap<string, Value> {
   readonly #read = new Map<string, Value>();
 
-  constructor(private readonly object: JsonObject) {}
+  constructor(
+    private readonly object: JsonObject,
+    private readonly exact: ExactDoubles | undefined,
+  ) {}
 
   get size(): number {
     return Object.keys(this.object).length;
@@ -36,7 +98,7 @@ class ObjectMap implements ReadonlyMap<string, Value> {
     const json = this.object[key];
     if (typeof json !== 'object' || json === null) return json ?? null;
     let value = this.#read.get(key);
-    if (value === undefined) this.#read.set(key, (value = toValue(json)));
+    if (value === undefined) this.#read.set(key, (value = toValue(json, this.exact)));
     return value;
   }
 
@@ -80,6 +142,14 @@ export function messageVariables(message: Message): Variables {
   return new MessageVariables(message) as unknown as Variables;
 }
 
+/**
+ * Returns the digits of a message's exact numbers; undefined for the variables of a user, which are
+ * never written.
+ */
+export function exactDoublesOf(variables: Variables): ExactDoubles | undefined {
+  return variables instanceof MessageVariables ? variables.exact : undefined;
+}
+
 /** Presents a user to a condition: `user.traits`, and `user.id` if it is given. */
 export function userVariables(user: { id?: string; traits: JsonObject }): Variables {
   return { user: toValue({ ...user }) };
@@ -88,6 +158,8 @@ export function userVariables(user: { id?: string; traits: JsonObject }): Variab
 /** Uses getters, since most filters read two or three names of a message. */
 class MessageVariables {
   readonly #message: Message;
+  /** No name of an expression reaches it: the type checker knows the names. */
+  readonly exact = new ExactDoubles();
   #whole: Value | undefined;
   readonly #objects: Partial<Record<'properties' | 'traits' | 'context' | 'integrations', Value>> =
     {};
@@ -142,10 +214,10 @@ class MessageVariables {
     return timestampFromMs(Date.parse(this.#message.receivedAt));
   }
   get message(): Value {
-    return (this.#whole ??= toValue(this.#message as unknown as JsonObject));
+    return (this.#whole ??= toValue(this.#message as unknown as JsonObject, this.exact));
   }
 
   #object(name: 'properties' | 'traits' | 'context' | 'integrations'): Value {
-    return (this.#objects[name] ??= toValue(this.#message[name] ?? {}));
+    return (this.#objects[name] ??= toValue(this.#message[name] ?? {}, this.exact));
   }
 }

@@ -1,7 +1,7 @@
 import { type CelType, celType, type CelValue, isCelList, isCelMap } from '@bufbuild/cel';
 import { compileTo } from './compile';
 import { type Failure, UnusableResult } from './evaluation-error';
-import { type Variables } from './json-values';
+import { exactDoublesOf, type Variables } from './json-values';
 import { type Mistake } from './syntax';
 import { jsonText } from './to-json';
 import { nameOf } from './type-check';
@@ -31,9 +31,11 @@ export function compileBody(text: string): Template<RenderedText> | Mistake {
   return compileTemplate(text, {
     types: ['map', 'list', 'string'],
     hint: 'must be a map, a list or text. Write {"total": properties.total}, for example.',
-    read: (result) => {
+    read: (result, variables) => {
       if (typeof result === 'string') return { kind: 'text', text: result };
-      if (isCelMap(result) || isCelList(result)) return { kind: 'json', text: jsonText(result) };
+      if (isCelMap(result) || isCelList(result)) {
+        return { kind: 'json', text: jsonText(result, exactDoublesOf(variables)) };
+      }
       throw new UnusableResult(
         `the result is ${nameOf(celType(result))}, not a map, a list or text`,
       );
@@ -61,13 +63,20 @@ function compileTemplate<T>(
     types,
     hint,
     read,
-  }: { types: readonly CelType['name'][]; hint: string; read: (result: CelValue) => T },
+  }: {
+    types: readonly CelType['name'][];
+    hint: string;
+    read: (result: CelValue, variables: Variables) => T;
+  },
 ): Template<T> | Mistake {
   const wrongType = (type: CelType) =>
     type.name === 'dyn' || types.includes(type.name)
       ? undefined
       : `The expression is ${nameOf(type)} but ${hint}`;
-  const compiled = compileTo(text, 'request', { wrongType, read });
+  const compiled = compileTo(text, 'request', {
+    wrongType,
+    read: (result, _, variables) => read(result, variables),
+  });
   if (compiled.kind === 'mistake') return compiled;
   const { type, evaluate } = compiled;
   return {

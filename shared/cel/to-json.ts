@@ -9,6 +9,7 @@ import {
   TimestampSchema,
 } from '@bufbuild/protobuf/wkt';
 import { UnusableResult } from './evaluation-error';
+import { type ExactDoubles } from './json-values';
 import { nameOf } from './type-check';
 import { charge, TEXT_PER_UNIT } from './work-limit';
 
@@ -19,7 +20,8 @@ import { charge, TEXT_PER_UNIT } from './work-limit';
  *
  * | value     | JSON                                                   |
  * | --------- | ------------------------------------------------------ |
- * | double    | shortest form, so that 5.0 is 5; infinite and NaN fail |
+ * | double    | shortest form, so that 5.0 is 5; infinite and NaN fail; |
+ * |           | a number of the message that no double holds: its digits |
  * | int, uint | all digits                                             |
  * | bytes     | base64                                                 |
  * | timestamp | RFC 3339 in UTC with milliseconds                      |
@@ -29,14 +31,17 @@ import { charge, TEXT_PER_UNIT } from './work-limit';
 /** Cost of an item of a list or a map beside its text. */
 const ITEM_UNITS = 0.1;
 
-/** @throws UnusableResult for a value that JSON cannot hold; TooMuchWork beyond the budget */
-export function jsonText(value: CelValue): string {
+/**
+ * @param exact the digits of the message's exact numbers
+ * @throws UnusableResult for a value that JSON cannot hold; TooMuchWork beyond the budget
+ */
+export function jsonText(value: CelValue, exact?: ExactDoubles): string {
   if (typeof value === 'string') return quoted(value);
-  if (typeof value === 'number') return numberText(value);
+  if (typeof value === 'number') return numberText(value, exact);
   if (typeof value === 'bigint') return value.toString();
   if (typeof value === 'boolean' || value === null) return String(value);
-  if (isCelList(value)) return listText(value);
-  if (isCelMap(value)) return mapText(value);
+  if (isCelList(value)) return listText(value, exact);
+  if (isCelMap(value)) return mapText(value, exact);
   if (isCelUint(value)) return value.value.toString();
   if (value instanceof Uint8Array) return quoted(Buffer.from(value).toString('base64'));
   if (isReflectMessage(value, TimestampSchema)) return quoted(timeText(value.message as Timestamp));
@@ -51,7 +56,12 @@ function quoted(text: string): string {
   return JSON.stringify(text);
 }
 
-function numberText(value: number): string {
+function numberText(value: number, exact: ExactDoubles | undefined): string {
+  const digits = exact?.digitsOf(value);
+  if (digits !== undefined) {
+    charge(digits.length / TEXT_PER_UNIT);
+    return digits;
+  }
   if (!Number.isFinite(value)) {
     throw new UnusableResult('the result contains a number that is infinite or not a number');
   }
@@ -65,16 +75,16 @@ function timeText(time: Timestamp): string {
     : toJson(TimestampSchema, time);
 }
 
-function listText(list: Iterable<CelValue>): string {
+function listText(list: Iterable<CelValue>, exact: ExactDoubles | undefined): string {
   let text = '';
   for (const item of list) {
     charge(ITEM_UNITS);
-    text += text === '' ? jsonText(item) : `,${jsonText(item)}`;
+    text += text === '' ? jsonText(item, exact) : `,${jsonText(item, exact)}`;
   }
   return `[${text}]`;
 }
 
-function mapText(map: CelMap): string {
+function mapText(map: CelMap, exact: ExactDoubles | undefined): string {
   const seen = new Set<string>();
   let text = '';
   for (const [key, item] of map) {
@@ -86,7 +96,7 @@ function mapText(map: CelMap): string {
       );
     }
     seen.add(name);
-    text += `${text === '' ? '' : ','}${quoted(name)}:${jsonText(item)}`;
+    text += `${text === '' ? '' : ','}${quoted(name)}:${jsonText(item, exact)}`;
   }
   return `{${text}}`;
 }

@@ -1,5 +1,7 @@
-/** A request as a command for a terminal. Pure. */
 import { compact } from '../collections/defined';
+import { stringifyJson } from '../json/json';
+
+/** A request as a command for a terminal. Pure. */
 
 export interface ShownRequest {
   method: string;
@@ -43,7 +45,7 @@ export function curlOf({ method, url, headers, body }: ShownRequest): string {
 }
 
 function textOf(body: unknown): string {
-  return typeof body === 'string' ? body : JSON.stringify(body);
+  return typeof body === 'string' ? body : stringifyJson(body);
 }
 
 /** Quotes for a POSIX shell. */

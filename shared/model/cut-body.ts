@@ -1,3 +1,4 @@
+import { stringifyJson } from '../json/json';
 import {
   eventNameOf,
   isCallType,
@@ -37,7 +38,7 @@ export interface WrittenMessage {
 
 /** Writes a message so that the router can cut off its body. */
 export function writeMessage(message: Message): WrittenMessage {
-  if (!canBeCut(message)) return { value: JSON.stringify(message) };
+  if (!canBeCut(message)) return { value: stringifyJson(message) };
   const inBody = IN_BODY.get(message.type);
   const others: Record<string, unknown> = {};
   for (const key of Object.keys(message)) {
@@ -48,7 +49,7 @@ export function writeMessage(message: Message): WrittenMessage {
   const idField = message.userId === undefined ? 'anonymousId' : 'userId';
   const name = message.type === 'track' ? '' : (eventNameOf(message) ?? '');
   return {
-    value: `{${body.slice(OPENING.length, -1)},${JSON.stringify(others).slice(1)}`,
+    value: `{${body.slice(OPENING.length, -1)},${stringifyJson(others).slice(1)}`,
     body: `${bytes},${message.type},${idField},${name}`,
   };
 }

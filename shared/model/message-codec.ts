@@ -1,7 +1,15 @@
+import { parseJson } from '../json/json';
 import { DEFAULT_SHARDS, type Destination } from './config';
 import { type DedupWindow, messageRef } from './dedup-window';
 import { type Delivery, deliveryId, deliveryKey, isTime } from './delivery';
-import { eventNameOf, type Message, MESSAGE_FORMAT, MESSAGE_TYPES } from './message';
+import {
+  eventNameOf,
+  isJsonObject,
+  type Json,
+  type Message,
+  MESSAGE_FORMAT,
+  MESSAGE_TYPES,
+} from './message';
 
 /** Reads the records of `messages`, for every service that makes deliveries of them. */
 
@@ -93,15 +101,13 @@ export function windowStart({ acceptedAt, appendedAt = acceptedAt }: MessageHead
  */
 export function parseMessage(value: Buffer | null): Message | string {
   if (value === null) return 'it has no value';
-  let parsed: unknown;
+  let parsed: Json;
   try {
-    parsed = JSON.parse(value.toString());
+    parsed = parseJson(value.toString()) as Json;
   } catch {
     return 'its value is not JSON';
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    return 'its value is not an object';
-  }
+  if (!isJsonObject(parsed)) return 'its value is not an object';
   const message = parsed as Partial<Record<keyof Message, unknown>>;
   if (!(MESSAGE_TYPES as readonly unknown[]).includes(message.type)) return 'its type is not known';
   for (const name of ['messageId', 'timestamp'] as const) {
@@ -112,7 +118,7 @@ export function parseMessage(value: Buffer | null): Message | string {
       return `its ${name} is not a text`;
     }
   }
-  return parsed as Message;
+  return parsed as Partial<Message> as Message;
 }
 
 /** Creates a delivery before its first attempt, and the key of its record. */

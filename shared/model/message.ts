@@ -1,3 +1,6 @@
+import { ExactNumber } from '../json/json';
+import { type EventWarning } from './client-time';
+
 /** A call as accepted: the value of a record on `messages`. */
 
 /** The types that clients send. Only control creates a `delete`. */
@@ -14,8 +17,19 @@ export function isCallType(type: unknown): type is CallType {
 /** Ids are keys of records, of profiles and of database indexes, which take 2,700 bytes at most. */
 export const MAX_ID_BYTES = 512;
 
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type Json =
+  null | boolean | number | string | ExactNumber | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
+
+/** Returns whether the value is a JSON object: not an array, not null, not an exact number. */
+export function isJsonObject(value: Json | undefined): value is JsonObject {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof ExactNumber)
+  );
+}
 
 /**
  * Times are ISO 8601 UTC with milliseconds. Missing values are absent, never null. Other keys that
@@ -56,6 +70,8 @@ interface MessageHeaders {
   event?: string;
   /** says where the delivered body ends in the value (`cut-body.ts`) */
   body?: string;
+  /** what ingest could not read, and replaced: names of `EVENT_WARNINGS`, with commas */
+  warnings?: string;
 }
 
 export const MESSAGE_FORMAT = 1;
@@ -87,15 +103,19 @@ export function eventNameOf({
   return typeof given === 'string' && given !== '' ? cutEventName(given) : undefined;
 }
 
-/** @param acceptedAtMs the retry window starts here */
+/** What the headers of a message say beside the message. */
+interface AcceptedAs {
+  /** the retry window starts here */
+  acceptedAtMs: number;
+  traceparent: string;
+  body?: string | undefined;
+  warnings?: readonly EventWarning[];
+}
+
 export function messageHeaders(
   source: string,
   { messageId, type, event }: Pick<Message, 'messageId' | 'type' | 'event'>,
-  {
-    acceptedAtMs,
-    traceparent,
-    body,
-  }: { acceptedAtMs: number; traceparent: string; body?: string | undefined },
+  { acceptedAtMs, traceparent, body, warnings = [] }: AcceptedAs,
 ): Record<string, string> {
   const headers: MessageHeaders = {
     format: String(MESSAGE_FORMAT),
@@ -106,6 +126,7 @@ export function messageHeaders(
   };
   if (type === 'track' && event !== undefined && !isLongName(event)) headers.event = event;
   if (body !== undefined) headers.body = body;
+  if (warnings.length > 0) headers.warnings = warnings.join(',');
   return { ...headers };
 }
 

@@ -1,3 +1,4 @@
+import { parseJson } from '../json/json';
 import { type Json, type JsonObject } from './message';
 
 /**
@@ -156,7 +157,7 @@ export function readResult(value: Bytes | null): ProfileResult | undefined {
 
 function read(value: Bytes | null, kinds: readonly string[]): { kind: string } | undefined {
   try {
-    const read = JSON.parse(value?.toString() ?? 'null') as { kind?: unknown } | null;
+    const read = parseJson(value?.toString() ?? 'null') as { kind?: unknown } | null;
     return typeof read?.kind === 'string' && kinds.includes(read.kind)
       ? { ...read, kind: read.kind }
       : undefined;

@@ -1,5 +1,5 @@
 import { type Destination, type Source } from './config';
-import { type Json, type JsonObject, type Message } from './message';
+import { isJsonObject, type Json, type JsonObject, type Message } from './message';
 
 /**
  * Decides which destinations get a message.
@@ -163,5 +163,5 @@ function choice(integrations: JsonObject | undefined, name: string): boolean | u
 }
 
 function asObject(value: Json | undefined): JsonObject | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  return isJsonObject(value) ? value : undefined;
 }

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../json/json';
 import { type Message, type MessageType } from './message';
 
 /**
@@ -91,8 +92,8 @@ export function bodyFields(message: Message): object {
 
 /**
  * Returns the JSON text to POST for a message. Absent keys are left out, as JSON.stringify does
- * with undefined.
+ * with undefined; numbers keep their digits.
  */
 export function renderBody(message: Message): string {
-  return JSON.stringify(bodyFields(message));
+  return stringifyJson(bodyFields(message));
 }

@@ -464,6 +464,16 @@ story(
     const { page } = tab;
     await page.goto(at(`/debugger?source=${shop.id}`));
     await page.getByText('live', { exact: true }).waitFor();
+    // A number and a time are shown as they are.
+    await fetch(`${stage.system.ingestUrl}/v1/track`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${shop.writeKey}:`)}` },
+      body: '{"userId":"u","event":"Back Filled","timestamp":"soon","properties":{"id":7615917337495251231}}',
+    });
+    await page.getByText('track: Back Filled').click();
+    await page.locator('.json-number', { hasText: '7615917337495251231' }).waitFor();
+    await page.getByText('Its time could not be read. It has the time of its receipt.').waitFor();
+    await isGood();
     await stage.system.send(shop.writeKey, 'track', aTrack({ event: 'Cart Viewed' }));
     await page.getByText('track: Cart Viewed').waitFor();
     await stage.system.send(shop.writeKey, 'batch', {

@@ -82,7 +82,8 @@ export function firstWaits(ended: Ended, label: string, what = label): Finding[]
   const waits = ended.figures.of(`${label}: first wait`);
   return [0.5, 0.99, 1].map((share) => ({
     what:
-      `${what}: wait for the first request, ` + share === 1 ? 'longest' : `p${String(share * 100)}`,
+      `${what}: wait for the first request, ` +
+      (share === 1 ? 'longest' : `p${String(share * 100)}`),
     value: waits.percentile(share),
     unit: 'ms',
   }));

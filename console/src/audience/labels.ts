@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../../shared/json/json';
 import { type Audience, type ComputedTrait, type Preview } from '../../../shared/api/operations';
 import { count } from '../lib/labels';
 import { type Kind, type Rule, type Subject, type Test, type Unit } from './rows';
@@ -83,5 +84,5 @@ export const COMPUTE_WORDS: Readonly<Record<ComputedTrait['compute'], string>> =
 
 /** Formats a value on one line. */
 export function valueInWords(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : stringifyJson(value);
 }

@@ -1,3 +1,5 @@
+import { isJsonObject, type Json } from '../../../shared/model/message';
+import { ExactNumber } from '../../../shared/json/json';
 import { type Event as SourceEvent } from '../../../shared/api/operations';
 
 /** Suggests names and values from recent events. Pure. */
@@ -65,14 +67,14 @@ function namesIn(properties: Record<string, unknown>): string[] {
 }
 
 function simple(value: unknown): string | undefined {
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value === 'number' || typeof value === 'boolean' || value instanceof ExactNumber) {
+    return String(value);
+  }
   return typeof value === 'string' && value.length <= MAX_VALUE_LENGTH ? value : undefined;
 }
 
 function objectOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {};
+  return isJsonObject(value as Json) ? (value as Record<string, unknown>) : {};
 }
 
 function sorted(names: Iterable<string>): string[] {

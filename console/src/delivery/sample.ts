@@ -1,3 +1,5 @@
+import { isJsonObject, type Json } from '../../../shared/model/message';
+import { parseJson, stringifyJson } from '../../../shared/json/json';
 import { type Delivery, type Operations } from '../../../shared/api/operations';
 import { CALL_TYPES } from '../lib/labels';
 import { text } from '../texts';
@@ -27,20 +29,14 @@ export function sampleText({ body, type }: Pick<Delivery, 'body' | 'type'>): str
   }
   const message = body as Record<string, unknown>;
   const fields = FIELDS.filter((field) => message[field] !== undefined && message[field] !== null);
-  return JSON.stringify(
-    Object.fromEntries(fields.map((field) => [field, message[field]])),
-    null,
-    2,
-  );
+  return stringifyJson(Object.fromEntries(fields.map((field) => [field, message[field]])), 2);
 }
 
 /** Parses an edited text. The API checks its fields. */
 export function sampleOf(text: string): { sample: Sample } | { problem: string } {
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      return { sample: value };
-    }
+    const value = parseJson(text) as Json;
+    if (isJsonObject(value)) return { sample: value };
     return { problem: words.enterJsonObject };
   } catch (error) {
     return { problem: words.notValidJson((error as Error).message) };

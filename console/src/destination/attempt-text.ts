@@ -1,3 +1,4 @@
+import { parseJson } from '../../../shared/json/json';
 import { type Delivery } from '../../../shared/api/operations';
 import { text } from '../texts';
 
@@ -39,7 +40,7 @@ function isRedirect(status: number | undefined): boolean {
 export function jsonIn(text: string): unknown {
   if (!/^\s*[{[]/.test(text)) return undefined;
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { parseJson } from '../../../shared/json/json';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { type Event as SourceEvent } from '../../../shared/api/operations';
@@ -71,7 +72,7 @@ function follow(search: string, change: Change, onLost: () => void): () => void 
   stream.addEventListener('open', read, { once: true });
   stream.onopen = () => change((before) => ({ ...before, state: 'live' }));
   stream.onmessage = ({ data }: MessageEvent<string>) => {
-    const event = JSON.parse(data) as SourceEvent;
+    const event = parseJson(data) as SourceEvent;
     change((before) => ({ ...before, events: withNew(before.events, event) }));
   };
   stream.addEventListener('skipped', ({ data }: MessageEvent<string>) => {

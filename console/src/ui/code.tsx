@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../../shared/json/json';
 import { ActionIcon, Button, CopyButton } from '@mantine/core';
 import { Icon } from './icons';
 import { text } from '../texts';
@@ -48,5 +49,5 @@ export function CopyText({ text, label }: { text: string; label: string }) {
 }
 
 export function json(value: unknown): string {
-  return JSON.stringify(value, null, 2);
+  return stringifyJson(value, 2);
 }

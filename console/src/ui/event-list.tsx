@@ -25,6 +25,11 @@ export function EventList({ events, empty }: { events: SourceEvent[]; empty: str
                 <When at={event.at} exact />
               </span>
               {event.message !== undefined && <span className="bad">{event.message}</span>}
+              {event.warnings.map((warning) => (
+                <span key={warning} className="bad">
+                  {words.warnings[warning]}
+                </span>
+              ))}
             </summary>
             <JsonView label={words.call} value={event.call} />
             {event.destinations && (

@@ -1,3 +1,4 @@
+import { ExactNumber, stringifyJson } from '../../../shared/json/json';
 import { type ReactNode } from 'react';
 import { Copy, json } from './code';
 import { text } from '../texts';
@@ -34,7 +35,8 @@ interface ValueProps {
 function Value({ of, depth, name, end }: ValueProps) {
   const label =
     name === undefined ? null : <span className="json-key">{JSON.stringify(name)}: </span>;
-  if (typeof of === 'object' && of !== null) {
+  const isNumber = of instanceof ExactNumber;
+  if (typeof of === 'object' && of !== null && !isNumber) {
     return (
       <Folding of={of} depth={depth} end={end}>
         {label}
@@ -44,7 +46,9 @@ function Value({ of, depth, name, end }: ValueProps) {
   return (
     <div>
       {label}
-      <span className={`json-${of === null ? 'null' : typeof of}`}>{JSON.stringify(of)}</span>
+      <span className={`json-${of === null ? 'null' : isNumber ? 'number' : typeof of}`}>
+        {stringifyJson(of)}
+      </span>
       {end}
     </div>
   );

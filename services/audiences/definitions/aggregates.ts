@@ -1,5 +1,6 @@
+import { ExactNumber, stringifyJson } from '../../../shared/json/json';
 import { type Compute } from '../../../shared/model/audience-definition';
-import { type Json, type JsonObject } from '../../../shared/model/message';
+import { isJsonObject, type Json, type JsonObject } from '../../../shared/model/message';
 import { countsFor, type TrustedSources } from './trusted-sources';
 
 /**
@@ -34,7 +35,7 @@ export interface Counted {
   atMs: number;
 }
 
-type Scalar = string | number | boolean;
+type Scalar = string | number | boolean | ExactNumber;
 /** `first` and `last`: the time and the value at it */
 type Moment = [atMs: number, value: Scalar | null];
 /** `most_frequent` and `unique`: each value and its number of occurrences */
@@ -80,7 +81,7 @@ function contentOf(spec: CounterSpec, { properties, atMs }: Counted): Content | 
     case 'sum':
     case 'min':
     case 'max':
-      return typeof value === 'number' ? value : undefined;
+      return numberOf(value);
     case 'first':
     case 'last':
       if (spec.property === undefined) return [atMs, null];
@@ -96,9 +97,7 @@ function propertyOf(properties: JsonObject, path: string): Json | undefined {
   if (Object.hasOwn(properties, path)) return properties[path];
   let at: Json | undefined = properties;
   for (const name of path.split('.')) {
-    if (typeof at !== 'object' || at === null || Array.isArray(at) || !Object.hasOwn(at, name)) {
-      return undefined;
-    }
+    if (!isJsonObject(at) || !Object.hasOwn(at, name)) return undefined;
     at = at[name];
   }
   return at;
@@ -106,7 +105,17 @@ function propertyOf(properties: JsonObject, path: string): Json | undefined {
 
 function isScalar(value: Json | undefined): value is Scalar {
   if (typeof value === 'string') return value.length <= MAX_TEXT_LENGTH;
+  if (value instanceof ExactNumber) return value.digits.length <= MAX_TEXT_LENGTH;
   return typeof value === 'number' || typeof value === 'boolean';
+}
+
+/**
+ * Returns the number, or the nearest double; undefined for other values, and for a number beyond
+ * all doubles.
+ */
+function numberOf(value: Json | undefined): number | undefined {
+  const number = value instanceof ExactNumber ? Number(value.digits) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
 }
 
 /**
@@ -177,9 +186,14 @@ function both(compute: Compute, a: Content, b: Content): Content {
 }
 
 function tallied(...tallies: Tally[]): Tally {
-  const times = new Map<Scalar, number>();
-  for (const [value, n] of tallies.flat()) times.set(value, (times.get(value) ?? 0) + n);
-  return [...times];
+  const times = new Map<unknown, Tally[number]>();
+  for (const [value, n] of tallies.flat()) {
+    // Two exact numbers with the same digits are two objects. A text begins with a quote in JSON.
+    const key =
+      typeof value === 'object' ? value.digits : typeof value === 'string' ? `"${value}` : value;
+    times.set(key, [value, (times.get(key)?.[1] ?? 0) + n]);
+  }
+  return [...times.values()];
 }
 
 /**
@@ -251,8 +265,11 @@ export function valueOf(spec: CounterSpec, counter: Counter | undefined, nowMs: 
 }
 
 function inOrder(a: Scalar, b: Scalar): number {
-  if (typeof a === 'number' && typeof b === 'number') return a - b;
-  const [left, right] = [JSON.stringify(a), JSON.stringify(b)];
+  const [numberA, numberB] = [numberOf(a), numberOf(b)];
+  if (numberA !== undefined && numberB !== undefined && numberA !== numberB) {
+    return numberA - numberB;
+  }
+  const [left, right] = [stringifyJson(a), stringifyJson(b)];
   return left < right ? -1 : left > right ? 1 : 0;
 }
 

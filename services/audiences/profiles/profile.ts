@@ -1,3 +1,4 @@
+import { parseJson, stringifyJson } from '../../../shared/json/json';
 import { type Json, type JsonObject } from '../../../shared/model/message';
 import { type Counter } from '../definitions/aggregates';
 import { ProfileSizeLimit } from './size-limits';
@@ -68,7 +69,7 @@ export function withTraits(
     if (known && (known[1] > atMs || (known[1] === atMs && sameJson(known[0], value)))) continue;
     if (
       Buffer.byteLength(name) > MAX_NAME_BYTES ||
-      JSON.stringify(value).length > MAX_TRAIT_LENGTH
+      stringifyJson(value).length > MAX_TRAIT_LENGTH
     ) {
       continue;
     }
@@ -175,13 +176,13 @@ const encoded = new WeakMap<Profile, Buffer>();
 
 export function encodeProfile(profile: Profile): Buffer {
   let bytes = encoded.get(profile);
-  if (!bytes) encoded.set(profile, (bytes = Buffer.from(JSON.stringify(profile))));
+  if (!bytes) encoded.set(profile, (bytes = Buffer.from(stringifyJson(profile))));
   return bytes;
 }
 
 /** Decodes a profile without validation, since this service wrote it. */
 export function decodeProfile(bytes: Buffer): Profile {
-  return JSON.parse(bytes.toString()) as Profile;
+  return parseJson(bytes.toString()) as Profile;
 }
 
 /** Decodes a profile that will be written unchanged. @param bytes must not change until then */
@@ -196,5 +197,5 @@ export function decodeToCopy(bytes: Buffer): Profile {
  * writer.
  */
 export function sameJson(a: Json, b: Json): boolean {
-  return a === b || (typeof a === 'object' && JSON.stringify(a) === JSON.stringify(b));
+  return a === b || (typeof a === 'object' && stringifyJson(a) === stringifyJson(b));
 }

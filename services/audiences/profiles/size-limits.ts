@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../../shared/json/json';
 import { NO_SOURCES } from '../definitions/trusted-sources';
 
 /**
@@ -78,5 +79,5 @@ export class ProfileSizeLimit {
 }
 
 function jsonBytes(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value));
+  return Buffer.byteLength(stringifyJson(value));
 }

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../../shared/json/json';
 import { hash } from 'node:crypto';
 import { type Message, messageHeaders, messageKey } from '../../../shared/model/message';
 import { AppError, messageOf } from '../../../shared/service/errors';
@@ -287,7 +288,7 @@ function identifyRecord(
   return {
     topic: MESSAGES,
     key: messageKey(source, message),
-    value: JSON.stringify(message),
+    value: stringifyJson(message),
     headers,
   };
 }

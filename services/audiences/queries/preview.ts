@@ -1,4 +1,5 @@
 import { defined } from '../../../shared/collections/defined';
+import { stringifyJson } from '../../../shared/json/json';
 import { type JsonObject } from '../../../shared/model/message';
 import {
   type PreviewResult,
@@ -245,7 +246,7 @@ function someTraits(traits: JsonObject, condition: string): JsonObject {
   let length = 0;
   for (const name of names.slice(0, MAX_TRAITS)) {
     const value = traits[name] ?? null;
-    length += name.length + JSON.stringify(value).length;
+    length += name.length + stringifyJson(value).length;
     if (length > MAX_TRAITS_LENGTH) break;
     shown[name] = value;
   }

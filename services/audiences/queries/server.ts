@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../../shared/json/json';
 import { setImmediate as turn } from 'node:timers/promises';
 import {
   type ProfileResult,
@@ -252,7 +253,7 @@ export class QueryServer {
     if (figures.state !== 'done') {
       const isEarly =
         now() - part.lastSentAt < PROGRESS_EVERY_MS || producer.pendingBytes > MAX_PENDING_BYTES;
-      const text = JSON.stringify(result);
+      const text = stringifyJson(result);
       if (isEarly || text === part.lastSent) return;
       Object.assign(part, { lastSent: text, lastSentAt: now() });
     }
@@ -267,7 +268,7 @@ export class QueryServer {
   #send(topic: string, id: string, result: ProfileResult): void {
     // Only a stopping process refuses. The partition's next owner answers.
     this.options.producer
-      .send([{ topic, key: id, value: JSON.stringify(result) }])
+      .send([{ topic, key: id, value: stringifyJson(result) }])
       .catch(() => undefined);
   }
 }

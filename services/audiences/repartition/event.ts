@@ -1,4 +1,5 @@
 import { defined } from '../../../shared/collections/defined';
+import { parseJson, stringifyJson } from '../../../shared/json/json';
 import { type JsonObject, type Message } from '../../../shared/model/message';
 import {
   type ListedEvent,
@@ -108,7 +109,7 @@ export function encodeEvent(
   const headers: Record<string, string> = { format: PROFILE_EVENT_FORMAT };
   if (origin) headers.origin = `${origin.name}:${origin.offset}`;
   if (call !== undefined) headers.call = call;
-  return { value: JSON.stringify(event), headers };
+  return { value: stringifyJson(event), headers };
 }
 
 /**
@@ -131,7 +132,7 @@ export function decodeEvent(record: InRecord): Incoming | undefined {
   if (record.key.length === 0 || record.key.length > MAX_USER_BYTES) return undefined;
   let event: { kind?: unknown; to?: unknown } | null;
   try {
-    event = JSON.parse(record.value.toString()) as typeof event;
+    event = parseJson(record.value.toString()) as typeof event;
   } catch {
     return undefined;
   }

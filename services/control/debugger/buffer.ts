@@ -1,5 +1,7 @@
+import { ExactNumber, parseJson } from '../../../shared/json/json';
 import { type InRecord } from '../../../shared/kafka/port';
-import { type Json } from '../../../shared/model/message';
+import { EVENT_WARNINGS, type EventWarning } from '../../../shared/model/client-time';
+import { isJsonObject, type Json } from '../../../shared/model/message';
 import { type RejectedRecord } from '../../../shared/model/rejected-calls';
 import { type Forgotten } from '../deletions/store';
 
@@ -18,6 +20,8 @@ export interface DebugEvent {
   source: string;
   accepted: boolean;
   call: Json;
+  /** what ingest could not read, and replaced */
+  warnings: EventWarning[];
   /** why it was rejected */
   code?: string;
   message?: string;
@@ -44,6 +48,7 @@ export class Entry {
   readonly atMs: number;
   readonly source: string;
   readonly value: Buffer;
+  readonly #warnings: string | undefined;
 
   constructor(
     record: InRecord,
@@ -55,6 +60,7 @@ export class Entry {
     this.#offset = record.offset;
     this.atMs = record.timestampMs;
     this.source = record.headers.source ?? '';
+    this.#warnings = record.headers.warnings;
     // A copy, since the value is a slice of a whole fetch.
     this.value = Buffer.from(record.value ?? '');
   }
@@ -73,9 +79,11 @@ export class Entry {
     const { id, source, accepted } = this;
     const at = new Date(this.atMs).toISOString();
     const value = parse(this.value);
-    if (accepted) return { id, at, source, accepted, call: value };
-    const { call = null, code = '', message = '' } = isObject(value) ? rejectedOf(value) : {};
-    return { id, at, source, accepted, call, code, message };
+    const named = this.#warnings?.split(',') ?? [];
+    const warnings = EVENT_WARNINGS.filter((warning) => named.includes(warning));
+    if (accepted) return { id, at, source, accepted, call: value, warnings };
+    const { call = null, code = '', message = '' } = isJsonObject(value) ? rejectedOf(value) : {};
+    return { id, at, source, accepted, call, warnings, code, message };
   }
 
   matches({ source, type, user, accepted }: EventFilter): boolean {
@@ -235,23 +243,21 @@ function timeOf(id: string): number | undefined {
 function parse(value: Buffer): Json {
   const text = value.toString();
   try {
-    return JSON.parse(text) as Json;
+    return parseJson(text) as Json;
   } catch {
     return text;
   }
 }
 
 function traitsOf(call: Json): Traits {
-  if (!isObject(call)) return { type: undefined, users: [] };
+  if (!isJsonObject(call)) return { type: undefined, users: [] };
   const { type, userId, anonymousId } = call;
   const users = [userId, anonymousId].flatMap((id) =>
-    typeof id === 'string' || typeof id === 'number' ? [String(id)] : [],
+    typeof id === 'string' || typeof id === 'number' || id instanceof ExactNumber
+      ? [String(id)]
+      : [],
   );
   return { type: typeof type === 'string' ? type : undefined, users };
 }
 
 const rejectedOf = (value: unknown) => value as Partial<RejectedRecord>;
-
-function isObject(value: Json): value is { [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

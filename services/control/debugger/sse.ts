@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../../shared/json/json';
 import { type Response } from 'express';
 import { AppError } from '../../../shared/service/errors';
 import { type DebugEvent, type Entry, type EventFilter } from './buffer';
@@ -159,7 +160,7 @@ export class EventStreams {
       reader.skipped = 0;
       this.#send(reader, `event: skipped\ndata: ${JSON.stringify({ count: skipped })}\n\n`);
     }
-    this.#send(reader, `id: ${entry.id}\ndata: ${JSON.stringify(this.show(entry))}\n\n`);
+    this.#send(reader, `id: ${entry.id}\ndata: ${stringifyJson(this.show(entry))}\n\n`);
   }
 
   #send(reader: Reader, text: string): void {

@@ -1,3 +1,4 @@
+import { parseJson } from '../../../shared/json/json';
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
 import { scan } from '../../../shared/kafka/scan';
 import { DEAD, MESSAGES } from '../../../shared/kafka/topics';
@@ -60,7 +61,7 @@ export async function findMessageOf(kafka: Reads, row: DeliveryRow): Promise<InR
 export function bodyJson(body: Buffer): Json {
   const text = body.toString();
   try {
-    return JSON.parse(text) as Json;
+    return parseJson(text) as Json;
   } catch {
     return text;
   }

@@ -1,5 +1,5 @@
 import { compileBody } from '../../../shared/cel/template';
-import { type Json, type JsonObject } from '../../../shared/model/message';
+import { isJsonObject, type Json, type JsonObject } from '../../../shared/model/message';
 import { type FieldError, pointer } from '../http/problem';
 import { isAuth } from './stored-webhook';
 
@@ -42,5 +42,5 @@ function error(detail: string): FieldError {
 }
 
 function asObject(value: Json | undefined): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+  return isJsonObject(value) ? value : {};
 }

@@ -4,7 +4,7 @@ import { durationText } from '../../../shared/api/fields';
 import { defined } from '../../../shared/collections/defined';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Destination, type StoredProxy } from '../../../shared/model/config';
-import { type Json, type JsonObject } from '../../../shared/model/message';
+import { isJsonObject, type Json, type JsonObject } from '../../../shared/model/message';
 import { HIDDEN_USER_INFO, NO_PROXY, readProxyUrl } from '../../../shared/model/proxy-url';
 import { effectiveDelay, leastDelay, type RetryPlan } from '../../../shared/model/retry-plan';
 import { parseDuration } from '../../../shared/model/time';
@@ -144,6 +144,5 @@ function addressOf(text: Json | undefined): string | undefined {
 }
 
 function member(value: Json | undefined, key: string): Json | undefined {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject && Object.hasOwn(value, key) ? value[key] : undefined;
+  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }

@@ -1,7 +1,8 @@
+import { defined } from '../../../shared/collections/defined';
+import { stringifyJson } from '../../../shared/json/json';
 import { z } from 'zod';
 import { destinationBody } from '../../../shared/api/destinations';
 import { previewBody } from '../../../shared/api/request';
-import { defined } from '../../../shared/collections/defined';
 import { type Destination } from '../../../shared/model/config';
 import { deliveryId } from '../../../shared/model/delivery';
 import { type Message } from '../../../shared/model/message';
@@ -100,7 +101,7 @@ function given({ now }: ControlContext, fields: object = {}): Message {
   const sample = sampleMessage({}, { messageId: PREVIEW, now: now() });
   const { event: _, properties: __, userId: ___, context: ____, ...base } = sample;
   const whole = Object.keys(fields).length === 0 ? sample : { ...base, ...fields };
-  const message = parseMessage(Buffer.from(JSON.stringify(whole)));
+  const message = parseMessage(Buffer.from(stringifyJson(whole)));
   if (typeof message !== 'string') return message;
   throw wrong('message', `is not a message: ${message}`);
 }

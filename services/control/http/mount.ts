@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../../shared/json/json';
 import { type Request, type RequestHandler, type Response } from 'express';
 import {
   type ACCESS,
@@ -221,7 +222,7 @@ function respond(
   if (location !== undefined) res.location(BASE + location.replace('{id}', String(result.id)));
   if (typeof result.version === 'number') res.set('ETag', etag(result.version));
   if (name === undefined) res.end();
-  else res.json(result);
+  else res.type('json').send(stringifyJson(result));
 }
 
 /** HEAD is handled as GET without a body. A stream would never end. */

@@ -1,3 +1,5 @@
+import { type IncomingMessage } from 'node:http';
+import { parseJson } from '../../../shared/json/json';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { type z } from 'zod';
 import { type FieldError, pointer, Problem } from './problem';
@@ -151,7 +153,20 @@ const MAX_DEPTH = 32;
  */
 const MAX_CONTAINERS = 10_000;
 
-const parseLarge: RequestHandler = express.json({ limit: MAX_BYTES, type: () => true });
+/**
+ * The text of each body that Express's parser read: it checks the body, but loses digits of its
+ * numbers.
+ */
+const texts = new WeakMap<IncomingMessage, string>();
+const keepText = (req: IncomingMessage, _: unknown, body: Buffer, charset: string) => {
+  texts.set(req, new TextDecoder(charset).decode(body));
+};
+
+const parseLarge: RequestHandler = express.json({
+  limit: MAX_BYTES,
+  type: () => true,
+  verify: keepText,
+});
 /** 1 KB of gzip can contain 1 MB of JSON, so compressed bodies need a token. */
 const parseOpen: RequestHandler = express.json({
   limit: MAX_OPEN_KB * 1024,
@@ -177,7 +192,9 @@ export async function readJson(
       else reject((isOpen && problemOfOpen(error)) || toError(error));
     });
   });
-  const body = req.body as Json | undefined;
+  const text = texts.get(req);
+  // Express reads an empty body as an object.
+  const body = (text === undefined || text === '' ? req.body : parseJson(text)) as Json | undefined;
   const why = oddity(body);
   if (why !== undefined) throw new Problem('invalid_body', why);
   return body;

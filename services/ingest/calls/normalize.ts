@@ -1,3 +1,4 @@
+import { ExactNumber, stringifyJson } from '../../../shared/json/json';
 import { isEmptyArray, isObject } from './parse-batch';
 import {
   CALL_TYPES,
@@ -9,7 +10,7 @@ import {
   type Message,
 } from '../../../shared/model/message';
 import { type CallFault, type CallFaultCode } from '../../../shared/model/rejected-calls';
-import { correctedTimeMs } from '../../../shared/model/time';
+import { callTime, type EventWarning } from '../../../shared/model/client-time';
 
 /**
  * Converts a call as sent to the message as accepted, or returns the first fault. `null` in a
@@ -61,11 +62,18 @@ const READINGS: ReadonlyMap<string, Reading> = new Map<string, Reading>([
   ['__proto__', 'dropped'],
 ]);
 
+/** A call as accepted. */
+export interface NormalizedCall {
+  message: Message;
+  /** what could not be read, and was replaced */
+  warnings: readonly EventWarning[];
+}
+
 /**
  * @returns the message without the envelope's `context` and `integrations`, a new object that
  * shares its parts with the call; or the first fault found
  */
-export function normalize(call: Json, around: Surroundings): Message | CallFault {
+export function normalize(call: Json, around: Surroundings): NormalizedCall | CallFault {
   if (!isObject(call)) return fault('invalid_call', 'A call must be a JSON object.');
   const type = around.type ?? call.type;
   if (!isCallType(type)) {
@@ -84,7 +92,7 @@ export function normalize(call: Json, around: Surroundings): Message | CallFault
   if ((message.messageId ?? '').length > MAX_MESSAGE_ID_LENGTH) {
     return fault('message_id_too_long', '`messageId` must have less than 100 characters.');
   }
-  addTimes(message, call, around);
+  const warnings = addTimes(message, call, around);
   if (type === 'identify' && message.traits === undefined) {
     // Rudder's Python client sends an identify's traits only in the context.
     const { context } = message;
@@ -94,11 +102,11 @@ export function normalize(call: Json, around: Surroundings): Message | CallFault
         : around.sharedTraits;
     if (isObject(traits)) message.traits = traits;
   }
-  return message as Message;
+  return { message: message as Message, warnings };
 }
 
-export function isCallFault(result: Message | CallFault): result is CallFault {
-  return !('receivedAt' in result);
+export function isCallFault(result: NormalizedCall | CallFault): result is CallFault {
+  return 'code' in result;
 }
 
 function copyFields(call: JsonObject, message: JsonObject): CallFault | undefined {
@@ -128,11 +136,8 @@ function isTooLong(id: string): boolean {
 
 function readId(value: Json): string | undefined | null {
   if (typeof value === 'string') return value === '' ? undefined : value;
-  // Parsing has already changed a whole number beyond 2^53: two users could become one.
-  if (typeof value !== 'number' || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
-    return null;
-  }
-  return String(value);
+  if (typeof value === 'number' || value instanceof ExactNumber) return String(value);
+  return null;
 }
 
 /**
@@ -145,8 +150,8 @@ const READERS = {
   object: (value: Json) => (isObject(value) ? value : isEmptyArray(value) ? undefined : null),
 };
 const WANTED = {
-  id: 'a text, or a number up to 2^53',
-  messageId: 'a text, or a number up to 2^53',
+  id: 'a text or a number',
+  messageId: 'a text or a number',
   text: 'a text',
   object: 'an object',
 };
@@ -174,13 +179,26 @@ function addId(message: Partial<Message>, makeId: () => string): void {
   if (message.messageId === '' || message.messageId === undefined) message.messageId = makeId();
 }
 
-function addTimes(message: Partial<Message>, call: JsonObject, around: Surroundings): void {
+function addTimes(
+  message: Partial<Message>,
+  call: JsonObject,
+  around: Surroundings,
+): readonly EventWarning[] {
   const original = call.timestamp ?? call.originalTimestamp;
   const sentAt = call.sentAt ?? around.sentAt;
-  const ms = correctedTimeMs(original, sentAt, around.receivedAtMs);
+  const { ms, warnings } = callTime(original, sentAt, around.receivedAtMs);
   message.timestamp = ms === around.receivedAtMs ? around.receivedAt : new Date(ms).toISOString();
-  if (typeof original === 'string') message.originalTimestamp = original;
-  if (typeof sentAt === 'string') message.sentAt = sentAt;
+  const originalText = textOfTime(original);
+  const sentText = textOfTime(sentAt);
+  if (originalText !== undefined) message.originalTimestamp = originalText;
+  if (sentText !== undefined) message.sentAt = sentText;
+  return warnings;
+}
+
+/** Returns a time as it was sent; undefined for what is neither a text nor a number. */
+function textOfTime(time: Json | undefined): string | undefined {
+  if (typeof time === 'string') return time;
+  return typeof time === 'number' || time instanceof ExactNumber ? String(time) : undefined;
 }
 
 function fault(code: CallFaultCode, message: string): CallFault {
@@ -198,14 +216,14 @@ export class SharedObject {
   #members: [key: string, text: string][] | undefined;
 
   constructor(private readonly value: JsonObject) {
-    this.text = JSON.stringify(value);
+    this.text = stringifyJson(value);
   }
 
   /** Returns the object as JSON; the call's own keys replace shared ones, one level deep. */
   with(own: JsonObject | undefined): string {
     const ownKeys = own === undefined ? [] : Object.keys(own);
     if (own === undefined || ownKeys.length === 0) return this.text;
-    const ownText = JSON.stringify(own);
+    const ownText = stringifyJson(own);
     if (!ownKeys.some((key) => Object.hasOwn(this.value, key))) {
       return this.text === '{}' ? ownText : `${this.text.slice(0, -1)},${ownText.slice(1)}`;
     }
@@ -217,7 +235,7 @@ export class SharedObject {
   private get members(): readonly [key: string, text: string][] {
     this.#members ??= Object.entries(this.value).map(([key, value]) => [
       key,
-      `${JSON.stringify(key)}:${JSON.stringify(value)}`,
+      `${JSON.stringify(key)}:${stringifyJson(value)}`,
     ]);
     return this.#members;
   }

@@ -1,4 +1,10 @@
-import { type CallType, type Json, type JsonObject } from '../../../shared/model/message';
+import { stringifyJson } from '../../../shared/json/json';
+import {
+  type CallType,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+} from '../../../shared/model/message';
 
 /**
  * Splits a request's body into its calls and their shared parts. A fault found here concerns the
@@ -54,7 +60,7 @@ export function readCalls(
   kind: CallType | 'batch',
   bodyBytes: number,
 ): Calls | RequestFault {
-  if (!isObject(body)) return fault('invalid_body', 'The body must be a JSON object.');
+  if (!isJsonObject(body)) return fault('invalid_body', 'The body must be a JSON object.');
   return kind === 'batch' ? readBatch(body, bodyBytes) : readSingle(body, kind);
 }
 
@@ -62,10 +68,7 @@ export function isFault(result: object): result is RequestFault {
   return 'code' in result;
 }
 
-/** Returns whether the value is a JSON object, not an array and not null. */
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+export { isJsonObject as isObject };
 
 /** PHP writes an empty map as `[]`. */
 export function isEmptyArray(value: Json | undefined): boolean {
@@ -122,17 +125,17 @@ function readBatch(body: JsonObject, bodyBytes: number): Calls | RequestFault {
 /** Returns the object; undefined for absent or null, and null for other values. */
 function sharedObject(value: Json | undefined): JsonObject | undefined | null {
   if (value === undefined || value === null || isEmptyArray(value)) return undefined;
-  return isObject(value) ? value : null;
+  return isJsonObject(value) ? value : null;
 }
 
 function keyOf(value: Json | undefined): string | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const key = value.writeKey;
   return typeof key === 'string' && key !== '' ? key : undefined;
 }
 
 function bytesOf(value: JsonObject | undefined): number {
-  return value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value));
+  return value === undefined ? 0 : Buffer.byteLength(stringifyJson(value));
 }
 
 function fault(code: RequestFaultCode, message: string): RequestFault {

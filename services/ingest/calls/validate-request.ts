@@ -1,3 +1,4 @@
+import { parseJson, stringifyJson } from '../../../shared/json/json';
 import {
   type Calls,
   isFault,
@@ -8,6 +9,7 @@ import {
   type RequestFault,
 } from './parse-batch';
 import { type WrittenMessage, writeMessage } from '../../../shared/model/cut-body';
+import { type EventWarning } from '../../../shared/model/client-time';
 import { type CallType, type Json, type Message } from '../../../shared/model/message';
 import { isCallFault, normalize, type Surroundings, SharedObject } from './normalize';
 import { type RejectedCall, type RejectedRecord } from '../../../shared/model/rejected-calls';
@@ -55,6 +57,7 @@ export interface ParsedRequest extends Calls {
 /** A message, and how its record holds it. */
 export interface AcceptedCall extends WrittenMessage {
   message: Message;
+  warnings: readonly EventWarning[];
 }
 
 export interface ValidatedCalls {
@@ -83,7 +86,7 @@ export function parseBody(body: Buffer, kind: CallType | 'batch'): ParsedRequest
   if (kind === 'batch' && mergesTooMuch(body, shape)) return mergedTooLarge(calls);
   let value: Json;
   try {
-    value = JSON.parse(textOf(body)) as Json;
+    value = parseJson(textOf(body)) as Json;
   } catch {
     return { code: 'invalid_json', message: 'The body is not valid JSON.', callCount: calls };
   }
@@ -108,11 +111,9 @@ function mergesTooMuch(body: Buffer, { items, shared }: Shape): boolean {
   const sent = parts.reduce((sum, [start, end]) => sum + end - start, 0);
   if (sent * items <= MAX_MERGED_BYTES || sent > 2 * MAX_ENVELOPE_BYTES) return false;
   try {
-    const texts = parts.map(
-      ([start, end]) => JSON.parse(body.toString('utf8', start, end)) as Json,
-    );
+    const texts = parts.map(([start, end]) => parseJson(body.toString('utf8', start, end)) as Json);
     if (!texts.every(isObject)) return false;
-    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(JSON.stringify(text)), 0);
+    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(stringifyJson(text)), 0);
     return bytes <= MAX_ENVELOPE_BYTES && bytes * items > MAX_MERGED_BYTES;
   } catch {
     return false;
@@ -120,7 +121,7 @@ function mergesTooMuch(body: Buffer, { items, shared }: Shape): boolean {
 }
 
 /**
- * Decodes the body without a byte order mark, which JSON.parse refuses and some clients on Windows
+ * Decodes the body without a byte order mark, which the parser refuses and some clients on Windows
  * write.
  */
 function textOf(body: Buffer): string {
@@ -158,15 +159,16 @@ export function validateCalls(
       });
       continue;
     }
-    const message = normalize(call, around);
-    if (isCallFault(message)) {
-      rejected.push({ index, code: message.code, message: message.message });
+    const normalized = normalize(call, around);
+    if (isCallFault(normalized)) {
+      rejected.push({ index, code: normalized.code, message: normalized.message });
       continue;
     }
+    const { message, warnings } = normalized;
     const written = envelope ? merged(message, envelope) : writeMessage(message);
     bytes += Buffer.byteLength(written.value);
     if (bytes > MAX_MERGED_BYTES) return mergedTooLarge(parsed.calls.length);
-    accepted.push({ message, ...written });
+    accepted.push({ message, warnings, ...written });
   }
   return { accepted, rejected };
 }
@@ -213,7 +215,7 @@ function merged(message: Message, envelope: Envelope): WrittenMessage {
     rest[field] = undefined;
   }
   // A message is never empty, because it has a type.
-  return { value: `${JSON.stringify(rest).slice(0, -1)}${added}}` };
+  return { value: `${stringifyJson(rest).slice(0, -1)}${added}}` };
 }
 
 const SHARED_FIELDS = ['context', 'integrations'] as const;
@@ -228,7 +230,7 @@ export function rejectedRecord(
   const record = { at, source, code: fault.code, message: fault.message };
   const shown = isObject(call) ? withoutKeys(call) : call;
   if (fault.code !== 'call_too_large') return { ...record, call: shown };
-  return { ...record, call: JSON.stringify(shown).slice(0, KEPT_TEXT_LENGTH), truncated: true };
+  return { ...record, call: stringifyJson(shown).slice(0, KEPT_TEXT_LENGTH), truncated: true };
 }
 
 function withoutKeys(call: Record<string, Json>): Json {

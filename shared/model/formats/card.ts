@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../json/json';
 import { type Json, type JsonObject, type Message, type MessageType } from '../message';
 
 /**
@@ -67,7 +68,7 @@ export function cardOf(message: Message): Card {
     title: TITLES[type](message) || type,
     facts: Object.entries(detailsOf(message)).map(([name, value]) => ({
       name: name || '""',
-      value: (typeof value === 'string' ? value : JSON.stringify(value)) || '""',
+      value: (typeof value === 'string' ? value : stringifyJson(value)) || '""',
     })),
     footer: [type, user].filter((part) => part !== undefined && part !== '').join(' · '),
     at: timestamp,

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../json/json';
 import { type Message } from '../message';
 import { type BodyFormat } from '../request-settings';
 import { renderBody } from '../webhook-body';
@@ -45,7 +46,7 @@ export function formatBody(format: BodyFormat, message: Message, sourceId: strin
 }
 
 function json(body: object): Formatted {
-  return { body: JSON.stringify(body) };
+  return { body: stringifyJson(body) };
 }
 
 /** The ids of a message: a receiver that needs more asks for it. */

@@ -120,7 +120,8 @@ describe('a failed evaluation is no match and has a reason', () => {
     [
       'properties.total * 2 > 3',
       'type',
-      '* does not take double and int: numbers of a message are doubles, write 2.0 for 2',
+      '* does not take double and int: numbers of a message are doubles, write 2.0 for 2, ' +
+        'or double(…) around a whole number beyond 2^53',
     ],
     ['properties.currency && true', 'type', 'a condition is neither true nor false'],
     ['properties.total', 'type', 'the result is double, not true or false'],

@@ -18,7 +18,7 @@ afterEach(async () => {
   await sink.close();
 });
 
-const EVENT = { id: 'e', at: '', source: 'src_1', accepted: true, call: {} };
+const EVENT = { id: 'e', at: '', source: 'src_1', accepted: true, call: {}, warnings: [] };
 const aForward = (n: number): Forward => ({
   id: `dlv_${n}`,
   body: Buffer.from(`{"n":${n}}`),

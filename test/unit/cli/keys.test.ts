@@ -5,7 +5,7 @@ import { clipboard, readKeys } from '../../../cli/listen/terminal';
 const aForward = (n: number) => ({
   id: `dlv_${n}`,
   body: Buffer.from('{}'),
-  event: { id: 'e', at: '', source: 'src_1', accepted: true, call: {} },
+  event: { id: 'e', at: '', source: 'src_1', accepted: true, call: {}, warnings: [] },
 });
 
 /** Presses keys after a number of events, and returns what happened. */

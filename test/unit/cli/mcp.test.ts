@@ -1,6 +1,7 @@
 import { explain } from '../../../cli/mcp/explain';
 import { type OpenApi, operationTools, toolName } from '../../../cli/mcp/operations';
 import { openApi } from '../../../services/control/http/openapi';
+import { ExactNumber, stringifyJson } from '../../../shared/json/json';
 import { OPERATION_IDS } from '../../../shared/api/access';
 import { type Delivery, operationOf } from '../../../shared/api/operations';
 import { waypost } from '../../support/cli';
@@ -38,7 +39,7 @@ const delivery = {
   attemptsMade: 2,
   attempts: [attempt],
   test: false,
-  body: { event: 'Order Completed' },
+  body: { event: 'Order Completed', properties: { id: new ExactNumber('7615917337495251231') } },
   budget: {
     attemptsMade: 2,
     nextAttemptAt: '2026-01-01T12:04:00.000Z',
@@ -65,7 +66,7 @@ beforeEach(() => {
     if (path === '/deliveries') {
       return Promise.resolve(Response.json({ data: [delivery], next: null }));
     }
-    if (path === '/deliveries/dlv_1') return Promise.resolve(Response.json(delivery));
+    if (path === '/deliveries/dlv_1') return Promise.resolve(new Response(stringifyJson(delivery)));
     if (path === '/destinations') {
       return Promise.resolve(Response.json({ data: [{ id: 'dst_1', name: 'Hook' }], next: null }));
     }
@@ -262,6 +263,7 @@ test('mcp finds deliveries by every filter, shows one, and explains why it waits
   expect(found?.result.content?.[0]?.text).toContain('"id": "dlv_1"');
   expect(found?.result.content?.[0]?.text).not.toContain('"attempts"');
   expect(shown?.result.content?.[0]?.text).toContain('Order Completed');
+  expect(shown?.result.content?.[0]?.text).toContain('"id": 7615917337495251231');
   expect(explained?.result.content?.[0]?.text).toMatch(
     /^Delivery dlv_1 is retrying, because of backoff\. /,
   );

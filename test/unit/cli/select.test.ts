@@ -22,6 +22,7 @@ const anEvent = (call: unknown, accepted = true): Event => ({
   source: 'src_1',
   accepted,
   call,
+  warnings: [],
 });
 const DESTINATION = { id: 'dst_1', types: null };
 const isNew = () => true;

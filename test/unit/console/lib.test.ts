@@ -206,6 +206,7 @@ describe('a list of live events', () => {
     source: 'src_1',
     accepted: true,
     call: {},
+    warnings: [],
   });
   const ids = (events: { id: string }[]) => events.map(({ id }) => id).join('');
 

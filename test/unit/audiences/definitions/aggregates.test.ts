@@ -7,6 +7,7 @@ import {
   MAX_VALUES,
   valueOf,
 } from '../../../../services/audiences/definitions/aggregates';
+import { ExactNumber } from '../../../../shared/json/json';
 import { type Json } from '../../../../shared/model/message';
 import { trustedSourcesOf } from '../../../../services/audiences/definitions/trusted-sources';
 
@@ -43,6 +44,40 @@ test.each<[Partial<CounterSpec>, Json[], Json]>([
   [{ compute: 'last' }, ['a', 'b'], 1],
   [{ compute: 'unique', property: 'total' }, ['b', 'a', 'b', 2, 10], ['a', 'b', 2, 10]],
   [{ compute: 'most_frequent', property: 'total' }, ['b', 'a', 'b'], 'b'],
+  [
+    { compute: 'sum', property: 'total' },
+    [1, new ExactNumber('1e400'), new ExactNumber('2.50000000000000000001')],
+    3.5,
+  ],
+  [
+    { compute: 'max', property: 'total' },
+    [1, new ExactNumber('9007199254740993')],
+    9007199254740992,
+  ],
+  [
+    { compute: 'first', property: 'total' },
+    [new ExactNumber('9007199254740993')],
+    new ExactNumber('9007199254740993'),
+  ],
+  [
+    { compute: 'most_frequent', property: 'total' },
+    [
+      '9007199254740993',
+      ...['9007199254740993', '9007199254740993'].map((digits) => new ExactNumber(digits)),
+      2,
+    ],
+    new ExactNumber('9007199254740993'),
+  ],
+  [
+    { compute: 'unique', property: 'total' },
+    [
+      ...['9007199254740995', '9007199254740993', '9007199254740995'].map(
+        (digits) => new ExactNumber(digits),
+      ),
+      2,
+    ],
+    [2, new ExactNumber('9007199254740993'), new ExactNumber('9007199254740995')],
+  ],
   [{ compute: 'most_frequent', property: 'total' }, ['b', 'a'], 'a'],
   [{ compute: 'max', property: 'total' }, ['a'], null],
   [{ compute: 'sum', property: 'total' }, [], 0],

@@ -68,6 +68,7 @@ describe('searching', () => {
       source: 'src_1',
       accepted: true,
       call: track('kim'),
+      warnings: [],
     });
     expect(added[2]!.view()).toMatchObject({
       accepted: false,

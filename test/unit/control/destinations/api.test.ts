@@ -453,6 +453,16 @@ describe('bad fields', () => {
     }
   });
 
+  it('a preview of a message keeps the digits of its numbers', async () => {
+    const body =
+      '{"destination":{"request":{"format":"default"}},"message":{"properties":{"id":7615917337495251231}}}';
+    const answer = await control.call('post', '/destinations/preview').type('json').send(body);
+    expect([answer.status, (answer.body as { body: string }).body]).toEqual([
+      200,
+      expect.stringContaining('"properties":{"id":7615917337495251231}'),
+    ]);
+  });
+
   const RESERVED = [
     'webhook-id',
     'webhook-timestamp',

@@ -120,9 +120,24 @@ describe('which calls are accepted', () => {
     expect(rejected).toEqual([{ index: 1, code, message: expect.any(String) }]);
   });
 
-  test('a whole number that was changed by parsing is no id', () => {
-    const { rejected } = verdicts('{"batch":[{"type":"page","userId":9007199254740993}]}');
-    expect(rejected[0]).toMatchObject({ code: 'invalid_field' });
+  test('a numeric id that no double holds is a text with its digits', () => {
+    const call = `{"type":"alias","userId":9007199254740993,"previousId":-7615917337495251231,"messageId":1e400}`;
+    const { accepted, rejected } = verdicts(`{"batch":[${call}]}`);
+    expect(rejected).toEqual([]);
+    expect(accepted[0]?.message).toMatchObject({
+      userId: '9007199254740993',
+      previousId: '-7615917337495251231',
+      messageId: '1e400',
+    });
+  });
+
+  test('a number that no double holds is neither an object nor a text', () => {
+    for (const field of ['properties', 'context', 'event', 'name']) {
+      const { rejected } = verdicts(
+        `{"batch":[{"type":"page","userId":"u","${field}":12345678901234567890}]}`,
+      );
+      expect(rejected[0]).toMatchObject({ code: 'invalid_field' });
+    }
   });
 
   test('a single call larger than a call may be is rejected, spaces counted', () => {
