@@ -104,7 +104,7 @@ export function firstHour({ system, sink, settled }: StorySystem, gone: string):
         const { id } = (await named('destinations', 'Orders'))!;
         await eventually(async () => {
           const { data } = await read(`/deliveries?destination=${id}`);
-          expect(data).toEqual([expect.objectContaining({ test: true, lastStatusCode: 410 })]);
+          expect(data).toEqual([expect.objectContaining({ test: true, lastStatusCode: 422 })]);
         });
       },
     },
@@ -128,7 +128,7 @@ export function firstHour({ system, sink, settled }: StorySystem, gone: string):
     'find the delivery of a customer that failed, and replay it': {
       given: () => orders('u-assistant', 'u-2', 'u-3'),
       act: async (use) => {
-        const { data } = await use('list_deliveries', { destination: 'Orders', user: 'u-assistant', code: '410' });
+        const { data } = await use('list_deliveries', { destination: 'Orders', user: 'u-assistant', code: '422' });
         const [first] = data as { id: string }[];
         return use('replay_delivery', { id: first?.id ?? 'dlv_none' });
       },

@@ -43,7 +43,7 @@ test('the history finds a delivery by its message, with its attempts, request bo
 
 test('a replay sends dead letters again with their ids, and no successful delivery', async () => {
   const { sink } = stage;
-  sink.on('/mended', { status: 410 });
+  sink.on('/mended', { status: 422 });
   const { send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/mended') }] });
   for (let i = 0; i < 5; i++) await send(aTrack({ userId: `user-${i}` }));
   const dead = await ask(`/deliveries?destination=${destination.id}&status=dead`, ({ data }) =>
@@ -77,8 +77,8 @@ test('a replay sends dead letters again with their ids, and no successful delive
 test('a replay that is cancelled, resumed and interrupted by a killed control sends each dead letter once, and no other', async () => {
   // Forty dead letters match; five successful deliveries and the dead letters of another endpoint do not.
   const { sink, system } = stage;
-  sink.on('/recovered', { status: 410 });
-  sink.on('/other', { status: 410 });
+  sink.on('/recovered', { status: 422 });
+  sink.on('/other', { status: 422 });
   const { source, send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/recovered') }] });
   await system.createDestination({ sources: [source.id], webhooks: [{ url: sink.url('/other') }] });
   await stage.settled();

@@ -146,7 +146,7 @@ test('a call with two retries is one trace from its request to the last POST, wi
 test('a batch has its own trace, which links to those of its messages, and a replay links to the dead attempt', async () => {
   const { sink, system } = stage;
   const path = `/replayed/${SECRET_PATH}`;
-  sink.on(path, { status: 410 });
+  sink.on(path, { status: 422 });
   const { source, destination } = await connect('/replayed');
   await system.send(source.writeKey, 'batch', { batch: [aTrack(), aTrack()] });
   const [first] = await sink.waitFor(2, { path });
