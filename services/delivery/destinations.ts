@@ -8,7 +8,7 @@ import { mapAuth, mapSignature, mapTls } from '../../shared/model/endpoint-auth'
 import { prepareSignatures, type PreparedSignatures } from '../../shared/model/custom-signatures';
 import { type RetryPlan } from '../../shared/model/retry-plan';
 import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../../shared/model/sign';
-import { checkStaticHeaders, checkWebhookUrl, isOwnHeader } from '../../shared/model/webhook-request';
+import { checkStaticHeaders, checkWebhookUrl, isOwnHeader, USER_AGENT } from '../../shared/model/webhook-request';
 import { type Log } from '../../shared/telemetry/log';
 import { prepareAuth, type PreparedAuth } from './endpoint-auth';
 import { secretTexts } from './http/judge-response';
@@ -52,6 +52,12 @@ export interface Endpoint {
   auth?: Pick<PreparedAuth, 'credentials' | 'bodyStart' | 'tls'>;
   /** texts to mask in its responses (`judge-response.ts`) */
   secrets: readonly string[];
+  /** switched off in the configuration; absent: on */
+  disabled?: true;
+  /** how often it was switched on again; absent: never */
+  enables?: number;
+  /** of its static headers, in place of Waypost's */
+  userAgent?: string;
   /** why it can never be sent to */
   problem?: string;
 }
@@ -170,6 +176,8 @@ function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: O
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(on ? { retriedStatuses: new Set(on) } : {}),
     ...(batch === undefined ? {} : { batch }),
+    ...(webhook.disabled === undefined ? {} : { disabled: true as const }),
+    ...(webhook.enables === undefined ? {} : { enables: webhook.enables }),
     origin: webhook.origin,
     path: '/',
     staticHeaders: [],
@@ -182,10 +190,15 @@ function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: O
   const { origin, pathname, search } = checked.url;
   const path = pathname + search;
   const { headers: authHeaders, secrets: others, ...auth } = prepareAuth(openAuth(webhook, open), owner);
-  const staticHeaders = [...Object.entries(headers).flat(), ...authHeaders];
-  const secrets = secretTexts(path, staticHeaders, others);
-  const isPlain = Object.keys(auth).length === 0;
-  return { ...base, origin, path, staticHeaders, secrets, ...(!isPlain && { auth }) };
+  const secrets = secretTexts(path, [...Object.entries(headers).flat(), ...authHeaders], others);
+  const isUserAgent = ([name]: [string, string]) => name.toLowerCase() === USER_AGENT;
+  const added = Object.entries(headers).filter((header) => !isUserAgent(header));
+  const staticHeaders = [...added.flat(), ...authHeaders];
+  const endpoint: Endpoint = { ...base, origin, path, staticHeaders, secrets };
+  if (Object.keys(auth).length > 0) endpoint.auth = auth;
+  const userAgent = Object.entries(headers).find(isUserAgent)?.[1];
+  if (userAgent !== undefined) endpoint.userAgent = userAgent;
+  return endpoint;
 }
 
 function openAuth({ auth, tls }: EncryptedWebhook, open: Open) {

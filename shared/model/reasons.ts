@@ -101,7 +101,17 @@ export const WAIT_REASONS = [...RETRY_REASONS, ...DIVERT_REASONS, REPLAYED, RETR
  * Apart from the waits caused by the endpoint, no name is also a wait's: the reason alone would not say which it is.
  * `unreadable` is only in the headers of a dead letter: its delivery is unknown, so it has no event.
  */
-export const DEAD_REASONS = ['rejected', 'window_closed', ...ENDPOINT_WAITS, 'unreadable', RENDER_FAILED] as const;
+export const DEAD_REASONS = [
+  'rejected',
+  'window_closed',
+  ...ENDPOINT_WAITS,
+  // All its URLs that could take it are switched off.
+  'url_disabled',
+  // The receiver asked for it in a response.
+  'aborted_by_receiver',
+  'unreadable',
+  RENDER_FAILED,
+] as const;
 export const CANCEL_REASONS = ['destination_disabled', 'destination_deleted', 'cancelled_by_user'] as const;
 
 export type EndpointWait = (typeof ENDPOINT_WAITS)[number];

@@ -876,6 +876,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const notice = (over: Partial<Notice>): Notice => ({
       ...{ id: 'ntc_1', at: START, destination: 'dst_1', name: 'Höoks', kind: 'failing', since: START, endedAt: null },
       ...{ failures: 3, deadLetters: 0, partlyDelivered: 0, fullProfiles: 0, expiresAt: null },
+      webhook: null,
       ...{ error: 'status 503', alert: 'due', acknowledged: null },
       ...over,
     });

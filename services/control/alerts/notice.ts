@@ -29,6 +29,8 @@ export interface Notice {
   fullProfiles: number;
   /** end of the certificate */
   expiresAt: number | null;
+  /** id of the webhook that it is about */
+  webhook: string | null;
   /** the last failure, or what the trouble is, as text */
   error: string | null;
   /** its destination was switched off or deleted by somebody */
@@ -38,7 +40,7 @@ export interface Notice {
 }
 
 /** Returns the same id for the same event, so that a repeated decision adds no second notice. */
-function noticeId(destination: string, kind: NoticeKind, mark: number): string {
+function noticeId(destination: string, kind: NoticeKind, mark: number | string): string {
   const digest = createHash('sha256')
     .update(`${destination}\0${kind}\0${String(mark)}`)
     .digest('base64url');
@@ -48,11 +50,12 @@ function noticeId(destination: string, kind: NoticeKind, mark: number): string {
 /** Fills in the fields that most kinds do not use. */
 export function newNotice(
   given: Pick<Notice, 'kind' | 'destination' | 'name' | 'at' | 'since' | 'error'> & Partial<Notice>,
-  mark: number,
+  mark: number | string,
 ): Notice {
   return {
     id: noticeId(given.destination, given.kind, mark),
     ...{ endedAt: null, failures: 0, deadLetters: 0, partlyDelivered: 0, fullProfiles: 0, expiresAt: null },
+    webhook: null,
     // Otherwise an alert about the alerts would cause the next one.
     alert: given.destination === ALERTS_ID ? 'none' : 'due',
     acknowledged: null,
@@ -157,7 +160,7 @@ function alertType({ kind, destination }: Notice): string {
 /** Returns the body in the form that Standard Webhooks proposes: `type`, `timestamp`, `data`. */
 export function alertBody(notice: Notice) {
   const { id, at, kind, destination, name, since, endedAt, failures, deadLetters, error } = notice;
-  const { partlyDelivered, fullProfiles, expiresAt } = notice;
+  const { partlyDelivered, fullProfiles, expiresAt, webhook } = notice;
   const iso = (ms: number) => new Date(ms).toISOString();
   const overAt = isOver(notice) ? endedAt : null;
   return {
@@ -175,6 +178,7 @@ export function alertBody(notice: Notice) {
       ...(partlyDelivered > 0 && { partlyDelivered }),
       ...(fullProfiles > 0 && { fullProfiles }),
       ...(expiresAt !== null && { expiresAt: iso(expiresAt) }),
+      ...(webhook !== null && { webhook }),
       ...(error !== null && { error }),
     },
   };

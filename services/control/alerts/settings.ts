@@ -11,6 +11,7 @@ import {
   type EncryptedWebhook,
 } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
+import { secretErrors } from '../destinations/model';
 import { secretsNow, secretsView } from '../destinations/rotation';
 import { openWebhooks } from '../destinations/stored-webhook';
 import { sealWebhooks, webhookErrors, webhookViews } from '../destinations/webhooks';
@@ -50,7 +51,7 @@ export function patchAlerts(before: Destination, given: unknown, making: AlertsM
   const patch = (given ?? {}) as Json;
   const merged = mergePatch(patchable(before), patch);
   const stored = openWebhooks(before, encryptor);
-  const errors = [...webhookErrors(merged, stored, { now }), ...mailErrors(patch, sendsMail)];
+  const errors = [...webhookErrors(merged, stored, { now }), ...secretErrors(patch), ...mailErrors(patch, sendsMail)];
   const fields = parseBody(alertsBody, merged, errors);
   const { failingFor, deadLettersEvery, switchOffAfter: switchOffAfterMs } = fields;
   const { secrets: had, ...rest } = before;

@@ -173,7 +173,7 @@ function fromRow(row: Row): Notice {
   return {
     ...{ id, at, destination, kind, since, endedAt, alert },
     // Earlier versions did not store these.
-    ...{ partlyDelivered: 0, fullProfiles: 0, expiresAt: null },
+    ...{ partlyDelivered: 0, fullProfiles: 0, expiresAt: null, webhook: null },
     ...(JSON.parse(said) as Pick<Notice, 'name' | 'failures' | 'deadLetters' | 'error'>),
     acknowledged: acknowledged === null ? null : (JSON.parse(acknowledged) as Notice['acknowledged']),
   };

@@ -12,6 +12,7 @@ import { lastReplay } from '../history/tries';
 import { type HandlersOf } from '../http/mount';
 import { decodeCursor, encodeCursor, pageOf, readPage } from '../http/paging';
 import { Problem } from '../http/problem';
+import { currentCircuits } from '../overview/open-circuits';
 import { invalidFields, parseBody } from '../http/validate';
 import { type Candidate, deadDelivery, renderCandidate, replayRecords, windowOf } from '../replays/candidates';
 import { requireOn, requireReplayable } from '../replays/require';
@@ -34,7 +35,8 @@ export function deliveryHandlers(deps: ControlContext): HandlersOf<'deliveries'>
 
 type ListQuery = Query<'GET /deliveries'>;
 
-function list(deps: ControlContext, query: ListQuery) {
+async function list(deps: ControlContext, query: ListQuery) {
+  const present = await presentOf(deps);
   return readPage(query, {
     read: ({ limit, after: cursor }) => {
       const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
@@ -42,7 +44,7 @@ function list(deps: ControlContext, query: ListQuery) {
     },
     count: () => deps.history.ask((database) => countDeliveries(database, filterOf(query))),
     cursorOf: ({ acceptedAt, id }) => ({ at: acceptedAt, id }),
-    view: (row) => deliveryView(row, presentOf(deps)),
+    view: (row) => deliveryView(row, present),
   });
 }
 
@@ -61,9 +63,10 @@ async function search(deps: ControlContext, query: ListQuery, text: string) {
   const context = { kafka, history, retentionMs, nowMs: now().getTime(), steadyMs: () => performance.now() };
   const wanted = { query: text, filter: filterOf(query) };
   const { rows, stoppedAt, searched } = await searchDeliveries(context, wanted, { limit: query.limit + 1, after });
+  const present = await presentOf(deps);
   const page = pageOf(rows, query.limit, {
     nextOf: ({ acceptedAt, id }) => encodeCursor({ at: acceptedAt, id }),
-    view: (row) => deliveryView(row, presentOf(deps)),
+    view: (row) => deliveryView(row, present),
   });
   // Without a whole page, the next request continues where the time ran out.
   const resume = stoppedAt === undefined ? null : encodeCursor({ at: stoppedAt + 1, id: BEFORE_IDS });
@@ -118,8 +121,18 @@ async function renderAgain({ kafka, config }: ControlContext, row: DeliveryRow):
   return candidate;
 }
 
-function presentOf({ config, now }: ControlContext): Present {
-  return { nowMs: now().getTime(), isPaused: (id) => config.destination(id)?.data.paused };
+/** @throws Problem `unavailable` */
+async function presentOf(deps: ControlContext): Promise<Present> {
+  const { config, now } = deps;
+  const open = new Set((await currentCircuits(deps)).map(({ destination, url }) => `${destination}/${url}`));
+  return {
+    nowMs: now().getTime(),
+    isPaused: (id) => config.destination(id)?.data.paused,
+    isAway: (id) => {
+      const urls = config.destination(id)?.data.webhooks.filter(({ disabled }) => !disabled) ?? [];
+      return urls.length > 0 && urls.every((webhook) => open.has(`${id}/${webhook.id}`));
+    },
+  };
 }
 
 /** Reads the versions of the destination that the attempts of a delivery name. */
@@ -140,7 +153,7 @@ async function showDelivery(deps: ControlContext, id: string, seesUrls: boolean)
   const sent = record && deadDelivery(record)?.delivery;
   const called = calledUrl({ deliveryId: row.id, sent, today: today?.data, versionOf, encryptor, seesUrls });
   return {
-    ...deliveryDetail(row, presentOf(deps), called),
+    ...deliveryDetail(row, await presentOf(deps), called),
     body: record?.value ? bodyJson(record.value) : null,
   };
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { batchToView } from '../../../shared/api/batch';
 import { destinationBody } from '../../../shared/api/destinations';
 import { durationText } from '../../../shared/api/fields';
+import { secretChangeProblem } from '../../../shared/api/webhooks';
 import { compileExpression } from '../../../shared/cel/compile';
 import { mistakeText } from '../../../shared/cel/syntax';
 import { type Encryptor } from '../../../shared/config/encryption';
@@ -80,6 +81,7 @@ export function patchDestination(before: Destination, patch: Json, making: Makin
     ...sourceErrors(merged, making),
     ...webhookErrors(merged, openWebhooks(before, making.encryptor), { now: making.now, proxyChanges }),
     ...(proxyChanges && !setsWebhooks ? proxyChangeErrors(before.webhooks) : []),
+    ...secretErrors(patch),
     ...signatureErrors(merged, { isSigned, webhooks }),
     ...optionErrors(merged, { ...before, webhooks }, making),
     // Earlier versions stored such a body, and other fields stay changeable.
@@ -172,6 +174,12 @@ function assemble(fields: Fields, before: Destination | undefined, making: Makin
     createdAt: before?.createdAt ?? at,
     updatedAt: at,
   };
+}
+
+/** Also for alerts. */
+export function secretErrors(patch: Json): FieldError[] {
+  const problem = has(patch, 'sharedSecret') ? secretChangeProblem(patch.sharedSecret) : undefined;
+  return problem === undefined ? [] : [{ pointer: pointer(['sharedSecret']), detail: problem }];
 }
 
 function sourceErrors(body: Json, { sourceExists }: Making): FieldError[] {

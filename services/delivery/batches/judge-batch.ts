@@ -33,7 +33,9 @@ export function judgeBatch(
       named.set(index, judgeNamed(endpoint, result, whole, status));
     }
   }
-  const isHalved = result.ok && whole.classification === 'rejected' && size > 1;
+  // A receiver that wants nothing more would reject the halves likewise.
+  const isDisabled = whole.says?.disables !== undefined;
+  const isHalved = result.ok && whole.classification === 'rejected' && size > 1 && !isDisabled;
   return { whole, isHalved, named, signal: signalOf(whole, named, size) };
 }
 
@@ -45,7 +47,12 @@ function judgeNamed(
   status: number,
 ): JudgedResponse {
   const alone = { status, headers: {}, body: Buffer.alloc(0), truncated: false };
-  const judged = judgeResponse(endpoint, { ...result, response: alone }, { nowMs: 0, keep: () => true });
+  // A 410 is then about the delivery: the receiver has just accepted others at this URL.
+  const { says: _, ...judged } = judgeResponse(
+    endpoint,
+    { ...result, response: alone },
+    { nowMs: 0, keep: () => true },
+  );
   const { response } = whole.attempt;
   return { ...judged, attempt: { ...judged.attempt, ...(response && { response }) } };
 }

@@ -20,7 +20,9 @@ const URL = 'https://example.com/hook';
 const HOOK: Destination = {
   ...BASE,
   ...{ id: 'dst_1', name: 'Hook', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
-  webhooks: [{ id: 'whk_1', url: URL, headers: { Authorization: { keep: true } }, auth: null, tls: null }],
+  webhooks: [
+    { id: 'whk_1', url: URL, headers: { Authorization: { keep: true } }, auth: null, tls: null, disabled: null },
+  ],
   signature: null,
   ...{ hasSharedSecret: true, secretRotation: null, types: ['track'], maxPerSecond: 5, shards: 4 },
   batch: { maxEvents: 50, maxBytes: 1_000_000, maxWait: '1s' },
@@ -179,7 +181,7 @@ test.each<[string, Partial<Destination>]>([
   ['with another retry plan', { retry: null }],
   [
     'with a second URL',
-    { webhooks: [...HOOK.webhooks, { id: 'w', url: 'https://b.example/', headers: {}, auth: null, tls: null }] },
+    { webhooks: [...HOOK.webhooks, { ...HOOK.webhooks[0]!, id: 'w', url: 'https://b.example/', headers: {} }] },
   ],
 ])('an import changes a destination %s, and keeps its stored header values', (_, here) => {
   const { steps } = planImport(FILE, { ...HERE, destinations: [{ ...HOOK, ...here }] }, {}, false);

@@ -12,7 +12,14 @@ const STORED: Destination = {
   paused: false,
   sources: ['src_1'],
   webhooks: [
-    { id: 'wh_1', url: 'https://example.com/hook', headers: { Authorization: { keep: true } }, auth: null, tls: null },
+    {
+      id: 'wh_1',
+      url: 'https://example.com/hook',
+      headers: { Authorization: { keep: true } },
+      auth: null,
+      tls: null,
+      disabled: null,
+    },
   ],
   signature: null,
   hasSharedSecret: true,

@@ -31,6 +31,7 @@ const STORED: Destination = {
       ...{ id: 'wh_1', url: 'https://example.com/hook', headers: { 'X-Team': keep } },
       auth: oauth2,
       tls: { certificate: 'PEM', key: keep, ca: null, notAfter: '2027-01-01T00:00:00.000Z' },
+      disabled: null,
     },
   ],
   ...{ hasSharedSecret: true, secretRotation: null, types: null, filter: null, maxPerSecond: null, shards: 4 },

@@ -89,6 +89,7 @@ const DELIVERY: Delivery = {
 const NOTICE: Notice = {
   ...{ id: 'ntc_1', at: 0, destination: 'dst_1', name: 'Hooks', kind: 'failing', since: 0, endedAt: null },
   ...{ failures: 2, deadLetters: 0, partlyDelivered: 0, fullProfiles: 0, expiresAt: null },
+  webhook: null,
   ...{ error: 'status 503', alert: 'none', acknowledged: null },
 };
 
@@ -125,7 +126,10 @@ it.each(operations)('%s exists and responds as documented', async (operation) =>
   const [method, path] = operation.toLowerCase().split(' ') as [string, string];
   const kind = path.split('/')[1]!;
   const id = ids[path.slice(1).replace('/{id}', '')] ?? ids[kind] ?? '';
+  const [{ id: webhook }] = (await control.call('get', `/destinations/${ids.destinations}`)).body.webhooks;
   const made = {
+    '/destinations/{id}/enable-webhook': { webhook },
+    '/destinations/{id}/disable-webhook': { webhook },
     '/sources': { name: 'Second' },
     '/deletions': { userIds: ['kim'] },
     '/replays': { destination: ids.destinations },
