@@ -1,6 +1,7 @@
+import { type Destination, type Operations } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
 import { parseJson } from '../../shared/json/json';
-import { type Destination } from '../../shared/api/operations';
+import { GENERATE_SECRET } from '../../shared/model/config';
 import { addressWarning } from '../../shared/model/address-warning';
 import { CALL_TYPES, type JsonObject, MESSAGE_TYPES } from '../../shared/model/message';
 import { type Group, listOf, oneOf, type Session, whole } from '../command';
@@ -8,7 +9,7 @@ import { find, type Patch, patchEntry } from '../entries';
 import { type Fields, idsField, optionsOf, readFields, textField, withoutNulls } from '../fields';
 import { columnsWithHealth, stateOf } from '../output/destinations';
 import { showTest } from '../output/test';
-import { FAILED } from '../process-context';
+import { FAILED, usage } from '../process-context';
 import { readInput } from '../secret-input';
 import { addDelete, addList, addShow } from '../resource';
 import {
@@ -33,6 +34,7 @@ import { ROTATION_OPTIONS, type RotationOptions, rotationOf, showRotated } from 
 import {
   WEBHOOK_EDITS,
   webhookFieldsOf,
+  webhookIdOf,
   webhookLines,
   type WebhookOptions,
 } from './webhook-fields';
@@ -100,14 +102,18 @@ export function addDestinations(program: Group): void {
 }
 
 function addChanges(destinations: Group): void {
-  destinations.leaf<EditOptions & { enable?: boolean }>(
+  destinations.leaf<EditOptions & { enable?: boolean; generateSecret?: boolean }>(
     'create <name>',
     {
       summary: 'Create a destination, disabled unless --enable is given',
       example:
         'destinations create "My hook" --source "My site" --webhook ' +
         'https://example.com/hook --enable',
-      options: [...EDITS, ['--enable', 'enable it immediately']],
+      options: [
+        ...EDITS,
+        ['--generate-secret', 'let Waypost make the shared secret; it is shown once'],
+        ['--enable', 'enable it immediately'],
+      ],
     },
     async (session, options, name = '') => {
       const {
@@ -115,10 +121,22 @@ function addChanges(destinations: Group): void {
         webhooks = [],
         ...rest
       } = withoutNulls(await fieldsOf(session, options));
-      const { enable: enabled = false } = options;
-      const body = { name, type: 'webhooks' as const, sources, webhooks, enabled, ...rest };
+      const { enable: enabled = false, generateSecret = false } = options;
+      const body: Operations['POST /destinations']['body'] = {
+        name,
+        type: 'webhooks',
+        sources,
+        webhooks,
+        enabled,
+        ...rest,
+      };
+      if (generateSecret && body.sharedSecret !== undefined) {
+        throw usage('Give a secret, or --generate-secret.');
+      }
+      if (generateSecret) body.sharedSecret = GENERATE_SECRET;
       await warnOf(session, webhooks);
-      show(session, (await session.api().call('POST /destinations', { body })).data);
+      const { data } = await session.api().call('POST /destinations', { body });
+      show(session, data, [['shared secret', data.sharedSecret]]);
     },
   );
   destinations.leaf<EditOptions>(
@@ -141,6 +159,7 @@ function addChanges(destinations: Group): void {
       show(session, await patchEntry(session.api(), 'destination', before, body));
     },
   );
+  addWebhookSwitches(destinations);
   for (const [word, summary, body] of [
     ['enable', 'Enable a destination', { enabled: true }],
     ['disable', 'Disable a destination and cancel its waiting deliveries', { enabled: false }],
@@ -152,6 +171,51 @@ function addChanges(destinations: Group): void {
       show(session, await patchEntry(session.api(), 'destination', before, body));
     });
   }
+}
+
+function addWebhookSwitches(destinations: Group): void {
+  destinations.leaf(
+    'enable-webhook <destination> <webhook>',
+    {
+      summary: 'Switch a URL on again, and show what was lost while it was off',
+      example: 'destinations enable-webhook "My hook" https://example.com/hook',
+      more: 'Give the URL, or the id that destinations show --json has.',
+    },
+    async ({ api, print }, _, given = '', webhook = '') => {
+      const destination = await find(api(), 'destination', given);
+      const { id } = destination;
+      const body = { webhook: webhookIdOf(destination, webhook) };
+      const { data } = await api().call('POST /destinations/{id}/enable-webhook', { id, body });
+      const { lostSince, count } = data;
+      print.thing(data, [
+        ['webhook', body.webhook],
+        ['lost', count ?? 'unknown: the history is away'],
+        ['lost since', lostSince ?? undefined],
+      ]);
+      if (lostSince === null || count === 0) return;
+      print.note(
+        `To send these again: waypost replay all --destination ${id} --status dead --since ` +
+          `${lostSince}`,
+      );
+    },
+  );
+  destinations.leaf(
+    'disable-webhook <destination> <webhook>',
+    {
+      summary: 'Switch a URL off; its other URLs go on',
+      example: 'destinations disable-webhook "My hook" https://example.com/hook',
+      more: 'Give the URL, or the id that destinations show --json has.',
+    },
+    async (session, _, given = '', webhook = '') => {
+      const destination = await find(session.api(), 'destination', given);
+      const { id } = destination;
+      const body = { webhook: webhookIdOf(destination, webhook) };
+      show(
+        session,
+        (await session.api().call('POST /destinations/{id}/disable-webhook', { id, body })).data,
+      );
+    },
+  );
 }
 
 /** @throws CliError */
@@ -275,7 +339,12 @@ function addKeys(destinations: Group): void {
   );
 }
 
-function show({ print }: Session, destination: Destination): void {
+/** @param more further lines */
+function show(
+  { print }: Session,
+  destination: Destination,
+  more: readonly [string, string | undefined][] = [],
+): void {
   const {
     id,
     name,
@@ -303,5 +372,6 @@ function show({ print }: Session, destination: Destination): void {
     ['signed', hasSharedSecret ? 'yes' : 'no'],
     ...signatureLines(destination),
     ['rotation', secretRotation ? `both secrets until ${secretRotation.overlapUntil}` : undefined],
+    ...more,
   ]);
 }

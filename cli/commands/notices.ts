@@ -64,6 +64,7 @@ function show({ print }: Session, notice: Notice): void {
     ['partly delivered', partlyDelivered || undefined],
     ['full profiles', fullProfiles || undefined],
     ['expires', expiresAt ?? undefined],
+    ['webhook', notice.webhook ?? undefined],
     ['error', error ?? undefined],
     ['alert', delivery === null ? alert : `${alert}: ${delivery}`],
     [

@@ -3,7 +3,7 @@ import { defined } from '../../shared/collections/defined';
 import { type Session } from '../command';
 import { parseHeaders } from '../headers';
 import { readInput, readSecretFile } from '../secret-input';
-import { usage } from '../process-context';
+import { CliError, usage } from '../process-context';
 import { AUTH_EDITS, type AuthOptions, authPartsOf, authWords } from './endpoint-auth';
 
 /** The options for URLs, headers, authentication and secret of a destination or of the alerts. */
@@ -126,11 +126,21 @@ async function secretOf(
 /** Lists each URL with the names of its headers, for `Printer.thing`. */
 export function webhookLines(webhooks: Destination['webhooks']): [string, string][] {
   return webhooks.map((webhook) => {
-    const { url, headers } = webhook;
-    const names = Object.keys(headers).map((header) => `${header}: ***`);
-    return [
-      'webhook',
-      [url ?? 'lost with its key; set it again', ...names, ...authWords(webhook)].join('  '),
-    ];
+    const { url, headers, disabled } = webhook;
+    const words = [url ?? 'lost with its key; set it again'];
+    if (disabled) words.push(`off since ${disabled.at} (${disabled.reason})`);
+    words.push(...Object.keys(headers).map((header) => `${header}: ***`), ...authWords(webhook));
+    return ['webhook', words.join('  ')];
   });
+}
+
+/** Returns the id of the webhook with this id or URL. @throws CliError */
+export function webhookIdOf({ name, webhooks }: Destination, given: string): string {
+  const found = webhooks.filter(({ id, url }) => id === given || url === given);
+  const [first] = found;
+  if (first === undefined) throw new CliError(`Destination "${name}" has no webhook ${given}.`);
+  if (found.length === 1) return first.id;
+  throw new CliError(
+    `Destination "${name}" has this URL ${String(found.length)} times. Give the id of one.`,
+  );
 }

@@ -27,6 +27,7 @@ const PAINTS: Record<string, Paint> = {
   failing: bad,
   dead_letters: bad,
   switched_off: bad,
+  webhook_disabled: bad,
   failed: bad,
   fail: bad,
   rejected: bad,

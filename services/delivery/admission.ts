@@ -17,6 +17,7 @@ import {
   isEndpointWait,
 } from '../../shared/model/reasons';
 import { type Refusal } from './lanes/types';
+import { isDisabled } from './disabled-urls';
 import { type Lookup, type OpenLookup, type Endpoint } from './destinations';
 
 /** Decides what happens to a delivery that was just read, before any lane is asked. */
@@ -28,7 +29,7 @@ export interface Admitted {
   kind: 'try';
   /** the version of its destination that admitted it */
   lookup: OpenLookup;
-  /** its URLs that have not rejected the delivery, at least one */
+  /** its URLs that are on and have not rejected the delivery, at least one */
   open: Endpoint[];
 }
 
@@ -87,8 +88,19 @@ export function withoutPlan(delivery: Delivery, nowMs: number): void {
   if (nowMs <= delivery.expiresAt) delete delivery.final;
 }
 
-/** @param delivery with `final` set if `isOwedOneTry` returned true when it was read */
-export function admit(delivery: Delivery, lookup: Lookup, settings: Timing): Admission {
+/** Returns whether nothing may be sent to a URL. */
+type IsOff = (endpoint: Endpoint) => boolean;
+
+/**
+ * @param delivery with `final` set if `isOwedOneTry` returned true when it was read
+ * @param isOff default: as the configuration says
+ */
+export function admit(
+  delivery: Delivery,
+  lookup: Lookup,
+  settings: Timing,
+  isOff: IsOff = isDisabled,
+): Admission {
   if (delivery.recalled === 'cancel') return { kind: 'cancelled', reason: 'cancelled_by_user' };
   if (lookup.kind === 'deleted') return { kind: 'cancelled', reason: 'destination_deleted' };
   if (lookup.kind === 'unreadable') return hold(delivery, 'destination_unreadable', settings);
@@ -101,9 +113,14 @@ export function admit(delivery: Delivery, lookup: Lookup, settings: Timing): Adm
     return { kind: 'cancelled', reason: 'destination_disabled' };
   }
 
-  const open = destination.endpoints.filter((endpoint) => !delivery.closed.includes(endpoint.hash));
-  if (open.length === 0) return { kind: 'dead', reason: 'rejected' };
-  if (delivery.test) return { kind: 'try', lookup, open };
+  const willing = destination.endpoints.filter(
+    (endpoint) => !delivery.closed.includes(endpoint.hash),
+  );
+  if (willing.length === 0) return { kind: 'dead', reason: 'rejected' };
+  // A test goes to a URL that is off too: it shows whether the URL can be switched on again.
+  if (delivery.test) return { kind: 'try', lookup, open: willing };
+  const open = willing.filter((endpoint) => !isOff(endpoint));
+  if (open.length === 0) return { kind: 'dead', reason: 'url_disabled' };
 
   if (destination.paused) return hold(delivery, 'paused', timing);
   if (isOver(delivery, nowMs)) return { kind: 'dead', reason: endOf(delivery) };
@@ -135,16 +152,19 @@ function hopOn(delivery: Delivery, notBefore: number, timing: Timing): NotTried 
 
 /**
  * Decides again about a delivery that waited in a lane, at the moment of sending. Returns the same
- * admission if neither its destination nor its window has changed since.
+ * admission if neither its destination, nor its URLs, nor its window have changed since.
  */
 export function readmit(
   admitted: Admitted,
   delivery: Delivery,
   lookup: Lookup,
   timing: Timing,
+  isOff: IsOff = isDisabled,
 ): Admission {
-  if (lookup === admitted.lookup && !isOver(delivery, timing.nowMs)) return admitted;
-  return admit(delivery, lookup, timing);
+  const isSame =
+    lookup === admitted.lookup && (delivery.test === true || !admitted.open.some(isOff));
+  if (isSame && !isOver(delivery, timing.nowMs)) return admitted;
+  return admit(delivery, lookup, timing, isOff);
 }
 
 /**

@@ -2,7 +2,8 @@ import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { type Timing } from './admission';
 import { Batches } from './batches/batches';
 import { type Clock, systemClock } from './clock';
-import { type Destinations } from './destinations';
+import { type Destinations, type Endpoint } from './destinations';
+import { DisabledUrls } from './disabled-urls';
 import { type DeliveryInHand, type Disposition } from './disposition';
 import { ResponseBudget } from './http/judge-response';
 import { type LaneRegistry } from './lanes/registry';
@@ -35,12 +36,17 @@ export interface AttemptListener {
   ended(inHand: OpenDelivery, disposition: Disposition | undefined, nowMs: number): void;
   /** an additional event: a request that ended after its attempt, or a batch that is halved */
   event(event: OutRecord): void;
+  /**
+   * the receiver of a URL wants nothing more: `gone` if it answered 410, `asked` if it asked for it
+   */
+  disabled(endpoint: Endpoint, reason: 'gone' | 'asked', nowMs: number): void;
 }
 
 /** State that all attempts of a process share. */
 export class AttemptContext implements RequestContext {
   readonly responses = new ResponseBudget();
   readonly batches: Batches;
+  readonly disabledUrls = new DisabledUrls();
   readonly time: Clock;
   readonly lanes: LaneRegistry;
   readonly sender: RequestContext['sender'];

@@ -36,7 +36,10 @@ export class Attempt implements MemberOwner {
   readonly #leftOut: (Refusal | undefined)[] = [];
   /** ids of offered URLs that were not called; undefined: none */
   #notCalled: string[] | undefined;
-  #retryAfterMs: number | undefined;
+  /** what each URL to retry asked for: ms, or undefined */
+  readonly #waits: (number | undefined)[] = [];
+  /** true if a receiver asked not to get this message again */
+  #isAborted = false;
   /** requests that have not ended */
   #pending = 0;
   /** true once a request was sent and has ended, with a response or without */
@@ -73,7 +76,13 @@ export class Attempt implements MemberOwner {
     const { inHand, context } = this;
     if (inHand.record.isRevoking && !this.#isEnded) return undefined;
     const lookup = context.options.destinations.lookup(inHand.delivery.destinationId);
-    const admission = readmit(this.admitted, inHand.delivery, lookup, context.timing());
+    const admission = readmit(
+      this.admitted,
+      inHand.delivery,
+      lookup,
+      context.timing(),
+      context.disabledUrls.has,
+    );
     if (admission.kind !== 'try') return admission;
     const { destination } = admission.lookup;
     if (admission === this.admitted) return { destination, endpoint };
@@ -110,6 +119,7 @@ export class Attempt implements MemberOwner {
     responded(this.inHand, endpoint, judged.attempt, traceparent);
     this.#pending--;
     this.#asked = true;
+    this.#obey(endpoint, judged, timing.nowMs);
     if (this.#isEnded) this.#reportLate(judged.attempt, timing.nowMs);
     else {
       this.#note(endpoint, judged);
@@ -160,13 +170,27 @@ export class Attempt implements MemberOwner {
     request.offer();
   }
 
-  /** Adds a result without ending the attempt (alone, for a URL that can never be sent to). */
-  #note(endpoint: Endpoint, { attempt, classification, retryAfterMs }: JudgedResponse): void {
-    this.#urls.push(attempt);
-    if (classification === 'rejected') this.#rejected.push(endpoint.hash);
-    if (retryAfterMs !== undefined) {
-      this.#retryAfterMs = Math.max(retryAfterMs, this.#retryAfterMs ?? 0);
+  /**
+   * Stops sending to a URL whose receiver wants nothing more. The answer to a test says nothing
+   * about real ones.
+   */
+  #obey(endpoint: Endpoint, { says }: JudgedResponse, nowMs: number): void {
+    if (says?.disables === undefined || this.inHand.delivery.test) return;
+    if (this.context.disabledUrls.add(endpoint)) {
+      this.context.on.disabled(endpoint, says.disables, nowMs);
     }
+  }
+
+  /** Adds a result without ending the attempt (alone, for a URL that can never be sent to). */
+  #note(endpoint: Endpoint, { attempt, classification, retryAfterMs, says }: JudgedResponse): void {
+    this.#urls.push(attempt);
+    // A URL that is switched off has not rejected this message: once it is on again, it may take
+    // it.
+    if (classification === 'rejected' && says?.disables === undefined) {
+      this.#rejected.push(endpoint.hash);
+    }
+    if (classification === 'rejected' && says?.asked === 'abort-message') this.#isAborted = true;
+    if (classification === 'retry') this.#waits.push(retryAfterMs);
   }
 
   #endIfOver(): void {
@@ -216,19 +240,46 @@ export class Attempt implements MemberOwner {
       urls: this.#withheld.length > 0 ? [...this.#urls, ...this.#withheld] : this.#urls,
       rejected: this.#rejected,
       skipped: this.#leftOut.length > 0,
+      disabled: this.#lacksDisabledUrl(),
+      aborted: this.#isAborted,
       durationMs: this.#elapsedMs(),
-      retryAfterMs: this.#retryAfterMs,
+      retryAfterMs: this.#retryAfterMs(),
       open: this.#pending,
       notCalled: this.#allNotCalled(),
     };
   }
 
+  /**
+   * Returns the shortest wait that lets a URL be asked again; undefined: one of them asked for
+   * none. The lane of a URL that asked for longer holds its requests back.
+   */
+  #retryAfterMs(): number | undefined {
+    const waits = this.#waits.filter((wait) => wait !== undefined);
+    const isOneFree = this.#leftOut.length > 0 || waits.length < this.#waits.length;
+    return waits.length === 0 || isOneFree ? undefined : Math.min(...waits);
+  }
+
+  /** Returns whether a URL would get the delivery if it were switched on. */
+  #lacksDisabledUrl(): boolean {
+    const { closed } = this.inHand.delivery;
+    const isWilling = ({ hash }: Endpoint) =>
+      !closed.includes(hash) && !this.#rejected.includes(hash);
+    const { disabledUrls } = this.context;
+    return this.admitted.lookup.destination.endpoints.some(
+      (each) => disabledUrls.has(each) && isWilling(each),
+    );
+  }
+
+  /** Nobody expects a URL that is switched off to be called. */
   #allNotCalled(): string[] | undefined {
     const { open, lookup } = this.admitted;
     const { endpoints } = lookup.destination;
     if (open.length === endpoints.length) return this.#notCalled;
-    const closed = endpoints.filter((endpoint) => !open.includes(endpoint)).map(({ id }) => id);
-    return [...closed, ...(this.#notCalled ?? [])];
+    const closed = endpoints.filter(
+      (endpoint) => !open.includes(endpoint) && !this.context.disabledUrls.has(endpoint),
+    );
+    const ids = [...closed.map(({ id }) => id), ...(this.#notCalled ?? [])];
+    return ids.length > 0 ? ids : undefined;
   }
 
   #elapsedMs(): number {

@@ -18,6 +18,7 @@ import {
   checkStaticHeaders,
   checkWebhookUrl,
   isOwnHeader,
+  USER_AGENT,
 } from '../../shared/model/webhook-request';
 import { type Log } from '../../shared/telemetry/log';
 import { prepareAuth, type PreparedAuth } from './endpoint-auth';
@@ -64,6 +65,12 @@ export interface Endpoint {
   auth?: Pick<PreparedAuth, 'credentials' | 'bodyStart' | 'tls'>;
   /** texts to mask in its responses (`judge-response.ts`) */
   secrets: readonly string[];
+  /** switched off in the configuration; absent: on */
+  disabled?: true;
+  /** how often it was switched on again; absent: never */
+  enables?: number;
+  /** of its static headers, in place of Waypost's */
+  userAgent?: string;
   /** why it can never be sent to */
   problem?: string;
 }
@@ -205,6 +212,8 @@ function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: O
       timeoutMs,
       retriedStatuses: on ? new Set(on) : undefined,
       batch,
+      disabled: webhook.disabled === undefined ? undefined : (true as const),
+      enables: webhook.enables,
     }),
     origin: webhook.origin,
     path: '/',
@@ -222,17 +231,15 @@ function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: O
     secrets: others,
     ...auth
   } = prepareAuth(openAuth(webhook, open), owner);
-  const staticHeaders = [...Object.entries(headers).flat(), ...authHeaders];
-  const secrets = secretTexts(path, staticHeaders, others);
-  const isPlain = Object.keys(auth).length === 0;
-  return {
-    ...base,
-    origin,
-    path,
-    staticHeaders,
-    secrets,
-    ...defined({ auth: !isPlain ? auth : undefined }),
-  };
+  const secrets = secretTexts(path, [...Object.entries(headers).flat(), ...authHeaders], others);
+  const isUserAgent = ([name]: [string, string]) => name.toLowerCase() === USER_AGENT;
+  const added = Object.entries(headers).filter((header) => !isUserAgent(header));
+  const staticHeaders = [...added.flat(), ...authHeaders];
+  const endpoint: Endpoint = { ...base, origin, path, staticHeaders, secrets };
+  if (Object.keys(auth).length > 0) endpoint.auth = auth;
+  const userAgent = Object.entries(headers).find(isUserAgent)?.[1];
+  if (userAgent !== undefined) endpoint.userAgent = userAgent;
+  return endpoint;
 }
 
 function openAuth({ auth, tls }: EncryptedWebhook, open: Open) {

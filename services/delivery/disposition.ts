@@ -49,7 +49,14 @@ export interface AttemptResult {
   rejected: string[];
   /** true if a URL had no place in its lane and was left out of this attempt */
   skipped: boolean;
-  /** the longest wait that a response asked for */
+  /** true if a URL that is switched off could take it otherwise */
+  disabled?: boolean;
+  /** true if a receiver asked not to get the message again */
+  aborted?: boolean;
+  /**
+   * the shortest wait that the URLs to ask again have asked for; undefined: one of them asked for
+   * none
+   */
   retryAfterMs?: number | undefined;
   durationMs: number;
   /** requests that have not ended, whose responses will be late */
@@ -101,7 +108,7 @@ export function concludeAttempt(
   if (outcome === 'delivered' && tried.notCalled) attempt.notCalled = tried.notCalled;
   if (delivery.test) return { kind: 'tested', attempt };
   if (outcome === 'delivered') return { kind: 'delivered', attempt };
-  if (outcome === 'rejected') return { kind: 'dead', reason: 'rejected', attempt };
+  if (outcome === 'rejected') return { kind: 'dead', reason: rejectionOf(tried), attempt };
 
   const next = nextTry(delivery, retryAfterMs, timing);
   if (next.kind === 'closed') return { kind: 'dead', reason: 'window_closed', attempt };
@@ -111,6 +118,11 @@ export function concludeAttempt(
     wait: next,
     attempt,
   };
+}
+
+function rejectionOf({ disabled, aborted }: AttemptResult): DeadReason {
+  if (disabled) return 'url_disabled';
+  return aborted ? 'aborted_by_receiver' : 'rejected';
 }
 
 /** Returns the topic of the delivery's next record; undefined if the delivery has ended. */

@@ -20,8 +20,9 @@ import { Attempt } from './attempt';
 import { AttemptContext, type AttemptOptions, type OpenDelivery, sizeOf } from './attempt-context';
 import { recordsOf, unreadableRecord, type Disposition } from './disposition';
 import { shownRecovery } from './recoveries';
+import { urlDisabledRecord } from './side-events';
 import { isPlainSuccess, isRefused, SuccessRows } from './success-rows';
-import { concluded, finished, released, taken, unreadable } from './telemetry';
+import { concluded, finished, released, taken, unreadable, urlDisabled } from './telemetry';
 
 /**
  * Takes records, decides, and lets lanes perform.
@@ -71,6 +72,10 @@ export class Deliverer {
       ended: (inHand, disposition, nowMs) =>
         disposition ? this.#finish(inHand, disposition, nowMs) : this.#decideAgain(inHand),
       event: (event) => void this.#append([event]).catch(() => undefined),
+      disabled: (endpoint, reason, nowMs) => {
+        urlDisabled(options.log, endpoint, reason);
+        this.#append([urlDisabledRecord(endpoint, reason, nowMs)]).catch(() => undefined);
+      },
     });
     this.#rows = new SuccessRows(this.#attempts.time, {
       send: (records) => this.#append(records),
@@ -185,7 +190,7 @@ export class Deliverer {
   #admit(inHand: OpenDelivery, current: boolean): boolean {
     const timing = this.#attempts.timing();
     const lookup = this.options.destinations.lookup(inHand.delivery.destinationId);
-    const admission = admit(inHand.delivery, lookup, timing);
+    const admission = admit(inHand.delivery, lookup, timing, this.#attempts.disabledUrls.has);
     if (!current && needsCurrentConfig(inHand.delivery, lookup, admission)) return false;
     if (admission.kind === 'try') new Attempt(this.#attempts, inHand, admission).start();
     else this.#finish(inHand, admission, timing.nowMs);

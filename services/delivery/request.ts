@@ -192,7 +192,8 @@ export function buildRequest(input: {
   const body = bodyStart ? withBodyStart(input.body, bodyStart) : input.body;
   const timestampS = Math.floor(nowMs / 1000);
   const headers = signHeaders({ id, timestampS, body, secrets, signatures, nowMs });
-  addOwnHeaders(headers, traceparent, rendered.contentType).push(...endpoint.staticHeaders);
+  addOwnHeaders(headers, traceparent, rendered.contentType, endpoint.userAgent);
+  headers.push(...endpoint.staticHeaders);
   if (rendered.headers) addRendered(headers, rendered.headers);
   const request: SendRequest = { origin: endpoint.origin, path: endpoint.path, headers, body };
   if (rendered.method) request.method = rendered.method;

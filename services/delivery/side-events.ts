@@ -1,7 +1,12 @@
-import { type CertificateEvent, type CircuitEvent } from '../../shared/model/attempt-events';
+import {
+  type CertificateEvent,
+  type CircuitEvent,
+  type UrlDisabledEvent,
+} from '../../shared/model/attempt-events';
 import { isoTime } from '../../shared/model/time';
 import { type OutRecord } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
+import { type Endpoint } from './destinations';
 import { attemptEvent, type AttemptResult, type DeliveryInHand, eventRecord } from './disposition';
 import { type SeenCertificate } from './http/certificate-watch';
 import { type CircuitTransition } from './lanes/registry';
@@ -47,6 +52,25 @@ export function circuitRecord(
     destinationVersion,
     state,
     why,
+    at,
+  };
+  return { topic: ATTEMPTS, key: destination, value: JSON.stringify(event) };
+}
+
+/** Returns the event for a URL that this process has stopped sending to. */
+export function urlDisabledRecord(
+  endpoint: Endpoint,
+  reason: UrlDisabledEvent['reason'],
+  nowMs: number,
+): OutRecord {
+  const { destinationId: destination, id: webhook, enables = 0 } = endpoint;
+  const at = isoTime(nowMs);
+  const event: UrlDisabledEvent = {
+    kind: 'url_disabled',
+    destination,
+    webhook,
+    enables,
+    reason,
     at,
   };
   return { topic: ATTEMPTS, key: destination, value: JSON.stringify(event) };

@@ -39,7 +39,9 @@ export function isPlainSuccess(
   if (disposition.kind !== 'delivered') return false;
   const { urls, open = 0, notCalled } = disposition.attempt;
   const isFirst = attemptsMade(delivery) === 0 && delivery.hop === 0 && delivery.replay === 0;
-  return isFirst && urls.length === 1 && open === 0 && notCalled === undefined;
+  // A row has no field for what the receiver asked for.
+  const isAsked = urls.some(({ asked }) => asked !== undefined);
+  return isFirst && urls.length === 1 && open === 0 && notCalled === undefined && !isAsked;
 }
 
 export interface SuccessRowsListener {

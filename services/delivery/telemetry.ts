@@ -129,6 +129,11 @@ export function circuitTurned(log: Log, { endpoint, state, why }: CircuitTransit
   );
 }
 
+/** Records that this process stopped sending to a URL, because its receiver wants nothing more. */
+export function urlDisabled(log: Log, endpoint: Endpoint, reason: 'gone' | 'asked'): void {
+  log.warn({ destination: endpoint.destinationId, url: endpoint.id, reason }, 'url.disabled');
+}
+
 /** Returns the counter of a disposition; undefined for a test send, which is not counted. */
 export function counterOf(disposition: Disposition): Count | undefined {
   switch (disposition.kind) {

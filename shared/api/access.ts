@@ -85,6 +85,8 @@ export const ACCESS = {
   'GET /destinations/{id}/public-keys': open,
   'POST /destinations/{id}/test': operator,
   'GET /destinations/{id}/health': reader,
+  'POST /destinations/{id}/enable-webhook': operator,
+  'POST /destinations/{id}/disable-webhook': operator,
   'POST /destinations/{id}/retry': operator,
   'POST /destinations/{id}/cancel': operator,
   'GET /destinations/{id}/filter': { ...reader, alsoNeeds: 'events:read' },

@@ -109,6 +109,7 @@ const notice = z.strictObject({
   partlyDelivered: count.meta({ description: 'Deliveries that did not reach all URLs' }),
   fullProfiles: count.meta({ description: 'Users whose profiles were full when it began' }),
   expiresAt: time.nullable().meta({ description: 'When the certificate ends' }),
+  webhook: z.string().nullable().meta({ description: 'The webhook of webhook_disabled' }),
   error: z.string().nullable().meta({ description: 'The last failure, or what the trouble is' }),
   alert: z.enum(ALERT_STATES).meta({ description: 'due: not sent yet; none: no alert is sent' }),
   delivery: z.string().nullable().meta({ description: 'The delivery of the alert' }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASKED_FOR } from '../model/attempt-events';
 import { MESSAGE_TYPES } from '../model/message';
 import { DELIVERY_STATUSES } from '../model/reasons';
 import { count, list, pageParameters, time, timeParameter } from './fields';
@@ -94,6 +95,15 @@ const url = z.object({
       'A kept connection broke before a response, and the request was sent again over a new one',
   }),
   gzip: z.literal(true).optional().meta({ description: 'The body was sent compressed' }),
+  asked: z
+    .enum(ASKED_FOR)
+    .optional()
+    .meta({
+      description:
+        'What the receiver asked for in the response header webhook-delivery, and got: ' +
+        'abort-message: it never gets this message again; disable: nothing more is sent to ' +
+        'this URL',
+    }),
   batch: z
     .object({ id: z.string(), size: z.int(), index: z.int() })
     .optional()
@@ -183,9 +193,12 @@ const delivery = z.strictObject({
   lastError: urlError
     .nullable()
     .meta({ description: 'Why the last attempt failed; null if it succeeded' }),
-  nextAttemptAt: time
-    .nullable()
-    .meta({ description: 'Always in the future; null if none is due, or its time is unknown' }),
+  nextAttemptAt: time.nullable().meta({
+    description:
+      'Always in the future; null if none is due or its time is unknown: while something ' +
+      'other than time must end the wait, such as a full lane, a Retry-After or an open ' +
+      'circuit',
+  }),
   settledAt: time
     .nullable()
     .meta({ description: 'When it was delivered, dead-lettered or cancelled' }),

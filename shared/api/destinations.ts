@@ -174,12 +174,30 @@ export const retryAllBody = z.strictObject({
   }),
 });
 
+export const webhookChoice = z.strictObject({
+  webhook: z.string().min(1).max(200).meta({ description: 'Id of the webhook' }),
+});
+
+const enabledWebhook = z.strictObject({
+  lostSince: time.nullable().meta({
+    description:
+      'When the first delivery was accepted that ended because the URL was off, or when ' +
+      'the URL was switched off if there is none: `from` of a replay. null: the URL was on',
+  }),
+  count: count.nullable().meta({
+    description:
+      'Deliveries that ended with the reason url_disabled since then. null: the history is away',
+  }),
+});
+
 export const DESTINATION_RESPONSES = {
   Destination: destination,
   Destinations: list(destination),
+  CreatedDestination: destination.extend(rotated),
   RotatedDestination: destination.extend(rotated),
   PublicKeys: publicKeys,
   Test: test,
+  EnabledWebhook: enabledWebhook,
   DestinationHealth: health,
   RenderedRequest: renderedRequest,
   Catalog: list(integration),
@@ -194,7 +212,7 @@ export const DESTINATION_OPERATIONS = {
   },
   'POST /destinations': {
     summary: 'Create a destination',
-    ok: [201, 'Destination'],
+    ok: [201, 'CreatedDestination'],
     location: '/destinations/{id}',
     body: destinationBody,
   },
@@ -233,6 +251,18 @@ export const DESTINATION_OPERATIONS = {
       since: timeParameter.optional().meta({ description: 'Default: 24 hours ago' }),
       until: timeParameter.optional().meta({ description: 'End of the counts. Default: now' }),
     }),
+  },
+  'POST /destinations/{id}/enable-webhook': {
+    summary: 'Switch a URL of a destination on again, and count what was lost meanwhile',
+    ok: [200, 'EnabledWebhook'],
+    body: webhookChoice,
+    conditional: true,
+  },
+  'POST /destinations/{id}/disable-webhook': {
+    summary: 'Switch a URL of a destination off; its other URLs go on',
+    ok: [200, 'Destination'],
+    body: webhookChoice,
+    conditional: true,
   },
   'POST /destinations/preview': {
     summary: 'Render the request of a destination for an event or a message, and send nothing',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { checkStaticHeaders, checkWebhookUrl } from '../model/webhook-request';
+import { DISABLED_REASONS, GENERATE_SECRET } from '../model/config';
 import { auth, authView, isKeepValue, type SecretValue, tls, tlsView } from './endpoint-auth';
 import { overlap, time, timeInput } from './fields';
 
@@ -70,6 +71,7 @@ export const webhookBody = z.strictObject({
   headers,
   auth: auth.nullish(),
   tls: tls.nullish(),
+  disabled: z.unknown().optional().meta({ description: 'Read-only: ignored here', readOnly: true }),
 });
 export type WebhookFields = z.output<typeof webhookBody>;
 
@@ -97,7 +99,21 @@ export const sharedSecret = z
       });
     }
   })
-  .meta({ description: 'Signs each request; at least 8 bytes. Write-only', writeOnly: true });
+  .meta({
+    description:
+      'Signs each request. generate, at creation and rotation: Waypost makes one and shows ' +
+      'it in the response only. Otherwise whsec_ and base64, as libraries of Standard ' +
+      'Webhooks expect it, or any other text of at least 8 bytes: its receiver must then ' +
+      'verify with the bytes of the text, such as new Webhook(secret, { format: "raw" }). ' +
+      'Write-only',
+    writeOnly: true,
+  });
+
+/** Returns why a change may not set this secret; undefined if it may. */
+export function secretChangeProblem(secret: unknown): string | undefined {
+  if (secret !== GENERATE_SECRET) return undefined;
+  return 'is made when a destination is created, or by rotate-secret. Give a secret, or rotate it';
+}
 
 /** Returns the length of the key in bytes: `whsec_…` is base64, other secrets are UTF-8. */
 function signingBytes(secret: string): number {
@@ -127,6 +143,14 @@ export const webhookFields = {
       headers: z.record(z.string(), z.strictObject({ keep: z.literal(true) })),
       auth: authView.nullable(),
       tls: tlsView.nullable(),
+      disabled: z
+        .strictObject({ at: time, reason: z.enum(DISABLED_REASONS) })
+        .nullable()
+        .meta({
+          description:
+            'null: on. Otherwise nothing is sent to it. gone: its receiver answered 410; ' +
+            'asked: its receiver asked for it; user: somebody switched it off',
+        }),
     }),
   ),
   hasSharedSecret: z.boolean(),

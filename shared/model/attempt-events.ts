@@ -31,6 +31,13 @@ export type Classification = 'delivered' | 'retry' | 'rejected';
 /** The outcome of an attempt, from the classifications of its URLs. */
 export type Outcome = Classification;
 
+/**
+ * What a receiver may ask for in the response header `webhook-delivery`: to send it this message
+ * never again, or to send nothing more to its URL.
+ */
+export const ASKED_FOR = ['abort-message', 'disable'] as const;
+export type AskedFor = (typeof ASKED_FOR)[number];
+
 export interface UrlError {
   code: UrlErrorCode;
   phase?: Phase;
@@ -60,6 +67,8 @@ export interface UrlAttempt {
   gzip?: true | undefined;
   /** the request that carried it with other deliveries; absent if it was sent alone */
   batch?: BatchPlace | undefined;
+  /** what the receiver asked for in the response header `webhook-delivery` */
+  asked?: AskedFor | undefined;
   error?: UrlError;
   response?: { headers: Record<string, string>; body: string; truncated: boolean };
 }
@@ -187,6 +196,23 @@ export interface CertificateEvent {
   notAfter: string;
   at: string;
 }
+/**
+ * The receiver of a URL wants nothing more: it answered 410, or asked for it. Delivery has stopped
+ * sending to the URL, and control writes this to the destination. The key is the destination's id.
+ */
+export interface UrlDisabledEvent {
+  kind: 'url_disabled';
+  destination: string;
+  /** the webhook's id */
+  webhook: string;
+  /**
+   * how often it had been switched on again or got another URL when the request was sent; later,
+   * the event is void
+   */
+  enables: number;
+  reason: 'gone' | 'asked';
+  at: string;
+}
 /** The router evaluated a filter that takes much work. The key is the destination's id. */
 export interface FilterEvent {
   kind: 'filter';
@@ -202,10 +228,16 @@ export type DeliveryEvent = AttemptEvent | WaitingEvent | DeadEvent | CancelledE
 /** Events that the history stores. */
 export type StoredEvent = DeliveryEvent | CircuitEvent;
 /** Events that only alerts read. */
-export type NoticeEvent = CertificateEvent | FilterEvent;
+export type NoticeEvent = CertificateEvent | FilterEvent | UrlDisabledEvent;
+
+const NOTICE_EVENTS: readonly string[] = [
+  'certificate',
+  'filter',
+  'url_disabled',
+] satisfies NoticeEvent['kind'][];
 
 export function isNoticeEvent(event: { kind: string }): event is NoticeEvent {
-  return event.kind === 'certificate' || event.kind === 'filter';
+  return NOTICE_EVENTS.includes(event.kind);
 }
 
 /** Identifies the text of a filter, so that an event about an earlier text is recognized. */

@@ -1,4 +1,9 @@
-import { type Classification, type Outcome, type UrlErrorCode } from './attempt-events';
+import {
+  type AskedFor,
+  type Classification,
+  type Outcome,
+  type UrlErrorCode,
+} from './attempt-events';
 
 /**
  * Classifies a response at one URL, or its absence:
@@ -13,6 +18,8 @@ import { type Classification, type Outcome, type UrlErrorCode } from './attempt-
  * | bad certificate (tls): no request was sent                  | retry: certificates get fixed                 |
  * | a status of the destination's `retry.on`                    | retry                                         |
  * | 3xx (never followed), other 4xx                             | rejected: not tried again at this URL         |
+ * | 410; `webhook-delivery: disable` with any status            | rejected, and the URL is switched off         |
+ * | `webhook-delivery: abort-message` with any status but 2xx   | rejected                                      |
  * | no OAuth2 token (token), or its egress proxy is away (proxy): no request was sent | retry                    |
  * | forbidden_address, invalid_url: no request was sent         | rejected                                      |
  * | a status that HTTP does not define as final (1xx, 600 up)   | retry: the receiver did not refuse it         |
@@ -48,9 +55,14 @@ const STATUS_WITH_RETRY_AFTER: ReadonlySet<number> = new Set([429, 503]);
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
 /**
- * The three date forms of RFC 9110 section 5.6.7; all relevant ones begin with the day of the week.
+ * Longer than several dates. Matching takes time, and a receiver may send any number of characters.
  */
-const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
+const MOST_CHARACTERS = 200;
+/**
+ * The three date forms of RFC 9110 section 5.6.7: all begin with the day of the week, and only
+ * asctime lacks `GMT`.
+ */
+const HTTP_DATES = /\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? [^,]*(GMT|$)/g;
 
 /**
  * Returns the classification of a complete response with this status.
@@ -63,6 +75,44 @@ export function classifyStatus(status: number, retried?: ReadonlySet<number>): C
   }
   return 'retry';
 }
+
+const GONE = 410;
+
+/** What a response says about later requests. */
+export interface ReceiverSays {
+  /** as the response header `webhook-delivery` says */
+  asked?: AskedFor | undefined;
+  /**
+   * nothing more may be sent to the URL, because it answered 410 or because its receiver asked for
+   * this
+   */
+  disables?: 'gone' | 'asked' | undefined;
+}
+
+/**
+ * Reads what the receiver says about later requests to its URL: the status 410 (Standard Webhooks),
+ * or the response header `webhook-delivery` (proposed for Standard Webhooks).
+ * @param header values of `webhook-delivery`, separated by commas; unknown ones are ignored
+ * @param retried further statuses that are retried: 410 among them is a failure like others
+ */
+export function receiverSays(
+  status: number,
+  header: string | undefined,
+  retried?: ReadonlySet<number>,
+): ReceiverSays {
+  const disables = status === GONE && !retried?.has(GONE) ? 'gone' : undefined;
+  // Nearly every response.
+  if (header === undefined) return disables ? SAYS_GONE : SAYS_NOTHING;
+  const words = header
+    .toLowerCase()
+    .split(',')
+    .map((word) => word.trim());
+  if (words.includes('disable')) return { asked: 'disable', disables: 'asked' };
+  return { asked: words.includes('abort-message') ? 'abort-message' : undefined, disables };
+}
+
+const SAYS_NOTHING: ReceiverSays = {};
+const SAYS_GONE: ReceiverSays = { disables: 'gone' };
 
 /** Returns the classification, and the signal for the lane, without a complete response. */
 export function classifyError(code: UrlErrorCode): ErrorMeaning {
@@ -82,16 +132,30 @@ export function retryAfterMs(
 }
 
 /**
- * Reads a `Retry-After`: whole seconds or an HTTP date.
- * @returns ms from `nowMs`, from 0 (a past date) to a day; undefined if it is neither
+ * Reads a `Retry-After`: seconds, with a fraction or without, or an HTTP date. Quotes around it are
+ * ignored. Of several values, which a proxy makes of a header that it adds a second time, the
+ * longest wait holds.
+ * @param value of the header; several values are separated by commas
+ * @returns ms from `nowMs`, rounded up, from 0 (a past date) to a day; undefined if it has no
+ *   readable value
  */
 export function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
-  const text = value?.trim() ?? '';
-  if (/^\d+$/.test(text)) return clamp(Number(text) * 1_000);
-  if (!HTTP_DATE.test(text)) return undefined;
-  // The asctime form names no zone and means GMT. Date.parse would read it as local time.
-  const atMs = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
-  return Number.isNaN(atMs) ? undefined : clamp(atMs - nowMs);
+  const text = value?.slice(0, MOST_CHARACTERS).replaceAll(/["']/g, '').trim() ?? '';
+  const dates = text.match(HTTP_DATES);
+  const waits = dates ? dates.map((date) => timeOf(date) - nowMs) : text.split(',').map(secondsIn);
+  const readable = waits.filter((ms) => !Number.isNaN(ms));
+  return readable.length > 0 ? clamp(Math.ceil(Math.max(...readable))) : undefined;
+}
+
+/** Returns ms; NaN if the text is no number of seconds. */
+function secondsIn(text: string): number {
+  const trimmed = text.trim();
+  return /^(\d+\.?\d*|\.\d+)$/.test(trimmed) ? Number(trimmed) * 1_000 : NaN;
+}
+
+/** The asctime form names no zone and means GMT. Date.parse would read it as local time. */
+function timeOf(date: string): number {
+  return Date.parse(date.endsWith('GMT') ? date : `${date} GMT`);
 }
 
 function clamp(ms: number): number {

@@ -78,7 +78,29 @@ export interface EncryptedWebhook {
   headers: Record<string, Encrypted>;
   auth?: Auth<Encrypted>;
   tls?: EndpointTls<Encrypted>;
+  /** nothing is sent to it; absent: it is on */
+  disabled?: DisabledWebhook;
+  /**
+   * how often it was switched on again or got another URL: what its receiver said before holds no
+   * longer; absent: 0
+   */
+  enables?: number;
 }
+
+/**
+ * `gone`: its receiver answered 410; `asked`: its receiver asked for it; `user`: somebody switched
+ * it off.
+ */
+export const DISABLED_REASONS = ['gone', 'asked', 'user'] as const;
+
+export interface DisabledWebhook {
+  /** ISO 8601 */
+  at: string;
+  reason: (typeof DISABLED_REASONS)[number];
+}
+
+/** In place of a secret in a request: Waypost makes one, and shows it in the response. */
+export const GENERATE_SECRET = 'generate';
 
 export interface EncryptedSecrets {
   current: Encrypted;

@@ -7,6 +7,7 @@ export const NOTICE_KINDS = [
   'recovered',
   'dead_letters',
   'switched_off',
+  'webhook_disabled',
   'partly_delivered',
   'certificate_expiring',
   'filter_costly',
@@ -16,5 +17,10 @@ export const NOTICE_KINDS = [
  * Kinds whose notice stays open while the trouble lasts. An alert reports its end too, with the
  * same id.
  */
-export const LASTING_KINDS = ['certificate_expiring', 'filter_costly', 'profile_full'] as const;
+export const LASTING_KINDS = [
+  'certificate_expiring',
+  'filter_costly',
+  'profile_full',
+  'webhook_disabled',
+] as const;
 export type LastingKind = (typeof LASTING_KINDS)[number];

@@ -136,6 +136,10 @@ export const DEAD_REASONS = [
   'rejected',
   'window_closed',
   ...ENDPOINT_WAITS,
+  // All its URLs that could take it are switched off.
+  'url_disabled',
+  // The receiver asked for it in a response.
+  'aborted_by_receiver',
   'unreadable',
   RENDER_FAILED,
 ] as const;

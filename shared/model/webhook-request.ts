@@ -7,10 +7,15 @@ import { DELIVERIES_HEADER } from './batch';
  * the name was reserved.
  */
 
+/**
+ * The only header of Waypost that a static one may replace: firewalls and receivers demand their
+ * own value.
+ */
+export const USER_AGENT = 'user-agent';
 /** The headers with the same value on every POST. `addOwnHeaders` adds each of them by name. */
 export const FIXED_HEADERS = {
   'content-type': 'application/json',
-  'user-agent': 'Waypost/1.0',
+  [USER_AGENT]: 'Waypost/1.0',
 } as const;
 /**
  * The names of all headers that Waypost sets, in lower case. `signHeaders` and `addOwnHeaders` set
@@ -31,13 +36,15 @@ export const OWN_HEADERS: readonly string[] = [
 /**
  * Adds Waypost's headers other than those of `signHeaders`.
  * @param headers alternating names and values, changed in place
+ * @param userAgent in place of Waypost's
  */
 export function addOwnHeaders(
   headers: string[],
   traceparent: string,
   contentType: string = FIXED_HEADERS['content-type'],
+  userAgent: string = FIXED_HEADERS[USER_AGENT],
 ): string[] {
-  headers.push('content-type', contentType, 'user-agent', FIXED_HEADERS['user-agent']);
+  headers.push('content-type', contentType, USER_AGENT, userAgent);
   headers.push('traceparent', traceparent);
   return headers;
 }
@@ -126,9 +133,10 @@ const REFUSED_PREFIXES = [
   ['webhook-', OURS],
 ] as const;
 
-/** Says whether the name is reserved for a header that Waypost sets. */
+/** Returns whether no static header may have the name, because Waypost sets a header with it. */
 export function isOwnHeader(name: string): boolean {
-  return refusal(name.toLowerCase()) === OURS;
+  const lower = name.toLowerCase();
+  return lower !== USER_AGENT && refusal(lower) === OURS;
 }
 
 /**
@@ -139,7 +147,9 @@ export function isOwnHeader(name: string): boolean {
  *   credentials.
  */
 export function checkStaticHeaders(headers: Record<string, unknown>): HeaderProblem[] {
-  return checkHeaders(headers, nameProblem);
+  return checkHeaders(headers, (name, lower) =>
+    lower === USER_AGENT ? undefined : nameProblem(name, lower),
+  );
 }
 
 /**

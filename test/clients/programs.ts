@@ -50,6 +50,18 @@ function node(dir: string): Promise<string[]> {
   return Promise.resolve([process.execPath, join(CLIENTS, dir, 'main.cjs')]);
 }
 
+/** Programs that verify a request, with libraries of Standard Webhooks. */
+export const VERIFIERS = {
+  go: { needs: GO, prepare: () => go('verify-go') },
+  python: {
+    needs: PYTHON,
+    prepare: async () => [
+      await pythonWith('verify-python'),
+      join(CLIENTS, 'verify-python/main.py'),
+    ],
+  },
+};
+
 async function go(dir: string): Promise<string[]> {
   mkdirSync(CACHE, { recursive: true });
   const binary = join(CACHE, dir);
@@ -61,13 +73,19 @@ async function python(): Promise<string[]> {
   return [await pythonWithClients(), join(CLIENTS, 'python/main.py')];
 }
 
+/** @returns the path of an interpreter with the pinned clients */
+export function pythonWithClients(): Promise<string> {
+  return pythonWith('python');
+}
+
 /**
- * Creates a virtual environment with the pinned clients, once for each content of requirements.txt.
+ * Creates a virtual environment with the packages of a folder, once for each content of its
+ * requirements.txt.
  * @returns the path of its interpreter
  */
-export async function pythonWithClients(): Promise<string> {
+async function pythonWith(dir: string): Promise<string> {
   mkdirSync(CACHE, { recursive: true });
-  const requirements = join(CLIENTS, 'python/requirements.txt');
+  const requirements = join(CLIENTS, dir, 'requirements.txt');
   const venv = join(
     CACHE,
     `python-${createHash('sha1').update(readFileSync(requirements)).digest('hex').slice(0, 12)}`,

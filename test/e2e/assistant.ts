@@ -125,7 +125,7 @@ export function firstHour(
         const { id } = (await named('destinations', 'Orders'))!;
         await eventually(async () => {
           const { data } = await read(`/deliveries?destination=${id}`);
-          expect(data).toEqual([expect.objectContaining({ test: true, lastStatusCode: 410 })]);
+          expect(data).toEqual([expect.objectContaining({ test: true, lastStatusCode: 422 })]);
         });
       },
     },
@@ -154,7 +154,7 @@ export function firstHour(
         const { data } = await use('list_deliveries', {
           destination: 'Orders',
           user: 'u-assistant',
-          code: '410',
+          code: '422',
         });
         const [first] = data as { id: string }[];
         return use('replay_delivery', { id: first?.id ?? 'dlv_none' });

@@ -378,7 +378,7 @@ test('verify reports whether each of the two signatures is valid', async () => {
 });
 
 test('the CLI finds deliveries and replays dead ones', async () => {
-  production.on('/hook', { status: 410, body: 'gone \u001b[2J' });
+  production.on('/hook', { status: 422, body: 'gone \u001b[2J' });
   // Enough that a replay of one a second still runs when it is cancelled.
   const users = Array.from({ length: 10 }, (_, i) => `d${String(i + 1)}`);
   for (const user of users) {
@@ -407,7 +407,7 @@ test('the CLI finds deliveries and replays dead ones', async () => {
   );
   const shown = (await done('deliveries', 'show', String(found[0]!.id))).out;
   expect(shown).toMatch(
-    /status +dead \(rejected\)[^]*410[^]*response to try 1 [^]*: gone \ufffd\[2J\n[^]*"event": "Dies"/,
+    /status +dead \(rejected\)[^]*422[^]*response to try 1 [^]*: gone \ufffd\[2J\n[^]*"event": "Dies"/,
   );
   const hello = {
     protocolVersion: '2025-06-18',
@@ -426,7 +426,7 @@ test('the CLI finds deliveries and replays dead ones', async () => {
   });
   expect([mcp.code, mcp.out]).toEqual([
     0,
-    expect.stringMatching(/is dead, because of rejected.* answered 410\./),
+    expect.stringMatching(/is dead, because of rejected.* answered 422\./),
   ]);
 
   production.on('/hook', {});

@@ -48,8 +48,8 @@ beforeAll(async () => {
     warehouse: await connect('Warehouse', '/warehouse'),
     ledger: await connect('Ledger', '/ledger'),
   };
-  stage.sink.on('/crm', { status: 410, body: 'gone away' });
-  stage.sink.on('/warehouse', { status: 410 });
+  stage.sink.on('/crm', { status: 422, body: 'gone away' });
+  stage.sink.on('/warehouse', { status: 422 });
   await stage.settled();
   await forget('probe');
   tab = await openTab(browser);
@@ -331,10 +331,10 @@ story(
       .getByLabel('Facts')
       .getByText('The endpoint rejected it. It is not retried')
       .waitFor();
-    await page.getByText('410').first().waitFor();
+    await page.getByText('422').first().waitFor();
     await page
       .getByLabel('Timeline')
-      .getByText(/^Attempt 1: 410/)
+      .getByText(/^Attempt 1: 422/)
       .waitFor();
     await page.getByText('Request headers').click();
     await page.getByRole('button', { name: 'Copy as curl' }).waitFor();
@@ -368,7 +368,7 @@ story(
     ).toEqual([new URL(page.url()).pathname]);
     await page
       .getByRole('region', { name: 'Differences' })
-      .getByRole('row', { name: /^Status 410 200/ })
+      .getByRole('row', { name: /^Status 422 200/ })
       .waitFor();
     await isGood('delivery-replayed');
 

@@ -46,7 +46,7 @@ test('the history finds a delivery by message, with attempts, request and respon
 
 test('a replay sends dead letters again with their ids, and no successful delivery', async () => {
   const { sink } = stage;
-  sink.on('/mended', { status: 410 });
+  sink.on('/mended', { status: 422 });
   const { send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/mended') }] });
   for (let i = 0; i < 5; i++) await send(aTrack({ userId: `user-${i}` }));
   const dead = await ask(`/deliveries?destination=${destination.id}&status=dead`, ({ data }) =>
@@ -88,8 +88,8 @@ test('a replay that is cancelled, resumed and killed sends each dead letter once
   // Forty dead letters match; five successful deliveries and the dead letters of another endpoint
   // do not.
   const { sink, system } = stage;
-  sink.on('/recovered', { status: 410 });
-  sink.on('/other', { status: 410 });
+  sink.on('/recovered', { status: 422 });
+  sink.on('/other', { status: 422 });
   const { source, send, destination } = await stage.connect({
     webhooks: [{ url: sink.url('/recovered') }],
   });

@@ -284,7 +284,7 @@ test.concurrent(
   'a delivery that every URL rejects becomes a dead letter after one attempt, with the exact body',
   async () => {
     const { sink, topics } = stage;
-    sink.on('/no/1', { status: 404 }).on('/no/2', { status: 410 });
+    sink.on('/no/1', { status: 404 }).on('/no/2', { status: 422 });
     const { send } = await stage.connect({
       webhooks: [{ url: sink.url('/no/1') }, { url: sink.url('/no/2') }],
     });

@@ -54,7 +54,7 @@ beforeAll(async () => {
   sink.on('/half', (_, nth) => ({ status: nth % 2 === 0 ? 500 : 200 }));
   sink.on('/hangs', { misbehave: 'hang' });
   sink.on('/redirects', { status: 302, headers: { location: '/elsewhere' } });
-  sink.on('/gone', { status: 410 });
+  sink.on('/gone', { status: 422 });
   const delivered = { status: 'delivered', lastStatusCode: 200, lastError: null };
   const failed = (code: string) => ({
     lastStatusCode: null,

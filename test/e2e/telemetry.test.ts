@@ -184,7 +184,7 @@ test('a call with two retries is one trace to the last POST, linked to the calle
 test("a batch's trace links to its messages, and a replay's to the dead attempt", async () => {
   const { sink, system } = stage;
   const path = `/replayed/${SECRET_PATH}`;
-  sink.on(path, { status: 410 });
+  sink.on(path, { status: 422 });
   const { source, destination } = await connect('/replayed');
   await system.send(source.writeKey, 'batch', { batch: [aTrack(), aTrack()] });
   const [first] = await sink.waitFor(2, { path });

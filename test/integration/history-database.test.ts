@@ -1082,6 +1082,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       partlyDelivered: 0,
       fullProfiles: 0,
       expiresAt: null,
+      webhook: null,
       error: 'status 503',
       alert: 'due',
       acknowledged: null,

@@ -87,7 +87,7 @@ function answerOf(role: Role, random: Random): Answer {
     case 'resetting':
       return random.next() < RESET_SHARE ? { misbehave: 'reset' } : {};
     case 'rejecting':
-      return { status: 410 };
+      return { status: 422 };
     case 'hanging':
     case 'leaving':
       return { misbehave: 'hang' };

@@ -63,7 +63,7 @@ function simple(random: Random): Behaviour {
   const few = random.between(1, 30);
   return random.one([
     answers(ms),
-    answers(ms, random.one([404, 408, 410, 500, 503])),
+    answers(ms, random.one([404, 408, 422, 500, 503])),
     hangs,
     refuses,
     failsSometimes(random.next(), ms),

@@ -1,11 +1,13 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type Alerts as Response } from '../../../shared/api/operations';
+import { ALERTS_ID } from '../../../shared/model/config';
 import { AlertsForm } from '../alerts/alerts-form';
 import { RotateAlertsSecret } from '../destination/rotate-secret';
 import { type Read } from '../destination/save';
 import { TestResult } from '../destination/test-send';
-import { useChange, useRead } from '../lib/api';
+import { WebhookSwitches } from '../destination/webhook-switches';
+import { call, useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { LinkButton, Page, Section, Unread } from '../ui/ui';
 import { text } from '../texts';
@@ -46,6 +48,15 @@ function Loaded({ alerts, etag }: { alerts: Response; etag: string }) {
       <Section title={words.rules}>
         <AlertsForm key={begun.times} {...begun} onSaved={restart} />
       </Section>
+      {alerts.webhooks.length > 0 && (
+        <Section title={text.endpoint.webhookSwitches.title}>
+          <WebhookSwitches
+            id={ALERTS_ID}
+            webhooks={alerts.webhooks}
+            onChanged={() => void call('GET /alerts', {}).then(beside)}
+          />
+        </Section>
+      )}
       {mayTest && alerts.webhooks.length > 0 && (
         <Section title={words.test}>
           <Sample alerts={alerts} />

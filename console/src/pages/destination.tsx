@@ -7,7 +7,8 @@ import { EditForm } from '../destination/edit-form';
 import { Health } from '../destination/health';
 import { RotateSecret } from '../destination/rotate-secret';
 import { TestSend } from '../destination/test-send';
-import { useChange, useRead } from '../lib/api';
+import { WebhookSwitches } from '../destination/webhook-switches';
+import { call, useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { Deletion } from '../ui/deletion';
 import { Confirmed, Failure, LinkButton, Page, Section, Unread } from '../ui/ui';
@@ -70,6 +71,13 @@ function Loaded({ destination, etag }: Props) {
   return (
     <Stack>
       <Switches destination={destination} onChanged={beside} />
+      <Section title={text.endpoint.webhookSwitches.title}>
+        <WebhookSwitches
+          id={destination.id}
+          webhooks={destination.webhooks}
+          onChanged={() => void call('GET /destinations/{id}', { id: destination.id }).then(beside)}
+        />
+      </Section>
       <Health destination={destination.id} />
       {mayTest && (
         <Section title={words.test}>

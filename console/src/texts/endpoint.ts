@@ -1,4 +1,4 @@
-import { counted } from './counts';
+import { count, counted } from './counts';
 
 /** Texts of the settings of a destination. */
 export const endpoint = {
@@ -25,7 +25,9 @@ export const endpoint = {
       'A secret is set. A new value replaces it immediately. “Rotate the secret” gives ' +
       'receivers time to switch',
     sharedSecretHint:
-      'Signs each request (webhook-signature, X-Signature), so that the receiver can verify it',
+      'Signs each request (webhook-signature, X-Signature), so that the receiver can ' +
+      'verify it. For a text that does not begin with whsec_, libraries of Standard ' +
+      'Webhooks need { format: "raw" }',
     generateSecret: 'Generate a secret',
     copySharedSecret: 'Copy the shared secret',
     copyNow: 'Copy it to the receiver now. It is not shown after you save.',
@@ -37,6 +39,33 @@ export const endpoint = {
       'Such as 5d. Cancels waiting deliveries. 0s: never. Leave empty for the setting of the alerts',
     rateLimit: 'Rate limit',
     rateLimitHint: 'Requests per second, to each URL. Leave empty for no limit',
+  },
+  webhookSwitches: {
+    title: 'URLs',
+    unknownUrl: 'a URL that was lost with its key',
+    on: 'on',
+    off: {
+      gone: 'Off: its receiver answered 410 (Gone)',
+      asked: 'Off: its receiver asked to get nothing more',
+      user: 'Off: somebody switched it off',
+    },
+    enable: 'Switch on',
+    enableNamed: (url: string) => `Switch on ${url}`,
+    disable: 'Switch off',
+    disableQuestion: 'Switch this URL off?',
+    disableHint:
+      'Nothing is sent to it until somebody switches it on. Other URLs of the destination ' +
+      'go on. Deliveries without another URL end as dead, and can be replayed.',
+    isOn: 'Switched on',
+    isOff: 'Switched off',
+    enableTask: 'switch the URL on',
+    disableTask: 'switch the URL off',
+    nothingLost: 'Nothing was lost while it was off.',
+    lostUnknown: 'The history is away: what was lost while the URL was off is not known.',
+    lost: (deliveries: string) => `${deliveries} ended while the URL was off.`,
+    deliveries: (n: number) => (n === 1 ? '1 delivery' : `${count(n)} deliveries`),
+    replay: 'Replay them',
+    replayTask: 'replay them',
   },
   filterField: {
     mistakeAt: (line: string, column: string, message: string) =>

@@ -25,6 +25,9 @@ export const lib = {
       backoff: 'The last attempt failed. The next one follows after a pause',
       paused: 'The destination is paused',
       rejected: 'The endpoint rejected it. It is not retried',
+      url_disabled:
+        'Its URL is off, because its receiver wants nothing more or somebody switched it off',
+      aborted_by_receiver: 'The receiver asked not to get it again',
       window_closed: 'It could not be delivered within its window',
       destination_disabled: 'The destination was disabled',
       secrets_unreadable: 'The secret key of this installation cannot decrypt the destination',
@@ -102,6 +105,7 @@ export const lib = {
       tested: 'tested',
       token: 'token',
       waiting: 'waiting',
+      webhook_disabled: 'URL off',
     },
     codes: {
       audience: 'audience',

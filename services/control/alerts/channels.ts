@@ -64,6 +64,7 @@ const TITLES: Record<Notice['kind'], Title> = {
   recovered: (name) => `Webhooks to ${name} arrive again`,
   dead_letters: (name) => `Waypost gave up deliveries to ${name}`,
   switched_off: (name) => `Waypost switched ${name} off`,
+  webhook_disabled: (name) => `A receiver of ${name} wants nothing more`,
   partly_delivered: (name) => `Deliveries to ${name} did not reach all of its URLs`,
   certificate_expiring: (name) => `A certificate of ${name} expires soon`,
   filter_costly: (name) => `The filter of ${name} takes much work`,
@@ -75,6 +76,7 @@ const OVER: Record<LastingKind | 'failing', Title> = {
   certificate_expiring: (name) => `The certificate of ${name} was replaced`,
   filter_costly: (name) => `The filter of ${name} takes little work again`,
   profile_full: () => 'No profile is full any more',
+  webhook_disabled: (name) => `The URL of ${name} is on again`,
 };
 
 function titleOf(notice: Notice): string {

@@ -24,6 +24,9 @@ interface Condition {
   /** when the certificate ends, ms since 1970 */
   expiresAt?: number;
   fullProfiles?: number;
+  /** id of the webhook that it is about, and when it began, ms since 1970 */
+  webhook?: string;
+  since?: number;
   /** keeps its notice open, and raises none: another certificate of the destination ends earlier */
   isLater?: boolean;
 }
@@ -59,6 +62,7 @@ function conditionsOf(facts: Facts): Condition[] {
     .flatMap((each) => [
       ...expiring(each, servers, nowMs),
       ...costly(each, filters.get(each.id), nowMs),
+      ...disabledBy(each),
     ]);
   if (fullProfiles > 0) found.push(fullOf(fullProfiles));
   return found;
@@ -70,6 +74,32 @@ function isCertificate(event: NoticeEvent): event is CertificateEvent {
 
 function isFilter(event: NoticeEvent): event is FilterEvent {
   return event.kind === 'filter';
+}
+
+const DISABLED_BY = {
+  gone: 'its receiver answered 410 (Gone), so nothing is sent to it any more',
+  asked: 'its receiver asked to get nothing more',
+} as const;
+
+/**
+ * Returns the URLs that their receivers have switched off. Who switches one off himself needs no
+ * notice.
+ */
+function disabledBy({ id, name, webhooks }: Destination): Condition[] {
+  return webhooks.flatMap(({ id: webhook, origin, disabled }) => {
+    if (!disabled || disabled.reason === 'user') return [];
+    const error = `${origin}: ${DISABLED_BY[disabled.reason]}`;
+    return [
+      {
+        kind: 'webhook_disabled',
+        destination: id,
+        name,
+        error,
+        webhook,
+        since: Date.parse(disabled.at),
+      },
+    ];
+  });
 }
 
 function fullOf(fullProfiles: number): Condition {
@@ -174,15 +204,19 @@ export function decideLasting(
 ): { raised: Notice[]; ended: Ended[] } {
   const { nowMs, fullProfiles, destinations } = facts;
   const conditions = conditionsOf(facts);
-  const isSame = (notice: Notice, { kind, destination, expiresAt }: Condition) =>
+  const isSame = (notice: Notice, { kind, destination, expiresAt, webhook, since }: Condition) =>
     notice.kind === kind &&
     notice.destination === destination &&
-    notice.expiresAt === (expiresAt ?? null);
+    notice.expiresAt === (expiresAt ?? null) &&
+    notice.webhook === (webhook ?? null) &&
+    notice.since === (since ?? notice.since);
   const raised = conditions
     .filter((condition) => !condition.isLater && !open.some((notice) => isSame(notice, condition)))
-    .map(({ isLater: _, ...condition }) =>
-      newNotice({ ...condition, at: nowMs, since: nowMs }, nowMs),
-    );
+    .map(({ isLater: _, since = nowMs, ...condition }) => {
+      const mark =
+        condition.webhook === undefined ? nowMs : `${condition.webhook}/${String(since)}`;
+      return newNotice({ ...condition, at: nowMs, since }, mark);
+    });
   const byId = new Map(destinations.map((each) => [each.id, each]));
   const ended = open
     .filter((notice) => notice.kind !== 'profile_full' || fullProfiles !== undefined)

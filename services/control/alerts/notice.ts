@@ -35,6 +35,8 @@ export interface Notice {
   fullProfiles: number;
   /** end of the certificate */
   expiresAt: number | null;
+  /** id of the webhook that it is about */
+  webhook: string | null;
   /** the last failure, or what the trouble is, as text */
   error: string | null;
   /** its destination was switched off or deleted by somebody */
@@ -44,7 +46,7 @@ export interface Notice {
 }
 
 /** Returns the same id for the same event, so that a repeated decision adds no second notice. */
-function noticeId(destination: string, kind: NoticeKind, mark: number): string {
+function noticeId(destination: string, kind: NoticeKind, mark: number | string): string {
   const digest = createHash('sha256')
     .update(`${destination}\0${kind}\0${String(mark)}`)
     .digest('base64url');
@@ -54,7 +56,7 @@ function noticeId(destination: string, kind: NoticeKind, mark: number): string {
 /** Fills in the fields that most kinds do not use. */
 export function newNotice(
   given: Pick<Notice, 'kind' | 'destination' | 'name' | 'at' | 'since' | 'error'> & Partial<Notice>,
-  mark: number,
+  mark: number | string,
 ): Notice {
   return {
     id: noticeId(given.destination, given.kind, mark),
@@ -64,6 +66,7 @@ export function newNotice(
     partlyDelivered: 0,
     fullProfiles: 0,
     expiresAt: null,
+    webhook: null,
 
     // Otherwise an alert about the alerts would cause the next one.
     alert: given.destination === ALERTS_ID ? 'none' : 'due',
@@ -190,7 +193,7 @@ function alertType({ kind, destination }: Notice): string {
 /** Returns the body in the form that Standard Webhooks proposes: `type`, `timestamp`, `data`. */
 export function alertBody(notice: Notice) {
   const { id, at, kind, destination, name, since, endedAt, failures, deadLetters, error } = notice;
-  const { partlyDelivered, fullProfiles, expiresAt } = notice;
+  const { partlyDelivered, fullProfiles, expiresAt, webhook } = notice;
   const iso = (ms: number) => new Date(ms).toISOString();
   const overAt = isOver(notice) ? endedAt : null;
   return {
@@ -209,6 +212,7 @@ export function alertBody(notice: Notice) {
         partlyDelivered: partlyDelivered > 0 ? partlyDelivered : undefined,
         fullProfiles: fullProfiles > 0 ? fullProfiles : undefined,
         expiresAt: expiresAt !== null ? iso(expiresAt) : undefined,
+        webhook: webhook !== null ? webhook : undefined,
         error: error !== null ? error : undefined,
       }),
     },

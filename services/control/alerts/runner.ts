@@ -17,6 +17,7 @@ import { countDead, countPartly, openOf } from '../history/queries';
 import { dropLease, takeLease } from '../history/leases';
 import { channelsOf } from './channels';
 import { type Context, decide, type Decision, isNews } from './decide';
+import { writeDisabledUrls } from './disabled-urls';
 import { type Health } from './health';
 import { LastingWatch } from './lasting-watch';
 import { type Notice, alertRecord, isAddressed } from './notice';
@@ -112,6 +113,7 @@ export class Alerts {
     const isRead = await this.#reader.readToEnds(() => this.#leads());
     if (isRead && performance.now() - askedAt < FRESH_MS) {
       await this.#decideAt(at);
+      await writeDisabledUrls(this.options);
       await this.#lasting.look(at);
       this.#soundAt = askedAt;
     }

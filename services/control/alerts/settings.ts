@@ -12,6 +12,7 @@ import {
   type EncryptedWebhook,
 } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
+import { secretErrors } from '../destinations/model';
 import { secretsNow, secretsView } from '../destinations/rotation';
 import { openWebhooks } from '../destinations/stored-webhook';
 import { sealWebhooks, webhookErrors, webhookViews } from '../destinations/webhooks';
@@ -64,7 +65,11 @@ export function patchAlerts(
   const patch = (given ?? {}) as Json;
   const merged = mergePatch(patchable(before), patch);
   const stored = openWebhooks(before, encryptor);
-  const errors = [...webhookErrors(merged, stored, { now }), ...mailErrors(patch, sendsMail)];
+  const errors = [
+    ...webhookErrors(merged, stored, { now }),
+    ...secretErrors(patch),
+    ...mailErrors(patch, sendsMail),
+  ];
   const fields = parseBody(alertsBody, merged, errors);
   const { failingFor, deadLettersEvery, switchOffAfter: switchOffAfterMs } = fields;
   const { secrets: had, ...rest } = before;

@@ -40,6 +40,25 @@ async function lockSignals(
   );
 }
 
+/** Returns the facts of one kind, with their keys. */
+export async function readSignalsOf(
+  { query }: Queries,
+  kind: NoticeEvent['kind'],
+): Promise<{ key: string; event: NoticeEvent }[]> {
+  const rows = await query<{ key: string; event: string }>(
+    `select key, event from waypost.signals where key like $1`,
+    [`${kind}/%`],
+  );
+  return rows.map(({ key, event }) => ({ key, event: JSON.parse(event) as NoticeEvent }));
+}
+
+export async function dropSignals({ query }: Queries, keys: readonly string[]): Promise<void> {
+  await query(
+    'delete from waypost.signals where key in (select jsonb_array_elements_text($1::jsonb))',
+    [databaseJson(keys)],
+  );
+}
+
 export async function readSignals({ query }: Queries): Promise<NoticeEvent[]> {
   const rows = await query<{ event: string }>('select event from waypost.signals');
   return rows.map(({ event }) => JSON.parse(event) as NoticeEvent);

@@ -3,12 +3,15 @@ import {
   type CertificateEvent,
   type FilterEvent,
   type NoticeEvent,
+  type UrlDisabledEvent,
 } from '../../../shared/model/attempt-events';
 
 /** Facts from `attempts` that hold until a newer one replaces them. Pure. */
 
 /** Nearly all records are of other kinds, and are not parsed a second time. */
-const BEGINS = [Buffer.from('{"kind":"certificate"'), Buffer.from('{"kind":"filter"')];
+const BEGINS = ['certificate', 'filter', 'url_disabled'].map((kind) =>
+  Buffer.from(`{"kind":"${kind}"`),
+);
 
 /** A fact with its key. */
 export interface Signal {
@@ -32,10 +35,24 @@ export function signalOf(value: Buffer | null): Signal | undefined {
 
 function read(event: NoticeEvent): Signal | undefined {
   const at = Date.parse(event.at);
-  const isUsable = event.kind === 'certificate' ? isCertificate(event) : isFilter(event);
-  if (Number.isNaN(at) || !isUsable) return undefined;
-  const about = event.kind === 'certificate' ? event.origin : event.destination;
-  return { key: `${event.kind}/${about}`, at, event };
+  const about = aboutOf(event);
+  return Number.isNaN(at) || about === undefined
+    ? undefined
+    : { key: `${event.kind}/${about}`, at, event };
+}
+
+/** Returns what the fact is about; undefined: it cannot be used. */
+function aboutOf(event: NoticeEvent): string | undefined {
+  switch (event.kind) {
+    case 'certificate':
+      return isCertificate(event) ? event.origin : undefined;
+    case 'filter':
+      return isFilter(event) ? event.destination : undefined;
+    case 'url_disabled':
+      return isUrlDisabled(event)
+        ? `${event.destination}/${event.webhook}/${String(event.enables)}`
+        : undefined;
+  }
 }
 
 function isCertificate({ origin, notAfter }: CertificateEvent): boolean {
@@ -49,6 +66,11 @@ function isFilter({ destination, filter, units, limit }: FilterEvent): boolean {
   );
 }
 
+function isUrlDisabled({ destination, webhook, enables, reason }: UrlDisabledEvent): boolean {
+  const haveTexts = [destination, webhook].every((text) => typeof text === 'string');
+  return haveTexts && Number.isInteger(enables) && ['gone', 'asked'].includes(reason);
+}
+
 /**
  * A server is tracked from this long before the end of its certificate. Longer than a notice needs.
  */
@@ -59,7 +81,7 @@ const TRACKED_MS = 60 * 86_400_000;
  * are far from their end.
  */
 export function isTracked({ at, event }: Signal): boolean {
-  return event.kind === 'filter' || Date.parse(event.notAfter) - at < TRACKED_MS;
+  return event.kind !== 'certificate' || Date.parse(event.notAfter) - at < TRACKED_MS;
 }
 
 /** A server whose certificate ends soon is reported once an hour, if connections to it begin. */
@@ -83,6 +105,8 @@ interface SeenCertificate extends CertificateEvent {
  */
 export function holding(before: Signal | undefined, after: Signal): Signal {
   if (!before) return after;
+  // The receiver has said so since the earlier one.
+  if (after.event.kind === 'url_disabled') return before.at <= after.at ? before : after;
   if (after.at < before.at) return before;
   if (before.event.kind !== 'certificate' || after.event.kind !== 'certificate') return after;
   const [old, fresh]: SeenCertificate[] = [before.event, after.event];

@@ -211,6 +211,7 @@ function fromRow(row: Row): Notice {
     partlyDelivered: 0,
     fullProfiles: 0,
     expiresAt: null,
+    webhook: null,
     ...(JSON.parse(said) as Pick<Notice, 'name' | 'failures' | 'deadLetters' | 'error'>),
     acknowledged:
       acknowledged === null ? null : (JSON.parse(acknowledged) as Notice['acknowledged']),

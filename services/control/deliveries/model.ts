@@ -1,7 +1,12 @@
 import { type Query } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
 import { cutEventName } from '../../../shared/model/message';
-import { type DeliveryStatus, isUnderWay } from '../../../shared/model/reasons';
+import {
+  type DeliveryStatus,
+  isUnderWay,
+  REPLAYED,
+  RETRY_REQUESTED,
+} from '../../../shared/model/reasons';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type Filter } from '../history/filter';
 import { lastOf, lastReplay, settledStatus, type Try } from '../history/tries';
@@ -36,6 +41,8 @@ export interface Present {
   nowMs: number;
   /** undefined: the destination does not exist */
   isPaused: (destination: string) => boolean | undefined;
+  /** Returns whether the circuit of each URL that is on is open. */
+  isAway: (destination: string) => boolean;
 }
 
 /** Returns the view in a list, without bodies, which may be megabytes. */
@@ -79,12 +86,26 @@ function standing(
   return { status, reason };
 }
 
+/** Waits that end with an attempt at a known time. */
+const TIMED_WAITS: readonly (string | null)[] = ['backoff', REPLAYED, RETRY_REQUESTED, null];
+
 /**
- * A delivery that is parked again writes no event, so its next time may be over: it is unknown
- * then.
+ * Returns when the delivery is sent next. Any other wait ends when something happens, such as room
+ * in a lane or the end of an outage: its time only says when Waypost looks again. That of a backoff
+ * says no more while every URL is away.
  */
-function nextAttemptAt({ nextAt }: DeliveryRow, { nowMs }: Present): string | null {
-  return nextAt !== null && nextAt > nowMs ? iso(nextAt) : null;
+function nextAttemptAt(row: DeliveryRow, present: Present): string | null {
+  const { nextAt, destination } = row;
+  // A delivery that is parked again writes no event, so its next time may be over: it is unknown
+  // then.
+  if (
+    nextAt === null ||
+    nextAt <= present.nowMs ||
+    !TIMED_WAITS.includes(standing(row, present).reason)
+  ) {
+    return null;
+  }
+  return present.isAway(destination) ? null : iso(nextAt);
 }
 
 /** Returns the full view. `body` is added by the caller that can read it. */

@@ -12,6 +12,7 @@ import { lastReplay } from '../history/tries';
 import { type HandlersOf } from '../http/mount';
 import { decodeCursor, encodeCursor, pageOf, readPage } from '../http/paging';
 import { Problem } from '../http/problem';
+import { currentCircuits } from '../overview/open-circuits';
 import { invalidFields, parseBody } from '../http/validate';
 import {
   type Candidate,
@@ -43,7 +44,8 @@ export function deliveryHandlers(deps: ControlContext): HandlersOf<'deliveries'>
 
 type ListQuery = Query<'GET /deliveries'>;
 
-function list(deps: ControlContext, query: ListQuery) {
+async function list(deps: ControlContext, query: ListQuery) {
+  const present = await presentOf(deps);
   return readPage(query, {
     read: ({ limit, after: cursor }) => {
       const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
@@ -53,7 +55,7 @@ function list(deps: ControlContext, query: ListQuery) {
     },
     count: () => deps.history.ask((database) => countDeliveries(database, filterOf(query))),
     cursorOf: ({ acceptedAt, id }) => ({ at: acceptedAt, id }),
-    view: (row) => deliveryView(row, presentOf(deps)),
+    view: (row) => deliveryView(row, present),
   });
 }
 
@@ -83,9 +85,10 @@ async function search(deps: ControlContext, query: ListQuery, text: string) {
     limit: query.limit + 1,
     after,
   });
+  const present = await presentOf(deps);
   const page = pageOf(rows, query.limit, {
     nextOf: ({ acceptedAt, id }) => encodeCursor({ at: acceptedAt, id }),
-    view: (row) => deliveryView(row, presentOf(deps)),
+    view: (row) => deliveryView(row, present),
   });
   // Without a whole page, the next request continues where the time ran out.
   const resume =
@@ -152,8 +155,20 @@ async function renderAgain(
   return candidate;
 }
 
-function presentOf({ config, now }: ControlContext): Present {
-  return { nowMs: now().getTime(), isPaused: (id) => config.destination(id)?.data.paused };
+/** @throws Problem `unavailable` */
+async function presentOf(deps: ControlContext): Promise<Present> {
+  const { config, now } = deps;
+  const open = new Set(
+    (await currentCircuits(deps)).map(({ destination, url }) => `${destination}/${url}`),
+  );
+  return {
+    nowMs: now().getTime(),
+    isPaused: (id) => config.destination(id)?.data.paused,
+    isAway: (id) => {
+      const urls = config.destination(id)?.data.webhooks.filter(({ disabled }) => !disabled) ?? [];
+      return urls.length > 0 && urls.every((webhook) => open.has(`${id}/${webhook.id}`));
+    },
+  };
 }
 
 /** Reads the versions of the destination that the attempts of a delivery name. */
@@ -187,7 +202,7 @@ async function showDelivery(deps: ControlContext, id: string, seesUrls: boolean)
     seesUrls,
   });
   return {
-    ...deliveryDetail(row, presentOf(deps), called),
+    ...deliveryDetail(row, await presentOf(deps), called),
     body: record?.value ? bodyJson(record.value) : null,
   };
 }

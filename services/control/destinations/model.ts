@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { batchToView } from '../../../shared/api/batch';
 import { destinationBody } from '../../../shared/api/destinations';
 import { durationText } from '../../../shared/api/fields';
+import { secretChangeProblem } from '../../../shared/api/webhooks';
 import { compileExpression } from '../../../shared/cel/compile';
 import { mistakeText } from '../../../shared/cel/syntax';
 import { defined } from '../../../shared/collections/defined';
@@ -94,6 +95,7 @@ export function patchDestination(before: Destination, patch: Json, making: Makin
       proxyChanges,
     }),
     ...(proxyChanges && !setsWebhooks ? proxyChangeErrors(before.webhooks) : []),
+    ...secretErrors(patch),
     ...signatureErrors(merged, { isSigned, webhooks }),
     ...optionErrors(merged, { ...before, webhooks }, making),
     // Earlier versions stored such a body, and other fields stay changeable.
@@ -215,6 +217,12 @@ function assemble(fields: Fields, before: Destination | undefined, making: Makin
     createdAt: before?.createdAt ?? at,
     updatedAt: at,
   };
+}
+
+/** Also for alerts. */
+export function secretErrors(patch: Json): FieldError[] {
+  const problem = has(patch, 'sharedSecret') ? secretChangeProblem(patch.sharedSecret) : undefined;
+  return problem === undefined ? [] : [{ pointer: pointer(['sharedSecret']), detail: problem }];
 }
 
 function sourceErrors(body: Json, { sourceExists }: Making): FieldError[] {

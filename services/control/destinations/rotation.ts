@@ -1,7 +1,11 @@
 import { type z } from 'zod';
 import { rotateSecretBody } from '../../../shared/api/webhooks';
 import { type Encryptor } from '../../../shared/config/encryption';
-import { type Destination, type EncryptedSecrets } from '../../../shared/model/config';
+import {
+  type Destination,
+  type EncryptedSecrets,
+  GENERATE_SECRET,
+} from '../../../shared/model/config';
 import { pointer, Problem } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
 import { rotateEd25519 } from './signature';
@@ -56,14 +60,15 @@ export function rotateSecret(
     const detail = 'must not be after the end of the overlap, when the old secret expires';
     throw invalidFields([{ pointer: pointer(['switchAt']), detail }]);
   }
-  const current = encryptor.encrypt(fields.sharedSecret ?? made.secret, destination.id);
+  const given = fields.sharedSecret === GENERATE_SECRET ? undefined : fields.sharedSecret;
+  const current = encryptor.encrypt(given ?? made.secret, destination.id);
   const secrets: EncryptedSecrets =
     before && fields.overlap > 0
       ? { current, previous: before.current, overlapUntil, switchAt }
       : { current };
   return {
     destination: { ...destination, secrets, updatedAt: now.toISOString() },
-    generated: fields.sharedSecret === undefined ? made.secret : undefined,
+    generated: given === undefined ? made.secret : undefined,
   };
 }
 

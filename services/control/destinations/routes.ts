@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { destinationBody, retryAllBody } from '../../../shared/api/destinations';
-import { defined } from '../../../shared/collections/defined';
+import { destinationBody, retryAllBody, webhookChoice } from '../../../shared/api/destinations';
 import { type Entry } from '../../../shared/config/types';
-import { ALERTS_ID, type Destination } from '../../../shared/model/config';
+import { ALERTS_ID, type Destination, GENERATE_SECRET } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
 import { seesSecrets } from '../auth/authenticate';
 import { type Actor } from '../auth/identities';
@@ -12,6 +11,8 @@ import { tryOnEvents } from '../debugger/filters';
 import { type HandlersOf } from '../http/mount';
 import { pageOfEntries } from '../http/paging';
 import { Problem } from '../http/problem';
+import { lostToDisabled } from '../history/queries';
+import { disableWebhook, enableWebhook, webhookOf } from './disabled-webhooks';
 import { previewRequest } from './preview';
 import { createDestination, destinationView, type Making, patchDestination } from './model';
 import { rotateSecret } from './rotation';
@@ -36,11 +37,12 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
     },
     'POST /destinations': async ({ body, by }) => {
       const id = newId('dst', deps.now());
+      const { given, made } = withMadeSecret(body);
       const entry = await entries.create('destination', by, () =>
-        createDestination(body, making(deps, id)),
+        createDestination(given, making(deps, id)),
       );
       deps.log.info({ destination: id }, 'destination.created');
-      return view(by, entry);
+      return withSecret(view(by, entry), made);
     },
     'POST /destinations/preview': ({ body, identity }) =>
       previewRequest(deps, body, identity.rights),
@@ -59,11 +61,7 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
     },
     'POST /destinations/{id}/rotate-secret': async (call) => {
       const { entry, generated } = await rotate(deps, own(call));
-      // A generated secret is shown in this response and never again.
-      return {
-        ...view(call.by, entry),
-        ...defined({ sharedSecret: generated }),
-      };
+      return withSecret(view(call.by, entry), generated);
     },
     'GET /destinations/{id}/public-keys': ({ id }) => {
       const destination = deps.config.destination(id)?.data;
@@ -71,6 +69,17 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
       if (data.length > 0) return { data };
       // The same for every id: callers without a token must not learn which destinations exist.
       throw new Problem('not_found', 'There is no Ed25519 key of a destination with this id');
+    },
+    'POST /destinations/{id}/enable-webhook': (call) => enable(deps, call),
+    'POST /destinations/{id}/disable-webhook': async (call) => {
+      const { webhook } = parseBody(webhookChoice, call.body);
+      const at = deps.now();
+      const disabled = { at: at.toISOString(), reason: 'user' as const };
+      const entry = await entries.change('destination', call, (before) =>
+        disableWebhook(before, webhook, disabled, at),
+      );
+      deps.log.info({ destination: call.id, url: webhook }, 'webhook.disabled');
+      return view(call.by, entry);
     },
     'GET /destinations/{id}/health': (call) => showHealth(deps, own(call).id, call.query),
     'GET /destinations/{id}/filter': (call) => {
@@ -81,6 +90,47 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
     'POST /destinations/{id}/cancel': (call) => recallAll(deps, own(call), 'cancel'),
     'POST /destinations/{id}/test': (call) =>
       deps.tests.send(entries.get('destination', own(call).id).data, call.body),
+  };
+}
+
+/** Replaces the word that asks for a secret by a new one. */
+function withMadeSecret(body: Json | undefined): {
+  given: Json | undefined;
+  made: string | undefined;
+} {
+  const isAsked =
+    typeof body === 'object' &&
+    body !== null &&
+    'sharedSecret' in body &&
+    body.sharedSecret === GENERATE_SECRET;
+  if (!isAsked) return { given: body, made: undefined };
+  const made = newSharedSecret();
+  return { given: { ...body, sharedSecret: made }, made };
+}
+
+/** Adds a secret that Waypost made. It is shown in this response and never again. */
+function withSecret<V extends object>(
+  view: V,
+  made: string | undefined,
+): V & { sharedSecret?: string } {
+  return made === undefined ? view : { ...view, sharedSecret: made };
+}
+
+/** Switches a URL on, also one of the alerts. The history need not be there for that. */
+async function enable(deps: ControlContext, call: At & { body: Json | undefined }) {
+  const { entries, history, now, log } = deps;
+  const { webhook } = parseBody(webhookChoice, call.body);
+  const { disabled } = webhookOf(entries.get('destination', call.id).data, webhook);
+  await entries.change('destination', call, (before) => enableWebhook(before, webhook, now()));
+  log.info({ destination: call.id, url: webhook }, 'webhook.enabled');
+  if (!disabled) return { lostSince: null, count: 0 };
+  const { at } = disabled;
+  const lost = await history
+    .ask((database) => lostToDisabled(database, call.id, Date.parse(at)))
+    .catch(() => ({ count: null, firstAt: null }));
+  return {
+    lostSince: lost.firstAt === null ? at : new Date(lost.firstAt).toISOString(),
+    count: lost.count,
   };
 }
 

@@ -154,7 +154,7 @@ export function sealWebhooks(
       return kept === undefined ? [] : [[header, kept]];
     });
     const sealedTls = tls ? sealTls(tls, match?.sealed.tls, encrypt) : undefined;
-    return {
+    const webhook: EncryptedWebhook = {
       id: match?.sealed.id ?? newId(),
       url: encrypt(url),
       origin: new URL(url).origin,
@@ -164,7 +164,24 @@ export function sealWebhooks(
         tls: sealedTls,
       }),
     };
+    const { disabled, enables } = standingOf(match, url);
+    if (disabled) webhook.disabled = disabled;
+    if (enables !== undefined) webhook.enables = enables;
+    return webhook;
   });
+}
+
+/**
+ * Returns whether a webhook is off. Another URL is on: what the receiver of the former one said is
+ * not about it.
+ */
+function standingOf(
+  match: StoredWebhook | undefined,
+  url: string,
+): Pick<EncryptedWebhook, 'disabled' | 'enables'> {
+  if (!match) return {};
+  const { enables = 0 } = match.sealed;
+  return match.url === url ? match.sealed : { enables: enables + 1 };
 }
 
 /** Header names are case-insensitive. */
@@ -190,5 +207,6 @@ export function webhookViews(destination: Destination, encryptor: Encryptor, see
     ),
     auth: authView(sealed.auth, (seesSecrets ? tokenUrl : originOf(tokenUrl)) ?? null),
     tls: tlsView(sealed.tls),
+    disabled: sealed.disabled ?? null,
   }));
 }

@@ -202,8 +202,28 @@ export async function countDead(
   return row?.count ?? 0;
 }
 
-/** A URL may fail this long after another one has settled the delivery. */
+/**
+ * A URL may fail this long after another one has settled the delivery, and clocks of processes may
+ * differ.
+ */
 const LATE_MS = 60_000;
+
+/**
+ * Returns the deliveries of one destination that ended since a time because no URL was on, and were
+ * not replayed since: their number, and when the first was accepted.
+ */
+export async function lostToDisabled(
+  { query }: Queries,
+  destination: string,
+  sinceMs: number,
+): Promise<{ count: number; firstAt: number | null }> {
+  const [row] = await query<{ count: number; first: number | null }>(
+    `select count(*)::bigint as count, min(accepted_at) as first from waypost.deliveries
+     where destination = $1 and status = 'dead' and reason = 'url_disabled' and not test and settled_at >= $2::bigint`,
+    [destination, sinceMs - LATE_MS],
+  );
+  return { count: row?.count ?? 0, firstAt: row?.first ?? null };
+}
 
 /**
  * Counts the deliveries of one destination that some URL lacks, settled since a time or shortly

@@ -34,7 +34,9 @@ export function judgeBatch(
       named.set(index, judgeNamed(endpoint, result, whole, status));
     }
   }
-  const isHalved = result.ok && whole.classification === 'rejected' && size > 1;
+  // A receiver that wants nothing more would reject the halves likewise.
+  const isDisabled = whole.says?.disables !== undefined;
+  const isHalved = result.ok && whole.classification === 'rejected' && size > 1 && !isDisabled;
   return { whole, isHalved, named, signal: signalOf(whole, named, size) };
 }
 
@@ -46,7 +48,8 @@ function judgeNamed(
   status: number,
 ): JudgedResponse {
   const alone = { status, headers: {}, body: Buffer.alloc(0), truncated: false };
-  const judged = judgeResponse(
+  // A 410 is then about the delivery: the receiver has just accepted others at this URL.
+  const { says: _, ...judged } = judgeResponse(
     endpoint,
     { ...result, response: alone },
     { nowMs: 0, keep: () => true },

@@ -3,6 +3,8 @@ import { type Classification, type UrlAttempt } from '../../../shared/model/atte
 import {
   classifyError,
   classifyStatus,
+  receiverSays,
+  type ReceiverSays,
   retryAfterMs,
 } from '../../../shared/model/classify-response';
 import { type EndpointResponse, type SendResult } from './exchange';
@@ -34,6 +36,8 @@ export interface JudgedResponse {
   attempt: UrlAttempt;
   classification: Classification;
   retryAfterMs: number | undefined;
+  /** what its receiver wants of later requests; absent: nothing */
+  says?: ReceiverSays;
   /**
    * the result as the lane sees it: a complete response is `ok` there, even if it rejects the
    * delivery
@@ -61,17 +65,43 @@ export function judgeResponse(
   }
   const { response } = result;
   const { status } = response;
-  const classification = classifyStatus(status, endpoint.retriedStatuses);
+  const says = receiverSays(
+    status,
+    headerOf(response, 'webhook-delivery'),
+    endpoint.retriedStatuses,
+  );
+  const byStatus = classifyStatus(status, endpoint.retriedStatuses);
+  // What the receiver asks for holds with every status, and shows that it works.
+  const isRefused = byStatus !== 'delivered' && says.asked !== undefined;
+  const classification = isRefused ? 'rejected' : byStatus;
   const { masked } = result;
   const secrets = masked ? [...masked.flatMap(formsOf), ...endpoint.secrets] : endpoint.secrets;
   const stored = kept(response, secrets, context.keep);
   const attempt: UrlAttempt = { ...asSent, outcome: classification, status, response: stored };
+  if (says.asked !== undefined) attempt.asked = says.asked;
   if (classification !== 'delivered') {
-    attempt.error = { code: 'status', message: `the response status was ${String(status)}` };
+    attempt.error = { code: 'status', message: statusMessage(status, says) };
   }
-  const asked: string | string[] | undefined = response.headers['retry-after'];
-  const wait = retryAfterMs(status, typeof asked === 'string' ? asked : asked?.[0], context.nowMs);
-  return { attempt, classification, retryAfterMs: wait, signal: statusSignal(status, wait) };
+  if (isRefused) {
+    return { attempt, classification, retryAfterMs: undefined, says, signal: { kind: 'ok' } };
+  }
+  const wait = retryAfterMs(status, headerOf(response, 'retry-after'), context.nowMs);
+  return { attempt, classification, retryAfterMs: wait, says, signal: statusSignal(status, wait) };
+}
+
+/** Returns the values of a header that may have been sent several times, separated by commas. */
+function headerOf({ headers }: EndpointResponse, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+const ASKS: Record<NonNullable<ReceiverSays['asked']>, string> = {
+  'abort-message': ', and the receiver asked not to get this message again',
+  disable: ', and the receiver asked to get nothing more at this URL',
+};
+
+function statusMessage(status: number, { asked }: ReceiverSays): string {
+  return `the response status was ${String(status)}${asked === undefined ? '' : ASKS[asked]}`;
 }
 
 /** Judges a URL that can never be sent to. */

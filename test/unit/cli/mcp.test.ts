@@ -163,6 +163,7 @@ test.each([
   ['GET /destinations/{id}/health', 'get_destination_health'],
   ['POST /destinations', 'create_destination'],
   ['POST /destinations/{id}/rotate-secret', 'rotate_destination_secret'],
+  ['POST /destinations/{id}/enable-webhook', 'enable_destination_webhook'],
   ['POST /destinations/preview', 'preview_destination'],
   ['PUT /audiences/{id}/members', 'replace_audience_members'],
   ['DELETE /audiences/previews/{id}', 'delete_audience_preview'],

@@ -31,7 +31,14 @@ const HOOK: Destination = {
   paused: false,
   sources: ['src_1'],
   webhooks: [
-    { id: 'whk_1', url: URL, headers: { Authorization: { keep: true } }, auth: null, tls: null },
+    {
+      id: 'whk_1',
+      url: URL,
+      headers: { Authorization: { keep: true } },
+      auth: null,
+      tls: null,
+      disabled: null,
+    },
   ],
   signature: null,
   hasSharedSecret: true,
@@ -254,7 +261,7 @@ test.each<[string, Partial<Destination>]>([
     {
       webhooks: [
         ...HOOK.webhooks,
-        { id: 'w', url: 'https://b.example/', headers: {}, auth: null, tls: null },
+        { ...HOOK.webhooks[0]!, id: 'w', url: 'https://b.example/', headers: {} },
       ],
     },
   ],

@@ -28,6 +28,7 @@ const STORED: Destination = {
       headers: { Authorization: { keep: true } },
       auth: null,
       tls: null,
+      disabled: null,
     },
   ],
   signature: null,

@@ -45,6 +45,7 @@ const STORED: Destination = {
       headers: { 'X-Team': keep },
       auth: oauth2,
       tls: { certificate: 'PEM', key: keep, ca: null, notAfter: '2027-01-01T00:00:00.000Z' },
+      disabled: null,
     },
   ],
   hasSharedSecret: true,

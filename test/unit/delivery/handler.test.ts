@@ -31,7 +31,7 @@ const TO_OPEN = laneOptions(TIERS).circuit.failuresToOpen;
 
 type Answers = (
   request: SendRequest,
-) => number | 'timeout' | { status: number; retryAfter: string };
+) => number | 'timeout' | { status: number; retryAfter: string } | { status: number; asks: string };
 
 class Story {
   readonly producer = recordingProducer();
@@ -246,9 +246,10 @@ function resultOf(said: ReturnType<Answers>): SendResult {
       durationMs: 5_000,
     };
   }
-  const { status, retryAfter } =
-    typeof said === 'number' ? { status: said, retryAfter: undefined } : said;
-  const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
+  const headers: Record<string, string> = {};
+  if (typeof said === 'object' && 'retryAfter' in said) headers['retry-after'] = said.retryAfter;
+  if (typeof said === 'object' && 'asks' in said) headers['webhook-delivery'] = said.asks;
+  const status = typeof said === 'number' ? said : said.status;
   return {
     ok: true,
     response: { status, headers, body: Buffer.alloc(0), truncated: false },
@@ -285,6 +286,16 @@ test('a delivery of a newer format ends the process, and its record stays open',
     /topic webhooks .*partition 0, offset 0.*format 9.*Upgrade/,
   );
   expect([story.sent, story.done]).toEqual([[], []]);
+});
+
+test('a static User-Agent replaces that of Waypost, and is sent once', async () => {
+  story = new Story([]);
+  story.destination = resolved({ 'User-Agent': 'shop-gateway/2', 'X-Team': 'a' });
+  await story.take();
+  const headers = story.sent[0]!.headers.map((text) => text.toLowerCase());
+  expect(headers.filter((text) => text === 'user-agent')).toHaveLength(1);
+  expect(headers[headers.indexOf('user-agent') + 1]).toBe('shop-gateway/2');
+  expect(headers).toContain('x-team');
 });
 
 test("a delivery whose destination stores a Waypost header is sent with Waypost's", async () => {
@@ -554,6 +565,211 @@ describe('an endpoint that sends Retry-After, or has a rate', () => {
     expect(story.sent.length).toBeLessThanOrEqual(11);
     await story.pass(10_000);
     expect(story.sent).toHaveLength(30);
+  });
+});
+
+describe('several URLs that ask for pauses', () => {
+  test('a URL that asks for a long one holds no other back', async () => {
+    story = new Story(['/long', '/failing']);
+    story.answers = ({ path }) => (path === '/long' ? { status: 503, retryAfter: '600' } : 500);
+    await story.take();
+    expect(story.waits()).toEqual([{ tier: 'retry.10s', reason: 'backoff', attempt: 1 }]);
+    await story.take({ attempt: 1, hop: 1 }, { topic: 'webhooks.due' });
+    expect(story.sent.map(({ path }) => path)).toEqual(['/long', '/failing', '/failing']);
+  });
+
+  test('the shortest of their pauses decides', async () => {
+    story = new Story(['/long', '/short']);
+    story.answers = ({ path }) => ({ status: 503, retryAfter: path === '/long' ? '600' : '30' });
+    await story.take();
+    expect(story.waits()).toEqual([{ tier: 'retry.1m', reason: 'retry_after', attempt: 1 }]);
+  });
+
+  test('a pause of one counts for nothing while another one waits for its circuit', async () => {
+    story = new Story(['/long', '/away']);
+    story.answers = ({ path }) => (path === '/away' ? 500 : 404);
+    await story.takeSome(TO_OPEN);
+    story.answers = () => ({ status: 429, retryAfter: '600' });
+    await story.take();
+    expect(story.waits().at(-1)).toEqual({ tier: 'retry.10s', reason: 'backoff', attempt: 1 });
+  });
+});
+
+describe('a receiver that wants nothing more', () => {
+  const ends = () => story.events('dead').map(({ reason }) => reason);
+  const disabled = () => story.events('url_disabled');
+  /** The last delivery that was written to a tier. */
+  const waiting = (): Delivery => {
+    const record = story.producer.appends
+      .flat()
+      .findLast(({ topic }) => topic.startsWith('webhooks.retry'));
+    const decoded = decodeDelivery(record?.headers ?? {});
+    if (decoded.kind !== 'delivery') throw new Error(decoded.kind);
+    return decoded.delivery;
+  };
+  /**
+   * The configuration is read up to the present, which every decision to end a delivery waits for.
+   */
+  const readConfig = async () => {
+    story.config.readToEnd();
+    await settle();
+  };
+
+  test('by a 410 gets nothing more at this URL at once, and what has no other URL ends', async () => {
+    story = new Story(['/gone']);
+    story.answers = () => 410;
+    await story.takeSome(10);
+    await readConfig();
+    expect(story.sent).toHaveLength(1);
+    expect(ends()).toEqual(Array(10).fill('url_disabled'));
+    expect(disabled()).toEqual([
+      {
+        kind: 'url_disabled',
+        destination: 'dst',
+        webhook: 'whk/gone',
+        enables: 0,
+        reason: 'gone',
+        at: new Date(START).toISOString(),
+      },
+    ]);
+    expect(story.done).toHaveLength(10);
+  });
+
+  test('holds up no delivery that waited for it', async () => {
+    story = new Story(['/gone']);
+    story.patient = true;
+    await story.takeSome(30);
+    for (const { answer } of story.open.splice(0)) answer(resultOf(410));
+    await settle();
+    await readConfig();
+    expect(story.sent).toHaveLength(20);
+    expect(ends()).toEqual(Array(30).fill('url_disabled'));
+    expect(disabled()).toHaveLength(1);
+  });
+
+  test('leaves the other URLs of its destination as they are', async () => {
+    story = new Story(['/gone', '/good']);
+    story.answers = ({ path }) => (path === '/gone' ? 410 : 200);
+    await story.takeSome(3);
+    expect(story.sent.map(({ path }) => path)).toEqual(['/gone', '/good', '/good', '/good']);
+    expect(story.events('attempt').at(-1)).not.toHaveProperty('notCalled');
+    expect(ends()).toEqual([]);
+  });
+
+  test('gets a message that another URL has not taken, once it is on again', async () => {
+    story = new Story(['/gone', '/failing']);
+    story.answers = ({ path }) => (path === '/gone' ? 410 : 500);
+    await story.take();
+    expect(story.waits()).toEqual([{ tier: 'retry.10s', reason: 'backoff', attempt: 1 }]);
+    story.destination = { ...story.destination, endpoints: [{ ...endpoint('/gone'), enables: 1 }] };
+    story.version = 2;
+    story.answers = () => 200;
+    await story.take(waiting(), { topic: 'webhooks.due' });
+    expect(story.events('attempt').at(-1)).toMatchObject({
+      outcome: 'delivered',
+      urls: [{ url: 'whk/gone' }],
+    });
+  });
+
+  test('gets messages again once it is switched on or has another address, and not before', async () => {
+    story = new Story(['/gone']);
+    story.answers = () => 410;
+    await story.take();
+    const [before] = story.destination.endpoints;
+    story.destination = { ...story.destination, endpoints: [{ ...before!, disabled: true }] };
+    story.version = 2;
+    await story.take();
+    // A version from before control had read the event.
+    story.destination = { ...story.destination, endpoints: [{ ...before! }] };
+    story.version = 3;
+    await story.take();
+    expect(story.sent).toHaveLength(1);
+    story.answers = () => 200;
+    story.destination = { ...story.destination, endpoints: [{ ...before!, enables: 1 }] };
+    story.version = 4;
+    await story.take();
+    expect(story.sent).toHaveLength(2);
+    story.answers = () => 410;
+    await story.take();
+    story.destination = {
+      ...story.destination,
+      endpoints: [{ ...before!, ...endpoint('/moved'), enables: 2 }],
+    };
+    story.version = 5;
+    story.answers = () => 200;
+    await story.take();
+    expect(story.sent.at(-1)?.path).toBe('/moved');
+    expect(disabled().map(({ enables }) => enables)).toEqual([0, 1]);
+  });
+
+  test('by a 410 to a test goes on getting messages', async () => {
+    story = new Story(['/gone']);
+    story.answers = () => 410;
+    await story.take({ test: true });
+    story.answers = () => 200;
+    await story.take();
+    expect(story.sent).toHaveLength(2);
+    expect(disabled()).toEqual([]);
+  });
+
+  test('gets tests while it is off', async () => {
+    story = new Story(['/gone']);
+    story.answers = () => 410;
+    await story.take();
+    await story.take({ test: true });
+    expect(story.sent).toHaveLength(2);
+  });
+
+  test('gets retries of a 410 that its destination retries', async () => {
+    story = new Story(['/busy']);
+    story.destination.endpoints[0]!.retriedStatuses = new Set([410]);
+    story.answers = () => 410;
+    await story.takeSome(2);
+    expect(story.waits().map(({ reason }) => reason)).toEqual(['backoff', 'backoff']);
+    expect(disabled()).toEqual([]);
+  });
+
+  test.each([500, 404, 200])(
+    'by webhook-delivery: disable gets nothing more after a %i',
+    async (status) => {
+      story = new Story(['/asks']);
+      story.answers = () => ({ status, asks: 'disable' });
+      await story.takeSome(3);
+      await readConfig();
+      expect(story.sent).toHaveLength(1);
+      expect(disabled()).toMatchObject([{ reason: 'asked' }]);
+      expect(ends()).toEqual(Array(status === 200 ? 2 : 3).fill('url_disabled'));
+      expect(story.events('attempt')).toMatchObject([{ urls: [{ status, asked: 'disable' }] }]);
+      expect(story.events('circuit')).toEqual([]);
+    },
+  );
+
+  test('of one message alone, by webhook-delivery: abort-message, gets the others', async () => {
+    story = new Story(['/asks']);
+    story.answers = () => ({ status: 500, asks: 'abort-message' });
+    await story.takeSome(TO_OPEN + 1);
+    expect(story.sent).toHaveLength(TO_OPEN + 1);
+    expect(ends()).toEqual(Array(TO_OPEN + 1).fill('aborted_by_receiver'));
+    expect(story.events('attempt')[0]).toMatchObject({
+      outcome: 'rejected',
+      reason: 'aborted_by_receiver',
+      urls: [
+        {
+          status: 500,
+          asked: 'abort-message',
+          error: { message: expect.stringContaining('asked not to get') },
+        },
+      ],
+    });
+    // It answers: its circuit stays closed.
+    expect(story.events('circuit')).toEqual([]);
+  });
+
+  test('of one message alone gets it no more, while another URL is asked again', async () => {
+    story = new Story(['/asks', '/failing']);
+    story.answers = ({ path }) => (path === '/asks' ? { status: 503, asks: 'abort-message' } : 500);
+    await story.take();
+    expect(waiting()).toMatchObject({ closed: ['hash/asks'], reason: 'backoff' });
   });
 });
 

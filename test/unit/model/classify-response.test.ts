@@ -8,6 +8,7 @@ import {
   classifyStatus,
   mergeClassifications,
   parseRetryAfter,
+  receiverSays,
   retryAfterMs,
 } from '../../../shared/model/classify-response';
 
@@ -74,16 +75,31 @@ describe('Retry-After', () => {
     ['Sat Nov 21 12:01:30 2026', 90_000],
     ['Sat, 21 Nov 2026 11:59:00 GMT', 0],
     ['Sun, 21 Nov 2027 12:00:00 GMT', DAY],
+    // fractions, quotes, and a header that a proxy added a second time
+    ['4.5', 4_500],
+    ['1.5', 1_500],
+    ['5.', 5_000],
+    ['.25', 250],
+    ['0.0001', 1],
+    ['"120"', 120_000],
+    ["'120'", 120_000],
+    ['120, 120', 120_000],
+    ['5, 10', 10_000],
+    ['"5","10"', 10_000],
+    ['soon, 7', 7_000],
+    ['Sat, 21 Nov 2026 12:01:30 GMT, Sat, 21 Nov 2026 12:01:30 GMT', 90_000],
+    ['"Sat, 21 Nov 2026 12:01:30 GMT"', 90_000],
     // neither
     [undefined, undefined],
     ['', undefined],
     ['soon', undefined],
     ['-5', undefined],
     ['+5', undefined],
-    ['1.5', undefined],
+    ['.', undefined],
+    ['1.2.3', undefined],
     ['1e3', undefined],
     ['0x10', undefined],
-    ['5, 10', undefined],
+    [',', undefined],
     ['5s', undefined],
     ['2026-11-21T12:01:30Z', undefined],
     ['Sat, 99 Nov 2026 12:01:30 GMT', undefined],
@@ -104,6 +120,24 @@ describe('Retry-After', () => {
     expect(retryAfterMs(status, '7', NOW)).toBe(expected),
   );
 });
+
+test.each<[number, string | undefined, number[], object]>([
+  [410, undefined, [], { disables: 'gone' }],
+  [410, undefined, [410], {}],
+  [410, 'disable', [410], { asked: 'disable', disables: 'asked' }],
+  [410, 'abort-message', [], { asked: 'abort-message', disables: 'gone' }],
+  [500, 'abort-message', [], { asked: 'abort-message' }],
+  [500, ' Disable ', [], { asked: 'disable', disables: 'asked' }],
+  [200, 'disable', [], { asked: 'disable', disables: 'asked' }],
+  [503, 'abort-message, disable', [], { asked: 'disable', disables: 'asked' }],
+  [500, 'later, abort-message', [], { asked: 'abort-message' }],
+  [500, 'abort', [], {}],
+  [404, undefined, [], {}],
+])(
+  'a %i with webhook-delivery %j and the retried statuses %j says %j',
+  (status, header, retried, expected) =>
+    expect(receiverSays(status, header, new Set(retried))).toEqual(expected),
+);
 
 test.each<[Classification[], Outcome]>([
   [['delivered'], 'delivered'],

@@ -547,6 +547,118 @@ describe('a delivery that reaches only some URLs', () => {
   });
 });
 
+describe('a URL whose receiver wants nothing more', () => {
+  const disabled = (destination: string, webhook: string, seconds: number, over: object = {}) =>
+    control.memory.append([
+      {
+        topic: 'attempts',
+        key: destination,
+        value: JSON.stringify({
+          kind: 'url_disabled',
+          destination,
+          webhook,
+          enables: 0,
+          reason: 'gone',
+          at: at(seconds),
+          ...over,
+        }),
+      },
+    ]);
+  const webhookOf = async (id: string, i = 0) => (await get(`/destinations/${id}`)).webhooks[i];
+  const enable = (id: string, webhook: string) =>
+    control.call('post', `/destinations/${id}/enable-webhook`).send({ webhook });
+  const died = (destination: string, seconds: number) =>
+    aDeath({
+      delivery: `dlv_${++deliveries}`,
+      destination,
+      reason: 'url_disabled',
+      acceptedAt: at(seconds - 5),
+      at: at(seconds),
+    });
+  beforeEach(() => set({ webhooks: [{ url: URL }] }));
+
+  it('is switched off with one notice and one alert, which end once somebody switches it on', async () => {
+    const id = await makeDestination();
+    const { id: webhook } = await webhookOf(id);
+    disabled(id, webhook, 10);
+    // Of another delivery process.
+    disabled(id, webhook, 12);
+    await look(15);
+    await look(30);
+    expect(await webhookOf(id)).toMatchObject({ disabled: { at: at(10), reason: 'gone' } });
+    expect((await get(`/destinations/${id}`)).version).toBe(2);
+    const error =
+      'https://a.example: its receiver answered 410 (Gone), so nothing is sent to it any more';
+    expect((await get('/notices')).data).toMatchObject([
+      { kind: 'webhook_disabled', destination: id, webhook, since: at(10), endedAt: null, error },
+    ]);
+    expect(sent().map(({ body }) => body)).toMatchObject([
+      {
+        type: 'destination.webhook_disabled',
+        data: { destination: id, webhook, since: at(10), error },
+      },
+    ]);
+    await recordEvents(database, [died(id, 11), died(id, 20)], await readParts(database));
+    const operator = await as('operator');
+    const enabled = await operator('post', `/destinations/${id}/enable-webhook`).send({ webhook });
+    expect([enabled.status, enabled.body]).toEqual([200, { lostSince: at(6), count: 2 }]);
+    expect(await webhookOf(id)).toMatchObject({ disabled: null });
+    await look(60);
+    expect((await get('/notices')).data).toMatchObject([
+      { kind: 'webhook_disabled', endedAt: at(60) },
+    ]);
+    expect(sent()).toHaveLength(2);
+  });
+
+  it('stays on if it was switched on since, has another address, or does not exist', async () => {
+    const id = await makeDestination();
+    const { id: webhook } = await webhookOf(id);
+    // Delivery has stopped, and control has not read so yet.
+    expect((await enable(id, webhook)).body).toEqual({ lostSince: null, count: 0 });
+    disabled(id, webhook, 10);
+    disabled(id, 'whk_none', 10);
+    disabled('dst_none', webhook, 10);
+    disabled(id, webhook, 10, { reason: 'planted' });
+    disabled(id, webhook, 10, { enables: 'many' });
+    await look(20);
+    expect(await webhookOf(id)).toMatchObject({ disabled: null });
+    disabled(id, webhook, 25, { enables: 1, reason: 'asked' });
+    await look(30);
+    expect(await webhookOf(id)).toMatchObject({ disabled: { reason: 'asked' } });
+    const moved = { webhooks: [{ id: webhook, url: 'https://a.example/moved' }] };
+    expect(
+      (await control.call('patch', `/destinations/${id}`).send(moved)).body.webhooks,
+    ).toMatchObject([{ id: webhook, disabled: null }]);
+    disabled(id, webhook, 31, { enables: 1 });
+    await look(40);
+    expect(await webhookOf(id)).toMatchObject({ disabled: null });
+    expect(await database.query(`select key from waypost.signals`)).toEqual([]);
+  });
+
+  it('is one of two with notices of their own', async () => {
+    const id = await makeDestination({
+      webhooks: [{ url: 'https://a.example/1' }, { url: 'https://a.example/2' }],
+    });
+    for (const i of [0, 1]) disabled(id, (await webhookOf(id, i)).id, 10);
+    await look(20);
+    expect((await get('/notices')).data).toHaveLength(2);
+    await enable(id, (await webhookOf(id, 1)).id);
+    await look(30);
+    expect((await get('/notices?open=true')).data).toMatchObject([
+      { webhook: (await webhookOf(id)).id },
+    ]);
+  });
+
+  it('may be one of the alerts, and can be switched on again', async () => {
+    const [{ id: webhook }] = (await get('/alerts')).webhooks as [Json];
+    disabled('alerts', webhook, 10);
+    await look(20);
+    expect((await get('/alerts')).webhooks).toMatchObject([{ disabled: { reason: 'gone' } }]);
+    expect((await enable('alerts', webhook)).status).toBe(200);
+    expect((await get('/alerts')).webhooks).toMatchObject([{ disabled: null }]);
+  });
+});
+
 describe('a certificate near its end', () => {
   const DAYS = 86_400;
   const seen = (origin: string, notAfter: number, seconds: number) =>

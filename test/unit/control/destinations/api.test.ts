@@ -75,6 +75,7 @@ describe('a destination', () => {
           headers: { Authorization: { keep: true } },
           auth: null,
           tls: null,
+          disabled: null,
         },
       ],
       signature: null,
@@ -470,7 +471,6 @@ describe('bad fields', () => {
     'content-type',
     'content-length',
     'X-Signature',
-    'user-agent',
     'traceparent',
     'Waypost-Deliveries',
     'host',
@@ -489,6 +489,21 @@ describe('bad fields', () => {
       }
     },
   );
+
+  it('POST refuses the header User-Agent unless it is static: then it replaces that of Waypost', async () => {
+    const name = 'User-Agent';
+    for (const over of [
+      { webhooks: [{ url: URL_X, auth: { type: 'header', name, value: 'v' } }] },
+      { signature: { custom: { ...CUSTOM, header: name } } },
+      { request: { headers: { [name]: 'userId' } } },
+    ]) {
+      expect((await control.call('post', '/destinations').send(aBody(over))).status).toBe(422);
+    }
+    const { webhooks } = await make({
+      webhooks: [{ url: URL_X, headers: { [name]: 'shop-gateway/2' } }],
+    });
+    expect(webhooks).toMatchObject([{ headers: { [name]: { keep: true } } }]);
+  });
 
   it('POST refuses a header waypost-… unless static, as these were allowed once', async () => {
     const header = 'Waypost-Other';
@@ -622,7 +637,14 @@ describe('PATCH', () => {
     });
     expect(body.webhooks).toEqual([
       ...made.webhooks,
-      { id: expect.any(String), url: 'https://b.example.com/', headers: {}, auth: null, tls: null },
+      {
+        id: expect.any(String),
+        url: 'https://b.example.com/',
+        headers: {},
+        auth: null,
+        tls: null,
+        disabled: null,
+      },
     ]);
     expect(stored(made.id).webhooks[0]?.headers).toEqual({
       Authorization: 'Bearer planted-header',
@@ -644,6 +666,7 @@ describe('PATCH', () => {
         headers: { authorization: { keep: true } },
         auth: null,
         tls: null,
+        disabled: null,
       },
     ]);
     expect(stored(made.id).webhooks[0]?.headers).toEqual({
@@ -711,6 +734,83 @@ describe('PATCH', () => {
     await patch(id, { name: 'Second' });
     const answer = await patch(id, { name: 'Third' }).set('If-Match', '"1"');
     expect([answer.status, answer.headers.etag]).toEqual([412, '"2"']);
+  });
+});
+
+describe('a URL that somebody switches off', () => {
+  const turn = (id: string, word: 'enable' | 'disable', webhook: string) =>
+    control.call('post', `/destinations/${id}/${word}-webhook`).send({ webhook });
+
+  it('is off until somebody switches it on, and raises no notice', async () => {
+    const made = await make();
+    const [{ id: webhook }] = made.webhooks;
+    const off = await turn(made.id, 'disable', webhook);
+    const disabled = { at: '2026-01-01T00:00:00.000Z', reason: 'user' };
+    expect([off.status, off.body.webhooks]).toMatchObject([200, [{ id: webhook, disabled }]]);
+    expect(stored(made.id).destination.webhooks).toMatchObject([{ disabled }]);
+    expect((await turn(made.id, 'disable', webhook)).body.webhooks).toMatchObject([{ disabled }]);
+    // It stays off when other fields change, and when its list is sent back as it was read.
+    const { body } = await patch(made.id, { name: 'Other', webhooks: off.body.webhooks });
+    expect(body.webhooks).toMatchObject([{ id: webhook, disabled }]);
+    const on = await turn(made.id, 'enable', webhook);
+    expect([on.status, on.body]).toMatchObject([200, { lostSince: disabled.at }]);
+    expect(stored(made.id).destination.webhooks).toMatchObject([{ enables: 1 }]);
+    expect(stored(made.id).destination.webhooks[0]).not.toHaveProperty('disabled');
+  });
+
+  it('is on again with another address', async () => {
+    const made = await make();
+    const [{ id: webhook }] = made.webhooks;
+    await turn(made.id, 'disable', webhook);
+    const { body } = await patch(made.id, {
+      webhooks: [{ id: webhook, url: 'https://a.example.com/moved' }],
+    });
+    expect(body.webhooks).toMatchObject([{ id: webhook, disabled: null }]);
+  });
+
+  it.each([
+    [{ webhook: 'whk_none' }, '#/webhook'],
+    [{}, '#/webhook'],
+    [{ webhook: 5 }, '#/webhook'],
+  ])('is named by its id, and not by %j', async (body, at) => {
+    const { id } = await make();
+    for (const word of ['enable', 'disable']) {
+      const answer = await control.call('post', `/destinations/${id}/${word}-webhook`).send(body);
+      expect([answer.status, Object.keys(problems(answer.body))]).toEqual([422, [at]]);
+    }
+  });
+});
+
+describe('a secret that Waypost makes', () => {
+  it('at the creation of a destination is shown in the response alone', async () => {
+    const made = await make({ sharedSecret: 'generate' });
+    expect(made.sharedSecret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(stored(made.id).secrets.current).toBe(made.sharedSecret);
+    const read = (await control.call('get', `/destinations/${made.id}`)).body;
+    expect(read).not.toHaveProperty('sharedSecret');
+    expect(read.hasSharedSecret).toBe(true);
+    expect(control.logged()).not.toContain(made.sharedSecret);
+  });
+
+  it('at a rotation is shown in the response alone', async () => {
+    const { id } = await make();
+    const { body } = await control
+      .call('post', `/destinations/${id}/rotate-secret`)
+      .send({ sharedSecret: 'generate', overlap: '0s' });
+    expect(body.sharedSecret).toMatch(/^whsec_/);
+    expect(stored(id).secrets.current).toBe(body.sharedSecret);
+  });
+
+  it('is not the word by which a change asks for it', async () => {
+    const { id } = await make();
+    for (const path of [`/destinations/${id}`, '/alerts']) {
+      const answer = await control.call('patch', path).send({ sharedSecret: 'generate' });
+      expect([answer.status, problems(answer.body)]).toEqual([
+        422,
+        { '#/sharedSecret': expect.stringContaining('rotate-secret') },
+      ]);
+    }
+    expect(stored(id).secrets.current).toBe('planted-secret');
   });
 });
 

@@ -54,6 +54,8 @@ const BODIES: Partial<Record<OperationId, unknown>> = {
   'POST /destinations': DESTINATION,
   'PATCH /destinations/{id}': { paused: true, maxPerSecond: 5, switchOffAfter: '1d', filter: null },
   'POST /destinations/{id}/rotate-secret': { overlap: '1h', switchAt: '2026-01-01T00:30:00Z' },
+  'POST /destinations/{id}/enable-webhook': { webhook: 'whk_none' },
+  'POST /destinations/{id}/disable-webhook': { webhook: 'whk_none' },
   'POST /destinations/{id}/test': { type: 'track', event: 'Test', properties: { a: 1 } },
   'POST /filters/try': { filter: 'type == "track" && properties.total > 100', limit: 10 },
   'POST /audiences': PRO,

@@ -120,6 +120,7 @@ const NOTICE: Notice = {
   partlyDelivered: 0,
   fullProfiles: 0,
   expiresAt: null,
+  webhook: null,
   error: 'status 503',
   alert: 'none',
   acknowledged: null,
@@ -166,7 +167,11 @@ it.each(operations)('%s exists and responds as documented', async (operation) =>
   const [method, path] = operation.toLowerCase().split(' ') as [string, string];
   const kind = path.split('/')[1]!;
   const id = ids[path.slice(1).replace('/{id}', '')] ?? ids[kind] ?? '';
+  const [{ id: webhook }] = (await control.call('get', `/destinations/${ids.destinations}`)).body
+    .webhooks;
   const made = {
+    '/destinations/{id}/enable-webhook': { webhook },
+    '/destinations/{id}/disable-webhook': { webhook },
     '/sources': { name: 'Second' },
     '/deletions': { userIds: ['kim'] },
     '/replays': { destination: ids.destinations },

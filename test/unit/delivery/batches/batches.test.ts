@@ -200,6 +200,29 @@ describe('a response', () => {
     expect(world.ends('3')).toEqual(['delivered']);
   });
 
+  test('with 410 ends every event without halving the batch, and no later one is sent', async () => {
+    begin();
+    world.answer = () => 410;
+    accept('1', '2', '3', '4');
+    await world.run(200);
+    expect('1234'.split('').map((id) => world.ends(id))).toEqual(Array(4).fill(['url_disabled']));
+    expect(world.open).toEqual([]);
+    accept('5', '6', '7', '8');
+    await world.run(2_000);
+    expect(ids(world.posts)).toEqual(['1 2 3 4']);
+  });
+
+  test('with 2xx that names an event with 410 rejects this one alone', async () => {
+    begin();
+    world.answer = ({ events }) => (events.length === 4 ? named([1, 410]) : 204);
+    accept('1', '2', '3', '4');
+    await world.run(100);
+    expect(world.ends('2')).toEqual(['rejected']);
+    accept('5', '6', '7', '8');
+    await world.run(2_000);
+    expect(world.posts).toHaveLength(2);
+  });
+
   test('with a final rejection halves the batch at once until the bad event is alone', async () => {
     begin();
     const isBad = ({ events }: Post) => events.some(({ id }) => id === '3');

@@ -1,0 +1,70 @@
+import { type ConfigView } from '../../../shared/config/types';
+import { type NoticeEvent, type UrlDisabledEvent } from '../../../shared/model/attempt-events';
+import { type Destination } from '../../../shared/model/config';
+import { messageOf } from '../../../shared/service/errors';
+import { type Log } from '../../../shared/telemetry/log';
+import { WAYPOST } from '../auth/identities';
+import { type ConfigEntries } from '../config/config-entries';
+import { disableWebhook } from '../destinations/disabled-webhooks';
+import { type History } from '../history/history';
+import { dropSignals, readSignalsOf } from './signal-store';
+
+/**
+ * Writes to destinations which of their URLs delivery has stopped sending to, because their
+ * receivers want nothing more. The caller holds the lease.
+ *
+ * An event stays stored until it was written, or says nothing any more: control may be killed
+ * anywhere.
+ */
+
+export interface DisabledUrlsOptions {
+  history: Pick<History, 'ask'>;
+  config: Pick<ConfigView, 'destination'>;
+  entries: Pick<ConfigEntries, 'change'>;
+  now: () => Date;
+  log: Log;
+}
+
+/** @throws an error of the database; nothing is lost */
+export async function writeDisabledUrls(options: DisabledUrlsOptions): Promise<void> {
+  const { history, config } = options;
+  const signals = await history.ask((database) => readSignalsOf(database, 'url_disabled'));
+  const settled: string[] = [];
+  for (const { key, event } of signals) {
+    if (!isUrlDisabled(event)) continue;
+    const destination = config.destination(event.destination)?.data;
+    if (!destination || !holds(event, destination) || (await write(options, event))) {
+      settled.push(key);
+    }
+  }
+  if (settled.length > 0) await history.ask((database) => dropSignals(database, settled));
+}
+
+function isUrlDisabled(event: NoticeEvent): event is UrlDisabledEvent {
+  return event.kind === 'url_disabled';
+}
+
+/** Returns false if the URL is off already, or was switched on or replaced since. */
+function holds({ webhook, enables }: UrlDisabledEvent, { webhooks }: Destination): boolean {
+  return webhooks.some(
+    (each) => each.id === webhook && !each.disabled && (each.enables ?? 0) === enables,
+  );
+}
+
+/** @returns false if it must be tried again */
+async function write(
+  { entries, now, log }: DisabledUrlsOptions,
+  event: UrlDisabledEvent,
+): Promise<boolean> {
+  const { destination: id, webhook, reason, at } = event;
+  try {
+    await entries.change('destination', { id, ifMatch: undefined, by: WAYPOST }, (before) =>
+      holds(event, before) ? disableWebhook(before, webhook, { at, reason }, now()) : before,
+    );
+    log.warn({ destination: id, url: webhook, reason }, 'webhook.disabled');
+    return true;
+  } catch (error) {
+    log.warn({ destination: id, url: webhook, reason: messageOf(error) }, 'webhook.not_disabled');
+    return false;
+  }
+}
