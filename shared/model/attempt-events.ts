@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { type BatchPlace } from './batch';
 import { type Delivery } from './delivery';
 import { type MessageType } from './message';
+import { type Oddity } from './oddities';
 import { isoTime } from './time';
 
 /**
@@ -46,6 +47,8 @@ export interface UrlAttempt {
   gzip?: true | undefined;
   /** the request that carried it with other deliveries; absent if it was sent alone */
   batch?: BatchPlace | undefined;
+  /** what was odd about the response, whose status counts nevertheless; absent: nothing */
+  oddities?: readonly Oddity[];
   error?: UrlError;
   response?: { headers: Record<string, string>; body: string; truncated: boolean };
 }
@@ -151,7 +154,7 @@ export interface CircuitEvent {
   /** `config` version of the destination whose webhook it is; absent in older records */
   destinationVersion?: number | undefined;
   state: 'open' | 'closed';
-  /** the response that caused it: `failed`, `timeout` or `throttled`; `ok` if it closes */
+  /** the response that caused it: `failed`, `timeout` or `throttled`; `ok` or `slow` if it closes */
   why: string;
   at: string;
 }

@@ -58,12 +58,15 @@ export function judgeResponse(
   const secrets = masked ? [...masked.flatMap(formsOf), ...endpoint.secrets] : endpoint.secrets;
   const stored = kept(response, secrets, context.keep);
   const attempt: UrlAttempt = { ...asSent, outcome: classification, status, response: stored };
+  if (response.oddities) attempt.oddities = response.oddities;
   if (classification !== 'delivered') {
     attempt.error = { code: 'status', message: `the response status was ${String(status)}` };
   }
   const asked: string | string[] | undefined = response.headers['retry-after'];
   const wait = retryAfterMs(status, typeof asked === 'string' ? asked : asked?.[0], context.nowMs);
-  return { attempt, classification, retryAfterMs: wait, signal: statusSignal(status, wait) };
+  const signal = statusSignal(status, wait);
+  const isSlow = response.oddities !== undefined && signal.kind === 'ok';
+  return { attempt, classification, retryAfterMs: wait, signal: isSlow ? { kind: 'slow' } : signal };
 }
 
 /** Judges a URL that can never be sent to. */
