@@ -293,6 +293,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   }
 }
 
+/** The name of the error: its code depends on undici's version of the parser. */
+const PARSER_ERROR = 'HTTPParserError';
 const HEADERS_OVERFLOW = 'UND_ERR_HEADERS_OVERFLOW';
 const LENGTH_MISMATCH = 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
 /** The statuses that have no body, whatever their headers say. */
@@ -301,7 +303,9 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304]);
 /** Returns whether undici could not read the response, although its connection works. */
 function isParserError(error: unknown): boolean {
   const code = codeOf(error);
-  return code.startsWith('HPE_') || code === HEADERS_OVERFLOW || code === LENGTH_MISMATCH;
+  return (
+    (error instanceof Error && error.name === PARSER_ERROR) || code === HEADERS_OVERFLOW || code === LENGTH_MISMATCH
+  );
 }
 
 /** Returns what was odd about a response whose headers undici has read, and no more. */

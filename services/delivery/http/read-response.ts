@@ -38,8 +38,7 @@ const STATUS_BYTES = 32;
 
 /** The place of the final status line behind empty lines and interim responses. */
 export type StatusLine =
-  | { kind: 'found'; at: number; status: number; hadContinue: boolean }
-  | Exclude<Reading, { kind: 'answered' }>;
+  { kind: 'found'; at: number; status: number; hadContinue: boolean } | Exclude<Reading, { kind: 'answered' }>;
 
 /** @param bytes of the response, from its beginning */
 export function readResponse(bytes: Buffer): Reading {
