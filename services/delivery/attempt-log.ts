@@ -74,6 +74,6 @@ function attemptLine(inHand: DeliveryInHand, disposition: AttemptDisposition, no
 }
 
 /** Omits origin, path, headers and body: authorized users get them from control. */
-function urlLine({ url, outcome, status, durationMs, error, batch }: UrlAttempt) {
-  return { url, outcome, status, durationMs, error: error?.code, phase: error?.phase, batch: batch?.id };
+function urlLine({ url, outcome, status, durationMs, error, batch, oddities }: UrlAttempt) {
+  return { url, outcome, status, durationMs, error: error?.code, phase: error?.phase, batch: batch?.id, oddities };
 }

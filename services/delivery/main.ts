@@ -147,6 +147,7 @@ function openSender(settings: Settings, clock: StallClock, told: Parameters<type
     proxyResolves: settings.WAYPOST_PROXY_RESOLVES,
     mostConnections: mostConnections(readProcessLimits()),
     onHandshake: (resumed) => handshakes[resumed ? 'resumed' : 'full'].value++,
+    onUnasked: () => deliveryMetrics.oddities.extra_bytes.value++,
   });
 }
 

@@ -48,7 +48,7 @@ export interface UrlAttempt {
   /** the request that carried it with other deliveries; absent if it was sent alone */
   batch?: BatchPlace | undefined;
   /** what was odd about the response, whose status counts nevertheless; absent: nothing */
-  oddities?: readonly Oddity[];
+  oddities?: Oddity[];
   error?: UrlError;
   response?: { headers: Record<string, string>; body: string; truncated: boolean };
 }

@@ -58,7 +58,7 @@ export interface EndpointResponse {
   /** there was more, or the response broke off after the status */
   truncated: boolean;
   /** what was odd about it; absent: nothing */
-  oddities?: readonly Oddity[];
+  oddities?: Oddity[];
 }
 
 export type SendResult = (
