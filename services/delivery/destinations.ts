@@ -8,7 +8,7 @@ import { mapAuth, mapSignature, mapTls } from '../../shared/model/endpoint-auth'
 import { prepareSignatures, type PreparedSignatures } from '../../shared/model/custom-signatures';
 import { type RetryPlan } from '../../shared/model/retry-plan';
 import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../../shared/model/sign';
-import { checkStaticHeaders, checkWebhookUrl, isOwnHeader } from '../../shared/model/webhook-request';
+import { checkStaticHeaders, checkWebhookUrl, isOwnHeader, requestTarget } from '../../shared/model/webhook-request';
 import { type Log } from '../../shared/telemetry/log';
 import { prepareAuth, type PreparedAuth } from './endpoint-auth';
 import { secretTexts } from './http/judge-response';
@@ -179,8 +179,8 @@ function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: O
   if (!checked.ok) return { ...base, problem: checked.problem };
   const [bad] = checkStaticHeaders(headers);
   if (bad) return { ...base, problem: `header ${bad.name}: ${bad.problem}` };
-  const { origin, pathname, search } = checked.url;
-  const path = pathname + search;
+  const { origin } = checked.url;
+  const path = requestTarget(url, checked.url);
   const { headers: authHeaders, secrets: others, ...auth } = prepareAuth(openAuth(webhook, open), owner);
   const staticHeaders = [...Object.entries(headers).flat(), ...authHeaders];
   const secrets = secretTexts(path, staticHeaders, others);
