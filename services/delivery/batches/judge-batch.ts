@@ -13,6 +13,8 @@ export interface JudgedBatch {
   isHalved: boolean;
   /** by index, of the deliveries that a 2xx names; `whole` holds for the others */
   named: ReadonlyMap<number, JudgedResponse>;
+  /** a 2xx whose body may name failed deliveries, and cannot be read: the batch is sent once more */
+  isUnreadable: boolean;
   /** a batch is one request to the lane */
   signal: Signal;
 }
@@ -28,13 +30,18 @@ export function judgeBatch(
   const copies = isSuccess ? 1 : size;
   const whole = judgeResponse(endpoint, result, { nowMs, keep: (bytes) => keep(bytes * copies) });
   const named = new Map<number, JudgedResponse>();
-  if (result.ok && whole.classification === 'delivered' && !result.response.truncated) {
-    for (const [index, status] of failedMembers(result.response.body, size)) {
-      named.set(index, judgeNamed(endpoint, result, whole, status));
-    }
+  let isUnreadable = false;
+  if (result.ok && whole.classification === 'delivered') {
+    const failed = failedMembers(result.response, size);
+    isUnreadable = failed === undefined;
+    for (const [index, status] of failed ?? []) named.set(index, judgeNamed(endpoint, result, whole, status));
+  }
+  if (isUnreadable) {
+    whole.attempt.oddities = [...(whole.attempt.oddities ?? []), 'body_unreadable'];
+    if (whole.signal.kind === 'ok') whole.signal = { kind: 'slow' };
   }
   const isHalved = result.ok && whole.classification === 'rejected' && size > 1;
-  return { whole, isHalved, named, signal: signalOf(whole, named, size) };
+  return { whole, isHalved, named, isUnreadable, signal: signalOf(whole, named, size) };
 }
 
 /** Judges a delivery as if it had been answered with this status alone. */
@@ -52,6 +59,8 @@ function judgeNamed(
 
 /** A 2xx for any delivery shows that the endpoint works. */
 function signalOf(whole: JudgedResponse, named: ReadonlyMap<number, JudgedResponse>, size: number): Signal {
-  const troubled = [...named.values()].map(({ signal }) => signal).filter(({ kind }) => kind !== 'ok');
+  const troubled = [...named.values()]
+    .map(({ signal }) => signal)
+    .filter(({ kind }) => kind !== 'ok' && kind !== 'slow');
   return troubled.length === size ? (troubled[0] ?? whole.signal) : whole.signal;
 }

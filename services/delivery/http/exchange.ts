@@ -27,7 +27,7 @@ import { type Refusal } from '../lanes/types';
  * break says nothing about the endpoint. If the endpoint had read the request, it gets it twice, with the same id.
  */
 
-export const KEEP_BODY_BYTES = 16 * 1024;
+const KEEP_BODY_BYTES = 16 * 1024;
 
 export interface SendRequest {
   /** absent: POST */
@@ -40,8 +40,6 @@ export interface SendRequest {
   body: Buffer;
   /** absent: the sender's */
   timeoutMs?: number;
-  /** most bytes of the response's body that are read; absent: 16 KiB */
-  bodyBytes?: number;
   /** the client certificate and the trusted authorities; absent: no certificate, and the authorities of Node */
   tls?: ClientTls;
   /** absent: it is connected to directly */
@@ -53,7 +51,7 @@ export interface SendRequest {
 export interface EndpointResponse {
   status: number;
   headers: IncomingHttpHeaders;
-  /** at most 16 KiB, unless the request says otherwise */
+  /** at most 16 KiB */
   body: Buffer;
   /** there was more, or the response broke off after the status */
   truncated: boolean;
@@ -152,13 +150,13 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.#status = status;
     this.#headers = headers;
-    this.connection.incoming.headRead(this.#bodyBytes);
+    this.connection.incoming.headRead(KEEP_BODY_BYTES);
     this.phase = 'body';
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#ended) return;
-    const room = this.#bodyBytes - this.#bytes;
+    const room = KEEP_BODY_BYTES - this.#bytes;
     if (chunk.length <= room) {
       this.#chunks.push(chunk);
       this.#bytes += chunk.length;
@@ -197,10 +195,6 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     else this.socket?.destroy(TOO_LATE);
   }
 
-  get #bodyBytes(): number {
-    return this.request.bodyBytes ?? KEEP_BODY_BYTES;
-  }
-
   /**
    * Ends the exchange with the status, if it has arrived, or with the reason why it cannot be read.
    * @param error why the response is not read any further
@@ -216,13 +210,13 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     if (reading.kind === 'answered') {
       this.#status = reading.status;
       this.#headers = reading.headers;
-      this.#chunks = [reading.body.subarray(0, this.#bodyBytes)];
+      this.#chunks = [reading.body.subarray(0, KEEP_BODY_BYTES)];
       const oddities = [...reading.oddities];
       const isOver = incoming.fault?.why === 'header_size' || codeOf(error) === HEADERS_OVERFLOW;
       if (isOver) oddities.push('header_size');
       else if (!isParserError(error)) oddities.push('body_cut');
       else if (oddities.length === 0) oddities.push('header_syntax');
-      this.#responded(!reading.isWhole || reading.body.length > this.#bodyBytes, ...oddities);
+      this.#responded(!reading.isWhole || reading.body.length > KEEP_BODY_BYTES, ...oddities);
       return true;
     }
     const fault = incoming.fault?.why === 'unreadable' ? incoming.fault.message : undefined;

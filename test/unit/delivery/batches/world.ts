@@ -30,7 +30,7 @@ export interface Post {
   bytes: number;
   headers: Record<string, string>;
 }
-export type Answer = number | { status: number; body?: string; retryAfter?: string };
+export type Answer = number | { status: number; body?: string; retryAfter?: string; truncated?: boolean };
 interface LogRecord {
   topic: string;
   partition: number;
@@ -285,7 +285,7 @@ class DeliveryProcess {
 }
 
 function resultOf(answer: Answer, durationMs: number): SendResult {
-  const { status, body = '', retryAfter } = typeof answer === 'number' ? { status: answer } : answer;
+  const { status, body = '', retryAfter, truncated = false } = typeof answer === 'number' ? { status: answer } : answer;
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
-  return { ok: true, response: { status, headers, body: Buffer.from(body), truncated: false }, durationMs };
+  return { ok: true, response: { status, headers, body: Buffer.from(body), truncated }, durationMs };
 }

@@ -1,7 +1,7 @@
 import { type Socket } from 'node:net';
 import { NameResolver } from '../../../../services/delivery/http/resolver';
 import { Sender } from '../../../../services/delivery/http/client';
-import { type SendRequest, type SendResult } from '../../../../services/delivery/http/exchange';
+import { type SendResult } from '../../../../services/delivery/http/exchange';
 import { StallClock } from '../../../../services/delivery/clock';
 import { eventually } from '../../../support/eventually';
 import { floods, type RawReceiver, startRawReceiver, type Treatment, writes } from '../../../support/raw-receiver';
@@ -46,8 +46,8 @@ function open(): void {
   });
 }
 
-function post(change: Partial<SendRequest> = {}): Promise<SendResult> {
-  const request = { origin: receiver.origin, path: '/', headers: [], body: Buffer.from('{}'), ...change };
+function post(): Promise<SendResult> {
+  const request = { origin: receiver.origin, path: '/', headers: [], body: Buffer.from('{}') };
   return new Promise((resolve) => sender.send(request, resolve));
 }
 
@@ -231,10 +231,4 @@ test('a body without end is cut off at its part that is kept, as ever', async ()
   expect(result).toMatchObject({ ok: true, response: { status: 200, truncated: true } });
   expect(result.ok && result.response.body).toHaveLength(16 * 1024);
   expect(result.ok && result.response.oddities).toBeUndefined();
-});
-
-test('a request may ask for more of the body', async () => {
-  treatments = [writes([`${OK}content-length: 60000\r\n\r\n${'x'.repeat(60_000)}`])];
-  const result = await post({ bodyBytes: 64 * 1024 });
-  expect(result.ok && [result.response.body.length, result.response.truncated]).toEqual([60_000, false]);
 });
