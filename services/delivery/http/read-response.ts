@@ -19,6 +19,8 @@ export type Reading =
       headers: IncomingHttpHeaders;
       /** as far as it arrived in the bytes */
       body: Buffer;
+      /** the place of the body in the bytes; absent: the headers have not arrived to their end */
+      bodyAt: number | undefined;
       /** the body is there to its end */
       isWhole: boolean;
       oddities: Oddity[];
@@ -131,7 +133,7 @@ function readAnswer(bytes: Buffer, { at, status, hadContinue }: StatusLine & { k
   const head = bytes.toString('latin1', at, end ?? bytes.length);
   const headers = readHeaders(head, end !== undefined, oddities);
   const { body, isWhole } = readBody(bytes, end, { status, headers, oddities });
-  return { kind: 'answered', status, headers, body, isWhole, oddities: [...oddities] };
+  return { kind: 'answered', status, headers, body, bodyAt: end, isWhole, oddities: [...oddities] };
 }
 
 /** RFC 9110 section 5.6.2 */
