@@ -8,7 +8,6 @@ export const destination = {
     selfSigned: 'the certificate is self-signed',
     expired: 'the certificate has expired',
     otherHostName: 'the certificate is for another host name',
-    noIntermediate: 'the server does not send its intermediate certificate',
     noRedirects: 'Waypost does not follow redirects',
     during: (code: string, phase: string) => `${code} during ${phase}`,
     mayBeAllowed: '. WAYPOST_ALLOWED_NETWORKS can allow its network',

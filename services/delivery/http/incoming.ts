@@ -40,7 +40,7 @@ export class Incoming {
   #keptBytes = 0;
   #pieces = 0;
   #hadContinue = false;
-  /** what was read last */
+  /** what undici was given last */
   #last = NONE;
   #left = 0;
 
@@ -103,7 +103,6 @@ export class Incoming {
    * @returns the part for undici, which may be empty; undefined: the connection must be ended
    */
   take(chunk: Buffer): Buffer | undefined {
-    this.#last = chunk;
     switch (this.#state) {
       case 'before status':
         return this.#isPlain(chunk) ? this.#beginHead(chunk) : this.#takeEarly(chunk);
@@ -114,9 +113,11 @@ export class Incoming {
         }
         // What goes beyond the bound is passed on once more: a long body ends the exchange by itself.
         this.#left -= chunk.length;
+        this.#last = chunk;
         return chunk;
       case 'head':
         this.#keep(chunk);
+        this.#last = chunk;
         if (!this.#isTooMuch) return chunk;
         this.fault = { why: 'header_size' };
         return undefined;
@@ -133,7 +134,7 @@ export class Incoming {
 
   #beginHead(chunk: Buffer): Buffer {
     this.#state = 'head';
-    this.#kept = chunk;
+    this.#kept = this.#last = chunk;
     this.#keptBytes = chunk.length;
     return chunk;
   }

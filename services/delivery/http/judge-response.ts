@@ -143,7 +143,8 @@ export function secretTexts(path: string, staticHeaders: readonly string[], othe
   const add = (text: string) => {
     for (const form of formsOf(text)) if (form.length >= LEAST_LENGTH) found.add(form);
   };
-  const { pathname, searchParams } = new URL(path, 'http://host');
+  // Resolved against a base, a path of two slashes would be a host.
+  const { pathname, searchParams } = new URL(`http://host${path}`);
   if (path.length > 1) add(path);
   if (pathname.length > 1) add(pathname);
   for (const part of pathname.split('/')) if (part.length >= TOKEN_LENGTH) add(part);
