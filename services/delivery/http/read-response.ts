@@ -101,6 +101,7 @@ function firstFault(text: string): number | undefined {
 }
 
 /** TLS: a record of an alert or a handshake, of any version. */
+// eslint-disable-next-line no-control-regex -- TLS is binary
 const TLS_RECORD = /^[\x15\x16]\x03[\x00-\x04]/;
 /** HTTP/2 begins with a frame of settings, whose length is small, or with GOAWAY. */
 // eslint-disable-next-line no-control-regex -- HTTP/2 is binary
