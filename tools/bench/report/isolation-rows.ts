@@ -36,7 +36,8 @@ export function isolationRows(rounds: readonly Round[]): Row[] {
     ]);
     return [...common, ...beside];
   });
-  const hostile = HOSTILE.flatMap((as) =>
+  const tried = HOSTILE.filter((as) => figure.phases.some((phase) => phase.as === as));
+  const hostile = tried.flatMap((as) =>
     rows(`isolation, some endpoints (${as}): `, (round) => round.isolation?.phases, [
       [
         'healthy p99',
