@@ -109,6 +109,13 @@ async function showDelivery(session: Session, delivery: Delivery): Promise<void>
   print.rows(ATTEMPT_COLUMNS, tries, 'No attempts yet.');
   for (const request of requestsInWords(tries)) world.out(`\n${request}\n`);
   for (const { attempt, url } of tries) {
+    if (url.oddities) {
+      const kinds = printable(url.oddities.join(', '));
+      world.out(
+        `\nodd in the response to try ${tryOf(attempt)} at ${calledUrl(url)}: ${kinds}; ` +
+          `its status counts\n`,
+      );
+    }
     if (url.response && url.response.body !== '' && url.outcome !== 'delivered') {
       world.out(
         `\nresponse to try ${tryOf(attempt)} at ${calledUrl(url)}: ` +

@@ -76,7 +76,7 @@ function attemptLine(inHand: DeliveryInHand, disposition: AttemptDisposition, no
 }
 
 /** Omits origin, path, headers and body: authorized users get them from control. */
-function urlLine({ url, outcome, status, durationMs, error, batch }: UrlAttempt) {
+function urlLine({ url, outcome, status, durationMs, error, batch, oddities }: UrlAttempt) {
   return {
     url,
     outcome,
@@ -85,5 +85,6 @@ function urlLine({ url, outcome, status, durationMs, error, batch }: UrlAttempt)
     error: error?.code,
     phase: error?.phase,
     batch: batch?.id,
+    oddities,
   };
 }

@@ -19,6 +19,7 @@ import {
   checkWebhookUrl,
   isOwnHeader,
   USER_AGENT,
+  requestTarget,
 } from '../../shared/model/webhook-request';
 import { type Log } from '../../shared/telemetry/log';
 import { prepareAuth, type PreparedAuth } from './endpoint-auth';
@@ -224,8 +225,8 @@ function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: O
   if (!checked.ok) return { ...base, problem: checked.problem };
   const [bad] = checkStaticHeaders(headers);
   if (bad) return { ...base, problem: `header ${bad.name}: ${bad.problem}` };
-  const { origin, pathname, search } = checked.url;
-  const path = pathname + search;
+  const { origin } = checked.url;
+  const path = requestTarget(url, checked.url);
   const {
     headers: authHeaders,
     secrets: others,

@@ -193,6 +193,7 @@ function openSender(
     proxyResolves: settings.WAYPOST_PROXY_RESOLVES,
     mostConnections: mostConnections(readProcessLimits()),
     onHandshake: (resumed) => handshakes[resumed ? 'resumed' : 'full'].value++,
+    onUnasked: () => deliveryMetrics.oddities.extra_bytes.value++,
   });
 }
 

@@ -1,5 +1,6 @@
 import { defined } from '../../shared/collections/defined';
-import { LATENCY_BOUNDS, metrics, only } from '../../shared/telemetry/metrics';
+import { type Count, LATENCY_BOUNDS, metrics, only } from '../../shared/telemetry/metrics';
+import { ODDITIES, type Oddity } from '../../shared/model/oddities';
 import {
   CANCEL_REASONS,
   DEAD_REASONS,
@@ -68,6 +69,13 @@ const tokens = metrics.counter({
   help: 'Requests for OAuth2 tokens of endpoints.',
   labels: { outcome: '`obtained`, `failed`' },
 });
+const oddities = metrics.counter({
+  name: 'waypost.response.oddities',
+  help:
+    'Responses whose status counted although something about them was odd, by what it was. ' +
+    '`extra_bytes` also counts bytes on a connection without a request.',
+  labels: { kind: ODDITIES.map((kind) => `\`${kind}\``).join(', ') },
+});
 const turns = metrics.counter({
   name: 'waypost.circuit.transitions',
   help: 'Circuits that opened or closed again.',
@@ -124,6 +132,10 @@ export const deliveryMetrics = {
       help: 'Requests sent again over a new connection, because a kept one broke before a response.',
     })
     .of(),
+  oddities: Object.fromEntries(ODDITIES.map((kind) => [kind, oddities.of({ kind })])) as Record<
+    Oddity,
+    Count
+  >,
   tokens: {
     obtained: tokens.of({ outcome: 'obtained' }),
     failed: tokens.of({ outcome: 'failed' }),

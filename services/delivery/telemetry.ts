@@ -37,8 +37,9 @@ export function taken(inHand: DeliveryInHand): void {
 }
 
 /** Counts the end of a request to one URL. */
-export function requestEnded({ status, error, durationMs, resent }: UrlAttempt): void {
+export function requestEnded({ status, error, durationMs, resent, oddities }: UrlAttempt): void {
   countRequest(status, error?.code ?? '', durationMs);
+  if (oddities) for (const kind of oddities) deliveryMetrics.oddities[kind].value++;
   if (resent) deliveryMetrics.resent.value++;
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ASKED_FOR } from '../model/attempt-events';
 import { MESSAGE_TYPES } from '../model/message';
+import { ODDITIES } from '../model/oddities';
 import { DELIVERY_STATUSES } from '../model/reasons';
 import { count, list, pageParameters, time, timeParameter } from './fields';
 import { type OperationsOf } from './operation';
@@ -108,6 +109,14 @@ const url = z.object({
     .object({ id: z.string(), size: z.int(), index: z.int() })
     .optional()
     .meta({ description: 'The batch that it was sent in, and its place there' }),
+  oddities: z
+    .array(z.string())
+    .optional()
+    .meta({
+      description:
+        'What was odd about the response, whose status counted nevertheless: ' +
+        `${ODDITIES.join(', ')}`,
+    }),
   error: urlError.optional(),
   response: z
     .object({ headers: z.record(z.string(), z.string()), body: z.string(), truncated: z.boolean() })

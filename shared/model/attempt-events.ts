@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { type BatchPlace } from './batch';
 import { type Delivery } from './delivery';
 import { type MessageType } from './message';
+import { type Oddity } from './oddities';
 import { isoTime } from './time';
 
 /**
@@ -69,6 +70,8 @@ export interface UrlAttempt {
   batch?: BatchPlace | undefined;
   /** what the receiver asked for in the response header `webhook-delivery` */
   asked?: AskedFor | undefined;
+  /** what was odd about the response, whose status counts nevertheless; absent: nothing */
+  oddities?: Oddity[];
   error?: UrlError;
   response?: { headers: Record<string, string>; body: string; truncated: boolean };
 }
@@ -181,7 +184,9 @@ export interface CircuitEvent {
   /** `config` version of the destination whose webhook it is; absent in older records */
   destinationVersion?: number | undefined;
   state: 'open' | 'closed';
-  /** the response that caused it: `failed`, `timeout` or `throttled`; `ok` if it closes */
+  /**
+   * the response that caused it: `failed`, `timeout` or `throttled`; `ok` or `slow` if it closes
+   */
   why: string;
   at: string;
 }

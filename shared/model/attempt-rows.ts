@@ -65,7 +65,7 @@ export interface Rows {
   kind: 'delivered';
   columns: readonly string[];
   contexts: Context[];
-  responses: Pick<UrlAttempt, 'status' | 'response' | 'gzip'>[];
+  responses: Pick<UrlAttempt, 'status' | 'response' | 'gzip' | 'oddities'>[];
   rows: unknown[][];
   /** absent if no row was sent in a batch */
   batches?: Pick<BatchPlace, 'id' | 'size'>[];
@@ -189,8 +189,8 @@ export class AttemptRows {
     return [this.#batches.length - 1, index];
   }
 
-  #response({ status, response, gzip }: UrlAttempt): number {
-    const text = JSON.stringify({ status, response, gzip });
+  #response({ status, response, gzip, oddities }: UrlAttempt): number {
+    const text = JSON.stringify({ status, response, gzip, oddities });
     const known = this.#responses.get(text);
     if (known !== undefined) return known;
     this.#responses.set(text, this.#responses.size);

@@ -73,6 +73,22 @@ export function checkWebhookUrl(text: string): UrlCheck {
   return { ok: true, url };
 }
 
+/** What a request line can carry as it is. */
+const TARGET = /^[\x21-\x7e]*$/;
+
+/**
+ * Returns path and query byte for byte as the customer wrote them, since receivers sign the URL
+ * that they know: the WHATWG parser would write `'` as `%27`, drop a `?` at the end, and resolve
+ * `..`. Other characters than printable ASCII are encoded as it does.
+ * @param text that `checkWebhookUrl` accepts
+ * @param url the same, parsed
+ */
+export function requestTarget(text: string, { pathname, search }: URL): string {
+  const written = /^https?:\/\/[^/?]*(.*)$/is.exec(text)?.[1] ?? '';
+  if (!TARGET.test(written)) return pathname + search;
+  return written.startsWith('/') ? written : `/${written}`;
+}
+
 /**
  * Refuses forms that the WHATWG parser would silently correct or drop (blanks, `http:host`,
  * `http://@host`, a bare `#`), so that the stored URL reads like the called one.

@@ -3,6 +3,7 @@ import { defined } from '../../shared/collections/defined';
 import { type AttemptEvent, type UrlAttempt } from '../../shared/model/attempt-events';
 import { AttemptRows, type PlainSuccess } from '../../shared/model/attempt-rows';
 import { MESSAGE_TYPES } from '../../shared/model/message';
+import { ODDITIES, type Oddity } from '../../shared/model/oddities';
 import { START } from './events';
 
 /** Random successful attempts for tests, and their record of `attempts`. */
@@ -29,6 +30,7 @@ const url: fc.Arbitrary<UrlAttempt> = fc.record({
   ),
   resent: optional(fc.constant(true as const)),
   gzip: optional(fc.constant(true as const)),
+  oddities: optional(fc.subarray([...ODDITIES], { minLength: 1 })) as fc.Arbitrary<Oddity[]>,
   batch: optional(
     fc
       .tuple(fc.nat(3), fc.nat(99))

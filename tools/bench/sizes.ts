@@ -85,6 +85,7 @@ export const WHOLE: Sizes = {
   isolation: {
     endpoints: 100,
     hanging: [1, 10, 50],
+    hostile: 10,
     seconds: 60,
     warmUpSeconds: 60,
     loadPercent: 60,

@@ -14,8 +14,14 @@ import { clockMs } from './timing';
 /** This file, to be started as a process. */
 export const RECEIVER_MAIN = __filename;
 
+/**
+ * What a hostile endpoint sends, as fast as it is read; `trickle`: a byte of a body each few ms,
+ * without end.
+ */
+export const HOSTILE = ['interim', 'headers', 'trailers', 'trickle'] as const;
+export type Hostile = (typeof HOSTILE)[number];
 /** `path`: as the path says; `hang`: reads and never responds; `fail`: 503 immediately. */
-export type Behaviour = 'path' | 'hang' | 'fail';
+export type Behaviour = 'path' | 'hang' | 'fail' | Hostile;
 
 /** The requests of the parent. */
 export type ToReceiver =
@@ -54,6 +60,8 @@ export type FromReceiver =
 const OK = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
 const FAILED = Buffer.from('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n');
 const TELL_EVERY_MS = 5;
+/** No webhook is delivered to these. */
+const WITHOUT_STATUS: ReadonlySet<Behaviour> = new Set(['hang', 'fail', 'interim']);
 
 /** One port. */
 interface Door {
@@ -162,7 +170,7 @@ class Receiver {
   #arrived({ id, deliveries }: Head, door: Door): void {
     this.#count += deliveries?.length ?? 1;
     this.#requests++;
-    if (this.#ids && door.as === 'path') {
+    if (this.#ids && !WITHOUT_STATUS.has(door.as)) {
       for (const each of deliveries ?? [id]) {
         if (!this.#arrivals.has(each)) this.#arrivals.set(each, clockMs());
       }
@@ -191,9 +199,35 @@ function answer(socket: Socket, path: string, { as }: Door): void {
     socket.write(FAILED);
     return;
   }
+  if (as !== 'path') {
+    flood(socket, as);
+    return;
+  }
   const delay = delayOf(path);
   if (delay === 0) socket.write(OK);
   else if (delay !== 'never') setTimeout(() => socket.write(OK), delay);
+}
+
+const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+/** What comes first, and then again and again. */
+const FLOODS: Readonly<Record<Hostile, readonly [first: string, again: string]>> = {
+  interim: ['', 'HTTP/1.1 102 Processing\r\n\r\n'],
+  headers: ['HTTP/1.1 200 OK\r\n', 'a: b\r\n'],
+  trailers: [`${CHUNKED}2\r\nok\r\n0\r\n`, 'a: b\r\n'],
+  trickle: [CHUNKED, '1\r\nx\r\n'],
+};
+const FLOOD_BYTES = 16 * 1024;
+const TRICKLE_MS = 5;
+
+function flood(socket: Socket, as: Hostile): void {
+  const [start, again] = FLOODS[as];
+  const part = as === 'trickle' ? again : again.repeat(Math.ceil(FLOOD_BYTES / again.length));
+  const more = () => {
+    if (socket.destroyed) return;
+    if (as === 'trickle') setTimeout(() => socket.write(part, more), TRICKLE_MS);
+    else socket.write(part, more);
+  };
+  socket.write(start, more);
 }
 
 /**

@@ -13,7 +13,6 @@ const TLS_CODES: readonly (readonly [code: RegExp, words: string])[] = [
   [/DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN/, words.selfSigned],
   [/CERT_HAS_EXPIRED/, words.expired],
   [/ERR_TLS_CERT_ALTNAME_INVALID/, words.otherHostName],
-  [/UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT/, words.noIntermediate],
 ];
 
 /**

@@ -84,6 +84,7 @@ function TryView({ of: url, body, word, isSettled }: TryProps) {
           {words.resent}
         </Text>
       )}
+      {url.oddities && <Text size="sm">{words.odd(url.oddities)}</Text>}
       {url.batch && <BatchView batch={url.batch} />}
       {url.request && <RequestView of={url} request={url.request} body={body} />}
       {url.response && <ResponseView response={url.response} />}

@@ -8,7 +8,6 @@ export const destination = {
     selfSigned: 'the certificate is self-signed',
     expired: 'the certificate has expired',
     otherHostName: 'the certificate is for another host name',
-    noIntermediate: 'the server does not send its intermediate certificate',
     noRedirects: 'Waypost does not follow redirects',
     during: (code: string, phase: string) => `${code} during ${phase}`,
     mayBeAllowed: '. WAYPOST_ALLOWED_NETWORKS can allow its network',
@@ -22,6 +21,8 @@ export const destination = {
   attempt: {
     http: (status: number) => `HTTP ${status}`,
     resent: 'A kept connection had broken. The request was sent again over a new one.',
+    odd: (kinds: readonly string[]) =>
+      `The status counts, although ${kinds.map(oddInWords).join(', and ')}.`,
     requestHeaders: 'Request headers',
     rebuilt: 'Rebuilt from the current settings of the destination, not recorded',
     changedHeaders: (changedHeaders: string) =>
@@ -207,3 +208,19 @@ export const destination = {
     someFailed: 'Messages count as delivered, and Waypost does not retry the URLs that failed.',
   },
 };
+
+const ODD: Readonly<Record<string, string>> = {
+  interim: 'the endpoint sent a 100 Continue that nobody had asked for',
+  header_syntax: 'HTTP does not allow one of its headers',
+  header_size: 'it has more headers than Waypost reads',
+  content_length: 'its Content-Length is wrong, doubled, or contradicts another header',
+  chunk_syntax: 'the chunks of its body cannot be read',
+  framing_size: 'it has more chunk extensions or trailers than Waypost reads',
+  body_cut: 'its body broke off, or did not end in time',
+  extra_bytes: 'more bytes followed its end',
+  body_unreadable: 'its body is not what its headers say, so that it may name failed events unseen',
+};
+
+function oddInWords(kind: string): string {
+  return ODD[kind] ?? kind;
+}

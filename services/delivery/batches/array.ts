@@ -1,3 +1,6 @@
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
+import { type EndpointResponse } from '../http/exchange';
+
 /** The body of a batch, and the response to one. Pure. */
 
 const COMMA = Buffer.from(',');
@@ -35,15 +38,49 @@ export function joinInPlace(holders: readonly { body: Buffer }[]): Buffer {
 const LEAST_STATUS = 100;
 const MOST_STATUS = 599;
 
+/** Of a body that is decompressed: a hundred failures with a sentence each fit many times. */
+const MOST_DECOMPRESSED_BYTES = 256 * 1024;
+const DECOMPRESS: Readonly<
+  Record<string, (body: Buffer, options: { maxOutputLength: number }) => Buffer>
+> = {
+  gzip: gunzipSync,
+  'x-gzip': gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+};
+
 /**
  * Returns the members that a 2xx names as failed, with the status of each; none if the response is
  * anything but `{"failed": [{"index": 3, "status": 503}, …]}`: then the 2xx holds for all members.
- * @param body the whole response
  * @param size of the batch
+ * @returns undefined if the body claims to be JSON, and is cut, too long or unreadable: it may name
+ *   members unseen
  */
-export function failedMembers(body: Buffer, size: number): ReadonlyMap<number, number> {
+export function failedMembers(
+  { body, headers, truncated }: Pick<EndpointResponse, 'body' | 'headers' | 'truncated'>,
+  size: number,
+): ReadonlyMap<number, number> | undefined {
+  const type = headers['content-type'];
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+  const isPlain = encoding === 'identity' || encoding === '';
+  const claimsJson =
+    type === undefined
+      ? !isPlain || /^\s*[[{]/.test(body.toString('latin1', 0, 64))
+      : /json/i.test(type);
+  if (!claimsJson || (body.length === 0 && !truncated)) return new Map();
+  try {
+    const options = { maxOutputLength: MOST_DECOMPRESSED_BYTES };
+    const text = isPlain ? body : DECOMPRESS[encoding]?.(body, options);
+    return text && membersIn(JSON.parse(text.toString('utf8')), size);
+  } catch {
+    return undefined;
+  }
+}
+
+function membersIn(answer: unknown, size: number): ReadonlyMap<number, number> {
+  const { failed: entries } = (answer ?? {}) as { failed?: unknown };
   const failed = new Map<number, number>();
-  for (const entry of failuresIn(body)) {
+  for (const entry of Array.isArray(entries) ? (entries as unknown[]) : []) {
     const { index, status } = (entry ?? {}) as { index?: unknown; status?: unknown };
     if (!isWithin(index, 0, size - 1) || !isWithin(status, LEAST_STATUS, MOST_STATUS)) {
       return new Map();
@@ -51,16 +88,6 @@ export function failedMembers(body: Buffer, size: number): ReadonlyMap<number, n
     failed.set(index, status);
   }
   return failed;
-}
-
-function failuresIn(body: Buffer): readonly unknown[] {
-  if (!body.includes('"failed"')) return [];
-  try {
-    const { failed } = JSON.parse(body.toString('utf8')) as { failed?: unknown };
-    return Array.isArray(failed) ? failed : [];
-  } catch {
-    return [];
-  }
 }
 
 function isWithin(value: unknown, least: number, most: number): value is number {

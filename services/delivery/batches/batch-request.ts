@@ -85,6 +85,15 @@ interface Ready {
   permit: Permit;
 }
 
+interface SentBatch {
+  id: string;
+  endpoint: Endpoint;
+  members: Member[];
+  traces: string[];
+  /** Sends the same members once more. */
+  again: () => void;
+}
+
 /**
  * Several deliveries to one URL as one request, from the first that waits until the response. It
  * gathers, then it is the job of its lane, and it takes further members until it begins.
@@ -105,6 +114,8 @@ export class BatchRequest implements Job {
   /** true once it was offered to its lane */
   isOffered = false;
   #bodyBytes = 0;
+  /** true once it was sent again, because its 2xx could not be read */
+  #isRepeated = false;
 
   readonly lane: Lane;
   readonly due: boolean;
@@ -195,7 +206,8 @@ export class BatchRequest implements Job {
     queueMicrotask(() => owner.leftOut(refusal, endpoint));
   }
 
-  #send({ destination, endpoint }: Permit, ready: Ready[]): void {
+  #send(permit: Permit, ready: Ready[]): void {
+    const { destination, endpoint } = permit;
     const { sender, time } = this.owner.context;
     const members = ready.map(({ member }) => member);
     const id = `bat_${randomBytes(20).toString('base64url')}`;
@@ -216,23 +228,29 @@ export class BatchRequest implements Job {
       DELIVERIES_HEADER,
       members.map(({ owner }) => owner.inHand.delivery.id).join(','),
     );
+    const again = () => this.#send(permit, ready);
     sendRequest(sender, destination, request, (result) =>
-      this.#ended({ id, endpoint, members, traces }, result),
+      this.#ended({ id, endpoint, members, traces, again }, result),
     );
   }
 
-  #ended(
-    sent: { id: string; endpoint: Endpoint; members: Member[]; traces: string[] },
-    result: SendResult,
-  ): void {
-    const { id, endpoint, members, traces } = sent;
+  #ended({ id, endpoint, members, traces, again }: SentBatch, result: SendResult): void {
     const { responses, time } = this.owner.context;
     const size = members.length;
     const nowMs = time.brokerMs();
     const keep = (bytes: number) => responses.take(endpoint.destinationId, bytes, nowMs);
-    const { whole, isHalved, named, signal } = judgeBatch(endpoint, result, { size, nowMs, keep });
+    const { whole, isHalved, named, isUnreadable, signal } = judgeBatch(endpoint, result, {
+      size,
+      nowMs,
+      keep,
+    });
     const withheld = !result.ok && !this.urgent && result.withheld;
     if (!withheld) requestEnded(whole.attempt);
+    if (isUnreadable && !this.#isRepeated) {
+      this.#isRepeated = true;
+      again();
+      return;
+    }
     members.forEach(({ owner }, index) => {
       const judged = named.get(index) ?? whole;
       const attempt: UrlAttempt = { ...judged.attempt, batch: { id, size, index } };

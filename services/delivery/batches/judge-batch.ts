@@ -14,6 +14,10 @@ export interface JudgedBatch {
   isHalved: boolean;
   /** by index, of the deliveries that a 2xx names; `whole` holds for the others */
   named: ReadonlyMap<number, JudgedResponse>;
+  /**
+   * a 2xx whose body may name failed deliveries, and cannot be read: the batch is sent once more
+   */
+  isUnreadable: boolean;
   /** a batch is one request to the lane */
   signal: Signal;
 }
@@ -29,15 +33,22 @@ export function judgeBatch(
   const copies = isSuccess ? 1 : size;
   const whole = judgeResponse(endpoint, result, { nowMs, keep: (bytes) => keep(bytes * copies) });
   const named = new Map<number, JudgedResponse>();
-  if (result.ok && whole.classification === 'delivered' && !result.response.truncated) {
-    for (const [index, status] of failedMembers(result.response.body, size)) {
+  let isUnreadable = false;
+  if (result.ok && whole.classification === 'delivered') {
+    const failed = failedMembers(result.response, size);
+    isUnreadable = failed === undefined;
+    for (const [index, status] of failed ?? []) {
       named.set(index, judgeNamed(endpoint, result, whole, status));
     }
+  }
+  if (isUnreadable) {
+    whole.attempt.oddities = [...(whole.attempt.oddities ?? []), 'body_unreadable'];
+    if (whole.signal.kind === 'ok') whole.signal = { kind: 'slow' };
   }
   // A receiver that wants nothing more would reject the halves likewise.
   const isDisabled = whole.says?.disables !== undefined;
   const isHalved = result.ok && whole.classification === 'rejected' && size > 1 && !isDisabled;
-  return { whole, isHalved, named, signal: signalOf(whole, named, size) };
+  return { whole, isHalved, named, isUnreadable, signal: signalOf(whole, named, size) };
 }
 
 /** Judges a delivery as if it had been answered with this status alone. */
@@ -72,6 +83,6 @@ function signalOf(
 ): Signal {
   const troubled = [...named.values()]
     .map(({ signal }) => signal)
-    .filter(({ kind }) => kind !== 'ok');
+    .filter(({ kind }) => kind !== 'ok' && kind !== 'slow');
   return troubled.length === size ? (troubled[0] ?? whole.signal) : whole.signal;
 }

@@ -61,8 +61,21 @@ const CAUSES: readonly [RegExp, string][] = [
   [/^CERT_NOT_YET_VALID$/, 'the certificate of the endpoint is not valid yet'],
   [/^ERR_TLS_CERT_ALTNAME_INVALID$/, 'the certificate of the endpoint is for another host'],
   [
-    /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY_LEAF|GET_ISSUER)/,
+    /UNABLE_TO_VERIFY_LEAF/,
+    'the endpoint sends no intermediate certificate, and no trusted authority signed the ' +
+      'certificate of the endpoint itself',
+  ],
+  [
+    /SELF_SIGNED_CERT|UNABLE_TO_GET_ISSUER/,
     'no trusted authority signed the certificate of the endpoint',
+  ],
+  [
+    /ALERT_NO_APPLICATION_PROTOCOL$/,
+    'the endpoint does not speak HTTP/1.1: it may speak HTTP/2 only',
+  ],
+  [
+    /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/,
+    'the endpoint does not speak TLS here: its URL may begin with http://',
   ],
   [/ALERT_CERTIFICATE_REQUIRED$/, 'the endpoint demands a client certificate'],
   [/ALERT_CERTIFICATE_EXPIRED$/, 'the endpoint says that the client certificate has expired'],

@@ -35,6 +35,8 @@ export interface SenderOptions {
   onHandshake?: (resumed: boolean) => void;
   /** looks at the certificates of servers */
   certificates?: Pick<CertificateWatch, 'handshake'>;
+  /** receives each arrival of bytes that nobody had asked for */
+  onUnasked?: () => void;
 }
 
 export class Sender {
@@ -53,10 +55,8 @@ export class Sender {
   constructor(private readonly options: SenderOptions) {
     // The sweep keeps the deadline. undici's own timeout must not come before it.
     const timeoutMs = Math.max(options.timeoutMs, MOST_TIMEOUT_MS);
-    this.connections = new Connections(
-      createConnector({ ...options, timeoutMs }),
-      options.mostConnections,
-    );
+    const connect = createConnector({ ...options, timeoutMs });
+    this.connections = new Connections(connect, options.mostConnections, options.onUnasked);
     // Let the event loop read first: after a busy moment a response may have arrived unread.
     const sweep = () => setImmediate(() => this.#sweepOnce());
     this.#sweep = setInterval(sweep, Math.min(SWEEP_MS, Math.ceil(options.timeoutMs / 10)));

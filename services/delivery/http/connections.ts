@@ -1,7 +1,9 @@
 import { Client } from 'undici';
 import { Chain, type Link } from '../../../shared/service/chain';
 import { type ClientTls } from './client-tls';
+import { EndpointFault } from './endpoint-fault';
 import { type Connect, type Waiting } from './guarded-connector';
+import { Incoming, MOST_HEAD_BYTES, passThrough } from './incoming';
 import { type Proxy } from './tunnel';
 
 /**
@@ -26,9 +28,11 @@ const KEEP_IDLE_MS = 50_000;
  * one, with source maps, was a fifth of the cost of a timeout.
  */
 const DROPPED = new Error('the connection is no longer of use');
+const SPOKE_FIRST = new EndpointFault('the endpoint sent bytes before it got the request');
 
 export interface Connection extends Link<Connection> {
   readonly client: Client;
+  readonly incoming: Incoming;
   readonly origin: Origin;
   /** the request that it serves at present; undefined while it is idle */
   waiting: Waiting | undefined;
@@ -68,6 +72,8 @@ export class Connections {
   constructor(
     private readonly connect: Connect,
     private readonly most: number,
+    /** receives each arrival of bytes that nobody had asked for, which ends an idle connection */
+    private readonly onUnasked: () => void = () => undefined,
   ) {}
 
   get idle(): number {
@@ -91,13 +97,25 @@ export class Connections {
   open(target: Target, waiting: Waiting): Connection {
     if (this.#all.size >= this.most && this.#idle.first) this.drop(this.#idle.first);
     const origin = this.#origin(keyOf(target));
+    const incoming = new Incoming();
     const client = new Client(target.origin, {
-      connect: (address, done) => this.connect(address, done, connection.waiting, target),
+      connect: (address, done) => {
+        const connected: typeof done = (...[error, socket]) => {
+          if (error) {
+            done(error, null);
+            return;
+          }
+          passThrough(socket, incoming, () => this.#unasked(connection));
+          done(null, socket);
+        };
+        this.connect(address, connected, connection.waiting, target);
+      },
       pipelining: 1,
       allowH2: false,
+      maxHeaderSize: MOST_HEAD_BYTES,
       keepAliveTimeout: KEEP_IDLE_MS,
     });
-    const connection: Connection = { client, origin, waiting };
+    const connection: Connection = { client, incoming, origin, waiting };
     // While a request waits for it, undici opens the next socket or fails the request.
     client.on('disconnect', () => {
       if (!connection.waiting) this.drop(connection);
@@ -109,6 +127,7 @@ export class Connections {
 
   /** Returns a connection after a complete response: it may serve another request. */
   giveBack(connection: Connection): void {
+    connection.incoming.end();
     connection.waiting = undefined;
     connection.origin.free.push(connection);
     this.#idle.push(connection);
@@ -128,6 +147,15 @@ export class Connections {
     const all = [...this.#all];
     this.#all.clear();
     await Promise.all(all.map(({ client }) => client.destroy(DROPPED)));
+  }
+
+  /**
+   * Bytes have arrived that answer no request. A request that waits for a kept connection gets
+   * another one. A server that speaks first on a new one would do so again.
+   */
+  #unasked({ waiting }: Connection): void {
+    this.onUnasked();
+    if (waiting?.socket) waiting.fail(SPOKE_FIRST);
   }
 
   #origin(key: string): Origin {

@@ -1,4 +1,5 @@
 import { type Phase, type UrlError } from '../../../shared/model/attempt-events';
+import { EndpointFault } from './endpoint-fault';
 import { ForbiddenAddressError } from './forbidden-address';
 import { DnsError } from './resolver';
 import { ProxyError, UnreachableError } from './tunnel';
@@ -44,6 +45,7 @@ export function describeError(error: unknown, phase: Phase, hint: string | undef
   if (error instanceof UnreachableError) {
     return { code: 'connection', phase: 'connect', message: error.message };
   }
+  if (error instanceof EndpointFault) return { code: 'connection', phase, message: error.message };
   const code = codeOf(error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') {
     return { code: 'timeout', phase, message: 'the connection took too long' };

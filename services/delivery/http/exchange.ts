@@ -3,11 +3,13 @@ import { type IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher } from 'undici';
 import { defined } from '../../../shared/collections/defined';
 import { type Phase, type Phases, type UrlError } from '../../../shared/model/attempt-events';
+import { type Oddity } from '../../../shared/model/oddities';
 import { type Method } from '../../../shared/model/request-settings';
 import { type Link } from '../../../shared/service/chain';
 import { type RequestClock } from '../clock';
 import { type Connection } from './connections';
 import { codeOf, describeError, isBroken, isClosed } from './describe-error';
+import { EndpointFault } from './endpoint-fault';
 import { type Waiting } from './guarded-connector';
 import { type ClientTls, closedCause, tlsCause } from './client-tls';
 import { type Opening } from './proxy-gate';
@@ -18,6 +20,9 @@ import { type Refusal } from '../lanes/types';
 /**
  * One POST and its response: collects the response, measures its phases, and classifies the error
  * of a failed one.
+ *
+ * A status that has arrived decides, whatever follows it. If undici cannot read the rest, or it
+ * does not end in time, the response has the status and what was odd.
  *
  * An endpoint may close a kept connection at the moment a request is written to it. If such a
  * connection breaks before the first byte of a response, the request is sent a second time, over a
@@ -56,6 +61,8 @@ export interface EndpointResponse {
   body: Buffer;
   /** there was more, or the response broke off after the status */
   truncated: boolean;
+  /** what was odd about it; absent: nothing */
+  oddities?: Oddity[];
 }
 
 export type SendResult = (
@@ -107,8 +114,6 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   #headers: IncomingHttpHeaders = {};
   #chunks: Buffer[] = [];
   #bytes = 0;
-  /** true once a byte of the response was received */
-  #responding = false;
   #resent = false;
   #ended = false;
   #phase: Phase = 'connect';
@@ -147,11 +152,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     this.#controller = controller;
     // The deadline passed while it waited for a connection: nothing may be sent any more.
     if (this.#ended) controller.abort(TOO_LATE);
+    this.connection.incoming.begin();
     this.phase = 'headers';
-  }
-
-  onResponseStarted(): void {
-    this.#responding = true;
   }
 
   onResponseStart(
@@ -161,7 +163,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   ): void {
     this.#status = status;
     this.#headers = headers;
-    if (status >= 200) this.phase = 'body';
+    this.connection.incoming.headRead(KEEP_BODY_BYTES);
+    this.phase = 'body';
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -179,7 +182,9 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   }
 
   onResponseEnd(): void {
-    this.#responded(false);
+    if (this.connection.incoming.hasMore(this.#chunks.at(-1))) {
+      this.#responded(false, 'extra_bytes');
+    } else this.#responded(false);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -187,7 +192,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   }
 
   fail(error: unknown): void {
-    if (this.#ended) return;
+    if (this.#ended || this.#hasAnswered(error)) return;
     if (!this.#isStale(error)) {
       this.#failed(describeError(error, this.phase, this.#hint(error)));
       return;
@@ -199,16 +204,48 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   }
 
   expire(timeoutMs: number): void {
-    this.#failed(this.#lateness(timeoutMs));
+    if (!this.#hasAnswered(TOO_LATE)) this.#failed(this.#lateness(timeoutMs));
     if (this.#controller) this.#controller.abort(TOO_LATE);
     else this.socket?.destroy(TOO_LATE);
+  }
+
+  /**
+   * Ends the exchange with the status, if it has arrived, or with the reason why it cannot be read.
+   * @param error why the response is not read any further
+   */
+  #hasAnswered(error: unknown): boolean {
+    const { incoming } = this.connection;
+    if (this.#status > 0) {
+      this.#responded(true, oddityOf(error, this.#status, incoming.fault?.why));
+      return true;
+    }
+    if (!this.#controller || incoming.isSilent) return false;
+    const reading = incoming.read();
+    if (reading.kind === 'answered') {
+      this.#status = reading.status;
+      this.#headers = reading.headers;
+      this.#chunks = [reading.body.subarray(0, KEEP_BODY_BYTES)];
+      const oddities = [...reading.oddities];
+      const isOver = incoming.fault?.why === 'header_size' || codeOf(error) === HEADERS_OVERFLOW;
+      if (isOver) oddities.push('header_size');
+      else if (!isParserError(error)) oddities.push('body_cut');
+      else if (oddities.length === 0) oddities.push('header_syntax');
+      this.#responded(!reading.isWhole || reading.body.length > KEEP_BODY_BYTES, ...oddities);
+      return true;
+    }
+    const fault = incoming.fault?.why === 'unreadable' ? incoming.fault.message : undefined;
+    const why = fault ?? (reading.kind === 'unreadable' ? reading.why : undefined);
+    if (why === undefined) return false;
+    this.#failed(describeError(new EndpointFault(why), this.phase, undefined));
+    return true;
   }
 
   #lateness(timeoutMs: number): UrlError {
     const { phase, opening } = this;
     // Behind a kept tunnel the endpoint may be silent instead: the next request opens a tunnel, and
     // its answer tells.
-    const asksProxy = phase === 'proxy' || (phase === 'headers' && !this.#responding);
+    const asksProxy =
+      phase === 'proxy' || (phase === 'headers' && this.connection.incoming.isSilent);
     const isProxys = asksProxy && opening && !this.request.proxy?.gate.answeredSince(opening);
     if (isProxys) {
       return {
@@ -226,7 +263,12 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
    * respond.
    */
   #isStale(error: unknown): boolean {
-    return !this.#resent && !this.#responding && this.socket === undefined && isBroken(error);
+    return (
+      !this.#resent &&
+      this.socket === undefined &&
+      this.connection.incoming.isSilent &&
+      isBroken(error)
+    );
   }
 
   /** Returns the cause of an error of TLS in words, as far as it can be known. */
@@ -235,14 +277,15 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     const code = codeOf(error);
     const known = tlsCause(code);
     if (known !== undefined) return tls?.expired(Date.now()) ?? known;
-    const wasClosed = !this.#responding && this.socket !== undefined && isClosed(code);
+    const wasClosed =
+      this.connection.incoming.isSilent && this.socket !== undefined && isClosed(code);
     const isSecured = this.#phase === 'tls' || this.#phase === 'headers';
     return wasClosed && isSecured && origin.startsWith('https:')
       ? closedCause(tls, Date.now())
       : undefined;
   }
 
-  #responded(truncated: boolean): void {
+  #responded(truncated: boolean, ...odd: Oddity[]): void {
     const body =
       this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
     const response: EndpointResponse = {
@@ -251,8 +294,11 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
       body,
       truncated,
     };
+    const { hadContinue } = this.connection.incoming;
+    if (hadContinue && !odd.includes('interim')) odd.unshift('interim');
+    if (odd.length > 0) response.oddities = odd;
     if (this.opening) this.request.proxy?.gate.passes(this.opening);
-    this.#end({ ok: true, response, durationMs: this.#elapsed() }, !truncated);
+    this.#end({ ok: true, response, durationMs: this.#elapsed() }, !truncated && odd.length === 0);
   }
 
   #failed(error: UrlError): void {
@@ -282,4 +328,29 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     if (this.#resent) result.resent = true;
     this.owner.ended(this, result, complete);
   }
+}
+
+/** The name of the error: its code depends on undici's version of the parser. */
+const PARSER_ERROR = 'HTTPParserError';
+const HEADERS_OVERFLOW = 'UND_ERR_HEADERS_OVERFLOW';
+const LENGTH_MISMATCH = 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
+/** The statuses that have no body, whatever their headers say. */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304]);
+
+/** Returns whether undici could not read the response, although its connection works. */
+function isParserError(error: unknown): boolean {
+  const code = codeOf(error);
+  return (
+    (error instanceof Error && error.name === PARSER_ERROR) ||
+    code === HEADERS_OVERFLOW ||
+    code === LENGTH_MISMATCH
+  );
+}
+
+/** Returns what was odd about a response whose headers undici has read, and no more. */
+function oddityOf(error: unknown, status: number, fault: string | undefined): Oddity {
+  const code = codeOf(error);
+  if (fault === 'framing_size' || code === HEADERS_OVERFLOW) return 'framing_size';
+  if (code === LENGTH_MISMATCH) return WITHOUT_BODY.has(status) ? 'content_length' : 'body_cut';
+  return isParserError(error) ? 'chunk_syntax' : 'body_cut';
 }

@@ -6,6 +6,7 @@ import { literalAddress } from '../../../shared/model/address-guard';
 import { type Phase } from '../../../shared/model/attempt-events';
 import { type CertificateWatch } from './certificate-watch';
 import { type ClientTls } from './client-tls';
+import { EndpointFault } from './endpoint-fault';
 import { ForbiddenAddressError, ForbiddenPortError } from './forbidden-address';
 import { type NameResolver } from './resolver';
 import { type Opening } from './proxy-gate';
@@ -27,6 +28,8 @@ export interface Waiting {
   socket: Socket | undefined;
   /** its wait for the proxy */
   opening: Opening | undefined;
+  /** Ends the request without a response. */
+  fail(error: unknown): void;
 }
 
 export type AddressGuard = (address: string) => string | undefined;
@@ -158,7 +161,7 @@ function createOpener({ timeoutMs, names, guard, onHandshake, certificates }: Co
         done(null, opened);
       }
     }) as unknown as Socket;
-    if (isSecure) socket.on('session', (made: Buffer) => sessions.set(server, made));
+    if (isSecure) keepSessions(socket, (made) => sessions.set(server, made));
     if (waiting && isTunnel) {
       waiting.socket = socket;
       waiting.phase = 'tls';
@@ -169,6 +172,25 @@ function createOpener({ timeoutMs, names, guard, onHandshake, certificates }: Co
       });
     }
   };
+}
+
+/** OpenSSL sends two on each connection, other servers up to four. */
+const MOST_TICKETS = 8;
+/** Shared instance: its stack is never read. */
+const TOO_MANY_TICKETS = new EndpointFault(
+  `the endpoint sent more than ${String(MOST_TICKETS)} TLS session tickets`,
+);
+
+/**
+ * A server may send tickets at any time, also on an idle connection, and each costs as much as a
+ * request.
+ */
+function keepSessions(socket: Socket, keep: (session: Buffer) => void): void {
+  let tickets = 0;
+  socket.on('session', (made: Buffer) => {
+    if (++tickets <= MOST_TICKETS) keep(made);
+    else socket.destroy(TOO_MANY_TICKETS);
+  });
 }
 
 function createTunneler(options: ConnectorOptions) {

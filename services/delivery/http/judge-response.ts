@@ -79,6 +79,7 @@ export function judgeResponse(
   const stored = kept(response, secrets, context.keep);
   const attempt: UrlAttempt = { ...asSent, outcome: classification, status, response: stored };
   if (says.asked !== undefined) attempt.asked = says.asked;
+  if (response.oddities) attempt.oddities = response.oddities;
   if (classification !== 'delivered') {
     attempt.error = { code: 'status', message: statusMessage(status, says) };
   }
@@ -86,7 +87,15 @@ export function judgeResponse(
     return { attempt, classification, retryAfterMs: undefined, says, signal: { kind: 'ok' } };
   }
   const wait = retryAfterMs(status, headerOf(response, 'retry-after'), context.nowMs);
-  return { attempt, classification, retryAfterMs: wait, says, signal: statusSignal(status, wait) };
+  const signal = statusSignal(status, wait);
+  const isSlow = response.oddities !== undefined && signal.kind === 'ok';
+  return {
+    attempt,
+    classification,
+    retryAfterMs: wait,
+    says,
+    signal: isSlow ? { kind: 'slow' } : signal,
+  };
 }
 
 /** Returns the values of a header that may have been sent several times, separated by commas. */
@@ -203,7 +212,8 @@ export function secretTexts(
   const add = (text: string) => {
     for (const form of formsOf(text)) if (form.length >= LEAST_LENGTH) found.add(form);
   };
-  const { pathname, searchParams } = new URL(path, 'http://host');
+  // Resolved against a base, a path of two slashes would be a host.
+  const { pathname, searchParams } = new URL(`http://host${path}`);
   if (path.length > 1) add(path);
   if (pathname.length > 1) add(pathname);
   for (const part of pathname.split('/')) if (part.length >= TOKEN_LENGTH) add(part);

@@ -11,6 +11,10 @@ import { type SendRequest, type SendResult } from './exchange';
 
 /** A mail server may look up the recipient and scan the text before it responds. */
 const TIMEOUT_MS = 30_000;
+/** The time-outs above begin again with each byte: a server that trickles needs an end, too. */
+const WHOLE_MS = 90_000;
+/** Most bytes of one reply: a server names what it can do in some lines. */
+const MOST_REPLY_BYTES = 32 * 1024;
 /** As the HTTP status that classifies a reply: the server refused the mail for good, or not yet. */
 const REFUSED = 422;
 const NOT_NOW = 503;
@@ -30,8 +34,12 @@ export class MailSender {
   /**
    * @param url of the server: `smtp://user:password@host:587?from=waypost@example.com`; `smtps` for
    *   TLS from the start
+   * @param wholeMs for one mail, from the connection to the reply, ms
    */
-  constructor(url: string) {
+  constructor(
+    url: string,
+    private readonly wholeMs = WHOLE_MS,
+  ) {
     const { protocol, hostname, port, username, password, searchParams } = new URL(url);
     const secure = protocol === 'smtps:';
     this.#from = searchParams.get('from') ?? `waypost@${hostname}`;
@@ -46,6 +54,7 @@ export class MailSender {
       connectionTimeout: TIMEOUT_MS,
       greetingTimeout: TIMEOUT_MS,
       socketTimeout: TIMEOUT_MS,
+      maxResponseSize: MOST_REPLY_BYTES,
 
       // A mail has no attachments: no text of an alert may read a file or a URL.
       disableFileAccess: true,
@@ -79,15 +88,9 @@ export class MailSender {
     // The same on each try, so that a mail program shows a repeat once.
     const messageId = `<${id}@waypost>`;
     const to = origin.slice(MAILBOX_PREFIX.length);
-    const sent = (await this.#transport.sendMail({
-      from: this.#from,
-      to,
-      subject,
-      text,
-      messageId,
-    })) as {
-      response?: string;
-    };
+    const signal = AbortSignal.timeout(this.wholeMs);
+    const mail = { from: this.#from, to, subject, text, messageId, signal };
+    const sent = (await this.#transport.sendMail(mail)) as { response?: string };
     return sent.response ?? '';
   }
 }

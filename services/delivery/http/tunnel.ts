@@ -1,4 +1,3 @@
-import { request } from 'node:http';
 import { connect, type LookupFunction, type Socket } from 'node:net';
 import { SocksClient } from 'socks';
 import { defined } from '../../../shared/collections/defined';
@@ -6,6 +5,7 @@ import { literalAddress } from '../../../shared/model/address-guard';
 import { loginOf, type ProxyUrl } from '../../../shared/model/proxy-url';
 import { ForbiddenAddressError } from './forbidden-address';
 import { type Opening, type ProxyGate } from './proxy-gate';
+import { readResponse } from './read-response';
 
 /** Opens connections through egress proxies: HTTP CONNECT and SOCKS5. */
 
@@ -126,35 +126,50 @@ const LOGIN_REQUIRED = 407;
 /** The proxy could not connect, or waited too long for the endpoint. */
 const UNREACHABLE: ReadonlySet<number> = new Set([502, 503, 504]);
 
+/** More than any proxy answers before the tunnel is open. */
+const MOST_ANSWER_BYTES = 32 * 1024;
+const MOST_PIECES = 200;
+const TOO_MUCH = 'the proxy sent more than belongs to an answer';
+
 function httpTunnel(socket: Socket, proxy: Proxy, { host, port }: TunnelTarget): Promise<Socket> {
   const authority = `${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
-  const login = proxy.userInfo === undefined ? undefined : loginOf(proxy.userInfo);
-  const headers = {
-    host: authority,
-    ...defined({
-      'proxy-authorization': login
-        ? `Basic ${Buffer.from(`${login.user}:${login.password}`).toString('base64')}`
-        : undefined,
-    }),
-  };
+  const lines = [`CONNECT ${authority} HTTP/1.1`, `host: ${authority}`];
+  if (proxy.userInfo !== undefined) {
+    const { user, password } = loginOf(proxy.userInfo);
+    lines.push(
+      `proxy-authorization: Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+    );
+  }
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`);
   return new Promise((resolve, reject) => {
-    const asked = request({
-      method: 'CONNECT',
-      path: authority,
-      headers,
-      createConnection: () => socket,
-    });
-    asked.once('error', (error) => reject(proxyErrorOf(error)));
-    asked.once('connect', ({ statusCode = 0 }, _socket, head) => {
-      if (statusCode >= 200 && statusCode < 300) {
-        if (head.length > 0) socket.unshift(head);
-        resolve(opened(socket));
-        return;
-      }
+    let bytes: Buffer = Buffer.alloc(0);
+    let pieces = 0;
+    const leave = () => void socket.off('readable', read).off('close', closed);
+    const closed = () => reject(new ProxyError('the proxy closed the connection'));
+    const fail = (error: Error) => {
+      leave();
       socket.destroy();
-      reject(refusedBy(statusCode));
-    });
-    asked.end();
+      reject(error);
+    };
+    const read = () => {
+      const part = socket.read() as Buffer | null;
+      if (!part) return;
+      bytes = Buffer.concat([bytes, part]);
+      const answer = readResponse(bytes);
+      if (answer.kind === 'unreadable') {
+        fail(new ProxyError(`the answer of the proxy cannot be read: ${answer.why}`));
+      } else if (answer.kind === 'answered' && answer.status >= 300) fail(refusedBy(answer.status));
+      else if (answer.kind === 'answered' && answer.bodyAt !== undefined) {
+        leave();
+        // What the endpoint has sent already.
+        if (answer.bodyAt < bytes.length) socket.unshift(bytes.subarray(answer.bodyAt));
+        resolve(opened(socket));
+      } else if (bytes.length > MOST_ANSWER_BYTES || ++pieces > MOST_PIECES) {
+        fail(new ProxyError(TOO_MUCH));
+      }
+    };
+    socket.on('readable', read).on('close', closed);
+    socket.once('error', (error) => reject(proxyErrorOf(error)));
   });
 }
 
@@ -173,6 +188,13 @@ async function socksTunnel(
   { proxy, target, timeoutMs }: TunnelOptions,
 ): Promise<Socket> {
   const login = proxy.userInfo === undefined ? undefined : loginOf(proxy.userInfo);
+  let left = MOST_ANSWER_BYTES;
+  // The library keeps whatever arrives, without a bound.
+  const count = (part: Buffer) => {
+    left -= part.length;
+    if (left < 0) socket.destroy(new ProxyError(TOO_MUCH));
+  };
+  socket.on('data', count);
   try {
     const made = await SocksClient.createConnection({
       command: 'connect',
@@ -192,7 +214,9 @@ async function socksTunnel(
     return opened(made.socket);
   } catch (error) {
     socket.destroy();
-    throw socksErrorOf(error);
+    throw left < 0 ? new ProxyError(TOO_MUCH) : socksErrorOf(error);
+  } finally {
+    socket.off('data', count);
   }
 }
 

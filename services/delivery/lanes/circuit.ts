@@ -146,8 +146,8 @@ export class Circuit {
       this.#awaySince ??= now;
       return this.#recover('retry_after');
     }
-    if (signal.kind === 'ok') this.#succeeded();
-    if (signal.kind === 'ok' || signal.kind === 'withdrawn') return undefined;
+    if (isAnswer(signal)) this.#succeeded();
+    if (isAnswer(signal) || signal.kind === 'withdrawn') return undefined;
     this.#limit = Math.max(1, Math.floor(this.#limit / 2));
     this.#failures++;
     this.#silent = signal.kind === 'timeout' && this.silentSince(startedAt) ? this.#silent + 1 : 0;
@@ -179,7 +179,7 @@ export class Circuit {
 
   #probed(signal: Signal, now: number): CircuitChange {
     this.#probing = false;
-    if (signal.kind === 'ok') return this.#recover('responded');
+    if (isAnswer(signal)) return this.#recover('responded');
     if (signal.kind === 'withdrawn') return undefined;
     this.#probeAt = now + this.#pauseMs;
     this.#pauseMs = Math.min(this.#pauseMs * PAUSE_GROWTH, this.options.longestPauseMs);
@@ -201,4 +201,9 @@ export class Circuit {
     this.#limit = Infinity;
     this.#awaySince = undefined;
   }
+}
+
+/** An odd response is one, too: its endpoint is there. */
+function isAnswer({ kind }: Signal): boolean {
+  return kind === 'ok' || kind === 'slow';
 }

@@ -9,7 +9,7 @@ import { type Signal } from './types';
  * after a wave of timeouts or 429, and shrinks by a tenth after a wave that took far longer. A
  * limit at which the endpoint broke is approached slowly afterwards. A wave is the set of requests
  * already under way at the last decrease: it reflects the limit before that decrease, and must not
- * be counted again.
+ * be counted again. An odd response counts as slow: the limit falls to the start limit.
  */
 
 export interface ConcurrencyOptions {
@@ -111,6 +111,10 @@ export class ConcurrencyLimit {
     if (this.#slowStart && (signal.kind !== 'ok' || !this.#quick)) this.#endSlowStart(signal, now);
     if (signal.kind === 'timeout' || signal.kind === 'throttled') {
       if (newWave) this.#shrink(this.#limit / 2, now);
+    } else if (signal.kind === 'slow') {
+      if (newWave && this.#limit > this.options.start) {
+        this.#shrink(Math.max(this.options.start, this.#limit / 2), now);
+      }
     } else if (signal.kind === 'ok' && this.#meanMs > SLOW * this.#usualMs + SLACK_MS) {
       // Not below the start: an endpoint that became slower for its own reasons gains nothing from
       // fewer requests.

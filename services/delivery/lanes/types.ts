@@ -64,6 +64,8 @@ export type Offer = 'started' | 'queued' | Refusal;
 export type Signal =
   /** a complete response: a 404 rejects the delivery, but the endpoint works */
   | { kind: 'ok' }
+  /** a response whose status counts, and whose rest was odd, too long or did not end */
+  | { kind: 'slow' }
   /** 5xx, no connection, no name, a bad certificate */
   | { kind: 'failed' }
   /** no complete response in time */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { defined } from '../../../shared/collections/defined';
 import { type OAuth2 } from '../../../shared/model/endpoint-auth';
-import { FIXED_HEADERS } from '../../../shared/model/webhook-request';
+import { FIXED_HEADERS, requestTarget } from '../../../shared/model/webhook-request';
 
 /** The client credentials of a URL, prepared as a token request (RFC 6749, section 4.4). Pure. */
 export interface ClientCredentials {
@@ -33,7 +33,7 @@ export function clientCredentials(
     params = {},
     clientAuth = 'basic',
   } = auth;
-  const { origin, pathname, search } = new URL(tokenUrl);
+  const url = new URL(tokenUrl);
   const form = new URLSearchParams({
     grant_type: 'client_credentials',
     ...defined({
@@ -54,7 +54,15 @@ export function clientCredentials(
     ...(clientAuth === 'basic' ? ['authorization', basicOf(clientId, clientSecret)] : []),
   ];
   const key = hash('sha256', JSON.stringify([tokenUrl, headers, form, tlsId]), 'base64url');
-  return { key, destination, origin, path: pathname + search, headers, body: Buffer.from(form) };
+  const { origin } = url;
+  return {
+    key,
+    destination,
+    origin,
+    path: requestTarget(tokenUrl, url),
+    headers,
+    body: Buffer.from(form),
+  };
 }
 
 /** Encodes both as forms do (RFC 6749 section 2.3.1): they may contain a colon. */

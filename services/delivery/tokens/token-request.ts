@@ -28,16 +28,13 @@ const MAX_LIFETIME_MS = 24 * 3_600_000;
 
 export function readToken(result: SendResult): TokenAnswer {
   if (!result.ok) return { why: `${result.error.message}${inPhase(result.error.phase)}` };
-  const { status, body, truncated } = result.response;
-  const fields = truncated ? undefined : parsed(body);
+  const { status, body, truncated, oddities } = result.response;
+  // The beginning of an object is none.
+  const fields = parsed(body);
   if (status !== 200) {
     return { why: `it answered ${String(status)}${errorIn(fields)}`, isRefusal: isRefusal(status) };
   }
-  if (!fields) {
-    return {
-      why: truncated ? 'its answer is longer than 16 KiB' : 'its answer is not a JSON object',
-    };
-  }
+  if (!fields) return { why: truncated ? cutIn(oddities) : 'its answer is not a JSON object' };
   const { access_token: token, token_type: type = 'bearer', expires_in: seconds } = fields;
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
     return { why: 'its answer has no valid access_token' };
@@ -48,6 +45,13 @@ export function readToken(result: SendResult): TokenAnswer {
   const lifetimeMs =
     Number(seconds) > 0 ? Math.min(Number(seconds) * 1_000, MAX_LIFETIME_MS) : DEFAULT_LIFETIME_MS;
   return { token, lifetimeMs };
+}
+
+function cutIn(oddities: readonly string[] = []): string {
+  const isShort = oddities.length > 0;
+  return isShort
+    ? `its answer could not be read to its end (${oddities.join(', ')})`
+    : 'its answer is longer than 16 KiB';
 }
 
 function isRefusal(status: number): boolean {

@@ -6,6 +6,7 @@ import {
   checkWebhookUrl,
   checkStaticHeaders,
   OWN_HEADERS,
+  requestTarget,
 } from '../../../shared/model/webhook-request';
 
 const AT_LIMIT = `https://a.example/${'x'.repeat(2048 - 'https://a.example/'.length)}`;
@@ -223,4 +224,19 @@ describe('the check of static headers', () => {
       }),
     );
   });
+});
+
+test.each([
+  ['https://example.com', '/'],
+  ['https://example.com?', '/?'],
+  ['https://example.com/a?', '/a?'],
+  ["HTTPS://Example.COM:443/It's?q='x'&r=\"{|}^`<>\"", "/It's?q='x'&r=\"{|}^`<>\""],
+  ['http://[::1]:3000/a/../b/./%2e%2E//c', '/a/../b/./%2e%2E//c'],
+  ['https://example.com//two', '//two'],
+  ['https://example.com?mail=a@b/c', '/?mail=a@b/c'],
+  ['https://example.com/%C3%BC?%zz', '/%C3%BC?%zz'],
+  ["https://example.com/ü?'", '/%C3%BC?%27'],
+])('the request line of %s has %s, byte for byte where it can', (text, target) => {
+  const result = checkWebhookUrl(text);
+  expect(result.ok && requestTarget(text, result.url)).toBe(target);
 });

@@ -1,4 +1,5 @@
 import { deliveryId } from '../../../shared/model/delivery';
+import { type Hostile } from '../../harness/receiver';
 import { clockMs, openLoop, until } from '../../harness/timing';
 import { cpuBetween, readCpu } from '../../harness/usage';
 import { percentile } from '../arithmetic';
@@ -21,13 +22,15 @@ const ARRIVAL_MS = 10_000;
 const SETTLE_MS = 180_000;
 const POLL_MS = 250;
 
-interface PhaseSize {
+export interface PhaseSize {
   /** unique for each phase: ids of messages begin with it */
   name: string;
   /** origins of the customers, in their order */
   origins: readonly string[];
   /** the number of first endpoints that hang */
   hanging: number;
+  /** what they do in place of hanging */
+  as?: Hostile;
   /** the number of last endpoints that are measured */
   measured: number;
   perSecond: number;
@@ -50,7 +53,7 @@ export async function measurePhase(
   const { endpoint } = bench;
   const hung = size.origins.slice(0, size.hanging);
   endpoint.reset({ ids: true });
-  endpoint.behave(hung, 'hang');
+  endpoint.behave(hung, size.as ?? 'hang');
   size.trouble?.begin();
   const from = readCpu(target.pids);
   const { sent, refused, startMs, endMs } = await offer(target, size);
@@ -78,6 +81,7 @@ export async function measurePhase(
   const seconds = (endMs - startMs) / 1000;
   return {
     hanging: size.hanging,
+    as: size.as,
     count: measured.length,
     p50Ms: percentile(latencies, 0.5),
     p99Ms: percentile(latencies, 0.99),

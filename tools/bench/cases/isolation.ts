@@ -1,11 +1,12 @@
 import { processNames } from '../../../deploy/standalone/service-list';
 import { laneOptions } from '../../../services/delivery/lanes/tuning';
 import { loadSettings } from '../../../shared/service/settings';
+import { HOSTILE, type Hostile } from '../../harness/receiver';
 import { createCustomers } from '../load';
 import { type Progress } from '../progress';
 import { type IsolationFigure, type IsolationPhase } from '../report/figures';
 import { type Bench, withSystem } from '../setup';
-import { measurePhase } from './isolation-phase';
+import { measurePhase, type PhaseSize } from './isolation-phase';
 import { type LoopSize, measurePipeline, type Target } from './pipeline';
 
 /**
@@ -17,6 +18,7 @@ import { type LoopSize, measurePipeline, type Target } from './pipeline';
  * with its age.
  */
 
+const CLEAN: { hanging: number; as?: Hostile } = { hanging: 0 };
 /**
  * Records in tiers return after a phase, which is an outage of a minute: with these tiers, within
  * another minute.
@@ -27,6 +29,8 @@ export interface IsolationSize {
   endpoints: number;
   /** the number of hanging endpoints in each phase; with a clean phase before and after each */
   hanging: number[];
+  /** of the hanging ones, how many flood or trickle in a phase for each way to do so */
+  hostile: number;
   /** of each phase */
   seconds: number;
   /**
@@ -86,11 +90,21 @@ export function measureIsolation(
     await progress.during('warm-up', 1000 * size.warmUpSeconds + SETTLE_MS, () =>
       measurePhase(bench, everyone, warmUp),
     );
-    for (const [i, hanging] of [0, ...size.hanging.flatMap((hung) => [hung, 0])].entries()) {
+    const troubles: { hanging: number; as?: Hostile }[] = [
+      ...size.hanging.map((hanging) => ({ hanging })),
+      ...HOSTILE.map((as) => ({ hanging: size.hostile, as })),
+    ];
+    for (const [i, { hanging, as }] of [
+      CLEAN,
+      ...troubles.flatMap((each) => [each, CLEAN]),
+    ].entries()) {
+      const how = as ?? 'hang';
       const what =
-        `${String(hanging)} of ${String(endpoints)} hang, ${String(Math.round(perSecond))} ` +
-        'calls/s';
-      const phase = { name: `phase-${String(i)}`, origins, hanging, measured, perSecond, seconds };
+        `${String(hanging)} of ${String(endpoints)}: ${how}, ` +
+        `${String(Math.round(perSecond))} calls/s`;
+      const name = `phase-${String(i)}`;
+      const phase: PhaseSize = { name, origins, hanging, measured, perSecond, seconds };
+      if (as) phase.as = as;
       const expectedMs = seconds * 1000 + (hanging > 0 ? SETTLE_MS : 0);
       phases.push(
         await progress.during(what, expectedMs, () => measurePhase(bench, target, phase)),

@@ -1,3 +1,4 @@
+import { type Hostile } from '../../harness/receiver';
 import { type Mood } from '../../../test/support/egress-proxies';
 import { type CpuUse, type Memory, type Usage } from '../../harness/usage';
 import { type PreviewFigure } from '../cases/previews';
@@ -213,6 +214,8 @@ export interface RollingFigure {
 export interface IsolationPhase extends Times {
   /** number of hanging endpoints */
   hanging: number;
+  /** what they did in place of hanging */
+  as?: Hostile | undefined;
   maxMs: number;
   offeredPerSecond: number;
   /** arrived before the last call was sent */

@@ -1,3 +1,4 @@
+import { HOSTILE } from '../../harness/receiver';
 import { median, spread } from '../arithmetic';
 import { first, type Goal, isolationGoal, most, type Row, rows } from './columns';
 import { type IsolationPhase, type Round } from './figures';
@@ -44,7 +45,8 @@ export function isolationRows(rounds: readonly Round[]): Row[] {
       [
         'healthy p99',
         '× clean around it',
-        (all) => besideClean(all, (phase) => phase.hanging === hanging, isClean),
+        (all) =>
+          besideClean(all, (phase) => phase.hanging === hanging && phase.as === undefined, isClean),
         clean && isolationGoal(clean.median),
       ],
       column(
@@ -56,12 +58,23 @@ export function isolationRows(rounds: readonly Round[]): Row[] {
     ]);
     return [...common, ...beside];
   });
-  return [...overall, ...phases];
+  const tried = HOSTILE.filter((as) => figure.phases.some((phase) => phase.as === as));
+  const hostile = tried.flatMap((as) =>
+    rows(`isolation, some endpoints (${as}): `, (round) => round.isolation?.phases, [
+      [
+        'healthy p99',
+        '× clean around it',
+        (all) => besideClean(all, (phase) => phase.as === as, isClean),
+        clean && isolationGoal(clean.median),
+      ],
+    ]),
+  );
+  return [...overall, ...phases, ...hostile];
 }
 
 /** Lists the numbers of hanging endpoints, each once, the clean phases' first. */
 export function hangings(phases: readonly IsolationPhase[]): number[] {
-  return [...new Set(phases.map(({ hanging }) => hanging))];
+  return [...new Set(phases.filter(({ as }) => as === undefined).map(({ hanging }) => hanging))];
 }
 
 /** Returns `clean`, or the share of the endpoints that hung. */
@@ -77,7 +90,9 @@ export function ofPhases(
   hanging: number,
   of: (phase: IsolationPhase) => number,
 ): number {
-  return median(phases.filter((phase) => phase.hanging === hanging).map(of));
+  return median(
+    phases.filter((phase) => phase.hanging === hanging && phase.as === undefined).map(of),
+  );
 }
 
 const p99Of = ({ p99Ms }: { p99Ms: number }) => p99Ms;

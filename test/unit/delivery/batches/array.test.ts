@@ -1,3 +1,5 @@
+import { type IncomingHttpHeaders } from 'node:http';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { batchBytes, failedMembers, joinBodies } from '../../../../services/delivery/batches/array';
 
 const bodies = (...texts: string[]) => texts.map((text) => Buffer.from(text));
@@ -11,7 +13,7 @@ test.each([
   expect(batchBytes(texts.length, texts.join('').length)).toBe(array.length);
 });
 
-test.each<[string, [index: number, status: number][]]>([
+test.each<[string, [index: number, status: number][] | undefined]>([
   [
     '{"failed":[{"index":3,"status":503},{"index":0,"status":400}]}',
     [
@@ -23,7 +25,7 @@ test.each<[string, [index: number, status: number][]]>([
   ['{"failed":[]}', []],
   ['', []],
   ['ok', []],
-  ['{"failed":[{"index":3', []],
+  ['{"failed":[{"index":3', undefined],
   ['{"failed":3}', []],
   ['{"failed":[{"index":4,"status":503}]}', []],
   ['{"failed":[{"index":-1,"status":503}]}', []],
@@ -34,5 +36,73 @@ test.each<[string, [index: number, status: number][]]>([
   ['{"failed":[null]}', []],
   ['[{"failed":[{"index":1,"status":503}]}]', []],
 ])('the response %s to a batch of four names %j as failed', (body, failed) => {
-  expect([...failedMembers(Buffer.from(body), 4)]).toEqual(failed);
+  const named = failedMembers({ headers: {}, body: Buffer.from(body), truncated: false }, 4);
+  expect(named && [...named]).toEqual(failed);
 });
+
+const FAILED = '{"failed":[{"index":1,"status":503}]}';
+const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
+const bomb = gzipSync(Buffer.alloc(1024 * 1024, ' '));
+
+test.each<
+  [
+    name: string,
+    headers: IncomingHttpHeaders,
+    body: string | Buffer,
+    truncated: boolean,
+    named: unknown,
+  ]
+>([
+  ['gzip', { ...JSON_TYPE, 'content-encoding': 'gzip' }, gzipSync(FAILED), false, [[1, 503]]],
+  ['gzip without a type', { 'content-encoding': 'GZIP' }, gzipSync(FAILED), false, [[1, 503]]],
+  [
+    'deflate',
+    { ...JSON_TYPE, 'content-encoding': 'deflate' },
+    deflateSync(FAILED),
+    false,
+    [[1, 503]],
+  ],
+  ['br', { ...JSON_TYPE, 'content-encoding': 'br' }, brotliCompressSync(FAILED), false, [[1, 503]]],
+  ['identity', { ...JSON_TYPE, 'content-encoding': 'identity' }, FAILED, false, [[1, 503]]],
+  ['gzip that is none', { ...JSON_TYPE, 'content-encoding': 'gzip' }, FAILED, false, undefined],
+  [
+    'gzip that is cut',
+    { ...JSON_TYPE, 'content-encoding': 'gzip' },
+    gzipSync(FAILED).subarray(0, 20),
+    true,
+    undefined,
+  ],
+  [
+    'gzip that grows without end',
+    { ...JSON_TYPE, 'content-encoding': 'gzip' },
+    bomb,
+    false,
+    undefined,
+  ],
+  [
+    'an unknown compression',
+    { ...JSON_TYPE, 'content-encoding': 'rot13' },
+    FAILED,
+    false,
+    undefined,
+  ],
+  [
+    'an unknown compression of HTML',
+    { 'content-type': 'text/html', 'content-encoding': 'rot13' },
+    'x',
+    false,
+    [],
+  ],
+  ['JSON that is cut', JSON_TYPE, FAILED.slice(0, -3), true, undefined],
+  ['JSON of which nothing came', JSON_TYPE, '', true, undefined],
+  ['JSON that is broken', JSON_TYPE, 'ok', false, undefined],
+  ['an empty body that says JSON', JSON_TYPE, '', false, []],
+  ['a text that is cut', { 'content-type': 'text/plain' }, '{"failed"', true, []],
+  ['a page that is too long', {}, '<html>', true, []],
+])(
+  'of %s, a batch knows which members it names, or that it cannot know',
+  (_, headers, body, truncated, named) => {
+    const found = failedMembers({ headers, body: Buffer.from(body), truncated }, 4);
+    expect(found && [...found]).toEqual(named);
+  },
+);

@@ -358,3 +358,28 @@ describe('a partition that moves', () => {
     expect(world.posts.map(({ path }) => path).sort()).toEqual(['/a', '/b']);
   });
 });
+
+describe('a 2xx whose body may name failed events, and cannot be read', () => {
+  const cut = { status: 200, body: '{"failed":[{"index":1,"st', truncated: true };
+
+  test('is asked for once more, and the second response decides', async () => {
+    begin();
+    world.answer = ({ events }) =>
+      world.posts.length === 1 ? cut : events.length > 1 ? named([1, 400]) : 204;
+    accept('1', '2');
+    await world.run(1_000);
+    expect(ids(world.posts)).toEqual(['1 2', '1 2']);
+    expect([world.ends('1'), world.ends('2')]).toEqual([['delivered'], ['rejected']]);
+    expect(new Set(world.posts.map(({ id }) => id)).size).toBe(2);
+  });
+
+  test('counts as it is if the second cannot be read either', async () => {
+    begin();
+    world.answer = () => cut;
+    accept('1', '2');
+    await world.run(60_000);
+    expect(ids(world.posts)).toEqual(['1 2', '1 2']);
+    expect([world.ends('1'), world.ends('2')]).toEqual([['delivered'], ['delivered']]);
+    expect(world.attempts('1')[0]?.urls[0]?.oddities).toEqual(['body_unreadable']);
+  });
+});

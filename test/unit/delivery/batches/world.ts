@@ -31,7 +31,8 @@ export interface Post {
   bytes: number;
   headers: Record<string, string>;
 }
-export type Answer = number | { status: number; body?: string; retryAfter?: string };
+export type Answer =
+  number | { status: number; body?: string; retryAfter?: string; truncated?: boolean };
 interface LogRecord {
   topic: string;
   partition: number;
@@ -342,11 +343,12 @@ function resultOf(answer: Answer, durationMs: number): SendResult {
     status,
     body = '',
     retryAfter,
+    truncated = false,
   } = typeof answer === 'number' ? { status: answer } : answer;
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
   return {
     ok: true,
-    response: { status, headers, body: Buffer.from(body), truncated: false },
+    response: { status, headers, body: Buffer.from(body), truncated },
     durationMs,
   };
 }

@@ -8,6 +8,7 @@ import { StallClock } from '../../../../services/delivery/clock';
 import { defined } from '../../../../shared/collections/defined';
 import { type EndpointTls } from '../../../../shared/model/endpoint-auth';
 import { type Certificate, makeCertificate } from '../../../support/certificate';
+import { startRawReceiver, writes } from '../../../support/raw-receiver';
 
 /**
  * Client certificates and authorities of a URL, against a TLS server that demands a certificate.
@@ -155,4 +156,35 @@ test('a key that OpenSSL refuses fails its own request alone', async () => {
     error: { message: expect.stringContaining('KEY_VALUES_MISMATCH') },
   });
   expect(nameIn(await post(tlsOf(ANN)))).toBe('ann');
+});
+
+test('an endpoint that sends its own certificate alone may lack its intermediate, and is told so', async () => {
+  await listen({ requestCert: false, ca: undefined });
+  const result = await post();
+  const message = expect.stringContaining('sends no intermediate certificate') as string;
+  expect(result).toMatchObject({ ok: false, error: { code: 'tls', message } });
+});
+
+test('an endpoint that speaks HTTP/2 only is told so', async () => {
+  await listen({ requestCert: false, ALPNProtocols: ['h2'] });
+  const result = await post({ ca: CA.cert });
+  const message = expect.stringContaining('it may speak HTTP/2 only') as string;
+  expect(result).toMatchObject({ ok: false, error: { code: 'tls', message } });
+});
+
+test('an endpoint that does not speak TLS is told so', async () => {
+  const plain = await startRawReceiver(
+    () => () => undefined,
+    writes(['HTTP/1.1 400 Bad Request\r\n\r\n']),
+  );
+  const request = {
+    origin: plain.origin.replace('http', 'https'),
+    path: '/',
+    headers: [],
+    body: Buffer.from('{}'),
+  };
+  const result = await new Promise<SendResult>((resolve) => sender.send(request, resolve));
+  await plain.close();
+  const message = expect.stringContaining('does not speak TLS here') as string;
+  expect(result).toMatchObject({ ok: false, error: { code: 'tls', message } });
 });

@@ -57,12 +57,12 @@ test('sequential requests share one connection', async () => {
   expect(opened).toBe(1);
 });
 
-test('a result gives the duration of each phase, also for a request that timed out', async () => {
+test('a result gives the duration of each phase, also if its body does not end in time', async () => {
   const sent = post('/wait');
   await eventually(() => expect(waiting).toHaveLength(1));
   waiting[0]!.writeHead(200).write('first');
   const { phases, durationMs, ...result } = await sent;
-  expect(result).toMatchObject({ ok: false, error: { code: 'timeout', phase: 'body' } });
+  expect(result).toMatchObject({ ok: true, response: { status: 200, oddities: ['body_cut'] } });
   // Each phase is rounded separately.
   const together = Object.values(phases!).reduce((sum, ms) => sum + ms, 0);
   expect(Math.abs(together - durationMs)).toBeLessThanOrEqual(2);

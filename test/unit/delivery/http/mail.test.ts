@@ -1,4 +1,4 @@
-import { type AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { MailSender } from '../../../../services/delivery/http/mail';
 import { type SendResult } from '../../../../services/delivery/http/exchange';
@@ -87,4 +87,27 @@ test('a server that does not accept connections is a failed connection', async (
   await open({});
   await new Promise<void>((resolve) => server.close(resolve));
   expect(await send()).toMatchObject({ ok: false, error: { code: 'connection' } });
+});
+
+test.each([
+  ['a reply without end', '220-hello\r\n'.repeat(20_000), 'connection'],
+  ['a line without end', '2'.repeat(200_000), 'connection'],
+  ['silence between two bytes, without end', '220-h', 'connection'],
+])('%s fails the mail within its time', async (_, greeting, code) => {
+  await open({});
+  const trickling = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.write(greeting);
+    const timer = setInterval(() => socket.write('-'), 20);
+    socket.on('close', () => clearInterval(timer));
+  });
+  await new Promise<void>((resolve) => trickling.listen(0, '127.0.0.1', resolve));
+  sender.close();
+  sender = new MailSender(
+    `smtp://127.0.0.1:${String((trickling.address() as AddressInfo).port)}`,
+    500,
+  );
+  expect(await send()).toMatchObject({ ok: false, error: { code } });
+  sender.close();
+  await new Promise((resolve) => trickling.close(resolve));
 });

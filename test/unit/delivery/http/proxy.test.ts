@@ -14,6 +14,7 @@ import { createAddressGuard } from '../../../../shared/model/address-guard';
 import { type StoredProxy } from '../../../../shared/model/config';
 import { readProxyUrl } from '../../../../shared/model/proxy-url';
 import { makeCertificate } from '../../../support/certificate';
+import { floods, startRawReceiver } from '../../../support/raw-receiver';
 import { startHttpProxy, startSocksProxy, type TestProxy } from '../../../support/egress-proxies';
 
 /** Requests through real proxies on real sockets. */
@@ -313,4 +314,19 @@ test('the proxy of the setting serves destinations without one, exempt from chec
   expect(own.of({ address: 'socks5://127.0.0.1:1' }, String)).toMatchObject({ isTrusted: false });
   open({ guard: createAddressGuard([]), proxyResolves: true });
   expect(await post(own.of(undefined, String), originOf('localhost'))).toMatchObject({ ok: true });
+});
+
+test.each([
+  ['http', 'HTTP/1.1 102 P\r\n\r\n', 'more than 8 interim responses'],
+  ['http', 'HTTP/1.1 200 OK\r\n'.padEnd(100, 'a: b\r\n'), 'more than belongs to an answer'],
+  ['http', 'SSH-2.0-OpenSSH\r\n', 'byte 1 of the response (0x53)'],
+  ['socks5', '\x05', 'the proxy'],
+])('%s: what a proxy sends without end (%j) is bounded', async (protocol, part, message) => {
+  const raw = await startRawReceiver(() => () => undefined, floods('', part));
+  const result = await post(proxyAt(`${protocol}://127.0.0.1:${new URL(raw.origin).port}`));
+  await raw.close();
+  expect(result).toMatchObject({
+    ok: false,
+    error: { code: 'proxy', message: expect.stringContaining(message) },
+  });
 });

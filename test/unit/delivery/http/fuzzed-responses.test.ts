@@ -1,0 +1,77 @@
+import { NameResolver } from '../../../../services/delivery/http/resolver';
+import { Sender } from '../../../../services/delivery/http/client';
+import { type SendResult } from '../../../../services/delivery/http/exchange';
+import { StallClock } from '../../../../services/delivery/clock';
+import { randomOf } from '../../../../tools/harness/random';
+import { fuzzedResponse } from '../../../support/odd-responses';
+import { startRawReceiver, writes } from '../../../support/raw-receiver';
+
+/**
+ * Random responses, ordinary and odd ones, of one endpoint to many requests at once: each request
+ * gets the status that its own response left readable, or none, and an ordinary one after it gets
+ * its own.
+ */
+
+const RESPONSES = 5_000;
+const AT_ONCE = 16;
+const SEED = Number(process.env.RESPONSE_SEED ?? 38);
+
+test(
+  `${String(RESPONSES)} random responses give the statuses that can be read, each to its own ` +
+    `request (seed ${String(SEED)})`,
+  async () => {
+    const responseOf = (number: number) => fuzzedResponse(randomOf(SEED * RESPONSES + number));
+    const receiver = await startRawReceiver((path) => {
+      const [, kind, number] = path.split('/');
+      const own = `own ${String(number)}`;
+      if (kind === 'next') {
+        return writes([`HTTP/1.1 207 X\r\ncontent-length: ${String(own.length)}\r\n\r\n${own}`]);
+      }
+      const { parts, then } = responseOf(Number(number));
+      return writes(parts, then);
+    });
+    const clock = new StallClock();
+    const names = new NameResolver(1_000);
+    const sender = new Sender({
+      timeoutMs: 20_000,
+      guard: () => undefined,
+      names,
+      clock,
+      mostConnections: 100,
+    });
+    const post = (path: string) =>
+      new Promise<SendResult>((resolve) => {
+        sender.send(
+          { origin: receiver.origin, path, headers: [], body: Buffer.from('{}') },
+          resolve,
+        );
+      });
+    const wrong: unknown[] = [];
+    let next = 0;
+    const worker = async () => {
+      while (next < RESPONSES) {
+        const number = next++;
+        const { status, isPlain, what } = responseOf(number);
+        const result = await post(`/odd/${String(number)}`);
+        const found = result.ok ? result.response.status : undefined;
+        const isOdd = result.ok && result.response.oddities !== undefined;
+        if (found !== status || (isPlain && isOdd)) {
+          wrong.push([number, what, `wanted ${String(status)}`, result]);
+        }
+        const after = await post(`/next/${String(number)}`);
+        const body = after.ok
+          ? `${String(after.response.status)} ${after.response.body.toString()}`
+          : after.error;
+        if (body !== `207 own ${String(number)}`) {
+          wrong.push([number, what, 'the next request', body]);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    await receiver.close();
+    await sender.close();
+    clock.stop();
+    expect(wrong.slice(0, 5)).toEqual([]);
+  },
+  240_000,
+);
