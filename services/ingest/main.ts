@@ -1,4 +1,5 @@
 import { createClientAddress } from '../../shared/service/client-address';
+import { type Health, notReadyReasons } from '../../shared/service/health';
 import { runService } from '../../shared/service/run';
 import { observeServer } from '../../shared/telemetry/http-server';
 import { budgetsOf, memoryOfProcess } from './admission';
@@ -8,7 +9,8 @@ import { RESPONSE_DEADLINE_MS, producerOptions, startIngest } from './service';
 
 runService('ingest', async ({ settings, log, connect, openConfig, onStop }) => {
   let listening = false;
-  const kafka = await connect({ notLive: () => [], notReady: () => (listening ? [] : ['starting']) });
+  const health: Health = { notLive: () => [], notReady: () => (listening ? [] : ['starting']) };
+  const kafka = await connect(health);
   const config = await openConfig();
   const budgets = budgetsOf(memoryOfProcess());
   const producer = await kafka.producer(producerOptions(budgets));
@@ -17,6 +19,8 @@ runService('ingest', async ({ settings, log, connect, openConfig, onStop }) => {
     ...{ config, producer, log, budgets, host: settings.WAYPOST_HOST, port: settings.WAYPOST_INGEST_PORT },
     limits: { maxPerSecond: settings.WAYPOST_SOURCE_MAX_PER_SECOND, processes: settings.WAYPOST_INGEST_PROCESSES },
     clientAddress: createClientAddress(settings.WAYPOST_TRUSTED_PROXIES),
+    isReady: () => notReadyReasons(health).length === 0,
+    keepAliveMs: settings.WAYPOST_INGEST_KEEP_ALIVE,
   });
   onStop((deadlineMs) => server.stop(serverMs(deadlineMs)));
   observeServer();

@@ -125,8 +125,13 @@ function livenessOf(health: Health): Answer {
   return { reasons: [...health.notLive(), ...(stuck === undefined ? [] : [stuck])] };
 }
 
+/** Returns why the process should get no traffic now; empty if it may. */
+export function notReadyReasons(health: Health): string[] {
+  return health.stopping ? ['stopping'] : health.notReady();
+}
+
 function readinessOf(health: Health): Answer {
-  const reasons = health.stopping ? ['stopping'] : health.notReady();
+  const reasons = notReadyReasons(health);
   const degraded = health.degraded?.() ?? [];
   if (!health.config) return { reasons, ...(degraded.length > 0 && { degraded }) };
   const age = Math.round(performance.now() - health.config.completeAt);

@@ -60,6 +60,7 @@ const table = {
     .transform((url) => url.replace(/\/+$/, ''))
     .optional(),
   WAYPOST_INGEST_PROCESSES: integer(1, 1_000).default(1),
+  WAYPOST_INGEST_KEEP_ALIVE: duration('75s'),
   WAYPOST_SOURCE_MAX_PER_SECOND: integer(1, 1_000_000).default(10_000),
   WAYPOST_TRUSTED_PROXIES: networks.prefault(''),
   WAYPOST_INGEST_HEALTH_PORT: port(9401),

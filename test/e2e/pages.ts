@@ -159,7 +159,7 @@ export function pageStories(stage: () => StorySystem): void {
     'the guide for users of RudderStack brings a call of its library to the copied webhook',
     async () => {
       const page = 'docs/guide/migrate-rudderstack.md';
-      const config = { webhookUrl: hook('/rudder'), webhookMethod: 'POST', headers: [{ from: 'x-key', to: 'k' }, {}] };
+      const config = { webhookUrl: hook('/rudder'), webhookMethod: 'PUT', headers: [{ from: 'x-key', to: 'k' }, {}] };
       const destinations = [
         { id: 'd1', name: 'A webhook', enabled: true, config },
         { id: 'd2', name: 'A warehouse', enabled: true, config: { bucketName: 'b' } },
@@ -172,7 +172,7 @@ export function pageStories(stage: () => StorySystem): void {
       file(page, 'client', 'client.py');
       await run(await pythonWithClients(), ['client.py'], { cwd: dir, env: { ...process.env, WRITE_KEY: writeKey } });
       const [request] = await stage().sink.waitFor(1, { path: '/rudder' });
-      expect(request!.headers['x-key']).toBe('k');
+      expect([request!.method, request!.headers['x-key']]).toEqual(['PUT', 'k']);
       expect(JSON.parse(request!.body.toString())).toMatchObject({ userId: 'u1', properties: { total: 42 } });
     },
   );

@@ -81,6 +81,8 @@ const NETWORK = {
 const INGEST = {
   WAYPOST_SOURCE_MAX_PER_SECOND:
     'Calls a second of a source for which you set no [limits](../operations/ingest-limits.md).',
+  WAYPOST_INGEST_KEEP_ALIVE:
+    'Time for which ingest keeps a connection without a request. It must be longer than that of your [load balancer](../operations/ingest-limits.md#behind-a-load-balancer).',
   WAYPOST_INGEST_PROCESSES: 'Number of ingest processes. They share the limits of the sources.',
 } satisfies Meanings;
 
