@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { connectKafka } from '../../shared/kafka/client';
+import { outdatedNode } from '../../shared/service/distrusted-roots';
 import { SYSTEM_FILE, type SystemFile, takeLock } from '../../shared/service/data-dir';
 import { returnIdleMemory } from '../../shared/service/idle-memory';
 import { loadSettings, type Settings } from '../../shared/service/settings';
@@ -95,6 +96,8 @@ interface BringUp {
 
 async function bringUp({ options, output, started, stopping, fatal }: BringUp): Promise<number | undefined> {
   const { env, settings } = localSettings(options.env);
+  const reason = outdatedNode();
+  if (reason !== undefined) output.event('node.outdated', { reason });
   const lock = takeLock(settings.WAYPOST_DATA_DIR);
   started.releaseLock = () => lock.release();
   const secrets = localSecrets(settings.WAYPOST_DATA_DIR, env);

@@ -143,6 +143,10 @@ const CONTROL = {
 } satisfies Meanings;
 
 const ALL_SERVICES = {
+  WAYPOST_DISTRUSTED_ROOTS: {
+    text: 'SHA-256 fingerprints of certificate authorities that no connection trusts, separated by commas, beside the built-in ones. See [Authorities that are left out](../operations/security.md#authorities-that-are-left-out).',
+    default: 'the built-in ones only',
+  },
   WAYPOST_DATA_DIR:
     'Directory of the embedded Kafka, the embedded history, the stores of audiences, the generated token and the generated key.',
   WAYPOST_LOG_LEVEL: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',

@@ -1,4 +1,5 @@
 import { type Phase, type UrlError } from '../../../shared/model/attempt-events';
+import { DistrustedIssuerError } from './distrusted-issuer';
 import { ForbiddenAddressError } from './forbidden-address';
 import { DnsError } from './resolver';
 import { ProxyError, UnreachableError } from './tunnel';
@@ -31,6 +32,7 @@ export function describeError(error: unknown, phase: Phase, hint: string | undef
   }
   if (error instanceof ProxyError) return { code: 'proxy', phase: 'proxy', message: error.message };
   if (error instanceof UnreachableError) return { code: 'connection', phase: 'connect', message: error.message };
+  if (error instanceof DistrustedIssuerError) return { code: 'tls', phase: 'tls', message: error.message };
   const code = codeOf(error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return { code: 'timeout', phase, message: 'the connection took too long' };
   if (phase === 'tls' || /CERT|TLS|SSL|EPROTO/.test(code)) {
