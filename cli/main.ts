@@ -1,4 +1,5 @@
 import { homedir } from 'node:os';
+import { distrustRoots } from '../shared/service/distrusted-roots';
 import { run } from './run';
 
 /** The process of the command line. */
@@ -28,6 +29,7 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+distrustRoots();
 void run(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),

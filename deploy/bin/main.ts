@@ -1,3 +1,4 @@
+import { distrustRoots } from '../../shared/service/distrusted-roots';
 import { AppError } from '../../shared/service/errors';
 
 /**
@@ -53,6 +54,7 @@ async function configure([command, ...options]: string[]): Promise<void> {
   return copyConfig(command, process.env, { input: process.stdin, output: process.stdout });
 }
 
+distrustRoots();
 main(process.argv.slice(2)).catch((error: unknown) => {
   // A mistake of the caller is one sentence; a bug keeps its stack.
   process.stderr.write(

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { defined } from '../../shared/collections/defined';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { connectKafka } from '../../shared/kafka/client';
+import { outdatedNode } from '../../shared/service/distrusted-roots';
 import { SYSTEM_FILE, type SystemFile, takeLock } from '../../shared/service/data-dir';
 import { returnIdleMemory } from '../../shared/service/idle-memory';
 import { loadSettings, type Settings } from '../../shared/service/settings';
@@ -108,6 +109,8 @@ async function bringUp({
   fatal,
 }: BringUp): Promise<number | undefined> {
   const { env, settings } = localSettings(options.env);
+  const reason = outdatedNode();
+  if (reason !== undefined) output.event('node.outdated', { reason });
   const lock = takeLock(settings.WAYPOST_DATA_DIR);
   started.releaseLock = () => lock.release();
   const secrets = localSecrets(settings.WAYPOST_DATA_DIR, env);

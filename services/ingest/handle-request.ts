@@ -6,7 +6,7 @@ import { type CallType } from '../../shared/model/message';
 import { type RejectedCall } from '../../shared/model/rejected-calls';
 import { type OutRecord } from '../../shared/kafka/port';
 import { type HttpResponse, badRequest, refusal, type RefusalCode, success } from './responses';
-import { basicUser, type Sources } from './write-key';
+import { namedKey, type Sources } from './write-key';
 import { type ReadBody } from './read-body';
 import { type Admission } from './admission';
 import { messageRecords, rejectedRecords, type Store } from './store-messages';
@@ -17,7 +17,7 @@ import { watchStored } from './telemetry';
  * every record of the request: its messages and its rejected calls; rejected calls are lost only if
  * Kafka refuses their topic.
  *
- * The checks are ordered by cost: the write key if Basic authentication names it, then the limits,
+ * The checks are ordered by cost: the write key if it is named before the body, then the limits,
  * the body, its shape, and its calls. The handler holds neither the body nor parsed values while it
  * waits for Kafka.
  */
@@ -39,7 +39,7 @@ interface Received {
   /** the documented path, for traces */
   route: string;
   /** replaces the request's body */
-  body?: Buffer;
+  body?: Buffer | undefined;
 }
 
 /**
@@ -61,7 +61,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
   return async (received) => {
     const { req } = received;
     const startedAt = performance.now();
-    const key = basicUser(req.headers.authorization);
+    const key = namedKey(req.headers.authorization, req.url ?? '');
     const known = key === undefined ? undefined : sources.known(key);
     const place = admission.enter(req, known);
     if (place === undefined) return refusal('overloaded');
@@ -118,7 +118,7 @@ interface Read {
   receivedSteadyMs: number;
 }
 
-/** @param named the source that Basic authentication names */
+/** @param named the source whose key is named before the body */
 async function prepare(
   parts: RequestHandlerParts,
   { req, kind, body: given }: Received,

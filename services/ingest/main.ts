@@ -1,4 +1,5 @@
 import { createClientAddress } from '../../shared/service/client-address';
+import { type Health, notReadyReasons } from '../../shared/service/health';
 import { runService } from '../../shared/service/run';
 import { observeServer } from '../../shared/telemetry/http-server';
 import { budgetsOf, memoryOfProcess } from './admission';
@@ -8,10 +9,8 @@ import { RESPONSE_DEADLINE_MS, producerOptions, startIngest } from './service';
 
 runService('ingest', async ({ settings, log, connect, openConfig, onStop }) => {
   let listening = false;
-  const kafka = await connect({
-    notLive: () => [],
-    notReady: () => (listening ? [] : ['starting']),
-  });
+  const health: Health = { notLive: () => [], notReady: () => (listening ? [] : ['starting']) };
+  const kafka = await connect(health);
   const config = await openConfig();
   const budgets = budgetsOf(memoryOfProcess());
   const producer = await kafka.producer(producerOptions(budgets));
@@ -28,6 +27,8 @@ runService('ingest', async ({ settings, log, connect, openConfig, onStop }) => {
       processes: settings.WAYPOST_INGEST_PROCESSES,
     },
     clientAddress: createClientAddress(settings.WAYPOST_TRUSTED_PROXIES),
+    isReady: () => notReadyReasons(health).length === 0,
+    keepAliveMs: settings.WAYPOST_INGEST_KEEP_ALIVE,
   });
   onStop((deadlineMs) => server.stop(serverMs(deadlineMs)));
   observeServer();

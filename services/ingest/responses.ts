@@ -33,7 +33,8 @@ const REFUSALS = {
   missing_write_key: {
     status: 401,
     message:
-      'Send the write key as the user name of Basic authentication, or as `writeKey` in the body.',
+      'Send the write key as the user name of Basic authentication, or as `writeKey` in ' +
+      'the query or the body.',
   },
   unknown_write_key: { status: 401, message: 'No source has this write key.' },
   source_disabled: { status: 401, message: 'The source of this write key is switched off.' },
@@ -131,13 +132,53 @@ export function corsHeaders(origin: string | undefined): Record<string, string> 
   };
 }
 
-/** The response to a preflight, cached for a day: otherwise every call would cost two requests. */
-export const PREFLIGHT: HttpResponse = {
-  status: 204,
-  body: '',
-  headers: {
-    'access-control-allow-methods': 'GET, POST, OPTIONS',
-    'access-control-allow-headers': 'authorization, content-type, content-encoding, x-retry-count',
-    'access-control-max-age': '86400',
-  },
+/** A name of a header (RFC 9110, `token`). */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** More than any page sets. What a client asks for beyond this is not repeated. */
+const MOST_ASKED = 100;
+const LONGEST_ASKED = 4_096;
+const USUAL_HEADERS = 'authorization, content-type, content-encoding, x-retry-count';
+
+/**
+ * Returns the response to a preflight, cached for a day: otherwise every call would cost two
+ * requests. It allows every header that is asked for: tracers on a page add their own to each
+ * request, and no header gives any right, since write keys are the only credentials.
+ * @param asked `Access-Control-Request-Headers`
+ */
+export function preflightResponse(asked: string | undefined): HttpResponse {
+  return {
+    status: 204,
+    body: '',
+    headers: {
+      'access-control-allow-methods': 'GET, POST, OPTIONS',
+      'access-control-allow-headers': namesIn(asked) || USUAL_HEADERS,
+      'access-control-max-age': '86400',
+    },
+  };
+}
+
+function namesIn(asked = ''): string {
+  const names = asked.slice(0, LONGEST_ASKED).split(',', MOST_ASKED);
+  // The last name may be cut off, and then is no name that somebody asked for.
+  if (asked.length > LONGEST_ASKED) names.pop();
+  return names
+    .map((name) => name.trim())
+    .filter((name) => HEADER_NAME.test(name))
+    .join(', ');
+}
+
+const READY: HttpResponse = {
+  status: 200,
+  body: '{"status":"ok"}',
+  headers: { ...JSON_TYPE, 'cache-control': 'no-store' },
 };
+const NOT_READY: HttpResponse = {
+  status: 503,
+  body: '{"status":"unavailable"}',
+  headers: { ...JSON_TYPE, 'cache-control': 'no-store' },
+};
+
+/** Returns the response to the health check of a load balancer. */
+export function healthResponse(isReady: boolean): HttpResponse {
+  return isReady ? READY : NOT_READY;
+}

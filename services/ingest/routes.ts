@@ -3,7 +3,15 @@ import express, { type Express, type NextFunction, type Request, type Response }
 import { defined } from '../../shared/collections/defined';
 import { type CallType, CALL_TYPES } from '../../shared/model/message';
 import { type Log } from '../../shared/telemetry/log';
-import { type HttpResponse, PREFLIGHT, refusal, send, success } from './responses';
+import {
+  healthResponse,
+  type HttpResponse,
+  preflightResponse,
+  refusal,
+  send,
+  success,
+} from './responses';
+import { pixelBody } from './pixel-body';
 import { type Sources } from './write-key';
 import { discardRest } from './read-body';
 import { type Admission } from './admission';
@@ -18,6 +26,8 @@ export interface AppParts {
   intake: RequestHandler;
   sources: Pick<Sources, 'find'>;
   admission: Pick<Admission, 'refused'>;
+  /** whether this process may get traffic */
+  isReady: () => boolean;
   log: Log;
 }
 
@@ -27,22 +37,31 @@ interface Route {
   /** the documented path, by which metrics and traces name the route */
   path: string;
   aliases?: readonly string[];
-  method: 'get' | 'post';
-  handle: (parts: AppParts) => Handle;
+  /** absent: `post` */
+  get?: (parts: AppParts) => Handle;
+  /** absent: `get` */
+  post?: (parts: AppParts) => Handle;
 }
 
 const ROUTES: readonly Route[] = [
-  { path: '/v1/batch', aliases: ['/v1/import', '/v1/b'], method: 'post', handle: calls('batch') },
+  {
+    path: '/v1/batch',
+    // The last three are of RudderStack's beacons, and of clients whose endpoint was set without
+    // `/v1`.
+    aliases: ['/v1/import', '/v1/b', '/beacon/v1/batch', '/batch', '/b'],
+    post: calls('batch'),
+  },
   ...CALL_TYPES.map((type): Route => ({
     path: `/v1/${type}`,
     aliases: [`/v1/${type.charAt(0)}`],
-    method: 'post',
-    handle: calls(type),
+    post: calls(type),
   })),
   // The browser client's measurements of itself.
-  { path: '/v1/m', method: 'post', handle: () => (req, res) => respondUnread(req, res, success()) },
-  { path: '/v1/pixel/:type', method: 'get', handle: pixel },
-  { path: '/v1/projects/:writeKey/settings', method: 'get', handle: settings },
+  { path: '/v1/m', post: () => (req, res) => respondUnread(req, res, success()) },
+  { path: '/v1/pixel/:type', get: pixel },
+  { path: '/pixel/v1/:type', get: pixel, post: pixelCall },
+  { path: '/v1/projects/:writeKey/settings', get: settings },
+  { path: '/healthz', aliases: ['/'], get: health },
 ];
 
 export function createApp(parts: AppParts): Express {
@@ -50,10 +69,13 @@ export function createApp(parts: AppParts): Express {
   // These defaults of Express cost time with each call, and no client needs them.
   app.disable('x-powered-by').disable('etag').set('query parser', false);
   app.use(preflight);
-  for (const { path, aliases = [], method, handle } of ROUTES) {
-    const allowed = method === 'post' ? 'POST' : 'GET, HEAD';
+  for (const { path, aliases = [], get, post } of ROUTES) {
     const route = app.route([path, ...aliases]);
-    route[method](handle(parts)).all(onlyAllow(allowed));
+    if (get) route.get(get(parts));
+    if (post) route.post(post(parts));
+    route.all(
+      onlyAllow([get && 'GET, HEAD', post && 'POST', 'OPTIONS'].filter(Boolean).join(', ')),
+    );
   }
   app.use((req: Request, res: Response) => send(req, res, refusal('not_found')));
   app.use(failed(parts.log));
@@ -94,8 +116,9 @@ export function routeOf(url: string): string {
  */
 function preflight(req: Request, res: Response, next: NextFunction): void {
   if (req.url.startsWith('//')) req.url = req.url.replace(/^\/+/, '/');
-  if (req.method === 'OPTIONS') send(req, res, PREFLIGHT);
-  else next();
+  if (req.method !== 'OPTIONS') return next();
+  const asked = req.headers['access-control-request-headers'];
+  send(req, res, preflightResponse(typeof asked === 'string' ? asked : undefined));
 }
 
 function calls(kind: CallType | 'batch') {
@@ -118,7 +141,7 @@ function respondUnread(req: Request, res: Response, response: HttpResponse): voi
 
 function onlyAllow(methods: string) {
   return (req: Request, res: Response) =>
-    send(req, res, refusal('method_not_allowed', { allow: `${methods}, OPTIONS` }));
+    send(req, res, refusal('method_not_allowed', { allow: methods }));
 }
 
 /** Answers 400 for a path that cannot be decoded, and 500 for any other error. */
@@ -135,6 +158,8 @@ function failed(log: Log) {
   };
 }
 
+const PIXEL_ROUTE = '/v1/pixel/:type';
+
 /**
  * Handles a call that a page makes by loading an image. Always answers with the image, because
  * nothing would read an error.
@@ -143,12 +168,7 @@ function pixel({ intake, log }: AppParts): Handle {
   return async (req, res) => {
     const kind = TYPE_BY_NAME.get(parameter(req, 'type'));
     if (kind) {
-      const response = await intake({
-        req,
-        kind,
-        route: '/v1/pixel/:type',
-        body: pixelBody(req.url),
-      });
+      const response = await intake({ req, kind, route: PIXEL_ROUTE, body: pixelBody(req.url) });
       if (response !== 'gone' && response.status !== 200) {
         log.debug({ status: response.status, kind }, 'pixel.refused');
       }
@@ -172,17 +192,25 @@ const PIXEL: HttpResponse = {
 };
 
 /**
- * Returns the call in a pixel's `data`: JSON, or JSON in base64 of either alphabet. Empty without
- * `data`.
+ * Handles a pixel that a script posts, which reads the answer. The call is in its body; without
+ * one, in the query.
  */
-function pixelBody(url: string): Buffer {
-  const query = url.indexOf('?');
-  const data = query < 0 ? null : new URLSearchParams(url.slice(query)).get('data');
-  const text = (data ?? '').trim();
-  // An unescaped plus sign was decoded as a space.
-  return text.startsWith('{')
-    ? Buffer.from(text)
-    : Buffer.from(text.replaceAll(' ', '+'), 'base64');
+function pixelCall({ intake }: AppParts): Handle {
+  return async (req, res) => {
+    const kind = TYPE_BY_NAME.get(parameter(req, 'type'));
+    if (!kind) return respondUnread(req, res, refusal('not_found'));
+    const body = hasBody(req) ? undefined : pixelBody(req.url);
+    const response = await intake({ req, kind, route: PIXEL_ROUTE, body });
+    if (response !== 'gone') respondUnread(req, res, response);
+  };
+}
+
+function hasBody({ headers }: Request): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+function health({ isReady }: AppParts): Handle {
+  return (req, res) => send(req, res, healthResponse(isReady()));
 }
 
 /** Answers with the settings that analytics.js fetches first. */

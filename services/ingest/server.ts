@@ -22,8 +22,6 @@ export interface Timeouts {
   headersTimeout: number;
   /** to the end of the body */
   requestTimeout: number;
-  /** without a request */
-  keepAliveTimeout: number;
   /** interval in which Node checks connections against the first two */
   connectionsCheckingInterval: number;
 }
@@ -32,13 +30,13 @@ const TIMEOUTS: Timeouts = {
   headersTimeout: 10_000,
   /** Enough for 500 KB over a slow mobile network. */
   requestTimeout: 60_000,
-  /**
-   * Longer than the usual 60 s of load balancers: a request is lost if this side closes while the
-   * load balancer sends.
-   */
-  keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
 };
+/**
+ * A browser sends all cookies of the site's domain to an ingest below it, and proxies add headers
+ * of their own. Node's default is 16 KB.
+ */
+const MAX_HEADER_BYTES = 64 * 1024;
 /** Time for a client to read the response before its connection is closed. */
 const LINGER_MS = 500;
 const POLL_MS = 20;
@@ -61,23 +59,38 @@ export interface IngestServer {
 /** @throws AppError `cannot_start` if the port is not available */
 export async function startServer(
   app: Express,
-  options: { host: string; port: number; maxConnections: number; timeouts?: Timeouts },
+  options: {
+    host: string;
+    port: number;
+    maxConnections: number;
+    /**
+     * Time for which a connection without a request stays open, ms. A request is lost if this side
+     * closes while a load balancer sends, so it must be longer than the balancer's. The timeout of
+     * the headers begins with a request.
+     */
+    keepAliveMs: number;
+    timeouts?: Timeouts;
+  },
 ): Promise<IngestServer> {
-  const { host, port, maxConnections, timeouts = TIMEOUTS } = options;
+  const { host, port, maxConnections, keepAliveMs, timeouts = TIMEOUTS } = options;
   const connections = new FairShares(maxConnections);
   const latest = new Map<Duplex, { req: IncomingMessage; res: ServerResponse }>();
   let stopping = false;
 
-  const server = createServer(
-    { ...timeouts, requireHostHeader: false, ...nativePrototypes(app) },
-    (req, res) => {
-      latest.set(req.socket, { req, res });
-      if (stopping) res.shouldKeepAlive = false;
-      const { url = '' } = req;
-      watchRequest(req, res, () => routeOf(url));
-      app(req, res);
-    },
-  );
+  const serverOptions = {
+    ...timeouts,
+    ...nativePrototypes(app),
+    keepAliveTimeout: keepAliveMs,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    requireHostHeader: false,
+  };
+  const server = createServer(serverOptions, (req, res) => {
+    latest.set(req.socket, { req, res });
+    if (stopping) res.shouldKeepAlive = false;
+    const { url = '' } = req;
+    watchRequest(req, res, () => routeOf(url));
+    app(req, res);
+  });
   server.on('connection', (socket) => {
     const share = connections.of(addressKey(socket.remoteAddress ?? ''));
     // One address must not take all connections; two thirds are enough for a load balancer.

@@ -54,6 +54,10 @@ export interface IngestOptions {
   budgets?: Budgets;
   /** default: the socket's peer */
   clientAddress?: ClientAddress;
+  /** whether this process may get traffic; default: always */
+  isReady?: () => boolean;
+  /** time for which a connection without a request stays open, ms; default 75 s */
+  keepAliveMs?: number;
   /** ms since 1970; default: the machine's clock */
   now?: () => number;
   /** default RESPONSE_DEADLINE_MS */
@@ -79,9 +83,14 @@ export async function startIngest(options: IngestOptions): Promise<IngestServer>
     now,
     makeId: uuidv7,
   });
-  const app = createApp({ intake, sources, admission, log });
-  const { host, port } = options;
-  const server = await startServer(app, { host, port, maxConnections: budgets.connections });
+  const { host, port, isReady = () => true, keepAliveMs = 75_000 } = options;
+  const app = createApp({ intake, sources, admission, isReady, log });
+  const server = await startServer(app, {
+    host,
+    port,
+    maxConnections: budgets.connections,
+    keepAliveMs,
+  });
   return {
     port: server.port,
     stop: async (deadlineMs) => {

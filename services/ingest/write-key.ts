@@ -42,16 +42,28 @@ export interface Sources {
   find(key: string | undefined, paced?: boolean): Promise<Source | AuthFault>;
 }
 
-/**
- * Returns the user name of Basic authentication: the write key, which takes precedence over one in
- * the body. Accepts a value without a colon; undefined if there is none.
- */
-export function basicUser(authorization: string | undefined): string | undefined {
+/** Returns the user name of Basic authentication, also of a value without a colon. */
+function basicUser(authorization: string | undefined): string | undefined {
   if (authorization?.slice(0, 6).toLowerCase() !== 'basic ') return undefined;
   const text = Buffer.from(authorization.slice(6), 'base64').toString('utf8');
   const colon = text.indexOf(':');
   const user = colon < 0 ? text : text.slice(0, colon);
   return user === '' ? undefined : user;
+}
+
+/**
+ * Returns the write key that a request names before its body: in Basic authentication, otherwise as
+ * `?writeKey=`, since a beacon of a browser has neither headers nor, at RudderStack, a key in its
+ * body.
+ */
+export function namedKey(authorization: string | undefined, url: string): string | undefined {
+  return basicUser(authorization) ?? queryKey(url);
+}
+
+function queryKey(url: string): string | undefined {
+  const query = url.indexOf('?');
+  if (query < 0) return undefined;
+  return new URLSearchParams(url.slice(query)).get('writeKey') || undefined;
 }
 
 export function createSources(options: {

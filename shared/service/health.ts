@@ -140,8 +140,13 @@ function livenessOf(health: Health): Answer {
   return { reasons: compact([...health.notLive(), stuck]) };
 }
 
+/** Returns why the process should get no traffic now; empty if it may. */
+export function notReadyReasons(health: Health): string[] {
+  return health.stopping ? ['stopping'] : health.notReady();
+}
+
 function readinessOf(health: Health): Answer {
-  const reasons = health.stopping ? ['stopping'] : health.notReady();
+  const reasons = notReadyReasons(health);
   const degraded = health.degraded?.() ?? [];
   if (!health.config) {
     return {

@@ -2,6 +2,7 @@ import { createLog, type Log } from '../telemetry/log';
 import { loadSdk, type Sdk } from '../telemetry/start';
 import { withTimeout } from './async';
 import { collectGarbage } from './collect-garbage';
+import { distrustRoots, outdatedNode } from './distrusted-roots';
 import { AppError, messageOf } from './errors';
 import { returnIdleMemory } from './idle-memory';
 import { type Settings } from './settings';
@@ -60,12 +61,14 @@ export class HostProcess {
   readonly sdk: Sdk | undefined;
   readonly #running = new Map<ServiceName, HostedService>();
   #stoppedAt = 0;
+  #warned = false;
 
   constructor(readonly names: readonly ServiceName[]) {
     const name = names.length === STOP_ORDER.flat().length ? 'all' : names.join('+');
     process.title = `waypost-${name}`;
     this.log = createLog(name, 'info');
     this.sdk = loadSdk(this.isShared ? 'waypost' : `waypost-${name}`);
+    distrustRoots();
     returnIdleMemory();
     collectGarbage();
     onSignals((reason, deadlineMs) => this.#signalled(reason, deadlineMs));
@@ -76,6 +79,17 @@ export class HostProcess {
   /** True if several services share the process. */
   get isShared(): boolean {
     return this.names.length > 1;
+  }
+
+  /**
+   * Warns once if Node itself trusts authorities that must not be trusted. Each service calls it.
+   */
+  warnOfNode(): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    // A supervisor, at the other end of the channel, says it once for all of its processes.
+    const reason = process.channel ? undefined : outdatedNode();
+    if (reason !== undefined) this.log.warn({ reason }, 'node.outdated');
   }
 
   /** Starts a service. The process is up once all of its services are. */

@@ -70,6 +70,7 @@ export function runService(
     start: async () => {
       const settings = loadSettings(process.env);
       log.level = host.log.level = settings.WAYPOST_LOG_LEVEL;
+      host.warnOfNode();
       // It saves time, and nothing depends on it.
       const failed = (error: unknown) => log.warn({ reason: messageOf(error) }, 'warm_up.failed');
       if (warmUp && !host.isShared) await metrics.uncounted(() => warmUp(log)).catch(failed);

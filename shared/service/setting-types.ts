@@ -3,6 +3,7 @@ import { z } from 'zod';
 import ipaddr from 'ipaddr.js';
 import { readProxyUrl } from '../model/proxy-url';
 import { parseDuration } from '../model/time';
+import { readFingerprint } from './distrusted-roots';
 
 /**
  * The types of settings: each parses the text of an environment variable, or says what is wrong
@@ -83,6 +84,18 @@ export const networks = list.transform((parts, ctx) => {
     });
   }
   return parts;
+});
+
+/** SHA-256 fingerprints of certificates. */
+export const fingerprints = list.transform((parts, ctx) => {
+  const bad = parts.filter((part) => readFingerprint(part) === undefined);
+  if (bad.length > 0) {
+    ctx.addIssue({
+      code: 'custom',
+      message: `must be SHA-256 fingerprints of 64 hexadecimal digits, not ${bad.join(', ')}`,
+    });
+  }
+  return parts.flatMap((part) => readFingerprint(part) ?? []);
 });
 
 /** Ports and ranges of ports: `80,443,1024-65535`. Empty: all. */

@@ -7,6 +7,7 @@ import {
   duration,
   durationOrZero,
   extensions,
+  fingerprints,
   flag,
   integer,
   list,
@@ -63,6 +64,7 @@ const table = {
     .transform((url) => url.replace(/\/+$/, ''))
     .optional(),
   WAYPOST_INGEST_PROCESSES: integer(1, 1_000).default(1),
+  WAYPOST_INGEST_KEEP_ALIVE: duration('75s'),
   WAYPOST_SOURCE_MAX_PER_SECOND: integer(1, 1_000_000).default(10_000),
   WAYPOST_TRUSTED_PROXIES: networks.prefault(''),
   WAYPOST_INGEST_HEALTH_PORT: port(9401),
@@ -89,6 +91,7 @@ const table = {
   WAYPOST_EGRESS_PROXY: proxyUrl.optional(),
   WAYPOST_PROXY_RESOLVES: flag.default(false),
   WAYPOST_DNS_SERVERS: dnsServers.prefault(''),
+  WAYPOST_DISTRUSTED_ROOTS: fingerprints.prefault(''),
   WAYPOST_TIMEOUT: duration('5s'),
   WAYPOST_RETRY_WINDOW: duration('4h'),
   WAYPOST_RETRY_DELAYS: retryDelays.prefault('10s,1m,5m,15m,30m'),

@@ -204,7 +204,7 @@ export function pageStories(stage: () => StorySystem): void {
       const page = 'docs/guide/migrate-rudderstack.md';
       const config = {
         webhookUrl: hook('/rudder'),
-        webhookMethod: 'POST',
+        webhookMethod: 'PUT',
         headers: [{ from: 'x-key', to: 'k' }, {}],
       };
       const destinations = [
@@ -224,7 +224,7 @@ export function pageStories(stage: () => StorySystem): void {
         env: { ...process.env, WRITE_KEY: writeKey },
       });
       const [request] = await stage().sink.waitFor(1, { path: '/rudder' });
-      expect(request!.headers['x-key']).toBe('k');
+      expect([request!.method, request!.headers['x-key']]).toEqual(['PUT', 'k']);
       expect(JSON.parse(request!.body.toString())).toMatchObject({
         userId: 'u1',
         properties: { total: 42 },

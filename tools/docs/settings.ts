@@ -99,6 +99,9 @@ const NETWORK = {
 const INGEST = {
   WAYPOST_SOURCE_MAX_PER_SECOND:
     'Calls a second of a source for which you set no [limits](../operations/ingest-limits.md).',
+  WAYPOST_INGEST_KEEP_ALIVE:
+    'Time for which ingest keeps a connection without a request. It must be longer than ' +
+    'that of your [load balancer](../operations/ingest-limits.md#behind-a-load-balancer).',
   WAYPOST_INGEST_PROCESSES: 'Number of ingest processes. They share the limits of the sources.',
 } satisfies Meanings;
 
@@ -175,6 +178,13 @@ const CONTROL = {
 } satisfies Meanings;
 
 const ALL_SERVICES = {
+  WAYPOST_DISTRUSTED_ROOTS: {
+    text:
+      'SHA-256 fingerprints of certificate authorities that no connection trusts, separated ' +
+      'by commas, beside the built-in ones. See [Authorities that are left ' +
+      'out](../operations/security.md#authorities-that-are-left-out).',
+    default: 'the built-in ones only',
+  },
   WAYPOST_DATA_DIR:
     'Directory of the embedded Kafka, the embedded history, the stores of audiences, the ' +
     'generated token and the generated key.',

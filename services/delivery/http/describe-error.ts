@@ -1,5 +1,6 @@
 import { type Phase, type UrlError } from '../../../shared/model/attempt-events';
 import { EndpointFault } from './endpoint-fault';
+import { DistrustedIssuerError } from './distrusted-issuer';
 import { ForbiddenAddressError } from './forbidden-address';
 import { DnsError } from './resolver';
 import { ProxyError, UnreachableError } from './tunnel';
@@ -46,6 +47,9 @@ export function describeError(error: unknown, phase: Phase, hint: string | undef
     return { code: 'connection', phase: 'connect', message: error.message };
   }
   if (error instanceof EndpointFault) return { code: 'connection', phase, message: error.message };
+  if (error instanceof DistrustedIssuerError) {
+    return { code: 'tls', phase: 'tls', message: error.message };
+  }
   const code = codeOf(error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') {
     return { code: 'timeout', phase, message: 'the connection took too long' };

@@ -1,11 +1,14 @@
 import { type LookupFunction, type Socket } from 'node:net';
-import { type SecureContext, type TLSSocket } from 'node:tls';
+import { type X509Certificate } from 'node:crypto';
+import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
 import { defined } from '../../../shared/collections/defined';
 import { literalAddress } from '../../../shared/model/address-guard';
 import { type Phase } from '../../../shared/model/attempt-events';
+import { distrustedIssuer } from '../../../shared/service/distrusted-roots';
 import { type CertificateWatch } from './certificate-watch';
 import { type ClientTls } from './client-tls';
+import { DistrustedIssuerError } from './distrusted-issuer';
 import { EndpointFault } from './endpoint-fault';
 import { ForbiddenAddressError, ForbiddenPortError } from './forbidden-address';
 import { type NameResolver } from './resolver';
@@ -104,6 +107,8 @@ function createOpener({ timeoutMs, names, guard, onHandshake, certificates }: Co
     timeout: timeoutMs,
     // Explicit, since NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would otherwise disable it.
     rejectUnauthorized: true,
+    // One for all connections: otherwise each makes its own.
+    secureContext: createSecureContext(),
     lookup: vettedLookup(names, guard),
     autoSelectFamily: true,
     // undici's own cache holds sessions weakly, and one for all ports of a host.
@@ -143,6 +148,7 @@ function createOpener({ timeoutMs, names, guard, onHandshake, certificates }: Co
             }),
           })
         : connectAnew;
+    let certificate: X509Certificate | undefined;
     // undici's type says void, but its connector returns the socket right away. Phases cannot be reported without it.
     // eslint-disable-next-line @typescript-eslint/no-confusing-void-expression
     const socket = connect(target, (...[error, opened]) => {
@@ -155,13 +161,17 @@ function createOpener({ timeoutMs, names, guard, onHandshake, certificates }: Co
       } else if (error) {
         // The session may be the cause: the next connection does without.
         if (waiting?.phase === 'tls') sessions.delete(server);
-        done(error, null);
+        const issuer = certificate && distrustedIssuer(certificate);
+        done(issuer === undefined ? error : new DistrustedIssuerError(issuer), null);
       } else {
         if (isSecure) secured(opened as TLSSocket, target);
         done(null, opened);
       }
     }) as unknown as Socket;
-    if (isSecure) keepSessions(socket, (made) => sessions.set(server, made));
+    if (isSecure) {
+      keepSessions(socket, (made) => sessions.set(server, made));
+      beforeRefusal(socket, (peer) => (certificate = peer));
+    }
     if (waiting && isTunnel) {
       waiting.socket = socket;
       waiting.phase = 'tls';
@@ -191,6 +201,26 @@ function keepSessions(socket: Socket, keep: (session: Buffer) => void): void {
     if (++tickets <= MOST_TICKETS) keep(made);
     else socket.destroy(TOO_MANY_TICKETS);
   });
+}
+
+/** Errors of OpenSSL about a certificate that no authority vouches for. */
+const UNTRUSTED = /^(UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|SELF_SIGNED_CERT|DEPTH_ZERO_SELF)/;
+
+/**
+ * Hands out the certificate that Node is about to refuse. Node closes the socket with the error,
+ * and the certificate is gone by the time that the error is heard. It cannot be read earlier:
+ * reading it takes it out of the chain that Node verifies.
+ */
+function beforeRefusal(
+  socket: Socket,
+  see: (certificate: X509Certificate | undefined) => void,
+): void {
+  const destroy = socket.destroy.bind(socket);
+  socket.destroy = (error) => {
+    const { code = '' } = (error ?? {}) as NodeJS.ErrnoException;
+    if (socket instanceof TLSSocket && UNTRUSTED.test(code)) see(socket.getPeerX509Certificate());
+    return destroy(error);
+  };
 }
 
 function createTunneler(options: ConnectorOptions) {

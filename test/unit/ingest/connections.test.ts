@@ -12,7 +12,6 @@ const LONG_MS = 600_000;
 const NEVER: Timeouts = {
   headersTimeout: LONG_MS,
   requestTimeout: LONG_MS,
-  keepAliveTimeout: LONG_MS,
   connectionsCheckingInterval: 5,
 };
 const REQUEST = 'POST / HTTP/1.1\r\nHost: x\r\n';
@@ -21,9 +20,9 @@ let server: IngestServer;
 const sockets: Socket[] = [];
 
 async function start(
-  options: { maxConnections?: number; timeouts?: Partial<Timeouts> } = {},
+  options: { maxConnections?: number; keepAliveMs?: number; timeouts?: Partial<Timeouts> } = {},
 ): Promise<void> {
-  const { maxConnections = 9, timeouts } = options;
+  const { maxConnections = 9, keepAliveMs = LONG_MS, timeouts } = options;
   const app = express().use((req, res) => {
     req.on('end', () => res.end('served')).resume();
   });
@@ -31,6 +30,7 @@ async function start(
     host: '127.0.0.1',
     port: 0,
     maxConnections,
+    keepAliveMs,
     timeouts: { ...NEVER, ...timeouts },
   });
 }
@@ -103,4 +103,30 @@ test('a client that stops amid its body gets 408 after the limit for a request',
   const { socket, closed } = open();
   socket.write(`${REQUEST}Content-Length: 100\r\n\r\nhalf`);
   expect(await closed).toMatch(/^HTTP\/1.1 408 .*"code":"request_timeout"/s);
+});
+
+test('a connection without a request is kept for the given time, which each response names', async () => {
+  await start({ keepAliveMs: 620_000 });
+  const { socket } = open();
+  socket.write(`${REQUEST}Content-Length: 0\r\n\r\n`);
+  const [answer] = (await once(socket, 'data')) as [string];
+  expect(answer).toMatch(/^Keep-Alive: timeout=620\r$/m);
+});
+
+test('a kept connection may stay idle for longer than the limit for headers', async () => {
+  await start({ keepAliveMs: LONG_MS, timeouts: { headersTimeout: 30 } });
+  const { socket, closed } = open();
+  socket.write(`${REQUEST}Content-Length: 0\r\n\r\n`);
+  await once(socket, 'data');
+  // The server has by now closed a second connection, opened after the first, for its limit.
+  expect(await open().closed).toMatch(/^HTTP\/1.1 408 /);
+  socket.write(`${REQUEST}Content-Length: 0\r\nConnection: close\r\n\r\n`);
+  expect(await closed).toMatch(/(served.*){2}/s);
+});
+
+test('a connection is closed once it was idle for that time', async () => {
+  await start({ keepAliveMs: 20 });
+  const { socket, closed } = open();
+  socket.write(`${REQUEST}Content-Length: 0\r\n\r\n`);
+  expect(await closed).toContain('served');
 });

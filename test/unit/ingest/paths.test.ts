@@ -11,15 +11,22 @@ const track = { type: 'track', userId: 'u', event: 'e', messageId: 'm1' };
 const messages = () => ingest.producer.values('messages');
 
 describe('paths', () => {
-  test.each(['/v1/batch', '/v1/import', '/v1/b', '/v1/import/', '//v1/batch', '/v1/batch?x=1'])(
-    'POST %s takes a batch',
-    async (path) => {
-      const answer = await ingest.post(path, { batch: [track, { ...track, messageId: 'm2' }] });
-      expect(answer).toMatchObject({ status: 200, body: { success: true } });
-      expect(messages().map((m) => m.messageId)).toEqual(['m1', 'm2']);
-      expect(ingest.producer.appends).toHaveLength(1);
-    },
-  );
+  test.each([
+    '/v1/batch',
+    '/v1/import',
+    '/v1/b',
+    '/v1/import/',
+    '//v1/batch',
+    '/v1/batch?x=1',
+    '/beacon/v1/batch',
+    '/batch',
+    '/b/',
+  ])('POST %s takes a batch', async (path) => {
+    const answer = await ingest.post(path, { batch: [track, { ...track, messageId: 'm2' }] });
+    expect(answer).toMatchObject({ status: 200, body: { success: true } });
+    expect(messages().map((m) => m.messageId)).toEqual(['m1', 'm2']);
+    expect(ingest.producer.appends).toHaveLength(1);
+  });
 
   test.each([
     ['identify', 'i'],
@@ -43,7 +50,8 @@ describe('paths', () => {
   });
 
   test.each([
-    ['get', '/'],
+    ['get', '/healthz/deep'],
+    ['post', '/pixel/v1/nonsense'],
     ['post', '/v1'],
     ['post', '/v1/delete'],
     ['post', '/v2/batch'],
@@ -62,6 +70,8 @@ describe('paths', () => {
     ['put', '/v1/t', 'POST, OPTIONS'],
     ['delete', '/v1/m', 'POST, OPTIONS'],
     ['post', '/v1/pixel/track', 'GET, HEAD, OPTIONS'],
+    ['put', '/pixel/v1/track', 'GET, HEAD, POST, OPTIONS'],
+    ['post', '/', 'GET, HEAD, OPTIONS'],
     ['post', '/v1/projects/key-1/settings', 'GET, HEAD, OPTIONS'],
   ] as const)('%s %s is not allowed', async (method, path, allow) => {
     const answer = await request(ingest.url)[method](path);
@@ -90,7 +100,10 @@ test.each([
   ['/v1/pixel/track?data=secret', '/v1/pixel/:type'],
   ['/v1/projects/a-write-key/settings', '/v1/projects/:writeKey/settings'],
   ['/v1/projects/a-write-key', ''],
-  ['/', ''],
+  ['/beacon/v1/batch?writeKey=secret', '/v1/batch'],
+  ['/pixel/v1/track?writeKey=secret', '/pixel/v1/:type'],
+  ['/healthz', '/healthz'],
+  ['/', '/healthz'],
   ['', ''],
 ])('metrics name the route of %j as %j', (url, route) => expect(routeOf(url)).toBe(route));
 
@@ -207,12 +220,57 @@ describe('browsers', () => {
         'access-control-allow-origin': 'https://shop.example',
         'access-control-allow-credentials': 'true',
         'access-control-allow-methods': expect.stringContaining('POST'),
-        'access-control-allow-headers':
-          'authorization, content-type, content-encoding, x-retry-count',
+        'access-control-allow-headers': 'Authorization, X-Retry-Count',
         'access-control-max-age': '86400',
         vary: 'Origin',
       });
     }
+  });
+
+  const USUAL = 'authorization, content-type, content-encoding, x-retry-count';
+  test.each([
+    ['of RudderStack', 'anonymousid,authorization', 'anonymousid, authorization'],
+    [
+      'of tracers',
+      'traceparent, tracestate, baggage, sentry-trace, x-datadog-trace-id, x-b3-traceid',
+      'traceparent, tracestate, baggage, sentry-trace, x-datadog-trace-id, x-b3-traceid',
+    ],
+    ['without a name', ' , ,', USUAL],
+    ['that are no names, beside one', 'a b, x-good, <script>, ü, x:y', 'x-good'],
+  ])('a preflight allows headers %s', async (_, asked, allowed) => {
+    const answer = await request(ingest.url)
+      .options('/v1/t')
+      .set({ origin: 'https://shop.example', 'access-control-request-headers': asked });
+    expect(answer.headers['access-control-allow-headers']).toBe(allowed);
+  });
+
+  test('a preflight that asks for nothing gets the usual headers', async () => {
+    const answer = await request(ingest.url)
+      .options('/v1/t')
+      .set({ origin: 'https://shop.example' });
+    expect(answer.headers['access-control-allow-headers']).toBe(USUAL);
+  });
+
+  test('a preflight repeats a bounded number of bytes, and no name in part', async () => {
+    const name = `x-${'a'.repeat(98)}`;
+    const answer = await request(ingest.url)
+      .options('/v1/t')
+      .set({ 'access-control-request-headers': Array.from({ length: 60 }, () => name).join() });
+    const repeated = String(answer.headers['access-control-allow-headers']).split(', ');
+    expect(new Set(repeated)).toEqual(new Set([name]));
+    expect(repeated.length).toBeLessThan(60);
+  });
+
+  test('a page with 60 KB of cookies reaches ingest, and one with more gets a response that it can read', async () => {
+    const call = (bytes: number) =>
+      ingest.post('/v1/t', track, {
+        cookie: `a=${'x'.repeat(bytes)}`,
+        origin: 'https://shop.example',
+      });
+    expect(await call(60_000)).toMatchObject({ status: 200 });
+    const refused = await call(70_000);
+    expect(refused).toMatchObject({ status: 431, body: { code: 'headers_too_large' } });
+    expect(refused.headers.get('access-control-allow-origin')).toBe('*');
   });
 
   test.each([
@@ -273,6 +331,45 @@ describe('pixel', () => {
     expect(messages()[0]).not.toHaveProperty('writeKey');
   });
 
+  const fields =
+    'writeKey=key-1&userId=u&event=Seen&properties.a=1&properties.b.c=2&__proto__.d=3&userId=v&event.x=4';
+  const asFields = {
+    type: 'track',
+    userId: 'u',
+    event: 'Seen',
+    properties: { a: '1', b: { c: '2' } },
+  };
+  test('a pixel of RudderStack takes a call field by field', async () => {
+    const answer = await request(ingest.url).get(`/pixel/v1/track?${fields}`);
+    expect([answer.status, answer.headers['content-type']]).toEqual([200, 'image/gif']);
+    expect(messages()).toEqual([expect.objectContaining(asFields)]);
+    expect(JSON.stringify(messages())).not.toMatch(/key-1|writeKey/);
+  });
+
+  test('a pixel with the write key beside its data is accepted', async () => {
+    const { writeKey, ...rest } = data;
+    await request(ingest.url).get(
+      `/v1/pixel/track?writeKey=${writeKey}&data=${encodeURIComponent(JSON.stringify(rest))}`,
+    );
+    expect(messages()).toEqual([expect.objectContaining({ event: 'Seen' })]);
+  });
+
+  test('a posted pixel takes its call from the body, or without one from the query', async () => {
+    const posted = await request(ingest.url)
+      .post('/pixel/v1/track?writeKey=key-1')
+      .send(JSON.stringify(track));
+    expect([posted.status, posted.text]).toEqual([200, '{"success":true}']);
+    expect((await request(ingest.url).post(`/pixel/v1/t?${fields}`)).status).toBe(200);
+    expect(messages()).toEqual([expect.objectContaining(track), expect.objectContaining(asFields)]);
+    expect((await request(ingest.url).post('/pixel/v1/track?writeKey=nobody')).status).toBe(401);
+  });
+
+  test('a pixel with names of any depth is answered', async () => {
+    const deep = Array.from({ length: 15_000 }, () => 'a').join('.');
+    await request(ingest.url).get(`/pixel/v1/track?writeKey=key-1&userId=u&event=e&${deep}=1`);
+    expect(messages()).toEqual([expect.objectContaining({ event: 'e', [deep]: '1' })]);
+  });
+
   test.each([
     '/v1/pixel/track',
     '/v1/pixel/track?data=%%%',
@@ -283,5 +380,29 @@ describe('pixel', () => {
     const answer = await request(ingest.url).get(path);
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'image/gif']);
     expect(messages()).toEqual([]);
+  });
+});
+
+describe('health checks of load balancers', () => {
+  test.each(['/', '/healthz', '/healthz/', '/?from=balancer'])(
+    'GET %s is 200 while ingest may get traffic',
+    async (path) => {
+      const answer = await request(ingest.url).get(path);
+      expect([answer.status, answer.body]).toEqual([200, { status: 'ok' }]);
+      expect((await request(ingest.url).head(path)).status).toBe(200);
+    },
+  );
+
+  test('it is 503 while ingest may get none', async () => {
+    let isReady = false;
+    const other = await startTestIngest({ isReady: () => isReady });
+    const statuses = async () =>
+      Promise.all(
+        ['/', '/healthz'].map(async (path) => (await request(other.url).get(path)).status),
+      );
+    expect(await statuses()).toEqual([503, 503]);
+    isReady = true;
+    expect(await statuses()).toEqual([200, 200]);
+    await other.stop();
   });
 });

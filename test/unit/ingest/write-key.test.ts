@@ -41,6 +41,28 @@ describe('where the write key is found', () => {
     expect(String(ingest.producer.appends[0]![0]!.value)).not.toContain('writeKey');
   });
 
+  test.each(['/beacon/v1/batch', '/v1/batch', '/batch', '/b'])(
+    'ingest finds the write key in the query of %s',
+    async (path) => {
+      const url = `${path}?writeKey=key-1&v=1`;
+      expect(await ingest.post(url, { batch: [track] }, none)).toMatchObject({ status: 200 });
+      expect(ingest.producer.appends[0]![0]).toMatchObject({ key: 'src_1:u' });
+    },
+  );
+
+  test('Basic comes before the query, and the query before the body', async () => {
+    const nobody = { batch: [track], writeKey: 'nobody' };
+    expect(await ingest.post('/v1/batch?writeKey=nobody', { batch: [track] })).toMatchObject({
+      status: 200,
+    });
+    expect(await ingest.post('/v1/batch?writeKey=key-1', nobody, none)).toMatchObject({
+      status: 200,
+    });
+    expect(
+      await ingest.post('/v1/t?writeKey=', { ...track, writeKey: 'key-1' }, none),
+    ).toMatchObject({ status: 200 });
+  });
+
   test('ingest finds the write key in the body of a single call', async () => {
     expect(await ingest.post('/v1/t', { ...track, writeKey: 'key-1' }, none)).toMatchObject({
       status: 200,

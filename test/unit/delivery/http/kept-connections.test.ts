@@ -50,8 +50,8 @@ beforeEach(async () => {
   });
   await new Promise<void>((resolve) => peer.listen(0, '127.0.0.1', resolve));
   const connect = tls.connect.bind(tls) as (options: tls.ConnectionOptions) => tls.TLSSocket;
-  const trusting = (options: tls.ConnectionOptions) =>
-    connect({ ...options, ca: certificate.cert });
+  const secureContext = tls.createSecureContext({ ca: certificate.cert });
+  const trusting = (options: tls.ConnectionOptions) => connect({ ...options, secureContext });
   jest.spyOn(tls, 'connect').mockImplementation(trusting as typeof tls.connect);
   clock = new StallClock();
   sender = open(100);
