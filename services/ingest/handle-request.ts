@@ -1,15 +1,20 @@
 import { type IncomingMessage } from 'node:http';
-import { validateCalls, parseBody, type ParsedRequest } from './calls/validate-request';
+import { validateCalls, parseBody } from './calls/validate-request';
 import { type Source } from '../../shared/model/config';
-import { isFault, type RequestFault } from './calls/parse-batch';
+import { isFault, type ParsedRequest, type RequestFault } from './calls/parse-batch';
 import { type CallType } from '../../shared/model/message';
-import { type RejectedCall } from '../../shared/model/rejected-calls';
 import { type OutRecord } from '../../shared/kafka/port';
 import { type HttpResponse, badRequest, refusal, type RefusalCode, success } from './responses';
 import { namedKey, type Sources } from './write-key';
 import { type ReadBody } from './read-body';
 import { type Admission } from './admission';
-import { messageRecords, rejectedRecords, type Store } from './store-messages';
+import {
+  lostCode,
+  messageRecords,
+  refusedRecord,
+  rejectedRecords,
+  type Store,
+} from './store-messages';
 import { watchStored } from './telemetry';
 
 /**
@@ -51,8 +56,11 @@ export type RequestHandler = (received: Received) => Promise<HttpResponse | 'gon
 /** Accepted and rejected calls that are not stored yet. */
 interface Prepared {
   messages: OutRecord[];
-  rejected: readonly RejectedCall[];
   rejectedRecords: OutRecord[];
+  /** codes of what is not accepted, for metrics */
+  rejected: readonly { code: string; count?: number }[];
+  /** the response once all is stored */
+  response: HttpResponse;
   receivedSteadyMs: number;
 }
 
@@ -72,7 +80,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
       const prepared =
         (named && admission.limited(named)) ?? (await prepare(parts, received, named));
       if (!isPrepared(prepared)) return prepared;
-      const { messages, rejected, rejectedRecords, receivedSteadyMs } = prepared;
+      const { messages, rejected, rejectedRecords, response, receivedSteadyMs } = prepared;
       const storingAt = performance.now();
       const failed = await store({ messages, rejected: rejectedRecords, receivedSteadyMs });
       watchStored({
@@ -82,7 +90,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
         storingAt,
         from: { req, route: received.route, startedAt },
       });
-      return failed ? refusal(failed) : success(rejected);
+      return failed ? refusal(failed) : response;
     } finally {
       admission.leave(place);
     }
@@ -154,7 +162,12 @@ async function decideByBody(
   let parsed: ParsedRequest | RequestFault | undefined = parseBody(body, kind);
   const refuse = (response: HttpResponse, calls?: number) =>
     admission.faulty(req, response, { source: charged, calls, bytes: body.length });
-  if (isFault(parsed)) return refuse(badRequest(parsed), parsed.callCount);
+  if (isFault(parsed)) {
+    // A key that is not where it belongs says at least in whose debugger the loss is looked for.
+    const named = charged ?? sourceInText(body, sources);
+    if (named) return admission.limited(named) ?? refuseBody(parts, read, named, parsed);
+    return refuse(badRequest(parsed), parsed.callCount);
+  }
   const { writeKey } = parsed;
   let source: Source | RefusalCode | undefined =
     writeKey === undefined ? undefined : sources.known(writeKey);
@@ -173,25 +186,44 @@ async function decideByBody(
 
 function decide(
   parts: RequestHandlerParts,
-  { req, body, receivedAtMs, receivedSteadyMs }: Read,
+  read: Read,
   source: Source,
   parsed: ParsedRequest | RequestFault,
 ): Prepared | HttpResponse {
-  const verdicts = isFault(parsed) ? parsed : validateCalls(parsed, receivedAtMs, parts.makeId);
-  if (isFault(parsed) || isFault(verdicts)) {
-    const fault = verdicts as RequestFault;
-    return parts.admission.faulty(req, badRequest(fault), {
-      source,
-      calls: fault.callCount,
-      bytes: body.length,
-    });
-  }
-  parts.admission.take(source, parsed.calls.length, body.length);
-  const { accepted, rejected } = verdicts;
+  const { body, receivedAtMs, receivedSteadyMs } = read;
+  if (isFault(parsed)) return refuseBody(parts, read, source, parsed);
+  const { accepted, rejected } = validateCalls(parsed, {
+    now: receivedAtMs,
+    makeId: parts.makeId,
+    isOwnKey: (key) => parts.sources.known(key)?.id === source.id,
+  });
+  parts.admission.take(source, parsed.callCount, body.length);
   return {
     messages: messageRecords(source.id, accepted, receivedAtMs),
-    rejected,
     rejectedRecords: rejectedRecords(source.id, rejected, parsed, receivedAtMs),
+    rejected: [...rejected, ...parsed.lost],
+    response: success(rejected),
+    receivedSteadyMs,
+  };
+}
+
+/**
+ * Refuses a body of which no call can be read. Clients delete the calls of such a body, so that
+ * only the debugger shows that they existed.
+ */
+function refuseBody(
+  { admission }: RequestHandlerParts,
+  { req, body, receivedAtMs, receivedSteadyMs }: Read,
+  source: Source,
+  fault: RequestFault,
+): Prepared | HttpResponse {
+  const calls = fault.callCount ?? 1;
+  const response = admission.faulty(req, badRequest(fault), { source, calls, bytes: body.length });
+  return {
+    messages: [],
+    rejectedRecords: [refusedRecord(source.id, fault, body, receivedAtMs)],
+    rejected: [{ code: lostCode(fault), count: calls }],
+    response,
     receivedSteadyMs,
   };
 }

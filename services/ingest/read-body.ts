@@ -1,13 +1,14 @@
 import { type IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { CompactingMap } from '../../shared/service/compacting-map';
+import { toUtf8 } from './charset';
 import { type RefusalCode } from './responses';
 import { type BodyOwner } from './admission';
 
 /**
- * Reads a request's body, plain or gzipped. Its memory is bounded: per request by a limit on
- * inflated bytes, at which inflating stops, and over all requests by the budget of the body's
- * owner.
+ * Reads a request's body, plain or gzipped, and turns it into UTF-8. Its memory is bounded: per
+ * request by a limit on inflated bytes, at which inflating stops, and over all requests by the
+ * budget of the body's owner.
  */
 
 /** 500 KB as in Segment's documentation, counted after decompression. */
@@ -77,7 +78,11 @@ export function createBodyReader(patience: Patience = PATIENCE): ReadBody {
     if (encoding === undefined) return 'unsupported_encoding';
     if (tooLong(req, maxBytes)) return 'body_too_large';
     const raw = await collect(req, { maxBytes, owner, reading });
-    return encoding === 'gzip' && typeof raw !== 'string' ? inflate(raw) : raw;
+    if (typeof raw === 'string') return raw;
+    // A proxy may have removed the header. No text begins with these bytes.
+    const isGzip = encoding === 'gzip' || (raw[0] === 0x1f && raw[1] === 0x8b);
+    const body = isGzip ? inflate(raw) : raw;
+    return typeof body === 'string' ? body : toUtf8(body, req.headers['content-type']);
   };
 }
 
@@ -90,10 +95,20 @@ export function isTrickle(
 }
 
 function encodingOf(req: IncomingMessage): 'identity' | 'gzip' | undefined {
-  const encoding = req.headers['content-encoding']?.trim().toLowerCase();
-  if (encoding === undefined || encoding === '' || encoding === 'identity') return 'identity';
+  const header = req.headers['content-encoding'];
+  if (header === undefined) return 'identity';
+  const [encoding = 'identity', ...others] = header
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => !NO_ENCODINGS.has(name));
+  if (others.length > 0) return undefined;
+  if (encoding === 'identity') return encoding;
   return encoding === 'gzip' || encoding === 'x-gzip' ? 'gzip' : undefined;
 }
+
+/** Some clients name the charset here. */
+const NO_ENCODINGS: ReadonlySet<string> = new Set(['', 'identity', 'utf-8', 'utf8']);
 
 function tooLong(req: IncomingMessage, maxBytes: number): boolean {
   return Number(req.headers['content-length'] ?? 0) > maxBytes;

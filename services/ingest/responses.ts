@@ -28,7 +28,7 @@ const REFUSALS = {
     message: 'A request may have at most 512000 bytes after decompression.',
   },
   invalid_encoding: { status: 400, message: 'The body does not match its Content-Encoding.' },
-  unsupported_encoding: { status: 415, message: 'Content-Encoding must be gzip or identity.' },
+  unsupported_encoding: { status: 415, message: 'Content-Encoding must be gzip, or none.' },
   invalid_request: { status: 400, message: 'This is not a valid HTTP request.' },
   missing_write_key: {
     status: 401,

@@ -6,9 +6,11 @@ import { metrics } from '../../shared/telemetry/metrics';
 import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './responses';
 import { logThrottle } from '../../shared/service/load-limits';
-import { type ParsedRequest, type AcceptedCall, rejectedRecord } from './calls/validate-request';
+import { type AcceptedCall, excerptRecord, rejectedRecord } from './calls/validate-request';
+import { type Excerpt, excerptOf } from './calls/excerpt';
+import { type ParsedRequest, type RequestFault } from './calls/parse-batch';
 import { MESSAGE_FORMAT, messageHeaders, messageKey } from '../../shared/model/message';
-import { type RejectedCall } from '../../shared/model/rejected-calls';
+import { type RejectedCall, type RejectedRecord } from '../../shared/model/rejected-calls';
 import { MESSAGES, REJECTED } from '../../shared/kafka/topics';
 import { newTraceparent } from '../../shared/telemetry/trace';
 
@@ -107,10 +109,44 @@ export function rejectedRecords(
   atMs: number,
 ): OutRecord[] {
   const at = new Date(atMs).toISOString();
-  return rejected.map((fault) => ({
+  const calls = rejected.map((fault) => {
+    const excerpt = parsed.faults.get(fault.index)?.excerpt;
+    if (excerpt) return excerptRecord(fault, excerpt, sourceId, at);
+    return rejectedRecord(fault, parsed.calls[fault.index] ?? null, sourceId, at);
+  });
+  const others = parsed.lost.map((fault) =>
+    excerptRecord(fault, fault.excerpt ?? NOTHING, sourceId, at),
+  );
+  return [...calls, ...others].map((record) => outRecord(sourceId, record));
+}
+
+/**
+ * Returns the record of a body of which no call could be read. @param atMs time of arrival, ms
+ * since 1970
+ */
+export function refusedRecord(
+  sourceId: string,
+  fault: RequestFault,
+  body: Buffer,
+  atMs: number,
+): OutRecord {
+  const lost = { code: lostCode(fault), message: fault.message };
+  const excerpt = excerptOf(body, 0, body.length);
+  return outRecord(sourceId, excerptRecord(lost, excerpt, sourceId, new Date(atMs).toISOString()));
+}
+
+/** The code of a lost body, by which the debugger and the metrics name it. */
+export function lostCode({ code }: RequestFault): string {
+  return code === 'invalid_json' ? 'unreadable' : code;
+}
+
+const NOTHING: Excerpt = { text: '', truncated: false };
+
+function outRecord(sourceId: string, record: RejectedRecord): OutRecord {
+  return {
     topic: REJECTED,
     key: sourceId,
-    value: stringifyJson(rejectedRecord(fault, parsed.calls[fault.index] ?? null, sourceId, at)),
+    value: stringifyJson(record),
     headers: { format: String(MESSAGE_FORMAT), source: sourceId },
-  }));
+  };
 }

@@ -1,6 +1,5 @@
 import { type IncomingMessage } from 'node:http';
 import { defined } from '../../shared/collections/defined';
-import { type RejectedCall } from '../../shared/model/rejected-calls';
 import { type OutRecord } from '../../shared/kafka/port';
 import { MESSAGES } from '../../shared/kafka/topics';
 import { metrics } from '../../shared/telemetry/metrics';
@@ -38,7 +37,8 @@ for (const reason of ['overloaded', 'kafka_unavailable']) notStored.of({ reason 
 export interface Stored {
   /** records of its valid calls */
   records: readonly OutRecord[];
-  rejected: readonly RejectedCall[];
+  /** what was not accepted; `count` calls each */
+  rejected: readonly { code: string; count?: number }[];
   failed: RefusalCode | undefined;
   /** by `performance.now()` */
   storingAt: number;
@@ -56,7 +56,7 @@ export function watchStored(stored: Stored): void {
   const messages = stored.records;
   if (stored.failed === undefined) accepted.value += messages.length;
   else notStored.of({ reason: stored.failed }).value += messages.length;
-  for (const { code } of stored.rejected) rejected.of({ reason: code }).value++;
+  for (const { code, count = 1 } of stored.rejected) rejected.of({ reason: code }).value += count;
   const traced = messages.filter(({ headers }) => isTraced(headers?.traceparent ?? ''));
   if (traced.length > 0) trace(stored, messages.length, traced);
 }

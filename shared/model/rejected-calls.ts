@@ -29,7 +29,25 @@ export type CallFaultCode =
   /** `userId`, `anonymousId`, `previousId` or `groupId` of more than 512 bytes of UTF-8 */
   | 'id_too_long'
   /** more than 32,768 bytes as sent */
-  | 'call_too_large';
+  | 'call_too_large'
+  /** a part of a broken body that cannot be read as a call */
+  | 'unreadable'
+  /** bytes that are not UTF-8, or not of the charset that the request names */
+  | 'invalid_encoding'
+  /** nested more than 100 levels deep, its envelope included */
+  | 'too_deep'
+  /** with it the request would have more objects, arrays or keys than it may have */
+  | 'too_complex'
+  /** behind the most calls that a request may have */
+  | 'too_many_calls'
+  /** with it the messages of the request would be larger than they may be together */
+  | 'merged_too_large'
+  /** `context` or `integrations` of its envelope is not an object */
+  | 'invalid_envelope'
+  /** `context` and `integrations` of its envelope are too large */
+  | 'envelope_too_large'
+  /** its envelope, in a broken body, names a write key of another source */
+  | 'other_write_key';
 
 export interface CallFault {
   code: CallFaultCode;
@@ -39,6 +57,8 @@ export interface CallFault {
 /** As in the response: `index` counts the calls of the request from 0. */
 export interface RejectedCall extends CallFault {
   index: number;
+  /** present if it stands for all calls from `index` on */
+  count?: number;
 }
 
 /** The value of a record on `messages.rejected`. Its key is the source's id. */
@@ -50,8 +70,8 @@ export interface RejectedRecord {
   code: string;
   message: string;
   /**
-   * The call as sent, without `writeKey` and `_metadata`; if it is too large, the beginning of its
-   * text.
+   * The call as sent, without `writeKey` and `_metadata`; if it is too large or could not be read,
+   * the beginning of its text, in which `\xE9` stands for a byte that is not UTF-8.
    */
   call: Json;
   /** present if `call` is only a part */

@@ -23,13 +23,7 @@ export interface Shape {
   largeItems: ReadonlySet<number>;
   /** items of `batch`; 1 for an empty one */
   items: number;
-  /**
-   * offsets of the envelope's `context` and `integrations`: first byte, and the byte after the last
-   */
-  shared: Partial<Record<SharedField, readonly [start: number, end: number]>>;
 }
-
-type SharedField = 'context' | 'integrations';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -42,8 +36,8 @@ const CLOSE_BRACKET = 0x5d;
 
 const ROOT_DEPTH = 1;
 const BATCH_DEPTH = 2;
-/** The longest spelling of `integrations`, with every letter escaped as in `\u0062`. */
-const LONGEST_KEY = 12 * 6;
+/** The longest spelling of `batch`, with every letter escaped as in `\u0062`. */
+const LONGEST_KEY = 5 * 6;
 const NONE: ReadonlySet<number> = new Set();
 
 export interface JsonLimits {
@@ -67,22 +61,12 @@ export function measureJson(text: Buffer, limits: JsonLimits): Shape {
   let keyStart = 0;
   let keyEnd = 0;
   let items: Items | undefined;
-  let shared: SharedField | undefined;
-  let sharedStart = 0;
-  const shape: Shape = {
-    depth: 0,
-    containers: 0,
-    keys: 0,
-    bytes: 0,
-    largeItems: NONE,
-    items: 0,
-    shared: {},
-  };
+  const shape: Shape = { depth: 0, containers: 0, keys: 0, bytes: 0, largeItems: NONE, items: 0 };
 
   for (let i = 0; i < text.length; i++) {
     switch (text[i] ?? 0) {
       case QUOTE: {
-        const close = endOfString(text, i + 1);
+        const close = stringEnd(text, i + 1);
         // At the root a string before an opening bracket is the key of what it opens.
         if (depth === ROOT_DEPTH) [keyStart, keyEnd] = [i + 1, close];
         i = close;
@@ -97,9 +81,7 @@ export function measureJson(text: Buffer, limits: JsonLimits): Shape {
         }
         if (depth === BATCH_DEPTH) {
           // The last of two equal keys counts, as for the parser.
-          const key = keyOf(text, keyStart, keyEnd);
-          if (key === 'batch') items = new Items(limits.itemBytes, i + 1);
-          else if (key === 'context' || key === 'integrations') [shared, sharedStart] = [key, i];
+          if (keyOf(text, keyStart, keyEnd) === 'batch') items = new Items(limits.itemBytes, i + 1);
         }
         break;
       case COLON:
@@ -115,9 +97,6 @@ export function measureJson(text: Buffer, limits: JsonLimits): Shape {
           shape.largeItems = items.large;
           shape.items = items.count;
           items = undefined;
-        } else if (depth === BATCH_DEPTH && shared) {
-          shape.shared[shared] = [sharedStart, i + 1];
-          shared = undefined;
         }
         depth--;
         end = i + 1;
@@ -129,24 +108,25 @@ export function measureJson(text: Buffer, limits: JsonLimits): Shape {
 }
 
 /** Returns the position of the quote that ends a string, or the end of the text. */
-function endOfString(text: Buffer, from: number): number {
+export function stringEnd(text: Buffer, from: number): number {
   let i = from;
   while (i < text.length) {
     const byte = text[i];
     if (byte === QUOTE) return i;
     i += byte === BACKSLASH ? 2 : 1;
   }
-  return i;
+  return text.length;
 }
 
 function keyOf(text: Buffer, start: number, end: number): string {
   if (end - start > LONGEST_KEY) return '';
   const key = text.toString('latin1', start, end);
-  return key.includes('\\') ? unescapeHex(key) : key;
+  return unescapedKey(key);
 }
 
 /** Letters have only this escape. */
-function unescapeHex(key: string): string {
+export function unescapedKey(key: string): string {
+  if (!key.includes('\\')) return key;
   return key.replace(/\\u([0-9a-fA-F]{4})/g, (_, hex: string) =>
     String.fromCharCode(parseInt(hex, 16)),
   );

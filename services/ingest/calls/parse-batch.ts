@@ -5,10 +5,13 @@ import {
   type Json,
   type JsonObject,
 } from '../../../shared/model/message';
+import { type CallFault, type CallFaultCode } from '../../../shared/model/rejected-calls';
+import { type Excerpt, excerptOfText } from './excerpt';
 
 /**
- * Splits a request's body into its calls and their shared parts. A fault found here concerns the
- * whole request: none of it is accepted, and the sender gets a 400.
+ * Splits a request's body into its calls and what their envelope adds to each. A fault of the
+ * request as a whole refuses it: the sender gets a 400. Any other fault costs only the calls that
+ * cannot be accepted because of it.
  */
 
 /** Stable codes of faults of a whole request, each answered with 400. */
@@ -18,9 +21,7 @@ type RequestFaultCode =
   | 'missing_batch'
   | 'invalid_batch'
   | 'invalid_envelope'
-  | 'too_many_calls'
-  | 'envelope_too_large'
-  | 'merged_too_large'
+  | 'invalid_encoding'
   | 'too_deep'
   | 'too_complex';
 
@@ -31,24 +32,63 @@ export interface RequestFault {
   callCount?: number;
 }
 
-export interface Calls {
-  /** As sent, not validated. */
-  calls: readonly Json[];
-  /** the type from the path, which wins over the call's own; undefined for a batch */
-  type: CallType | undefined;
+/** A fault that was found before the calls were validated. */
+export interface FoundFault extends CallFault {
+  /** what was sent, if it was not parsed */
+  excerpt?: Excerpt;
+  /** present if it stands for several calls */
+  count?: number;
+}
+
+/** What calls take from their envelope. */
+export interface Envelope {
   context: JsonObject | undefined;
   integrations: JsonObject | undefined;
   sentAt: Json | undefined;
+  /** as the envelope itself names it */
+  writeKey: string | undefined;
+  /** the reason why none of its calls can be accepted */
+  fault: CallFault | undefined;
+}
+
+/** Calls that stand one behind another, up to the next run. */
+export interface Run {
+  /** index of the first call */
+  from: number;
+  envelope: Envelope;
+}
+
+/** A body that was read: its calls, and their envelopes. */
+export interface ParsedRequest {
+  /** As sent, not validated; null if `faults` says why it was not parsed. */
+  calls: readonly Json[];
+  runs: readonly Run[];
+  /** number of calls, with those beyond `calls` */
+  callCount: number;
+  /** the type from the path, which wins over the call's own; undefined for a batch */
+  type: CallType | undefined;
   /** from the envelope or the single call, else from the first item */
   writeKey: string | undefined;
+  /** by the index of the call */
+  faults: ReadonlyMap<number, FoundFault>;
+  /** what was lost of envelopes */
+  lost: readonly FoundFault[];
+  /** The body was no valid JSON. Nothing says that its envelopes are of one client. */
+  isBroken: boolean;
 }
 
 export const MAX_CALLS = 2_500;
+/**
+ * A stranger can send 250,000 calls in a body. Each up to this one is named in the response, and
+ * the rest together.
+ */
+export const MOST_LISTED = 2 * MAX_CALLS;
 /**
  * Limit of the envelope's `context` and `integrations` together, since each of up to 2,500 calls
  * repeats them.
  */
 export const MAX_ENVELOPE_BYTES = 32_768;
+export const NO_FAULTS: ReadonlyMap<number, FoundFault> = new Map();
 
 /**
  * Reads a parsed body.
@@ -59,7 +99,7 @@ export function readCalls(
   body: Json,
   kind: CallType | 'batch',
   bodyBytes: number,
-): Calls | RequestFault {
+): ParsedRequest | RequestFault {
   if (!isJsonObject(body)) return fault('invalid_body', 'The body must be a JSON object.');
   return kind === 'batch' ? readBatch(body, bodyBytes) : readSingle(body, kind);
 }
@@ -75,50 +115,115 @@ export function isEmptyArray(value: Json | undefined): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-function readSingle(call: JsonObject, type: CallType): Calls {
+function readSingle(call: JsonObject, type: CallType): ParsedRequest {
   return {
     calls: [call],
+    runs: [{ from: 0, envelope: NO_ENVELOPE }],
+    callCount: 1,
     type,
-    context: undefined,
-    integrations: undefined,
-    sentAt: undefined,
     writeKey: keyOf(call),
+    faults: NO_FAULTS,
+    lost: [],
+    isBroken: false,
   };
 }
 
-function readBatch(body: JsonObject, bodyBytes: number): Calls | RequestFault {
+const NO_ENVELOPE: Envelope = {
+  context: undefined,
+  integrations: undefined,
+  sentAt: undefined,
+  writeKey: undefined,
+  fault: undefined,
+};
+
+function readBatch(body: JsonObject, bodyBytes: number): ParsedRequest | RequestFault {
   // Go v2.0.0 sends a null batch when it is closed with nothing to send. A body without `batch` is
   // a mistake, and a 200 would lose the sender's data.
   if (!Object.hasOwn(body, 'batch')) return fault('missing_batch', 'The body has no `batch`.');
   const calls = body.batch ?? [];
   if (!Array.isArray(calls)) return fault('invalid_batch', '`batch` must be an array of calls.');
-  if (calls.length > MAX_CALLS) {
-    return fault(
-      'too_many_calls',
-      `A request may have at most ${MAX_CALLS} calls; this one has ${calls.length}.`,
-    );
+  const lost: FoundFault[] = [];
+  const envelope = readEnvelope(body, bodyBytes, lost);
+  const wrong = envelope.fault ?? lost[0];
+  if (calls.length === 0 && wrong) return fault('invalid_envelope', wrong.message);
+  const writeKey = envelope.writeKey ?? keyOf(calls[0]);
+  const listed = calls.length > MOST_LISTED ? calls.slice(0, MOST_LISTED + 1) : calls;
+  const faults =
+    calls.length > MOST_LISTED
+      ? new Map([[MOST_LISTED, tooMany(calls.length - MOST_LISTED)]])
+      : NO_FAULTS;
+  return {
+    calls: listed,
+    runs: [{ from: 0, envelope }],
+    callCount: calls.length,
+    type: undefined,
+    writeKey,
+    faults,
+    lost,
+    isBroken: false,
+  };
+}
+
+/** @param count the calls that the fault stands for */
+export function tooMany(count: number): FoundFault {
+  const found: FoundFault = {
+    code: 'too_many_calls',
+    message: `A request may have at most ${MAX_CALLS} calls.`,
+  };
+  if (count > 1) found.count = count;
+  return found;
+}
+
+/**
+ * Reads what an envelope adds to its calls. They are accepted without a `context` that is no object
+ * or too large. Without its `integrations` they are not: these may say that no webhook may have
+ * them.
+ * @param bytes size of the text in which the members stand; those of a small one need not be
+ *   measured
+ * @param lost receives what the calls do without
+ */
+export function readEnvelope(
+  members: Readonly<Partial<Record<'context' | 'integrations' | 'sentAt' | 'writeKey', Json>>>,
+  bytes: number,
+  lost: FoundFault[],
+): Envelope {
+  const integrations = sharedObject(members.integrations);
+  let context = sharedObject(members.context);
+  let wrong: CallFault | undefined;
+  if (integrations === null) {
+    wrong = callFault('invalid_envelope', '`integrations` must be an object.');
   }
-  const context = sharedObject(body.context);
-  const integrations = sharedObject(body.integrations);
-  if (context === null) return fault('invalid_envelope', '`context` must be an object.');
-  if (integrations === null) return fault('invalid_envelope', '`integrations` must be an object.');
-  if (
-    bodyBytes > MAX_ENVELOPE_BYTES &&
-    bytesOf(context) + bytesOf(integrations) > MAX_ENVELOPE_BYTES
-  ) {
-    return fault(
-      'envelope_too_large',
-      `\`context\` and \`integrations\` of the envelope may have at most ` +
-        `${MAX_ENVELOPE_BYTES} bytes together.`,
-    );
+  if (context === null) {
+    lost.push(lostContext('invalid_envelope', '`context` must be an object.', members.context));
+    context = undefined;
+  }
+  if (bytes > MAX_ENVELOPE_BYTES && integrations !== null) {
+    const integrationsBytes = bytesOf(integrations);
+    if (integrationsBytes > MAX_ENVELOPE_BYTES) {
+      wrong = callFault('envelope_too_large', TOO_LARGE);
+    } else if (integrationsBytes + bytesOf(context) > MAX_ENVELOPE_BYTES) {
+      lost.push(lostContext('envelope_too_large', TOO_LARGE, members.context));
+      context = undefined;
+    }
   }
   return {
-    calls,
-    type: undefined,
     context,
-    integrations,
-    sentAt: body.sentAt,
-    writeKey: keyOf(body) ?? keyOf(calls[0]),
+    integrations: integrations ?? undefined,
+    sentAt: members.sentAt,
+    writeKey: nonEmpty(members.writeKey),
+    fault: wrong,
+  };
+}
+
+const TOO_LARGE =
+  `\`context\` and \`integrations\` of the envelope may have at most ${MAX_ENVELOPE_BYTES} ` +
+  'bytes together.';
+
+function lostContext(code: CallFaultCode, message: string, context: Json | undefined): FoundFault {
+  return {
+    code,
+    message: `${message} Its calls were read without \`context\`.`,
+    excerpt: excerptOfText(stringifyJson({ context })),
   };
 }
 
@@ -128,9 +233,12 @@ function sharedObject(value: Json | undefined): JsonObject | undefined | null {
   return isJsonObject(value) ? value : null;
 }
 
-function keyOf(value: Json | undefined): string | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const key = value.writeKey;
+/** Returns the write key that a call names. */
+export function keyOf(call: Json | undefined): string | undefined {
+  return isJsonObject(call) ? nonEmpty(call.writeKey) : undefined;
+}
+
+function nonEmpty(key: Json | undefined): string | undefined {
   return typeof key === 'string' && key !== '' ? key : undefined;
 }
 
@@ -139,5 +247,9 @@ function bytesOf(value: JsonObject | undefined): number {
 }
 
 function fault(code: RequestFaultCode, message: string): RequestFault {
+  return { code, message };
+}
+
+function callFault(code: CallFaultCode, message: string): CallFault {
   return { code, message };
 }

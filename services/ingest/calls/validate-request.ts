@@ -1,23 +1,33 @@
+import { isUtf8 } from 'node:buffer';
 import { parseJson, stringifyJson } from '../../../shared/json/json';
+import { type EventWarning } from '../../../shared/model/client-time';
+import { type WrittenMessage, writeMessage } from '../../../shared/model/cut-body';
+import { type CallType, type Json, type Message } from '../../../shared/model/message';
 import {
-  type Calls,
+  type CallFault,
+  type RejectedCall,
+  type RejectedRecord,
+} from '../../../shared/model/rejected-calls';
+import { type Excerpt } from './excerpt';
+import { measureJson, type Shape } from './json-limits';
+import { isCallFault, normalize, SharedObject } from './normalize';
+import {
+  type Envelope,
+  type FoundFault,
   isFault,
   isObject,
   MAX_CALLS,
-  MAX_ENVELOPE_BYTES,
+  NO_FAULTS,
+  type ParsedRequest,
   readCalls,
   type RequestFault,
+  tooMany,
 } from './parse-batch';
-import { type WrittenMessage, writeMessage } from '../../../shared/model/cut-body';
-import { type EventWarning } from '../../../shared/model/client-time';
-import { type CallType, type Json, type Message } from '../../../shared/model/message';
-import { isCallFault, normalize, type Surroundings, SharedObject } from './normalize';
-import { type RejectedCall, type RejectedRecord } from '../../../shared/model/rejected-calls';
-import { measureJson, type Shape } from './json-limits';
+import { readBrokenBatch, readBrokenCall } from './read-broken';
 
 /**
- * Splits a request's body into messages and rejected calls. A bad call never costs its batch; a
- * fault of the request as a whole refuses all of it.
+ * Splits a request's body into messages and rejected calls. A bad call never costs its batch; only
+ * a body of which no call can be read is refused.
  */
 
 const MAX_CALL_BYTES = 32_768;
@@ -49,11 +59,6 @@ export const MAX_MERGED_BYTES = 2 * 1024 * 1024;
 /** The debugger shows only the beginning of a call that is too large. */
 const KEPT_TEXT_LENGTH = 4_096;
 
-/** A parsed body: its calls, and the indexes of calls that are too large. */
-export interface ParsedRequest extends Calls {
-  large: ReadonlySet<number>;
-}
-
 /** A message, and how its record holds it. */
 export interface AcceptedCall extends WrittenMessage {
   message: Message;
@@ -68,6 +73,31 @@ export interface ValidatedCalls {
 /** @param kind the type of call that the path names, or `batch` */
 export function parseBody(body: Buffer, kind: CallType | 'batch'): ParsedRequest | RequestFault {
   const shape = measureJson(body, SCAN_LIMITS);
+  const fault = wholeFault(body, shape);
+  if (fault) return kind === 'batch' ? readBrokenBatch(body, fault, SCAN_LIMITS) : fault;
+  const text = textOf(body);
+  let value: Json;
+  try {
+    value = parseJson(text) as Json;
+  } catch {
+    if (kind === 'batch') return readBrokenBatch(body, INVALID_JSON, SCAN_LIMITS);
+    const read = readBrokenCall(text, kind, body.length) ?? INVALID_JSON;
+    return isFault(read) ? read : { ...read, faults: faultsOfSize(shape, kind) };
+  }
+  const read = readCalls(value, kind, body.length);
+  if (isFault(read)) return { ...read, callCount: kind === 'batch' ? callsIn(shape) : 1 };
+  const large = faultsOfSize(shape, kind);
+  return large.size === 0 ? read : { ...read, faults: new Map([...large, ...read.faults]) };
+}
+
+const INVALID_JSON: RequestFault = {
+  code: 'invalid_json',
+  message: 'The body is not valid JSON.',
+  callCount: 1,
+};
+
+/** Returns why the body cannot be parsed as a whole. Its calls may be readable one by one. */
+function wholeFault(body: Buffer, shape: Shape): RequestFault | undefined {
   if (shape.depth > MAX_DEPTH) {
     return {
       code: 'too_deep',
@@ -82,43 +112,29 @@ export function parseBody(body: Buffer, kind: CallType | 'batch'): ParsedRequest
         'keys. Send fewer calls in a request.',
     };
   }
-  const calls = kind === 'batch' ? Math.min(Math.max(1, shape.items), MAX_CALLS) : 1;
-  if (kind === 'batch' && mergesTooMuch(body, shape)) return mergedTooLarge(calls);
-  let value: Json;
-  try {
-    value = parseJson(textOf(body)) as Json;
-  } catch {
-    return { code: 'invalid_json', message: 'The body is not valid JSON.', callCount: calls };
+  if (!isUtf8(body)) {
+    return {
+      code: 'invalid_encoding',
+      message: 'The body has bytes that are not UTF-8. Name its charset in Content-Type.',
+    };
   }
-  const read = readCalls(value, kind, body.length);
-  if (isFault(read)) return { ...read, callCount: calls };
-  const large =
-    kind === 'batch' ? shape.largeItems : shape.bytes > MAX_CALL_BYTES ? ONLY_CALL : NO_CALL;
-  return { ...read, large };
+  return undefined;
 }
 
-const NO_CALL: ReadonlySet<number> = new Set();
-const ONLY_CALL: ReadonlySet<number> = new Set([0]);
-
-/**
- * Returns whether the envelope alone, merged into each call, exceeds the limit. It parses only the
- * envelope: parsing 2,500 calls to refuse them takes 2 ms. Envelopes and batches with other faults
- * are left to `readCalls`.
- */
-function mergesTooMuch(body: Buffer, { items, shared }: Shape): boolean {
-  if (items > MAX_CALLS) return false;
-  const parts = Object.values(shared);
-  const sent = parts.reduce((sum, [start, end]) => sum + end - start, 0);
-  if (sent * items <= MAX_MERGED_BYTES || sent > 2 * MAX_ENVELOPE_BYTES) return false;
-  try {
-    const texts = parts.map(([start, end]) => parseJson(body.toString('utf8', start, end)) as Json);
-    if (!texts.every(isObject)) return false;
-    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(stringifyJson(text)), 0);
-    return bytes <= MAX_ENVELOPE_BYTES && bytes * items > MAX_MERGED_BYTES;
-  } catch {
-    return false;
-  }
+function callsIn({ items }: Shape): number {
+  return Math.min(Math.max(1, items), MAX_CALLS);
 }
+
+function faultsOfSize(shape: Shape, kind: CallType | 'batch'): ReadonlyMap<number, FoundFault> {
+  if (kind !== 'batch') return shape.bytes > MAX_CALL_BYTES ? new Map([[0, TOO_LARGE]]) : NO_FAULTS;
+  if (shape.largeItems.size === 0) return NO_FAULTS;
+  return new Map([...shape.largeItems].map((index) => [index, TOO_LARGE]));
+}
+
+const TOO_LARGE: FoundFault = {
+  code: 'call_too_large',
+  message: `A call may have at most ${MAX_CALL_BYTES} bytes.`,
+};
 
 /**
  * Decodes the body without a byte order mark, which the parser refuses and some clients on Windows
@@ -129,82 +145,112 @@ function textOf(body: Buffer): string {
   return body.toString('utf8', bom ? 3 : 0);
 }
 
-/** Validates each call. @param now time of arrival, ms since 1970 */
+/** What validating needs besides the calls. */
+export interface Receipt {
+  /** time of arrival, ms since 1970 */
+  now: number;
+  /** for calls without a `messageId` */
+  makeId: () => string;
+  /** whether a write key is one of the source; asked for envelopes of broken bodies */
+  isOwnKey: (key: string) => boolean;
+}
+
+/** Validates each call. */
 export function validateCalls(
   parsed: ParsedRequest,
-  now: number,
-  makeId: () => string,
-): ValidatedCalls | RequestFault {
-  const around: Surroundings = {
-    type: parsed.type,
-    sharedTraits: parsed.context?.traits,
-    sentAt: parsed.sentAt,
-    receivedAtMs: now,
-    receivedAt: new Date(now).toISOString(),
-    makeId,
-  };
-  const envelope = envelopeOf(parsed);
-  if (envelope && envelope.bytes * parsed.calls.length > MAX_MERGED_BYTES) {
-    return mergedTooLarge(parsed.calls.length);
-  }
+  { now, makeId, isOwnKey }: Receipt,
+): ValidatedCalls {
+  const { calls, runs, faults } = parsed;
+  const receivedAt = new Date(now).toISOString();
   const accepted: AcceptedCall[] = [];
   const rejected: RejectedCall[] = [];
+  const shared = new Map<Envelope, Shared>();
   let bytes = 0;
-  for (const [index, call] of parsed.calls.entries()) {
-    if (parsed.large.has(index)) {
-      rejected.push({
-        index,
-        code: 'call_too_large',
-        message: `A call may have at most ${MAX_CALL_BYTES} bytes.`,
-      });
-      continue;
+  for (const [i, { from, envelope }] of runs.entries()) {
+    const to = runs[i + 1]?.from ?? calls.length;
+    const fault = envelope.fault ?? (parsed.isBroken ? keyFault(envelope, isOwnKey) : undefined);
+    let added = shared.get(envelope);
+    if (!added) shared.set(envelope, (added = sharedOf(envelope)));
+    const around = {
+      type: parsed.type,
+      sharedTraits: envelope.context?.traits,
+      sentAt: envelope.sentAt,
+      receivedAtMs: now,
+      receivedAt,
+      makeId,
+    };
+    for (let index = from; index < to; index++) {
+      const found = faults.get(index) ?? (index < MAX_CALLS ? fault : tooMany(1));
+      if (found) {
+        rejected.push(rejectedCall(index, found));
+        continue;
+      }
+      const normalized = normalize(calls[index] ?? null, around);
+      if (isCallFault(normalized)) {
+        rejected.push(rejectedCall(index, normalized));
+        continue;
+      }
+      const { message, warnings } = normalized;
+      // Once a message is too much, the smaller ones behind it are not tried: merging all of them
+      // would cost 80 MB.
+      const written = bytes > MAX_MERGED_BYTES ? undefined : writtenWith(added, message);
+      if (written) bytes += Buffer.byteLength(written.value);
+      if (!written || bytes > MAX_MERGED_BYTES) {
+        rejected.push(rejectedCall(index, MERGED_TOO_LARGE));
+      } else {
+        accepted.push({ message, warnings, ...written });
+      }
     }
-    const normalized = normalize(call, around);
-    if (isCallFault(normalized)) {
-      rejected.push({ index, code: normalized.code, message: normalized.message });
-      continue;
-    }
-    const { message, warnings } = normalized;
-    const written = envelope ? merged(message, envelope) : writeMessage(message);
-    bytes += Buffer.byteLength(written.value);
-    if (bytes > MAX_MERGED_BYTES) return mergedTooLarge(parsed.calls.length);
-    accepted.push({ message, warnings, ...written });
   }
   return { accepted, rejected };
 }
 
-function mergedTooLarge(callCount: number): RequestFault {
+function keyFault(
+  { writeKey }: Envelope,
+  isOwnKey: (key: string) => boolean,
+): CallFault | undefined {
+  if (writeKey === undefined || isOwnKey(writeKey)) return undefined;
   return {
-    code: 'merged_too_large',
-    message:
-      `The calls of a request, each with the envelope's \`context\` and \`integrations\`, ` +
-      `may have at most ${MAX_MERGED_BYTES} bytes together.`,
-    callCount,
+    code: 'other_write_key',
+    message: 'The `writeKey` beside this call is that of another source.',
   };
 }
 
-/** The objects that the envelope adds to each call. */
-interface Envelope {
-  context: SharedObject | undefined;
-  integrations: SharedObject | undefined;
-  bytes: number;
+function rejectedCall(index: number, { code, message, count }: FoundFault): RejectedCall {
+  const call: RejectedCall = { index, code, message };
+  if (count !== undefined) call.count = count;
+  return call;
 }
 
-function envelopeOf({ context, integrations }: ParsedRequest): Envelope | undefined {
-  if (context === undefined && integrations === undefined) return undefined;
-  const shared = {
+const MERGED_TOO_LARGE: CallFault = {
+  code: 'merged_too_large',
+  message:
+    `The calls of a request, each with the envelope's \`context\` and \`integrations\`, may ` +
+    `have at most ${MAX_MERGED_BYTES} bytes together.`,
+};
+
+/** The objects that the envelope adds to each call. */
+interface Shared {
+  context: SharedObject | undefined;
+  integrations: SharedObject | undefined;
+}
+
+function sharedOf({ context, integrations }: Envelope): Shared {
+  return {
     context: context && new SharedObject(context),
     integrations: integrations && new SharedObject(integrations),
   };
-  const texts = [shared.context?.text ?? '', shared.integrations?.text ?? ''];
-  return { ...shared, bytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) };
+}
+
+function writtenWith(shared: Shared, message: Message): WrittenMessage {
+  return shared.context || shared.integrations ? merged(message, shared) : writeMessage(message);
 }
 
 /**
  * Writes the message with the envelope's objects merged in; the call's own keys take precedence.
  * The router parses it: the objects are not among the body's fields.
  */
-function merged(message: Message, envelope: Envelope): WrittenMessage {
+function merged(message: Message, envelope: Shared): WrittenMessage {
   let added = '';
   const rest: Record<string, unknown> = { ...message };
   for (const field of SHARED_FIELDS) {
@@ -222,7 +268,7 @@ const SHARED_FIELDS = ['context', 'integrations'] as const;
 
 /** Returns the record of a rejected call for the debugger. @param at time of arrival, ISO 8601 */
 export function rejectedRecord(
-  fault: RejectedCall,
+  fault: CallFault,
   call: Json,
   source: string,
   at: string,
@@ -231,6 +277,18 @@ export function rejectedRecord(
   const shown = isObject(call) ? withoutKeys(call) : call;
   if (fault.code !== 'call_too_large') return { ...record, call: shown };
   return { ...record, call: stringifyJson(shown).slice(0, KEPT_TEXT_LENGTH), truncated: true };
+}
+
+/** Returns the record of what was lost before it was parsed. @param at time of arrival, ISO 8601 */
+export function excerptRecord(
+  { code, message }: Pick<RejectedRecord, 'code' | 'message'>,
+  excerpt: Excerpt,
+  source: string,
+  at: string,
+): RejectedRecord {
+  const record: RejectedRecord = { at, source, code, message, call: excerpt.text };
+  if (excerpt.truncated) record.truncated = true;
+  return record;
 }
 
 function withoutKeys(call: Record<string, Json>): Json {

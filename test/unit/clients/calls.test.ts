@@ -114,9 +114,8 @@ test('a call may be as large as ingest accepts, and no larger', () => {
   const sent = JSON.parse(toBody([largest], NOW)) as { batch: unknown[] };
   expect(Buffer.byteLength(JSON.stringify(sent.batch[0]))).toBe(32 * 1024);
   const parsed = parseBody(Buffer.from(toBody([largest], NOW)), 'batch');
-  expect('calls' in parsed && validateCalls(parsed, NOW, () => 'id')).toMatchObject({
-    rejected: [],
-  });
+  const receipt = { now: NOW, makeId: () => 'id', isOwnKey: () => true };
+  expect('calls' in parsed && validateCalls(parsed, receipt)).toMatchObject({ rejected: [] });
   expect(() => toQueued(made('page', { userId: 'u', name: 'x'.repeat(room + 1) }))).toThrow(
     '32768',
   );

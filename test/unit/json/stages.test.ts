@@ -51,8 +51,11 @@ const exactNumber = fc.oneof(
 function ingest(body: string) {
   const parsed = parseBody(Buffer.from(body), 'batch');
   if (isFault(parsed)) throw new Error(parsed.code);
-  const verdicts = validateCalls(parsed, NOW, () => 'made');
-  if (isFault(verdicts)) throw new Error(verdicts.code);
+  const verdicts = validateCalls(parsed, {
+    now: NOW,
+    makeId: () => 'made',
+    isOwnKey: () => true,
+  });
   return {
     messages: messageRecords('s1', verdicts.accepted, NOW).map(asRead),
     rejected: rejectedRecords('s1', verdicts.rejected, parsed, NOW).map(asRead),

@@ -46,7 +46,18 @@ function hostileRequests(authorization: string): Hostile[] {
       level: 9,
     },
   );
+  // Read twice, to no avail: each of its 2,500 calls is cut, or closed by brackets that do not fit.
+  const cut = gzipSync(`{"batch":[${'{"type":"track","userId":"u","a":x},'.repeat(2_500)}`, {
+    level: 9,
+  });
+  const faults = gzipSync('{[}]'.repeat(120_000), { level: 9 });
+  const missing = gzipSync(`x"},${`${JSON.stringify(call)},`.repeat(2_500)}{}],"sentAt":"x"}`, {
+    level: 9,
+  });
   return [
+    { headers: { ...gzip, authorization }, body: cut },
+    { headers: { ...gzip, authorization }, body: faults },
+    { headers: { ...gzip, authorization }, body: missing },
     { headers: gzip, body: arrays },
     { headers: gzip, body: keys },
     { headers: { ...gzip, authorization: 'Basic bm9ib2R5Og==' }, body: arrays },

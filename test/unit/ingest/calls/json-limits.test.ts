@@ -127,24 +127,9 @@ describe('size of items', () => {
   });
 });
 
-describe('the envelope', () => {
-  test.each([
-    ['an object', '{"context":{"a":[1,{}]},"batch":[{},{}]}', 2, ['{"a":[1,{}]}']],
-    [
-      'both objects',
-      '{"batch":[1,2,3],"integrations":{"All":true},"context":{}}',
-      3,
-      ['{"All":true}', '{}'],
-    ],
-    ['an escaped key', '{"conte\\u0078t":{"a":1},"batch":[{}]}', 1, ['{"a":1}']],
-    ['the last of two', '{"context":{"a":1},"context":{"b":2},"batch":[{}]}', 1, ['{"b":2}']],
-    ['of a call', '{"batch":[{"context":{"a":1}}]}', 1, []],
-    ['a text', '{"context":"{}","batch":[{}]}', 1, []],
-  ])('is found: %s', (_, text, items, parts) => {
-    const shape = scan(text);
-    expect(shape.items).toBe(items);
-    expect(Object.values(shape.shared).map(([start, end]) => text.slice(start, end))).toEqual(
-      parts,
-    );
-  });
-});
+test.each([
+  ['{"context":{"a":[1,{}]},"batch":[{},{}]}', 2],
+  ['{"\\u0062atch":[1,2,3],"integrations":{"All":true}}', 3],
+  ['{"batch":[1,2],"batch":[]}', 1],
+  ['{"items":[1,2]}', 0],
+])('counts the calls of %s', (text, items) => expect(scan(text).items).toBe(items));

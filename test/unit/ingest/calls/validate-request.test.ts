@@ -6,7 +6,11 @@ import {
   rejectedRecord,
   type ValidatedCalls,
 } from '../../../../services/ingest/calls/validate-request';
-import { isFault, type RequestFault } from '../../../../services/ingest/calls/parse-batch';
+import {
+  isFault,
+  type ParsedRequest,
+  type RequestFault,
+} from '../../../../services/ingest/calls/parse-batch';
 import { type CallType, type Message } from '../../../../shared/model/message';
 
 const receivedAt = '2026-11-21T08:20:00.000Z';
@@ -18,7 +22,9 @@ function take(body: unknown, kind: CallType | 'batch' = 'batch'): ValidatedCalls
     : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   const parsed = parseBody(text, kind);
   let made = 0;
-  return isFault(parsed) ? parsed : validateCalls(parsed, now, () => `made-${++made}`);
+  return isFault(parsed)
+    ? parsed
+    : validateCalls(parsed, { now, makeId: () => `made-${++made}`, isOwnKey: () => true });
 }
 
 function verdicts(body: unknown, kind?: CallType): ValidatedCalls {
@@ -166,37 +172,17 @@ describe('which requests are refused', () => {
     ['invalid_batch', 'batch that is a text', '{"batch":"x"}'],
     ['invalid_envelope', 'context that is a text', '{"batch":[],"context":"x"}'],
     ['invalid_envelope', 'integrations that are an array', '{"batch":[],"integrations":["All"]}'],
-    ['too_many_calls', '2,501 calls', { batch: calls(2_501, {}) }],
     [
       'too_deep',
       '101 levels',
       `{"batch":[{"type":"page","userId":"u","properties":{"a":${nested(97)}}}]}`,
     ],
     ['too_deep', '200,000 levels', nested(200_000)],
-    ['envelope_too_large', 'context', { batch: [track], context: { pad: 'x'.repeat(32_768) } }],
-    [
-      'envelope_too_large',
-      'context and integrations together',
-      {
-        batch: [track],
-        context: { pad: 'x'.repeat(17_000) },
-        integrations: { pad: 'x'.repeat(17_000) },
-      },
-    ],
     ['too_complex', '170,000 arrays', `{"batch":[[${'[],'.repeat(150_000)}[]]]}`],
-    ['too_complex', '70,000 keys', `{"batch":[{${'"a":1,'.repeat(70_000)}"a":1}]}`],
     [
-      'merged_too_large',
-      '2,500 keys in each of 2,500 calls',
-      {
-        batch: calls(2_500),
-        context: Object.fromEntries(Array.from({ length: 2_500 }, (_, i) => [`k${i}`, 1])),
-      },
-    ],
-    [
-      'merged_too_large',
-      '80 MB of 60 KB',
-      { batch: calls(2_500), context: { pad: 'x'.repeat(32_000) } },
+      'invalid_encoding',
+      'a byte that is not UTF-8 in its only call',
+      Buffer.from('{"batch":[{"type":"\xe9"}]}', 'latin1'),
     ],
   ])('%s: %s', (code, _, body) => {
     expect(take(body)).toMatchObject({ code, message: expect.any(String) });
@@ -216,16 +202,6 @@ describe('which requests are refused', () => {
     expect(verdicts({ batch: calls(2_500) }).accepted).toHaveLength(2_500);
   });
 
-  test('an envelope too large for its calls is refused before the calls are parsed', () => {
-    const text = JSON.stringify({ batch: calls(2_500), context: { pad: 'x'.repeat(2_000) } });
-    const parse = jest.spyOn(JSON, 'parse');
-    const parsed = parseBody(Buffer.from(text), 'batch');
-    const lengths = parse.mock.calls.map(([part]) => part.length);
-    parse.mockRestore();
-    expect(parsed).toMatchObject({ code: 'merged_too_large', callCount: 2_500 });
-    expect(Math.max(...lengths)).toBeLessThan(3_000);
-  });
-
   test.each([
     ['spaces', `{"pad":1${' '.repeat(30_000)}}`],
     ['escapes', `{"pad":"${'\\u00e9'.repeat(300)}"}`],
@@ -239,7 +215,144 @@ describe('which requests are refused', () => {
     const { accepted } = verdicts({ batch: calls(100), context });
     const bytes = accepted.reduce((sum, { value }) => sum + Buffer.byteLength(value), 0);
     expect(bytes).toBeLessThanOrEqual(MAX_MERGED_BYTES);
-    expect(take({ batch: calls(110), context })).toMatchObject({ code: 'merged_too_large' });
+  });
+});
+
+describe('a fault that concerns several calls', () => {
+  const calls = (n: number, call: object = track) => Array.from({ length: n }, () => call);
+  const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+  const deep = `{"type":"page","userId":"u","properties":{"a":${nested(97)}}}`;
+  const codes = (rejected: ValidatedCalls['rejected']) => [
+    ...new Set(rejected.map(({ code }) => code)),
+  ];
+
+  test('a call behind the limit is rejected, and those before it stay', () => {
+    const { accepted, rejected } = verdicts({ batch: calls(2_502) });
+    expect(accepted).toHaveLength(2_500);
+    expect(rejected.map(({ index, code }) => [index, code])).toEqual([
+      [2_500, 'too_many_calls'],
+      [2_501, 'too_many_calls'],
+    ]);
+  });
+
+  test.each([
+    ['valid JSON', ']'],
+    ['broken JSON', ',,'],
+  ])('250,000 calls of %s are counted, and named up to 5,000', (_, end) => {
+    const { accepted, rejected } = verdicts(
+      `{"batch":[${'1,'.repeat(2_499)}${JSON.stringify(track)}${',1'.repeat(240_000)}${end}}`,
+    );
+    expect(accepted).toHaveLength(1);
+    expect(rejected).toHaveLength(5_000);
+    expect(rejected.at(-1)).toMatchObject({ index: 5_000, code: 'too_many_calls', count: 237_500 });
+  });
+
+  test.each([
+    [
+      '2,500 keys in each of 2,500 calls',
+      Object.fromEntries(Array.from({ length: 2_500 }, (_, i) => [`k${i}`, 1])),
+    ],
+    ['80 MB of 60 KB', { pad: 'x'.repeat(32_000) }],
+  ])(
+    'of calls that are too large with their envelope, those that fit are accepted: %s',
+    (_, context) => {
+      const { accepted, rejected } = verdicts({ batch: calls(2_500), context });
+      const bytes = accepted.reduce((sum, { value }) => sum + Buffer.byteLength(value), 0);
+      expect(bytes).toBeLessThanOrEqual(MAX_MERGED_BYTES);
+      expect(bytes).toBeGreaterThan(MAX_MERGED_BYTES - 40_000);
+      expect(codes(rejected)).toEqual(['merged_too_large']);
+      expect(accepted.length + rejected.length).toBe(2_500);
+    },
+  );
+
+  test.each([
+    ['invalid_envelope', 'a text', 'x'],
+    ['invalid_envelope', 'a number', 5],
+    ['invalid_envelope', 'a list', [1]],
+    ['envelope_too_large', 'too large', { pad: 'x'.repeat(32_768) }],
+  ])('%s: calls do without a context that is %s, and the loss is shown', (code, _, context) => {
+    const text = Buffer.from(
+      JSON.stringify({ batch: [track, track], context, integrations: { All: true } }),
+    );
+    const parsed = parseBody(text, 'batch') as ParsedRequest;
+    const { accepted, rejected } = verdicts(text);
+    expect(rejected).toEqual([]);
+    for (const { value } of accepted) {
+      expect(JSON.parse(value)).toMatchObject({ integrations: { All: true } });
+    }
+    for (const { value } of accepted) expect(value).not.toContain('context');
+    expect(accepted).toHaveLength(2);
+    expect(parsed.lost).toMatchObject([
+      { code, excerpt: { text: expect.stringMatching(/^\{"context":/) } },
+    ]);
+  });
+
+  test.each([
+    ['invalid_envelope', 'a text', 'x'],
+    ['invalid_envelope', 'a list', ['All']],
+    ['envelope_too_large', 'too large', { pad: 'x'.repeat(32_768) }],
+  ])(
+    '%s: no call is accepted if `integrations`, which may exclude webhooks, are %s',
+    (code, _, integrations) => {
+      const { accepted, rejected } = verdicts({ batch: [track, track], integrations });
+      expect(accepted).toEqual([]);
+      expect(rejected.map((each) => each.code)).toEqual([code, code]);
+    },
+  );
+
+  test.each([
+    ['too_deep', deep],
+    ['call_too_large', `{${'"a":1,'.repeat(70_000)}"a":1}`],
+    [
+      'too_complex',
+      `{"type":"track","userId":"u","event":"e","properties":{"a":[${'[],'.repeat(10_000)}1]}}`,
+    ],
+    ['invalid_call', '[[[]]]'],
+  ])('%s costs only its call', (code, call) => {
+    const filler = Array.from(
+      { length: 2_000 },
+      () => '{"type":"page","userId":"u","properties":{"a":[[],[],[],[],[]]}}',
+    );
+    const { accepted, rejected } = verdicts(
+      `{"batch":[${[...filler, call, deep].join(',')}],"context":{"k":1}}`,
+    );
+    expect(accepted).toHaveLength(2_000);
+    expect(accepted.every(({ value }) => value.endsWith('"context":{"k":1}}'))).toBe(true);
+    expect(rejected).toMatchObject([
+      { index: 2_000, code },
+      { index: 2_001, code: 'too_deep' },
+    ]);
+  });
+
+  test('a context that is nested too deep costs no call', () => {
+    const text = `{"batch":[${JSON.stringify(track)}],"context":{"a":${nested(200)}}}`;
+    expect(verdicts(text)).toMatchObject({ accepted: [{}], rejected: [] });
+    expect(parseBody(Buffer.from(text), 'batch')).toMatchObject({
+      lost: [{ code: 'invalid_envelope' }],
+    });
+  });
+
+  test('bytes that are not UTF-8 cost only their call', () => {
+    const bad = Buffer.from('{"type":"page","userId":"Zo\xeb"}', 'latin1');
+    const parts = [
+      '{"batch":[',
+      JSON.stringify({ ...track, event: 'Zoë' }),
+      ',',
+      bad,
+      ',',
+      JSON.stringify(track),
+      ']}',
+    ];
+    const body = Buffer.concat(parts.map((part) => Buffer.from(part)));
+    const parsed = parseBody(body, 'batch') as ParsedRequest;
+    expect(verdicts(body)).toMatchObject({
+      accepted: [{}, {}],
+      rejected: [{ index: 1, code: 'invalid_encoding' }],
+    });
+    expect(parsed.faults.get(1)?.excerpt).toEqual({
+      text: '{"type":"page","userId":"Zo\\xEB"}',
+      truncated: false,
+    });
   });
 });
 

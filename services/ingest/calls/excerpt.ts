@@ -1,0 +1,46 @@
+import { isUtf8 } from 'node:buffer';
+import { StringDecoder } from 'node:string_decoder';
+
+/**
+ * The beginning of what was sent, for the debugger: of a call that is too large, or that cannot be
+ * read.
+ */
+
+export interface Excerpt {
+  text: string;
+  /** more was sent */
+  truncated: boolean;
+}
+
+const KEPT_BYTES = 4_096;
+const WRITE_KEY = /("writeKey"\s*:\s*")[^"]*/g;
+
+/** @returns the beginning of the bytes from `start` to `end` */
+export function excerptOf(body: Buffer, start: number, end: number): Excerpt {
+  const truncated = end - start > KEPT_BYTES;
+  const bytes = body.subarray(start, truncated ? start + KEPT_BYTES : end);
+  // The decoder keeps the first bytes of a character that was cut to itself.
+  const text = isUtf8(bytes) ? bytes.toString('utf8') : decodedBeginning(bytes, truncated);
+  return { text: withoutKey(text), truncated };
+}
+
+export function excerptOfText(text: string): Excerpt {
+  const truncated = text.length > KEPT_BYTES;
+  return { text: withoutKey(truncated ? text.slice(0, KEPT_BYTES) : text), truncated };
+}
+
+function decodedBeginning(bytes: Buffer, truncated: boolean): string {
+  if (truncated) {
+    const text = new StringDecoder('utf8').write(bytes);
+    if (!text.includes('\ufffd')) return text;
+  }
+  // Bytes that are not UTF-8 are shown as what they are. The others are, with them, as good as
+  // unreadable.
+  return bytes
+    .toString('latin1')
+    .replace(/[\x80-\xff]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+function withoutKey(text: string): string {
+  return text.replace(WRITE_KEY, '$1');
+}

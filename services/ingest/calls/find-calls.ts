@@ -1,0 +1,771 @@
+import { stringEnd, unescapedKey } from './json-limits';
+
+/**
+ * Finds the calls in the text of a batch that cannot be parsed as a whole: where each one begins
+ * and ends, and what its envelope adds to it. It parses nothing, and passes over the text a fixed
+ * number
+ * of times, whatever the text is.
+ *
+ * Only an element of a `batch` array is a call. To know where these arrays are, the finder follows
+ * texts and nesting from the first byte. As long as every bracket fits, it knows the level of each
+ * object. Commas may be missing or too many, NULs may stand between values, and the text may end
+ * anywhere.
+ *
+ * Where something does not fit (the start is missing, a bracket closes what was not opened, a quote
+ * is missing), the level is no longer known, and the finder is *adrift*. It then learns the level
+ * from the end: brackets that close what it has not seen open lead down to the root, and the last
+ * two
+ * of them, `]` and `}`, close the array of calls and its envelope. Objects that turn out to stand
+ * in
+ * any other array were never calls.
+ */
+
+/** Offsets of the first byte, and of the byte after the last. */
+export type Range = readonly [start: number, end: number];
+
+/** Where the members of an envelope have their values. One that was cut off is absent. */
+export type EnvelopeParts = Partial<Record<PartName, Range>>;
+type PartName = 'context' | 'integrations' | 'sentAt' | 'writeKey';
+
+export interface FoundCall {
+  range: Range;
+  /** containers inside one another, the call included */
+  depth: number;
+  /** objects and arrays, the call included */
+  containers: number;
+  keys: number;
+  /** the same object for all calls of one envelope */
+  parts: EnvelopeParts;
+}
+
+/** A piece of the text that belongs to a call, but cannot be read as one. */
+export interface LostPiece {
+  range: Range;
+}
+
+export interface FoundCalls {
+  /** in the order of the text */
+  pieces: readonly (FoundCall | LostPiece)[];
+  /**
+   * more elements than `mostItems`: the number of those that are not among `pieces`, and where they
+   * begin
+   */
+  beyond: { count: number; start: number };
+  /**
+   * whether the text is one envelope in which everything fits: another reader would find the same
+   * calls
+   */
+  isSound: boolean;
+  /** bytes read, each counted as often as it was read */
+  visited: number;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+// What a byte is outside of a text.
+const WORD = 0;
+const BLANK = 1;
+const MARK = 2;
+const KINDS = new Uint8Array(256);
+// Bytes of a byte order mark are blank too: each of several envelopes may begin with one.
+for (const byte of [0x00, 0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf]) KINDS[byte] = BLANK;
+for (const mark of '"\\,:{}[]') KINDS[mark.charCodeAt(0)] = MARK;
+
+/** Each costs as much as reading a hundred bytes. The rest of a text with more of them is lost. */
+const MOST_FAULTS = 1_000;
+/** How often a client may begin anew without an end. */
+const MOST_NESTED = 100;
+/** A word that may stand beside a quote: after it only a comma is missing. */
+const LITERAL = /^(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infinity)$/;
+const LONGEST_LITERAL = 64;
+/** In a text of a call the quote would end that text, and no letter could follow. */
+const BEGINS_OBJECT = /^\{\s*"[A-Za-z]/;
+/** The longest spelling of a key, with every letter escaped as in `\u0062`. */
+const LONGEST_KEY = 'integrations'.length * 6;
+/**
+ * The key of the array of calls, and its ends: the start of the text may have been cut off within
+ * it.
+ */
+const ENDS_OF_BATCH: ReadonlySet<string> = new Set(['batch', 'atch', 'tch', 'ch', 'h', '']);
+
+/**
+ * A value where a call may stand: an element of a `batch` array, or a value at the lowest level.
+ */
+class Item {
+  /** -1: not closed yet */
+  end = -1;
+  depth = 0;
+  containers = 0;
+  keys = 0;
+  hasType = false;
+  /** It may have ended too early: what follows it does not fit. */
+  isDoubtful = false;
+  /** elements of its own array `batch`: it is an envelope then */
+  batch: Item[] | undefined;
+  /** `batch` is a member, as far as can be seen, and not just an array */
+  isBatchKey = false;
+  readonly parts: EnvelopeParts = {};
+  /** the member that is being read, and where its value begins */
+  key = '';
+  valueFrom = 0;
+
+  constructor(readonly start: number) {}
+}
+
+type Token = 'start' | 'open' | 'close' | 'comma' | 'colon' | 'string' | 'word';
+
+/**
+ * A part of the text through which the level can be followed, from its start or from a fault on.
+ */
+interface Stretch {
+  start: number;
+  /** the text begins here; false: the stretch began at a fault */
+  isFirst: boolean;
+  /** Containers that were open at the fault. The end must close them, or it is missing too. */
+  owed: number;
+  /** containers that were closed, but not opened, in this stretch */
+  closed: number;
+  /** members of the envelope to which the stretch belongs, if the fault was in its array */
+  parts: EnvelopeParts | undefined;
+}
+
+/** The elements of an array that looks like `batch`: it and the object around it were closed. */
+interface Candidates {
+  items: readonly Item[];
+  parts: EnvelopeParts;
+  /** containers that were closed before the first element */
+  closedBefore: number;
+}
+
+export function findCalls(text: Buffer, mostItems: number): FoundCalls {
+  return new CallFinder(text, mostItems).find();
+}
+
+class CallFinder {
+  /**
+   * The containers open now: `owners` names the envelope of a `batch` array, and the item of an
+   * item's own object.
+   */
+  readonly #isArray: boolean[] = [];
+  readonly #owners: (Item | undefined)[] = [];
+  #previous: Token = 'start';
+  #string: Range = [0, 0];
+  /** start of a value without a key that is no object, where calls stand; -1: none */
+  #oddValue = -1;
+  #containers = 0;
+  #keys = 0;
+  /** open items, the innermost last, each with the level of its object */
+  readonly #open: { item: Item; level: number; containers: number; keys: number }[] = [];
+
+  #stretch: Stretch = { start: 0, isFirst: true, owed: 0, closed: 0, parts: undefined };
+  /**
+   * An envelope began at the start of the text and was closed: the level is that of the root,
+   * unless what follows denies it.
+   */
+  #atRoot = false;
+  /** At the root a bracket was closed that was not open. */
+  #isOneTooMany = false;
+  /**
+   * the container around the lowest level that was seen: it was opened before this stretch, or is
+   * the text itself
+   */
+  #ground = new Item(0);
+  /** objects without a key at the lowest level */
+  #groundItems: Item[] = [];
+  /**
+   * containers that were closed before the present level was the lowest, and before the first
+   * element of its `batch`
+   */
+  #closedBefore = { ground: 0, batch: 0 };
+  #pending: Candidates | undefined;
+
+  readonly #calls: FoundCall[] = [];
+  readonly #lost: number[] = [];
+  #envelopes = 0;
+  /** envelopes in one another that are being accepted */
+  #nesting = 0;
+  #faults = 0;
+  /** another reader might find other calls, though nothing is a fault here */
+  #isOdd = false;
+  #items = 0;
+  #beyond = { count: 0, start: -1 };
+  #visited = 0;
+  /** stands for all items beyond the limit */
+  readonly #ignored = new Item(-1);
+  /** the first byte that is not blank */
+  readonly #begin: number;
+
+  constructor(
+    private readonly text: Buffer,
+    private readonly mostItems: number,
+  ) {
+    this.#begin = this.#skipBlanks();
+  }
+
+  find(): FoundCalls {
+    const { text } = this;
+    let at = this.#begin;
+    // Otherwise the body may begin within a text of a call.
+    if (!BEGINS_OBJECT.test(text.toString('latin1', at, at + 16))) at = this.#resume(at);
+    while (at < text.length && this.#faults <= MOST_FAULTS) {
+      const next = this.#read(at);
+      this.#visited += Math.max(1, next - at);
+      at = next;
+    }
+    if (at < text.length) this.#lose(at);
+    this.#settle(text.length);
+    return this.#result();
+  }
+
+  /**
+   * Reads what begins at a byte. @returns where to read on; the same byte if a new stretch begins
+   * there
+   */
+  #read(at: number): number {
+    switch (this.text[at] ?? 0) {
+      case QUOTE: {
+        const end = stringEnd(this.text, at + 1);
+        this.#value(at);
+        this.#string = [at + 1, end];
+        this.#previous = 'string';
+        return end + 1;
+      }
+      case OPEN_BRACE:
+      case OPEN_BRACKET:
+        return this.#openContainer(at);
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        return this.#closeContainer(at);
+      case COMMA:
+        this.#endValue(at);
+        this.#previous = 'comma';
+        return at + 1;
+      case COLON:
+        return this.#colon(at);
+      case BACKSLASH:
+        return this.#quoteFault(at);
+    }
+    if (KINDS[this.text[at] ?? 0] === BLANK) return at + 1;
+    const end = this.#wordEnd(at);
+    if (this.#touchesQuote(at, end, this.#previous === 'string')) return this.#quoteFault(at);
+    this.#value(at);
+    this.#previous = 'word';
+    return end;
+  }
+
+  // Values and members
+
+  /**
+   * The item whose members stand at the present level; undefined in an array, and deeper in a call.
+   */
+  #members(): Item | undefined {
+    const level = this.#isArray.length - 1;
+    if (level < 0) return this.#ground;
+    return this.#isArray[level] ? undefined : this.#owners[level];
+  }
+
+  /** The envelope whose array of calls is the present level. */
+  #array(): Item | undefined {
+    const level = this.#isArray.length - 1;
+    return level >= 0 && this.#isArray[level] ? this.#owners[level] : undefined;
+  }
+
+  /** Notes the start of a text, a word or an array that stands where a call should. */
+  #value(at: number): void {
+    if (this.#oddValue >= 0 || this.#previous === 'colon') return;
+    if (this.#isArray.length === 0 ? this.#atRoot : this.#array()) this.#oddValue = at;
+  }
+
+  /** Ends the value before a comma, a closing bracket or a further element. */
+  #endValue(at: number): void {
+    const members = this.#members();
+    if (members?.key) {
+      if (members.key !== 'batch') members.parts[members.key as PartName] = [members.valueFrom, at];
+      members.key = '';
+    }
+    if (this.#oddValue < 0) return;
+    const array = this.#array();
+    if (array) {
+      const item = this.#newItem(this.#oddValue);
+      item.end = at;
+      if (item !== this.#ignored) array.batch?.push(item);
+    } else if (members === this.#ground) {
+      this.#lose(this.#oddValue);
+    } else {
+      return;
+    }
+    this.#oddValue = -1;
+  }
+
+  #colon(at: number): number {
+    const level = this.#isArray.length - 1;
+    if (level >= 0 && this.#isArray[level]) {
+      // A member where an element should be: a bracket was too many or is missing.
+      this.#oddValue = -1;
+      return this.#startAnew(this.#previous === 'string' ? this.#string[0] - 1 : at, at);
+    }
+    this.#keys++;
+    const members = this.#members();
+    if (members) {
+      this.#oddValue = -1;
+      // A member behind elements: the last of them ended too early.
+      if (members === this.#ground) doubt(this.#groundItems.at(-1));
+      members.key = this.#keyBefore(at);
+      const isTail = this.#ground.batch !== undefined || this.#groundItems.length > 0;
+      if (this.#atRoot && members === this.#ground && !(isTail && TAIL_KEYS.has(members.key))) {
+        this.#denyRoot();
+      }
+      members.valueFrom = at + 1;
+      if (members.key === 'type') {
+        members.hasType = true;
+        members.key = '';
+      }
+    }
+    this.#previous = 'colon';
+    return at + 1;
+  }
+
+  /** The name of the member at a colon, if it is one that matters. */
+  #keyBefore(colon: number): string {
+    const [start, end] = this.#string;
+    const hasName = this.#previous === 'string';
+    // Most keys are of no interest, and making strings of them would be half of the cost.
+    if (hasName && !this.#maySpellKey(start, end)) return '';
+    const name = hasName ? unescapedKey(this.text.toString('latin1', start, end)) : '';
+    const isEndOfBatch = this.#isCutOff(hasName ? start : colon) && ENDS_OF_BATCH.has(name);
+    const key = isEndOfBatch ? 'batch' : KEYS.has(name) ? name : '';
+    if (key === 'batch' && this.#isArray.length === 0) this.#ground.isBatchKey = true;
+    return key;
+  }
+
+  #maySpellKey(start: number, end: number): boolean {
+    if (end - start > LONGEST_KEY) return false;
+    if (KEY_LENGTHS.has(end - start) || this.#isCutOff(start)) return true;
+    for (let at = start; at < end; at++) if (this.text[at] === BACKSLASH) return true;
+    return false;
+  }
+
+  /** Whether what is at an offset began before the text. */
+  #isCutOff(at: number): boolean {
+    return this.#stretch.isFirst && at <= this.#begin && this.#isArray.length === 0;
+  }
+
+  // Containers
+
+  #openContainer(at: number): number {
+    const isArray = this.text[at] === OPEN_BRACKET;
+    const hasKey = this.#previous === 'colon';
+    const level = this.#isArray.length - 1;
+    // An object in an object needs a key: a bracket was too many or is missing.
+    if (level >= 0 && !this.#isArray[level] && !hasKey) return this.#startAnew(at, at);
+    const members = this.#members();
+    const array = level < 0 ? this.#groundItems : this.#array()?.batch;
+    let owner: Item | undefined;
+    if (!isArray && !hasKey && array) {
+      this.#endValue(at);
+      owner = this.#newItem(at);
+      if (owner !== this.#ignored) array.push(owner);
+    } else if (isArray && members && (members.key === 'batch' || (!hasKey && this.#isCutOff(at)))) {
+      members.batch ??= [];
+      owner = members;
+    } else {
+      this.#value(at);
+    }
+    this.#containers++;
+    this.#isArray.push(isArray);
+    this.#owners.push(owner);
+    const depth = this.#isArray.length;
+    if (owner && !isArray) {
+      this.#open.push({
+        item: owner,
+        level: depth,
+        containers: this.#containers - 1,
+        keys: this.#keys,
+      });
+    }
+    const inner = this.#open.at(-1);
+    if (inner && depth - inner.level >= inner.item.depth) {
+      inner.item.depth = depth - inner.level + 1;
+    }
+    this.#previous = 'open';
+    return at + 1;
+  }
+
+  #closeContainer(at: number): number {
+    const isArray = this.text[at] === CLOSE_BRACKET;
+    const level = this.#isArray.length - 1;
+    if (level >= 0 && this.#isArray[level] !== isArray) return this.#startAnew(at, at);
+    this.#endValue(at);
+    this.#previous = 'close';
+    if (level < 0) {
+      this.#closeGround(isArray, at);
+      return at + 1;
+    }
+    this.#isArray.pop();
+    const owner = this.#owners.pop();
+    if (owner && !isArray) this.#closeItem(owner, at + 1);
+    return at + 1;
+  }
+
+  #closeItem(item: Item, end: number): void {
+    const opened = this.#open.pop();
+    item.end = end;
+    item.containers = this.#containers - (opened?.containers ?? 0);
+    item.keys = this.#keys - (opened?.keys ?? 0);
+    if (this.#isArray.length > 0 || item === this.#ignored) return;
+    const { isFirst, closed } = this.#stretch;
+    const beginsText = isFirst && closed === 0 && this.#groundItems[0] === item && item.batch;
+    if (beginsText) this.#atRoot = true;
+    if (!this.#atRoot) return;
+    if (isEnvelope(item, Boolean(beginsText))) {
+      this.#acceptEnvelope(item);
+      this.#groundItems.pop();
+    } else if (this.#isOneTooMany) {
+      this.#denyRoot();
+    }
+  }
+
+  /**
+   * The text began within a call that holds something like an envelope. What was accepted stands in
+   * that call.
+   */
+  #denyRoot(): void {
+    this.#atRoot = false;
+    this.#calls.length = 0;
+    this.#lost.length = 0;
+    this.#lose(this.#stretch.start);
+    this.#ground.batch = undefined;
+    this.#closedBefore = { ground: this.#stretch.closed, batch: this.#stretch.closed };
+  }
+
+  /** Closes the container around the lowest level: it lies one level lower then. */
+  #closeGround(isArray: boolean, at: number): void {
+    this.#isOdd = true;
+    // At the root, elements behind an envelope may be those of another one whose start is missing.
+    // A further bracket is one too many, and another one behind it denies that this is the root.
+    const isDenied = this.#isOneTooMany || (isArray && this.#ground.batch !== undefined);
+    if (this.#atRoot && isDenied) this.#denyRoot();
+    const { batch, parts } = this.#ground;
+    this.#stretch.closed++;
+    if (this.#atRoot) {
+      if (!isArray && !batch) this.#isOneTooMany = true;
+      if (!isArray && batch) this.#accept(batch, parts);
+      if (isArray || batch) this.#lower(isArray ? this.#groundItems : undefined, at);
+      return;
+    }
+    this.#pending = undefined;
+    if (isArray) {
+      this.#lower(this.#groundItems, at);
+    } else {
+      if (batch) this.#pending = { items: batch, parts, closedBefore: this.#closedBefore.batch };
+      this.#lower(undefined, at);
+    }
+  }
+
+  /**
+   * @param batch the elements of the array that was closed, to which the members that follow may
+   *   belong
+   */
+  #lower(batch: Item[] | undefined, at: number): void {
+    this.#ground = new Item(at);
+    this.#ground.batch = batch;
+    this.#groundItems = [];
+    const { closed } = this.#stretch;
+    this.#closedBefore = { ground: closed, batch: batch ? this.#closedBefore.ground : closed };
+  }
+
+  #newItem(at: number): Item {
+    if (this.#items++ < this.mostItems) return new Item(at);
+    this.#countBeyond(at);
+    return this.#ignored;
+  }
+
+  #countBeyond(start: number): void {
+    if (this.#beyond.start < 0) this.#beyond.start = start;
+    this.#beyond.count++;
+  }
+
+  // Faults
+
+  /**
+   * Ends the stretch because a bracket or a colon does not fit, and begins another one.
+   * @param from the first byte of the new one, which is read again
+   */
+  #startAnew(from: number, at: number): number {
+    const below = this.#atRoot ? 0 : this.#stretch.owed - this.#stretch.closed;
+    const owed = below + this.#isArray.length;
+    this.#doubtPrevious();
+    const parts = this.#settle(at);
+    this.#faults++;
+    this.#stretch = { start: from, isFirst: false, owed: Math.max(0, owed), closed: 0, parts };
+    this.#isArray.length = 0;
+    this.#owners.length = 0;
+    this.#open.length = 0;
+    this.#atRoot = false;
+    this.#isOneTooMany = false;
+    this.#oddValue = -1;
+    this.#pending = undefined;
+    this.#lower(undefined, from);
+    // A text before the colon that did not fit is a key now.
+    if (from < at) this.#previous = 'string';
+    else if (this.#previous === 'colon') this.#previous = 'comma';
+    return at;
+  }
+
+  /**
+   * Doubts the element that was closed just before a fault: a quote or bracket too many may have
+   * closed it.
+   */
+  #doubtPrevious(): void {
+    const opened = this.#open.at(-1);
+    // The fault is at the first key of the next element.
+    const isNext = opened && opened.level === this.#isArray.length && opened.keys === this.#keys;
+    const level = isNext ? opened.level - 2 : this.#isArray.length - 1;
+    const siblings =
+      level < 0 ? this.#groundItems : this.#isArray[level] ? this.#owners[level]?.batch : undefined;
+    doubt(siblings?.at(isNext ? -2 : -1));
+  }
+
+  #quoteFault(at: number): number {
+    this.#startAnew(at, at);
+    this.#previous = 'start';
+    return this.#resume(at);
+  }
+
+  /**
+   * A quote is missing or too many: reads on as if the byte stood inside a text, or outside,
+   * whichever goes well for longer. The wrong choice fails at the next key.
+   */
+  #resume(at: number): number {
+    const outside = this.#firstQuoteFault(at);
+    const end = stringEnd(this.text, at);
+    const inside = Math.max(end, this.#firstQuoteFault(end + 1, true));
+    this.#visited += outside - at + (inside - at);
+    if (inside > outside) {
+      this.#string = [at, end];
+      this.#previous = 'string';
+      return end + 1;
+    }
+    // A byte that fits in neither way is passed over.
+    return outside === at ? at + 1 : at;
+  }
+
+  /**
+   * Returns the first place from which texts and structure seem to have changed places; else the
+   * end of the text.
+   */
+  #firstQuoteFault(from: number, afterString = false): number {
+    const { text } = this;
+    let at = from;
+    while (at < text.length) {
+      const byte = text[at] ?? 0;
+      if (byte === BACKSLASH) return at;
+      if (byte === QUOTE) {
+        at = stringEnd(text, at + 1) + 1;
+        afterString = true;
+      } else if (KINDS[byte] === WORD) {
+        const end = this.#wordEnd(at);
+        if (this.#touchesQuote(at, end, afterString)) return at;
+        at = end;
+        afterString = false;
+      } else {
+        if (KINDS[byte] === MARK) afterString = false;
+        at++;
+      }
+    }
+    return text.length;
+  }
+
+  #touchesQuote(start: number, end: number, afterString: boolean): boolean {
+    const { text } = this;
+    if (!afterString && text[end] !== QUOTE) return false;
+    return end - start > LONGEST_LITERAL || !LITERAL.test(text.toString('latin1', start, end));
+  }
+
+  #wordEnd(at: number): number {
+    let end = at + 1;
+    while (end < this.text.length && KINDS[this.text[end] ?? 0] === WORD) end++;
+    return end;
+  }
+
+  #skipBlanks(): number {
+    let to = 0;
+    while (to < this.text.length && KINDS[this.text[to] ?? 0] === BLANK) to++;
+    return to;
+  }
+
+  // Decisions
+
+  /**
+   * Decides at the end of a stretch which of its items are calls.
+   * @param at the fault, or the end of the text
+   * @returns the members of the envelope in whose array the fault is
+   */
+  #settle(at: number): EnvelopeParts | undefined {
+    if (this.#array()) this.#endValue(at);
+    const isEnd = at === this.text.length;
+    const { isFirst, closed, owed, parts, start } = this.#stretch;
+    const { batch, parts: members, isBatchKey } = this.#ground;
+    const [first] = this.#groundItems;
+    const beginsWithEnvelope = isFirst && closed === 0 && first?.batch !== undefined;
+    const holdsEnvelope =
+      isFirst && closed === 0 && this.#groundItems.some((item) => isEnvelope(item, false));
+    if (this.#atRoot || beginsWithEnvelope || holdsEnvelope) {
+      if (batch) this.#accept(batch, members);
+      this.#acceptAtRoot(this.#groundItems, beginsWithEnvelope);
+      this.#loseOpenItem();
+      return this.#open.findLast(({ item }) => item.batch)?.item.parts;
+    }
+    if (isFirst && closed === 0 && batch && isBatchKey) {
+      // The text begins within `{"batch":[`.
+      this.#accept(batch, members);
+      this.#loseOpenItem();
+      return members;
+    }
+    const isFollowedByCall = first !== undefined && !isEnvelope(first, false);
+    // Brackets that the end of the text owes may be those that tell the level.
+    const reachesRoot = isEnd && (isFirst || closed >= owed - 1);
+    if (reachesRoot && this.#pending && !isFollowedByCall) {
+      this.#acceptPending(this.#pending);
+      this.#acceptAtRoot(this.#groundItems, false);
+    } else if (reachesRoot && isFirst) {
+      this.#acceptCutAtBothEnds();
+    } else if (reachesRoot && first && !isFollowedByCall) {
+      this.#acceptAtRoot(this.#groundItems, false);
+    } else if (isFirst || first || batch || this.#pending || this.#open.length > 0) {
+      this.#lose(start);
+    }
+    return parts;
+  }
+
+  #lose(start: number): void {
+    if (this.#lost.length < this.mostItems) this.#lost.push(start);
+    else this.#countBeyond(start);
+  }
+
+  /** The text or the stretch ends within a call. */
+  #loseOpenItem(): void {
+    if (this.#oddValue >= 0 && this.#isArray.length === 0) this.#lose(this.#oddValue);
+    const cut = this.#open.find(({ item }) => item.batch === undefined)?.item;
+    if (cut && cut !== this.#ignored) this.#lose(cut.start);
+  }
+
+  #acceptPending({ items, parts, closedBefore }: Candidates): void {
+    const { isFirst, start } = this.#stretch;
+    if (isFirst && closedBefore > 0) this.#lose(start);
+    // The calls before a fault belong to the same envelope as those after it.
+    const shared = this.#stretch.parts;
+    this.#accept(items, shared ? Object.assign(shared, parts) : parts);
+  }
+
+  /**
+   * Accepts the items at the root: envelopes, and calls behind the end of an envelope that came too
+   * early.
+   */
+  #acceptAtRoot(items: readonly Item[], beginsText: boolean): void {
+    for (const item of items) {
+      if (isEnvelope(item, beginsText)) {
+        this.#acceptEnvelope(item);
+      } else {
+        this.#isOdd = true;
+        this.#accept([item], {});
+      }
+    }
+  }
+
+  /**
+   * The text begins and ends within an array: its elements stand at the lowest level that the text
+   * reaches.
+   */
+  #acceptCutAtBothEnds(): void {
+    const { closed, start } = this.#stretch;
+    const { batch, parts } = this.#ground;
+    const elements = batch ?? this.#groundItems;
+    const closedBefore = batch ? this.#closedBefore.batch : this.#closedBefore.ground;
+    // Without a closing bracket nothing says that these objects stand in an array.
+    const isArray = closed > 0 && elements.length > 0;
+    if (!isArray || closedBefore > 0) this.#lose(start);
+    if (!isArray) return;
+    this.#accept(elements, parts);
+    this.#loseOpenItem();
+  }
+
+  #acceptEnvelope(envelope: Item): void {
+    this.#envelopes++;
+    // An element can be an envelope only if this one was never ended, and the client began anew.
+    const mayHoldEnvelopes = envelope.end < 0 && this.#nesting < MOST_NESTED;
+    this.#nesting++;
+    this.#accept(envelope.batch ?? [], envelope.parts, mayHoldEnvelopes);
+    this.#nesting--;
+  }
+
+  #accept(items: readonly Item[], parts: EnvelopeParts, mayHoldEnvelopes = true): void {
+    for (const item of items) {
+      if (mayHoldEnvelopes && isEnvelope(item, false)) {
+        this.#acceptEnvelope(item);
+      } else if (item.isDoubtful) {
+        this.#lose(item.start);
+      } else if (item.end >= 0) {
+        const { start, end, depth, containers, keys } = item;
+        this.#calls.push({ range: [start, end], depth, containers, keys, parts });
+      }
+    }
+  }
+
+  #result(): FoundCalls {
+    const { length } = this.text;
+    const starts = new Set(this.#calls.map(({ range }) => range[0]));
+    const lost = [...new Set(this.#lost)].filter((start) => !starts.has(start));
+    const pieces: (FoundCall | LostPiece)[] = [
+      ...this.#calls,
+      ...lost.map((start): LostPiece => ({ range: [start, length] })),
+    ].sort((a, b) => a.range[0] - b.range[0]);
+    // A lost piece reaches to the next piece at most.
+    for (const [i, piece] of pieces.entries()) {
+      const next = pieces[i + 1];
+      if (next && next.range[0] < piece.range[1]) piece.range = [piece.range[0], next.range[0]];
+    }
+    const { mostItems } = this;
+    const isSound =
+      this.#items <= mostItems &&
+      this.#faults === 0 &&
+      !this.#isOdd &&
+      this.#envelopes === 1 &&
+      lost.length === 0 &&
+      this.#isArray.length === 0;
+    return { pieces, beyond: this.#beyond, isSound, visited: this.#visited };
+  }
+}
+
+/** An envelope is beyond doubt: its own elements were closed before. */
+function doubt(item: Item | undefined): void {
+  if (item && item.end >= 0 && !isEnvelope(item, false)) item.isDoubtful = true;
+}
+
+/** What stands behind the array of an envelope. */
+const TAIL_KEYS: ReadonlySet<string> = new Set(['context', 'integrations', 'sentAt', 'writeKey']);
+const KEYS: ReadonlySet<string> = new Set([
+  'type',
+  'batch',
+  'context',
+  'integrations',
+  'sentAt',
+  'writeKey',
+]);
+const KEY_LENGTHS: ReadonlySet<number> = new Set([...KEYS].map(({ length }) => length));
+
+/**
+ * Whether an item is an envelope. A call may have a field `batch` of its own, but always has a
+ * type.
+ * @param beginsText an envelope may have a type: it stands where none of its calls can
+ */
+function isEnvelope(item: Item, beginsText: boolean): boolean {
+  return item.batch !== undefined && (beginsText || !item.hasType);
+}

@@ -1,0 +1,226 @@
+import { isUtf8 } from 'node:buffer';
+import { parseJson } from '../../../shared/json/json';
+import { type CallType, type Json } from '../../../shared/model/message';
+import { type CallFaultCode } from '../../../shared/model/rejected-calls';
+import { excerptOf } from './excerpt';
+import {
+  type EnvelopeParts,
+  type FoundCall,
+  findCalls,
+  type LostPiece,
+  type Range,
+} from './find-calls';
+import { type JsonLimits, measureJson } from './json-limits';
+import {
+  type Envelope,
+  type FoundFault,
+  keyOf,
+  MAX_CALLS,
+  MOST_LISTED,
+  type ParsedRequest,
+  readCalls,
+  readEnvelope,
+  type RequestFault,
+  type Run,
+  tooMany,
+} from './parse-batch';
+import { withNulls } from './with-nulls';
+
+/**
+ * Reads a body that cannot be read as one JSON value: each call by itself, so that a fault of one
+ * is its own.
+ */
+
+/** The object of the envelope, and its array. */
+const ENVELOPE_LEVELS = 2;
+const OPEN_BRACE = 0x7b;
+/** In place of a `context` that cannot be read: any value that is no object. */
+const NO_OBJECT: Json = false;
+
+/**
+ * Reads the calls of a batch one by one.
+ * @param why the fault of the body as a whole, returned if no call can be read
+ */
+export function readBrokenBatch(
+  body: Buffer,
+  why: RequestFault,
+  limits: JsonLimits,
+): ParsedRequest | RequestFault {
+  const found = findCalls(body, MOST_LISTED + 1);
+  const reader = new PieceReader(body, limits);
+  const calls: Json[] = [];
+  const runs: Run[] = [];
+  const faults = new Map<number, FoundFault>();
+  const envelopes = new Map<EnvelopeParts, Envelope>();
+  const lost: FoundFault[] = [];
+  let writeKey: string | undefined;
+  let readable = 0;
+  for (const piece of found.pieces.slice(0, MOST_LISTED)) {
+    const index = calls.length;
+    const value = index < MAX_CALLS ? reader.call(piece) : tooMany(1);
+    calls.push(isFound(value) ? null : value.call);
+    if (isFound(value)) {
+      faults.set(index, { ...value, excerpt: excerptOf(body, ...piece.range) });
+      if (value.code === 'call_too_large') readable++;
+    } else {
+      readable++;
+    }
+    if (!('parts' in piece)) continue;
+    let envelope = envelopes.get(piece.parts);
+    if (!envelope) {
+      envelope = reader.envelope(piece.parts, lost);
+      envelopes.set(piece.parts, envelope);
+      writeKey ??= envelope.writeKey;
+    }
+    if (runs.at(-1)?.envelope !== envelope) runs.push({ from: index, envelope });
+  }
+  const further = Math.max(0, found.pieces.length - MOST_LISTED) + found.beyond.count;
+  const callCount = calls.length + further;
+  if (readable === 0) return { ...why, callCount: Math.max(1, callCount) };
+  if (further > 0) {
+    const start = found.pieces[MOST_LISTED]?.range[0] ?? found.beyond.start;
+    faults.set(calls.length, { ...tooMany(further), excerpt: excerptOf(body, start, body.length) });
+    calls.push(null);
+  }
+  // Pieces that are no calls belong to the run before them, and to the first one.
+  if (runs[0]) runs[0].from = 0;
+  return {
+    calls,
+    runs,
+    callCount,
+    type: undefined,
+    writeKey: writeKey ?? calls.map(keyOf).find((key) => key !== undefined),
+    faults,
+    lost,
+    isBroken: !found.isSound,
+  };
+}
+
+/**
+ * Reads a single call around which there are blanks, NULs or commas, or in which `NaN` stands for a
+ * missing value.
+ */
+export function readBrokenCall(
+  text: string,
+  type: CallType,
+  bodyBytes: number,
+): ParsedRequest | undefined {
+  const repaired = withNulls(trimmed(text));
+  if (repaired === text) return undefined;
+  try {
+    const read = readCalls(parseJson(repaired) as Json, type, bodyBytes);
+    return 'code' in read ? undefined : read;
+  } catch {
+    return undefined;
+  }
+}
+
+function isFound(value: { call: Json } | FoundFault): value is FoundFault {
+  return 'code' in value;
+}
+
+class PieceReader {
+  readonly #isUtf8: boolean;
+  /** of the calls that were parsed */
+  #containers = 0;
+  #keys = 0;
+
+  constructor(
+    private readonly body: Buffer,
+    private readonly limits: JsonLimits,
+  ) {
+    this.#isUtf8 = isUtf8(body);
+  }
+
+  call(piece: FoundCall | LostPiece): { call: Json } | FoundFault {
+    if (!('parts' in piece)) {
+      return fault('unreadable', 'This part of the body cannot be read as a call.');
+    }
+    const { depth, itemBytes, containers, keys } = this.limits;
+    const [start, end] = piece.range;
+    if (this.body[start] !== OPEN_BRACE) {
+      return fault('invalid_call', 'A call must be a JSON object.');
+    }
+    if (end - start > itemBytes) {
+      return fault('call_too_large', `A call may have at most ${itemBytes} bytes.`);
+    }
+    if (piece.depth + ENVELOPE_LEVELS > depth) {
+      return fault('too_deep', `A body may be nested at most ${depth} levels deep.`);
+    }
+    if (this.#containers + piece.containers > containers || this.#keys + piece.keys > keys) {
+      return fault(
+        'too_complex',
+        `A body may have at most ${containers} objects and arrays and ${keys} keys.`,
+      );
+    }
+    const call = this.#value(piece.range);
+    if (call === 'unreadable') return fault('unreadable', 'The call is not valid JSON.');
+    if (call === 'invalid_encoding') {
+      return fault(
+        'invalid_encoding',
+        'The call has bytes that are not UTF-8. Name the charset in Content-Type.',
+      );
+    }
+    this.#containers += piece.containers;
+    this.#keys += piece.keys;
+    return call;
+  }
+
+  /** @param lost receives what cannot be read of the envelope */
+  envelope(parts: EnvelopeParts, lost: FoundFault[]): Envelope {
+    const members: Partial<Record<keyof EnvelopeParts, Json>> = {};
+    let bytes = 0;
+    for (const [name, range] of Object.entries(parts) as [keyof EnvelopeParts, Range][]) {
+      bytes += range[1] - range[0];
+      const value = this.#part(range);
+      if (value !== undefined) members[name] = value.call;
+      else if (name === 'context' || name === 'integrations') members[name] = NO_OBJECT;
+    }
+    const before = lost.length;
+    const envelope = readEnvelope(members, bytes, lost);
+    if (parts.context) {
+      for (const each of lost.slice(before)) each.excerpt = excerptOf(this.body, ...parts.context);
+    }
+    return envelope;
+  }
+
+  #part(range: Range): { call: Json } | undefined {
+    const { depth, containers, keys } = this.limits;
+    const shape = measureJson(this.body.subarray(...range), this.limits);
+    if (shape.depth + 1 > depth || shape.containers > containers || shape.keys > keys) {
+      return undefined;
+    }
+    const value = this.#value(range);
+    return typeof value === 'object' ? value : undefined;
+  }
+
+  #value([start, end]: Range): { call: Json } | 'invalid_encoding' | 'unreadable' {
+    if (!this.#isUtf8 && !isUtf8(this.body.subarray(start, end))) return 'invalid_encoding';
+    const { stackTraceLimit } = Error;
+    try {
+      // The stack of an error costs more than parsing a call, and 2,500 of them can fail.
+      Error.stackTraceLimit = 0;
+      const text = trimmed(this.body.toString('utf8', start, end));
+      return { call: parseJson(withNulls(text)) as Json };
+    } catch {
+      return 'unreadable';
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit;
+    }
+  }
+}
+
+function fault(code: CallFaultCode, message: string): FoundFault {
+  return { code, message };
+}
+
+/** Removes what may stand around a value: blanks, NULs, commas, and a byte order mark. */
+function trimmed(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && AROUND.has(text[start] ?? '')) start++;
+  while (end > start && AROUND.has(text[end - 1] ?? '')) end--;
+  return start === 0 && end === text.length ? text : text.slice(start, end);
+}
+
+const AROUND: ReadonlySet<string> = new Set([' ', '\t', '\n', '\r', '\0', ',', '\ufeff']);

@@ -1,0 +1,141 @@
+import { type Random } from '../../tools/harness/random';
+import { recordedRequests } from './recorded';
+
+/**
+ * Makes bodies as broken as phones write them, of calls of real clients. It knows which calls it
+ * left whole at the level of the array; any other call in the text stands in a text or in another
+ * object, and its id begins with `decoy`.
+ */
+
+export interface BrokenBatch {
+  body: Buffer;
+  /** ids of the whole calls, in the order of the text */
+  whole: string[];
+}
+
+type Call = Record<string, unknown>;
+
+const CALLS: readonly Call[] = recordedRequests().flatMap(({ body, path }) => {
+  const { batch } = body as { batch?: Call[] };
+  return batch ?? [{ ...body, type: (body as Call).type ?? path.split('/').at(-1) }];
+});
+
+const SEPARATORS = [',', ',', ',', '', ',,', ' , ', '\0', ',\0', '\0,\0', '\n', ',\n,'];
+const HEADS = [
+  '{"batch":[',
+  '{ "batch": [',
+  '{"context":{"app":{"name":"a"}},"batch":[',
+  '{"sentAt":null,"batch":[,',
+];
+const TAILS = [
+  '],"sentAt":"2026-11-21T08:19:04.000Z","writeKey":"key-1"}',
+  ']}',
+  '],"writeKey":"key-1"}',
+  '] }\n',
+];
+
+let made = 0;
+
+function aCall(
+  random: Random,
+  kind: 'call' | 'decoy',
+  withDecoys: boolean,
+): { id: string; text: string } {
+  const id = `${kind}-${++made}`;
+  const call: Call = { ...random.one(CALLS), messageId: id, userId: 'u' };
+  if (withDecoys) call.properties = decoys(random);
+  let text = JSON.stringify(call);
+  if (random.next() < 0.1) {
+    text = text.replace(/^\{/, `{"score":${random.one(['NaN', 'Infinity', '-Infinity'])},`);
+  }
+  return { id, text };
+}
+
+/** Whole calls where no call can stand. */
+function decoys(random: Random): unknown {
+  const text = () => aCall(random, 'decoy', false).text;
+  const call = () => JSON.parse(text().replace(/:-?(NaN|Infinity)/, ':null')) as unknown;
+  return random.one([
+    () => ({ note: `},${text()},{` }),
+    () => ({ note: `"}]},{"batch":[${text()}]}`, last: text() }),
+    () => ({ list: [{ sku: 1 }, call(), call()] }),
+    () => ({ batch: [call()], sentAt: null, writeKey: 'key-1' }),
+    () => call(),
+    () => ({ items: [[{ batch: [call(), call()] }]], note: `[${text()}` }),
+  ])();
+}
+
+/**
+ * A body with the faults that clients make: all of them stand between calls, or cut the first or
+ * the last one.
+ */
+export function aBrokenBatch(random: Random): BrokenBatch {
+  const withDecoys = random.next() < 0.5;
+  const envelopes = Array.from({ length: random.one([1, 1, 1, 2, 3]) }, () =>
+    Array.from({ length: random.between(1, 4) }, () => aCall(random, 'call', withDecoys)),
+  );
+  const startIsCut = random.next() < 0.3;
+  const endIsCut = random.next() < 0.3;
+  let text = '';
+  const calls: { id: string; start: number; end: number }[] = [];
+  let headEnd = 0;
+  let tailStart = 0;
+  let hasTail = true;
+  let beganAnew = false;
+  for (const [i, envelope] of envelopes.entries()) {
+    // Of two envelopes one behind the other, the end of the first or the start of the second may be
+    // missing. Two starts and one end in the middle are a whole envelope in another one, as in
+    // valid JSON.
+    const hasHead: boolean = i === 0 || startIsCut || beganAnew || random.next() < 0.7;
+    if (hasHead) text += random.one(HEADS);
+    beganAnew ||= hasHead && !hasTail;
+    if (i === 0) headEnd = text.length;
+    for (const { id, text: call } of envelope) {
+      calls.push({ id, start: text.length, end: text.length + call.length });
+      text += call + random.one(SEPARATORS);
+    }
+    tailStart = text.length;
+    const isLast = i === envelopes.length - 1;
+    hasTail = isLast || random.next() < 0.7;
+    if (hasTail) text += random.one(TAILS);
+    if (!isLast) text += random.one(['', ',', '\0', '\n']);
+  }
+  const [first] = calls;
+  const last = calls.at(-1);
+  if (!first || !last) throw new Error('a batch has calls');
+  // Without an end, the rest of a call shows that the calls behind it stand in an array; or the
+  // name of the array does.
+  const cuts =
+    endIsCut && random.next() < 0.9
+      ? [headEnd + 1, first.end - 1]
+      : [1, endIsCut ? headEnd - 2 : first.end];
+  const cut = startIsCut ? random.between(cuts[0] ?? 1, cuts[1] ?? 1) : 0;
+  // An array without a name is none of calls: `[{"type":…` is refused as JSON too.
+  const from = /^\s*\[/.test(text.slice(cut, headEnd)) ? headEnd + 1 : cut;
+  // What is cut at both ends within one call shows no array.
+  const until = endIsCut
+    ? random.between(Math.max(last.start, headEnd), text.length - 1)
+    : text.length;
+  const isOneCall = calls.length === 1 && startIsCut && endIsCut;
+  const to = isOneCall ? text.length : Math.max(until, tailStart > first.end ? first.end : until);
+  const whole = calls.filter(({ start, end }) => start >= from && end <= to).map(({ id }) => id);
+  return { body: Buffer.from(text.slice(from, to)), whole };
+}
+
+/** A whole batch, of which one call lost or gained a character of JSON. */
+export function aDamagedBatch(random: Random): BrokenBatch & { damaged: number } {
+  const calls = Array.from({ length: random.between(2, 5) }, () => aCall(random, 'call', true));
+  const damaged = random.between(0, calls.length - 1);
+  const texts = calls.map(({ text }, i) => (i === damaged ? damage(random, text) : text));
+  const body = Buffer.from(`${random.one(HEADS)}${texts.join(',')}${random.one(TAILS)}`);
+  return { body, whole: calls.map(({ id }) => id), damaged };
+}
+
+function damage(random: Random, text: string): string {
+  const marks = [...text.matchAll(/["{}[\]:,\\]/g)].map(({ index }) => index);
+  const at = random.one(marks);
+  if (random.next() < 0.6) return text.slice(0, at) + text.slice(at + 1);
+  return (
+    text.slice(0, at) + random.one(['"', '{', '}', '[', ']', ':', ',', '\\', 'x']) + text.slice(at)
+  );
+}

@@ -1,0 +1,252 @@
+import { gzipSync } from 'node:zlib';
+import { randomOf } from '../../../tools/harness/random';
+import { metrics } from '../../../shared/telemetry/metrics';
+import { renderMetrics } from '../../../shared/telemetry/prometheus';
+import { aSource } from '../../support/fakes';
+import { aBrokenBatch } from '../../support/broken-batches';
+import { basic, startTestIngest, type TestIngest } from './start';
+
+/** What ingest answers to broken bodies, and what it stores of them. */
+
+let ingest: TestIngest;
+beforeAll(async () => {
+  ingest = await startTestIngest();
+  ingest.config.add(aSource({ id: 'src_2', writeKeys: [{ key: 'key-2' }] }));
+});
+beforeEach(() => (ingest.producer.appends.length = 0));
+afterAll(() => ingest.stop());
+
+const call = (event: string, more: object = {}) =>
+  JSON.stringify({ type: 'track', userId: 'u', event, ...more });
+const A = call('A');
+const B = call('B');
+const NAN =
+  '{"type":"track","userId":"u","event":"n","properties":{"a":NaN,"b":[-Infinity,"NaN"]}}';
+const DEEP = `{"type":"track","userId":"u","event":"d","properties":{"a":${'['.repeat(150)}${']'.repeat(150)}}}`;
+const messages = () => ingest.producer.values('messages');
+const events = () => messages().map(({ event }) => event);
+/** the rows of the debugger */
+const losses = () => ingest.producer.values('messages.rejected');
+
+describe('one fault in a batch spoils no neighbour', () => {
+  test.each([
+    ['a comma before the first call', `{"batch":[,${A},${B}]}`, []],
+    ['a missing comma', `{"batch":[${A}${B}]}`, []],
+    ['two envelopes', `{"batch":[${A}],"sentAt":"x"}{"batch":[${B}],"writeKey":"key-1"}`, []],
+    ['no start', `{"a":1}},${A},${B}],"sentAt":"x","writeKey":"key-1"}`, ['unreadable']],
+    ['no end', `{"batch":[${A},${B},{"type":"tra`, ['unreadable']],
+    ['a call nested 150 levels deep', `{"batch":[${A},${DEEP},${B}]}`, ['too_deep']],
+    ['a context that is a text', `{"batch":[${A},${B}],"context":"x"}`, ['invalid_envelope']],
+    ['a call that is no JSON', `{"batch":[${A},{"type":track},${B}]}`, ['unreadable']],
+    [
+      'a call of bytes that are not UTF-8',
+      `{"batch":[${A},{"a":"\xe9"},${B}]}`,
+      ['invalid_encoding'],
+    ],
+  ])('%s', async (_, body, codes) => {
+    const answer = await ingest.post('/v1/batch', Buffer.from(body, 'latin1'));
+    expect(answer.status).toBe(200);
+    expect(events()).toEqual(['A', 'B']);
+    expect(losses().map(({ code }) => code)).toEqual(codes);
+    for (const loss of losses()) {
+      expect(loss).toMatchObject({ source: 'src_1', call: expect.stringMatching(/^[{[]/) });
+    }
+  });
+
+  test.each([
+    ['/v1/batch', `{"batch":[${NAN}]}`],
+    ['/v1/track', NAN],
+    ['/v1/t', `\0${NAN}\0`],
+  ])('POST %s reads NaN and Infinity as null, and leaves them in texts', async (path, body) => {
+    expect(await ingest.post(path, body)).toMatchObject({ status: 200, body: { success: true } });
+    expect(messages()).toMatchObject([{ event: 'n', properties: { a: null, b: [null, 'NaN'] } }]);
+  });
+
+  test('the response names each lost call by its index, and the debugger shows its first bytes without the write key', async () => {
+    const bad = `{"type":track,"writeKey":"key-1","pad":"${'é'.repeat(3_000)}"}`;
+    const answer = await ingest.post('/v1/batch', `{"batch":[${A},${bad},,${B},"x"]`);
+    expect(answer.body).toEqual({
+      success: true,
+      rejected: [
+        { index: 1, code: 'unreadable', message: expect.any(String) },
+        { index: 3, code: 'invalid_call', message: expect.any(String) },
+      ],
+    });
+    expect(losses()).toMatchObject([
+      {
+        code: 'unreadable',
+        truncated: true,
+        call: expect.stringMatching(/^{"type":track,"writeKey":"","pad":"é+$/),
+      },
+      { code: 'invalid_call', call: '"x"' },
+    ]);
+  });
+
+  test('every loss is counted by its code', async () => {
+    const count = async () => {
+      const text = await renderMetrics(metrics);
+      return Number(
+        /^waypost_messages_rejected_total\{[^}]*reason="unreadable"[^}]*\} (\d+)/m.exec(
+          text,
+        )?.[1] ?? 0,
+      );
+    };
+    const before = await count();
+    await ingest.post('/v1/batch', `{"batch":[${A},{x},{y}]`);
+    await ingest.post('/v1/batch', 'no JSON');
+    expect((await count()) - before).toBe(3);
+  });
+});
+
+describe('the envelopes of a broken body', () => {
+  test('of another source are rejected, call by call', async () => {
+    const body = `{"batch":[${A}],"writeKey":"key-1"}{"batch":[${B},${B}],"writeKey":"key-2"}{"batch":[${call('C')}]}`;
+    const answer = await ingest.post('/v1/batch', body);
+    expect(answer.body).toMatchObject({
+      rejected: [1, 2].map((index) => ({ index, code: 'other_write_key' })),
+    });
+    expect(events()).toEqual(['A', 'C']);
+    expect(losses()).toMatchObject([{ call: { event: 'B' } }, { call: { event: 'B' } }]);
+  });
+
+  test('name the source if the header does not; an older key of the same source is no other', async () => {
+    ingest.config.add(
+      aSource({ id: 'src_3', writeKeys: [{ key: 'key-3' }, { key: 'key-3-old' }] }),
+    );
+    const body = `{"batch":[${A}]}{"batch":[${B}],"writeKey":"key-3"}{"batch":[${A}],"writeKey":"key-3-old"}`;
+    expect(await ingest.post('/v1/batch', body, { authorization: '' })).toMatchObject({
+      status: 200,
+    });
+    expect(events()).toEqual(['A', 'B', 'A']);
+  });
+
+  test('give their calls their own context and time', async () => {
+    const sentAt = '2026-11-21T08:00:07Z';
+    const timestamp = '2026-11-21T08:00:00Z';
+    const timed = call('B', { timestamp });
+    const body = `{"context":{"a":1},"batch":[${A}],"sentAt":"x"}{"batch":[${timed}],"sentAt":"${sentAt}"}{"batch":[${timed}`;
+    await ingest.post('/v1/batch', body);
+    const [first, second, third] = messages();
+    expect(first).toMatchObject({ context: { a: 1 } });
+    expect(second).not.toHaveProperty('context');
+    expect(Date.parse(String(second!.receivedAt)) - Date.parse(String(second!.timestamp))).toBe(
+      7_000,
+    );
+    expect(third).toMatchObject({ timestamp: '2026-11-21T08:00:00.000Z' });
+  });
+});
+
+describe('a body of which no call can be read', () => {
+  test.each([
+    ['/v1/batch', '{"batch":[{"type"', 'invalid_json', 'unreadable'],
+    ['/v1/batch', 'data=eyJ9', 'invalid_json', 'unreadable'],
+    ['/v1/batch', `[${A},,${B}]`, 'invalid_json', 'unreadable'],
+    ['/v1/batch', `{"batch":[${DEEP}]}`, 'too_deep', 'too_deep'],
+    ['/v1/track', '{"type":"track"', 'invalid_json', 'unreadable'],
+    ['/v1/track', '{"event":"\xe9"}', 'invalid_encoding', 'invalid_encoding'],
+    ['/v1/batch', '{}', 'missing_batch', 'missing_batch'],
+  ])('POST %s %s gets 400 %s, and stands in the debugger', async (path, body, code, row) => {
+    expect(await ingest.post(path, Buffer.from(body, 'latin1'))).toMatchObject({
+      status: 400,
+      body: { code },
+    });
+    expect(messages()).toEqual([]);
+    const shown = body.slice(0, 4_096).replace('\xe9', '\\xE9');
+    expect(losses()).toMatchObject([{ source: 'src_1', code: row, call: shown }]);
+  });
+
+  test('whose key is only in its text stands in the debugger of that source', async () => {
+    const none = { authorization: '' };
+    expect(await ingest.post('/v1/track', '{"writeKey":"key-2","event', none)).toMatchObject({
+      status: 400,
+    });
+    expect(losses()).toMatchObject([{ source: 'src_2', call: '{"writeKey":"","event' }]);
+    expect(await ingest.post('/v1/track', '{"writeKey":"nobody","event', none)).toMatchObject({
+      status: 400,
+    });
+    expect(losses()).toHaveLength(1);
+  });
+});
+
+describe('the text of a body', () => {
+  const zoe = '{"type":"track","userId":"u","event":"Zoë"}';
+
+  test.each<[string, Buffer, Record<string, string>]>([
+    [
+      'Latin-1 by its charset',
+      Buffer.from(zoe, 'latin1'),
+      { 'content-type': 'application/json; charset=iso-8859-1' },
+    ],
+    [
+      'Windows-1252 by its charset',
+      Buffer.from(zoe, 'latin1'),
+      { 'content-type': 'text/plain;charset=windows-1252' },
+    ],
+    ['UTF-16 by its mark', Buffer.from(`\ufeff${zoe}`, 'utf16le'), {}],
+    [
+      'UTF-16 by its charset',
+      Buffer.from(zoe, 'utf16le').swap16(),
+      { 'content-type': 'a/b; charset=utf-16be' },
+    ],
+    [
+      'gzipped Latin-1',
+      gzipSync(Buffer.from(zoe, 'latin1')),
+      { 'content-type': 'a/b; charset=latin1' },
+    ],
+    ['gzip without its header', gzipSync(zoe), {}],
+    ['with the encoding utf-8', Buffer.from(zoe), { 'content-encoding': 'utf-8' }],
+    ['with the encoding UTF8', Buffer.from(zoe), { 'content-encoding': ' UTF8 ' }],
+    ['with the encodings gzip, utf-8', gzipSync(zoe), { 'content-encoding': 'gzip, utf-8' }],
+    ['with the encoding identity', Buffer.from(zoe), { 'content-encoding': 'Identity' }],
+  ])('is read: %s', async (_, body, headers) => {
+    expect(await ingest.post('/v1/track', body, headers)).toMatchObject({
+      status: 200,
+      body: { success: true },
+    });
+    expect(messages()).toMatchObject([{ event: 'Zoë' }]);
+  });
+
+  test('without a charset a call of other bytes is rejected, and none becomes U+FFFD', async () => {
+    const body = Buffer.concat(
+      [`{"batch":[${A},`, Buffer.from(zoe, 'latin1'), `,${zoe}]}`].map((part) => Buffer.from(part)),
+    );
+    const answer = await ingest.post('/v1/batch', body);
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { rejected: [{ index: 1, code: 'invalid_encoding' }] },
+    });
+    expect(events()).toEqual(['A', 'Zoë']);
+    expect(losses()).toMatchObject([{ call: zoe.replace('ë', '\\xEB') }]);
+  });
+});
+
+test('300 broken bodies over HTTP: every whole call is accepted once, and nothing else', async () => {
+  const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+  const random = randomOf(seed);
+  for (let i = 0; i < 300; i++) {
+    ingest.producer.appends.length = 0;
+    const { body, whole } = aBrokenBatch(random);
+    const zipped = random.next() < 0.3;
+    const { status } = await ingest.post(
+      '/v1/batch',
+      zipped ? gzipSync(body) : body,
+      zipped ? { 'content-encoding': 'gzip' } : {},
+    );
+    const ids = messages().map(({ messageId }) => messageId);
+    expect({ seed, i, status, ids }).toEqual({
+      seed,
+      i,
+      status: whole.length === 0 ? 400 : 200,
+      ids: whole,
+    });
+  }
+});
+
+test('valid JSON is not read a second time: its envelope may name any key beside that of the header', async () => {
+  const body = `{"batch":[${A}],"writeKey":"key-2"}`;
+  expect(await ingest.post('/v1/batch', body, basic('key-1'))).toMatchObject({
+    status: 200,
+    body: { success: true },
+  });
+  expect(events()).toEqual(['A']);
+});

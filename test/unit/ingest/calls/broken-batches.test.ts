@@ -1,0 +1,48 @@
+import { isFault } from '../../../../services/ingest/calls/parse-batch';
+import { parseBody, validateCalls } from '../../../../services/ingest/calls/validate-request';
+import { randomOf } from '../../../../tools/harness/random';
+import { aBrokenBatch, aDamagedBatch } from '../../../support/broken-batches';
+
+/** Broken bodies, made of calls of real clients. `FUZZ_SEED=<number>` repeats a run. */
+
+const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+
+beforeAll(() => void process.stdout.write(`broken batches: FUZZ_SEED=${SEED}\n`));
+
+/** Returns the ids of the accepted calls, in their order. */
+function accepted(body: Buffer): string[] {
+  const parsed = parseBody(body, 'batch');
+  if (isFault(parsed)) return [];
+  const receipt = { now: 0, makeId: () => 'made', isOwnKey: (key: string) => key === 'key-1' };
+  return validateCalls(parsed, receipt).accepted.map(({ message }) => message.messageId);
+}
+
+test('of 10,000 broken bodies every whole call at the level of the array is accepted once, and nothing else', () => {
+  const random = randomOf(SEED);
+  for (let i = 0; i < 10_000; i++) {
+    const { body, whole } = aBrokenBatch(random);
+    const ids = accepted(body);
+    // Comparing each by `expect` takes longer than all the rest.
+    if (ids.join() !== whole.join()) {
+      expect({ SEED, i, body: body.toString(), ids }).toMatchObject({ ids: whole });
+    }
+  }
+});
+
+test('a character that is missing or too many in a call lets no call in from within it, and costs few others', () => {
+  const random = randomOf(SEED);
+  let others = 0;
+  let kept = 0;
+  for (let i = 0; i < 5_000; i++) {
+    const { body, whole, damaged } = aDamagedBatch(random);
+    const ids = accepted(body);
+    const decoys = ids.filter((id) => id.startsWith('decoy'));
+    // The damaged call itself may have lost its id, or have another one.
+    const unknown = new Set(ids.filter((id) => !whole.includes(id)));
+    const isWrong = decoys.length > 0 || unknown.size > 1 || new Set(ids).size < ids.length;
+    if (isWrong) expect({ SEED, i, body: body.toString(), ids }).toBe('calls of the array only');
+    others += whole.length - 1;
+    kept += ids.filter((id) => whole.includes(id) && id !== whole[damaged]).length;
+  }
+  expect(kept / others).toBeGreaterThan(0.9);
+});

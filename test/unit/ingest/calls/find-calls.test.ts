@@ -1,0 +1,224 @@
+import {
+  type EnvelopeParts,
+  findCalls,
+  type FoundCall,
+  type Range,
+} from '../../../../services/ingest/calls/find-calls';
+
+const A = '{"type":"a","p":{"k":[1,{}]},"t":"\\"]}"}';
+const B = '{"type":"b"}';
+const C = '{"type":"c"}';
+/** A whole call that stands where no call can. */
+const X = '{"type":"x","userId":"u"}';
+const inText = JSON.stringify(`},${X},{"batch":[${X}]}`);
+const END = '],"sentAt":"s","writeKey":"k"}';
+
+const find = (text: string) => {
+  const body = Buffer.from(text);
+  const found = findCalls(body, 5_000);
+  const shown = (range: Range) => body.toString('utf8', ...range);
+  const calls = found.pieces.filter((piece): piece is FoundCall => 'parts' in piece);
+  return {
+    found,
+    calls: calls.map(({ range }) => shown(range)),
+    lost: found.pieces.filter((piece) => !('parts' in piece)).map(({ range }) => shown(range)),
+    /** the members of each call's envelope */
+    parts: calls.map(({ parts }) =>
+      Object.fromEntries(Object.entries(parts).map(([k, range]) => [k, shown(range)])),
+    ),
+  };
+};
+
+describe('between calls', () => {
+  test.each([
+    ['a comma before the first', `{"batch":[,${A},${B}${END}`],
+    ['a missing comma', `{"batch":[${A}${B}${END}`],
+    ['several commas', `{"batch":[${A},,,${B},${END}`],
+    ['NUL bytes', `\0{"batch":[\0${A}\0,\0\0${B}\0${END}\0\0`],
+    ['another end', `{"batch":[${A},${B}${END}],"sentAt":"t"}`],
+    ['a bracket too many at the end', `{"batch":[${A},${B}${END}}`],
+    [
+      'the end of one envelope, and the start of the next',
+      `{"batch":[${A}${END}{"batch":[${B}${END}`,
+    ],
+    ['the same, with a comma', `{"batch":[${A}${END},{"batch":[${B}${END}`],
+    ['the same, with byte order marks', `\ufeff{"batch":[${A}${END}\n\ufeff{"batch":[${B}${END}`],
+    ['the end of one envelope without the start of the next', `{"batch":[${A}${END},${B}${END}`],
+    [
+      'the start of an envelope without the end of the one before',
+      `{"batch":[${A},{"batch":[${B}${END}`,
+    ],
+    ['nothing: the end is cut off', `{"batch":[${A},${B}`],
+    ['nothing: the end is cut off within it', `{"batch":[${A},${B}],"sentAt":"2026-1`],
+    ['a bracket that closes the array too early', `{"batch":[${A}],${B}${END}`],
+    ['nothing: the start is cut off within the name', `atch":[${A},${B}${END}`],
+    ['nothing: the start is cut off before the bracket', `[${A},${B}${END}`],
+    ['nothing: the start is missing', `${A},${B}${END}`],
+    ['nothing: start and end are missing', `,${A},${B}]`],
+  ])('%s', (_, text) => {
+    expect(find(text)).toMatchObject({ calls: [A, B], lost: [] });
+  });
+});
+
+describe('a broken call', () => {
+  test.each([
+    ['is cut off at the end', `{"batch":[${A},${B},{"type":"c","p":{"a":1`],
+    ['is cut off at the start', `p":{"l":[${X}]},"t":${inText}},${A},${B}${END}`],
+    ['is cut off at the start within a text', `${inText.slice(5)}},${A},${B}${END}`],
+    [
+      'is cut off at the start within an array',
+      `${X},${X}]},"n":[{"batch":[${X}]}]},${A},${B}${END}`,
+    ],
+    ['lacks a bracket', `{"batch":[${A},{"p":{"l":[1,${X}]},${B}${END}`],
+    ['lacks the bracket of an array', `{"batch":[${A},{"p":{"l":[1,${X}},"q":1},${B}${END}`],
+    ['has brackets too many', `{"batch":[${A},{"p":{"l":[{"k":1}}},${X}]}},${B}${END}`],
+    [
+      'lacks the quote behind a text',
+      `{"batch":[${A},{"e":"e,"p":{"l":[{"k":1},${X}]}},${B}${END}`,
+    ],
+    [
+      'lacks the quote behind a key',
+      `{"batch":[${A},{"type":"t","l:[[{"k":1},${X},${X}]]},${B}${END}`,
+    ],
+    [
+      'lacks the quote before a text',
+      `{"batch":[${A},{"e":e","p":{"l":[${X}]},"t":${inText}},${B}${END}`,
+    ],
+    ['has a quote too many', `{"batch":[${A},{"e":"e"","p":{"l":[${X}]},"t":${inText}},${B}${END}`],
+    ['has a backslash between its texts', `{"batch":[${A},{"e":\\"e","p":{"l":[${X}]}},${B}${END}`],
+  ])('that %s is lost, and its neighbours are not', (_, text) => {
+    const { calls, lost } = find(text);
+    expect(calls).toEqual([A, B]);
+    expect(lost).toHaveLength(1);
+  });
+
+  test.each([
+    ['words', '{"type":undefined}'],
+    ['a missing comma', '{"a":1 "b":"c""d":2}'],
+    ['a comma too many', '{"a":1,,"b":2,}'],
+    ['no object', '"text"'],
+    ['a word', 'null'],
+    ['an array with a call', `[${X}]`],
+  ])('in which every bracket fits is found with its neighbours: %s', (_, call) => {
+    expect(find(`{"batch":[${A},${call},${B}${END}`)).toMatchObject({
+      calls: [A, call, B],
+      lost: [],
+    });
+  });
+
+  test('that seems to end before its end is not taken for a shorter one', () => {
+    const { calls } = find(
+      `{"batch":[${A},{"type":"t","userId":"u","p":{}},"secret":1},${B}${END}`,
+    );
+    expect(calls).toEqual([A, B]);
+  });
+});
+
+describe('no call is', () => {
+  test.each([
+    ['in a text', `{"batch":[,{"t":${inText}}`],
+    ['in an object', `{"batch":[,{"p":${X},"q":{"batch":[${X}]}}`],
+    ['in an array of a call', `{"batch":[,{"p":[${X},{"batch":[${X}]}]}`],
+    ['in a field `batch` of a call', `{"batch":[,{"type":"t","batch":[${X}]}`],
+    ['behind a key at the level of the array', `{"batch":[${C},"p":${X},${X}}`],
+    ['in an array with another name', `{"items":[${X},,${X}],"batch":[]}`],
+    ['in an array within the array', `{"batch":[[${X}],[{"batch":[${X}]}],,`],
+    ['in an array without an envelope', `[${X},,${X}]`],
+    ['on a line of its own', `${X}\n${X}\n`],
+    ['behind a key whose object is not seen', `"p":${X},"q":1}`],
+  ])('%s', (_, text) => {
+    expect(find(text).calls.filter((call) => call === X)).toEqual([]);
+  });
+
+  const whole =
+    `{"sentAt":"r","batch":[{"type":"a","p":{"l":[${X},{"batch":[${X}]},${X}],"batch":[${X}],"x":${X}},"t":${inText}},` +
+    `${B},{"type":"c","p":{"l":[[${X}]],"batch":[${X}]}},${C}${END}`;
+
+  test('wherever the text begins or ends, a call within a call is none, and no whole one is lost', () => {
+    const calls = find(whole).calls;
+    expect(calls).toHaveLength(4);
+    const firstEnd = whole.indexOf(B) - 1;
+    for (let at = 0; at <= firstEnd; at++) {
+      expect([at, find(whole.slice(at)).calls]).toEqual([
+        at,
+        at <= whole.indexOf('{"type":"a"') ? calls : calls.slice(1),
+      ]);
+    }
+    for (let at = whole.indexOf(B); at < whole.length; at++) {
+      const until = calls.filter((call) => whole.lastIndexOf(call) + call.length <= at);
+      expect([at, find(whole.slice(0, at)).calls]).toEqual([at, until]);
+    }
+  });
+});
+
+describe('the members of the envelope', () => {
+  const parts = (text: string): (EnvelopeParts | object)[] => find(text).parts;
+
+  test('are those of its own envelope', () => {
+    const text = `{"context":{"a":1},"batch":[${A}],"sentAt":"s"}{"batch":[${B}${END},${C}],"writeKey":"other"}`;
+    expect(parts(text)).toEqual([
+      { context: '{"a":1}', sentAt: '"s"' },
+      { sentAt: '"s"', writeKey: '"k"' },
+      { writeKey: '"other"' },
+    ]);
+  });
+
+  test('hold for all its calls, also behind a broken one', () => {
+    const text = `{"context":{"a":1},"batch":[${A},{"e":e","x":1},${B}${END}`;
+    const all = { context: '{"a":1}', sentAt: '"s"', writeKey: '"k"' };
+    expect(parts(text)).toEqual([all, all]);
+  });
+
+  test('are absent where they were cut off', () => {
+    expect(parts(`{"batch":[${A},{"batch":[${B}],"sentAt":"s","writeKey":"k`)).toEqual([
+      {},
+      { sentAt: '"s"' },
+    ]);
+    expect(parts(`x"}},${B}${END}`)).toEqual([{ sentAt: '"s"', writeKey: '"k"' }]);
+  });
+});
+
+test('a text of one envelope in which everything fits is sound, and no other', () => {
+  expect(find(`{"batch":[${A},${B}${END}`).found.isSound).toBe(true);
+  for (const text of [
+    `{"batch":[${A}${END}{"batch":[${B}${END}`,
+    `{"batch":[${A}${END},${B}`,
+    `{"batch":[${A}`,
+  ]) {
+    expect(find(text).found.isSound).toBe(false);
+  }
+});
+
+test('measures each call', () => {
+  const { found } = find(`{"context":{},"batch":[{"a":1},{"a":{"b":[[],{"c":1}]}}${END}`);
+  expect(found.pieces).toMatchObject([
+    { depth: 1, containers: 1, keys: 1 },
+    { depth: 4, containers: 5, keys: 3 },
+  ]);
+});
+
+describe('the bytes that are read', () => {
+  const repeated = (part: string) => part.repeat(Math.ceil(100_000 / part.length));
+
+  test.each([
+    ['calls', `{"batch":[${repeated(`${A},`)}`],
+    ['quotes', repeated('"')],
+    ['backslashes', repeated('\\')],
+    ['quotes and words', repeated('"a')],
+    ['words and texts', repeated('a"b"')],
+    ['faults of quotes', `{"batch":[${repeated('{"a"b"},')}`],
+    ['faults of brackets', `{"batch":[${repeated('{[}]')}`],
+    ['faults of colons', `{"batch":[${repeated('"a":1,')}`],
+    ['opening brackets', repeated('[')],
+    ['closing brackets', repeated('}]')],
+    ['objects without keys', repeated('{{')],
+    ['blanks', `${repeated(' ')}:${repeated('[:')}`],
+    ['starts of envelopes', repeated('{"batch":[')],
+    ['ends of envelopes', repeated('],"sentAt":"s"}')],
+    ['escapes', repeated('"\\"')],
+    ['what a backslash leaves open', repeated('{"a\\')],
+  ])('are a fixed multiple of the text: %s', (_, text) => {
+    const { visited } = findCalls(Buffer.from(text), 5_000);
+    expect(visited / text.length).toBeLessThan(4);
+  });
+});
