@@ -76,6 +76,7 @@ export default tseslint.config(
       'max-lines-per-function': 'off',
       // A table's columns are the parameters of its test; a rig's functions are taken from it one by one.
       'max-params': 'off',
+      'no-restricted-globals': ['error', { name: 'it', message: 'Tests are written with `test` everywhere.' }],
       '@typescript-eslint/unbound-method': 'off',
       '@typescript-eslint/no-non-null-assertion': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',

@@ -84,7 +84,7 @@ const told = (event: DeliveryEvent): OutRecord => ({
   ...{ topic: 'attempts', key: event.delivery, value: JSON.stringify(event) },
 });
 
-it('a user who was deleted through one process does not come back through the other', async () => {
+test('a user who was deleted through one process does not come back through the other', async () => {
   const [one] = both();
   const source = (await one.call('POST', '/sources', { name: 'Site' })).id as string;
   const events = (user: string, count: number) =>
@@ -111,7 +111,7 @@ it('a user who was deleted through one process does not come back through the ot
   }
 }, 240_000);
 
-it('failing destinations cause notices and are switched off, and recovered ones cause notices, while the history is blocked', async () => {
+test('failing destinations cause notices and are switched off, and recovered ones cause notices, while the history is blocked', async () => {
   const [one] = both();
   await one.call('PATCH', '/alerts', { failingFor: '10s' });
   const [sick, hopeless] = [await makeDestination(), await makeDestination({ switchOffAfter: '20s' })];
@@ -182,7 +182,7 @@ describe('a replay of 10,000', () => {
   const hasSent = (count: number) => (job: Json) => expect(job.sent).toBeGreaterThanOrEqual(count);
   const isDone = (job: Json) => expect(job.status).toBe('done');
 
-  it('stops when it is cancelled through the other process, and sends each delivery at most once', async () => {
+  test('stops when it is cancelled through the other process, and sends each delivery at most once', async () => {
     const [owner, other] = both();
     const destination = await bury(10_000);
     const id = await begin(owner, destination);
@@ -200,7 +200,7 @@ describe('a replay of 10,000', () => {
     expect([all.size, most(all)]).toEqual([10_000, 1]);
   }, 300_000);
 
-  it('continues in the other process when its own is frozen, which sends nothing more when it resumes', async () => {
+  test('continues in the other process when its own is frozen, which sends nothing more when it resumes', async () => {
     const [owner, other] = both();
     const destination = await bury(10_000);
     const id = await begin(owner, destination);
@@ -218,7 +218,7 @@ describe('a replay of 10,000', () => {
   }, 300_000);
 
   // The last test: it leaves one process.
-  it('continues in the other process when its own is killed, and sends each delivery once', async () => {
+  test('continues in the other process when its own is killed, and sends each delivery once', async () => {
     const [owner, other] = both();
     const destination = await bury(10_000);
     const id = await begin(owner, destination);

@@ -142,7 +142,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       .filter((each) => each.what === what)
       .reduce((sum, { count }) => sum + count, 0);
 
-  it('creates its tables once and keeps its id', async () => {
+  test('creates its tables once and keeps its id', async () => {
     const id = await databaseId(database);
     await migrate(database);
     expect(await databaseId(database)).toBe(id);
@@ -171,7 +171,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await database.transaction(({ copy }) => copy('waypost.deliveries', columns.join(', '), row));
   };
 
-  it('adopts the tables and rows of an older version and creates their indexes at the next retention run', async () => {
+  test('adopts the tables and rows of an older version and creates their indexes at the next retention run', async () => {
     await database.query('drop schema waypost cascade');
     await migrate(database, 6);
     await writeAsOlder('old');
@@ -185,7 +185,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list({ status: 'delivered' })).toEqual(['old', 'new']);
   });
 
-  it('replaces the indexes of an older version with the current ones', async () => {
+  test('replaces the indexes of an older version with the current ones', async () => {
     await database.query('drop schema waypost cascade');
     await migrate(database, 7);
     await writeAsOlder('old');
@@ -206,7 +206,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list({ destination: 'dst_1', type: 'track' })).toHaveLength(1);
   });
 
-  it('creates the indexes of a partition when it is complete, or immediately on a server', async () => {
+  test('creates the indexes of a partition when it is complete, or immediately on a server', async () => {
     await record(anAttempt());
     const [{ name: part }] = parts as [TablePartition];
     expect(await indexesOf(part)).toBe(database.kind === 'server' ? INDEXES : 1);
@@ -221,7 +221,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list({ user: 'user-2' })).toEqual(['dlv_2']);
   });
 
-  it('finds the dead deliveries of a part of the time by an index, among many others', async () => {
+  test('finds the dead deliveries of a part of the time by an index, among many others', async () => {
     await record(aDeath({ delivery: 'dlv_0' }));
     await database.query(
       `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id, status, settled_at,
@@ -249,7 +249,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(plans).toEqual([expect.stringContaining('_by_ended'), expect.stringContaining('_by_ended')]);
   });
 
-  it('refuses tables of a newer version', async () => {
+  test('refuses tables of a newer version', async () => {
     const [{ value: version }] = (await database.query<{ value: string }>(
       `select value from waypost.meta where key = 'version'`,
     )) as [{ value: string }];
@@ -258,7 +258,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await database.query(`update waypost.meta set value = $1 where key = 'version'`, [version]);
   });
 
-  it('returns a delivery with the state of its events', async () => {
+  test('returns a delivery with the state of its events', async () => {
     await record(aFailure());
     await record(anAttempt({ n: 2, hop: 1, at: at(12) }));
     const row = await getDelivery(database, 'dlv_1');
@@ -267,7 +267,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await getDelivery(database, 'dlv_none')).toBeUndefined();
   });
 
-  it('finds the members of each batch that a delivery was sent in, also once the partition is indexed', async () => {
+  test('finds the members of each batch that a delivery was sent in, also once the partition is indexed', async () => {
     const sent = (id: string, index: number) => [aUrl({ outcome: 'retry', batch: { id, size: 2, index } })];
     await record(aFailure({ urls: sent('bat_-_1', 0) }), aFailure({ delivery: 'dlv_2', urls: sent('bat_-_1', 1) }));
     await record(anAttempt({ n: 2, hop: 1, at: at(11), urls: sent('bat_2', 0) }), anAttempt({ delivery: 'dlv_3' }));
@@ -277,7 +277,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await found()).toEqual([['dlv_2', 'dlv_1'], ['dlv_1']]);
   });
 
-  it('stores and counts repeated events once, however batches divide them', async () => {
+  test('stores and counts repeated events once, however batches divide them', async () => {
     const story = [
       aFailure(),
       aWait({ n: 1, hop: 1 }),
@@ -294,7 +294,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect([await total('delivered'), await total('cancelled')]).toEqual([1, 1]);
   });
 
-  it('writes all of a batch or nothing', async () => {
+  test('writes all of a batch or nothing', async () => {
     const impossible = anAttempt({ delivery: 'dlv_2', hop: 2 ** 40 });
     await expect(record(anAttempt(), impossible)).rejects.toMatchObject({ code: expect.stringMatching(/^22/) });
     expect(await list()).toEqual([]);
@@ -302,12 +302,12 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await readParts(database)).toEqual([]);
   });
 
-  it('accepts texts that a database cannot hold', async () => {
+  test('accepts texts that a database cannot hold', async () => {
     await record(anAttempt({ userId: 'a\0b\ud800', reason: 'x\0' }));
     expect(await list({ user: 'a\0b\ufffd' })).toEqual(['dlv_1']);
   });
 
-  it('counts names as one if they differ in characters that a database cannot hold', async () => {
+  test('counts names as one if they differ in characters that a database cannot hold', async () => {
     const seen = (name: string) => ({ source: 'src_1', name, count: 1, lastAt: START });
     const events = ['a\0', 'a\ud800', 'a\ufffd', 'b'].map(seen);
     await addEventNames(database, [{ partition: 0, from: 0, to: 4, events }]);
@@ -318,7 +318,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ]);
   });
 
-  it('stores a user id of 20 KB shortened and finds the row by the whole id', async () => {
+  test('stores a user id of 20 KB shortened and finds the row by the whole id', async () => {
     // Random, because repetitive text is compressed and fits into an index.
     const userId = randomBytes(15_000).toString('base64');
     await record(anAttempt({ userId }), anAttempt({ delivery: 'dlv_2' }));
@@ -331,7 +331,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list()).toEqual(['dlv_2']);
   });
 
-  it('repairs rows of an older version whose ids are too long to be indexed', async () => {
+  test('repairs rows of an older version whose ids are too long to be indexed', async () => {
     await record(anAttempt(), anAttempt({ delivery: 'dlv_2' }));
     const [part] = parts;
     const userId = randomBytes(15_000).toString('base64');
@@ -345,7 +345,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list({ user: 'user-1' })).toEqual(['dlv_1']);
   });
 
-  it('indexes the other partitions and deletes old ones when one partition cannot be indexed', async () => {
+  test('indexes the other partitions and deletes old ones when one partition cannot be indexed', async () => {
     const days = (n: number) => START + n * 86_400_000;
     const accepted = (n: number) => new Date(days(n)).toISOString();
     await record(anAttempt({ acceptedAt: accepted(0) }), anAttempt({ delivery: 'dlv_2', acceptedAt: accepted(1) }));
@@ -385,7 +385,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       await record(...events, aDeath({ delivery: 'dlv_dead', acceptedAt: at(1), userId: 'user-x' }));
     });
 
-    it.each<[string, Filter, number]>([
+    test.each<[string, Filter, number]>([
       ['without a filter', {}, 31],
       ['by destination', { destination: 'dst_4' }, 6],
       ['by source', { source: 'src_2' }, 10],
@@ -401,7 +401,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       expect(await list(filter)).toHaveLength(count);
     });
 
-    it('deliveries page by page, the newest first and each once', async () => {
+    test('deliveries page by page, the newest first and each once', async () => {
       const all = await listDeliveries(database, {}, { limit: 100 });
       const order = all.map(({ acceptedAt, id }) => `${acceptedAt} ${id}`);
       expect(order).toEqual([...order].sort().reverse());
@@ -417,7 +417,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     });
   });
 
-  it('lists unfinished deliveries and open circuits', async () => {
+  test('lists unfinished deliveries and open circuits', async () => {
     const circuit = {
       kind: 'circuit',
       destination: 'dst_1',
@@ -445,7 +445,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ]);
   });
 
-  it('closes a circuit after a success that began later, and reads rows of an older version with their new status', async () => {
+  test('closes a circuit after a success that began later, and reads rows of an older version with their new status', async () => {
     const circuit = { kind: 'circuit', destination: 'dst_1', url: 'whk_1', origin: 'https://a.example' } as const;
     await record({ ...circuit, why: 'failed', state: 'open', at: at(10), destinationVersion: 3 });
     expect(await openCircuits(database)).toMatchObject([{ url: 'whk_1', version: 3 }]);
@@ -471,7 +471,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     parts = await readParts(database);
   });
 
-  it('stores versions of destinations until no attempt can name them', async () => {
+  test('stores versions of destinations until no attempt can name them', async () => {
     const version = (number: number, seconds: number) => ({
       ...{ destination: 'dst_1', version: number, at: Date.parse(at(seconds)) },
       data: number === 3 ? undefined : ({ id: 'dst_1', name: `v${String(number)}` } as Destination),
@@ -493,7 +493,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await known()).toEqual([]);
   });
 
-  it('reads bodies once, finds them, and rewrites those of deleted users', async () => {
+  test('reads bodies once, finds them, and rewrites those of deleted users', async () => {
     const memory = memoryLog();
     const forgotten = new Forgotten();
     const history = {
@@ -554,7 +554,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect([texts.join().includes('a-1701'), texts.join().includes('a-1702')]).toEqual([false, true]);
   });
 
-  it('stores each configuration change once and lists the newest first', async () => {
+  test('stores each configuration change once and lists the newest first', async () => {
     const by = { id: 'tok_1', name: 'Kim', role: 'admin' } as const;
     const row = (version: number, over: Partial<AuditRow> = {}): AuditRow => ({
       ...{ kind: 'source', entry: 'src_1', version, at: START + version, action: 'changed', name: 'Site', by },
@@ -587,7 +587,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   const expire = () => database.query('update waypost.replays set lease_until = 1');
   const claimed = async (lease: Lease, limit = 5) => (await claimJobs(database, limit, lease)).map(({ id }) => id);
 
-  it('lets only the owner of a replay write it, and another process once the lease has run out', async () => {
+  test('lets only the owner of a replay write it, and another process once the lease has run out', async () => {
     await addJob(database, job('rpl_1'), mine);
     expect(await saveJob(database, job('rpl_1', { status: 'running', sent: 5 }), mine)).toBe('saved');
     expect(await saveJob(database, job('rpl_1', { sent: 9 }), theirs)).toBe('lost');
@@ -606,7 +606,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await claimed(mine)).toEqual([]);
   });
 
-  it('gives replays without a live owner to one process each, the oldest first', async () => {
+  test('gives replays without a live owner to one process each, the oldest first', async () => {
     for (const id of ['rpl_1', 'rpl_2', 'rpl_3']) await addJob(database, job(id, { createdAt: START }), mine);
     expect(name === 'PGlite' ? [] : await claimed(theirs)).toEqual([]);
     await releaseJob(database, 'rpl_2', 'theirs');
@@ -616,7 +616,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect([await claimed(theirs), await claimed(theirs)]).toEqual([expect.arrayContaining(['rpl_3']), []]);
   });
 
-  it('takes over a replay of an older version after a minute without a write', async () => {
+  test('takes over a replay of an older version after a minute without a write', async () => {
     for (const [id, updatedAt] of [
       ['rpl_old', Date.now() - 61_000],
       ['rpl_alive', Date.now()],
@@ -631,7 +631,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(name === 'PostgreSQL' && (await isFree(database, 'rpl_alive'))).toBe(name === 'PostgreSQL');
   });
 
-  it('keeps a replay cancelled that another process runs, and stores the progress of that process', async () => {
+  test('keeps a replay cancelled that another process runs, and stores the progress of that process', async () => {
     await addJob(database, job('rpl_1', { status: 'running' }), mine);
     expect([await cancelJob(database, 'rpl_1'), await cancelJob(database, 'rpl_1')]).toEqual([true, false]);
     expect(await renewJob(database, 'rpl_1', mine)).toBe('cancelled');
@@ -648,7 +648,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await resumeJob(database, again, mine)).toEqual({ orderly: false });
   });
 
-  it('stores the results of a replay that has ended, and none of one that runs', async () => {
+  test('stores the results of a replay that has ended, and none of one that runs', async () => {
     await addJob(database, job('rpl_1', { status: 'running' }), mine);
     const results = { delivered: 2, failedAgain: 1 };
     await saveResults(database, 'rpl_1', results);
@@ -658,7 +658,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await getJob(database, 'rpl_1')).toMatchObject({ status: 'done', sent: 3, results });
   });
 
-  it('counts the deliveries of a job by their results, and leaves those of a later job to it', async () => {
+  test('counts the deliveries of a job by their results, and leaves those of a later job to it', async () => {
     const sent = (delivery: string, job: string, replay = 1) =>
       aWait({ delivery, replay, reason: REPLAYED, job, at: at(60 + replay) });
     const dead = (delivery: string) => aDeath({ delivery });
@@ -682,7 +682,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     });
   });
 
-  it('leaves a job that only one process may do to its owner, until the lease ends', async () => {
+  test('leaves a job that only one process may do to its owner, until the lease ends', async () => {
     expect(await takeLease(database, 'alerts', mine)).toBe(true);
     // An embedded database has one process: any other owner is gone.
     expect(await takeLease(database, 'alerts', theirs)).toBe(name === 'PGlite');
@@ -692,7 +692,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await takeLease(database, 'alerts', mine)).toBe(true);
   });
 
-  it('lists replays and the known deliveries', async () => {
+  test('lists replays and the known deliveries', async () => {
     await addJob(database, job('rpl_1'), mine);
     await addJob(database, job('rpl_2', { status: 'done' }), mine);
     expect((await listJobs(database, { limit: 1, after: { at: START, id: 'rpl_2' } })).map(({ id }) => id)).toEqual([
@@ -705,7 +705,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ]);
   });
 
-  it('deletes the rows of a user, of all sources or of the given ones, and lists deleted users', async () => {
+  test('deletes the rows of a user, of all sources or of the given ones, and lists deleted users', async () => {
     const about = [
       { delivery: 'd1', userId: 'kim' },
       { delivery: 'd2', userId: 'kim', source: 'src_2' },
@@ -765,7 +765,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       };
     const write = (admit: Admit) => recordEvents(database, [kim, lee], parts, admit);
 
-    it('when events are written after the deletion', async () => {
+    test('when events are written after the deletion', async () => {
       const forgotten = new Forgotten();
       await forgotten.refresh(database, START);
       await recordDeletion(database, deletion);
@@ -773,7 +773,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       expect(await list()).toEqual(['d2']);
     });
 
-    it('when events are being written during the deletion', async () => {
+    test('when events are being written during the deletion', async () => {
       let deleting: Promise<number> | undefined;
       const waits = async () => {
         deleting = recordDeletion(database, deletion);
@@ -791,7 +791,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       expect(await list()).toEqual(['d2']);
     });
 
-    it('when the deletion is too old for any further event', async () => {
+    test('when the deletion is too old for any further event', async () => {
       await recordDeletion(database, deletion);
       const forgotten = new Forgotten();
       await forgotten.refresh(database, START + 39 * 86_400_000);
@@ -813,7 +813,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       await record(...events);
     };
 
-    it('partitions that are too old, and keeps accepting events', async () => {
+    test('partitions that are too old, and keeps accepting events', async () => {
       for (const day of [0, 1, 2]) await record(anAttempt({ delivery: `d${day}`, acceptedAt: at(day * 86_400) }));
       const day = 86_400_000;
       const midnight = Math.floor(START / day) * day;
@@ -823,7 +823,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       expect(await list()).toEqual(['d2', 'd1', 'd0']);
     });
 
-    it('the oldest partitions when space runs out, and keeps accepting events', async () => {
+    test('the oldest partitions when space runs out, and keeps accepting events', async () => {
       const keep = { forMs: 1e12, maxBytes: 2_000_000 };
       for (let i = 0; i < 12; i++) {
         await fill(0, 150, i * 150);
@@ -842,7 +842,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     });
   });
 
-  it('returns the health of each destination', async () => {
+  test('returns the health of each destination', async () => {
     const learn = (...events: DeliveryEvent[]) => {
       const evidence = events.flatMap((event) => evidenceOf(Buffer.from(JSON.stringify(event))));
       return database.transaction((queries) => addToHealth(queries, evidence));
@@ -856,7 +856,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect([...locked.keys()].sort()).toEqual(['dst_1', 'dst_2']);
   });
 
-  it('updates stored positions only from their current values, all of them or none', async () => {
+  test('updates stored positions only from their current values, all of them or none', async () => {
     await beginPositions(database, new Map([[0, 5]]));
     await beginPositions(database, new Map(Object.entries({ 0: 9, 1: 2 }).map(([key, next]) => [Number(key), next])));
     const move = (...moves: { partition: number; from: number; to: number }[]) =>
@@ -872,7 +872,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     );
   });
 
-  it('stores and finds notices, and lists alerts still to be sent', async () => {
+  test('stores and finds notices, and lists alerts still to be sent', async () => {
     const notice = (over: Partial<Notice>): Notice => ({
       ...{ id: 'ntc_1', at: START, destination: 'dst_1', name: 'Höoks', kind: 'failing', since: START, endedAt: null },
       ...{ failures: 3, deadLetters: 0, partlyDelivered: 0, fullProfiles: 0, expiresAt: null },
@@ -910,7 +910,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await getNotice(database, 'ntc_none')).toBeUndefined();
   });
 
-  it('keeps every sync for a day, then one an hour, with the same result after repeated writes', async () => {
+  test('keeps every sync for a day, then one an hour, with the same result after repeated writes', async () => {
     const HOUR = 3_600_000;
     const now = 1_000 * 24 * HOUR;
     const row = (bucket: number, members: number, over: Partial<SyncRow> = {}): SyncRow => ({
@@ -963,7 +963,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await found()).toEqual([]);
   });
 
-  it('gives all control processes the same session keys, and drops keys once their sessions have ended', async () => {
+  test('gives all control processes the same session keys, and drops keys once their sessions have ended', async () => {
     const key = (period: number, by: string) => ({ period, madeAt: period * 1_000, key: by });
     const both = await Promise.all([
       sessionKeys(database, key(1, 'mine'), 0),
@@ -977,7 +977,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await sessionKeys(database, key(3, 'third'), 2_500)).toEqual([key(3, 'third'), key(2, 'second')]);
   });
 
-  it('lists ended sessions to every control process until they would have expired', async () => {
+  test('lists ended sessions to every control process until they would have expired', async () => {
     const [one, two] = [
       { id: 'one', until: 1_000 },
       { id: 'two', until: 2_000 },
@@ -989,7 +989,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await endedSessions(database, [], 0)).toEqual([{ id: 'three', until: 9_000 }]);
   });
 
-  it('keeps the latest use of each token, whichever process writes it', async () => {
+  test('keeps the latest use of each token, whichever process writes it', async () => {
     await recordTokenUses(
       database,
       new Map([

@@ -93,13 +93,13 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
     return (body.data as unknown[]).length;
   };
 
-  it('shows each delivery of the topic once, though its events are repeated', async () => {
+  test('shows each delivery of the topic once, though its events are repeated', async () => {
     const events = some('first', 150);
     await give(...events, ...events);
     await eventually(async () => expect(await known('first')).toBe(150), { deadlineMs: 60_000 });
   });
 
-  it('shows the actor and fields of configuration changes', async () => {
+  test('shows the actor and fields of configuration changes', async () => {
     const made = (await call(control, '/sources', { method: 'POST', body: '{"name":"Site"}' })).body;
     await call(control, `/sources/${made.id}/rotate-key`, { method: 'POST', body: '{}' });
     const { data } = await eventually(async () => {
@@ -115,7 +115,7 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
     expect(() => RESPONSES.Audit.parse({ data, next: null })).not.toThrow();
   });
 
-  it('catches up with events that were written while control was down', async () => {
+  test('catches up with events that were written while control was down', async () => {
     await control.stop(5_000);
     await give(...some('second', 150));
     control = await startControl(own, log, onFatal);
@@ -124,7 +124,7 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
   });
 });
 
-it('control serves configuration without its database, reports the outage, and recovers with the database', async () => {
+test('control serves configuration without its database, reports the outage, and recovers with the database', async () => {
   const control = await startControl(settingsOf({ WAYPOST_DATABASE_URL: server.url }), log, onFatal);
   try {
     expect((await call(control, '/deliveries')).status).toBe(200);
@@ -142,7 +142,7 @@ it('control serves configuration without its database, reports the outage, and r
   }
 });
 
-it('control starts without its database and opens it later', async () => {
+test('control starts without its database and opens it later', async () => {
   await server.kill();
   const control = await startControl(settingsOf({ WAYPOST_DATABASE_URL: server.url }), log, onFatal);
   try {

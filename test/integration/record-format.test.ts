@@ -53,7 +53,7 @@ describe('an existing system', () => {
     for (const close of closing.reverse()) await close();
   });
 
-  it('writes the newer format, attempts as rows, once the last process of an older version is gone, and the first again when it is off', async () => {
+  test('writes the newer format, attempts as rows, once the last process of an older version is gone, and the first again when it is off', async () => {
     const kafka = await connectKafka(settings, { clientId: 'test', log });
     closing.push(() => kafka.close());
     for (const group of ['router', 'retry', 'control-history-1']) {
@@ -214,13 +214,13 @@ describe('a new system', () => {
     return (await (await fetch(address, { headers: { authorization: `Bearer ${TOKEN}` } })).json()) as Json;
   };
 
-  it('writes the newest format from its beginning', async () => {
+  test('writes the newest format from its beginning', async () => {
     expect(await get('/record-format')).toMatchObject({
       ...{ format: READS_FORMAT, newest: READS_FORMAT, automatic: true, version: 1 },
     });
   });
 
-  it('leaves attempts of a newer format, and what follows in their partition, to a newer control process', async () => {
+  test('leaves attempts of a newer format, and what follows in their partition, to a newer control process', async () => {
     const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
     const now = new Date().toISOString();
     const attempt = (delivery: string, partition: number, headers = {}) => ({

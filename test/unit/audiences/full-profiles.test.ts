@@ -22,7 +22,7 @@ const seen = (value: string, source = 's'): ProfileEvent => ({
 const sizes = (step: Step) => changelogRecords(step, 0).map(({ value }) => value?.length ?? 0);
 
 describe('a profile', () => {
-  it('does not store a trait whose name is longer than 256 bytes', () => {
+  test('does not store a trait whose name is longer than 256 bytes', () => {
     const { apply, store } = engineUnderTest();
     const calls = Array.from({ length: 45 }, (_, i) => identify({ [`${i}${'n'.repeat(30_000)}`]: 'v', plan: 'pro' }));
     const step = apply('ann', ...calls);
@@ -30,7 +30,7 @@ describe('a profile', () => {
     expect(store.get('ann')?.t).toEqual({ s: { plan: ['pro', NOW] } });
   });
 
-  it('stores traits up to 256 KB, refuses further ones, and is then marked as full', () => {
+  test('stores traits up to 256 KB, refuses further ones, and is then marked as full', () => {
     const { apply, store } = engineUnderTest();
     // 1,022 characters of three bytes each.
     const traits = (from: number) =>
@@ -46,14 +46,14 @@ describe('a profile', () => {
     expect([store.get('ann')?.t?.s?.small, later.refused]).toEqual([['x', NOW], 0]);
   });
 
-  it('stores counters up to 256 KB', () => {
+  test('stores counters up to 256 KB', () => {
     const { apply, store } = engineUnderTest(new Definitions(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => values(id))));
     const step = apply('ann', ...Array.from({ length: 100 }, (_, i) => seen(`${i}${'重'.repeat(250)}`)));
     expect(encodeProfile(store.get('ann')!).length).toBeLessThan(257 * KB);
     expect([store.get('ann')?.f, step.refused > 0]).toEqual([1, true]);
   });
 
-  it('stays within 256 KB when an alias merges two', () => {
+  test('stays within 256 KB when an alias merges two', () => {
     const { apply, store } = engineUnderTest();
     const traits = (prefix: string) =>
       Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`${prefix}${i}`, '重'.repeat(1_022)]));
@@ -68,7 +68,7 @@ describe('a profile', () => {
     expect(store.get('ann')?.f).toBe(1);
   });
 
-  it('stores 50 traits of browser sources, and more of server sources', () => {
+  test('stores 50 traits of browser sources, and more of server sources', () => {
     const { apply, store } = engineUnderTest(new Definitions([], new Set(['b1', 'b2'])));
     const many = (source: string): ProfileEvent => ({
       ...{ kind: 'identify', source, atMs: NOW },
@@ -82,7 +82,7 @@ describe('a profile', () => {
     ]);
   });
 
-  it('accepts changes from browser sources up to half of its size, and from server sources up to all of it', () => {
+  test('accepts changes from browser sources up to half of its size, and from server sources up to all of it', () => {
     const kinds = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => values(id, 'b1'));
     const { apply, store } = engineUnderTest(new Definitions([...kinds, values('g', 's')], new Set(['b1'])));
     const bytes = () => encodeProfile(store.get('ann')!).length;
@@ -97,7 +97,7 @@ describe('a profile', () => {
     expect(bytes()).toBeLessThanOrEqual(before);
   });
 
-  it('changes its memberships although it is full', () => {
+  test('changes its memberships although it is full', () => {
     const definitions = new Definitions([values('a')]);
     const { apply, engine, store } = engineUnderTest(definitions);
     apply(
@@ -109,7 +109,7 @@ describe('a profile', () => {
     expect(engine.sync(1_000, NOW, 10)?.valueChanges.map(({ value }) => value)).toEqual([['first']]);
   });
 
-  it('that an older version let grow too large stays, and does not grow', () => {
+  test('that an older version let grow too large stays, and does not grow', () => {
     const { apply, store } = engineUnderTest();
     const old: Profile = { t: { s: { ['n'.repeat(400_000)]: ['v', NOW], plan: ['professional', NOW - 1] } } };
     store.profiles.set('ann', JSON.stringify(old));
@@ -119,7 +119,7 @@ describe('a profile', () => {
   });
 });
 
-it('an event of a browser source counts only if the definition names that source', () => {
+test('an event of a browser source counts only if the definition names that source', () => {
   const trait = (id: string, sources?: string[]) =>
     ofTrait(
       {
@@ -146,7 +146,7 @@ it('an event of a browser source counts only if the definition names that source
   ]);
 });
 
-it('a sum stops at the largest number', () => {
+test('a sum stops at the largest number', () => {
   const trait = {
     ...values('a'),
     counters: values('a').counters.map((spec) => ({ ...spec, compute: 'sum' as const })),
@@ -157,7 +157,7 @@ it('a sum stops at the largest number', () => {
   expect(Object.values(store.get('ann')!.c!)[0]!.b).toEqual([[0, Number.MAX_VALUE]]);
 });
 
-it('an event that cannot be applied is skipped, and the others count', () => {
+test('an event that cannot be applied is skipped, and the others count', () => {
   const { apply, store, unusable } = engineUnderTest();
   const bad = { kind: 'identify', source: 's', traits: null, atMs: NOW } as unknown as ProfileEvent;
   apply('ann', identify({ a: '1' }), bad, identify({ b: '2' }));
@@ -165,7 +165,7 @@ it('an event that cannot be applied is skipped, and the others count', () => {
   expect(unusable).toHaveLength(1);
 });
 
-it.each([
+test.each([
   ['an id of 20 KB', 'x'.repeat(20_000), { kind: 'delete' }, false],
   ['an empty id', '', { kind: 'delete' }, false],
   ['an alias to an id of 20 KB', 'ann', { kind: 'alias', to: 'x'.repeat(20_000) }, false],
@@ -177,7 +177,7 @@ it.each([
   expect(decodeEvent(record) !== undefined).toBe(taken);
 });
 
-it('an event of a newer format is not decoded, and ends the process before it is counted as done', () => {
+test('an event of a newer format is not decoded, and ends the process before it is counted as done', () => {
   const { value, headers } = encodeEvent({ kind: 'delete' });
   const about = {
     topic: 'profiles.events',

@@ -63,7 +63,7 @@ async function anOldSystem() {
 }
 const textOf = (memory: MemoryLog) => memory.compacted('config').map(({ value }) => value?.toString() ?? '');
 
-it('reseal encrypts every text with the first key, so that the old key can be removed', async () => {
+test('reseal encrypts every text with the first key, so that the old key can be removed', async () => {
   const { memory, config, writer } = await anOldSystem();
   expect(await reencryptConfig({ config, writer, encryptor: both })).toEqual({
     resealed: 3,
@@ -89,7 +89,7 @@ it('reseal encrypts every text with the first key, so that the old key can be re
   expect(keyProblem(config, only)).toBeUndefined();
 });
 
-it('reseal keeps all other fields, and write keys still open their source', async () => {
+test('reseal keeps all other fields, and write keys still open their source', async () => {
   const { config, writer } = await anOldSystem();
   await reencryptConfig({ config, writer, encryptor: both });
   const after = config.source('src_1')!;
@@ -105,7 +105,7 @@ it('reseal keeps all other fields, and write keys still open their source', asyn
   expect(config.sourceByWriteKey('planted-old', 5_000)).toBeUndefined();
 });
 
-it('reseal writes notes for the audit trail in the name of Waypost, even for entries that a person wrote', async () => {
+test('reseal writes notes for the audit trail in the name of Waypost, even for entries that a person wrote', async () => {
   const { memory, config, writer } = await anOldSystem();
   const by = { id: 'tok_kim', name: 'Kim', role: 'admin' };
   const note = JSON.stringify({ by, action: 'changed', name: 'Shop', changes: [] });
@@ -119,7 +119,7 @@ it('reseal writes notes for the audit trail in the name of Waypost, even for ent
   expect(notes.map((text) => (JSON.parse(text) as { by: unknown }).by)).toEqual([WAYPOST, WAYPOST]);
 });
 
-it('a second reseal writes nothing', async () => {
+test('a second reseal writes nothing', async () => {
   const { memory, config, writer } = await anOldSystem();
   await reencryptConfig({ config, writer, encryptor: both });
   const records = memory.records('config').length;
@@ -127,7 +127,7 @@ it('a second reseal writes nothing', async () => {
   expect(memory.records('config')).toHaveLength(records);
 });
 
-it('reseal loses no change that control makes at the same time', async () => {
+test('reseal loses no change that control makes at the same time', async () => {
   const { memory, config, writer } = await anOldSystem();
   const control = await open(memory);
   const { write } = writer;
@@ -147,14 +147,14 @@ it('reseal loses no change that control makes at the same time', async () => {
   ]);
 });
 
-it('reseal leaves texts that no key decrypts unchanged, and names the entry', async () => {
+test('reseal leaves texts that no key decrypts unchanged, and names the entry', async () => {
   const { config, writer } = await anOldSystem();
   const report = await reencryptConfig({ config, writer, encryptor: only, keyLost: true });
   expect(report).toEqual({ resealed: 2, entries: 3, unreadable: ['destination:dst_1'] });
   expect(config.destination('dst_1')).toEqual({ version: 1, data: destination });
 });
 
-it.each([
+test.each([
   ['a canary that its keys do not decrypt', true],
   ['no canary and no destination that its keys decrypt', false],
 ])('a reseal with another key and %s writes nothing', async (_, canary) => {
@@ -168,14 +168,14 @@ it.each([
 });
 
 describe('a process with another key', () => {
-  it('recognises it by the canary, before anything else is encrypted', async () => {
+  test('recognises it by the canary, before anything else is encrypted', async () => {
     const { config, writer } = await open(memoryLog());
     await writer.write('system', 'system', newSystemEntry(old), { replaces: 0 });
     expect([keyProblem(config, old), keyProblem(config, both)]).toEqual([undefined, undefined]);
     expect(keyProblem(config, only)).toMatch(/WAYPOST_SECRET_KEY differs/);
   });
 
-  it('recognises it by the destinations of a system without a canary', async () => {
+  test('recognises it by the destinations of a system without a canary', async () => {
     const { config } = await anOldSystem();
     expect([keyProblem(config, both), keyProblem(config, only)]).toEqual([
       undefined,
@@ -184,7 +184,7 @@ describe('a process with another key', () => {
   });
 });
 
-it('a stored hash opens no source, neither as it is nor hashed again', async () => {
+test('a stored hash opens no source, neither as it is nor hashed again', async () => {
   const { config, writer } = await anOldSystem();
   await reencryptConfig({ config, writer, encryptor: both });
   for (const { key } of config.source('src_1')!.data.writeKeys) expect(config.sourceByWriteKey(key, 0)).toBeUndefined();

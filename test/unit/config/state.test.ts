@@ -38,7 +38,7 @@ function remove(state: ConfigState, id: string, version: number) {
 }
 
 describe('the state of config', () => {
-  it('applies a record that replaces the present version, and ignores any other', () => {
+  test('applies a record that replaces the present version, and ignores any other', () => {
     const state = new ConfigState();
     expect(put(state, 1, aSource('s')).kind).toBe('applied');
     expect(put(state, 2, aSource('s', { name: 'first' })).kind).toBe('applied');
@@ -46,20 +46,20 @@ describe('the state of config', () => {
     expect(state.source('s')).toMatchObject({ version: 2, data: { name: 'first' } });
   });
 
-  it('ignores a record that replaces an unknown version, even if it is newer', () => {
+  test('ignores a record that replaces an unknown version, even if it is newer', () => {
     const state = new ConfigState();
     put(state, 2, aSource('s', { name: 'at hand' }));
     expect(put(state, 5, aSource('s', { name: 'from nowhere' }), 4).kind).toBe('ignored');
     expect([state.source('s')?.data.name, state.unsettled()]).toEqual(['at hand', ['source:s']]);
   });
 
-  it('applies any version of an unknown entry', () => {
+  test('applies any version of an unknown entry', () => {
     const state = new ConfigState();
     expect(put(state, 7, aSource('s')).kind).toBe('applied');
     expect(state.source('s')?.version).toBe(7);
   });
 
-  it('removes by a tombstone only deleted or unknown entries', () => {
+  test('removes by a tombstone only deleted or unknown entries', () => {
     const state = new ConfigState();
     expect(state.apply('source:s', null).kind).toBe('removed');
     put(state, 1, aSource('s'));
@@ -72,7 +72,7 @@ describe('the state of config', () => {
     expect(state.unsettled()).toEqual([]);
   });
 
-  it.each([
+  test.each([
     ['invalid JSON', 'source:s', '{"write'],
     ['an array', 'source:s', '[]'],
     [
@@ -98,7 +98,7 @@ describe('the state of config', () => {
     expect(put(state, 1, aSource('s')).kind).toBe('applied');
   });
 
-  it('reports a newer format', () => {
+  test('reports a newer format', () => {
     const state = new ConfigState();
     expect(state.apply('rule:r', '{"format":2,"anything":1}')).toEqual({ kind: 'newer', key: 'rule:r', format: 2 });
   });
@@ -108,14 +108,14 @@ describe('a record that only a newer Waypost can read', () => {
   const unreadable = (state: ConfigState) =>
     state.apply('destination:d', '{"format":1,"kind":"destination","id":"d","version":2,"replaces":1}');
 
-  it('makes its entry unreadable, and no other', () => {
+  test('makes its entry unreadable, and no other', () => {
     const state = new ConfigState();
     put(state, 1, aDestination('d', ['s']));
     unreadable(state);
     expect([state.isUnreadable('destination', 'd'), state.isUnreadable('destination', 'other')]).toEqual([true, false]);
   });
 
-  it.each([
+  test.each([
     ['a record that replaces it', (state: ConfigState) => put(state, 3, aDestination('d', ['s']))],
     ['the repair by control', (state: ConfigState) => put(state, 2, aDestination('d', ['s']))],
     ['its tombstone', (state: ConfigState) => state.apply('destination:d', null)],
@@ -127,7 +127,7 @@ describe('a record that only a newer Waypost can read', () => {
     expect(state.isUnreadable('destination', 'd')).toBe(false);
   });
 
-  it('connects its destination to the sources of the last readable record and to those that it names', () => {
+  test('connects its destination to the sources of the last readable record and to those that it names', () => {
     const state = new ConfigState();
     const asked = () => ['s', 't', 'u'].map((source) => state.unreadableDestinationsOf(source));
     put(state, 1, aDestination('d', ['s']));
@@ -138,20 +138,20 @@ describe('a record that only a newer Waypost can read', () => {
     expect([asked(), state.unreadable]).toEqual([[[], [], []], 0]);
   });
 
-  it('keeps its sources if a later unreadable record names none', () => {
+  test('keeps its sources if a later unreadable record names none', () => {
     const state = new ConfigState();
     state.apply('destination:d', '{"format":1,"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}');
     state.apply('destination:d', '{"format":1,');
     expect(state.unreadableDestinationsOf('t')).toEqual(['d']);
   });
 
-  it('connects its destination to no source if none is readable', () => {
+  test('connects its destination to no source if none is readable', () => {
     const state = new ConfigState();
     state.apply('destination:d', '{"format":1,');
     expect([state.unreadableDestinationsOf('s'), state.unreadable]).toEqual([[], 1]);
   });
 
-  it('does not revive an older record that was ignored before', () => {
+  test('does not revive an older record that was ignored before', () => {
     const state = new ConfigState();
     put(state, 1, aDestination('d', ['s']));
     unreadable(state);
@@ -160,7 +160,7 @@ describe('a record that only a newer Waypost can read', () => {
 });
 
 describe('a query of config', () => {
-  it('finds a source by its present key, and by a rotated one until its time', () => {
+  test('finds a source by its present key, and by a rotated one until its time', () => {
     const state = new ConfigState();
     put(state, 1, aSource('s', { writeKeys: [{ key: 'old' }] }));
     put(state, 2, aSource('s', { writeKeys: [{ key: 'new' }, { key: 'old', until: 1_000 }] }));
@@ -174,7 +174,7 @@ describe('a query of config', () => {
     expect(state.sourceByWriteKey('new', 0)).toBeUndefined();
   });
 
-  it('lists the destinations of a source as they change', () => {
+  test('lists the destinations of a source as they change', () => {
     const state = new ConfigState();
     const of = (source: string) => state.destinationsOf(source).map((entry) => `${entry.data.id}@${entry.version}`);
     expect(of('a')).toEqual([]);
@@ -243,7 +243,7 @@ function compact(log: Logged[]): Logged[] {
 }
 
 describe('two concurrent writers', () => {
-  it('leave all readers of the whole log with the same state, in any order of their records', () => {
+  test('leave all readers of the whole log with the same state, in any order of their records', () => {
     fc.assert(
       fc.property(steps, fc.nat(), (scenario, cut) => {
         const log = logOf(scenario);
@@ -257,7 +257,7 @@ describe('two concurrent writers', () => {
     );
   });
 
-  it('leave readers that start after compaction with the same state too, once it is repaired', () => {
+  test('leave readers that start after compaction with the same state too, once it is repaired', () => {
     fc.assert(
       fc.property(steps, (scenario) => {
         const log = logOf(scenario);
@@ -287,7 +287,7 @@ describe('the part of config that a service holds', () => {
     filter: 'true',
   };
 
-  it('the router holds destinations without URLs and secrets, and the rest of them', () => {
+  test('the router holds destinations without URLs and secrets, and the rest of them', () => {
     const state = new ConfigState(PARTS.router);
     put(state, 1, destination);
     expect(JSON.stringify(state.list('destination'))).not.toContain('sealed');
@@ -295,7 +295,7 @@ describe('the part of config that a service holds', () => {
     expect(state.destinationsOf('s')).toEqual([{ version: 1, data: { ...routed, webhooks: [] } }]);
   });
 
-  it('a repeated record of a trimmed entry is harmless, and another one is not', () => {
+  test('a repeated record of a trimmed entry is harmless, and another one is not', () => {
     const state = new ConfigState(PARTS.router);
     put(state, 1, destination);
     expect([put(state, 1, destination).kind, state.unsettled()]).toEqual(['ignored', []]);
@@ -303,7 +303,7 @@ describe('the part of config that a service holds', () => {
     expect(state.unsettled()).toEqual(['destination:d']);
   });
 
-  it('ingest reads sources alone, and asking it for another kind is a mistake of the program', async () => {
+  test('ingest reads sources alone, and asking it for another kind is a mistake of the program', async () => {
     const memory = memoryLog();
     const producer = await memory.kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 'retry' });
     const log = createLog('test', 'silent');

@@ -58,7 +58,7 @@ test('a stored destination that is not edited has no problem and changes nothing
 });
 
 describe('a stored secret', () => {
-  it('is kept unless the user enters another', () => {
+  test('is kept unless the user enters another', () => {
     const moved = edited(() => ({ url: 'https://example.com/other' }));
     expect(webhookIn(moved)).toEqual({
       ...{ id: 'wh_1', url: 'https://example.com/other', headers: { 'X-Team': keep } },
@@ -69,7 +69,7 @@ describe('a stored secret', () => {
     expect(webhookIn(replaced)?.auth).toMatchObject({ clientSecret: 'new', params: { resource: keep } });
   });
 
-  it.each<[string, Draft, string[]]>([
+  test.each<[string, Draft, string[]]>([
     [
       'the URL has another host',
       edited(() => ({ url: 'https://other.example.com/hook' })),
@@ -89,13 +89,13 @@ describe('a stored secret', () => {
     expect([...problemsOf(draft)]).toEqual(fields.map((field) => [`webhooks/0/${field}`, `Enter it again: ${why}`]));
   });
 
-  it('is not asked for again if only the login at the proxy changes', () => {
+  test('is not asked for again if only the login at the proxy changes', () => {
     const draft = edited(() => ({}), { proxy: 'http://user:pass@proxy.example.com:3128' });
     expect(problemsOf(draft).size).toBe(0);
     expect(patchOf(STORED, draft)).toEqual({ proxy: 'http://user:pass@proxy.example.com:3128' });
   });
 
-  it('of another type of authentication is none of this type', () => {
+  test('of another type of authentication is none of this type', () => {
     const draft = edited(({ auth }) => ({ auth: withType(auth, 'bearer') }));
     expect([...problemsOf(draft).keys()]).toEqual(['webhooks/0/auth/token', 'webhooks/0/tls/key']);
   });
@@ -107,7 +107,7 @@ describe('a new authentication', () => {
     webhooks: [{ url: 'https://example.com/', headers: [], ...(auth && { auth }) }],
   });
 
-  it.each([
+  test.each([
     ['basic', ['username', 'password'], { username: 'u' }, { type: 'basic', username: 'u', password: 's' }],
     ['bearer', ['token'], {}, { type: 'bearer', token: 's' }],
     ['header', ['name', 'value'], { name: 'X-Key' }, { type: 'header', name: 'X-Key', value: 's' }],
@@ -134,7 +134,7 @@ describe('a new authentication', () => {
 describe('the settings of a request', () => {
   const request = draftOf(STORED).request;
 
-  it.each<[string, Partial<Draft['request']>, object | null]>([
+  test.each<[string, Partial<Draft['request']>, object | null]>([
     ['a method', { method: 'PUT' }, { method: 'PUT' }],
     ['a format instead of the template', { format: 'slack' }, { format: 'slack', body: null }],
     ['a template', { body: '"text"' }, { body: '"text"' }],
@@ -150,7 +150,7 @@ describe('the settings of a request', () => {
     expect(patchOf(STORED, { ...draftOf(STORED), request: { ...request, ...fields } })).toEqual({ request: patch });
   });
 
-  it('have problems by the names of the API', () => {
+  test('have problems by the names of the API', () => {
     const headers = [
       { name: 'Host', expression: 'userId' },
       { name: 'X-User', expression: '' },
@@ -164,7 +164,7 @@ describe('the settings of a request', () => {
     ]);
   });
 
-  it('are previewed with the names of other headers, without settings that cannot be used yet', () => {
+  test('are previewed with the names of other headers, without settings that cannot be used yet', () => {
     const preview = previewOf(draftOf(STORED), true, 'evt_1');
     expect(preview).toMatchObject({
       destination: { request: { body: '{"id": userId}' }, webhooks: [{ headers: { 'X-Team': keep } }] },
@@ -182,7 +182,7 @@ describe('the settings of a request', () => {
 describe('the retry plan', () => {
   const plan = draftOf(STORED).retry;
 
-  it.each<[string, Partial<Draft['retry']>, object | null]>([
+  test.each<[string, Partial<Draft['retry']>, object | null]>([
     ['other delays', { delays: '30s, 5m' }, { delays: ['30s', '5m'] }],
     ['a timeout, and no window', { timeout: '20s', window: '' }, { timeout: '20s', window: null }],
     ['other statuses', { on: '404, 409' }, { on: [404, 409] }],
@@ -191,13 +191,13 @@ describe('the retry plan', () => {
     expect(patchOf(STORED, { ...draftOf(STORED), retry: { ...plan, ...fields } })).toEqual({ retry: patch });
   });
 
-  it('has problems by the names of the API', () => {
+  test('has problems by the names of the API', () => {
     const retry = { delays: '5m, soon', window: '73h', timeout: '31s', on: '200' };
     const fields = ['retry/delays', 'retry/window', 'retry/timeout', 'retry/on'];
     expect([...problemsOf({ ...draftOf(STORED), retry }).keys()]).toEqual(fields);
   });
 
-  it('has the delays that the tiers of the installation can make', () => {
+  test('has the delays that the tiers of the installation can make', () => {
     expect(effectiveDelays('45s, 2h', ['10s', '1m', '5m', '30m'])).toEqual(['50s', '2h']);
     expect(effectiveDelays('45s, so', ['10s'])).toBeUndefined();
     expect(effectiveDelays('', ['10s'])).toEqual([]);

@@ -28,7 +28,7 @@ const pro = aRule({ trait: 'plan', test: 'is', value: 'pro' });
 const often = aRule({ subject: 'count', event: 'Order Completed', test: 'at_least', value: '3', window: '30' });
 
 describe('rows as a condition', () => {
-  it.each<[Row, string]>([
+  test.each<[Row, string]>([
     [pro, 'has(user.traits.plan) && user.traits.plan == "pro"'],
     [aRule({ trait: 'plan', test: 'is_not', value: 'pro' }), '!(has(user.traits.plan) && user.traits.plan == "pro")'],
     [aRule({ trait: 'age', value: '42', kind: 'number' }), 'has(user.traits.age) && user.traits.age == 42'],
@@ -84,7 +84,7 @@ function textOf(rule: Rule): string {
 }
 
 describe('a faulty row', () => {
-  it.each<[Row, Record<string, string>]>([
+  test.each<[Row, Record<string, string>]>([
     [aRule(), { '0/trait': 'Enter a trait', '0/value': 'Enter a value' }],
     [aRule({ subject: 'count', test: 'at_least' }), { '0/event': 'Enter an event', '0/value': 'Enter a number' }],
     [{ ...often, value: '1.5' }, { '0/value': 'Enter a whole number' }],
@@ -105,7 +105,7 @@ describe('a faulty row', () => {
 });
 
 describe('a condition written by hand', () => {
-  it.each([
+  test.each([
     ['user.traits.plan == "pro" && count("Order Completed", duration("720h")) >= 3', all(pro, often)],
     ['(count("Order Completed", duration("43200m")) >= 3)', all(often)],
     [
@@ -117,7 +117,7 @@ describe('a condition written by hand', () => {
     expect(rowsOf(text)).toEqual(rows);
   });
 
-  it.each([
+  test.each([
     ['text with a mistake', 'count('],
     ['an operator that rows lack', 'count("A") + count("B") > 3'],
     ['"is not" of a trait that may be missing', 'user.traits.plan != "pro"'],
@@ -148,20 +148,20 @@ function deep(levels: number): string {
 }
 
 describe('editing rows', () => {
-  it('a new subject keeps the entered values, and the comparison if the subject has it', () => {
+  test('a new subject keeps the entered values, and the comparison if the subject has it', () => {
     expect(withSubject(pro, 'last')).toMatchObject({ test: 'is', trait: 'plan', value: 'pro' });
     expect(withSubject({ ...often, test: 'less' }, 'sum')).toMatchObject({ test: 'less' });
     expect(withSubject(pro, 'count')).toMatchObject({ test: 'at_least', trait: 'plan' });
   });
 
-  it('a row is replaced or removed at its place', () => {
+  test('a row is replaced or removed at its place', () => {
     const group = all(pro, any(pro, often));
     expect(withRow(group, [1, 0], often)).toEqual(all(pro, any(often, often)));
     expect(withRow(group, [1, 0], undefined)).toEqual(all(pro, any(often)));
     expect(withRow(group, [0], undefined)).toEqual(all(any(pro, often)));
   });
 
-  it('a new group has one row with a problem for each missing field', () => {
+  test('a new group has one row with a problem for each missing field', () => {
     expect([...rowProblems(emptyGroup()).keys()]).toEqual(['0/trait', '0/value']);
   });
 });
@@ -193,7 +193,7 @@ describe('any rows', () => {
     seed: fc.nat(),
   });
 
-  it('become a valid condition, which selects exactly the described users and is read back as rows', () => {
+  test('become a valid condition, which selects exactly the described users and is read back as rows', () => {
     fc.assert(
       fc.property(group(MAX_DEPTH), fc.array(user, { minLength: 1, maxLength: 4 }), (rows, users) => {
         const text = celOf(rows);

@@ -56,7 +56,7 @@ async function delivered(expectation: () => void): Promise<void> {
   expectation();
 }
 
-it('each waiting caller gets the records of its key that are appended from now on', async () => {
+test('each waiting caller gets the records of its key that are appended from now on', async () => {
   const { listening, append, tails } = waiterUnderTest();
   append('a', 'before');
   const heard: string[] = [];
@@ -74,7 +74,7 @@ it('each waiting caller gets the records of its key that are appended from now o
   expect([tails, listening.size]).toEqual([{ asked: 1, opened: 1, open: 0 }, 0]);
 });
 
-it('the topic is not read ten seconds after the last caller, and the same reader serves callers before that', async () => {
+test('the topic is not read ten seconds after the last caller, and the same reader serves callers before that', async () => {
   const { listening, tails } = waiterUnderTest();
   await listening.begin('a', () => undefined);
   listening.end('a');
@@ -88,7 +88,7 @@ it('the topic is not read ten seconds after the last caller, and the same reader
   expect(tails).toEqual({ asked: 1, opened: 1, open: 0 });
 });
 
-it('a waiter can be used again after it has stopped', async () => {
+test('a waiter can be used again after it has stopped', async () => {
   const { listening, append } = waiterUnderTest();
   await listening.begin('a', () => undefined);
   await listening.stop();
@@ -100,7 +100,7 @@ it('a waiter can be used again after it has stopped', async () => {
   await listening.stop();
 });
 
-it('a wait fails immediately if it cannot start, and the next one starts', async () => {
+test('a wait fails immediately if it cannot start, and the next one starts', async () => {
   const { listening, append, setAway } = waiterUnderTest();
   setAway(true);
   await expect(listening.begin('a', () => undefined)).rejects.toMatchObject({ code: 'kafka_unavailable' });
@@ -121,7 +121,7 @@ async function timesOut(listening: RecordWaiter, key: string): Promise<void> {
 }
 
 describe('while a partition of the topic has no leader', () => {
-  it('a wait fails at its deadline, and a later caller gets the same reader once there is a leader', async () => {
+  test('a wait fails at its deadline, and a later caller gets the same reader once there is a leader', async () => {
     const { listening, tails, loseLeader } = waiterUnderTest();
     const leader = loseLeader();
     await timesOut(listening, 'a');
@@ -133,7 +133,7 @@ describe('while a partition of the topic has no leader', () => {
     await listening.stop();
   });
 
-  it('a reader that starts after its last caller has gone is stopped', async () => {
+  test('a reader that starts after its last caller has gone is stopped', async () => {
     const { listening, tails, loseLeader } = waiterUnderTest();
     const leader = loseLeader();
     await timesOut(listening, 'a');
@@ -142,7 +142,7 @@ describe('while a partition of the topic has no leader', () => {
     await delivered(() => expect(tails).toEqual({ asked: 1, opened: 1, open: 0 }));
   });
 
-  it('a reader that fails after the deadline of its caller is opened again for the next one', async () => {
+  test('a reader that fails after the deadline of its caller is opened again for the next one', async () => {
     const { listening, tails, loseLeader } = waiterUnderTest();
     const leader = loseLeader();
     await timesOut(listening, 'a');
@@ -153,7 +153,7 @@ describe('while a partition of the topic has no leader', () => {
     await listening.stop();
   });
 
-  it('a stop does not wait for a reader that cannot start', async () => {
+  test('a stop does not wait for a reader that cannot start', async () => {
     const { listening, loseLeader } = waiterUnderTest();
     loseLeader();
     await timesOut(listening, 'a');

@@ -8,7 +8,7 @@ const H = 60 * M;
 const DEFAULT_TIERS = [10 * S, M, 5 * M, 15 * M, 30 * M];
 
 describe('an effective delay', () => {
-  it.each([
+  test.each([
     [5 * S, 10 * S],
     [10 * S, 10 * S],
     [10 * S + 1, 20 * S],
@@ -21,7 +21,7 @@ describe('an effective delay', () => {
     expect(effectiveDelay(delayMs, DEFAULT_TIERS)).toBe(sumMs);
   });
 
-  it.each([
+  test.each([
     [1_000, [300, 700], 1_000],
     [1_100, [300, 700], 1_200],
     [7_001, [2_000, 5_000], 8_000],
@@ -31,7 +31,7 @@ describe('an effective delay', () => {
     expect(effectiveDelay(delayMs, tiersMs)).toBe(sumMs);
   });
 
-  it('an effective delay is the smallest sum of tiers that is not shorter', () => {
+  test('an effective delay is the smallest sum of tiers that is not shorter', () => {
     const tiers = fc.uniqueArray(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(tiers, fc.integer({ min: 1, max: 500 }), (tiersMs, delayMs) => {
@@ -43,7 +43,7 @@ describe('an effective delay', () => {
     );
   });
 
-  it('the shortest delay of a plan is half of the shortest tier', () => {
+  test('the shortest delay of a plan is half of the shortest tier', () => {
     expect(leastDelay([M, 10 * S])).toBe(5 * S);
   });
 });
@@ -83,22 +83,22 @@ function live(plan: {
 }
 
 describe('a planned delivery', () => {
-  it('its attempts follow its delays, and the last delay repeats until the window closes', () => {
+  test('its attempts follow its delays, and the last delay repeats until the window closes', () => {
     const { attemptsAt, hops } = live({ delaysMs: [10 * S, 2 * H], tiersMs: DEFAULT_TIERS, windowMs: 7 * H });
     expect(attemptsAt).toEqual([0, 10 * S, 2 * H + 10 * S, 4 * H + 10 * S, 6 * H + 10 * S, 7 * H]);
     expect(hops).toBeLessThan(25);
   });
 
-  it('a Retry-After that is longer than its delay prolongs the wait to a sum of tiers', () => {
+  test('a Retry-After that is longer than its delay prolongs the wait to a sum of tiers', () => {
     const { attemptsAt } = live({ delaysMs: [10 * S], tiersMs: DEFAULT_TIERS, windowMs: H, retryAfterMs: 35 * M });
     expect(attemptsAt).toEqual([0, 35 * M, H]);
   });
 
-  it('a window shorter than the shortest tier ends it after one attempt', () => {
+  test('a window shorter than the shortest tier ends it after one attempt', () => {
     expect(live({ delaysMs: [10 * S], tiersMs: [2 * M], windowMs: M }).attemptsAt).toEqual([0]);
   });
 
-  it('no attempt but the last is early, none is after the window, and each is late by at most a tier and its returns', () => {
+  test('no attempt but the last is early, none is after the window, and each is late by at most a tier and its returns', () => {
     const tiers = fc.array(fc.integer({ min: 5, max: 3_000 }), { minLength: 1, maxLength: 5 });
     const delays = fc.array(fc.integer({ min: 1, max: 20_000 }), { minLength: 1, maxLength: 4 });
     fc.assert(

@@ -3,23 +3,23 @@ import { measureComments, measureDocs } from '../../../tools/prose/files';
 import { measure, rates } from '../../../tools/prose/measure';
 
 describe('the meter of prose', () => {
-  it('counts odd phrases and openings in the sentences of a page, but not in its code', () => {
+  test('counts odd phrases and openings in the sentences of a page, but not in its code', () => {
     const page =
       'What is lost is sent away. The router drops the record.\n\n```\nWhat is code is no prose here.\n```\n';
     expect(measure('page.md', page)).toMatchObject({ sentences: 2, phrases: 2, openings: 1 });
   });
 
-  it('counts the comments of code, and ignores its strings', () => {
+  test('counts the comments of code, and ignores its strings', () => {
     const code =
       "/** Whoever reads it is told. */\nconst text = 'nobody waits for it anew';\n// Drops the record of a source.\n";
     expect(measure('code.ts', code)).toMatchObject({ sentences: 2, phrases: 2, openings: 1 });
   });
 
-  it('accepts a question word at the start of a question', () => {
+  test('accepts a question word at the start of a question', () => {
     expect(measure('page.md', 'Where does a delivery wait?').openings).toBe(0);
   });
 
-  it('relates phrases to words, and openings to sentences', () => {
+  test('relates phrases to words, and openings to sentences', () => {
     const prose = { words: 500, sentences: 50, phrases: 1, openings: 1, found: [] };
     expect(rates([prose, { ...prose, openings: 0 }])).toEqual({ phrases: 2, openings: 1 });
   });

@@ -1,6 +1,6 @@
 import { outcomeOf } from '../../../../tools/bench/cases/rolling';
 
-it('a call counts in the step in which it was sent, and calls that never arrived are counted apart', () => {
+test('a call counts in the step in which it was sent, and calls that never arrived are counted apart', () => {
   const steps = [
     { name: 'nothing changes', atMs: 1_000 },
     { name: 'router joins', atMs: 2_500 },

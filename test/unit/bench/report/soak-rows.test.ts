@@ -20,13 +20,13 @@ const rowOf = (soak: SoakFigure, name: string) => {
 };
 
 describe('the soak', () => {
-  it('the table has the memory of a process at 10, 30 and 60 minutes, its growth and its cores', () => {
+  test('the table has the memory of a process at 10, 30 and 60 minutes, its growth and its cores', () => {
     const soak = aSoak((minute) => 200 + minute);
     expect(rowOf(soak, 'control')).toEqual(['control', '210', '230', '260', '260', '60.0', 'grows', '0.0500']);
     expect(rowOf(soak, 'ingest')).toEqual(['ingest', '100', '100', '100', '100', '0', 'flat', '0.250']);
   });
 
-  it('a process that grows only in the first ten minutes is flat', () => {
+  test('a process that grows only in the first ten minutes is flat', () => {
     expect(
       growthOf(
         aSoak((minute) => 100 + 20 * Math.min(minute, 10)),
@@ -41,11 +41,11 @@ describe('the soak', () => {
     ).toContain('flat');
   });
 
-  it('a round without a soak has no table', () => {
+  test('a round without a soak has no table', () => {
     expect(soakTable([{ bare: [], failures: [] }])).toEqual([]);
   });
 
-  it.each([
+  test.each([
     ['/flaky-50/a', 50],
     ['/flaky-/a', undefined],
     ['/ok/flaky-50', undefined],

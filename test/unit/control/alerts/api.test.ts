@@ -72,7 +72,7 @@ const as = async (role: string) => {
 };
 
 describe('/alerts', () => {
-  it('the alert settings have defaults until somebody changes them', async () => {
+  test('the alert settings have defaults until somebody changes them', async () => {
     const answer = await control.call('get', '/alerts');
     expect(answer.headers.etag).toBe('"0"');
     expect(answer.body).toMatchObject({
@@ -81,7 +81,7 @@ describe('/alerts', () => {
     });
   });
 
-  it('webhooks of alerts have formats, which stay until a request names others', async () => {
+  test('webhooks of alerts have formats, which stay until a request names others', async () => {
     const webhooks = [{ url: URL, format: 'slack' }, { url: 'https://ops.example/raw' }];
     const first = await set({ webhooks });
     expect(first.body.webhooks.map(({ format }: Json) => format)).toEqual(['slack', 'default']);
@@ -90,7 +90,7 @@ describe('/alerts', () => {
     expect((await set({ webhooks: [{ url: URL, format: 'fax' }] })).body.errors[0].pointer).toBe('#/webhooks/0/format');
   });
 
-  it('the format pagerduty needs a routing key, which may be a stored one', async () => {
+  test('the format pagerduty needs a routing key, which may be a stored one', async () => {
     const webhook = { url: 'https://events.pagerduty.example/v2/enqueue', format: 'pagerduty' };
     const bearer = { type: 'bearer', token: 'planted-token' };
     for (const fields of [{}, { auth: bearer }]) {
@@ -110,7 +110,7 @@ describe('/alerts', () => {
     expect((await set({ webhooks: [{ id, url: webhook.url }] })).status).toBe(422);
   });
 
-  it('e-mail addresses are validated, and refused without a mail server', async () => {
+  test('e-mail addresses are validated, and refused without a mail server', async () => {
     expect((await set({ email: ['ops@example.com', 'ops@example.com'] })).body.email).toEqual(['ops@example.com']);
     expect((await set({ email: ['nobody'] })).body.errors[0].pointer).toBe('#/email/0');
     expect((await set({ email: null })).body.email).toEqual([]);
@@ -119,7 +119,7 @@ describe('/alerts', () => {
     expect([refused.status, refused.body.errors[0].detail]).toEqual([422, expect.stringContaining('WAYPOST_SMTP_URL')]);
   });
 
-  it('PATCH /alerts changes single fields and checks versions', async () => {
+  test('PATCH /alerts changes single fields and checks versions', async () => {
     const webhooks = [{ url: URL, headers: { 'X-Key': 'planted-header' } }];
     const first = await set({ webhooks, sharedSecret: 'planted-secret', switchOffAfter: '5d' });
     expect([first.status, first.headers.etag]).toEqual([200, '"1"']);
@@ -139,7 +139,7 @@ describe('/alerts', () => {
     expect((await control.call('patch', '/alerts').set('If-Match', '"9"').send({})).status).toBe(412);
   });
 
-  it('PATCH /alerts names every bad field and changes nothing', async () => {
+  test('PATCH /alerts names every bad field and changes nothing', async () => {
     const answer = await set({
       webhooks: [
         { url: 'ftp://a.example/', headers: { Host: 'x' } },
@@ -158,7 +158,7 @@ describe('/alerts', () => {
     expect((await get('/alerts')).version).toBe(0);
   });
 
-  it('/alerts never shows secrets', async () => {
+  test('/alerts never shows secrets', async () => {
     await set({ webhooks: [{ url: URL, headers: { 'X-Key': 'planted-header' } }], sharedSecret: 'planted-secret' });
     const operator = await as('operator');
     const seen = (await operator('get', '/alerts')).body;
@@ -168,7 +168,7 @@ describe('/alerts', () => {
     expect((await operator('patch', '/alerts').send({ failingFor: '1h' })).status).toBe(403);
   });
 
-  it('the destination of alerts is neither listed nor found by its id', async () => {
+  test('the destination of alerts is neither listed nor found by its id', async () => {
     await set({ webhooks: [{ url: URL }] });
     const id = await makeDestination();
     expect((await get('/destinations')).data.map((each: { id: string }) => each.id)).toEqual([id]);
@@ -182,7 +182,7 @@ describe('/alerts', () => {
     for (const call of calls) expect((await call).status).toBe(404);
   });
 
-  it('the alert secret rotates like the secret of a destination', async () => {
+  test('the alert secret rotates like the secret of a destination', async () => {
     await set({ sharedSecret: 'planted-secret' });
     const { body, status } = await control.call('post', '/alerts/rotate-secret').send({ overlap: '1h' });
     expect([status, body.sharedSecret]).toEqual([200, expect.stringMatching(/^whsec_/)]);
@@ -192,7 +192,7 @@ describe('/alerts', () => {
     expect((await operator('post', '/alerts/rotate-secret')).status).toBe(403);
   });
 
-  it('an alert test sends a sample alert if alerts have a URL', async () => {
+  test('an alert test sends a sample alert if alerts have a URL', async () => {
     const hasty = await controlUnderTest({ database, historyHasRead, timeoutMs: -9_990 });
     expect((await hasty.call('post', '/alerts/test')).status).toBe(409);
     await hasty.call('patch', '/alerts').send({ webhooks: [{ url: URL }] });
@@ -203,7 +203,7 @@ describe('/alerts', () => {
     expect(JSON.parse(record!.value!.toString())).toMatchObject({ type: 'destination.failing' });
   });
 
-  it('a change of the alert settings is in the audit trail', async () => {
+  test('a change of the alert settings is in the audit trail', async () => {
     await set({ failingFor: '5m' });
     await set({ failingFor: '10m' });
     const notes = control.memory.records('config').flatMap((each) => parseNotes(each as OpenRecord));
@@ -217,7 +217,7 @@ describe('/alerts', () => {
 describe('a failing destination', () => {
   beforeEach(() => set({ webhooks: [{ url: URL }], failingFor: '1m', deadLettersEvery: '1h' }));
 
-  it.each<[string, (id: string) => PromiseLike<unknown>]>([
+  test.each<[string, (id: string) => PromiseLike<unknown>]>([
     [
       'switches a failing destination off',
       (id) => control.call('patch', `/destinations/${id}`).send({ enabled: false }),
@@ -239,7 +239,7 @@ describe('a failing destination', () => {
     expect((await get('/notices')).data).toMatchObject([{ kind: 'failing', endedAt: at(70), alert: 'sent' }]);
   });
 
-  it('a failing destination raises one alert, and one for its recovery, with repeated events and several processes', async () => {
+  test('a failing destination raises one alert, and one for its recovery, with repeated events and several processes', async () => {
     const id = await makeDestination();
     const events = [fails(id, 0), fails(id, 30)];
     record(...events);
@@ -273,7 +273,7 @@ describe('a failing destination', () => {
     ]);
   });
 
-  it('a destination raises no alert until the topic was read to its end, since a success may follow', async () => {
+  test('a destination raises no alert until the topic was read to its end, since a success may follow', async () => {
     const id = await makeDestination();
     record(fails(id, 0), fails(id, 61));
     const { read } = control.memory.kafka;
@@ -287,7 +287,7 @@ describe('a failing destination', () => {
     expect(await get('/notices')).toMatchObject({ data: [] });
   });
 
-  it('the process with the lease sends the alerts, and the next one after it has stopped', async () => {
+  test('the process with the lease sends the alerts, and the next one after it has stopped', async () => {
     const id = await makeDestination();
     const lease = (owner: string) =>
       database.query(
@@ -303,7 +303,7 @@ describe('a failing destination', () => {
     expect(await database.query('select owner from waypost.leases')).toEqual([{ owner: 'another' }]);
   });
 
-  it('an alert is sent with the same id when Kafka is back', async () => {
+  test('an alert is sent with the same id when Kafka is back', async () => {
     const id = await makeDestination();
     record(fails(id, 0), fails(id, 61));
     control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
@@ -318,7 +318,7 @@ describe('a failing destination', () => {
     expect(sent().map(({ delivery }) => delivery!.messageId)).toEqual([due.data[0].id]);
   });
 
-  it('a failing destination that is switched off before its alert is known to be sent gets only the resolve of PagerDuty', async () => {
+  test('a failing destination that is switched off before its alert is known to be sent gets only the resolve of PagerDuty', async () => {
     const auth = { type: 'pagerduty', routingKey: 'planted-key' };
     const pager = { url: 'https://events.pagerduty.example/v2/enqueue', format: 'pagerduty', auth };
     await set({ webhooks: [{ url: URL }, pager] });
@@ -332,7 +332,7 @@ describe('a failing destination', () => {
     expect(sent().map(({ body }) => [body.event_action, body.dedup_key])).toEqual([['resolve', `waypost/${id}`]]);
   });
 
-  it('a failing destination raises a notice without an alert if alerts have no URL', async () => {
+  test('a failing destination raises a notice without an alert if alerts have no URL', async () => {
     await set({ enabled: false });
     const id = await makeDestination();
     record(fails(id, 0), fails(id, 61));
@@ -343,7 +343,7 @@ describe('a failing destination', () => {
     expect((await get('/notices')).data).toMatchObject([{ kind: 'failing', alert: 'none', delivery: null }]);
   });
 
-  it('a failing alert webhook raises a notice and no alert', async () => {
+  test('a failing alert webhook raises a notice and no alert', async () => {
     record(fails('alerts', 0), fails('alerts', 61), aDeath({ delivery: 'dlv_a', destination: 'alerts' }));
     await look(61);
     const { data } = await get('/notices?destination=alerts');
@@ -355,7 +355,7 @@ describe('a failing destination', () => {
   });
 });
 
-it('dead letters raise an alert immediately, and later one with their number', async () => {
+test('dead letters raise an alert immediately, and later one with their number', async () => {
   await set({ webhooks: [{ url: URL }], deadLettersEvery: '10m' });
   const id = await makeDestination();
   const dies = (seconds: number) =>
@@ -369,7 +369,7 @@ it('dead letters raise an alert immediately, and later one with their number', a
   expect(sent().map(({ body }) => body.data.deadLetters as number)).toEqual([1, 3]);
 });
 
-it('dead letters that were replayed in the meantime raise no alert', async () => {
+test('dead letters that were replayed in the meantime raise no alert', async () => {
   await set({ webhooks: [{ url: URL }], deadLettersEvery: '10m' });
   const id = await makeDestination();
   const died = [1, 2, 3].map((i) => aDeath({ delivery: `dead_${i}`, destination: id, acceptedAt: at(0), at: at(i) }));
@@ -396,7 +396,7 @@ describe('a delivery that reaches only some URLs', () => {
   };
   beforeEach(() => set({ webhooks: [{ url: URL }], deadLettersEvery: '10m' }));
 
-  it('raises an alert immediately, and later one with the number of all since', async () => {
+  test('raises an alert immediately, and later one with the number of all since', async () => {
     const id = await makeDestination();
     record(partly(id, 1));
     await look(1);
@@ -415,7 +415,7 @@ describe('a delivery that reaches only some URLs', () => {
     });
   });
 
-  it('raises no alert if the history shows that the other URL has accepted it in the meantime', async () => {
+  test('raises no alert if the history shows that the other URL has accepted it in the meantime', async () => {
     const id = await makeDestination();
     record(partly(id, 1));
     isHistoryRead = true;
@@ -424,7 +424,7 @@ describe('a delivery that reaches only some URLs', () => {
     expect(sent()).toEqual([]);
   });
 
-  it('raises no notice for the alerts themselves, since each goes to one channel', async () => {
+  test('raises no notice for the alerts themselves, since each goes to one channel', async () => {
     record(partly('alerts', 1));
     await look(1);
     expect((await get('/notices')).data).toEqual([]);
@@ -442,7 +442,7 @@ describe('a certificate near its end', () => {
     ]);
   beforeEach(() => set({ webhooks: [{ url: URL }] }));
 
-  it('raises one alert for the certificate of a server, and one once it is replaced', async () => {
+  test('raises one alert for the certificate of a server, and one once it is replaced', async () => {
     const id = await makeDestination();
     await makeDestination({ webhooks: [{ url: 'https://b.example/' }] });
     await makeDestination({ enabled: false });
@@ -474,7 +474,7 @@ describe('a certificate near its end', () => {
     expect((await get('/notices')).data).toMatchObject([{ endedAt: at(3 * DAYS), alert: 'sent' }]);
   });
 
-  it('ends without an alert if the destination is switched off or deleted, or calls another server', async () => {
+  test('ends without an alert if the destination is switched off or deleted, or calls another server', async () => {
     const [off, deleted, moved] = [
       await makeDestination(),
       await makeDestination({ name: 'Deleted' }),
@@ -492,7 +492,7 @@ describe('a certificate near its end', () => {
     expect(data.map(({ endedAt, alert }: Json) => [endedAt, alert])).toEqual(Array(3).fill([at(60), 'sent']));
   });
 
-  it('stays open while another certificate of the destination ends even earlier', async () => {
+  test('stays open while another certificate of the destination ends even earlier', async () => {
     await makeDestination({ webhooks: [{ url: 'https://a.example/' }, { url: 'https://b.example/' }] });
     seen('https://b.example', 10 * DAYS, 0);
     await look(1);
@@ -508,7 +508,7 @@ describe('a certificate near its end', () => {
     ]);
   });
 
-  it('does not begin again and again if servers behind one URL have different certificates', async () => {
+  test('does not begin again and again if servers behind one URL have different certificates', async () => {
     await makeDestination();
     const HOUR = 3_600;
     // The servers take turns, long before the first certificate ends soon.
@@ -526,7 +526,7 @@ describe('a certificate near its end', () => {
     expect(sent().map(({ body }) => body.data.endedAt)).toEqual([undefined, at(10 * DAYS)]);
   });
 
-  it('raises an alert for a client certificate and for an authority, and ends it with a change of the destination', async () => {
+  test('raises an alert for a client certificate and for an authority, and ends it with a change of the destination', async () => {
     const notBefore = new Date(START - 1_000);
     const dates = (days: number) => ({ notBefore, notAfter: new Date(START + days * DAYS * 1_000) });
     const [own, lasting] = [makeCertificate(dates(10)), makeCertificate(dates(100))];
@@ -554,7 +554,7 @@ describe('a certificate near its end', () => {
     expect(await open()).toEqual([]);
   });
 
-  it('ends without an alert if the alert of its begin was not sent', async () => {
+  test('ends without an alert if the alert of its begin was not sent', async () => {
     const id = await makeDestination();
     seen('https://a.example', DAYS, 0);
     control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
@@ -570,7 +570,7 @@ describe('a certificate near its end', () => {
   });
 });
 
-it('a filter that takes much work raises an alert, until it is changed or none of its events come', async () => {
+test('a filter that takes much work raises an alert, until it is changed or none of its events come', async () => {
   await set({ webhooks: [{ url: URL }] });
   const filter = 'properties.items.exists(i, i.sku == "a")';
   const id = await makeDestination({ filter });
@@ -608,7 +608,7 @@ it('a filter that takes much work raises an alert, until it is changed or none o
   expect(types()).toHaveLength(4);
 });
 
-it('full profiles raise an alert, until none is full', async () => {
+test('full profiles raise an alert, until none is full', async () => {
   await set({ webhooks: [{ url: URL }] });
   const condition = 'has(user.traits.plan)';
   const made = await control.call('post', '/audiences').send({ name: 'All', condition });
@@ -636,7 +636,7 @@ it('full profiles raise an alert, until none is full', async () => {
   expect((await get('/notices')).data).toMatchObject([{ endedAt: at(20) }]);
 });
 
-it('test sends raise no notice', async () => {
+test('test sends raise no notice', async () => {
   const id = await makeDestination();
   record(aDeath({ delivery: 'dlv_t', destination: id, test: true }));
   await look(1);
@@ -649,13 +649,13 @@ describe('switching off', () => {
     await look(90_000);
   };
 
-  it('Waypost switches no destination off unless the settings say so', async () => {
+  test('Waypost switches no destination off unless the settings say so', async () => {
     const id = await makeDestination();
     await failing(id);
     expect((await get(`/destinations/${id}`)).enabled).toBe(true);
   });
 
-  it('Waypost switches a failing destination off, with an audit entry and a notice', async () => {
+  test('Waypost switches a failing destination off, with an audit entry and a notice', async () => {
     await set({ webhooks: [{ url: URL }], switchOffAfter: '1d' });
     const id = await makeDestination();
     await failing(id);
@@ -675,7 +675,7 @@ describe('switching off', () => {
     expect((await get(`/destinations/${id}`)).enabled).toBe(true);
   });
 
-  it('the next process raises the notice of a switch-off that a crash interrupted', async () => {
+  test('the next process raises the notice of a switch-off that a crash interrupted', async () => {
     await set({ webhooks: [{ url: URL }], switchOffAfter: '1d' });
     const id = await makeDestination();
     record(fails(id, 0));
@@ -690,7 +690,7 @@ describe('switching off', () => {
     expect(types()).toEqual(['destination.switched_off']);
   });
 
-  it('the switch-off time of a destination overrides the general one', async () => {
+  test('the switch-off time of a destination overrides the general one', async () => {
     await set({ switchOffAfter: '1d' });
     const id = await makeDestination({ switchOffAfter: '0s' });
     await failing(id);
@@ -709,7 +709,7 @@ describe('/notices', () => {
     return { a, b };
   };
 
-  it('notices are filtered by destination, kind and state, in pages', async () => {
+  test('notices are filtered by destination, kind and state, in pages', async () => {
     const { a, b } = await make();
     const ids = async (query: string) =>
       ((await get(`/notices?${query}`)).data as { destination: string; kind: string }[]).map(
@@ -726,7 +726,7 @@ describe('/notices', () => {
     expect((await control.call('get', '/notices?open=maybe')).status).toBe(422);
   });
 
-  it('operators acknowledge notices, and the first one stays', async () => {
+  test('operators acknowledge notices, and the first one stays', async () => {
     await make();
     const { id } = (await get('/notices?open=true')).data[0];
     const [reader, operator] = [await as('read_only'), await as('operator')];
@@ -740,14 +740,14 @@ describe('/notices', () => {
     expect((await control.call('get', '/notices/ntc_none')).status).toBe(404);
   });
 
-  it('GET /notices answers 503 while the history is away, and GET /alerts still works', async () => {
+  test('GET /notices answers 503 while the history is away, and GET /alerts still works', async () => {
     const away = await controlUnderTest();
     expect((await away.call('get', '/notices')).status).toBe(503);
     expect((await away.call('get', '/alerts')).status).toBe(200);
   });
 });
 
-it('alerts are behind while `attempts` is read too slowly to decide', async () => {
+test('alerts are behind while `attempts` is read too slowly to decide', async () => {
   let ahead = 0;
   let isSlow = false;
   const now = performance.now.bind(performance);

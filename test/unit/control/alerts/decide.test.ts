@@ -38,7 +38,7 @@ function play(pieces: readonly (Evidence[] | number)[], over: Partial<Context> =
 }
 const kinds = (notices: Notice[]) => notices.map(({ kind }) => kind);
 
-it.each<[string, (Evidence[] | number)[], string[]]>([
+test.each<[string, (Evidence[] | number)[], string[]]>([
   ['none after one failure', [[failed(10)], 5_000], []],
   ['none if it has failed for too short a time', [[failed(10), failed(109)]], []],
   ['failing after the set time', [[failed(10)], [failed(110)]], ['failing']],
@@ -80,7 +80,7 @@ it.each<[string, (Evidence[] | number)[], string[]]>([
   expect(kinds(play(pieces).notices)).toEqual(expected);
 });
 
-it('a notice contains the start, the failures, the error and the number of dead letters', () => {
+test('a notice contains the start, the failures, the error and the number of dead letters', () => {
   const { notices, ended } = play([
     [failed(10), failed(60), failed(110)],
     150,
@@ -99,35 +99,35 @@ it('a notice contains the start, the failures, the error and the number of dead 
   expect(new Set(notices.map(({ id }) => id)).size).toBe(4);
 });
 
-it('the notice of a destination to which nothing can be sent has the cause, and no failed attempt', () => {
+test('the notice of a destination to which nothing can be sent has the cause, and no failed attempt', () => {
   const { notices } = play([[blocked(10)], [blocked(110)], 150, [blocked(160)]]);
   expect(notices).toMatchObject([{ kind: 'failing', since: 10, failures: 0, error: 'token: it answered 500' }]);
 });
 
-it('nothing is reported of a destination to which nothing could be sent, if nothing waits any more', () => {
+test('nothing is reported of a destination to which nothing could be sent, if nothing waits any more', () => {
   const { health, notices } = play([[blocked(10, 300)], 110], { waiting: 0 });
   expect([notices, health.blocked]).toEqual([[], undefined]);
   expect(kinds(play([[blocked(10, 300)], 110], { waiting: 1 }).notices)).toEqual(['failing']);
 });
 
-it('no destination is switched off because nothing can be sent to it', () => {
+test('no destination is switched off because nothing can be sent to it', () => {
   const over = { settings: { ...settings, switchOffAfterMs: 200 } };
   expect(play([[failed(10), failed(20)], [blocked(30), blocked(400, 900)], 500], over).switches).toEqual([]);
 });
 
-it('earlier waits do not count after a destination is switched on again', () => {
+test('earlier waits do not count after a destination is switched on again', () => {
   const { health } = play([[blocked(10), blocked(20)]], { destination: destination({ enabled: false }) });
   const context = { id: 'dst_1', destination: destination(), settings, nowMs: 200 };
   expect(decide(addEvidence(health, [blocked(200)]), context).notices).toEqual([]);
 });
 
-it('an announced attempt keeps a destination failing as time passes', () => {
+test('an announced attempt keeps a destination failing as time passes', () => {
   const waiting: Evidence = { kind: 'failed', destination: 'dst_1', at: 11, until: 400, error: '' };
   expect(kinds(play([[failed(10), waiting], 109]).notices)).toEqual([]);
   expect(kinds(play([[failed(10), waiting], 110]).notices)).toEqual(['failing']);
 });
 
-it('one failure is an outage while its next attempt is still to come, but switches nothing off', () => {
+test('one failure is an outage while its next attempt is still to come, but switches nothing off', () => {
   const waiting: Evidence = { kind: 'failed', destination: 'dst_1', at: 10, until: 300, error: '' };
   const over = { settings: { ...settings, switchOffAfterMs: 200 } };
   const [failing, off] = [play([[waiting], 110], over), play([[waiting], 210], over)];
@@ -139,7 +139,7 @@ it('one failure is an outage while its next attempt is still to come, but switch
   expect([kinds(notices), switches]).toEqual([[], []]);
 });
 
-it.each<[string, Partial<Context>, boolean]>([
+test.each<[string, Partial<Context>, boolean]>([
   ['not at all', {}, false],
   ['for all destinations', { settings: { ...settings, switchOffAfterMs: 200 } }, true],
   ['for all destinations, to a longer time', { settings: { ...settings, switchOffAfterMs: 201 } }, false],
@@ -170,7 +170,7 @@ describe('switching off', () => {
   const off = { ...context, destination: destination({ enabled: false, switchOffAfterMs: 200 }) };
   const before = play([[failed(10), failed(210)]], context).health;
 
-  it('a switch-off is stored before it is done, and its notice follows, also after a crash', () => {
+  test('a switch-off is stored before it is done, and its notice follows, also after a crash', () => {
     expect(before.switchingOff).toEqual({ since: 10, failures: 2 });
     expect(decide(before, context).switchOff).toBe(true);
     const { notices, ended, health } = decide(before, off);
@@ -183,25 +183,25 @@ describe('switching off', () => {
     expect(decide(addEvidence(health, [failed(400)]), { ...context, nowMs: 400 }).switchOff).toBe(false);
   });
 
-  it('a destination that recovers in time is not switched off', () => {
+  test('a destination that recovers in time is not switched off', () => {
     const { switchOff, health } = decide(addEvidence(before, [ok(250)]), context);
     expect(switchOff).toBe(false);
     expect(health.switchingOff).toBeNull();
   });
 
-  it('a switch-off by a person raises no notice', () => {
+  test('a switch-off by a person raises no notice', () => {
     const failing = { ...before, switchingOff: null };
     const { notices, ended, health } = decide(failing, off);
     expect([notices, ended.length, health.failing, health.failures]).toEqual([[], 1, null, []]);
   });
 
-  it('a deletion ends every notice', () => {
+  test('a deletion ends every notice', () => {
     const { notices, ended, health } = decide(addEvidence(before, [dead(300)]), { ...context, destination: undefined });
     expect([notices, ended.length, health.dead]).toEqual([[], 1, null]);
   });
 });
 
-it('trouble of the alert webhook raises a notice and no alert', () => {
+test('trouble of the alert webhook raises a notice and no alert', () => {
   const { notices } = play([[failed(10), failed(110)], [dead(120)], [ok(130)]], { id: ALERTS_ID });
   expect(notices.map(({ kind, alert }) => [kind, alert])).toEqual([
     ['failing', 'none'],
@@ -210,7 +210,7 @@ it('trouble of the alert webhook raises a notice and no alert', () => {
   ]);
 });
 
-it('with any evidence a notice opens once and ends once, and a repeated decision adds nothing', () => {
+test('with any evidence a notice opens once and ends once, and a repeated decision adds nothing', () => {
   const piece = fc.oneof(
     fc.array(
       fc
@@ -235,7 +235,7 @@ it('with any evidence a notice opens once and ends once, and a repeated decision
   );
 });
 
-it('every dead letter is counted in an alert', () => {
+test('every dead letter is counted in an alert', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 100 }), { maxLength: 50 }), (times) => {
       const told = play([...times.flatMap((at, i) => [[dead(at)], i * 300]), 1e6]).notices;
@@ -244,7 +244,7 @@ it('every dead letter is counted in an alert', () => {
   );
 });
 
-it('the health survives serialization', () => {
+test('the health survives serialization', () => {
   const { health } = play([[failed(10), failed(110), dead(5)]]);
   expect(JSON.parse(JSON.stringify(health)) as Health).toEqual(health);
 });

@@ -10,7 +10,7 @@ const all = (event: object) => evidenceOf(Buffer.from(JSON.stringify(event)));
 const of = (event: object) => all(event)[0];
 const rejected = anAttempt({ outcome: 'rejected', reason: 'rejected' });
 
-it.each<[string, DeliveryEvent, Evidence['kind'] | undefined]>([
+test.each<[string, DeliveryEvent, Evidence['kind'] | undefined]>([
   ['a delivery is evidence of success', anAttempt(), 'ok'],
   ['a failed attempt is evidence of failure', aFailure(), 'failed'],
   ['a rejection is evidence of failure', rejected, 'failed'],
@@ -31,7 +31,7 @@ it.each<[string, DeliveryEvent, Evidence['kind'] | undefined]>([
   expect(of(event)?.kind).toBe(expected);
 });
 
-it('the evidence contains the time, the time of the next attempt, and the error', () => {
+test('the evidence contains the time, the time of the next attempt, and the error', () => {
   expect(of(aFailure())).toEqual({
     ...{ kind: 'failed', destination: 'dst_1', at: ms(1), until: ms(11), error: 'https://a.example: status 503' },
     status: 503,
@@ -45,7 +45,7 @@ it('the evidence contains the time, the time of the next attempt, and the error'
   expect(of(rejected)).toMatchObject({ at: ms(1), until: ms(1) });
 });
 
-it('the evidence that nothing can be sent contains the cause, if the delivery met it itself', () => {
+test('the evidence that nothing can be sent contains the cause, if the delivery met it itself', () => {
   const error = { code: 'token' as const, phase: 'token' as const, message: 'it answered 500' };
   const { status: _, ...url } = aUrl({ outcome: 'retry', error });
   expect(of(aWait({ reason: 'token', urls: [url] }))).toEqual({
@@ -61,7 +61,7 @@ it('the evidence that nothing can be sent contains the cause, if the delivery me
 });
 
 const failed = aUrl({ url: 'whk_2', outcome: 'retry', status: 503 });
-it.each<[string, DeliveryEvent, string[]]>([
+test.each<[string, DeliveryEvent, string[]]>([
   ['whose URLs all accept it', anAttempt({ urls: [aUrl(), aUrl({ url: 'whk_2' })] }), ['ok']],
   ['with a URL that fails', anAttempt({ urls: [aUrl(), failed] }), ['ok', 'partly']],
   ['with a URL that is not called', anAttempt({ notCalled: ['whk_2'] }), ['ok', 'partly']],
@@ -71,7 +71,7 @@ it.each<[string, DeliveryEvent, string[]]>([
   expect(all(event).map(({ kind }) => kind)).toEqual(kinds);
 });
 
-it('the evidence is independent of the order of fields and the content of responses and ids', () => {
+test('the evidence is independent of the order of fields and the content of responses and ids', () => {
   const body = '{"outcome":"retry","kind":"dead","late":true}';
   const response = { headers: { destination: 'dst_2' }, body, truncated: false };
   const event = anAttempt({ message: 'm,"urls":[', userId: '","destination":"dst_3', urls: [aUrl({ response })] });
@@ -82,14 +82,14 @@ it('the evidence is independent of the order of fields and the content of respon
   );
 });
 
-it.each(['', '{}', 'no event', 'null', '[]', '{"kind":"attempt","outcome":"delivered","urls":[],"at":"never"}'])(
+test.each(['', '{}', 'no event', 'null', '[]', '{"kind":"attempt","outcome":"delivered","urls":[],"at":"never"}'])(
   'an unreadable record is no evidence: %j',
   (text) => {
     expect([evidenceOf(Buffer.from(text)), evidenceOf(null)]).toEqual([[], []]);
   },
 );
 
-it('rows are evidence of the last success of each destination', () => {
+test('rows are evidence of the last success of each destination', () => {
   fc.assert(
     fc.property(fc.array(success, { minLength: 1, maxLength: 20 }), (given) => {
       const last = new Map<string, number>();
@@ -103,7 +103,7 @@ it('rows are evidence of the last success of each destination', () => {
   );
 });
 
-it('a row without a time does not hide the successes of its destination', () => {
+test('a row without a time does not hide the successes of its destination', () => {
   const one = aSuccess();
   const rows = JSON.parse(rowsOf([one, one, one]).toString()) as Rows;
   rows.rows[1]![rows.columns.indexOf('acceptedAt')] = 'damaged';

@@ -38,7 +38,7 @@ const always = () => Promise.resolve(true);
 const dead = async () => [...(await troubled(database)).values()].map((health) => health.dead?.count ?? 0);
 const position = async () => (await readPositions(database)).get(0);
 
-it('the reader counts each record once although two processes alternate', async () => {
+test('the reader counts each record once although two processes alternate', async () => {
   const [one, two] = [reader(), reader()];
   append(aDeath(), anAttempt({ destination: 'dst_2' }));
   expect(await one.readToEnds(always)).toBe(true);
@@ -52,19 +52,19 @@ it('the reader counts each record once although two processes alternate', async 
   expect([await dead(), await position()]).toEqual([[3], 4]);
 });
 
-it('the reader passes unreadable records', async () => {
+test('the reader passes unreadable records', async () => {
   append(aDeath(), 'no event');
   expect([await reader().readToEnds(always), await position()]).toEqual([true, 2]);
 });
 
-it('the reader waits at a record of a newer format, and reads on once it can', async () => {
+test('the reader waits at a record of a newer format, and reads on once it can', async () => {
   append(aDeath());
   memory.append([{ topic: 'attempts', key: 'k', value: JSON.stringify(aDeath()), headers: { format: '9' } }]);
   await expect(reader().readToEnds(always)).rejects.toMatchObject({ code: 'newer_format' });
   expect([await dead(), await position()]).toEqual([[], 0]);
 });
 
-it('the reader stores no position behind a record that Kafka does not return', async () => {
+test('the reader stores no position behind a record that Kafka does not return', async () => {
   append(aFailure());
   const asked: ReadAt[] = [];
   const throttled = reader({
@@ -79,7 +79,7 @@ it('the reader stores no position behind a record that Kafka does not return', a
   expect(await position()).toBe(0);
 });
 
-it('the reader stops at the ends it read first', async () => {
+test('the reader stops at the ends it read first', async () => {
   append(aFailure());
   const ranges = memory.kafka.ranges;
   const busy = reader({
@@ -92,13 +92,13 @@ it('the reader stops at the ends it read first', async () => {
   expect(await busy.readToEnds(always)).toBe(true);
 });
 
-it('the reader writes nothing once another process has the lease', async () => {
+test('the reader writes nothing once another process has the lease', async () => {
   append(aDeath());
   expect(await reader().readToEnds(() => Promise.resolve(false))).toBe(false);
   expect([await dead(), await position()]).toEqual([[], 0]);
 });
 
-it("the reader starts an hour back without stored positions, or with an older version's history", async () => {
+test("the reader starts an hour back without stored positions, or with an older version's history", async () => {
   append(aDeath(), aDeath());
   const begins = (low: number) =>
     reader({ ranges: (_, since) => Promise.resolve([{ partition: 0, low: since === undefined ? 0 : low, high: 2 }]) });
@@ -109,7 +109,7 @@ it("the reader starts an hour back without stored positions, or with an older ve
   expect(await dead()).toEqual([2]);
 });
 
-it('the reader continues at the end of a topic that lost its tail', async () => {
+test('the reader continues at the end of a topic that lost its tail', async () => {
   append(aDeath());
   await database.query('insert into waypost.positions values (0, 50)');
   expect([await reader().readToEnds(always), await position()]).toEqual([true, 1]);

@@ -22,7 +22,7 @@ const entryOf = (id: string): Audience => {
 };
 
 describe('audiences', () => {
-  it('an audience is created with a source connected to its destinations, and deleted with it', async () => {
+  test('an audience is created with a source connected to its destinations, and deleted with it', async () => {
     const made = await make({ ...BUYERS, destinations: [destination], syncEvery: '10s' });
     expect(made.status).toBe(201);
     const { id, source } = made.body as { id: string; source: string };
@@ -41,7 +41,7 @@ describe('audiences', () => {
     expect((await control.call('get', `/sources/${source}`)).status).toBe(404);
   });
 
-  it('a new condition counts from the beginning, a new name does not', async () => {
+  test('a new condition counts from the beginning, a new name does not', async () => {
     const { id, source } = (await make({ ...BUYERS, destinations: [destination] })).body as Record<string, string>;
     await control.call('patch', `/audiences/${id}`).send({ name: 'Best', destinations: [] });
     expect(entryOf(id!)).toMatchObject({ name: 'Best', key: 'vip_customers', revision: 1 });
@@ -51,14 +51,14 @@ describe('audiences', () => {
     expect(entryOf(id!)).toMatchObject({ revision: 2 });
   });
 
-  it('audiences check If-Match', async () => {
+  test('audiences check If-Match', async () => {
     const { id } = (await make(BUYERS)).body as Record<string, string>;
     expect((await control.call('patch', `/audiences/${id}`).set('If-Match', '"7"').send({ name: 'x' })).status).toBe(
       412,
     );
   });
 
-  it.each([
+  test.each([
     [{ ...BUYERS, condition: 'count("Order Completed"' }, '#/condition', /^line 1, column \d+: /],
     [{ ...BUYERS, condition: 'user.traits.plan' + '.x'.repeat(2) + ' + 1' }, '#/condition', /line 1/],
     [{ ...BUYERS, name: '!!!' }, '#/name', /letter/],
@@ -72,7 +72,7 @@ describe('audiences', () => {
     expect((await control.call('get', '/sources')).body.data).toEqual([]);
   });
 
-  it('an audience is refused if another one or a computed trait has its key', async () => {
+  test('an audience is refused if another one or a computed trait has its key', async () => {
     await make(BUYERS);
     expect((await make({ ...BUYERS, name: 'vip customers!' })).body.errors[0].detail).toContain('vip_customers');
     const trait = { name: 'vipCustomers', compute: 'count', event: 'x' };
@@ -81,7 +81,7 @@ describe('audiences', () => {
 });
 
 describe('computed traits', () => {
-  it('a computed trait is created and changed', async () => {
+  test('a computed trait is created and changed', async () => {
     const body = { name: 'Spent', compute: 'sum', event: 'Order Completed', property: 'total', window: '30d' };
     const made = await make(body, '/computed-traits');
     expect(made.body).toMatchObject({ ...body, key: 'spent' });
@@ -89,7 +89,7 @@ describe('computed traits', () => {
     expect((await control.call('patch', path).send({ window: null })).body).toMatchObject({ window: null, version: 2 });
   });
 
-  it('a computed trait needs a property if its function uses one', async () => {
+  test('a computed trait needs a property if its function uses one', async () => {
     const { body } = await make({ name: 'Spent', compute: 'sum', event: 'x' }, '/computed-traits');
     expect(body.errors).toEqual([{ pointer: '#/property', detail: 'is required with sum' }]);
   });
@@ -100,7 +100,7 @@ describe('uploaded members', () => {
   const lines = () =>
     control.memory.records('profiles.events').map(({ key, value }) => [String(key), JSON.parse(String(value))]);
 
-  it('members count once their upload is complete', async () => {
+  test('members count once their upload is complete', async () => {
     const id = await list();
     const put = await control.call('put', `/audiences/${id}/members`).send('"ann"\n{"userId":"bob"}\n\n"cyn"');
     expect([put.status, put.body.lines]).toEqual([202, 3]);
@@ -125,7 +125,7 @@ describe('uploaded members', () => {
     ]);
   });
 
-  it.each([
+  test.each([
     ['put', '"ann"\nnonsense', 'Line 2 is not JSON'],
     ['put', '{"user":"ann"}', 'Line 1 must be'],
     ['put', '""', 'Line 1 must be'],
@@ -139,7 +139,7 @@ describe('uploaded members', () => {
     expect(entryOf(id).uploads).toBeUndefined();
   });
 
-  it('wrong members are refused in a browser session too', async () => {
+  test('wrong members are refused in a browser session too', async () => {
     const id = await list();
     const from = { Host: 'control.test', Origin: 'http://control.test' };
     const session = await supertest(control.app).post('/api/v1/session').set(from).send({ token: ADMIN_TOKEN });
@@ -152,7 +152,7 @@ describe('uploaded members', () => {
     expect([answer.status, answer.body.detail]).toEqual([422, expect.stringContaining('Line 2 must be')]);
   });
 
-  it('an audience with a condition accepts no members', async () => {
+  test('an audience with a condition accepts no members', async () => {
     const { id } = (await make(BUYERS)).body as { id: string };
     expect((await control.call('put', `/audiences/${id}/members`).send('"ann"')).status).toBe(409);
   });
@@ -165,7 +165,7 @@ describe('a preview', () => {
   afterEach(() => queryServer?.stop());
   const pro = { t: { src_1: { plan: ['pro', 0] as [string, number] } } };
 
-  it('a preview is counted, shown and cancelled', async () => {
+  test('a preview is counted, shown and cancelled', async () => {
     queryServer = await startQueryServer(control.memory, { ann: pro, bob: {} });
     const made = await ask(PRO);
     expect([made.status, made.headers.location]).toEqual([201, `/api/v1/audiences/previews/${made.body.id}`]);
@@ -187,7 +187,7 @@ describe('a preview', () => {
     expect((await control.call('delete', path)).status).toBe(404);
   });
 
-  it('a preview without all answers is still counting', async () => {
+  test('a preview without all answers is still counting', async () => {
     queryServer = await startQueryServer(control.memory);
     queryServer.processors.clear();
     const { body } = await ask(PRO);
@@ -195,7 +195,7 @@ describe('a preview', () => {
     expect((await control.call('delete', `/audiences/previews/${body.id}`)).status).toBe(204);
   });
 
-  it.each([
+  test.each([
     [{ condition: 'count("Order Completed"' }, '#/condition', /^line 1, column \d+: /],
     [{ ...PRO, sources: ['src_none'] }, '#/sources/0', /unknown source/],
     [{}, '#/condition', /is required/],
@@ -206,7 +206,7 @@ describe('a preview', () => {
     expect(problem.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) });
   });
 
-  it('a preview is refused with advice if no process answers', async () => {
+  test('a preview is refused with advice if no process answers', async () => {
     const { status, body, headers } = await ask(PRO);
     expect([status, headers['retry-after']]).toEqual([503, '5']);
     expect(body.detail).toContain('audiences');
@@ -214,7 +214,7 @@ describe('a preview', () => {
 });
 
 describe('members and syncs', () => {
-  it('a page continues after a user id with a NUL or a line break', async () => {
+  test('a page continues after a user id with a NUL or a line break', async () => {
     control = await controlUnderTest();
     const { id } = (await make(BUYERS)).body as { id: string };
     const told = { s: { [id]: [true, 1_000, 1] as [boolean, number, number] } };
@@ -231,7 +231,7 @@ describe('members and syncs', () => {
     await queryServer.stop();
   });
 
-  it('members and syncs are listed in pages', async () => {
+  test('members and syncs are listed in pages', async () => {
     const database = await memoryDatabase();
     control = await controlUnderTest({ database });
     const { id } = (await make(BUYERS)).body as { id: string };

@@ -25,7 +25,7 @@ describe('the audit trail', () => {
       version: unknown;
     }[];
 
-  it('the trail contains actions without a change, and no refused ones', async () => {
+  test('the trail contains actions without a change, and no refused ones', async () => {
     const deletion = await control.call('post', '/deletions').send({ userIds: ['kim'] });
     await control.call('post', '/deletions').send({ userIds: [] });
     await control.call('post', '/replays/rpl_none/cancel');
@@ -48,7 +48,7 @@ describe('the audit trail', () => {
     expect(row).toMatchObject({ version: null, changes: [], by: { id: 'admin', role: 'admin' } });
   });
 
-  it('the trail names the destination of an action, also after its deletion, and shows no version for it', async () => {
+  test('the trail names the destination of an action, also after its deletion, and shows no version for it', async () => {
     const made = { name: 'Orders', type: 'webhooks', webhooks: [{ url: 'https://a.example/' }], sources: [] };
     const { body, headers } = await control.call('post', '/destinations').send({ ...made, enabled: true });
     for (const action of ['test', 'retry', 'cancel']) {
@@ -64,7 +64,7 @@ describe('the audit trail', () => {
     ]);
   });
 
-  it('the trail contains an action whose client closed the connection before the response', async () => {
+  test('the trail contains an action whose client closed the connection before the response', async () => {
     const waiting = await controlUnderTest({ database, timeoutMs: -9_000 });
     const webhooks = [{ url: 'https://a.example/' }];
     const made = { name: 'Hooks', type: 'webhooks', webhooks, sources: [] };

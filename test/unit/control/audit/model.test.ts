@@ -13,13 +13,13 @@ const destination: Destination = {
 };
 const note = (after: Partial<Destination>) => auditNote(by, destination, { ...destination, ...after });
 
-it('a note contains the actor, the action and the entry', () => {
+test('a note contains the actor, the action and the entry', () => {
   expect(auditNote(by, undefined, aSource())).toMatchObject({ by, action: 'created', name: 'shop' });
   expect(auditNote(by, aSource(), undefined)).toMatchObject({ action: 'deleted', name: 'shop' });
   expect(note({ name: 'New' })).toMatchObject({ action: 'changed', name: 'New' });
 });
 
-it.each<[string, Partial<Destination>, object[]]>([
+test.each<[string, Partial<Destination>, object[]]>([
   ['nothing', { updatedAt: 'now' }, []],
   ['a switch', { enabled: true }, [{ field: 'enabled', from: false, to: true }]],
   ['a list', { sources: ['src_1'] }, [{ field: 'sources', from: [], to: ['src_1'] }]],
@@ -39,14 +39,14 @@ it.each<[string, Partial<Destination>, object[]]>([
   expect(note(after).changes).toEqual(changes);
 });
 
-it('a note lists the events blocked at a source', () => {
+test('a note lists the events blocked at a source', () => {
   const blocked = { ...aSource(), blockedEvents: ['Order Completed'] };
   expect(auditNote(by, aSource(), blocked).changes).toEqual([
     { field: 'blockedEvents', from: null, to: ['Order Completed'] },
   ]);
 });
 
-it('a note shows that an address or a header changed, without its value', () => {
+test('a note shows that an address or a header changed, without its value', () => {
   const [webhook] = destination.webhooks;
   const shown = { id: 'whk_1', origin: 'https://a.example', address: '***', headers: { 'X-Key': '***' } };
   expect(note({ webhooks: [{ ...webhook!, url: 'sealed-other' }] }).changes).toEqual([
@@ -54,7 +54,7 @@ it('a note shows that an address or a header changed, without its value', () => 
   ]);
 });
 
-it('the note of an upload contains the number of members and whether it replaces all others', () => {
+test('the note of an upload contains the number of members and whether it replaces all others', () => {
   const audience = { id: 'aud_1', name: 'VIP' } as Kinds['audience'];
   const upload = {
     number: 7,
@@ -67,7 +67,7 @@ it('the note of an upload contains the number of members and whether it replaces
   ]);
 });
 
-it('a note stays small for any entry', () => {
+test('a note stays small for any entry', () => {
   const blockedEvents = Array.from({ length: 200 }, (_, i) => `${i} ${'ü'.repeat(500)}`);
   const filter = 'x'.repeat(100_000);
   expect(JSON.stringify(auditNote(by, aSource(), { ...aSource(), blockedEvents })).length).toBeLessThan(100_000);
@@ -128,7 +128,7 @@ describe('every changed field', () => {
   const shownName = (field: string) => ({ secrets: 'sharedSecret', hash: 'token' })[field] ?? field.replace(/Ms$/, '');
   const json = (value: unknown) => JSON.stringify(value);
 
-  it.each(Object.keys(FIELDS) as ApiKind[])(
+  test.each(Object.keys(FIELDS) as ApiKind[])(
     'the trail of a %s names every changed field and shows no secret',
     (kind) => {
       const fields = FIELDS[kind];

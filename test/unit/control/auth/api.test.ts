@@ -24,7 +24,7 @@ const makeDestination = async () => {
 };
 
 describe('a token', () => {
-  it('a token is shown once, stored as a hash, and accepted', async () => {
+  test('a token is shown once, stored as a hash, and accepted', async () => {
     const { body, status } = await control.call('post', '/tokens').send({ name: 'Kim', role: 'operator' });
     expect([status, body.token]).toEqual([201, expect.stringMatching(/^wpt_[\w-]{43}$/)]);
     const stored = control.memory
@@ -38,7 +38,7 @@ describe('a token', () => {
     expect(control.logged()).not.toContain(body.token);
   });
 
-  it('a deleted token is refused, and a changed role applies', async () => {
+  test('a deleted token is refused, and a changed role applies', async () => {
     const { id, token } = (await control.call('post', '/tokens').send({ name: 'Kim', role: 'admin' })).body;
     expect((await as(token, 'get', '/tokens')).status).toBe(200);
     await control.call('patch', `/tokens/${id}`).send({ role: 'read_only' });
@@ -48,7 +48,7 @@ describe('a token', () => {
     expect((await as(token, 'get', '/sources')).status).toBe(401);
   });
 
-  it('a control process that starts later accepts the token', async () => {
+  test('a control process that starts later accepts the token', async () => {
     const later = await controlUnderTest({ memory: control.memory });
     control = later;
     expect((await as(tokens.operator, 'get', '/sources')).status).toBe(200);
@@ -56,7 +56,7 @@ describe('a token', () => {
 });
 
 describe.each(ROLES)('as %s', (role) => {
-  it.each(OPERATION_IDS)('%s is allowed or refused by its role', async (id) => {
+  test.each(OPERATION_IDS)('%s is allowed or refused by its role', async (id) => {
     const { role: needed, stream } = operationOf(id);
     if (needed === 'none' || stream) return;
     const [method, path] = id.toLowerCase().split(' ') as [Method, string];
@@ -66,7 +66,7 @@ describe.each(ROLES)('as %s', (role) => {
   });
 });
 
-it('an operator runs replays and tests, and neither sees nor sets a secret', async () => {
+test('an operator runs replays and tests, and neither sees nor sets a secret', async () => {
   const id = await makeDestination();
   const source = (await control.call('post', '/sources').send({ name: 'Site' })).body;
   const seen = await as(tokens.operator, 'get', `/destinations/${id}`);
@@ -86,7 +86,7 @@ it('an operator runs replays and tests, and neither sees nor sets a secret', asy
   });
 });
 
-it('the record of each change contains a note with its author', async () => {
+test('the record of each change contains a note with its author', async () => {
   const id = await makeDestination();
   await as(tokens.operator, 'patch', `/destinations/${id}`).send({ paused: true });
   const notes = control.memory
@@ -112,7 +112,7 @@ describe('a session', () => {
     return request[method](`/api/v1${path}`).set({ Host: HOST, Cookie: cookie, ...headers });
   };
 
-  it('the session cookie is hidden from scripts and other sites', async () => {
+  test('the session cookie is hidden from scripts and other sites', async () => {
     const answer = await begin();
     expect(answer.body).toMatchObject({ id: 'admin', role: 'admin', expiresAt: '2026-01-01T12:00:00.000Z' });
     const cookie = answer.headers['set-cookie']![0]!;
@@ -123,7 +123,7 @@ describe('a session', () => {
     expect(secure.headers['set-cookie']![0]).toMatch(/; Secure/);
   });
 
-  it('a session has the access of its token', async () => {
+  test('a session has the access of its token', async () => {
     const cookie = cookieFrom(await begin(tokens.read_only));
     expect((await withCookie(cookie, 'get', '/session')).body).toMatchObject({ role: 'read_only' });
     expect((await withCookie(cookie, 'get', '/sources')).status).toBe(200);
@@ -131,7 +131,7 @@ describe('a session', () => {
     expect((await withCookie(cookie, 'post', '/sources', origin).send({ name: 'a' })).status).toBe(403);
   });
 
-  it.each<[string, Method, Record<string, string>, number]>([
+  test.each<[string, Method, Record<string, string>, number]>([
     ['a session admits requests of its own pages', 'post', { Origin: `http://${HOST}` }, 201],
     [
       'a session refuses requests that change something from another page',
@@ -155,13 +155,13 @@ describe('a session', () => {
     expect((await (method === 'post' ? request.send({ name: 'a' }) : request)).status).toBe(status);
   });
 
-  it('a session starts neither from another page nor with an unknown token', async () => {
+  test('a session starts neither from another page nor with an unknown token', async () => {
     expect((await begin(ADMIN_TOKEN, { Origin: 'http://evil.example' })).status).toBe(403);
     expect((await begin('wpt_unknown')).status).toBe(401);
     expect((await begin(ADMIN_TOKEN, { Origin: `http://${HOST}` })).status).toBe(200);
   });
 
-  it('a session ends with its time, with its token, and by a logout', async () => {
+  test('a session ends with its time, with its token, and by a logout', async () => {
     const { id, token } = (await control.call('post', '/tokens').send({ name: 'Kim', role: 'admin' })).body;
     const cookie = cookieFrom(await begin(token));
     const status = async () => (await withCookie(cookie, 'get', '/sources')).status;
@@ -181,7 +181,7 @@ describe('a session', () => {
     expect((await withCookie(own, 'get', '/session')).status).toBe(401);
   });
 
-  it('a forged session is refused', async () => {
+  test('a forged session is refused', async () => {
     const cookie = cookieFrom(await begin(tokens.read_only));
     const [name, value] = cookie.split('=') as [string, string];
     const [text, signature] = value.split('.') as [string, string];

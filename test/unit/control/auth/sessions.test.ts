@@ -40,7 +40,7 @@ const hashIn = (memory: ControlUnderTest['memory'], id: string) => {
   return (JSON.parse(record!.value!.toString()) as { data: { hash: string } }).data.hash;
 };
 
-it('a session cannot be forged with the secret key and the records of config, which delivery has', async () => {
+test('a session cannot be forged with the secret key and the records of config, which delivery has', async () => {
   const { id } = await make({ role: 'admin' });
   const key = Buffer.from(hkdfSync('sha256', SECRET_KEY, '', 'waypost session', 32));
   const until = START + SESSION_MS;
@@ -55,14 +55,14 @@ it('a session cannot be forged with the secret key and the records of config, wh
   }
 });
 
-it('a session lasts at most 12 hours, even with a later end in its text', () => {
+test('a session lasts at most 12 hours, even with a later end in its text', () => {
   const session = { token: 'admin', mark: 'mark', host: HOST };
   const lasting = (until: number) => control.sessions.read(control.sessions.begin({ ...session, until }), HOST);
   expect(lasting(START + SESSION_MS)).toMatchObject(session);
   expect(lasting(START + 10 * 365 * 86_400_000)).toBeUndefined();
 });
 
-it('an ended session is refused, also by another control process', async () => {
+test('an ended session is refused, also by another control process', async () => {
   const other = await another();
   const cookie = await begin(ADMIN_TOKEN);
   const second = await begin(ADMIN_TOKEN);
@@ -76,7 +76,7 @@ it('an ended session is refused, also by another control process', async () => {
   expect((await get(cookie, later)).status).toBe(401);
 });
 
-it('a session ended while the database is away stays ended, and other processes learn it later', async () => {
+test('a session ended while the database is away stays ended, and other processes learn it later', async () => {
   let isAway = true;
   const query: Database['query'] = (...args) =>
     isAway ? Promise.reject(new Error('the database is away')) : database.query(...args);
@@ -95,19 +95,19 @@ it('a session ended while the database is away stays ended, and other processes 
   expect((await get(cookie, other)).status).toBe(401);
 });
 
-it('a session survives a change of the admin token, unless that token started it', async () => {
+test('a session survives a change of the admin token, unless that token started it', async () => {
   const { token } = await make({ role: 'operator' });
   const [kims, root] = [await begin(token), await begin(ADMIN_TOKEN)];
   const rotated = await another({ adminToken: 'another-admin-token-0123456789' });
   expect([(await get(kims, rotated)).status, (await get(root, rotated)).status]).toEqual([200, 401]);
 });
 
-it('a session is valid in every control process without a database', async () => {
+test('a session is valid in every control process without a database', async () => {
   const [one, two] = [await another({ database: undefined }), await another({ database: undefined })];
   expect((await get(await begin(ADMIN_TOKEN, one), two)).status).toBe(200);
 });
 
-it('a session survives key rotation, and only keys of valid sessions are kept', async () => {
+test('a session survives key rotation, and only keys of valid sessions are kept', async () => {
   const day = 86_400_000;
   const keys = async () => (await database.query('select period from waypost.session_keys')).length;
   const before = await keys();
@@ -124,7 +124,7 @@ it('a session survives key rotation, and only keys of valid sessions are kept', 
   expect(await keys()).toBe(2);
 });
 
-it('a session ends when its token expires, and the response says so', async () => {
+test('a session ends when its token expires, and the response says so', async () => {
   const { token } = await make({ role: 'operator', expiresAt: '2026-01-01T01:00:00Z' });
   const cookie = await begin(token);
   expect((await get(cookie)).body.expiresAt).toBe('2026-01-01T01:00:00.000Z');
@@ -136,7 +136,7 @@ it('a session ends when its token expires, and the response says so', async () =
   expect([again.status, again.body.detail]).toEqual([401, expect.stringContaining('expired')]);
 });
 
-it('a session follows the role of its token from the next request on', async () => {
+test('a session follows the role of its token from the next request on', async () => {
   const { id, token } = await make({ role: 'admin' });
   const cookie = await begin(token);
   await control.call('patch', `/tokens/${id}`).send({ role: 'read_only' });
@@ -144,7 +144,7 @@ it('a session follows the role of its token from the next request on', async () 
   expect(answer.status).toBe(403);
 });
 
-it.each(['é', 'ÿ.ÿ', '\u00ff'.repeat(43), 'a.é', `${'a'.repeat(20)}.${'é'.repeat(43)}`])(
+test.each(['é', 'ÿ.ÿ', '\u00ff'.repeat(43), 'a.é', `${'a'.repeat(20)}.${'é'.repeat(43)}`])(
   'a session cookie %j is refused with 401 and no error',
   async (value) => {
     expect((await get(`waypost_session=${value}`)).status).toBe(401);
@@ -152,7 +152,7 @@ it.each(['é', 'ÿ.ÿ', '\u00ff'.repeat(43), 'a.é', `${'a'.repeat(20)}.${'é'.r
   },
 );
 
-it('the session cookie over TLS cannot be set by other hosts of the domain', async () => {
+test('the session cookie over TLS cannot be set by other hosts of the domain', async () => {
   const tls = { 'X-Forwarded-Proto': 'https' };
   const cookie = await begin(ADMIN_TOKEN, control, tls);
   expect(cookie).toMatch(/^__Host-waypost_session=/);
@@ -163,7 +163,7 @@ it('the session cookie over TLS cannot be set by other hosts of the domain', asy
   expect([plain.status, plain.headers['strict-transport-security']]).toEqual([200, undefined]);
 });
 
-it('a token with an end shows it in the session, and a cookie shows its own end', async () => {
+test('a token with an end shows it in the session, and a cookie shows its own end', async () => {
   const expiresAt = '2026-02-01T00:00:00.000Z';
   const { token } = (await make({ role: 'operator', expiresAt })) as { token: string };
   const cookie = await begin(token);
@@ -173,7 +173,7 @@ it('a token with an end shows it in the session, and a cookie shows its own end'
   expect(await ends({})).toBe(new Date(START + SESSION_MS).toISOString());
 });
 
-it('a process without others asks the database for sessions once an hour, or when a session ends', async () => {
+test('a process without others asks the database for sessions once an hour, or when a session ends', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate'] });
   try {
     const ask = jest.fn(() => Promise.resolve({ keys: [], ended: [] }) as Promise<never>);

@@ -66,7 +66,7 @@ function openStream(query = '', headers: Record<string, string> = {}) {
   };
 }
 
-it('GET /events lists accepted and rejected events, with the reason', async () => {
+test('GET /events lists accepted and rejected events, with the reason', async () => {
   accept({ userId: 'kim' }, { userId: 'lee' });
   reject('src_2');
   await eventually(async () => {
@@ -82,7 +82,7 @@ it('GET /events lists accepted and rejected events, with the reason', async () =
   expect((await control.call('get', '/events?type=other')).status).toBe(422);
 });
 
-it('a stream sends new events to matching readers', async () => {
+test('a stream sends new events to matching readers', async () => {
   const [all, kims] = [openStream(), openStream('?user=kim')];
   await Promise.all([all.begun(), kims.begun()]);
   expect(all.text()).toMatch(/^HTTP\/1.1 200 .*\r\n/);
@@ -92,7 +92,7 @@ it('a stream sends new events to matching readers', async () => {
   expect(kims.users()).toEqual(['kim']);
 });
 
-it('a stream resumes after the last event of its reader', async () => {
+test('a stream resumes after the last event of its reader', async () => {
   const first = openStream();
   await first.begun();
   accept({ userId: 'u1' }, { userId: 'u2' }, { userId: 'u3' });
@@ -104,7 +104,7 @@ it('a stream resumes after the last event of its reader', async () => {
   await eventually(() => expect(again.users()).toEqual(['u2', 'u3', 'u4']));
 });
 
-it('a stream leaves out and counts events for a slow reader, and others are not delayed', async () => {
+test('a stream leaves out and counts events for a slow reader, and others are not delayed', async () => {
   const [slow, quick] = [openStream(), openStream()];
   await Promise.all([slow.begun(), quick.begun()]);
   slow.socket.pause();
@@ -123,7 +123,7 @@ it('a stream leaves out and counts events for a slow reader, and others are not 
   expect(slow.users().length).toBeLessThan(120);
 });
 
-it('the debugger shows no content of a call in a newer record format, but that control must be upgraded', async () => {
+test('the debugger shows no content of a call in a newer record format, but that control must be upgraded', async () => {
   const headers = { format: '99', source: 'src_1' };
   control.memory.append([
     { topic: 'messages', key: 'src_1:kim', value: '\u0001{"type":"track","event":"Order","userId":"kim"}', headers },
@@ -146,14 +146,14 @@ it('the debugger shows no content of a call in a newer record format, but that c
   expect(JSON.stringify(shown)).not.toContain('kim');
 });
 
-it('a stream needs a token, and refuses unknown parameters', async () => {
+test('a stream needs a token, and refuses unknown parameters', async () => {
   const nobody = openStream('', { authorization: 'Bearer wrong' });
   await eventually(() => expect(nobody.text()).toContain(' 401 '));
   const other = openStream('?types=track');
   await eventually(() => expect(other.text()).toContain(' 422 '));
 });
 
-it('a resumed stream sends no more than the connection takes, and eventually everything missed', async () => {
+test('a resumed stream sends no more than the connection takes, and eventually everything missed', async () => {
   const first = openStream();
   await first.begun();
   accept({ userId: 'u0' });
@@ -186,7 +186,7 @@ describe('a stream ends', () => {
     return stream;
   };
 
-  it('a stream ends when its token is deleted, and streams of other tokens continue', async () => {
+  test('a stream ends when its token is deleted, and streams of other tokens continue', async () => {
     const { id, token } = await newToken();
     const [kims, ours] = [await openWith({ authorization: `Bearer ${token}` }), await openWith({})];
     await control.call('delete', `/tokens/${id}`);
@@ -196,14 +196,14 @@ describe('a stream ends', () => {
     await eventually(() => expect(ours.users()).toEqual(['kim']));
   });
 
-  it('a stream ends when its token expires', async () => {
+  test('a stream ends when its token expires', async () => {
     const { token } = await newToken({ expiresAt: '2026-01-01T01:00:00Z' });
     const stream = await openWith({ authorization: `Bearer ${token}` });
     control.clock.now = new Date('2026-01-01T01:00:00Z');
     await closed(stream);
   });
 
-  it('a stream ends when its session is ended', async () => {
+  test('a stream ends when its session is ended', async () => {
     const begun = await supertest(control.app).post('/api/v1/session').set({ Host: HOST }).send({ token: ADMIN_TOKEN });
     const cookie = begun.headers['set-cookie']![0]!.split(';')[0]!;
     const stream = await openWith({ cookie, authorization: '' });
@@ -214,7 +214,7 @@ describe('a stream ends', () => {
   });
 });
 
-it('a token has at most 20 streams, and other tokens still get one', async () => {
+test('a token has at most 20 streams, and other tokens still get one', async () => {
   const streams = Array.from({ length: 20 }, () => openStream());
   await Promise.all(streams.map((stream) => stream.begun()));
   const refused = openStream();

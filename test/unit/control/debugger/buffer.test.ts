@@ -29,7 +29,7 @@ describe('searching', () => {
     ring.add(aRecord(track('lee')), true),
     ring.add(aRecord('not JSON'), true),
   ];
-  it.each([
+  test.each([
     ['all events', {}, [4, 3, 2, 1, 0]],
     ['events of a source', { source: 'src_2' }, [1]],
     ['events of a type, including rejected ones', { type: 'track' }, [3, 2, 0]],
@@ -41,13 +41,13 @@ describe('searching', () => {
     expect(ids(ring.newest(filter, { limit: 10 }))).toEqual(expected.map((i) => added[i]!.id));
   });
 
-  it('the buffer returns events in pages', () => {
+  test('the buffer returns events in pages', () => {
     const first = ring.newest({}, { limit: 2 });
     expect(ids(ring.newest({}, { limit: 2, before: first[1]!.id }))).toEqual([added[2]!.id, added[1]!.id]);
     expect(ring.newest({}, { limit: 2, before: 'zz-m0-99' })).toEqual([]);
   });
 
-  it('the buffer shows a call as it came, and why it was rejected', () => {
+  test('the buffer shows a call as it came, and why it was rejected', () => {
     expect(added[0]!.view()).toEqual({
       ...{ id: added[0]!.id, at: '1970-01-01T00:00:01.000Z', source: 'src_1', accepted: true },
       call: track('kim'),
@@ -66,19 +66,19 @@ describe('resuming after an event', () => {
   const ring = new EventBuffer();
   const added = [1_000, 2_000, 3_000, 9_000].map((atMs) => ring.add(aRecord(track('kim'), { atMs }), true));
 
-  it('later events are returned in order, without the given one', () => {
+  test('later events are returned in order, without the given one', () => {
     expect(ids(ring.since(added[1]!.id, {}))).toEqual([added[2]!.id, added[3]!.id]);
     expect(ring.since(added[3]!.id, {})).toEqual([]);
     expect(ring.since(added[0]!.id, { user: 'lee' })).toEqual([]);
   });
 
-  it('later events are returned although their partition arrived first, as after a start of control', () => {
+  test('later events are returned although their partition arrived first, as after a start of control', () => {
     const started = new EventBuffer();
     const [later, , seen] = [9_000, 1_000, 5_000].map((atMs) => started.add(aRecord(track('kim'), { atMs }), true));
     expect(ids(started.since(seen!.id, {}))).toEqual([later!.id]);
   });
 
-  it('after an unknown event, all from shortly before its time are returned', () => {
+  test('after an unknown event, all from shortly before its time are returned', () => {
     const unknown = `${(5_500).toString(36)}-m7-1`;
     expect(ids(ring.since(unknown, {}))).toEqual([added[3]!.id]);
     expect(ids(ring.since(`${(4_000).toString(36)}-m7-1`, {}))).toEqual(ids(added.slice(1)));
@@ -87,7 +87,7 @@ describe('resuming after an event', () => {
 });
 
 describe('limits', () => {
-  it('the buffer limits the events of each source', () => {
+  test('the buffer limits the events of each source', () => {
     const ring = new EventBuffer({ perSource: 8, bytes: 1e9, total: 1e9 });
     for (let i = 0; i < 100; i++) ring.add(aRecord(track('kim')), true);
     ring.add(aRecord(track('kim'), { source: 'src_2' }), true);
@@ -95,7 +95,7 @@ describe('limits', () => {
     expect(ring.newest({ source: 'src_2' }, { limit: 100 })).toHaveLength(1);
   });
 
-  it('the buffer limits its bytes, at the cost of the largest source', () => {
+  test('the buffer limits its bytes, at the cost of the largest source', () => {
     const ring = new EventBuffer({ perSource: 1_000, bytes: 100_000, total: 1e9 });
     ring.add(aRecord(track('kim'), { source: 'quiet' }), true);
     for (let i = 0; i < 500; i++) {
@@ -106,14 +106,14 @@ describe('limits', () => {
     expect(ring.newest({ source: 'busy' }, { limit: 1_000 }).length).toBeGreaterThan(30);
   });
 
-  it('the buffer limits the number of events', () => {
+  test('the buffer limits the number of events', () => {
     const ring = new EventBuffer({ perSource: 1_000, bytes: 1e9, total: 50 });
     for (let i = 0; i < 500; i++) ring.add(aRecord(track('kim'), { source: `src_${i % 100}` }), true);
     expect(ring.newest({}, { limit: 1_000 }).length).toBeLessThanOrEqual(50);
   });
 });
 
-it('the buffer hides and frees earlier calls of a deleted user, for the sources of the deletion', () => {
+test('the buffer hides and frees earlier calls of a deleted user, for the sources of the deletion', () => {
   const forgotten = new Forgotten();
   const ring = new EventBuffer(undefined, forgotten);
   for (const source of ['src_1', 'src_2']) {

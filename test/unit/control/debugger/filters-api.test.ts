@@ -34,7 +34,7 @@ const make = async (over: object = {}) => {
 const ORDERS = 'event == "Order" && properties.total > 100';
 
 describe('the filter of a destination', () => {
-  it('a filter is set, shown, changed and removed', async () => {
+  test('a filter is set, shown, changed and removed', async () => {
     const made = await make({ filter: ORDERS });
     expect(made.body).toMatchObject({ filter: ORDERS });
     const path = `/destinations/${made.body.id}`;
@@ -44,7 +44,7 @@ describe('the filter of a destination', () => {
     expect((await make()).body.filter).toBeNull();
   });
 
-  it.each([
+  test.each([
     ['event = "Order"', 'line 1, column 7: "=" is unexpected here. To compare, write ==.'],
     ['type == "track" &&\nevnt == "x"', expect.stringMatching(/^line 2, column 1: Unknown name "evnt"/)],
     ['properties.total + 1', expect.stringMatching(/must be true or false/)],
@@ -68,7 +68,7 @@ describe('a filter trial', () => {
     ),
   );
 
-  it('a filter trial uses recent events, newest first', async () => {
+  test('a filter trial uses recent events, newest first', async () => {
     const { body, status } = await attempt({ filter: ORDERS });
     expect(status).toBe(200);
     expect(RESPONSES.Trial.parse(body)).toMatchObject({
@@ -85,20 +85,20 @@ describe('a filter trial', () => {
     expect((await attempt({ filter: ORDERS, sources: ['src_other'] })).body).toMatchObject({ tried: 0 });
   });
 
-  it('a filter trial returns a mistake with its place', async () => {
+  test('a filter trial returns a mistake with its place', async () => {
     const { body, status } = await attempt({ filter: 'event ==' });
     expect(status).toBe(200);
     expect(body).toMatchObject({ mistake: { line: 1, column: 9, offset: 8, message: expect.any(String) }, tried: 0 });
   });
 
-  it.each([[{}], [{ filter: 1 }], [{ filter: 'true', limit: 501 }]])(
+  test.each([[{}], [{ filter: 1 }], [{ filter: 'true', limit: 501 }]])(
     'a filter trial with %j is refused',
     async (body) => {
       expect((await attempt(body)).status).toBe(422);
     },
   );
 
-  it('a destination shows the results of its filter', async () => {
+  test('a destination shows the results of its filter', async () => {
     const { body } = await make({ filter: 'properties.total > 100' });
     expect((await control.call('get', `/destinations/${body.id}/filter`)).body).toMatchObject({
       ...{ tried: 4, matched: 1, failed: 2 },
@@ -108,7 +108,7 @@ describe('a filter trial', () => {
   });
 });
 
-it('the debugger shows where a call goes, and why it does not', async () => {
+test('the debugger shows where a call goes, and why it does not', async () => {
   const yes = (await make({ name: 'Yes', filter: 'event == "Order"' })).body.id as string;
   await make({ name: 'No', filter: 'event == "Other"' });
   await make({ name: 'Broken', filter: 'properties.total > 1' });
@@ -144,7 +144,7 @@ describe('events of a source', () => {
   });
   const events = async () => (await control.call('get', `/sources/${source}/events`)).body;
 
-  it('event names of a source are counted and blocked', async () => {
+  test('event names of a source are counted and blocked', async () => {
     accept({ event: 'Order' }, { event: 'Order' }, { type: 'page', name: 'Cart', event: 'x' }, { event: 'Noise' }, {});
     const body = await events();
     expect(() => RESPONSES.SourceEvents.parse(body)).not.toThrow();
@@ -174,14 +174,14 @@ describe('events of a source', () => {
     expect(unblocked.body.blockedEvents).toEqual([]);
   });
 
-  it.each([[['']], [['x'.repeat(501)]], ['Noise'], [Array.from({ length: 201 }, (_, i) => String(i))]])(
+  test.each([[['']], [['x'.repeat(501)]], ['Noise'], [Array.from({ length: 201 }, (_, i) => String(i))]])(
     'blocking %j is refused',
     async (blockedEvents) => {
       expect((await control.call('patch', `/sources/${source}`).send({ blockedEvents })).status).toBe(422);
     },
   );
 
-  it('event names of an unknown source are not found', async () => {
+  test('event names of an unknown source are not found', async () => {
     expect((await control.call('get', '/sources/src_none/events')).status).toBe(404);
   });
 
@@ -195,7 +195,7 @@ describe('events of a source', () => {
       ((await events()).data as { name: string; count: number }[]).map(({ name, count }) => [name, count]),
     );
 
-  it('records read again after a restart are not counted again', async () => {
+  test('records read again after a restart are not counted again', async () => {
     const first = counting();
     await first.start();
     for (let offset = 0; offset < 10; offset++) first.add(record(offset, 'a'));
@@ -207,7 +207,7 @@ describe('events of a source', () => {
     expect(await counts()).toEqual({ a: 12 });
   });
 
-  it('a name in the header counts without the call, and the name of a record without the header is read from the call', async () => {
+  test('a name in the header counts without the call, and the name of a record without the header is read from the call', async () => {
     const names = counting();
     await names.start();
     const named = { ...record(0, 'in the call'), headers: { source, event: 'in the header' }, value: null };
@@ -216,7 +216,7 @@ describe('events of a source', () => {
     expect(await counts()).toEqual({ 'in the header': 1, 'in the call': 1, ['x'.repeat(201)]: 1 });
   });
 
-  it('of two processes that count the same records, one counts', async () => {
+  test('of two processes that count the same records, one counts', async () => {
     const both = [counting(), counting()];
     for (const each of both) await each.start();
     for (let offset = 0; offset < 10; offset++) for (const each of both) each.add(record(offset, 'a'));
@@ -224,7 +224,7 @@ describe('events of a source', () => {
     expect(await counts()).toEqual({ a: 10 });
   });
 
-  it('counts wait while they cannot be written', async () => {
+  test('counts wait while they cannot be written', async () => {
     let away = true;
     const ask = <T>(work: (of: Database) => Promise<T>) => (away ? Promise.reject(new Error('away')) : work(database));
     const seen = new EventNames({ ask }, createLog('control', 'silent'));
@@ -238,7 +238,7 @@ describe('events of a source', () => {
     expect(await counts()).toEqual({ a: 2, b: 1 });
   });
 
-  it('the least recent names above the limit are dropped', async () => {
+  test('the least recent names above the limit are dropped', async () => {
     const seen = counting();
     await seen.start();
     for (let offset = 0; offset < MAX_NAMES + 10; offset++) seen.add(record(offset, `e${offset}`));

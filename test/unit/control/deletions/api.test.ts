@@ -43,7 +43,7 @@ const messages = () =>
     headers: Object.fromEntries(Object.entries(headers).map(([name, each]) => [name, String(each)])),
   }));
 
-it('a deletion sends one message to each source that is on and has a destination that is on', async () => {
+test('a deletion sends one message to each source that is on and has a destination that is on', async () => {
   const [on, two, off, alone, asleep] = [
     await makeSource(),
     await makeSource(),
@@ -65,7 +65,7 @@ it('a deletion sends one message to each source that is on and has a destination
   ).toEqual([`${on} kim`, `${on} lee`, `${two} kim`, `${two} lee`].sort());
 });
 
-it('the message of a deletion is accepted by the router like any other', async () => {
+test('the message of a deletion is accepted by the router like any other', async () => {
   const source = await makeSource();
   await connect(source, true);
   const { id } = (await post({ userIds: ['kim'] })).body;
@@ -85,7 +85,7 @@ it('the message of a deletion is accepted by the router like any other', async (
   ]);
 });
 
-it("a deletion removes the users' rows of the named sources", async () => {
+test("a deletion removes the users' rows of the named sources", async () => {
   const source = await makeSource();
   const about = [
     { delivery: 'd1', userId: 'kim', source },
@@ -105,7 +105,7 @@ it("a deletion removes the users' rows of the named sources", async () => {
   expect(await left()).toEqual(['d3']);
 });
 
-it('deletions are listed and shown', async () => {
+test('deletions are listed and shown', async () => {
   const userIds = Array.from({ length: 30 }, (_, i) => `user-${i}`);
   const first = (await post({ userIds })).body;
   control.clock.now = new Date(at(101));
@@ -119,7 +119,7 @@ it('deletions are listed and shown', async () => {
   expect((await control.call('get', '/deletions/del_none')).status).toBe(404);
 });
 
-it('a deletion of visitors sends messages and removes their rows without a user id', async () => {
+test('a deletion of visitors sends messages and removes their rows without a user id', async () => {
   const source = await makeSource();
   await connect(source, true);
   const { userId: _, ...anonymous } = anAttempt({ delivery: 'd1', source, anonymousId: 'visitor' });
@@ -137,19 +137,19 @@ it('a deletion of visitors sends messages and removes their rows without a user 
   expect(data.map(({ id }) => id).sort()).toEqual(['d2', 'd3']);
 });
 
-it.each(['GET /deletions', 'GET /deletions/{id}'] as const)(
+test.each(['GET /deletions', 'GET /deletions/{id}'] as const)(
   '%s is for administrators, since it names users',
   (operation) => {
     expect(accessTo(operation).role).toBe('admin');
   },
 );
 
-it('a deletion accepts ids of 512 bytes', async () => {
+test('a deletion accepts ids of 512 bytes', async () => {
   const [ascii, three] = ['x'.repeat(512), '重'.repeat(170)];
   expect((await post({ userIds: [ascii, three], anonymousIds: [ascii] })).status).toBe(202);
 });
 
-it.each([
+test.each([
   ['an id of 513 bytes', { userIds: ['x'.repeat(513)] }],
   ['a visitor of 513 bytes', { anonymousIds: [`${'重'.repeat(170)}xyz`] }],
   ['no users', {}],
@@ -163,13 +163,13 @@ it.each([
   expect(messages()).toEqual([]);
 });
 
-it('a deletion refuses more messages than one request may send', async () => {
+test('a deletion refuses more messages than one request may send', async () => {
   for (let i = 0; i < 11; i++) await connect(await makeSource(), true);
   const answer = await post({ userIds: Array.from({ length: 5_000 }, (_, i) => `u${i}`) });
   expect([answer.status, answer.body.errors[0].pointer]).toEqual([422, '#/userIds']);
 });
 
-it('a deletion sends nothing while the history is away, and removes nothing while Kafka is', async () => {
+test('a deletion sends nothing while the history is away, and removes nothing while Kafka is', async () => {
   const away = await controlUnderTest();
   expect((await away.call('post', '/deletions').send({ userIds: ['kim'] })).status).toBe(503);
   const source = await makeSource();
@@ -179,7 +179,7 @@ it('a deletion sends nothing while the history is away, and removes nothing whil
   expect((await control.call('get', '/deletions')).body.data).toEqual([]);
 });
 
-it('later events of a deleted user are recognized by their time of acceptance', () => {
+test('later events of a deleted user are recognized by their time of acceptance', () => {
   const forgotten = new Forgotten();
   const deletion = { id: 'del_1', at: Date.parse(at(10)), users: ['kim'], anonymous: [], affected: [], messages: 0 };
   forgotten.add({ ...deletion, sources: null });
@@ -199,7 +199,7 @@ it('later events of a deleted user are recognized by their time of acceptance', 
   expect(has(anAttempt({ userId: 'visitor' }))).toBe(false);
 });
 
-it('the debugger hides calls from before a deletion by another process', async () => {
+test('the debugger hides calls from before a deletion by another process', async () => {
   const source = await makeSource();
   control.memory.append([
     { topic: 'messages', key: null, value: '{"type":"track","userId":"kim"}', headers: { source } },

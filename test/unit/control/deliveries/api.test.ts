@@ -49,7 +49,7 @@ describe('GET /deliveries', () => {
   const ids = async (query: string) =>
     ((await get(`/deliveries?${query}`)).data as { id: string }[]).map(({ id }) => id);
 
-  it.each([
+  test.each([
     ['', ['dlv_4', 'dlv_3', 'dlv_2', 'dlv_1', 'old_1', 'old_2']],
     ['destination=dst_2', ['dlv_4']],
     ['source=src_1', ['dlv_3', 'dlv_2', 'dlv_1', 'old_1', 'old_2']],
@@ -74,7 +74,7 @@ describe('GET /deliveries', () => {
     expect(await ids(query)).toEqual(expected);
   });
 
-  it('a page of deliveries continues after the previous one', async () => {
+  test('a page of deliveries continues after the previous one', async () => {
     const first = await get('/deliveries?limit=3');
     expect(first.data).toHaveLength(3);
     const rest = await get(`/deliveries?limit=3&after=${first.next}`);
@@ -82,7 +82,7 @@ describe('GET /deliveries', () => {
     expect(await get('/deliveries?limit=6')).toMatchObject({ next: null });
   });
 
-  it('the list shows the event, the last response and the URLs that failed', async () => {
+  test('the list shows the event, the last response and the URLs that failed', async () => {
     expect((await get('/deliveries?event=Order&limit=1')).data).toMatchObject([
       { event: 'Order', status: 'partly_delivered', lastStatusCode: 501, lastError: timeout, reason: null },
     ]);
@@ -91,7 +91,7 @@ describe('GET /deliveries', () => {
     ]);
   });
 
-  it('the next attempt is never in the past', async () => {
+  test('the next attempt is never in the past', async () => {
     control.clock.now = new Date(at(59));
     const next = async () => (await get('/deliveries/dlv_4')).nextAttemptAt as string | null;
     expect(await next()).toBe(at(60));
@@ -99,7 +99,7 @@ describe('GET /deliveries', () => {
     expect([await next(), (await get('/deliveries/dlv_4')).budget.nextAttemptAt]).toEqual([null, null]);
   });
 
-  it.each<[string, string, string?]>([
+  test.each<[string, string, string?]>([
     ['status=lost', 'status'],
     ['type=other', 'type'],
     ['code=600', 'code'],
@@ -118,7 +118,7 @@ describe('GET /deliveries', () => {
     expect(answer.body.errors).toEqual([{ parameter, detail }]);
   });
 
-  it('the list omits responses, which may be megabytes', async () => {
+  test('the list omits responses, which may be megabytes', async () => {
     const response = { headers: { server: 'x' }, body: 'planted', truncated: false };
     await record(anAttempt({ delivery: 'dlv_5', acceptedAt: at(5), urls: [aUrl({ response })] }));
     expect(JSON.stringify(await get('/deliveries'))).not.toContain('planted');
@@ -138,7 +138,7 @@ describe('GET /deliveries/{id}', () => {
     return { topic: 'webhooks', partition: 0, offset: control.memory.records('webhooks').length - 1 };
   };
 
-  it('a delivery contains its body, its attempts and its remaining time', async () => {
+  test('a delivery contains its body, its attempts and its remaining time', async () => {
     const record1 = held(BODY);
     await record(
       aFailure({ record: record1, urls: [aUrl({ outcome: 'retry', status: 503 })] }),
@@ -159,7 +159,7 @@ describe('GET /deliveries/{id}', () => {
     expect(JSON.stringify(delivery.body)).toBe(BODY);
   });
 
-  it('a delivery has no body if its record is gone or belongs to another', async () => {
+  test('a delivery has no body if its record is gone or belongs to another', async () => {
     await record(anAttempt({ record: { topic: 'webhooks', partition: 0, offset: 99 } }));
     expect(await get('/deliveries/dlv_1')).toMatchObject({ status: 'delivered', body: null });
     const record2 = held(BODY, { id: 'dlv_other' });
@@ -167,14 +167,17 @@ describe('GET /deliveries/{id}', () => {
     expect((await get('/deliveries/dlv_2')).body).toBeNull();
   });
 
-  it.each([1 / 4, 8])('after %d days a delivery has the body of its dead letter if only that is left', async (days) => {
-    await record(aDeath({ record: { topic: 'webhooks', partition: 0, offset: 99 }, at: new Date().toISOString() }));
-    control.memory.append([{ topic: 'webhooks.dead', key: 'k', value: BODY, headers: { delivery: 'dlv_1' } }]);
-    control.clock.now = new Date(Date.now() + days * 86_400_000);
-    expect((await get('/deliveries/dlv_1')).body).toMatchObject({ event: 'Order' });
-  });
+  test.each([1 / 4, 8])(
+    'after %d days a delivery has the body of its dead letter if only that is left',
+    async (days) => {
+      await record(aDeath({ record: { topic: 'webhooks', partition: 0, offset: 99 }, at: new Date().toISOString() }));
+      control.memory.append([{ topic: 'webhooks.dead', key: 'k', value: BODY, headers: { delivery: 'dlv_1' } }]);
+      control.clock.now = new Date(Date.now() + days * 86_400_000);
+      expect((await get('/deliveries/dlv_1')).body).toMatchObject({ event: 'Order' });
+    },
+  );
 
-  it('a delivery shows the current request headers without secrets', async () => {
+  test('a delivery shows the current request headers without secrets', async () => {
     const webhooks = [{ url: 'https://a.example/hook?token=planted-token', headers: { 'X-Key': 'planted-value' } }];
     const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks, sharedSecret: 'planted-secret' };
     const made = (await control.call('post', '/destinations').send(body)).body;
@@ -196,7 +199,7 @@ describe('GET /deliveries/{id}', () => {
   });
 
   const JSON_TYPE = 'application/json';
-  it.each<[string, object, Partial<Delivery>, object, object?, Partial<UrlAttempt>?]>([
+  test.each<[string, object, Partial<Delivery>, object, object?, Partial<UrlAttempt>?]>([
     ['the default body', {}, {}, { 'content-type': JSON_TYPE }],
     [
       'a CloudEvent',
@@ -264,7 +267,7 @@ describe('GET /deliveries/{id}', () => {
     };
     const shown = async () => (await get('/deliveries/dlv_1')).attempts[0].urls[0];
 
-    it('an attempt shows the URL that it called, and which secret headers have changed since', async () => {
+    test('an attempt shows the URL that it called, and which secret headers have changed since', async () => {
       await change();
       await seeVersions();
       const { address, request } = await shown();
@@ -274,12 +277,12 @@ describe('GET /deliveries/{id}', () => {
       expect(JSON.stringify([address, request])).not.toContain('planted');
     });
 
-    it('an attempt of an unknown version shows no URL', async () => {
+    test('an attempt of an unknown version shows no URL', async () => {
       await change();
       expect(await shown()).toMatchObject({ address: null, request: null });
     });
 
-    it('others than administrators see the origin', async () => {
+    test('others than administrators see the origin', async () => {
       await change();
       await seeVersions();
       const { token } = (await control.call('post', '/tokens').send({ name: 'Support', role: 'operator' })).body;
@@ -288,7 +291,7 @@ describe('GET /deliveries/{id}', () => {
       expect(answer.text).not.toContain('/old');
     });
 
-    it('the audit trail shows the URL before and after', async () => {
+    test('the audit trail shows the URL before and after', async () => {
       const { id } = await change();
       await seeVersions();
       await recordAudit(
@@ -304,7 +307,7 @@ describe('GET /deliveries/{id}', () => {
       expect(webhooks(created)).toMatchObject({ from: null, to: [{ address: 'https://a.example/old' }] });
     });
 
-    it('a circuit of the old URL is not shown as open', async () => {
+    test('a circuit of the old URL is not shown as open', async () => {
       const { id, url } = await change();
       await seeVersions();
       const circuit = { kind: 'circuit' as const, destination: id, url: url.url, origin: url.origin, why: 'failed' };
@@ -326,7 +329,7 @@ describe('GET /deliveries/{id}', () => {
     });
   });
 
-  it('a destination is failing as soon as its token endpoint lets nothing go, and healthy with the next success', async () => {
+  test('a destination is failing as soon as its token endpoint lets nothing go, and healthy with the next success', async () => {
     const body = { name: 'Guarded', type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.example/' }] };
     const { id } = (await control.call('post', '/destinations').send({ ...body, enabled: true })).body;
     control.clock.now = new Date(at(3_600));
@@ -345,7 +348,7 @@ describe('GET /deliveries/{id}', () => {
     expect(await get(`/destinations/${id}/health`)).toMatchObject({ state: 'healthy', waiting: 0 });
   });
 
-  it('a destination whose last attempt succeeded is healthy in the overview too, although most attempts failed', async () => {
+  test('a destination whose last attempt succeeded is healthy in the overview too, although most attempts failed', async () => {
     const body = { name: 'Recovered', type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.example/' }] };
     const { id } = (await control.call('post', '/destinations').send({ ...body, enabled: true })).body;
     const tries = [
@@ -364,7 +367,7 @@ describe('GET /deliveries/{id}', () => {
     expect(await get(`/destinations/${id}/health`)).toMatchObject({ state: 'healthy' });
   });
 
-  it('the reason of a wait is not a pause that has ended', async () => {
+  test('the reason of a wait is not a pause that has ended', async () => {
     const body = {
       name: 'Hooks',
       type: 'webhooks',
@@ -379,12 +382,12 @@ describe('GET /deliveries/{id}', () => {
     expect(await get('/deliveries/dlv_1')).toMatchObject({ status: 'waiting', reason: null });
   });
 
-  it('an unknown delivery is not found', async () => {
+  test('an unknown delivery is not found', async () => {
     expect((await control.call('get', '/deliveries/dlv_none')).status).toBe(404);
   });
 });
 
-it('the overview shows the state of each destination', async () => {
+test('the overview shows the state of each destination', async () => {
   const webhooks = [{ url: 'https://a.example/' }];
   const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks };
   const { id } = (await control.call('post', '/destinations').send(body)).body;
@@ -418,7 +421,7 @@ it('the overview shows the state of each destination', async () => {
   expect((await get('/overview')).data).toMatchObject([{ delivered: 0, retrying: 1 }]);
 });
 
-it('the configuration still works while the history cannot be read', async () => {
+test('the configuration still works while the history cannot be read', async () => {
   control = await controlUnderTest();
   for (const path of ['/deliveries', '/deliveries/dlv_1', '/overview']) {
     const answer = await control.call('get', path);
@@ -459,7 +462,7 @@ describe('a delivery that was never rendered', () => {
     return id;
   };
 
-  it('lists show its field and cause as the last error, and filters find it until it is delivered', async () => {
+  test('lists show its field and cause as the last error, and filters find it until it is delivered', async () => {
     await called({ body: '{"user": userId}' });
     const lastError = { code: 'render_failed', message: 'request/body: there is no "coupon"' };
     const listed = async (query: string) => (await get(`/deliveries?${query}`)).data;
@@ -471,7 +474,7 @@ describe('a delivery that was never rendered', () => {
     expect(await get('/deliveries/dlv_9')).toMatchObject({ lastError: null });
   });
 
-  it('it is shown without a body, and a replay renders it by the present template', async () => {
+  test('it is shown without a body, and a replay renders it by the present template', async () => {
     await called({ body: '{"user": userId}' });
     expect(await get('/deliveries/dlv_9')).toMatchObject({ status: 'dead', reason: 'render_failed', body: null });
     const replayed = await control.call('post', '/deliveries/dlv_9/replay').send();
@@ -480,7 +483,7 @@ describe('a delivery that was never rendered', () => {
     expect(due.value?.toString()).toBe('{"user":"u"}');
   });
 
-  it('a replay whose template still fails names the field and sends nothing', async () => {
+  test('a replay whose template still fails names the field and sends nothing', async () => {
     await called({ headers: { 'X-Coupon': 'properties.coupon' } });
     const replayed = await control.call('post', '/deliveries/dlv_9/replay').send({ render: 'again' });
     expect([replayed.status, replayed.body.errors]).toEqual([

@@ -26,7 +26,7 @@ afterAll(() => database.close());
 
 const get = async (path: string) => (await control.call('get', path)).body;
 
-it.each([
+test.each([
   ['', 5],
   ['status=dead', 2],
   ['destination=dst_2', 1],
@@ -41,12 +41,12 @@ it.each([
   expect(data).toHaveLength(count);
 });
 
-it('a list is not counted unless the request asks for it, and a wrong value is refused', async () => {
+test('a list is not counted unless the request asks for it, and a wrong value is refused', async () => {
   expect(await get('/deliveries')).not.toHaveProperty('total');
   expect((await control.call('get', '/deliveries?total=yes')).status).toBe(422);
 });
 
-it('counting stops at a limit, and looks at no more deliveries than that if filters are combined', async () => {
+test('counting stops at a limit, and looks at no more deliveries than that if filters are combined', async () => {
   await database.query(
     `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id, status, expires_at,
        replay, hop, made, test, record, tries)
@@ -65,7 +65,7 @@ it('counting stops at a limit, and looks at no more deliveries than that if filt
   expect(await totalOf('destination=dst_1&status=delivered')).toEqual({ count: 1, exact: true });
 });
 
-it.each(['endedSince', 'endedUntil'])('%s needs status=dead, which its index needs', async (parameter) => {
+test.each(['endedSince', 'endedUntil'])('%s needs status=dead, which its index needs', async (parameter) => {
   for (const status of ['', '&status=delivered']) {
     const { status: code, body } = await control.call('get', `/deliveries?${parameter}=${at(60)}${status}`);
     expect(code).toBe(422);
@@ -73,7 +73,7 @@ it.each(['endedSince', 'endedUntil'])('%s needs status=dead, which its index nee
   }
 });
 
-it('the audit trail is found by time', async () => {
+test('the audit trail is found by time', async () => {
   await recordAudit(database, [
     {
       ...{
@@ -94,7 +94,7 @@ it('the audit trail is found by time', async () => {
   await database.query('delete from waypost.audit');
 });
 
-it('entries, the audit trail and notices are counted too', async () => {
+test('entries, the audit trail and notices are counted too', async () => {
   for (const name of ['One', 'Two']) await control.call('post', '/sources').send({ name });
   expect(await get('/sources?total=true&limit=1')).toMatchObject({ total: { count: 2, exact: true } });
   for (const path of ['/audit', '/notices']) {

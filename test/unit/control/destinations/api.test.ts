@@ -44,7 +44,7 @@ function stored(id: string) {
 }
 
 describe('a destination', () => {
-  it('a destination is created off and shows no secret', async () => {
+  test('a destination is created off and shows no secret', async () => {
     const answer = await control.call('post', '/destinations').send(aBody());
     expect(answer.status).toBe(201);
     expect(answer.headers.etag).toBe('"1"');
@@ -86,7 +86,7 @@ describe('a destination', () => {
     });
   });
 
-  it('the request of a destination is stored, merged and removed', async () => {
+  test('the request of a destination is stored, merged and removed', async () => {
     const request = { method: 'PUT', body: '{"id": messageId}', headers: { 'X-User': 'userId', 'X-Type': 'type' } };
     const { id, request: shown } = await make({ request });
     expect(shown).toEqual({ ...request, format: null, gzipAbove: null });
@@ -100,7 +100,7 @@ describe('a destination', () => {
     expect(stored(id).destination).not.toHaveProperty('request');
   });
 
-  it.each([
+  test.each([
     [{ method: 'GET' }, '#/request/method', 'must be "POST" or "PUT" or "PATCH"'],
     [{ format: 'xml' }, '#/request/format', /^must be "default" or "thin"/],
     [{ format: 'slack', body: '{"a": 1}' }, '#/request/format', /^cannot be combined with body/],
@@ -127,14 +127,14 @@ describe('a destination', () => {
     expect(stored(id).destination).not.toHaveProperty('request');
   });
 
-  it('a static header is refused if a rendered header has its name', async () => {
+  test('a static header is refused if a rendered header has its name', async () => {
     const { id } = await make({ request: { headers: { 'X-User': 'userId' } } });
     const webhooks = [{ url: 'https://a.example.com/', headers: { 'x-user': 'me' } }];
     expect((await patch(id, { webhooks })).status).toBe(422);
     expect((await patch(id, { webhooks, request: { headers: { 'X-User': null } } })).status).toBe(200);
   });
 
-  it('no response, log or record contains a secret of a destination', async () => {
+  test('no response, log or record contains a secret of a destination', async () => {
     const { id } = await make();
     const answers = [
       await control.call('get', '/destinations'),
@@ -157,7 +157,7 @@ describe('a destination', () => {
     expect(records.join('')).not.toContain('token=t');
   });
 
-  it('a destination accepts every setting', async () => {
+  test('a destination accepts every setting', async () => {
     const set = {
       enabled: true,
       paused: true,
@@ -172,7 +172,7 @@ describe('a destination', () => {
 });
 
 describe('bad fields', () => {
-  it('POST names every bad field', async () => {
+  test('POST names every bad field', async () => {
     const answer = await control.call('post', '/destinations').send({
       type: 'webhook',
       sources: [source, 'src_none', 5],
@@ -221,7 +221,7 @@ describe('bad fields', () => {
     });
   });
 
-  it.each([
+  test.each([
     ['no URL', { webhooks: [] }, '#/webhooks'],
     [
       'six URLs',
@@ -248,7 +248,7 @@ describe('bad fields', () => {
     expect(answer.body.errors.map((error: { pointer: string }) => error.pointer)).toEqual([pointer]);
   });
 
-  it.each(['slack', 'teams', 'discord', 'pagerduty', 'cloudevents-binary'])(
+  test.each(['slack', 'teams', 'discord', 'pagerduty', 'cloudevents-binary'])(
     'POST refuses batches in the format %s',
     async (format) => {
       const answer = await control.call('post', '/destinations').send(aBody({ batch: {}, request: { format } }));
@@ -258,7 +258,7 @@ describe('bad fields', () => {
 
   const URL_X = 'https://a.example.com/in';
   const CUSTOM = { algorithm: 'sha256', encoding: 'hex' };
-  it.each<[string, object, string, RegExp]>([
+  test.each<[string, object, string, RegExp]>([
     [
       'batches beside the authentication pagerduty',
       { batch: {}, webhooks: [{ url: URL_X, auth: { type: 'pagerduty', routingKey: 'k' } }] },
@@ -320,7 +320,7 @@ describe('bad fields', () => {
     expect((await control.call('get', '/destinations')).body.data).toEqual([]);
   });
 
-  it.each<[string, string, object, string[]]>([
+  test.each<[string, string, object, string[]]>([
     ['webhooks', 'patch', { webhooks: [{ url: URL_X }] }, ['admin']],
     ['sharedSecret', 'patch', { sharedSecret: 'another secret' }, ['admin']],
     ['signature', 'patch', { signature: { xSignature: false } }, ['admin']],
@@ -349,7 +349,7 @@ describe('bad fields', () => {
     ...['webhook-id', 'webhook-timestamp', 'webhook-signature', 'content-type', 'content-length', 'X-Signature'],
     ...['user-agent', 'traceparent', 'Waypost-Deliveries', 'host'],
   ];
-  it.each(RESERVED)(
+  test.each(RESERVED)(
     'POST refuses the reserved header %s for an authentication, a signature and static headers',
     async (name) => {
       const auth = { type: 'header', name, value: 'v' };
@@ -364,7 +364,7 @@ describe('bad fields', () => {
     },
   );
 
-  it('POST refuses any header waypost-… that is not static, since such static headers were allowed once', async () => {
+  test('POST refuses any header waypost-… that is not static, since such static headers were allowed once', async () => {
     const header = 'Waypost-Other';
     for (const [over, at] of [
       [{ webhooks: [{ url: URL_X, auth: { type: 'header', name: header, value: 'v' } }] }, '#/webhooks/0/auth/name'],
@@ -377,14 +377,14 @@ describe('bad fields', () => {
     await make({ webhooks: [{ url: URL_X, headers: { [header]: 'v' } }] });
   });
 
-  it('PATCH refuses batches beside a stored authentication pagerduty, and this authentication beside stored batches', async () => {
+  test('PATCH refuses batches beside a stored authentication pagerduty, and this authentication beside stored batches', async () => {
     const webhooks = [{ url: URL_X, auth: { type: 'pagerduty', routingKey: 'k' } }];
     const [paged, batched] = [await make({ webhooks }), await make({ batch: {} })];
     for (const answer of [await patch(paged.id, { batch: {} }), await patch(batched.id, { webhooks })])
       expect([answer.status, Object.keys(problems(answer.body))]).toEqual([422, ['#/batch']]);
   });
 
-  it('PATCH refuses a body of text beside a stored authentication pagerduty, and this authentication beside a stored body of text', async () => {
+  test('PATCH refuses a body of text beside a stored authentication pagerduty, and this authentication beside a stored body of text', async () => {
     const webhooks = [{ url: URL_X, auth: { type: 'pagerduty', routingKey: 'k' } }];
     const request = { body: 'userId + ""' };
     const [paged, text] = [await make({ webhooks }), await make({ request })];
@@ -394,7 +394,7 @@ describe('bad fields', () => {
     expect((await patch(paged.id, { request: { body: 'properties.anything' } })).status).toBe(200);
   });
 
-  it('PATCH names every bad field', async () => {
+  test('PATCH names every bad field', async () => {
     const { id } = await make();
     const answer = await patch(id, {
       name: null,
@@ -415,7 +415,7 @@ describe('bad fields', () => {
 });
 
 describe('PATCH', () => {
-  it('PATCH keeps absent fields and removes null fields', async () => {
+  test('PATCH keeps absent fields and removes null fields', async () => {
     const made = await make({
       types: ['track'],
       maxPerSecond: 5,
@@ -442,7 +442,7 @@ describe('PATCH', () => {
     expect(stored(made.id).webhooks[0]?.headers).toEqual({ Authorization: 'Bearer planted-header' });
   });
 
-  it.each([
+  test.each([
     ['cloudevents', { format: 'cloudevents' }],
     ['thin', { format: 'thin' }],
     ['the body that a template makes', { body: '{"user": userId}' }],
@@ -450,13 +450,13 @@ describe('PATCH', () => {
     expect((await make({ batch: {}, request })).batch).toMatchObject({ maxEvents: 100 });
   });
 
-  it('PATCH refuses a format that the stored batch excludes', async () => {
+  test('PATCH refuses a format that the stored batch excludes', async () => {
     const { id } = await make({ batch: {} });
     const answer = await patch(id, { request: { format: 'slack' } });
     expect([answer.status, Object.keys(problems(answer.body))]).toEqual([422, ['#/batch']]);
   });
 
-  it('PATCH changes one limit of a batch, and removes the batch by null', async () => {
+  test('PATCH changes one limit of a batch, and removes the batch by null', async () => {
     const { id } = await make({ batch: {} });
     expect(stored(id).destination.batch).toEqual({ maxEvents: 100, maxBytes: 1_000_000, maxWaitMs: 1_000 });
     const changed = await patch(id, { batch: { maxWait: '60s' } });
@@ -465,7 +465,7 @@ describe('PATCH', () => {
     expect(stored(id).destination).not.toHaveProperty('batch');
   });
 
-  it('PATCH accepts webhooks as they were read, and keeps ids and values', async () => {
+  test('PATCH accepts webhooks as they were read, and keeps ids and values', async () => {
     const made = await make();
     const { body } = await patch(made.id, { webhooks: [...made.webhooks, { url: 'https://b.example.com/' }] });
     expect(body.webhooks).toEqual([
@@ -475,7 +475,7 @@ describe('PATCH', () => {
     expect(stored(made.id).webhooks[0]?.headers).toEqual({ Authorization: 'Bearer planted-header' });
   });
 
-  it('PATCH matches a webhook by its id with another path, and by its URL without an id', async () => {
+  test('PATCH matches a webhook by its id with another path, and by its URL without an id', async () => {
     const made = await make();
     const id = made.webhooks[0].id;
     const moved = await patch(made.id, {
@@ -489,7 +489,7 @@ describe('PATCH', () => {
     expect(same.body.webhooks).toMatchObject([{ id, url: 'https://a.example.com/elsewhere', headers: {} }]);
   });
 
-  it.each([
+  test.each([
     ['another host', 'https://evil.example.com/in'],
     ['another port', 'https://a.example.com:8443/in'],
     ['another scheme', 'http://a.example.com/in'],
@@ -506,7 +506,7 @@ describe('PATCH', () => {
     expect(given.body.webhooks[0]).toMatchObject({ id: made.webhooks[0].id, url });
   });
 
-  it('PATCH keeps no value of one webhook for another', async () => {
+  test('PATCH keeps no value of one webhook for another', async () => {
     const made = await make({
       webhooks: [
         { url: 'https://a.example.com/', headers: { Authorization: 'planted-header' } },
@@ -530,7 +530,7 @@ describe('PATCH', () => {
     });
   });
 
-  it('PATCH of a destination drops its deleted source', async () => {
+  test('PATCH of a destination drops its deleted source', async () => {
     const { id } = await make();
     await control.call('delete', `/sources/${source}`);
     expect((await control.call('get', `/destinations/${id}`)).body.sources).toEqual([]);
@@ -538,7 +538,7 @@ describe('PATCH', () => {
     expect(stored(id).destination.sources).toEqual([]);
   });
 
-  it('PATCH with a stale If-Match is refused', async () => {
+  test('PATCH with a stale If-Match is refused', async () => {
     const { id } = await make();
     await patch(id, { name: 'Second' });
     const answer = await patch(id, { name: 'Third' }).set('If-Match', '"1"');
@@ -549,7 +549,7 @@ describe('PATCH', () => {
 describe('rotate-secret', () => {
   const rotate = (id: string, body: object) => control.call('post', `/destinations/${id}/rotate-secret`).send(body);
 
-  it('a rotation generates a secret, shows it once, and keeps the old one for the overlap', async () => {
+  test('a rotation generates a secret, shows it once, and keeps the old one for the overlap', async () => {
     const { id } = await make();
     const { body } = await rotate(id, {});
     expect(body.sharedSecret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -566,7 +566,7 @@ describe('rotate-secret', () => {
     expect(stored(id).secrets).toEqual({ current: body.sharedSecret, previous: undefined });
   });
 
-  it('a rotation accepts a secret, an overlap and a time to switch', async () => {
+  test('a rotation accepts a secret, an overlap and a time to switch', async () => {
     const { id } = await make();
     const { body } = await rotate(id, {
       sharedSecret: 'planted-other',
@@ -580,7 +580,7 @@ describe('rotate-secret', () => {
     });
   });
 
-  it('a rotation is refused during another one, and can end it immediately', async () => {
+  test('a rotation is refused during another one, and can end it immediately', async () => {
     const { id } = await make();
     await rotate(id, {});
     expect((await rotate(id, {})).status).toBe(409);
@@ -589,13 +589,13 @@ describe('rotate-secret', () => {
     expect(stored(id).secrets).toEqual({ current: ended.body.sharedSecret, previous: undefined });
   });
 
-  it('a rotation sets a first secret', async () => {
+  test('a rotation sets a first secret', async () => {
     const { id } = await make({ sharedSecret: undefined });
     const { body } = await rotate(id, {});
     expect(body).toMatchObject({ hasSharedSecret: true, secretRotation: null, sharedSecret: expect.any(String) });
   });
 
-  it.each([
+  test.each([
     [{ switchAt: '2026-01-03T00:00:00Z' }, '#/switchAt'],
     [{ switchAt: 'tomorrow' }, '#/switchAt'],
     [{ overlap: '90d' }, '#/overlap'],
@@ -608,7 +608,7 @@ describe('rotate-secret', () => {
   });
 });
 
-it('a destination of an earlier version with a text body beside the authentication pagerduty can be changed', async () => {
+test('a destination of an earlier version with a text body beside the authentication pagerduty can be changed', async () => {
   const { id } = await make({
     webhooks: [{ url: 'https://a.example.com/', auth: { type: 'pagerduty', routingKey: 'k' } }],
     request: { body: '{"text": "earlier"}' },
@@ -627,7 +627,7 @@ it('a destination of an earlier version with a text body beside the authenticati
   expect((await patch(id, { request: null })).status).toBe(200);
 });
 
-it('a destination can be read and repaired after its key was lost', async () => {
+test('a destination can be read and repaired after its key was lost', async () => {
   const { id } = await make();
   const records = control.memory.records('config').map((record) => {
     const value = record.value!.toString().replaceAll(/"[\w-]{8}\.([\w-]{16}\.)/g, '"AAAAAAAA.$1');

@@ -42,7 +42,7 @@ const good = counts(1, { attempts: 200, delivered: 200 });
 const poor = counts(1, { attempts: 100, delivered: 95, failed: 5 });
 const bad = counts(1, { attempts: 10, delivered: 2, failed: 8 });
 
-it.each<[string, string, string, Partial<Observed>]>([
+test.each<[string, string, string, Partial<Observed>]>([
   [
     'off',
     'since it was switched off',
@@ -183,7 +183,7 @@ it.each<[string, string, string, Partial<Observed>]>([
   expect(healthOf(observed(over))).toMatchObject({ state, stateSince });
 });
 
-it('the health contains rates, latencies, the last error and what waits', () => {
+test('the health contains rates, latencies, the last error and what waits', () => {
   const steps = [
     ...counts(2, { attempts: 30, failed: 10, delivered: 20, 'took:28': 10, 'took:40': 10 }),
     ...counts(1, { attempts: 10, delivered: 10, 'took:28': 10 }),
@@ -210,7 +210,7 @@ it('the health contains rates, latencies, the last error and what waits', () => 
   });
 });
 
-it('each row of many destinations has the state that the destination alone has', () => {
+test('each row of many destinations has the state that the destination alone has', () => {
   const [one, two] = [aDestination(), aDestination({ id: 'dst_2' })];
   const of = (destination: string, rows: { what: string; count: number }[]) =>
     rows.map((row) => ({ destination, what: row.what, count: row.count }));
@@ -234,7 +234,7 @@ it('each row of many destinations has the state that the destination alone has',
   ]);
 });
 
-it('a row is healthy if its last attempt succeeded, although most attempts failed, and failing without a known success', () => {
+test('a row is healthy if its last attempt succeeded, although most attempts failed, and failing without a known success', () => {
   const row = (known: Partial<Health>) =>
     rowsOf([aDestination()], {
       ...{ counts: bad.map((each) => ({ ...each, destination: 'dst_1' })), recent: [], open: [], circuits: [] },
@@ -244,7 +244,7 @@ it('a row is healthy if its last attempt succeeded, although most attempts faile
   expect(row({})).toMatchObject({ state: 'failing' });
 });
 
-it('a row is degraded, not failing, once the last attempt of a bad time succeeded and nothing waits', () => {
+test('a row is degraded, not failing, once the last attempt of a bad time succeeded and nothing waits', () => {
   const row = (known: Partial<Health>, waiting: number) =>
     rowsOf([aDestination()], {
       ...{ counts: [], recent: bad.map((each) => ({ ...each, destination: 'dst_1' })), circuits: [], nowMs: NOW },
@@ -260,7 +260,7 @@ it('a row is degraded, not failing, once the last attempt of a bad time succeede
   });
 });
 
-it('a row shows no error of before the last success, and degraded if a delivery waits for long', () => {
+test('a row shows no error of before the last success, and degraded if a delivery waits for long', () => {
   const error = { at: NOW - 60_000, text: 'timeout: none', code: 'timeout' };
   const row = (successAt: number, oldest: number) => {
     const health = new Map([['dst_1', { ...unknownHealth(), error, successAt }]]);
@@ -271,7 +271,7 @@ it('a row shows no error of before the last success, and degraded if a delivery 
   expect(row(NOW - 60_000, NOW - RECENT_MS - 1)).toMatchObject({ state: 'degraded', lastError: null });
 });
 
-it('a trend has a number for each step, also for steps without a count', () => {
+test('a trend has a number for each step, also for steps without a count', () => {
   const span = { sinceMs: NOW - 3 * HOUR_MS, untilMs: NOW, stepMs: HOUR_MS };
   const rows = [...counts(3, { delivered: 5, failed: 1 }), ...counts(1, { delivered: 2 })];
   const trend = trendOf(

@@ -40,7 +40,7 @@ function feedUnderTest(write: (ids: string[]) => Promise<void>) {
   return { feed, done, give, giveEvent, lines, machine, room: () => room };
 }
 
-it('a batch is written, and its records are done only then', async () => {
+test('a batch is written, and its records are done only then', async () => {
   const written: string[][] = [];
   let commit: () => void = () => undefined;
   const { done, giveEvent } = feedUnderTest((ids) => {
@@ -59,7 +59,7 @@ it('a batch is written, and its records are done only then', async () => {
   await eventually(() => expect(done).toEqual([0, 1, 2]));
 });
 
-it('a busy writer gathers longer, and writes a full batch immediately', async () => {
+test('a busy writer gathers longer, and writes a full batch immediately', async () => {
   const sizes: number[] = [];
   const { done, giveEvent } = feedUnderTest((ids) => {
     sizes.push(ids.length);
@@ -74,7 +74,7 @@ it('a busy writer gathers longer, and writes a full batch immediately', async ()
   expect(sizes).toEqual([2_000, 2_000]);
 });
 
-it('the events of one record are counted, divided and left out individually', async () => {
+test('the events of one record are counted, divided and left out individually', async () => {
   const given = fc.sample(success, { numRuns: 300, seed: 3 }).map((each, i) => ({
     ...each,
     delivery: { ...each.delivery, id: i === 7 ? 'bad' : `dlv_${i}`, messageId: i === 9 ? 'x'.repeat(257) : 'm' },
@@ -92,7 +92,7 @@ it('the events of one record are counted, divided and left out individually', as
   expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toContain('history.unreadable');
 });
 
-it('a batch has at most so many events, however many each of its records has', async () => {
+test('a batch has at most so many events, however many each of its records has', async () => {
   const sizes: number[] = [];
   const { done, give, room } = feedUnderTest((ids) => {
     sizes.push(ids.length);
@@ -113,7 +113,7 @@ it('a batch has at most so many events, however many each of its records has', a
   expect(room()).toBe(1);
 });
 
-it('a batch is retried while the database is away, and the trouble is reported', async () => {
+test('a batch is retried while the database is away, and the trouble is reported', async () => {
   let away = true;
   const { feed, done, giveEvent } = feedUnderTest(() => (away ? Promise.reject(new Error('away')) : Promise.resolve()));
   giveEvent('a');
@@ -139,7 +139,7 @@ describe('an event that the database refuses', () => {
     return { written, state, write };
   }
 
-  it.each([
+  test.each([
     ['a value out of range', () => withCode('22003')],
     ['a violated constraint', () => withCode('23502')],
     ['an index row that is too large', () => withCode('54000')],
@@ -156,7 +156,7 @@ describe('an event that the database refuses', () => {
     expect(lines.filter((line) => line.includes('history.not_recorded'))).toHaveLength(1);
   });
 
-  it('a refused event is left out if it is alone', async () => {
+  test('a refused event is left out if it is alone', async () => {
     const { write } = database(() => withCode('54000'));
     const { feed, done, giveEvent } = feedUnderTest(write);
     giveEvent('bad');
@@ -164,7 +164,7 @@ describe('an event that the database refuses', () => {
     expect(feed.leftOut).toBe(1);
   });
 
-  it('an event is written if the refusal passes, because another process had ended the partition', async () => {
+  test('an event is written if the refusal passes, because another process had ended the partition', async () => {
     let missing = true;
     const written: string[] = [];
     const { feed, done, giveEvent } = feedUnderTest((ids) => {
@@ -180,7 +180,7 @@ describe('an event that the database refuses', () => {
     expect([written, feed.leftOut]).toEqual([['a'], 0]);
   });
 
-  it.each([
+  test.each([
     ['it is read-only', withCode('25006')],
     ['its disk is full', withCode('53100')],
     ['it is away', new Error('ECONNREFUSED')],
@@ -198,7 +198,7 @@ describe('an event that the database refuses', () => {
   });
 });
 
-it.each([
+test.each([
   ['no value', null],
   ['no JSON', '{'],
   ['no event', '{"kind":"other","destination":"d","at":"2026-01-01T00:00:00.000Z"}'],
@@ -214,7 +214,7 @@ it.each([
   expect(lines.join('')).toContain('history.unreadable');
 });
 
-it('the writer is busy at its limit while the database is away, and resumes when there is room', async () => {
+test('the writer is busy at its limit while the database is away, and resumes when there is room', async () => {
   let away = true;
   const { feed, done, giveEvent, room } = feedUnderTest(() =>
     away ? Promise.reject(new Error('away')) : Promise.resolve(),
@@ -230,7 +230,7 @@ it('the writer is busy at its limit while the database is away, and resumes when
   expect(giveEvent('late')).toBe('busy');
 });
 
-it('the writer stops gathering when it is hurried', async () => {
+test('the writer stops gathering when it is hurried', async () => {
   const { feed, done, giveEvent } = feedUnderTest(() => Promise.resolve());
   giveEvent('a');
   feed.hurry();
@@ -244,14 +244,14 @@ describe('while others need all cores', () => {
   const fed = () => feedUnderTest((ids) => Promise.resolve(void written.push(ids.length)));
   beforeEach(() => (written.length = 0));
 
-  it('a small batch is written immediately', async () => {
+  test('a small batch is written immediately', async () => {
     const { done, giveEvent, machine } = fed();
     machine.full = true;
     for (let i = 0; i < 1_999; i++) giveEvent(`a${i}`);
     await eventually(() => expect(done).toHaveLength(1_999));
   });
 
-  it('full batches wait until the others are done', async () => {
+  test('full batches wait until the others are done', async () => {
     const { done, giveEvent, machine } = fed();
     machine.full = true;
     for (let i = 0; i < 2_500; i++) giveEvent(`a${i}`);
@@ -262,7 +262,7 @@ describe('while others need all cores', () => {
     expect(written).toEqual([2_000, 500]);
   });
 
-  it('full batches wait for a minute at most', async () => {
+  test('full batches wait for a minute at most', async () => {
     const { done, giveEvent, machine } = fed();
     machine.full = true;
     for (let i = 0; i < 2_000; i++) giveEvent(`a${i}`);
@@ -279,7 +279,7 @@ describe('while others need all cores', () => {
     await eventually(() => expect(done).toHaveLength(4_000));
   });
 
-  it('the writer stops when asked to', async () => {
+  test('the writer stops when asked to', async () => {
     const { feed, done, giveEvent, machine } = fed();
     machine.full = true;
     for (let i = 0; i < 2_000; i++) giveEvent(`a${i}`);

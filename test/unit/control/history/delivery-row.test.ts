@@ -8,7 +8,7 @@ const after = (...events: DeliveryEvent[]) =>
   events.reduce<DeliveryRow | undefined>((row, event) => applyEvent(row, event), undefined)!;
 
 describe('the state of a delivery', () => {
-  it.each<[string, DeliveryEvent[], Partial<DeliveryRow>]>([
+  test.each<[string, DeliveryEvent[], Partial<DeliveryRow>]>([
     [
       'a success makes the delivery delivered',
       [anAttempt()],
@@ -70,12 +70,12 @@ describe('the state of a delivery', () => {
     expect(after(...events)).toMatchObject(expected);
   });
 
-  it('the row contains the next attempt and the end', () => {
+  test('the row contains the next attempt and the end', () => {
     expect(after(aFailure()).nextAt).toBe(Date.parse(at(11)));
     expect(after(anAttempt({ at: at(3) })).settledAt).toBe(Date.parse(at(3)));
   });
 
-  it('the row names the record that contained the delivery last', () => {
+  test('the row names the record that contained the delivery last', () => {
     const record = { topic: 'webhooks.due', partition: 3, offset: 12 };
     expect(after(aFailure(), anAttempt({ n: 2, hop: 1, record })).record).toBe('webhooks.due/3/12');
   });
@@ -86,7 +86,7 @@ describe('a delivery to several URLs', () => {
   const late = (...urls: UrlAttempt[]) => anAttempt({ late: true, at: at(4), urls });
   const accepted = (over: Partial<AttemptEvent> = {}) => anAttempt({ urls: [to('whk_1')], ...over });
 
-  it.each<[string, DeliveryEvent[], string]>([
+  test.each<[string, DeliveryEvent[], string]>([
     ['two URLs accept it', [anAttempt({ urls: [to('whk_1'), to('whk_2')] })], 'delivered'],
     ['another URL fails first', [anAttempt({ urls: [to('whk_2', 'retry'), to('whk_1')] })], 'partly_delivered'],
     ['another URL rejects it later', [accepted(), late(to('whk_2', 'rejected'))], 'partly_delivered'],
@@ -140,7 +140,7 @@ describe('the last response', () => {
   const { status: _, ...unanswered } = aUrl({ outcome: 'retry', error: timeout });
   const refused = aUrl({ url: 'whk_2', outcome: 'rejected', status: 404, error: { code: 'status', message: '404' } });
 
-  it.each<[string, DeliveryEvent[], { status: number | null; code: string | null }]>([
+  test.each<[string, DeliveryEvent[], { status: number | null; code: string | null }]>([
     ['without an attempt is unknown', [aWait()], { status: null, code: null }],
     ['of a success has no error', [aFailure(), anAttempt({ n: 2, hop: 1 })], { status: 200, code: null }],
     [
@@ -160,7 +160,7 @@ describe('the last response', () => {
 });
 
 describe('a delivered row', () => {
-  it.each<[string, DeliveryEvent]>([
+  test.each<[string, DeliveryEvent]>([
     ['a failed copy', aFailure({ n: 2, hop: 1 })],
     ['the dead letter of a copy', aDeath({ hop: 5 })],
     ['a waiting copy', aWait({ hop: 2 })],
@@ -176,7 +176,7 @@ describe('the job of a delivery', () => {
   const replayed = aWait({ replay: 1, reason: REPLAYED, job: 'rpl_1' });
   const retried = aWait({ n: 1, hop: 1, reason: RETRY_REQUESTED, job: 'rpl_2' });
 
-  it.each<[string, DeliveryEvent[], string | null]>([
+  test.each<[string, DeliveryEvent[], string | null]>([
     ['has none before it is sent again', [aFailure()], null],
     ['has the job of its replay', [...died, replayed], 'rpl_1'],
     ['has the job of its retry', [aFailure(), retried], 'rpl_2'],
@@ -197,7 +197,7 @@ describe('the job of a delivery', () => {
     expect(after(...events).job).toBe(job);
   });
 
-  it('a retry that is announced again after its attempt changes nothing', () => {
+  test('a retry that is announced again after its attempt changes nothing', () => {
     const before = after(aFailure(), retried, aFailure({ n: 2, hop: 1, at: at(70) }));
     expect(applyEvent(before, retried)).toEqual(before);
   });
@@ -206,19 +206,19 @@ describe('the job of a delivery', () => {
 describe('repeated and late events', () => {
   const story = [aFailure(), aWait({ n: 1, hop: 1 }), aFailure({ n: 2, hop: 2, at: at(70) }), aDeath({ n: 2, hop: 3 })];
 
-  it('repeated events change nothing', () => {
+  test('repeated events change nothing', () => {
     const once = after(...story);
     expect(after(...story, ...story)).toEqual(once);
     for (const event of story) expect(applyEvent(once, event)).toEqual(once);
   });
 
-  it('events of an earlier step change no status, but their attempts count', () => {
+  test('events of an earlier step change no status, but their attempts count', () => {
     const row = after(aWait({ n: 1, hop: 2, reason: 'paused' }), aFailure({ hop: 1, at: at(5) }));
     expect(row).toMatchObject({ status: 'held', reason: 'paused', hop: 2 });
     expect(row.tries).toHaveLength(1);
   });
 
-  it('the same attempt at another time is another attempt, since a crash repeated it', () => {
+  test('the same attempt at another time is another attempt, since a crash repeated it', () => {
     expect(after(aFailure({ at: at(1) }), aFailure({ at: at(7) })).tries.map((each) => each.at)).toEqual([
       at(1),
       at(7),
@@ -229,7 +229,7 @@ describe('repeated and late events', () => {
 describe('a replay', () => {
   const died = after(aFailure(), aDeath({ hop: 1 }));
 
-  it('a replay restarts the delivery and keeps earlier attempts', () => {
+  test('a replay restarts the delivery and keeps earlier attempts', () => {
     const replayed = applyEvent(died, aWait({ replay: 1, reason: REPLAYED }));
     expect(replayed).toMatchObject({
       status: 'waiting',
@@ -247,12 +247,12 @@ describe('a replay', () => {
     ]);
   });
 
-  it('a replay announced after its first event changes nothing', () => {
+  test('a replay announced after its first event changes nothing', () => {
     const retrying = applyEvent(died, aFailure({ replay: 1, at: at(100) }));
     expect(applyEvent(retrying, aWait({ replay: 1, reason: REPLAYED }))).toEqual(retrying);
   });
 
-  it('late events of the previous replay change nothing', () => {
+  test('late events of the previous replay change nothing', () => {
     const replayed = applyEvent(died, aWait({ replay: 1, reason: REPLAYED }));
     expect(applyEvent(replayed, aDeath({ hop: 9, reason: 'window_closed' })).status).toBe('waiting');
   });
@@ -268,20 +268,20 @@ describe('requests that end after their attempt', () => {
       ...over,
     });
 
-  it('late requests are added to their attempt once', () => {
+  test('late requests are added to their attempt once', () => {
     const row = after(anAttempt(), late('whk_2'), late('whk_3'), late('whk_2'));
     expect(row.tries).toHaveLength(1);
     expect(row.tries[0]).toMatchObject({ outcome: 'delivered', durationMs: 3_000 });
     expect(row.tries[0]!.urls.map(({ url }) => url)).toEqual(['whk_1', 'whk_2', 'whk_3']);
   });
 
-  it('late requests belong to the last of two attempts with the same number', () => {
+  test('late requests belong to the last of two attempts with the same number', () => {
     const row = after(aFailure({ at: at(1) }), anAttempt({ at: at(2) }), late('whk_2'));
     expect(row.tries.map(({ urls }) => urls.length)).toEqual([1, 2]);
   });
 });
 
-it('a row keeps a limited number of attempts and responses, the last ones', () => {
+test('a row keeps a limited number of attempts and responses, the last ones', () => {
   const response = { headers: {}, body: 'no', truncated: false };
   let row: DeliveryRow | undefined;
   for (let i = 0; i < 250; i++) {

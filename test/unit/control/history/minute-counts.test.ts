@@ -21,7 +21,7 @@ function counted(...events: DeliveryEvent[]): Record<string, number> {
   return totals;
 }
 
-it.each<[string, DeliveryEvent[], Record<string, number>]>([
+test.each<[string, DeliveryEvent[], Record<string, number>]>([
   ['a delivery counts as an attempt and a delivery', [anAttempt()], { attempts: 1, delivered: 1, took: 1 }],
   ['a delivery that is read twice counts once', [anAttempt(), anAttempt()], { attempts: 1, delivered: 1, took: 1 }],
   ['a wait does not count', [aWait()], {}],
@@ -70,12 +70,12 @@ it.each<[string, DeliveryEvent[], Record<string, number>]>([
   expect(counted(...events)).toEqual(expected);
 });
 
-it('an event counts in its minute', () => {
+test('an event counts in its minute', () => {
   const row = applyEvent(undefined, anAttempt({ at: at(61) }));
   expect(new Set(countsOf(undefined, row).map(({ minute }) => minute))).toEqual(new Set([START + 60_000]));
 });
 
-it('counts of the same destination, minute and kind are added', () => {
+test('counts of the same destination, minute and kind are added', () => {
   const one = { destination: 'a', minute: 0, what: 'dead', count: 1 };
   expect(new CountSums([one, { ...one, count: 2 }, { ...one, destination: 'b' }]).all()).toEqual([
     { ...one, count: 3 },
@@ -93,15 +93,15 @@ describe('a percentile', () => {
       }),
     ).all();
 
-  it('the percentile is null if nothing was delivered', () => {
+  test('the percentile is null if nothing was delivered', () => {
     expect(percentile([{ what: 'dead', count: 3 }], 0.5)).toBeNull();
   });
 
-  it.each([1, 7, 40, 333, 5_000, 86_400_000])('the percentile is within a fifth of %d ms', (ms) => {
+  test.each([1, 7, 40, 333, 5_000, 86_400_000])('the percentile is within a fifth of %d ms', (ms) => {
     expect(Math.abs(percentile(buckets([ms]), 0.5)! / ms - 1)).toBeLessThan(0.2);
   });
 
-  it('the percentile counts from the fastest', () => {
+  test('the percentile counts from the fastest', () => {
     const times = buckets([...Array.from({ length: 95 }, () => 10), ...Array.from({ length: 5 }, () => 1_000)]);
     expect(percentile(times, 0.5)).toBeLessThan(15);
     expect(percentile(times, 0.95)).toBeLessThan(15);

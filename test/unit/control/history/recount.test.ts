@@ -23,7 +23,7 @@ function recount(stories: readonly Story[]) {
   };
 }
 
-it('the counts of the API equal a recount of random histories', async () => {
+test('the counts of the API equal a recount of random histories', async () => {
   const database = await memoryDatabase();
   const control = await controlUnderTest({ database });
   control.clock.now = new Date(at(3_600));

@@ -3,12 +3,12 @@ import { applyEvent } from '../../../../services/control/history/delivery-row';
 import { aDeath, anAttempt, aUrl } from '../../../support/events';
 import { databaseJson } from '../../../../services/control/history/database';
 
-it('a row survives encoding and decoding', () => {
+test('a row survives encoding and decoding', () => {
   const row = applyEvent(undefined, anAttempt());
   expect(fromColumns(toColumns(row))).toEqual(row);
 });
 
-it('a row of a delivery that was never rendered survives encoding and decoding, and COPY can read its error', () => {
+test('a row of a delivery that was never rendered survives encoding and decoding, and COPY can read its error', () => {
   const error = 'request/body: a\tb';
   const row = applyEvent(undefined, aDeath({ reason: 'render_failed', n: 0, error }));
   expect(fromColumns(toColumns(row))).toEqual(row);
@@ -16,7 +16,7 @@ it('a row of a delivery that was never rendered survives encoding and decoding, 
   expect(toCopy(row)).toMatch(/\trender_failed\trequest\/body: a\\tb\t\\N\t\\N$/);
 });
 
-it.each([
+test.each([
   ['a plain text', 'a', 'a'],
   ['a tab, a line and a NUL', 'a\tb\nc\rd\0', 'a\\tb\\nc\\rd\ufffd'],
   ['a backslash', 'a\\n', 'a\\\\n'],
@@ -30,14 +30,14 @@ it.each([
   ]);
 });
 
-it('COPY can read the batches of a delivery', () => {
+test('COPY can read the batches of a delivery', () => {
   const urls = ['bat_1', 'bat_2', 'bat_1'].map((id) => aUrl({ batch: { id, size: 2, index: 0 } }));
   const row = applyEvent(undefined, anAttempt({ urls }));
   expect(toCopy(row).endsWith('\t{"bat_1","bat_2"}\t\\N')).toBe(true);
   expect(toColumns(row).batches).toEqual(['bat_1', 'bat_2']);
 });
 
-it.each([
+test.each([
   ['a NUL', 'a\0b', 'a\ufffdb'],
   ['half a surrogate pair', 'a\ud800b\udc00', 'a\ufffdb\ufffd'],
   ['a whole surrogate pair', '😀', '😀'],

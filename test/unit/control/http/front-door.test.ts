@@ -229,7 +229,7 @@ function faultOf({ method, path, as }: Odd, { status, type, text }: Answer): str
   return undefined;
 }
 
-it('ten thousand odd requests get no 5xx except 503, no secret, and nothing without a token', async () => {
+test('ten thousand odd requests get no 5xx except 503, no secret, and nothing without a token', async () => {
   const faults: string[] = [];
   const statuses: Record<number, number> = {};
   let left = REQUESTS;

@@ -1,7 +1,7 @@
 import { type Handlers, type HandlersOf, findPath, isApi } from '../../../../services/control/http/mount';
 import { OPERATION_IDS, RESOURCES, RIGHTS, rightsFor } from '../../../../shared/api/access';
 
-it('an operation without a handler does not compile, and neither does a handler without an operation', () => {
+test('an operation without a handler does not compile, and neither does a handler without an operation', () => {
   const serve = () => ({ ingest: { url: null, port: 1 }, retry: { delays: [], window: '4h' } });
   // @ts-expect-error nearly all are missing
   const incomplete: Handlers = { 'GET /about': serve };
@@ -47,7 +47,7 @@ test.each([
 ])('the path %s leads to the API: %s', (url, expected) => expect(isApi(url)).toBe(expected));
 
 describe('rights', () => {
-  it('each resource is the first segment of a path, and the other paths are the session and the description', () => {
+  test('each resource is the first segment of a path, and the other paths are the session and the description', () => {
     const nouns = new Set(OPERATION_IDS.map((id) => id.split('/')[1]));
     expect([...nouns].filter((noun) => !RESOURCES.some((each) => each === noun)).sort()).toEqual([
       'openapi.json',

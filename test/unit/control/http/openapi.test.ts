@@ -101,7 +101,7 @@ function aJob(id: string, status: 'running' | 'cancelled', destination: string):
   return { ...newJob({ scope, preview: false, maxPerSecond: 1 }, made), status, pass: 'running' };
 }
 
-it('the document is public, and every reference in it resolves', async () => {
+test('the document is public, and every reference in it resolves', async () => {
   const { body, status } = await supertest(control.app).get('/api/v1/openapi.json');
   expect([status, body.openapi]).toEqual([200, '3.1.0']);
   const references = [...JSON.stringify(body).matchAll(/"\$ref":"#\/([^"]+)"/g)].map((match) => match[1]!.split('/'));
@@ -111,7 +111,7 @@ it('the document is public, and every reference in it resolves', async () => {
   }
 });
 
-it('the schema of a patch allows null for optional fields', async () => {
+test('the schema of a patch allows null for optional fields', async () => {
   const { body } = await supertest(control.app).get('/api/v1/openapi.json');
   const patch = body.paths['/destinations/{id}'].patch.requestBody.content['application/json'].schema;
   expect(patch).not.toHaveProperty('required');
@@ -121,7 +121,7 @@ it('the schema of a patch allows null for optional fields', async () => {
 
 // The tests of events check the shape of streams.
 const operations = OPERATION_IDS.filter((id) => !operationOf(id).stream);
-it.each(operations)('%s exists and responds as documented', async (operation) => {
+test.each(operations)('%s exists and responds as documented', async (operation) => {
   const [method, path] = operation.toLowerCase().split(' ') as [string, string];
   const kind = path.split('/')[1]!;
   const id = ids[path.slice(1).replace('/{id}', '')] ?? ids[kind] ?? '';
@@ -152,7 +152,7 @@ it.each(operations)('%s exists and responds as documented', async (operation) =>
   if (name) expect(() => RESPONSES[expected === status ? name : 'Problem'].parse(answer.body)).not.toThrow();
 });
 
-it('the document names the session cookie with and without TLS', () => {
+test('the document names the session cookie with and without TLS', () => {
   expect(openApi()).toMatchObject({
     security: [{ token: [] }, { session: [] }, { tlsSession: [] }],
     components: {

@@ -10,11 +10,11 @@ const many = (count: number) =>
 const shown = (all: ReturnType<typeof many>, chosen: object) =>
   shownOf(all, { ...NONE, ...chosen }).map(({ id }) => id);
 
-it('the overview keeps the order of few destinations', () => {
+test('the overview keeps the order of few destinations', () => {
   expect(shown(many(MOST_OVERVIEW_ROWS), { troubled: ['dst_99'] })[0]).toBe('dst_0');
 });
 
-it('the overview of many destinations has the chosen one, then those that need attention most, and those that are off last', () => {
+test('the overview of many destinations has the chosen one, then those that need attention most, and those that are off last', () => {
   const all = many(2 * MOST_OVERVIEW_ROWS);
   const of = (...ids: string[]) => ids.map((destination) => ({ destination }));
   const found = shown(all, {
@@ -26,7 +26,7 @@ it('the overview of many destinations has the chosen one, then those that need a
   expect(found).not.toContain('dst_0');
 });
 
-it('GET /overview has the rows of named destinations, and the open deliveries of all or of one', async () => {
+test('GET /overview has the rows of named destinations, and the open deliveries of all or of one', async () => {
   const database = await memoryDatabase();
   const control = await controlUnderTest({ database });
   const made: string[] = [];

@@ -42,7 +42,7 @@ const written = async () => {
   return format;
 };
 
-it('a system of an earlier version writes format 1 until every process has read the newest for ten minutes', async () => {
+test('a system of an earlier version writes format 1 until every process has read the newest for ten minutes', async () => {
   control.memory.setGroups(OLD);
   await lookFor(2 * HOLD_MS);
   expect([await written(), await get()]).toMatchObject([
@@ -60,14 +60,14 @@ it('a system of an earlier version writes format 1 until every process has read 
   ]);
 });
 
-it('a new system writes the newest format from its beginning, and asks Kafka for no groups', async () => {
+test('a new system writes the newest format from its beginning, and asks Kafka for no groups', async () => {
   control = await controlUnderTest({ isNew: true });
   control.memory.failWith(new Error('asked'));
   await lookFor(HOLD_MS);
   expect(await written()).toBe(READS_FORMAT);
 });
 
-it('a format that was switched off stays off until it is automatic again', async () => {
+test('a format that was switched off stays off until it is automatic again', async () => {
   control = await controlUnderTest({ isNew: true });
   control.memory.setGroups(ALL);
   expect((await set(false)).body).toMatchObject({ format: 1, automatic: false, version: 2 });
@@ -78,7 +78,7 @@ it('a format that was switched off stays off until it is automatic again', async
   expect(await written()).toBe(READS_FORMAT);
 });
 
-it('two control processes switch a format on once', async () => {
+test('two control processes switch a format on once', async () => {
   const other = await controlUnderTest({ memory: control.memory });
   for (const each of [control, other]) each.clock.now = new Date('2026-01-01T00:00:00.000Z');
   const looks = HOLD_MS / LOOK_EVERY_MS + 1;
@@ -89,7 +89,7 @@ it('two control processes switch a format on once', async () => {
   expect([await written(), (await get()).version]).toEqual([READS_FORMAT, 1]);
 });
 
-it('the response names the processes that hold a format back, and the groups without a process', async () => {
+test('the response names the processes that hold a format back, and the groups without a process', async () => {
   control.memory.setGroups(OLD.filter((each) => each.group !== 'retry'));
   expect(await get()).toEqual({
     ...{
@@ -106,7 +106,7 @@ it('the response names the processes that hold a format back, and the groups wit
   });
 });
 
-it('a change is in the audit trail with its author', async () => {
+test('a change is in the audit trail with its author', async () => {
   await set(false);
   const [record] = control.memory.records('config');
   expect(JSON.parse(record?.headers.note ?? '')).toMatchObject({
@@ -116,13 +116,13 @@ it('a change is in the audit trail with its author', async () => {
   });
 });
 
-it('a change with an old version or with a wrong field is refused', async () => {
+test('a change with an old version or with a wrong field is refused', async () => {
   expect((await set('no')).body.errors).toEqual([{ pointer: '#/automatic', detail: 'must be true or false' }]);
   expect((await set(false).set('If-Match', '"3"')).status).toBe(412);
   expect(await written()).toBe(1);
 });
 
-it('the command line shows what holds a format back, and switches it off', async () => {
+test('the command line shows what holds a format back, and switches it off', async () => {
   control.memory.setGroups(OLD);
   const server = control.app.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -68,7 +68,7 @@ const ended = (id: string) =>
     return body;
   });
 
-it('a replay sends no dead letter of a user who was deleted after it', async () => {
+test('a replay sends no dead letter of a user who was deleted after it', async () => {
   await bury(2, 'kim', 'kim');
   await bury(1, 'lee', 'lee');
   await control.call('post', '/deletions').send({ userIds: ['kim'] });
@@ -84,7 +84,7 @@ it('a replay sends no dead letter of a user who was deleted after it', async () 
 });
 
 describe('replaying one delivery', () => {
-  it('a delivery is sent again with its body and a new window', async () => {
+  test('a delivery is sent again with its body and a new window', async () => {
     await bury(1);
     const answer = await control.call('post', '/deliveries/dlv_0/replay');
     expect([answer.status, answer.body]).toEqual([202, { id: 'dlv_0', replay: 1, status: 'waiting' }]);
@@ -93,7 +93,7 @@ describe('replaying one delivery', () => {
     expect(control.memory.records('attempts')).toHaveLength(1);
   });
 
-  it('a delivery is not replayed while it is in progress, its destination is off, or its body is gone', async () => {
+  test('a delivery is not replayed while it is in progress, its destination is off, or its body is gone', async () => {
     await record(aWait({ delivery: 'dlv_w', destination }), anAttempt({ delivery: 'dlv_gone', destination }));
     const statuses = async () =>
       Promise.all(
@@ -110,7 +110,7 @@ describe('replaying one delivery', () => {
 });
 
 describe('replaying a scope', () => {
-  it('a replay counts deliveries, then sends each once, without delivered ones', async () => {
+  test('a replay counts deliveries, then sends each once, without delivered ones', async () => {
     await bury(40);
     await bury(2, 'delivered');
     await record(
@@ -123,14 +123,14 @@ describe('replaying a scope', () => {
     expect(due().sort()).toEqual(Array.from({ length: 40 }, (_, i) => `dlv_${i}/1`).sort());
   });
 
-  it('a preview only counts', async () => {
+  test('a preview only counts', async () => {
     await bury(7);
     const { body } = await start({ preview: true });
     expect(await ended(body.id)).toMatchObject({ status: 'done', matched: 7, sent: 0, preview: true });
     expect(due()).toEqual([]);
   });
 
-  it('a replay sends deliveries of the given span', async () => {
+  test('a replay sends deliveries of the given span', async () => {
     await bury(3);
     for (const [times, matched] of [
       [{ from: at(0), to: at(1) }, 3],
@@ -142,7 +142,7 @@ describe('replaying a scope', () => {
     }
   });
 
-  it('a cancelled replay stops, and continues there when resumed', async () => {
+  test('a cancelled replay stops, and continues there when resumed', async () => {
     await bury(50);
     // The clock of the test stands still: the first chunk is sent, and the next one waits forever.
     const { body } = await start({ maxPerSecond: 50 });
@@ -169,7 +169,7 @@ describe('replaying a scope', () => {
     return passing;
   }
 
-  it('a replay continues in the next process', async () => {
+  test('a replay continues in the next process', async () => {
     await bury(50);
     const { body } = await start({ maxPerSecond: 50 });
     await eventually(() => expect(due()).toHaveLength(10));
@@ -180,7 +180,7 @@ describe('replaying a scope', () => {
     expect(due()).toHaveLength(50);
   });
 
-  it.each([
+  test.each([
     ['whose clock is an hour ahead of the brokers', 3_600_000, [{ partition: 0, low: 0, high: 0 }]],
     ['of a version that saved no positions', 0, undefined],
   ])(
@@ -204,7 +204,7 @@ describe('replaying a scope', () => {
     },
   );
 
-  it('a replay moves to another process when the lease expires, and the first one sends nothing more', async () => {
+  test('a replay moves to another process when the lease expires, and the first one sends nothing more', async () => {
     await bury(50);
     const { body } = await start({ maxPerSecond: 50 });
     await eventually(() => expect(due()).toHaveLength(10));
@@ -221,7 +221,7 @@ describe('replaying a scope', () => {
     expect((await control.call('get', `/replays/${body.id}`)).body).toMatchObject({ status: 'done', sent: 50 });
   });
 
-  it('a replay cancelled through another process stays cancelled', async () => {
+  test('a replay cancelled through another process stays cancelled', async () => {
     await bury(50);
     const { body } = await start({ maxPerSecond: 50 });
     await eventually(() => expect(due()).toHaveLength(10));
@@ -243,7 +243,7 @@ describe('replaying a scope', () => {
     expect(due()).toHaveLength(50);
   });
 
-  it('a replay waits for a history that lags and knows what was delivered since', async () => {
+  test('a replay waits for a history that lags and knows what was delivered since', async () => {
     let behind = true;
     control = await controlUnderTest({ database, memory: control.memory, historyHasRead: () => !behind });
     control.clock.now = new Date(at(3_600));
@@ -262,7 +262,7 @@ describe('replaying a scope', () => {
     expect(due()).toEqual(['dlv_1/1']);
   });
 
-  it('a replay waits while Kafka accepts nothing', async () => {
+  test('a replay waits while Kafka accepts nothing', async () => {
     await bury(5);
     control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
     const { body } = await start();
@@ -276,7 +276,7 @@ describe('replaying a scope', () => {
     expect(due()).toHaveLength(5);
   });
 
-  it('a replay fails if its destination is switched off', async () => {
+  test('a replay fails if its destination is switched off', async () => {
     await bury(50);
     const { body } = await start({ maxPerSecond: 50 });
     await eventually(() => expect(due()).toHaveLength(10));
@@ -285,7 +285,7 @@ describe('replaying a scope', () => {
     expect((await control.call('post', `/replays/${body.id}/resume`)).status).toBe(409);
   });
 
-  it('replays are listed', async () => {
+  test('replays are listed', async () => {
     const first = (await start()).body;
     await ended(first.id);
     control.clock.now = new Date(at(3_700));
@@ -300,7 +300,7 @@ describe('replaying a scope', () => {
     expect((await control.call('get', '/replays/rpl_none')).status).toBe(404);
   });
 
-  it.each([
+  test.each([
     ['no destination', { destination: undefined }, 422, '#/destination'],
     ['an unknown destination', { destination: 'dst_none' }, 422, '#/destination'],
     ['a span that ends before its start', { from: at(10), to: at(5) }, 422, '#/to'],
@@ -312,7 +312,7 @@ describe('replaying a scope', () => {
     expect([answer.status, answer.body.errors[0].pointer]).toEqual([status, pointer]);
   });
 
-  it('a replay is refused if its destination is off', async () => {
+  test('a replay is refused if its destination is off', async () => {
     await control.call('patch', `/destinations/${destination}`).send({ enabled: false });
     expect((await start()).status).toBe(409);
   });

@@ -82,7 +82,7 @@ const call = (over: object = {}, acceptedAtMs = START) => {
 };
 
 describe('dead letters', () => {
-  it.each<[string, InRecord, Partial<Scope>, boolean]>([
+  test.each<[string, InRecord, Partial<Scope>, boolean]>([
     ['a dead letter of the destination', letter(), {}, true],
     ['no dead letter of another destination', letter({ destinationId: 'dst_2' }), {}, false],
     ['a dead letter of the type', letter(), { type: 'track' }, true],
@@ -97,14 +97,14 @@ describe('dead letters', () => {
   });
 });
 
-it('a replay ends at a record of a newer format, which it must not leave out', () => {
+test('a replay ends at a record of a newer format, which it must not leave out', () => {
   const record = inRecord('webhooks.dead', { ...encodeDelivery(DELIVERY), format: '9' }, '{}');
   expect(() => candidateOf(record, SCOPE, config())).toThrow(/partition 2, offset 7.*format 9.*Upgrade/);
 });
 
 describe('messages', () => {
   const scope: Scope = { ...SCOPE, origin: 'messages' };
-  it.each<[string, InRecord, ReturnType<typeof config>, boolean]>([
+  test.each<[string, InRecord, ReturnType<typeof config>, boolean]>([
     ['a message for the destination', call(), config(), true],
     ['no message that the caller excludes', call({ integrations: { All: false } }), config(), false],
     [
@@ -123,7 +123,7 @@ describe('messages', () => {
     expect(candidateOf(record, scope, view) !== undefined).toBe(taken);
   });
 
-  it('a candidate from a message is the delivery of the router, with its body', () => {
+  test('a candidate from a message is the delivery of the router, with its body', () => {
     const candidate = candidateOf(call(), scope, config())!;
     expect(candidate.delivery.id).toBe(deliveryId('src_1', 'msg-1', 'dst_1'));
     expect(candidate.key).toMatch(/^dst_1:\d$/);
@@ -140,7 +140,7 @@ describe('replay numbers', () => {
   const deadTwice = deadDelivery(letter({ replay: 1 }))!;
   const message = candidateOf(call(), { ...SCOPE, origin: 'messages' }, config())!;
   const known = (status: Known['status'], replay = 0): Known => ({ status, replay });
-  it.each<[string, Candidate, Known | undefined, Partial<Scope>, number | undefined]>([
+  test.each<[string, Candidate, Known | undefined, Partial<Scope>, number | undefined]>([
     ['a dead letter', dead, known('dead'), {}, 1],
     ['a dead letter that the history does not know', dead, undefined, {}, 1],
     ['a dead letter that the history has not read yet', dead, known('retrying'), {}, 1],
@@ -180,7 +180,7 @@ describe('replay numbers', () => {
   });
 });
 
-it('a replay record is the same delivery with a new window, and has an event', () => {
+test('a replay record is the same delivery with a new window, and has an event', () => {
   const context = { nowMs: START + 60_000, windowMs: 3_600_000 };
   const [event, record] = replayRecords(deadDelivery(letter())!, 1, context);
   expect(record).toMatchObject({ topic: 'webhooks.due', key: 'dst_1:3', value: Buffer.from('{}') });

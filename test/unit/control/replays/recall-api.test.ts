@@ -44,7 +44,7 @@ const note = (value: RecallRecord) =>
   control.memory.append([{ topic: 'webhooks.recalls', key: destination, value: JSON.stringify(value) }]);
 
 describe('one waiting delivery', () => {
-  it.each(['retry', 'cancel'] as const)('a %s names the delivery, its replay and its attempts', async (action) => {
+  test.each(['retry', 'cancel'] as const)('a %s names the delivery, its replay and its attempts', async (action) => {
     await record(aFailure({ destination }), aFailure({ destination, n: 2, hop: 1, at: at(20) }));
     const { status, body } = await post(`/deliveries/dlv_1/${action}`);
     expect([status, body]).toEqual([202, { id: 'dlv_1', action, status: 'retrying', reason: 'backoff' }]);
@@ -52,7 +52,7 @@ describe('one waiting delivery', () => {
     expect(asked()).toMatchObject([{ kind: 'recall', action, destination, delivery, keys: expect.any(Array) }]);
   });
 
-  it.each<[string, () => Promise<unknown>, RegExp]>([
+  test.each<[string, () => Promise<unknown>, RegExp]>([
     ['has ended', () => record(anAttempt({ destination })), /has ended \(delivered\)/],
     ['is dead', () => record(aDeath({ destination })), /has ended \(dead\)/],
     ['is paused', () => Promise.all([record(aFailure({ destination })), change({ paused: true })]), /paused/],
@@ -65,14 +65,14 @@ describe('one waiting delivery', () => {
     expect(asked()).toEqual([]);
   });
 
-  it('a delivery of a destination that is off can only be cancelled', async () => {
+  test('a delivery of a destination that is off can only be cancelled', async () => {
     await record(aFailure({ destination }));
     await change({ enabled: false });
     expect((await post('/deliveries/dlv_1/retry')).status).toBe(409);
     expect((await post('/deliveries/dlv_1/cancel')).status).toBe(202);
   });
 
-  it('while a process of an older version may run, nothing is sent or cancelled early', async () => {
+  test('while a process of an older version may run, nothing is sent or cancelled early', async () => {
     await begin({ isNew: false });
     await record(aFailure({ destination }));
     for (const path of ['/deliveries/dlv_1/retry', '/deliveries/dlv_1/cancel', `/destinations/${destination}/retry`]) {
@@ -93,7 +93,7 @@ describe('all that waits at a destination', () => {
       return request;
     });
 
-  it('a retry is a job that counts what retry takes, and what becomes of it', async () => {
+  test('a retry is a job that counts what retry takes, and what becomes of it', async () => {
     historyHasRead = false;
     await waiting('dlv_1', 'dlv_2', 'dlv_3');
     const started = await post(`/destinations/${destination}/retry`, { maxPerSecond: 50 });
@@ -127,7 +127,7 @@ describe('all that waits at a destination', () => {
     expect(await job(id)).toMatchObject({ delivered: 2, failedAgain: 1 });
   });
 
-  it('a retry says how many of its deliveries a later request sent again or cancelled, and is final then', async () => {
+  test('a retry says how many of its deliveries a later request sent again or cancelled, and is final then', async () => {
     historyHasRead = false;
     const ids = ['dlv_1', 'dlv_2', 'dlv_3', 'dlv_4'];
     await waiting(...ids);
@@ -156,7 +156,7 @@ describe('all that waits at a destination', () => {
     expect(await job(id)).toMatchObject(results);
   });
 
-  it('a retry is shown although Kafka does not answer, and older final results leave no delivery open', async () => {
+  test('a retry is shown although Kafka does not answer, and older final results leave no delivery open', async () => {
     historyHasRead = new Promise(() => undefined);
     await waiting('dlv_1', 'dlv_2', 'dlv_3');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
@@ -171,7 +171,7 @@ describe('all that waits at a destination', () => {
     expect(await job(id)).toMatchObject({ delivered: 1, failedAgain: 0, superseded: 2 });
   });
 
-  it('a cancellation also covers what is being attempted, and counts no results', async () => {
+  test('a cancellation also covers what is being attempted, and counts no results', async () => {
     await waiting('dlv_1');
     const { body } = await post(`/destinations/${destination}/cancel`);
     expect(body).toMatchObject({ action: 'cancel', delivered: null, failedAgain: null });
@@ -179,7 +179,7 @@ describe('all that waits at a destination', () => {
     expect(request.expiresBy).toBeGreaterThan(control.clock.now.getTime());
   });
 
-  it('a cancellation is done when all that waited is cancelled, and counts what comes back from an attempt later', async () => {
+  test('a cancellation is done when all that waited is cancelled, and counts what comes back from an attempt later', async () => {
     await waiting('dlv_1');
     const { id } = (await post(`/destinations/${destination}/cancel`)).body as { id: string };
     await requested();
@@ -194,7 +194,7 @@ describe('all that waits at a destination', () => {
     await eventually(async () => expect(await stored()).toEqual({ status: 'done' }));
   });
 
-  it('the oldest cancellation counts no longer once more than twenty others do', async () => {
+  test('the oldest cancellation counts no longer once more than twenty others do', async () => {
     const ids: string[] = [];
     const stored = async () => {
       const rows = await database.query<{ id: string }>(`select id from waypost.replays where status = 'done'`);
@@ -212,7 +212,7 @@ describe('all that waits at a destination', () => {
     await control.replays.stop();
   });
 
-  it('a job of an older version does not fail at an upgrade although it was requested more than a day ago', async () => {
+  test('a job of an older version does not fail at an upgrade although it was requested more than a day ago', async () => {
     await waiting('dlv_1', 'dlv_2');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
     await requested();
@@ -235,7 +235,7 @@ describe('all that waits at a destination', () => {
     await upgraded.replays.stop();
   });
 
-  it('a cancellation is not done while a delivery that waited may come back from its attempt', async () => {
+  test('a cancellation is not done while a delivery that waited may come back from its attempt', async () => {
     await waiting('dlv_1', 'dlv_2');
     const { id } = (await post(`/destinations/${destination}/cancel`)).body as { id: string };
     await requested();
@@ -247,7 +247,7 @@ describe('all that waits at a destination', () => {
     await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done', matched: 2, sent: 1 }));
   });
 
-  it('a job that retry works on no longer fails after a day, with what it did, and retry is told to stop', async () => {
+  test('a job that retry works on no longer fails after a day, with what it did, and retry is told to stop', async () => {
     await waiting('dlv_1', 'dlv_2');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
     await requested();
@@ -262,7 +262,7 @@ describe('all that waits at a destination', () => {
     await eventually(() => expect(asked().at(-1)).toEqual({ kind: 'stop', recall: id }));
   });
 
-  it('a job that is cancelled stops retry, and cannot be resumed', async () => {
+  test('a job that is cancelled stops retry, and cannot be resumed', async () => {
     await waiting('dlv_1');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
     await requested();
@@ -271,7 +271,7 @@ describe('all that waits at a destination', () => {
     expect((await post(`/replays/${id}/resume`)).status).toBe(409);
   });
 
-  it('a job whose stop is in Kafka counts as cancelled, also if the database did not store that', async () => {
+  test('a job whose stop is in Kafka counts as cancelled, also if the database did not store that', async () => {
     await waiting('dlv_1');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
     await requested();
@@ -279,7 +279,7 @@ describe('all that waits at a destination', () => {
     await eventually(async () => expect(await job(id)).toMatchObject({ status: 'cancelled' }));
   });
 
-  it('a job is not cancelled while Kafka cannot take its stop, so that the user tries again', async () => {
+  test('a job is not cancelled while Kafka cannot take its stop, so that the user tries again', async () => {
     await waiting('dlv_1');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
     await requested();
@@ -290,7 +290,7 @@ describe('all that waits at a destination', () => {
     expect((await post(`/replays/${id}/cancel`)).body).toMatchObject({ status: 'cancelled' });
   });
 
-  it.each([
+  test.each([
     ['paused', { paused: true }],
     ['off', { enabled: false }],
   ])('a destination that is %s sends nothing, and its deliveries can be cancelled', async (_, fields) => {
@@ -320,13 +320,13 @@ describe('a replay to some URLs', () => {
       return decoded.kind === 'delivery' ? decoded.delivery.closed : undefined;
     });
 
-  it('one URL of several gets the delivery again', async () => {
+  test('one URL of several gets the delivery again', async () => {
     await partly();
     expect((await post('/deliveries/dlv_1/replay', { webhooks: [webhooks[1]!.id] })).status).toBe(202);
     expect(closed()).toEqual([[A]]);
   });
 
-  it('a webhook gets the delivery again although another one has the same URL', async () => {
+  test('a webhook gets the delivery again although another one has the same URL', async () => {
     const [first, second] = webhooks.map(({ id }, i) => ({ id, url: i === 0 ? 'https://a.example/' : SAME }));
     await change({ webhooks: [first, second, { url: SAME, headers: { 'X-Copy': '1' } }] });
     await partly();
@@ -334,7 +334,7 @@ describe('a replay to some URLs', () => {
     expect(closed()).toEqual([[A]]);
   });
 
-  it('an alert is not replayed, since each of its channels needs another body', async () => {
+  test('an alert is not replayed, since each of its channels needs another body', async () => {
     await control.call('patch', '/alerts').send({ webhooks: [{ url: 'https://ops.example/' }] });
     await record(anAttempt({ destination: 'alerts', record: KNOWN }));
     for (const answer of [
@@ -346,7 +346,7 @@ describe('a replay to some URLs', () => {
     expect(closed()).toEqual([]);
   });
 
-  it('a replay of many sends each only to the URLs that failed, also if another webhook has the same URL', async () => {
+  test('a replay of many sends each only to the URLs that failed, also if another webhook has the same URL', async () => {
     const [first, second] = webhooks.map(({ id }, i) => ({ id, url: i === 0 ? 'https://a.example/' : SAME }));
     const { body } = await change({ webhooks: [first, second, { url: SAME, headers: { 'X-Copy': '1' } }] });
     webhooks = (body as { webhooks: { id: string }[] }).webhooks;
@@ -356,7 +356,7 @@ describe('a replay to some URLs', () => {
     await eventually(() => expect(closed()).toEqual([[A]]));
   });
 
-  it('an unknown webhook is refused by its place', async () => {
+  test('an unknown webhook is refused by its place', async () => {
     await partly();
     const { status, body } = await post('/deliveries/dlv_1/replay', { webhooks: [webhooks[0]!.id, 'whk_other'] });
     expect([status, body.errors[0].pointer]).toEqual([422, '#/webhooks/1']);
