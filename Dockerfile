@@ -2,7 +2,7 @@
 
 # One image for every service: `docker run waypost delivery`. It contains no Java, because Kafka runs elsewhere. The
 # target `standalone` is the whole system with its own Kafka.
-# Node 24 on Debian 13; 20.19 to 26 work. `npm run pins` resolves the digest of the tag again.
+# Node 24 on Debian 13; 20.19 to 26 work. `node dist/tools/pins/main.js` resolves the digest of the tag again.
 # pin: from `Dockerfile` of enzovalley9/agile-project-ui, not pulled yet
 ARG NODE_IMAGE=node:24.21.0-trixie-slim@sha256:8ec5d7557396cfe32d21c3f9c13072355ceab22b584578ca4bb28af31120cffe
 

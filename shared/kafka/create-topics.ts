@@ -146,7 +146,7 @@ function explain(error: unknown, replication: number): string {
   // Kafka hides a topic from a user who may not describe it: an existing topic can be among these.
   const refused = errors.filter(({ type }) => type === 'TOPIC_AUTHORIZATION_FAILED').map(({ topic }) => topic);
   if (refused.length > 0) {
-    return `this user may not describe or create ${refused.join(', ')} (TOPIC_AUTHORIZATION_FAILED). Create the topics that are missing, and grant the rights that \`npm run acls\` prints`;
+    return `this user may not describe or create ${refused.join(', ')} (TOPIC_AUTHORIZATION_FAILED). Create the topics that are missing, and grant the rights that \`node dist/deploy/bin/main.js acls\` prints`;
   }
   const inner = errors.find(({ type }) => type !== 'TOPIC_ALREADY_EXISTS') ?? error;
   const type = (inner as { type?: unknown } | null)?.type;

@@ -1,6 +1,6 @@
 import { runSendNow } from '../../tools/chaos/send-now';
 
-/** All that waits at an endpoint, sent now among others; `npm run send-now` does it with a million of them. */
+/** All that waits at an endpoint, sent now among others; `node dist/tools/chaos/send-now-main.js` does it with a million of them. */
 
 test('deliveries sent now arrive once, although retry is killed meanwhile and their tier returns them later', async () => {
   const lines: string[] = [];

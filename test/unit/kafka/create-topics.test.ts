@@ -57,7 +57,9 @@ test('without the right to create a topic, the error names every such topic and 
   const errors = { 'p.messages': 'TOPIC_AUTHORIZATION_FAILED', 'p.messages.limited': 'TOPIC_AUTHORIZATION_FAILED' };
   await expect(refused(errors)).rejects.toMatchObject({
     code: 'cannot_start',
-    message: expect.stringMatching(/describe or create p\.messages, p\.messages\.limited .*npm run acls/),
+    message: expect.stringMatching(
+      /describe or create p\.messages, p\.messages\.limited .*node dist\/deploy\/bin\/main\.js acls/,
+    ),
   });
 });
 

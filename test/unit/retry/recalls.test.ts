@@ -9,6 +9,7 @@ import { DUE, RECALLS, tierDelayMs, tierTopic } from '../../../shared/kafka/topi
 import { createLog } from '../../../shared/telemetry/log';
 import { type Random, randomOf } from '../../../tools/harness/random';
 import { Agenda } from '../../../tools/simulator/virtual-clock';
+import { cases } from '../../support/cases';
 
 /**
  * Retry processes that recall, return, die and start again at random, in virtual time. Behind them stands delivery,
@@ -222,7 +223,7 @@ const stepsIn = (broker: Broker) =>
     .filter(([name]) => tierDelayMs(name.split('/')[0]!) !== undefined)
     .flatMap(([, log]) => log.map(({ headers }) => `${headers!.delivery}.${headers!.hop}`));
 
-test.each(Array.from({ length: 60 }, (_, seed) => seed))(
+test.each(Array.from({ length: cases(60) }, (_, seed) => seed))(
   'with random recalls and kills, each delivery comes to delivery exactly once (seed %i)',
   async (seed) => {
     const random = randomOf(seed);

@@ -1,6 +1,4 @@
 import supertest from 'supertest';
-import { mayAct, OPERATION_IDS } from '../../../../shared/api/access';
-import { operationOf } from '../../../../shared/api/operations';
 import { type Role, ROLES } from '../../../../shared/model/config';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 
@@ -52,17 +50,6 @@ describe('a token', () => {
     const later = await controlUnderTest({ memory: control.memory });
     control = later;
     expect((await as(tokens.operator, 'get', '/sources')).status).toBe(200);
-  });
-});
-
-describe.each(ROLES)('as %s', (role) => {
-  test.each(OPERATION_IDS)('%s is allowed or refused by its role', async (id) => {
-    const { role: needed, stream } = operationOf(id);
-    if (needed === 'none' || stream) return;
-    const [method, path] = id.toLowerCase().split(' ') as [Method, string];
-    const answer = await as(tokens[role], method, path.replace('{id}', 'none')).send();
-    if (mayAct(role, needed)) expect([401, 403]).not.toContain(answer.status);
-    else expect([answer.status, answer.body.type]).toEqual([403, 'urn:waypost:problem:forbidden']);
   });
 });
 

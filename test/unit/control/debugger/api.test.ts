@@ -47,9 +47,20 @@ const reject = (source: string) =>
 function openStream(query = '', headers: Record<string, string> = {}) {
   const socket = connect(port, '127.0.0.1');
   let text = '';
+  let unread = '';
+  const users: string[] = [];
+  const ids: string[] = [];
   socket
     .setEncoding('utf8')
-    .on('data', (chunk: string) => (text += chunk))
+    .on('data', (chunk: string) => {
+      text += chunk;
+      unread += chunk;
+      // Read once, and not with each look at them: some streams have tens of megabytes.
+      const whole = unread.slice(0, unread.lastIndexOf('\n') + 1);
+      unread = unread.slice(whole.length);
+      users.push(...[...whole.matchAll(/"userId":"([^"]+)"/g)].map((match) => match[1]!));
+      ids.push(...[...whole.matchAll(/^id: (.+)$/gm)].map((match) => match[1]!));
+    })
     .on('error', () => undefined);
   const all = { authorization: `Bearer ${ADMIN_TOKEN}`, host: 'localhost', ...headers };
   const lines = Object.entries(all)
@@ -60,8 +71,8 @@ function openStream(query = '', headers: Record<string, string> = {}) {
   return {
     socket,
     text: () => text,
-    users: () => [...text.matchAll(/"userId":"([^"]+)"/g)].map((match) => match[1]),
-    ids: () => [...text.matchAll(/^id: (.+)$/gm)].map((match) => match[1]!),
+    users: () => users,
+    ids: () => ids,
     begun: () => eventually(() => expect(text).toContain('retry: ')),
   };
 }
