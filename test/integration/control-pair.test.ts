@@ -11,11 +11,12 @@ import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type PostgresServer, postgresServer } from '../support/database';
 import { eventually } from '../support/eventually';
-import { aFailure, anAttempt } from '../support/events';
+import { aFailure, anEvent } from '../support/events';
 import { freePorts } from '../support/free-port';
 import { type Service, startService } from '../support/service';
 import { type Json } from '../../tools/harness/api';
 import { readTopic } from '../support/topics';
+import { aDelivery } from '../support/factories';
 
 /** Two control processes with one PostgreSQL server, as in every rolling update. */
 
@@ -89,7 +90,7 @@ test('a user who was deleted through one process does not come back through the 
   const source = (await one.call('POST', '/sources', { name: 'Site' })).id as string;
   const events = (user: string, count: number) =>
     Array.from({ length: count }, (_, i) =>
-      anAttempt({ delivery: `${user}-${i}`, userId: user, source, acceptedAt, at: acceptedAt }),
+      anEvent({ delivery: `${user}-${i}`, userId: user, source, acceptedAt, at: acceptedAt }),
     );
   const acceptedAt = new Date(Date.now() - 60_000).toISOString();
   const known = async (by: Control, user: string) =>
@@ -132,7 +133,7 @@ test('failing destinations cause notices and are switched off, and recovered one
         { deadlineMs: 60_000 },
       );
       expect((await one.call('GET', `/destinations/${hopeless}`)).enabled).toBe(false);
-      const well = anAttempt({ delivery: randomUUID(), destination: sick, at: seconds(0) });
+      const well = anEvent({ delivery: randomUUID(), destination: sick, at: seconds(0) });
       await producer.send([told(well)]);
       await eventually(async () => expect(await notices()).toContain('sick recovered'), { deadlineMs: 60_000 });
     });
@@ -146,10 +147,8 @@ describe('a replay of 10,000', () => {
     const destination = await makeDestination();
     const prefix = randomUUID().slice(0, 8);
     const letters = Array.from({ length: count }, (_, i): OutRecord => {
-      const delivery = {
-        ...{ id: `${prefix}-${i}`, messageId: 'm', sourceId: 'src_1', destinationId: destination, traceparent: '' },
-        ...{ type: 'track' as const, acceptedAt: 1, expiresAt: 1, attempt: 1, hop: 0, replay: 0, closed: [] },
-      };
+      const ended = { acceptedAt: 1, expiresAt: 1, attempt: 1 };
+      const delivery = aDelivery({ id: `${prefix}-${i}`, destinationId: destination, ...ended });
       return { topic: 'webhooks.dead', key: `${destination}:${i}`, value: '{}', headers: encodeDelivery(delivery) };
     });
     await producer.send(letters);

@@ -70,7 +70,8 @@ import { memoryLog } from '../support/memory-log';
 import { type CircuitEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
 import { type PostgresServer, postgresServer } from '../support/database';
 import { eventually } from '../support/eventually';
-import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait, START } from '../support/events';
+import { aCancellation, aDeath, aFailure, anEvent, at, aUrl, aWait, START } from '../support/events';
+import { aDelivery } from '../support/factories';
 
 /** The history on both databases: rows written from events, found by filters and dropped in time. */
 
@@ -163,7 +164,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       START - 10,
       START + 10,
     ]);
-    const cells = toCopy(applyEvent(undefined, anAttempt({ delivery })))
+    const cells = toCopy(applyEvent(undefined, anEvent({ delivery })))
       .trimEnd()
       .split('\t');
     const columns = COLUMNS.split(', ').filter((column) => !LATER_COLUMNS.includes(column));
@@ -181,7 +182,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await indexesOf('deliveries_1')).toBe(1);
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 11);
     expect(await indexesOf('deliveries_1')).toBe(INDEXES);
-    await record(anAttempt({ delivery: 'new' }), anAttempt({ delivery: 'old' }));
+    await record(anEvent({ delivery: 'new' }), anEvent({ delivery: 'old' }));
     expect(await list({ status: 'delivered' })).toEqual(['old', 'new']);
   });
 
@@ -207,7 +208,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   });
 
   test('creates the indexes of a partition when it is complete, or immediately on a server', async () => {
-    await record(anAttempt());
+    await record(anEvent());
     const [{ name: part }] = parts as [TablePartition];
     expect(await indexesOf(part)).toBe(database.kind === 'server' ? INDEXES : 1);
     const later = START + 2 * 86_400_000;
@@ -217,7 +218,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await indexesOf(part)).toBe(database.kind === 'server' ? INDEXES : 1);
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, later);
     expect(await indexesOf(part)).toBe(INDEXES);
-    await record(anAttempt({ delivery: 'dlv_2', userId: 'user-2' }), aFailure({ n: 2, hop: 1, at: at(70) }));
+    await record(anEvent({ delivery: 'dlv_2', userId: 'user-2' }), aFailure({ n: 2, hop: 1, at: at(70) }));
     expect(await list({ user: 'user-2' })).toEqual(['dlv_2']);
   });
 
@@ -260,7 +261,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
 
   test('returns a delivery with the state of its events', async () => {
     await record(aFailure());
-    await record(anAttempt({ n: 2, hop: 1, at: at(12) }));
+    await record(anEvent({ n: 2, hop: 1, at: at(12) }));
     const row = await getDelivery(database, 'dlv_1');
     expect(row).toMatchObject({ status: 'delivered', made: 2, acceptedAt: START, userId: 'user-1' });
     expect(row!.tries.map(({ outcome }) => outcome)).toEqual(['retry', 'delivered']);
@@ -270,7 +271,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   test('finds the members of each batch that a delivery was sent in, also once the partition is indexed', async () => {
     const sent = (id: string, index: number) => [aUrl({ outcome: 'retry', batch: { id, size: 2, index } })];
     await record(aFailure({ urls: sent('bat_-_1', 0) }), aFailure({ delivery: 'dlv_2', urls: sent('bat_-_1', 1) }));
-    await record(anAttempt({ n: 2, hop: 1, at: at(11), urls: sent('bat_2', 0) }), anAttempt({ delivery: 'dlv_3' }));
+    await record(anEvent({ n: 2, hop: 1, at: at(11), urls: sent('bat_2', 0) }), anEvent({ delivery: 'dlv_3' }));
     const found = async () => [await list({ batch: 'bat_-_1' }), await list({ batch: 'bat_2', destination: 'dst_1' })];
     expect(await found()).toEqual([['dlv_2', 'dlv_1'], ['dlv_1']]);
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 2 * 86_400_000);
@@ -284,7 +285,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       aFailure({ n: 2, hop: 2, at: at(70) }),
       aDeath({ n: 2, hop: 3, at: at(90) }),
     ];
-    const others = [anAttempt({ delivery: 'dlv_2' }), aCancellation({ delivery: 'dlv_3' })];
+    const others = [anEvent({ delivery: 'dlv_2' }), aCancellation({ delivery: 'dlv_3' })];
     await record(...story.slice(0, 2), others[0]!);
     await record(...story, ...others);
     await record(...story, ...others);
@@ -295,15 +296,15 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   });
 
   test('writes all of a batch or nothing', async () => {
-    const impossible = anAttempt({ delivery: 'dlv_2', hop: 2 ** 40 });
-    await expect(record(anAttempt(), impossible)).rejects.toMatchObject({ code: expect.stringMatching(/^22/) });
+    const impossible = anEvent({ delivery: 'dlv_2', hop: 2 ** 40 });
+    await expect(record(anEvent(), impossible)).rejects.toMatchObject({ code: expect.stringMatching(/^22/) });
     expect(await list()).toEqual([]);
     expect(parts).toEqual([]);
     expect(await readParts(database)).toEqual([]);
   });
 
   test('accepts texts that a database cannot hold', async () => {
-    await record(anAttempt({ userId: 'a\0b\ud800', reason: 'x\0' }));
+    await record(anEvent({ userId: 'a\0b\ud800', reason: 'x\0' }));
     expect(await list({ user: 'a\0b\ufffd' })).toEqual(['dlv_1']);
   });
 
@@ -321,7 +322,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   test('stores a user id of 20 KB shortened and finds the row by the whole id', async () => {
     // Random, because repetitive text is compressed and fits into an index.
     const userId = randomBytes(15_000).toString('base64');
-    await record(anAttempt({ userId }), anAttempt({ delivery: 'dlv_2' }));
+    await record(anEvent({ userId }), anEvent({ delivery: 'dlv_2' }));
     expect(await list({ user: userId })).toEqual(['dlv_1']);
     expect((await getDelivery(database, 'dlv_1'))?.userId).toBe(`${userId.slice(0, 100)}…${hash('sha256', userId)}`);
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 2 * 86_400_000);
@@ -332,7 +333,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   });
 
   test('repairs rows of an older version whose ids are too long to be indexed', async () => {
-    await record(anAttempt(), anAttempt({ delivery: 'dlv_2' }));
+    await record(anEvent(), anEvent({ delivery: 'dlv_2' }));
     const [part] = parts;
     const userId = randomBytes(15_000).toString('base64');
     // The rows of an embedded database of an older version: without indexes, with the whole id.
@@ -348,7 +349,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   test('indexes the other partitions and deletes old ones when one partition cannot be indexed', async () => {
     const days = (n: number) => START + n * 86_400_000;
     const accepted = (n: number) => new Date(days(n)).toISOString();
-    await record(anAttempt({ acceptedAt: accepted(0) }), anAttempt({ delivery: 'dlv_2', acceptedAt: accepted(1) }));
+    await record(anEvent({ acceptedAt: accepted(0) }), anEvent({ delivery: 'dlv_2', acceptedAt: accepted(1) }));
     const [bad, good] = parts.map((part) => part.name);
     for (const part of [bad!, good!]) {
       for (const index of ['destination', 'source', 'status', 'type'])
@@ -371,7 +372,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   describe('lists', () => {
     beforeEach(async () => {
       const events = Array.from({ length: 30 }, (_, i) =>
-        anAttempt({
+        anEvent({
           delivery: `dlv_${String(i).padStart(2, '0')}`,
           message: `msg-${i % 10}`,
           source: `src_${i % 3}`,
@@ -429,7 +430,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       aWait(),
       aFailure({ delivery: 'dlv_2' }),
       aFailure({ delivery: 'dlv_3' }),
-      anAttempt({ delivery: 'dlv_4' }),
+      anEvent({ delivery: 'dlv_4' }),
       { ...circuit, state: 'open', at: at(1) },
       { ...circuit, state: 'closed', at: at(2) },
       { ...circuit, url: 'whk_2', state: 'open', at: at(3) },
@@ -449,9 +450,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const circuit = { kind: 'circuit', destination: 'dst_1', url: 'whk_1', origin: 'https://a.example' } as const;
     await record({ ...circuit, why: 'failed', state: 'open', at: at(10), destinationVersion: 3 });
     expect(await openCircuits(database)).toMatchObject([{ url: 'whk_1', version: 3 }]);
-    await record(anAttempt({ at: at(10) }));
+    await record(anEvent({ at: at(10) }));
     expect(await openCircuits(database)).toHaveLength(1);
-    await record(anAttempt({ delivery: 'dlv_2', at: at(20) }));
+    await record(anEvent({ delivery: 'dlv_2', at: at(20) }));
     expect(await openCircuits(database)).toEqual([]);
 
     await record(aWait({ delivery: 'dlv_3' }), aFailure({ delivery: 'dlv_4', reason: 'retry_after' }));
@@ -503,11 +504,10 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     };
     const nowMs = Date.now();
     const sends = (id: string, userId: string, body: string) => {
-      const about = { id, messageId: `msg-${id}`, sourceId: 'src_1', destinationId: 'dst_1', type: 'track' as const };
-      const times = { acceptedAt: nowMs - 1_000, expiresAt: nowMs, attempt: 0, hop: 0, replay: 0, closed: [] };
-      const headers = encodeDelivery({ ...about, ...times, userId, traceparent: '' });
+      const times = { acceptedAt: nowMs - 1_000, expiresAt: nowMs };
+      const headers = encodeDelivery(aDelivery({ id, messageId: `msg-${id}`, userId, ...times }));
       memory.append([{ topic: 'webhooks', key: 'k', value: body, headers }]);
-      return record(anAttempt({ delivery: id, userId, acceptedAt: new Date(nowMs - 1_000).toISOString() }));
+      return record(anEvent({ delivery: id, userId, acceptedAt: new Date(nowMs - 1_000).toISOString() }));
     };
     const retentionMs = 86_400_000;
     const newReader = () =>
@@ -664,12 +664,12 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const dead = (delivery: string) => aDeath({ delivery });
     const tried = { replay: 1, at: at(70) };
     await record(
-      ...['untried', 'again', 'failed'].map((delivery) => anAttempt({ delivery })),
+      ...['untried', 'again', 'failed'].map((delivery) => anEvent({ delivery })),
       ...['waiting', 'delivered', 'dead', 'cancelled', 'later'].map(dead),
       ...['untried', 'again', 'failed', 'waiting', 'delivered', 'dead', 'cancelled', 'later'].map((delivery) =>
         sent(delivery, 'rpl_1'),
       ),
-      ...['again', 'delivered'].map((delivery) => anAttempt({ delivery, ...tried })),
+      ...['again', 'delivered'].map((delivery) => anEvent({ delivery, ...tried })),
       aFailure({ delivery: 'failed', ...tried }),
       aDeath({ delivery: 'dead', ...tried }),
       aCancellation({ delivery: 'cancelled', ...tried }),
@@ -698,7 +698,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect((await listJobs(database, { limit: 1, after: { at: START, id: 'rpl_2' } })).map(({ id }) => id)).toEqual([
       'rpl_1',
     ]);
-    await record(anAttempt(), aFailure({ delivery: 'dlv_2', replay: 1 }));
+    await record(anEvent(), aFailure({ delivery: 'dlv_2', replay: 1 }));
     expect([...(await knownOf(database, ['dlv_1', 'dlv_2', 'dlv_3']))]).toEqual([
       ['dlv_1', { status: 'delivered', replay: 0 }],
       ['dlv_2', { status: 'retrying', replay: 1 }],
@@ -712,7 +712,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       { delivery: 'd3', userId: 'lee' },
       { delivery: 'd4', userId: 'kim', acceptedAt: at(100) },
     ];
-    await record(...about.map((each) => anAttempt(each)));
+    await record(...about.map((each) => anEvent(each)));
     const deletion = {
       id: 'del_1',
       at: Date.parse(at(50)),
@@ -725,7 +725,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list()).toEqual(['d4', 'd3', 'd1']);
     expect(await recordDeletion(database, { ...deletion, id: 'del_2', sources: null })).toBe(1);
     expect(await list()).toEqual(['d4', 'd3']);
-    const { userId: _, ...anonymous } = anAttempt();
+    const { userId: _, ...anonymous } = anEvent();
     await record(
       { ...anonymous, delivery: 'd5', anonymousId: 'kim' },
       { ...anonymous, delivery: 'd6', anonymousId: 'x' },
@@ -744,8 +744,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   });
 
   describe('keeps no row of a user whom another process deletes', () => {
-    const kim = anAttempt({ delivery: 'd1', userId: 'kim' });
-    const lee = anAttempt({ delivery: 'd2', userId: 'lee' });
+    const kim = anEvent({ delivery: 'd1', userId: 'kim' });
+    const lee = anEvent({ delivery: 'd2', userId: 'lee' });
     const deletion = {
       id: 'del_1',
       at: START + 50_000,
@@ -807,19 +807,19 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       const events = Array.from({ length: count }, (_, i) => {
         // Random, because the database compresses.
         const body = Array.from({ length: 200 }, () => Math.random().toString(36)).join('');
-        const attempt = anAttempt({ delivery: `d${day}-${from + i}`, acceptedAt: acceptedAt(from + i) });
+        const attempt = anEvent({ delivery: `d${day}-${from + i}`, acceptedAt: acceptedAt(from + i) });
         return { ...attempt, urls: attempt.urls.map((url) => ({ ...url, response: { ...big, body } })) };
       });
       await record(...events);
     };
 
     test('partitions that are too old, and keeps accepting events', async () => {
-      for (const day of [0, 1, 2]) await record(anAttempt({ delivery: `d${day}`, acceptedAt: at(day * 86_400) }));
+      for (const day of [0, 1, 2]) await record(anEvent({ delivery: `d${day}`, acceptedAt: at(day * 86_400) }));
       const day = 86_400_000;
       const midnight = Math.floor(START / day) * day;
       parts = await keepWithin(database, { forMs: day, maxBytes: 1e12 }, midnight + 2 * day);
       expect(await list()).toEqual(['d2', 'd1']);
-      await record(anAttempt({ delivery: 'd0', acceptedAt: at(0) }));
+      await record(anEvent({ delivery: 'd0', acceptedAt: at(0) }));
       expect(await list()).toEqual(['d2', 'd1', 'd0']);
     });
 
@@ -847,7 +847,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       const evidence = events.flatMap((event) => evidenceOf(Buffer.from(JSON.stringify(event))));
       return database.transaction((queries) => addToHealth(queries, evidence));
     };
-    await learn(aFailure(), anAttempt({ delivery: 'd2', destination: 'dst_2' }));
+    await learn(aFailure(), anEvent({ delivery: 'd2', destination: 'dst_2' }));
     await learn(aDeath({ at: at(5) }));
     const known = await troubled(database);
     expect([...known.keys()]).toEqual(['dst_1']);

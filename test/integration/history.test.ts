@@ -10,7 +10,7 @@ import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type PostgresServer, postgresServer } from '../support/database';
-import { anAttempt } from '../support/events';
+import { anEvent } from '../support/events';
 import { eventually } from '../support/eventually';
 import { type Json } from '../../tools/harness/api';
 
@@ -85,7 +85,7 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
     Array.from({ length: count }, (_, i) => {
       const now = Date.now();
       const times = { acceptedAt: new Date(now - 1_000).toISOString(), at: new Date(now).toISOString() };
-      return anAttempt({ delivery: `${prefix}${String(i)}`, userId: prefix, ...times });
+      return anEvent({ delivery: `${prefix}${String(i)}`, userId: prefix, ...times });
     });
   const known = async (user: string) => {
     const { status, body } = await call(control, `/deliveries?user=${user}&limit=200`);

@@ -8,7 +8,7 @@ import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { type PostgresServer, postgresServer } from '../support/database';
-import { anAttempt } from '../support/events';
+import { anEvent } from '../support/events';
 import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-port';
 import { startService } from '../support/service';
@@ -105,7 +105,7 @@ function message(fields: Partial<Message>): OutRecord {
 }
 const event = (over: object): OutRecord => ({
   ...{ topic: ATTEMPTS, key: 'dlv' },
-  value: JSON.stringify({ ...anAttempt({ delivery: `dlv_${randomUUID()}`, acceptedAt: NOW(), at: NOW() }), ...over }),
+  value: JSON.stringify({ ...anEvent({ delivery: `dlv_${randomUUID()}`, acceptedAt: NOW(), at: NOW() }), ...over }),
 });
 const profileEvent = (
   value: string | null,

@@ -24,7 +24,7 @@ import { type Json } from '../../tools/harness/api';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { startDelivery } from '../support/deliverer';
 import { eventually } from '../support/eventually';
-import { anAttempt } from '../support/events';
+import { anEvent } from '../support/events';
 import { readTopic } from '../support/topics';
 
 /** The switch for record formats on a real Kafka: members of two versions, and control's history at a newer record. */
@@ -225,7 +225,7 @@ describe('a new system', () => {
     const now = new Date().toISOString();
     const attempt = (delivery: string, partition: number, headers = {}) => ({
       ...{ topic: 'attempts', key: delivery, partition, headers },
-      value: JSON.stringify(anAttempt({ delivery, userId: 'kim', acceptedAt: now, at: now })),
+      value: JSON.stringify(anEvent({ delivery, userId: 'kim', acceptedAt: now, at: now })),
     });
     await producer.send([
       ...[attempt('a', 0), attempt('b', 0, { format: '9' }), attempt('c', 0)],

@@ -11,9 +11,10 @@ import {
 import { openConfig } from '../../../shared/config/reader';
 import { reencryptConfig } from '../../../shared/config/reencrypt';
 import { openWriter } from '../../../shared/config/writer';
-import { type Destination, type Source } from '../../../shared/model/config';
+import { type Source } from '../../../shared/model/config';
 import { type EndpointTls, type OAuth2 } from '../../../shared/model/endpoint-auth';
 import { memoryLog, type MemoryLog } from '../../support/memory-log';
+import { aDestination } from '../../support/factories';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const dates = { createdAt: AT, updatedAt: AT };
@@ -25,8 +26,7 @@ const source: Source = {
   ...{ id: 'src_1', name: 'Site', enabled: true, ...dates },
   writeKeys: [{ key: 'planted-new' }, { key: 'planted-old', until: 5_000 }],
 };
-const destination: Destination = {
-  ...{ id: 'dst_1', name: 'Hooks', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'], ...dates },
+const destination = aDestination({
   webhooks: [
     { id: 'whk_1', url: old.encrypt('https://a.example/in', 'dst_1'), origin: 'https://a.example', headers: {} },
     {
@@ -45,7 +45,7 @@ const destination: Destination = {
   signature: {
     ed25519: { current: { publicKey: 'whpk_', privateKey: old.encrypt('planted-private', 'dst_1'), createdAt: AT } },
   },
-};
+});
 
 async function open(memory: MemoryLog) {
   const config = await openConfig(memory.kafka, { name: 'test', log, onFatal: () => undefined });

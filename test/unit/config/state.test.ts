@@ -5,25 +5,12 @@ import { ConfigState } from '../../../shared/config/state';
 import { type ConfigRecord, configKey, type Destination, type Source } from '../../../shared/model/config';
 import { createLog } from '../../../shared/telemetry/log';
 import { memoryLog } from '../../support/memory-log';
+import { aDestination } from '../../support/factories';
 
 const AT = '2026-01-01T00:00:00.000Z';
 
 function aSource(id: string, over: Partial<Source> = {}): Source {
   return { id, name: 'Site', enabled: true, writeKeys: [{ key: `key-${id}` }], createdAt: AT, updatedAt: AT, ...over };
-}
-
-function aDestination(id: string, sources: string[]): Destination {
-  return {
-    id,
-    name: 'Hooks',
-    type: 'webhooks',
-    enabled: true,
-    paused: false,
-    sources,
-    webhooks: [],
-    createdAt: AT,
-    updatedAt: AT,
-  };
 }
 
 function put(state: ConfigState, version: number, data: Source | Destination, replaces = version - 1) {
@@ -110,18 +97,18 @@ describe('a record that only a newer Waypost can read', () => {
 
   test('makes its entry unreadable, and no other', () => {
     const state = new ConfigState();
-    put(state, 1, aDestination('d', ['s']));
+    put(state, 1, aDestination({ id: 'd', sources: ['s'] }));
     unreadable(state);
     expect([state.isUnreadable('destination', 'd'), state.isUnreadable('destination', 'other')]).toEqual([true, false]);
   });
 
   test.each([
-    ['a record that replaces it', (state: ConfigState) => put(state, 3, aDestination('d', ['s']))],
-    ['the repair by control', (state: ConfigState) => put(state, 2, aDestination('d', ['s']))],
+    ['a record that replaces it', (state: ConfigState) => put(state, 3, aDestination({ id: 'd', sources: ['s'] }))],
+    ['the repair by control', (state: ConfigState) => put(state, 2, aDestination({ id: 'd', sources: ['s'] }))],
     ['its tombstone', (state: ConfigState) => state.apply('destination:d', null)],
   ])('no longer matters after %s', (_, next) => {
     const state = new ConfigState();
-    put(state, 1, aDestination('d', ['s']));
+    put(state, 1, aDestination({ id: 'd', sources: ['s'] }));
     unreadable(state);
     next(state);
     expect(state.isUnreadable('destination', 'd')).toBe(false);
@@ -130,11 +117,11 @@ describe('a record that only a newer Waypost can read', () => {
   test('connects its destination to the sources of the last readable record and to those that it names', () => {
     const state = new ConfigState();
     const asked = () => ['s', 't', 'u'].map((source) => state.unreadableDestinationsOf(source));
-    put(state, 1, aDestination('d', ['s']));
+    put(state, 1, aDestination({ id: 'd', sources: ['s'] }));
     expect([asked(), state.unreadable]).toEqual([[[], [], []], 0]);
     state.apply('destination:d', '{"format":1,"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}');
     expect([asked(), state.unreadable]).toEqual([[['d'], ['d'], []], 1]);
-    put(state, 3, aDestination('d', ['u']), 1);
+    put(state, 3, aDestination({ id: 'd', sources: ['u'] }), 1);
     expect([asked(), state.unreadable]).toEqual([[[], [], []], 0]);
   });
 
@@ -153,9 +140,9 @@ describe('a record that only a newer Waypost can read', () => {
 
   test('does not revive an older record that was ignored before', () => {
     const state = new ConfigState();
-    put(state, 1, aDestination('d', ['s']));
+    put(state, 1, aDestination({ id: 'd', sources: ['s'] }));
     unreadable(state);
-    expect(put(state, 1, aDestination('d', []), 0)).toMatchObject({ kind: 'ignored' });
+    expect(put(state, 1, aDestination({ id: 'd', sources: [] }), 0)).toMatchObject({ kind: 'ignored' });
   });
 });
 
@@ -178,10 +165,10 @@ describe('a query of config', () => {
     const state = new ConfigState();
     const of = (source: string) => state.destinationsOf(source).map((entry) => `${entry.data.id}@${entry.version}`);
     expect(of('a')).toEqual([]);
-    put(state, 1, aDestination('d', ['a', 'b']));
-    put(state, 1, aDestination('e', ['a']));
+    put(state, 1, aDestination({ id: 'd', sources: ['a', 'b'] }));
+    put(state, 1, aDestination({ id: 'e', sources: ['a'] }));
     expect(of('a')).toEqual(['d@1', 'e@1']);
-    put(state, 2, aDestination('d', ['b']));
+    put(state, 2, aDestination({ id: 'd', sources: ['b'] }));
     expect([of('a'), of('b')]).toEqual([['e@1'], ['d@2']]);
     state.apply(
       'destination:d',
@@ -281,7 +268,7 @@ describe('two concurrent writers', () => {
 
 describe('the part of config that a service holds', () => {
   const destination = {
-    ...aDestination('d', ['s']),
+    ...aDestination({ id: 'd', sources: ['s'] }),
     webhooks: [{ id: 'w', url: 'sealed-url', origin: 'https://a.example', headers: { a: 'sealed-header' } }],
     secrets: { current: 'sealed-secret' },
     filter: 'true',

@@ -12,7 +12,7 @@ type Attempt = Delivery['attempts'][number];
 const NOW = Date.parse('2026-01-01T12:00:00.000Z');
 const iso = (ms: number) => new Date(NOW + ms).toISOString();
 
-function anAttempt(n: number, url: Partial<Attempt['urls'][number]> = {}, more: Partial<Attempt> = {}): Attempt {
+function anEvent(n: number, url: Partial<Attempt['urls'][number]> = {}, more: Partial<Attempt> = {}): Attempt {
   const common = { url: 'whk_1', origin: 'https://a.example', outcome: 'retry' as const, durationMs: 12 };
   return {
     ...{ n, replay: 0, at: iso(-60_000 * (10 - n)), durationMs: 12, outcome: 'retry' as const },
@@ -28,7 +28,7 @@ function aDelivery(fields: Partial<Delivery> = {}): Delivery {
     ...{ status: 'retrying', reason: 'backoff', acceptedAt: iso(-600_000), expiresAt: budget.expiresAt },
     ...{ event: null, lastStatusCode: 500, lastError: null },
     ...{ nextAttemptAt: budget.nextAttemptAt, settledAt: null, replay: 0, attemptsMade: 1, test: false },
-    ...{ attempts: [anAttempt(1)], budget, body: { type: 'track' } },
+    ...{ attempts: [anEvent(1)], budget, body: { type: 'track' } },
     ...fields,
   };
 }
@@ -42,7 +42,7 @@ describe('the timeline of a delivery', () => {
 
   test('shows a request that was withheld as not sent, and not as an attempt', () => {
     const error = { code: 'token', message: 'status 401' };
-    const attempts = [anAttempt(1, { status: undefined, error }, { withheld: true })];
+    const attempts = [anEvent(1, { status: undefined, error }, { withheld: true })];
     expect(texts(aDelivery({ attempts }))[1]).toBe('Not sent: token');
   });
 
@@ -78,8 +78,8 @@ describe('the timeline of a delivery', () => {
 
   test('separates a replay, and ends with the final status', () => {
     const attempts = [
-      anAttempt(1, { outcome: 'rejected', status: 404 }),
-      anAttempt(1, { outcome: 'delivered', status: 200 }, { replay: 1, at: iso(-1_000), outcome: 'delivered' }),
+      anEvent(1, { outcome: 'rejected', status: 404 }),
+      anEvent(1, { outcome: 'delivered', status: 200 }, { replay: 1, at: iso(-1_000), outcome: 'delivered' }),
     ];
     expect(texts(aDelivery({ attempts, status: 'delivered', reason: null, settledAt: iso(0), replay: 1 }))).toEqual([
       ...['Accepted', 'Attempt 1: 404 (12 ms)', 'Replay 1', 'Attempt 1: 200 (12 ms)', 'Delivered'],
@@ -94,8 +94,8 @@ describe('the timeline of a delivery', () => {
 describe('two attempts', () => {
   test('differ in the facts that changed, without the date of the response', () => {
     const response = (body: string, date: string) => ({ headers: { date, server: 'x' }, body, truncated: false });
-    const before = anAttempt(1, { response: response('boom', 'Mon') });
-    const after = anAttempt(2, { status: 200, outcome: 'delivered', response: response('ok', 'Tue') });
+    const before = anEvent(1, { response: response('boom', 'Mon') });
+    const after = anEvent(2, { status: 200, outcome: 'delivered', response: response('ok', 'Tue') });
     expect(changesBetween(before, after)).toEqual([
       { what: 'Outcome', before: 'retry', after: 'delivered' },
       { what: 'Status', before: '500', after: '200' },
@@ -104,8 +104,8 @@ describe('two attempts', () => {
   });
 
   test('differ in a URL that only one of them called', () => {
-    const after = anAttempt(2, { url: 'whk_2', status: 200 });
-    expect(changesBetween(anAttempt(1), after)).toContainEqual({ what: 'URL 2: Status', before: '–', after: '200' });
+    const after = anEvent(2, { url: 'whk_2', status: 200 });
+    expect(changesBetween(anEvent(1), after)).toContainEqual({ what: 'URL 2: Status', before: '–', after: '200' });
   });
 });
 

@@ -11,6 +11,7 @@ import { type Refusal } from '../../../services/delivery/lanes/types';
 import { type Lookup, type OpenLookup, type Endpoint } from '../../../services/delivery/destinations';
 import { type Delivery } from '../../../shared/model/delivery';
 import { type RetryPlan } from '../../../shared/model/retry-plan';
+import { aDelivery } from '../../support/factories';
 
 const NOW = 1_700_000_000_000;
 const TIERS = [10_000, 60_000, 300_000];
@@ -43,21 +44,8 @@ const lookup = (
   },
 });
 
-const delivery = (change: Partial<Delivery> = {}): Delivery => ({
-  id: 'dlv_1',
-  messageId: 'm',
-  sourceId: 's',
-  destinationId: 'd',
-  type: 'track',
-  acceptedAt: NOW - 1_000,
-  expiresAt: NOW + 14_400_000,
-  attempt: 0,
-  hop: 0,
-  replay: 0,
-  closed: [],
-  traceparent: '',
-  ...change,
-});
+const delivery = (change: Partial<Delivery> = {}): Delivery =>
+  aDelivery({ acceptedAt: NOW - 1_000, expiresAt: NOW + 14_400_000, ...change });
 
 const late = { expiresAt: NOW - 1, attempt: 1 };
 

@@ -15,6 +15,7 @@ import { circuitRecord } from '../../../services/delivery/side-events';
 import { type SendRequest, type SendResult } from '../../../services/delivery/http/exchange';
 import { Destinations, type OpenDestination, type Endpoint } from '../../../services/delivery/destinations';
 import { systemClock } from '../../../services/delivery/clock';
+import { aDelivery, aDestination } from '../../support/factories';
 
 /** Stories of deliveries and endpoints, with a scripted sender and a clock that the story moves. */
 
@@ -92,7 +93,7 @@ class Story {
     const record: OpenRecord = {
       ...{ topic, partition: 0, offset, timestampMs: Date.now(), key: Buffer.from(key), value: Buffer.from('{}') },
       headers: {
-        ...encodeDelivery(aDelivery({ id: `dlv_${String(offset)}`, ...change })),
+        ...encodeDelivery(toDst({ id: `dlv_${String(offset)}`, ...change })),
         ...(format !== '' && { format }),
       },
       done: () => this.done.push(offset),
@@ -155,26 +156,21 @@ function endpoint(path: string): Endpoint {
 /** Returns a destination as delivery resolves it from a `config` entry with these static headers. */
 function resolved(headers: Record<string, string>): OpenDestination {
   const encryptor = createEncryptor([randomBytes(32)]);
-  const at = new Date(START).toISOString();
   const encrypted = Object.entries(headers).map(([name, value]) => [name, encryptor.encrypt(value, 'dst')]);
   const webhook = { id: 'whk/a', url: encryptor.encrypt('https://a.example/a', 'dst'), origin: 'https://a.example' };
-  const data = {
-    ...{ id: 'dst', name: 'A destination', type: 'webhooks', enabled: true, paused: false, sources: ['s'] },
-    ...{ createdAt: at, updatedAt: at, webhooks: [{ ...webhook, headers: Object.fromEntries(encrypted) }] },
-  };
+  const data = aDestination({
+    id: 'dst',
+    webhooks: [{ ...webhook, headers: Object.fromEntries(encrypted) }],
+  });
   const config = { destination: () => ({ version: 1, data }), isUnreadable: () => false } as unknown as ConfigView;
   const lookup = new Destinations(config, encryptor, createLog('test', 'silent')).lookup('dst');
   if (lookup.kind !== 'open') throw new Error(`the destination is ${lookup.kind}`);
   return lookup.destination;
 }
 
-function aDelivery(change: Partial<Delivery>): Delivery {
-  return {
-    ...{ id: 'dlv', messageId: 'm', sourceId: 's', destinationId: 'dst', type: 'track' },
-    ...{ acceptedAt: Date.now(), expiresAt: Date.now() + WINDOW_MS, attempt: 0, hop: 0, replay: 0, closed: [] },
-    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-    ...change,
-  };
+function toDst(change: Partial<Delivery>): Delivery {
+  const times = { acceptedAt: Date.now(), expiresAt: Date.now() + WINDOW_MS };
+  return aDelivery({ destinationId: 'dst', ...times, ...change });
 }
 
 function resultOf(said: ReturnType<Answers>): SendResult {

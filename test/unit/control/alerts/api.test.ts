@@ -11,7 +11,7 @@ import { memoryLog } from '../../../support/memory-log';
 import { memoryDatabase } from '../../../support/database';
 import { type Json } from '../../../../tools/harness/api';
 import { makeCertificate } from '../../../support/certificate';
-import { aDeath, aFailure, anAttempt, at, aUrl, START } from '../../../support/events';
+import { aDeath, aFailure, anEvent, at, aUrl, START } from '../../../support/events';
 
 /** Tests settings, notices and alerts on a real database. */
 
@@ -48,7 +48,7 @@ const record = (...events: DeliveryEvent[]) =>
 const fails = (destination: string, seconds: number): DeliveryEvent =>
   aFailure({ delivery: `dlv_${++deliveries}`, destination, at: at(seconds), nextAttemptAt: at(seconds) });
 const succeeds = (destination: string, seconds: number): DeliveryEvent =>
-  anAttempt({ delivery: `dlv_${++deliveries}`, destination, at: at(seconds) });
+  anEvent({ delivery: `dlv_${++deliveries}`, destination, at: at(seconds) });
 interface Sent {
   key: string;
   delivery: Delivery | undefined;
@@ -374,7 +374,7 @@ test('dead letters that were replayed in the meantime raise no alert', async () 
   const id = await makeDestination();
   const died = [1, 2, 3].map((i) => aDeath({ delivery: `dead_${i}`, destination: id, acceptedAt: at(0), at: at(i) }));
   const delivered = (event: DeliveryEvent) =>
-    anAttempt({ delivery: event.delivery, destination: id, acceptedAt: at(0), replay: 1, at: at(60) });
+    anEvent({ delivery: event.delivery, destination: id, acceptedAt: at(0), replay: 1, at: at(60) });
   record(died[0]!);
   await look(1);
   record(...died.slice(1));
@@ -392,7 +392,7 @@ describe('a delivery that reaches only some URLs', () => {
   const partly = (destination: string, seconds: number, over: object = {}): DeliveryEvent => {
     const urls = [aUrl({ url: 'whk_1' }), aUrl({ url: 'whk_2', outcome: 'rejected', status: 404 })];
     const delivery = `dlv_${++deliveries}`;
-    return anAttempt({ delivery, destination, acceptedAt: at(0), at: at(seconds), urls, ...over });
+    return anEvent({ delivery, destination, acceptedAt: at(0), at: at(seconds), urls, ...over });
   };
   beforeEach(() => set({ webhooks: [{ url: URL }], deadLettersEvery: '10m' }));
 

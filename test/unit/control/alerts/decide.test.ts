@@ -3,14 +3,10 @@ import { type Context, decide, type Decision, isNews } from '../../../../service
 import { type Evidence } from '../../../../services/control/alerts/evidence';
 import { addEvidence, type Health, unknownHealth } from '../../../../services/control/alerts/health';
 import { type Notice } from '../../../../services/control/alerts/notice';
-import { ALERTS_ID, type Destination } from '../../../../shared/model/config';
+import { ALERTS_ID } from '../../../../shared/model/config';
+import { aDestination } from '../../../support/factories';
 
 const settings = { failingForMs: 100, deadLettersEveryMs: 1_000 };
-const destination = (over: Partial<Destination> = {}): Destination => ({
-  ...{ id: 'dst_1', name: 'Hooks', type: 'webhooks', enabled: true, paused: false, sources: [], webhooks: [] },
-  ...{ createdAt: '', updatedAt: '' },
-  ...over,
-});
 const ok = (at: number): Evidence => ({ kind: 'ok', destination: 'dst_1', at });
 const failed = (at: number): Evidence => ({ kind: 'failed', destination: 'dst_1', at, until: at, error: 'status 503' });
 const blocked = (at: number, until = at): Evidence => ({
@@ -28,7 +24,7 @@ function play(pieces: readonly (Evidence[] | number)[], over: Partial<Context> =
   for (const piece of pieces) {
     if (typeof piece === 'number') nowMs = piece;
     else health = addEvidence(health, piece);
-    const decision = decide(health, { id: 'dst_1', destination: destination(), settings, nowMs, ...over });
+    const decision = decide(health, { id: 'dst_1', destination: aDestination(), settings, nowMs, ...over });
     health = decision.health;
     notices.push(...decision.notices);
     ended.push(...decision.ended);
@@ -116,8 +112,8 @@ test('no destination is switched off because nothing can be sent to it', () => {
 });
 
 test('earlier waits do not count after a destination is switched on again', () => {
-  const { health } = play([[blocked(10), blocked(20)]], { destination: destination({ enabled: false }) });
-  const context = { id: 'dst_1', destination: destination(), settings, nowMs: 200 };
+  const { health } = play([[blocked(10), blocked(20)]], { destination: aDestination({ enabled: false }) });
+  const context = { id: 'dst_1', destination: aDestination(), settings, nowMs: 200 };
   expect(decide(addEvidence(health, [blocked(200)]), context).notices).toEqual([]);
 });
 
@@ -143,15 +139,15 @@ test.each<[string, Partial<Context>, boolean]>([
   ['not at all', {}, false],
   ['for all destinations', { settings: { ...settings, switchOffAfterMs: 200 } }, true],
   ['for all destinations, to a longer time', { settings: { ...settings, switchOffAfterMs: 201 } }, false],
-  ['for this destination', { destination: destination({ switchOffAfterMs: 200 }) }, true],
+  ['for this destination', { destination: aDestination({ switchOffAfterMs: 200 }) }, true],
   [
     'for all destinations except this one',
-    { settings: { ...settings, switchOffAfterMs: 200 }, destination: destination({ switchOffAfterMs: 0 }) },
+    { settings: { ...settings, switchOffAfterMs: 200 }, destination: aDestination({ switchOffAfterMs: 0 }) },
     false,
   ],
   [
     'to a longer time for this destination',
-    { settings: { ...settings, switchOffAfterMs: 1 }, destination: destination({ switchOffAfterMs: 300 }) },
+    { settings: { ...settings, switchOffAfterMs: 1 }, destination: aDestination({ switchOffAfterMs: 300 }) },
     false,
   ],
   [
@@ -165,9 +161,9 @@ test.each<[string, Partial<Context>, boolean]>([
 
 describe('switching off', () => {
   const context: Context = {
-    ...{ id: 'dst_1', destination: destination({ switchOffAfterMs: 200 }), settings, nowMs: 300 },
+    ...{ id: 'dst_1', destination: aDestination({ switchOffAfterMs: 200 }), settings, nowMs: 300 },
   };
-  const off = { ...context, destination: destination({ enabled: false, switchOffAfterMs: 200 }) };
+  const off = { ...context, destination: aDestination({ enabled: false, switchOffAfterMs: 200 }) };
   const before = play([[failed(10), failed(210)]], context).health;
 
   test('a switch-off is stored before it is done, and its notice follows, also after a crash', () => {
@@ -229,7 +225,7 @@ test('with any evidence a notice opens once and ends once, and a repeated decisi
       expect(health.failing !== null).toBe(story.length % 2 === 1);
       expect(new Set(notices.map(({ id }) => id)).size).toBe(notices.length);
       const nowMs = Math.max(0, ...pieces.filter((each) => typeof each === 'number').slice(-1));
-      const again = decide(health, { id: 'dst_1', destination: destination(), settings, nowMs });
+      const again = decide(health, { id: 'dst_1', destination: aDestination(), settings, nowMs });
       expect(isNews(health, again)).toBe(false);
     }),
   );

@@ -2,16 +2,16 @@ import * as fc from 'fast-check';
 import { type Evidence, evidenceOf } from '../../../../services/control/alerts/evidence';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { type Rows } from '../../../../shared/model/attempt-rows';
-import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
+import { aCancellation, aDeath, aFailure, anEvent, at, aUrl, aWait } from '../../../support/events';
 import { aSuccess, rowsOf, success } from '../../../support/successes';
 
 const ms = (seconds: number) => Date.parse(at(seconds));
 const all = (event: object) => evidenceOf(Buffer.from(JSON.stringify(event)));
 const of = (event: object) => all(event)[0];
-const rejected = anAttempt({ outcome: 'rejected', reason: 'rejected' });
+const rejected = anEvent({ outcome: 'rejected', reason: 'rejected' });
 
 test.each<[string, DeliveryEvent, Evidence['kind'] | undefined]>([
-  ['a delivery is evidence of success', anAttempt(), 'ok'],
+  ['a delivery is evidence of success', anEvent(), 'ok'],
   ['a failed attempt is evidence of failure', aFailure(), 'failed'],
   ['a rejection is evidence of failure', rejected, 'failed'],
   ['a dead letter is evidence of a dead letter', aDeath(), 'dead'],
@@ -20,11 +20,11 @@ test.each<[string, DeliveryEvent, Evidence['kind'] | undefined]>([
   ['a wait for the proxy is evidence that nothing can be sent', aWait({ reason: 'proxy' }), 'blocked'],
   ['a wait for a rate is no evidence', aWait({ reason: 'rate_limited' }), undefined],
   ['a cancellation is no evidence', aCancellation(), undefined],
-  ['a test that succeeds is no evidence', anAttempt({ test: true }), undefined],
+  ['a test that succeeds is no evidence', anEvent({ test: true }), undefined],
   ['a test that ends as a dead letter is no evidence', aDeath({ test: true }), undefined],
   [
     'a request that ends after its delivery is no evidence',
-    anAttempt({ late: true, urls: [aUrl({ url: 'whk_2' })] }),
+    anEvent({ late: true, urls: [aUrl({ url: 'whk_2' })] }),
     undefined,
   ],
 ])('%s', (_, event, expected) => {
@@ -62,11 +62,11 @@ test('the evidence that nothing can be sent contains the cause, if the delivery 
 
 const failed = aUrl({ url: 'whk_2', outcome: 'retry', status: 503 });
 test.each<[string, DeliveryEvent, string[]]>([
-  ['whose URLs all accept it', anAttempt({ urls: [aUrl(), aUrl({ url: 'whk_2' })] }), ['ok']],
-  ['with a URL that fails', anAttempt({ urls: [aUrl(), failed] }), ['ok', 'partly']],
-  ['with a URL that is not called', anAttempt({ notCalled: ['whk_2'] }), ['ok', 'partly']],
-  ['with a URL that fails late', anAttempt({ late: true, urls: [failed] }), ['partly']],
-  ['of alerts, which go to one channel each', anAttempt({ destination: 'alerts', notCalled: ['whk_2'] }), ['ok']],
+  ['whose URLs all accept it', anEvent({ urls: [aUrl(), aUrl({ url: 'whk_2' })] }), ['ok']],
+  ['with a URL that fails', anEvent({ urls: [aUrl(), failed] }), ['ok', 'partly']],
+  ['with a URL that is not called', anEvent({ notCalled: ['whk_2'] }), ['ok', 'partly']],
+  ['with a URL that fails late', anEvent({ late: true, urls: [failed] }), ['partly']],
+  ['of alerts, which go to one channel each', anEvent({ destination: 'alerts', notCalled: ['whk_2'] }), ['ok']],
 ])('a delivery %s is evidence of what it reached', (_, event, kinds) => {
   expect(all(event).map(({ kind }) => kind)).toEqual(kinds);
 });
@@ -74,7 +74,7 @@ test.each<[string, DeliveryEvent, string[]]>([
 test('the evidence is independent of the order of fields and the content of responses and ids', () => {
   const body = '{"outcome":"retry","kind":"dead","late":true}';
   const response = { headers: { destination: 'dst_2' }, body, truncated: false };
-  const event = anAttempt({ message: 'm,"urls":[', userId: '","destination":"dst_3', urls: [aUrl({ response })] });
+  const event = anEvent({ message: 'm,"urls":[', userId: '","destination":"dst_3', urls: [aUrl({ response })] });
   const { urls, ...rest } = event;
   const expected = { kind: 'ok', destination: 'dst_1', at: ms(1) };
   expect([of(event), of({ urls, ...rest }), of({ ...rest, urls, more: { urls: [] } })]).toEqual(

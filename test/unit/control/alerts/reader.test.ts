@@ -6,7 +6,7 @@ import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { type Kafka, type ReadAt } from '../../../../shared/kafka/port';
 import { AppError } from '../../../../shared/service/errors';
 import { memoryDatabase } from '../../../support/database';
-import { aDeath, aFailure, anAttempt, at } from '../../../support/events';
+import { aDeath, aFailure, anEvent, at } from '../../../support/events';
 import { memoryLog, type MemoryLog } from '../../../support/memory-log';
 
 let database: Database;
@@ -40,7 +40,7 @@ const position = async () => (await readPositions(database)).get(0);
 
 test('the reader counts each record once although two processes alternate', async () => {
   const [one, two] = [reader(), reader()];
-  append(aDeath(), anAttempt({ destination: 'dst_2' }));
+  append(aDeath(), anEvent({ destination: 'dst_2' }));
   expect(await one.readToEnds(always)).toBe(true);
   append(aDeath());
   expect(await two.readToEnds(always)).toBe(true);

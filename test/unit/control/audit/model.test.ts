@@ -3,14 +3,16 @@ import { auditNote } from '../../../../services/control/audit/model';
 import { createEncryptor } from '../../../../shared/config/encryption';
 import { type ApiKind, type Destination, type Kinds } from '../../../../shared/model/config';
 import { aSource } from '../../../support/fakes';
+import { aDestination } from '../../../support/factories';
 
 const by = { id: 'tok_1', name: 'Kim', role: 'admin' } as const;
-const destination: Destination = {
-  ...{ id: 'dst_1', name: 'Hooks', type: 'webhooks', enabled: false, paused: false, sources: [] },
+const destination = aDestination({
+  enabled: false,
+  sources: [],
   webhooks: [{ id: 'whk_1', url: 'sealed-url', origin: 'https://a.example', headers: { 'X-Key': 'sealed-key' } }],
   secrets: { current: 'sealed-secret' },
-  ...{ createdAt: 'then', updatedAt: 'then' },
-};
+  updatedAt: 'then',
+});
 const note = (after: Partial<Destination>) => auditNote(by, destination, { ...destination, ...after });
 
 test('a note contains the actor, the action and the entry', () => {

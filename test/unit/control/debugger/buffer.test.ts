@@ -1,20 +1,20 @@
 import { Forgotten } from '../../../../services/control/deletions/store';
 import { EventBuffer } from '../../../../services/control/debugger/buffer';
 import { type InRecord } from '../../../../shared/kafka/port';
+import { aRecord } from '../../../support/factories';
 
 let offset = 0;
-function aRecord(call: object | string, { source = 'src_1', atMs = 1_000, bytes = 0 } = {}): InRecord {
+function aCall(call: object | string, { source = 'src_1', atMs = 1_000, bytes = 0 } = {}): InRecord {
   const text =
     typeof call === 'string' ? call : JSON.stringify({ ...call, ...(bytes > 0 && { pad: 'x'.repeat(bytes) }) });
-  const place = { topic: 'messages', partition: 0, offset: offset++, timestampMs: atMs };
-  return { ...place, key: null, value: Buffer.from(text), headers: { source } };
+  return aRecord({ offset: offset++, timestampMs: atMs, value: Buffer.from(text), headers: { source } });
 }
 const track = (userId: string) => ({ type: 'track', userId, event: 'Order' });
 const ids = (entries: { id: string }[]) => entries.map(({ id }) => id);
 
 test('events of partitions that are read one behind the other are in the order of time, also on later pages', () => {
   const ring = new EventBuffer();
-  const [third, first, second] = [30, 10, 20].map((atMs) => ring.add(aRecord(track('kim'), { atMs }), true));
+  const [third, first, second] = [30, 10, 20].map((atMs) => ring.add(aCall(track('kim'), { atMs }), true));
   const page = ring.newest({}, { limit: 2 });
   expect(ids(page)).toEqual([third!.id, second!.id]);
   expect(ids(ring.newest({}, { limit: 2, before: second!.id }))).toEqual([first!.id]);
@@ -23,11 +23,11 @@ test('events of partitions that are read one behind the other are in the order o
 describe('searching', () => {
   const ring = new EventBuffer();
   const added = [
-    ring.add(aRecord(track('kim')), true),
-    ring.add(aRecord({ type: 'page', anonymousId: 'visitor' }, { source: 'src_2' }), true),
-    ring.add(aRecord({ code: 'no_user_anon_id', message: 'why', call: { type: 'track' } }), false),
-    ring.add(aRecord(track('lee')), true),
-    ring.add(aRecord('not JSON'), true),
+    ring.add(aCall(track('kim')), true),
+    ring.add(aCall({ type: 'page', anonymousId: 'visitor' }, { source: 'src_2' }), true),
+    ring.add(aCall({ code: 'no_user_anon_id', message: 'why', call: { type: 'track' } }), false),
+    ring.add(aCall(track('lee')), true),
+    ring.add(aCall('not JSON'), true),
   ];
   test.each([
     ['all events', {}, [4, 3, 2, 1, 0]],
@@ -64,7 +64,7 @@ describe('searching', () => {
 
 describe('resuming after an event', () => {
   const ring = new EventBuffer();
-  const added = [1_000, 2_000, 3_000, 9_000].map((atMs) => ring.add(aRecord(track('kim'), { atMs }), true));
+  const added = [1_000, 2_000, 3_000, 9_000].map((atMs) => ring.add(aCall(track('kim'), { atMs }), true));
 
   test('later events are returned in order, without the given one', () => {
     expect(ids(ring.since(added[1]!.id, {}))).toEqual([added[2]!.id, added[3]!.id]);
@@ -74,7 +74,7 @@ describe('resuming after an event', () => {
 
   test('later events are returned although their partition arrived first, as after a start of control', () => {
     const started = new EventBuffer();
-    const [later, , seen] = [9_000, 1_000, 5_000].map((atMs) => started.add(aRecord(track('kim'), { atMs }), true));
+    const [later, , seen] = [9_000, 1_000, 5_000].map((atMs) => started.add(aCall(track('kim'), { atMs }), true));
     expect(ids(started.since(seen!.id, {}))).toEqual([later!.id]);
   });
 
@@ -89,17 +89,17 @@ describe('resuming after an event', () => {
 describe('limits', () => {
   test('the buffer limits the events of each source', () => {
     const ring = new EventBuffer({ perSource: 8, bytes: 1e9, total: 1e9 });
-    for (let i = 0; i < 100; i++) ring.add(aRecord(track('kim')), true);
-    ring.add(aRecord(track('kim'), { source: 'src_2' }), true);
+    for (let i = 0; i < 100; i++) ring.add(aCall(track('kim')), true);
+    ring.add(aCall(track('kim'), { source: 'src_2' }), true);
     expect(ring.newest({ source: 'src_1' }, { limit: 100 }).length).toBeLessThanOrEqual(10);
     expect(ring.newest({ source: 'src_2' }, { limit: 100 })).toHaveLength(1);
   });
 
   test('the buffer limits its bytes, at the cost of the largest source', () => {
     const ring = new EventBuffer({ perSource: 1_000, bytes: 100_000, total: 1e9 });
-    ring.add(aRecord(track('kim'), { source: 'quiet' }), true);
+    ring.add(aCall(track('kim'), { source: 'quiet' }), true);
     for (let i = 0; i < 500; i++) {
-      ring.add(aRecord(track('kim'), { source: 'busy', bytes: 1_000 }), true);
+      ring.add(aCall(track('kim'), { source: 'busy', bytes: 1_000 }), true);
       expect(ring.bytes).toBeLessThanOrEqual(100_000);
     }
     expect(ring.newest({ source: 'quiet' }, { limit: 10 })).toHaveLength(1);
@@ -108,7 +108,7 @@ describe('limits', () => {
 
   test('the buffer limits the number of events', () => {
     const ring = new EventBuffer({ perSource: 1_000, bytes: 1e9, total: 50 });
-    for (let i = 0; i < 500; i++) ring.add(aRecord(track('kim'), { source: `src_${i % 100}` }), true);
+    for (let i = 0; i < 500; i++) ring.add(aCall(track('kim'), { source: `src_${i % 100}` }), true);
     expect(ring.newest({}, { limit: 1_000 }).length).toBeLessThanOrEqual(50);
   });
 });
@@ -117,7 +117,7 @@ test('the buffer hides and frees earlier calls of a deleted user, for the source
   const forgotten = new Forgotten();
   const ring = new EventBuffer(undefined, forgotten);
   for (const source of ['src_1', 'src_2']) {
-    for (const user of ['kim', 'lee']) ring.add(aRecord(track(user), { source }), true);
+    for (const user of ['kim', 'lee']) ring.add(aCall(track(user), { source }), true);
   }
   const before = ring.bytes;
   const { atMs } = ring.newest({}, { limit: 1 })[0]!;

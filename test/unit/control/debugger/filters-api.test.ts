@@ -6,6 +6,7 @@ import { createLog } from '../../../../shared/telemetry/log';
 import { RESPONSES } from '../../../../shared/api/operations';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
+import { aRecord } from '../../../support/factories';
 
 /** Filters, blocked events, and their display in the debugger. */
 
@@ -185,10 +186,10 @@ describe('events of a source', () => {
     expect((await control.call('get', '/sources/src_none/events')).status).toBe(404);
   });
 
-  const record = (offset: number, event: string, timestampMs = offset): InRecord => ({
-    ...{ topic: 'messages', partition: 0, offset, timestampMs, key: null, headers: { source } },
-    value: Buffer.from(JSON.stringify({ type: 'track', messageId: 'm', timestamp: AT, event })),
-  });
+  const record = (offset: number, event: string, timestampMs = offset): InRecord => {
+    const value = Buffer.from(JSON.stringify({ type: 'track', messageId: 'm', timestamp: AT, event }));
+    return aRecord({ offset, timestampMs, headers: { source }, value });
+  };
   const counting = () => new EventNames({ ask: (work) => work(database) }, createLog('control', 'silent'));
   const counts = async () =>
     Object.fromEntries(

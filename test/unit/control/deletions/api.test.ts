@@ -7,7 +7,7 @@ import { AppError } from '../../../../shared/service/errors';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
-import { anAttempt, at } from '../../../support/events';
+import { anEvent, at } from '../../../support/events';
 
 let database: Database;
 let control: ControlUnderTest;
@@ -94,7 +94,7 @@ test("a deletion removes the users' rows of the named sources", async () => {
   ];
   await recordEvents(
     database,
-    about.map((each) => anAttempt(each)),
+    about.map((each) => anEvent(each)),
     await readParts(database),
   );
   const left = async () =>
@@ -122,9 +122,9 @@ test('deletions are listed and shown', async () => {
 test('a deletion of visitors sends messages and removes their rows without a user id', async () => {
   const source = await makeSource();
   await connect(source, true);
-  const { userId: _, ...anonymous } = anAttempt({ delivery: 'd1', source, anonymousId: 'visitor' });
+  const { userId: _, ...anonymous } = anEvent({ delivery: 'd1', source, anonymousId: 'visitor' });
   const others = [
-    anAttempt({ delivery: 'd2', source, userId: 'visitor' }),
+    anEvent({ delivery: 'd2', source, userId: 'visitor' }),
     { ...anonymous, delivery: 'd3', anonymousId: 'lee' },
   ];
   await recordEvents(database, [anonymous, ...others], await readParts(database));
@@ -186,17 +186,17 @@ test('later events of a deleted user are recognized by their time of acceptance'
   forgotten.add({ ...deletion, users: ['lee'], anonymous: [], sources: ['src_1'] });
   const has = (event: DeliveryEvent) => forgotten.has(event, Date.parse(event.acceptedAt));
   const event = (userId: string, seconds: number, source = 'src_2') =>
-    anAttempt({ userId, acceptedAt: at(seconds), source });
+    anEvent({ userId, acceptedAt: at(seconds), source });
   expect(has(event('kim', 9))).toBe(true);
   expect(has(event('kim', 10))).toBe(false);
   expect(has(event('lee', 9))).toBe(false);
   expect(has(event('lee', 9, 'src_1'))).toBe(true);
   expect(has(event('sam', 9))).toBe(false);
-  const { userId: _, ...anonymous } = anAttempt();
+  const { userId: _, ...anonymous } = anEvent();
   expect(has(anonymous)).toBe(false);
   forgotten.add({ ...deletion, users: [], anonymous: ['visitor'], sources: null });
   expect(has({ ...anonymous, anonymousId: 'visitor' })).toBe(true);
-  expect(has(anAttempt({ userId: 'visitor' }))).toBe(false);
+  expect(has(anEvent({ userId: 'visitor' }))).toBe(false);
 });
 
 test('the debugger hides calls from before a deletion by another process', async () => {

@@ -9,7 +9,8 @@ import { type DeliveryEvent, type UrlAttempt } from '../../../../shared/model/at
 import { type Delivery, encodeDelivery } from '../../../../shared/model/delivery';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
-import { aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
+import { aDeath, aFailure, anEvent, at, aUrl, aWait } from '../../../support/events';
+import { aDelivery } from '../../../support/factories';
 
 let database: Database;
 let control: ControlUnderTest;
@@ -30,10 +31,10 @@ const get = async (path: string) => (await control.call('get', path)).body;
 describe('GET /deliveries', () => {
   beforeEach(() =>
     record(
-      ...[1, 2, 3].map((i) => anAttempt({ delivery: `dlv_${i}`, acceptedAt: at(i), userId: `user-${i}` })),
+      ...[1, 2, 3].map((i) => anEvent({ delivery: `dlv_${i}`, acceptedAt: at(i), userId: `user-${i}` })),
       aWait({ delivery: 'dlv_4', acceptedAt: at(4), destination: 'dst_2', type: 'page', source: 'src_2' }),
       ...[1, 2].map((i) =>
-        anAttempt({
+        anEvent({
           delivery: `old_${i}`,
           acceptedAt: at(-i),
           at: at(-i),
@@ -120,7 +121,7 @@ describe('GET /deliveries', () => {
 
   test('the list omits responses, which may be megabytes', async () => {
     const response = { headers: { server: 'x' }, body: 'planted', truncated: false };
-    await record(anAttempt({ delivery: 'dlv_5', acceptedAt: at(5), urls: [aUrl({ response })] }));
+    await record(anEvent({ delivery: 'dlv_5', acceptedAt: at(5), urls: [aUrl({ response })] }));
     expect(JSON.stringify(await get('/deliveries'))).not.toContain('planted');
     expect(JSON.stringify(await get('/deliveries/dlv_5'))).toContain('planted');
   });
@@ -128,10 +129,7 @@ describe('GET /deliveries', () => {
 
 describe('GET /deliveries/{id}', () => {
   const BODY = '{"version":1,"type":"track","userId":"user-1","event":"Order"}';
-  const DELIVERY: Delivery = {
-    ...{ id: 'dlv_1', messageId: 'msg-1', sourceId: 'src_1', destinationId: 'dst_1', type: 'track', traceparent: '' },
-    ...{ acceptedAt: 1, expiresAt: 1, attempt: 0, hop: 0, replay: 0, closed: [] },
-  };
+  const DELIVERY = aDelivery({ acceptedAt: 1, expiresAt: 1 });
   const held = (value: string, delivery: Pick<Delivery, 'id'> = { id: 'dlv_1' }) => {
     const headers = encodeDelivery({ ...DELIVERY, ...delivery });
     control.memory.append([{ topic: 'webhooks', key: 'k', value, headers }]);
@@ -160,10 +158,10 @@ describe('GET /deliveries/{id}', () => {
   });
 
   test('a delivery has no body if its record is gone or belongs to another', async () => {
-    await record(anAttempt({ record: { topic: 'webhooks', partition: 0, offset: 99 } }));
+    await record(anEvent({ record: { topic: 'webhooks', partition: 0, offset: 99 } }));
     expect(await get('/deliveries/dlv_1')).toMatchObject({ status: 'delivered', body: null });
     const record2 = held(BODY, { id: 'dlv_other' });
-    await record(anAttempt({ delivery: 'dlv_2', record: record2 }));
+    await record(anEvent({ delivery: 'dlv_2', record: record2 }));
     expect((await get('/deliveries/dlv_2')).body).toBeNull();
   });
 
@@ -183,8 +181,8 @@ describe('GET /deliveries/{id}', () => {
     const made = (await control.call('post', '/destinations').send(body)).body;
     const url = aUrl({ url: made.webhooks[0].id, destinationVersion: made.version });
     await record(
-      anAttempt({ destination: made.id, urls: [url] }),
-      anAttempt({ delivery: 'dlv_2', destination: made.id, urls: [aUrl({ url: made.webhooks[0].id })] }),
+      anEvent({ destination: made.id, urls: [url] }),
+      anEvent({ delivery: 'dlv_2', destination: made.id, urls: [aUrl({ url: made.webhooks[0].id })] }),
     );
     const answer = await control.call('get', '/deliveries/dlv_1');
     const [shown] = answer.body.attempts[0].urls;
@@ -229,8 +227,8 @@ describe('GET /deliveries/{id}', () => {
     const isRecorded = Object.keys(recorded).length > 0;
     const stored = { ...DELIVERY, ...recorded, destinationId: made.id };
     await record(
-      anAttempt({ destination: made.id, urls: [url], ...(isRecorded && { record: held('a=1', stored) }) }),
-      anAttempt({
+      anEvent({ destination: made.id, urls: [url], ...(isRecorded && { record: held('a=1', stored) }) }),
+      anEvent({
         ...{ delivery: 'dlv_2', destination: made.id },
         urls: [{ ...url, batch: { id: 'bat_1', size: 2, index: 0 } }],
       }),
@@ -262,7 +260,7 @@ describe('GET /deliveries/{id}', () => {
       const body = { sharedSecret, webhooks: [{ ...changed[0], id: webhooks[0].id }] };
       await control.call('patch', `/destinations/${id}`).send(body);
       const url = aUrl({ url: webhooks[0].id, destinationVersion: version });
-      await record(anAttempt({ destination: id, urls: [url] }));
+      await record(anEvent({ destination: id, urls: [url] }));
       return { id: id as string, url };
     };
     const shown = async () => (await get('/deliveries/dlv_1')).attempts[0].urls[0];
@@ -320,11 +318,9 @@ describe('GET /deliveries/{id}', () => {
       expect(await circuits()).toMatchObject([{ state: 'open', at: at(20) }]);
       expect(await get(`/destinations/${id}/health`)).toMatchObject({ state: 'off' });
       // A request that began before the circuit opened says nothing.
-      await record(
-        anAttempt({ delivery: 'dlv_2', destination: id, at: at(21), urls: [{ ...url, durationMs: 5_000 }] }),
-      );
+      await record(anEvent({ delivery: 'dlv_2', destination: id, at: at(21), urls: [{ ...url, durationMs: 5_000 }] }));
       expect(await circuits()).toHaveLength(1);
-      await record(anAttempt({ delivery: 'dlv_3', destination: id, at: at(22), urls: [url] }));
+      await record(anEvent({ delivery: 'dlv_3', destination: id, at: at(22), urls: [url] }));
       expect(await circuits()).toEqual([]);
     });
   });
@@ -344,7 +340,7 @@ describe('GET /deliveries/{id}', () => {
     const failing = { state: 'failing', waiting: 1, lastError };
     expect(await get(`/destinations/${id}/health`)).toMatchObject(failing);
     expect((await get('/overview')).data).toMatchObject([{ state: 'failing', held: 1, lastError }]);
-    await happens(anAttempt({ destination: id, hop: 1, at: at(3_595) }));
+    await happens(anEvent({ destination: id, hop: 1, at: at(3_595) }));
     expect(await get(`/destinations/${id}/health`)).toMatchObject({ state: 'healthy', waiting: 0 });
   });
 
@@ -353,7 +349,7 @@ describe('GET /deliveries/{id}', () => {
     const { id } = (await control.call('post', '/destinations').send({ ...body, enabled: true })).body;
     const tries = [
       ...[1, 2, 3].map((n) => aFailure({ destination: id, n, at: at(n) })),
-      anAttempt({ destination: id, n: 4, at: at(4) }),
+      anEvent({ destination: id, n: 4, at: at(4) }),
     ];
     control.clock.now = new Date(at(3_600));
     await record(...tries);
@@ -392,10 +388,10 @@ test('the overview shows the state of each destination', async () => {
   const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks };
   const { id } = (await control.call('post', '/destinations').send(body)).body;
   await record(
-    ...[1, 2, 3].map((i) => anAttempt({ delivery: `dlv_${i}`, destination: id })),
+    ...[1, 2, 3].map((i) => anEvent({ delivery: `dlv_${i}`, destination: id })),
     aFailure({ delivery: 'dlv_4', destination: id }),
     aDeath({ delivery: 'dlv_5', destination: id }),
-    anAttempt({ delivery: 'dlv_6', destination: id, test: true }),
+    anEvent({ delivery: 'dlv_6', destination: id, test: true }),
   );
   control.clock.now = new Date(at(60));
   const overview = await get('/overview');
@@ -469,7 +465,7 @@ describe('a delivery that was never rendered', () => {
     expect(await listed('error=render_failed')).toMatchObject([{ id: 'dlv_9', lastStatusCode: null, lastError }]);
     expect(await listed('error=timeout')).toEqual([]);
     expect(await get('/deliveries/dlv_9')).toMatchObject({ lastError });
-    await record(anAttempt({ delivery: 'dlv_9', acceptedAt: at(1), replay: 1, destination: 'dst_1' }));
+    await record(anEvent({ delivery: 'dlv_9', acceptedAt: at(1), replay: 1, destination: 'dst_1' }));
     expect(await listed('error=render_failed')).toEqual([]);
     expect(await get('/deliveries/dlv_9')).toMatchObject({ lastError: null });
   });

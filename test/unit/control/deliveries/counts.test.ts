@@ -4,7 +4,7 @@ import { readParts, recordEvents } from '../../../../services/control/history/re
 import { MOST_COUNTED } from '../../../../shared/api/operation';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
-import { aDeath, aFailure, anAttempt, at, aWait } from '../../../support/events';
+import { aDeath, aFailure, anEvent, at, aWait } from '../../../support/events';
 
 /** The number of all items beside a page of a list. */
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
   database = await memoryDatabase();
   control = await controlUnderTest({ database });
   const events = [
-    anAttempt({ delivery: 'dlv_1' }),
+    anEvent({ delivery: 'dlv_1' }),
     aFailure({ delivery: 'dlv_2', acceptedAt: at(1) }),
     aWait({ delivery: 'dlv_3', acceptedAt: at(2), destination: 'dst_2' }),
     aDeath({ delivery: 'dlv_4', acceptedAt: at(3), at: at(60) }),

@@ -3,6 +3,7 @@ import { healthOf, type Observed, RECENT_MS } from '../../../../services/control
 import { rowsOf, trendOf } from '../../../../services/control/overview/standing';
 import { type CircuitRow } from '../../../../services/control/history/circuits';
 import { type Destination } from '../../../../shared/model/config';
+import { aDestination } from '../../../support/factories';
 
 const HOUR_MS = 3_600_000;
 const NOW = Date.parse('2026-01-02T12:00:00.000Z');
@@ -10,11 +11,8 @@ const SPAN = { sinceMs: NOW - 24 * HOUR_MS, untilMs: NOW, stepMs: HOUR_MS };
 const iso = (ms: number) => new Date(ms).toISOString();
 
 const webhook = (id: string) => ({ id, url: 'sealed', origin: 'https://a.example', headers: {} });
-const aDestination = (over: Partial<Destination> = {}): Destination => ({
-  ...{ id: 'dst_1', name: 'Hooks', type: 'webhooks', enabled: true, paused: false, sources: [] },
-  ...{ webhooks: [webhook('whk_1'), webhook('whk_2')], createdAt: iso(NOW - 48 * HOUR_MS), updatedAt: '' },
-  ...over,
-});
+const withTwoUrls = (over: Partial<Destination> = {}): Destination =>
+  aDestination({ webhooks: [webhook('whk_1'), webhook('whk_2')], createdAt: iso(NOW - 48 * HOUR_MS), ...over });
 const aCircuit = (url: string, at = NOW - HOUR_MS): CircuitRow => ({
   ...{ destination: 'dst_1', url, origin: 'https://a.example', state: 'open', why: 'failed', at, version: 1 },
 });
@@ -24,7 +22,7 @@ const counts = (hoursAgo: number, numbers: Record<string, number>) =>
   Object.entries(numbers).map(([what, count]) => ({ at: NOW - hoursAgo * HOUR_MS, what, count }));
 
 const observed = (over: Partial<Observed> = {}): Observed => ({
-  ...{ destination: aDestination(), span: SPAN, steps: [], recent: [], circuits: [], known: undefined, nowMs: NOW },
+  ...{ destination: withTwoUrls(), span: SPAN, steps: [], recent: [], circuits: [], known: undefined, nowMs: NOW },
   ...{ open: { count: 0, oldestAt: null }, setAt: null, lastAttemptAt: null },
   ...over,
 });
@@ -47,29 +45,29 @@ test.each<[string, string, string, Partial<Observed>]>([
     'off',
     'since it was switched off',
     iso(NOW - 5_000),
-    { destination: aDestination({ enabled: false }), setAt: NOW - 5_000 },
+    { destination: withTwoUrls({ enabled: false }), setAt: NOW - 5_000 },
   ],
   [
     'off',
     'since it was created, if nobody switched it',
     iso(NOW - 48 * HOUR_MS),
-    { destination: aDestination({ enabled: false }) },
+    { destination: withTwoUrls({ enabled: false }) },
   ],
   [
     ...(['off', 'although it fails', iso(NOW - 5_000)] as const),
-    { destination: aDestination({ enabled: false }), setAt: NOW - 5_000, steps: bad, known: failing(NOW - HOUR_MS) },
+    { destination: withTwoUrls({ enabled: false }), setAt: NOW - 5_000, steps: bad, known: failing(NOW - HOUR_MS) },
   ],
   [
     'paused',
     'since it was paused',
     iso(NOW - 7_000),
-    { destination: aDestination({ paused: true }), setAt: NOW - 7_000 },
+    { destination: withTwoUrls({ paused: true }), setAt: NOW - 7_000 },
   ],
   [
     'off',
     'although it is paused too',
     iso(NOW - 7_000),
-    { destination: aDestination({ enabled: false, paused: true }), setAt: NOW - 7_000 },
+    { destination: withTwoUrls({ enabled: false, paused: true }), setAt: NOW - 7_000 },
   ],
   ['idle', 'since its creation, without any attempt', iso(NOW - 48 * HOUR_MS), {}],
   ['idle', 'since the last attempt, before the span', iso(NOW - 30 * HOUR_MS), { lastAttemptAt: NOW - 30 * HOUR_MS }],
@@ -211,7 +209,7 @@ test('the health contains rates, latencies, the last error and what waits', () =
 });
 
 test('each row of many destinations has the state that the destination alone has', () => {
-  const [one, two] = [aDestination(), aDestination({ id: 'dst_2' })];
+  const [one, two] = [withTwoUrls(), withTwoUrls({ id: 'dst_2' })];
   const of = (destination: string, rows: { what: string; count: number }[]) =>
     rows.map((row) => ({ destination, what: row.what, count: row.count }));
   const rows = rowsOf([one, two], {
@@ -236,7 +234,7 @@ test('each row of many destinations has the state that the destination alone has
 
 test('a row is healthy if its last attempt succeeded, although most attempts failed, and failing without a known success', () => {
   const row = (known: Partial<Health>) =>
-    rowsOf([aDestination()], {
+    rowsOf([withTwoUrls()], {
       ...{ counts: bad.map((each) => ({ ...each, destination: 'dst_1' })), recent: [], open: [], circuits: [] },
       ...{ health: new Map([['dst_1', { ...unknownHealth(), ...known }]]), nowMs: NOW },
     })[0];
@@ -246,7 +244,7 @@ test('a row is healthy if its last attempt succeeded, although most attempts fai
 
 test('a row is degraded, not failing, once the last attempt of a bad time succeeded and nothing waits', () => {
   const row = (known: Partial<Health>, waiting: number) =>
-    rowsOf([aDestination()], {
+    rowsOf([withTwoUrls()], {
       ...{ counts: [], recent: bad.map((each) => ({ ...each, destination: 'dst_1' })), circuits: [], nowMs: NOW },
       open: waiting === 0 ? [] : [{ destination: 'dst_1', status: 'retrying', count: waiting, oldest: NOW }],
       health: new Map([['dst_1', { ...unknownHealth(), ...known }]]),
@@ -265,7 +263,7 @@ test('a row shows no error of before the last success, and degraded if a deliver
   const row = (successAt: number, oldest: number) => {
     const health = new Map([['dst_1', { ...unknownHealth(), error, successAt }]]);
     const open = [{ destination: 'dst_1', status: 'held', count: 1, oldest }];
-    return rowsOf([aDestination()], { counts: [], recent: [], open, circuits: [], health, nowMs: NOW })[0];
+    return rowsOf([withTwoUrls()], { counts: [], recent: [], open, circuits: [], health, nowMs: NOW })[0];
   };
   expect(row(NOW - 60_001, NOW)).toMatchObject({ state: 'healthy', lastError: { code: 'timeout' } });
   expect(row(NOW - 60_000, NOW - RECENT_MS - 1)).toMatchObject({ state: 'degraded', lastError: null });

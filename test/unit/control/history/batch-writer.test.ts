@@ -5,7 +5,7 @@ import { BatchWriter } from '../../../../services/control/history/batch-writer';
 import { parseLater } from '../../../../services/control/history/parse-events';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { eventually } from '../../../support/eventually';
-import { anAttempt, START } from '../../../support/events';
+import { anEvent, START } from '../../../support/events';
 import { rowsOf, success } from '../../../support/successes';
 
 const withCode = (code: string) => Object.assign(new Error(code), { code });
@@ -36,7 +36,7 @@ function feedUnderTest(write: (ids: string[]) => Promise<void>) {
     const bytes = value === null ? null : Buffer.from(value);
     return feed.onRecord({ ...at, value: bytes, done: () => done.push(own) } as unknown as OpenRecord);
   };
-  const giveEvent = (delivery: string) => give(JSON.stringify(anAttempt({ delivery })));
+  const giveEvent = (delivery: string) => give(JSON.stringify(anEvent({ delivery })));
   return { feed, done, give, giveEvent, lines, machine, room: () => room };
 }
 
@@ -202,11 +202,11 @@ test.each([
   ['no value', null],
   ['no JSON', '{'],
   ['no event', '{"kind":"other","destination":"d","at":"2026-01-01T00:00:00.000Z"}'],
-  ['no delivery', JSON.stringify({ ...anAttempt(), delivery: undefined })],
-  ['no time', JSON.stringify(anAttempt({ acceptedAt: 'yesterday' }))],
+  ['no delivery', JSON.stringify({ ...anEvent(), delivery: undefined })],
+  ['no time', JSON.stringify(anEvent({ acceptedAt: 'yesterday' }))],
   ['null', 'null'],
-  ['an id of 20 KB', JSON.stringify(anAttempt({ destination: 'd'.repeat(20_000) }))],
-  ['a time in the year 9999', JSON.stringify(anAttempt({ acceptedAt: '9999-12-31T00:00:00.000Z' }))],
+  ['an id of 20 KB', JSON.stringify(anEvent({ destination: 'd'.repeat(20_000) }))],
+  ['a time in the year 9999', JSON.stringify(anEvent({ acceptedAt: '9999-12-31T00:00:00.000Z' }))],
 ])('a record with %s is skipped', async (_, value) => {
   const { done, give, lines } = feedUnderTest(() => Promise.reject(new Error('never')));
   give(value);

@@ -2,7 +2,7 @@ import { applyEvent, type DeliveryRow } from '../../../../services/control/histo
 import { lastResponse } from '../../../../services/control/history/tries';
 import { type AttemptEvent, type DeliveryEvent, type UrlAttempt } from '../../../../shared/model/attempt-events';
 import { REPLAYED, RETRY_REQUESTED } from '../../../../shared/model/reasons';
-import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
+import { aCancellation, aDeath, aFailure, anEvent, at, aUrl, aWait } from '../../../support/events';
 
 const after = (...events: DeliveryEvent[]) =>
   events.reduce<DeliveryRow | undefined>((row, event) => applyEvent(row, event), undefined)!;
@@ -11,7 +11,7 @@ describe('the state of a delivery', () => {
   test.each<[string, DeliveryEvent[], Partial<DeliveryRow>]>([
     [
       'a success makes the delivery delivered',
-      [anAttempt()],
+      [anEvent()],
       { status: 'delivered', reason: null, made: 1, nextAt: null },
     ],
     ['a failure makes it retrying', [aFailure()], { status: 'retrying', reason: 'backoff', made: 1, settledAt: null }],
@@ -47,7 +47,7 @@ describe('the state of a delivery', () => {
     ],
     [
       'a rejection makes it dead',
-      [anAttempt({ outcome: 'rejected', reason: 'rejected' }), aDeath()],
+      [anEvent({ outcome: 'rejected', reason: 'rejected' }), aDeath()],
       { status: 'dead', reason: 'rejected' },
     ],
     [
@@ -58,12 +58,12 @@ describe('the state of a delivery', () => {
     ['a cancellation makes it cancelled', [aCancellation()], { status: 'cancelled', reason: 'destination_disabled' }],
     [
       'a failed attempt makes a test dead',
-      [anAttempt({ outcome: 'retry', test: true })],
+      [anEvent({ outcome: 'retry', test: true })],
       { status: 'dead', reason: 'rejected', test: true },
     ],
     [
       'a success after a failure makes it delivered',
-      [aFailure(), anAttempt({ n: 2, hop: 1 })],
+      [aFailure(), anEvent({ n: 2, hop: 1 })],
       { status: 'delivered', made: 2, nextAt: null },
     ],
   ])('%s', (_, events, expected) => {
@@ -72,23 +72,23 @@ describe('the state of a delivery', () => {
 
   test('the row contains the next attempt and the end', () => {
     expect(after(aFailure()).nextAt).toBe(Date.parse(at(11)));
-    expect(after(anAttempt({ at: at(3) })).settledAt).toBe(Date.parse(at(3)));
+    expect(after(anEvent({ at: at(3) })).settledAt).toBe(Date.parse(at(3)));
   });
 
   test('the row names the record that contained the delivery last', () => {
     const record = { topic: 'webhooks.due', partition: 3, offset: 12 };
-    expect(after(aFailure(), anAttempt({ n: 2, hop: 1, record })).record).toBe('webhooks.due/3/12');
+    expect(after(aFailure(), anEvent({ n: 2, hop: 1, record })).record).toBe('webhooks.due/3/12');
   });
 });
 
 describe('a delivery to several URLs', () => {
   const to = (url: string, outcome: 'delivered' | 'retry' | 'rejected' = 'delivered') => aUrl({ url, outcome });
-  const late = (...urls: UrlAttempt[]) => anAttempt({ late: true, at: at(4), urls });
-  const accepted = (over: Partial<AttemptEvent> = {}) => anAttempt({ urls: [to('whk_1')], ...over });
+  const late = (...urls: UrlAttempt[]) => anEvent({ late: true, at: at(4), urls });
+  const accepted = (over: Partial<AttemptEvent> = {}) => anEvent({ urls: [to('whk_1')], ...over });
 
   test.each<[string, DeliveryEvent[], string]>([
-    ['two URLs accept it', [anAttempt({ urls: [to('whk_1'), to('whk_2')] })], 'delivered'],
-    ['another URL fails first', [anAttempt({ urls: [to('whk_2', 'retry'), to('whk_1')] })], 'partly_delivered'],
+    ['two URLs accept it', [anEvent({ urls: [to('whk_1'), to('whk_2')] })], 'delivered'],
+    ['another URL fails first', [anEvent({ urls: [to('whk_2', 'retry'), to('whk_1')] })], 'partly_delivered'],
     ['another URL rejects it later', [accepted(), late(to('whk_2', 'rejected'))], 'partly_delivered'],
     ['another URL accepts it later', [accepted(), late(to('whk_2'))], 'delivered'],
     ['another URL was not called', [accepted({ notCalled: ['whk_2'] })], 'partly_delivered'],
@@ -99,7 +99,7 @@ describe('a delivery to several URLs', () => {
     ],
     [
       'another URL of its channel rejects an alert',
-      [anAttempt({ destination: 'alerts', urls: [to('whk_2', 'rejected'), to('whk_1')] })],
+      [anEvent({ destination: 'alerts', urls: [to('whk_2', 'rejected'), to('whk_1')] })],
       'partly_delivered',
     ],
     [
@@ -115,13 +115,13 @@ describe('a delivery to several URLs', () => {
       [aFailure({ urls: [to('whk_9', 'retry')] }), accepted({ n: 2, hop: 1 })],
       'delivered',
     ],
-    ['a failed test', [anAttempt({ test: true, urls: [to('whk_1'), to('whk_2', 'retry')] })], 'partly_delivered'],
+    ['a failed test', [anEvent({ test: true, urls: [to('whk_1'), to('whk_2', 'retry')] })], 'partly_delivered'],
     [
       'a replay reaches the other URL alone',
       [
         accepted(),
         late(to('whk_2', 'retry')),
-        anAttempt({ replay: 1, at: at(90), urls: [to('whk_2')], notCalled: ['whk_1'] }),
+        anEvent({ replay: 1, at: at(90), urls: [to('whk_2')], notCalled: ['whk_1'] }),
       ],
       'delivered',
     ],
@@ -142,7 +142,7 @@ describe('the last response', () => {
 
   test.each<[string, DeliveryEvent[], { status: number | null; code: string | null }]>([
     ['without an attempt is unknown', [aWait()], { status: null, code: null }],
-    ['of a success has no error', [aFailure(), anAttempt({ n: 2, hop: 1 })], { status: 200, code: null }],
+    ['of a success has no error', [aFailure(), anEvent({ n: 2, hop: 1 })], { status: 200, code: null }],
     [
       'before a timeout is that of the attempt before',
       [aFailure(), aFailure({ n: 2, hop: 1, urls: [unanswered] })],
@@ -150,7 +150,7 @@ describe('the last response', () => {
     ],
     [
       'of several URLs is that of the failed one',
-      [anAttempt({ urls: [refused, aUrl()] })],
+      [anEvent({ urls: [refused, aUrl()] })],
       { status: 404, code: 'status' },
     ],
   ])('the last response %s', (_, events, { status, code }) => {
@@ -167,7 +167,7 @@ describe('a delivered row', () => {
     ['a failed replay', aFailure({ replay: 1 })],
     ['the dead letter of a replay', aDeath({ replay: 1 })],
   ])('a delivered row stays delivered after %s', (_, event) => {
-    expect(after(anAttempt(), event).status).toBe('delivered');
+    expect(after(anEvent(), event).status).toBe('delivered');
   });
 });
 
@@ -180,17 +180,17 @@ describe('the job of a delivery', () => {
     ['has none before it is sent again', [aFailure()], null],
     ['has the job of its replay', [...died, replayed], 'rpl_1'],
     ['has the job of its retry', [aFailure(), retried], 'rpl_2'],
-    ['keeps the job when it is delivered', [aFailure(), retried, anAttempt({ n: 2, hop: 1 })], 'rpl_2'],
+    ['keeps the job when it is delivered', [aFailure(), retried, anEvent({ n: 2, hop: 1 })], 'rpl_2'],
     ['has the last job', [...died, replayed, aWait({ replay: 2, reason: REPLAYED, job: 'rpl_3' })], 'rpl_3'],
     ['has none once it is replayed alone', [...died, replayed, aWait({ replay: 2, reason: REPLAYED })], null],
-    ['shows an untried replay after it was delivered', [anAttempt(), replayed], 'rpl_1~'],
-    ['shows a failed replay after it was delivered', [anAttempt(), replayed, aFailure({ replay: 1 })], 'rpl_1!'],
-    ['shows a replay that died untried', [anAttempt(), replayed, aDeath({ replay: 1 })], 'rpl_1!'],
-    ['has no job once a replay is cancelled', [anAttempt(), replayed, aCancellation({ replay: 1 })], null],
-    ['shows a second delivery', [anAttempt(), replayed, anAttempt({ replay: 1, at: at(90) })], 'rpl_1'],
+    ['shows an untried replay after it was delivered', [anEvent(), replayed], 'rpl_1~'],
+    ['shows a failed replay after it was delivered', [anEvent(), replayed, aFailure({ replay: 1 })], 'rpl_1!'],
+    ['shows a replay that died untried', [anEvent(), replayed, aDeath({ replay: 1 })], 'rpl_1!'],
+    ['has no job once a replay is cancelled', [anEvent(), replayed, aCancellation({ replay: 1 })], null],
+    ['shows a second delivery', [anEvent(), replayed, anEvent({ replay: 1, at: at(90) })], 'rpl_1'],
     [
       'shows a second delivery after a failed replay',
-      [anAttempt(), replayed, aFailure({ replay: 1 }), anAttempt({ replay: 1, n: 2, hop: 1, at: at(99) }), replayed],
+      [anEvent(), replayed, aFailure({ replay: 1 }), anEvent({ replay: 1, n: 2, hop: 1, at: at(99) }), replayed],
       'rpl_1',
     ],
   ])('a delivery %s', (_, events, job) => {
@@ -239,7 +239,7 @@ describe('a replay', () => {
       made: 0,
       settledAt: null,
     });
-    const delivered = applyEvent(replayed, anAttempt({ replay: 1, at: at(100) }));
+    const delivered = applyEvent(replayed, anEvent({ replay: 1, at: at(100) }));
     expect(delivered).toMatchObject({ status: 'delivered', made: 1 });
     expect(delivered.tries.map(({ n, replay }) => [n, replay])).toEqual([
       [1, 0],
@@ -260,7 +260,7 @@ describe('a replay', () => {
 
 describe('requests that end after their attempt', () => {
   const late = (url: string, over = {}) =>
-    anAttempt({
+    anEvent({
       late: true,
       at: at(4),
       durationMs: 3_000,
@@ -269,14 +269,14 @@ describe('requests that end after their attempt', () => {
     });
 
   test('late requests are added to their attempt once', () => {
-    const row = after(anAttempt(), late('whk_2'), late('whk_3'), late('whk_2'));
+    const row = after(anEvent(), late('whk_2'), late('whk_3'), late('whk_2'));
     expect(row.tries).toHaveLength(1);
     expect(row.tries[0]).toMatchObject({ outcome: 'delivered', durationMs: 3_000 });
     expect(row.tries[0]!.urls.map(({ url }) => url)).toEqual(['whk_1', 'whk_2', 'whk_3']);
   });
 
   test('late requests belong to the last of two attempts with the same number', () => {
-    const row = after(aFailure({ at: at(1) }), anAttempt({ at: at(2) }), late('whk_2'));
+    const row = after(aFailure({ at: at(1) }), anEvent({ at: at(2) }), late('whk_2'));
     expect(row.tries.map(({ urls }) => urls.length)).toEqual([1, 2]);
   });
 });

@@ -1,9 +1,9 @@
 import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
 import { type MinuteCount, countsOf, CountSums, percentile } from '../../../../services/control/history/minute-counts';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
-import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait, START } from '../../../support/events';
+import { aCancellation, aDeath, aFailure, anEvent, at, aUrl, aWait, START } from '../../../support/events';
 
-const late = (outcome: 'delivered' | 'retry') => anAttempt({ late: true, urls: [aUrl({ url: 'whk_2', outcome })] });
+const late = (outcome: 'delivered' | 'retry') => anEvent({ late: true, urls: [aUrl({ url: 'whk_2', outcome })] });
 
 function counted(...events: DeliveryEvent[]): Record<string, number> {
   const counts: MinuteCount[] = [];
@@ -22,15 +22,15 @@ function counted(...events: DeliveryEvent[]): Record<string, number> {
 }
 
 test.each<[string, DeliveryEvent[], Record<string, number>]>([
-  ['a delivery counts as an attempt and a delivery', [anAttempt()], { attempts: 1, delivered: 1, took: 1 }],
-  ['a delivery that is read twice counts once', [anAttempt(), anAttempt()], { attempts: 1, delivered: 1, took: 1 }],
+  ['a delivery counts as an attempt and a delivery', [anEvent()], { attempts: 1, delivered: 1, took: 1 }],
+  ['a delivery that is read twice counts once', [anEvent(), anEvent()], { attempts: 1, delivered: 1, took: 1 }],
   ['a wait does not count', [aWait()], {}],
   [
     'a wait whose requests were withheld counts as no attempt, and the attempt after it counts',
     [
       aWait({ reason: 'token', urls: [aUrl({ outcome: 'retry' })] }),
       aWait({ reason: 'token', hop: 1, at: at(30), urls: [aUrl({ outcome: 'retry' })] }),
-      anAttempt({ hop: 2, at: at(60) }),
+      anEvent({ hop: 2, at: at(60) }),
     ],
     { attempts: 1, delivered: 1, took: 1 },
   ],
@@ -40,29 +40,29 @@ test.each<[string, DeliveryEvent[], Record<string, number>]>([
     { attempts: 1, failed: 1, dead: 1 },
   ],
   ['a cancellation counts', [aCancellation()], { cancelled: 1 }],
-  ['a test does not count', [anAttempt({ test: true })], {}],
-  ['an alert does not count', [anAttempt({ destination: 'alerts' })], {}],
+  ['a test does not count', [anEvent({ test: true })], {}],
+  ['an alert does not count', [anEvent({ destination: 'alerts' })], {}],
   [
     'an addition to an attempt does not count',
-    [anAttempt(), anAttempt({ late: true, urls: [] })],
+    [anEvent(), anEvent({ late: true, urls: [] })],
     { attempts: 1, delivered: 1, took: 1 },
   ],
   [
     'a dead letter that was replayed counts no more, and its delivery counts without its duration',
-    [aDeath(), aWait({ replay: 1, reason: 'replayed' }), anAttempt({ replay: 1, at: at(90) })],
+    [aDeath(), aWait({ replay: 1, reason: 'replayed' }), anEvent({ replay: 1, at: at(90) })],
     { dead: 0, attempts: 1, delivered: 1 },
   ],
   [
     'a delivery whose second URL fails late counts as delivered and as partly delivered',
-    [anAttempt(), late('retry')],
+    [anEvent(), late('retry')],
     { attempts: 1, delivered: 1, took: 1, partly: 1 },
   ],
   [
     'a partly delivered one counts as whole once a replay has reached the other URL',
     [
-      anAttempt(),
+      anEvent(),
       late('retry'),
-      anAttempt({ replay: 1, at: at(90), urls: [aUrl({ url: 'whk_2' })], notCalled: ['whk_1'] }),
+      anEvent({ replay: 1, at: at(90), urls: [aUrl({ url: 'whk_2' })], notCalled: ['whk_1'] }),
     ],
     { attempts: 2, delivered: 1, took: 1, partly: 0 },
   ],
@@ -71,7 +71,7 @@ test.each<[string, DeliveryEvent[], Record<string, number>]>([
 });
 
 test('an event counts in its minute', () => {
-  const row = applyEvent(undefined, anAttempt({ at: at(61) }));
+  const row = applyEvent(undefined, anEvent({ at: at(61) }));
   expect(new Set(countsOf(undefined, row).map(({ minute }) => minute))).toEqual(new Set([START + 60_000]));
 });
 
@@ -88,7 +88,7 @@ describe('a percentile', () => {
   const buckets = (times: number[]) =>
     new CountSums(
       times.flatMap((ms) => {
-        const settled = { ...anAttempt(), at: new Date(START + ms).toISOString() };
+        const settled = { ...anEvent(), at: new Date(START + ms).toISOString() };
         return countsOf(undefined, applyEvent(undefined, settled)).map((count) => ({ ...count, minute: 0 }));
       }),
     ).all();

@@ -1,10 +1,10 @@
 import { fromColumns, toColumns, toCopy } from '../../../../services/control/history/row-codec';
 import { applyEvent } from '../../../../services/control/history/delivery-row';
-import { aDeath, anAttempt, aUrl } from '../../../support/events';
+import { aDeath, anEvent, aUrl } from '../../../support/events';
 import { databaseJson } from '../../../../services/control/history/database';
 
 test('a row survives encoding and decoding', () => {
-  const row = applyEvent(undefined, anAttempt());
+  const row = applyEvent(undefined, anEvent());
   expect(fromColumns(toColumns(row))).toEqual(row);
 });
 
@@ -21,7 +21,7 @@ test.each([
   ['a tab, a line and a NUL', 'a\tb\nc\rd\0', 'a\\tb\\nc\\rd\ufffd'],
   ['a backslash', 'a\\n', 'a\\\\n'],
 ])('COPY can read %s', (_, message, field) => {
-  const row = { ...applyEvent(undefined, anAttempt({ message, userId: undefined })), tries: [] };
+  const row = { ...applyEvent(undefined, anEvent({ message, userId: undefined })), tries: [] };
   const line = toCopy(row);
   expect(line.split('\t')).toEqual([
     ...[String(row.acceptedAt), 'dlv_1', field, row.source, row.destination, row.type, '\\N', 'delivered', '\\N'],
@@ -32,7 +32,7 @@ test.each([
 
 test('COPY can read the batches of a delivery', () => {
   const urls = ['bat_1', 'bat_2', 'bat_1'].map((id) => aUrl({ batch: { id, size: 2, index: 0 } }));
-  const row = applyEvent(undefined, anAttempt({ urls }));
+  const row = applyEvent(undefined, anEvent({ urls }));
   expect(toCopy(row).endsWith('\t{"bat_1","bat_2"}\t\\N')).toBe(true);
   expect(toColumns(row).batches).toEqual(['bat_1', 'bat_2']);
 });

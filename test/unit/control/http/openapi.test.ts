@@ -8,12 +8,13 @@ import { type Database } from '../../../../services/control/history/database';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
 import { addJob } from '../../../../services/control/replays/store';
 import { type Job, newJob } from '../../../../services/control/replays/job';
-import { type Delivery, encodeDelivery } from '../../../../shared/model/delivery';
+import { encodeDelivery } from '../../../../shared/model/delivery';
 import { openApi } from '../../../../services/control/http/openapi';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { type RunningQueryServer, startQueryServer } from '../../../support/profiles';
 import { aDeath, aFailure, at } from '../../../support/events';
+import { aDelivery } from '../../../support/factories';
 
 let control: ControlUnderTest;
 let ids: Record<string, string>;
@@ -81,10 +82,7 @@ beforeEach(async () => {
 const PRO = { condition: 'user.traits.plan == "pro"' };
 const TRAIT = { name: 'Orders', compute: 'count', event: 'Order Completed' };
 
-const DELIVERY: Delivery = {
-  ...{ id: '', messageId: 'msg-1', sourceId: 'src_1', destinationId: '', type: 'track', traceparent: '' },
-  ...{ acceptedAt: 1, expiresAt: 1, attempt: 1, hop: 0, replay: 0, closed: [] },
-};
+const DELIVERY = aDelivery({ acceptedAt: 1, expiresAt: 1, attempt: 1 });
 
 const NOTICE: Notice = {
   ...{ id: 'ntc_1', at: 0, destination: 'dst_1', name: 'Hooks', kind: 'failing', since: 0, endedAt: null },

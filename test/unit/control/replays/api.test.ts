@@ -6,7 +6,8 @@ import { AppError } from '../../../../shared/service/errors';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
-import { aDeath, anAttempt, aWait, at, START } from '../../../support/events';
+import { aDeath, anEvent, aWait, at, START } from '../../../support/events';
+import { aDelivery } from '../../../support/factories';
 
 let database: Database;
 let control: ControlUnderTest;
@@ -37,11 +38,8 @@ async function bury(count: number, prefix = 'dlv', userId?: string) {
   const letters = Array.from({ length: count }, (_, i) => ({ id: `${prefix}_${i}`, offset: 0 }));
   for (const letter of letters) {
     letter.offset = control.memory.records('webhooks.dead').length;
-    const delivery = {
-      ...{ id: letter.id, messageId: 'msg-1', sourceId: 'src_1', destinationId: destination, type: 'track' as const },
-      ...{ acceptedAt: START, expiresAt: START, attempt: 1, hop: 0, replay: 0, closed: [], traceparent: '' },
-      ...(userId !== undefined && { userId }),
-    };
+    const delivery = aDelivery({ id: letter.id, destinationId: destination, expiresAt: START, attempt: 1 });
+    if (userId !== undefined) delivery.userId = userId;
     const headers = encodeDelivery(delivery);
     control.memory.append([
       { topic: 'webhooks.dead', key: `${destination}:0`, value: `{"id":"${letter.id}"}`, headers },
@@ -94,7 +92,7 @@ describe('replaying one delivery', () => {
   });
 
   test('a delivery is not replayed while it is in progress, its destination is off, or its body is gone', async () => {
-    await record(aWait({ delivery: 'dlv_w', destination }), anAttempt({ delivery: 'dlv_gone', destination }));
+    await record(aWait({ delivery: 'dlv_w', destination }), anEvent({ delivery: 'dlv_gone', destination }));
     const statuses = async () =>
       Promise.all(
         ['dlv_w', 'dlv_gone', 'dlv_none'].map(
@@ -114,8 +112,8 @@ describe('replaying a scope', () => {
     await bury(40);
     await bury(2, 'delivered');
     await record(
-      anAttempt({ delivery: 'delivered_0', destination, replay: 1 }),
-      anAttempt({ delivery: 'delivered_1', destination }),
+      anEvent({ delivery: 'delivered_0', destination, replay: 1 }),
+      anEvent({ delivery: 'delivered_1', destination }),
     );
     const { status, body } = await start();
     expect([status, body.status, body.origin]).toEqual([202, 'counting', 'dead_letters']);
@@ -256,7 +254,7 @@ describe('replaying a scope', () => {
     await bury(2);
     const { body } = await start();
     expect(body).toMatchObject({ status: 'counting', waitingFor: 'history' });
-    await record(anAttempt({ delivery: 'dlv_0', destination, replay: 1 }));
+    await record(anEvent({ delivery: 'dlv_0', destination, replay: 1 }));
     behind = false;
     expect(await ended(body.id)).toMatchObject({ status: 'done', sent: 1, waitingFor: null });
     expect(due()).toEqual(['dlv_1/1']);

@@ -13,26 +13,19 @@ import { messageHeaders } from '../../../../shared/model/message';
 import { type InRecord } from '../../../../shared/kafka/port';
 import { START } from '../../../support/events';
 import { aSource } from '../../../support/fakes';
+import { aDelivery, aDestination, aRecord } from '../../../support/factories';
 
-const DELIVERY: Delivery = {
-  id: 'dlv_1',
-  messageId: 'msg-1',
-  sourceId: 'src_1',
-  destinationId: 'dst_1',
-  type: 'track',
+const DELIVERY = aDelivery({
   userId: 'kim',
-  acceptedAt: START,
   expiresAt: START + 1_000,
   attempt: 3,
   hop: 4,
-  replay: 0,
   closed: ['abc'],
   notBefore: START + 5,
   final: true,
   reason: 'window_closed',
   error: 'timeout: no answer',
-  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-};
+});
 const SCOPE: Scope = {
   destination: 'dst_1',
   origin: 'dead_letters',
@@ -42,30 +35,13 @@ const SCOPE: Scope = {
   type: null,
   includeDelivered: false,
 };
-const DESTINATION: Destination = {
-  id: 'dst_1',
-  name: 'Hooks',
-  type: 'webhooks',
-  enabled: true,
-  paused: false,
-  sources: ['src_1'],
-  webhooks: [],
-  createdAt: '',
-  updatedAt: '',
-};
+const DESTINATION = aDestination();
 const config = (source: Source = aSource(), destination: Destination = DESTINATION) => ({
   source: (id: string) => (source.id === id ? { version: 1, data: source } : undefined),
   destination: (id: string) => (destination.id === id ? { version: 1, data: destination } : undefined),
 });
-const inRecord = (topic: string, headers: Record<string, string>, value: string): InRecord => ({
-  topic,
-  partition: 2,
-  offset: 7,
-  timestampMs: START,
-  key: Buffer.from('dst_1:3'),
-  value: Buffer.from(value),
-  headers,
-});
+const inRecord = (topic: string, headers: Record<string, string>, value: string): InRecord =>
+  aRecord({ topic, partition: 2, offset: 7, key: Buffer.from('dst_1:3'), value: Buffer.from(value), headers });
 const letter = (over: Partial<Delivery> = {}) =>
   inRecord('webhooks.dead', encodeDelivery({ ...DELIVERY, ...over }), '{}');
 const call = (over: object = {}, acceptedAtMs = START) => {

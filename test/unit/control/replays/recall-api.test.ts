@@ -8,7 +8,8 @@ import { AppError } from '../../../../shared/service/errors';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
-import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait, START } from '../../../support/events';
+import { aCancellation, aDeath, aFailure, anEvent, at, aUrl, aWait, START } from '../../../support/events';
+import { aDelivery } from '../../../support/factories';
 
 /** Retries, cancellations and partial replays through the API, on an in-memory log. */
 
@@ -53,7 +54,7 @@ describe('one waiting delivery', () => {
   });
 
   test.each<[string, () => Promise<unknown>, RegExp]>([
-    ['has ended', () => record(anAttempt({ destination })), /has ended \(delivered\)/],
+    ['has ended', () => record(anEvent({ destination })), /has ended \(delivered\)/],
     ['is dead', () => record(aDeath({ destination })), /has ended \(dead\)/],
     ['is paused', () => Promise.all([record(aFailure({ destination })), change({ paused: true })]), /paused/],
   ])('neither a retry nor a cancellation is possible if it %s', async (_, arrange, detail) => {
@@ -112,13 +113,13 @@ describe('all that waits at a destination', () => {
     historyHasRead = true;
     expect(await job(id)).toMatchObject({ delivered: 0, failedAgain: 0 });
     await record(
-      anAttempt({ delivery: 'dlv_1', destination, n: 2, hop: 1, at: at(31) }),
+      anEvent({ delivery: 'dlv_1', destination, n: 2, hop: 1, at: at(31) }),
       aFailure({ delivery: 'dlv_2', destination, n: 2, hop: 1, at: at(31) }),
     );
     expect(await job(id)).toMatchObject({ delivered: 1, failedAgain: 1 });
     await record(
       aDeath({ delivery: 'dlv_2', destination, n: 2, hop: 2, at: at(32) }),
-      anAttempt({ delivery: 'dlv_3', destination, n: 2, hop: 1, at: at(32) }),
+      anEvent({ delivery: 'dlv_3', destination, n: 2, hop: 1, at: at(32) }),
     );
     expect((await control.call('get', '/replays')).body.data).toMatchObject([{ id, delivered: 2, failedAgain: 1 }]);
     // The results are final, and are not counted again.
@@ -145,11 +146,11 @@ describe('all that waits at a destination', () => {
     const later = ['dlv_1', 'dlv_2'];
     await record(
       ...later.map((delivery) => retried(delivery, 2, 'rpl_later')),
-      ...later.map((delivery) => anAttempt({ delivery, destination, n: 3, hop: 2, at: at(33) })),
+      ...later.map((delivery) => anEvent({ delivery, destination, n: 3, hop: 2, at: at(33) })),
       aCancellation({ delivery: 'dlv_3', destination, n: 2, hop: 1, at: at(33) }),
     );
     expect(await job(id)).toMatchObject({ delivered: 0, failedAgain: 0, superseded: 3 });
-    await record(anAttempt({ delivery: 'dlv_4', destination, n: 2, hop: 1, at: at(34) }));
+    await record(anEvent({ delivery: 'dlv_4', destination, n: 2, hop: 1, at: at(34) }));
     const results = { delivered: 1, failedAgain: 0, superseded: 3 };
     expect(await job(id)).toMatchObject(results);
     await database.query('delete from waypost.deliveries');
@@ -307,12 +308,10 @@ describe('a replay to some URLs', () => {
   const SAME = 'https://b.example/';
   /** Appends the record of a delivery that one URL took and the other rejected. */
   async function partly(topic = 'webhooks', others: ReturnType<typeof aUrl>[] = []): Promise<void> {
-    const about = { id: 'dlv_1', messageId: 'msg-1', sourceId: 'src_1', destinationId: destination, type: 'track' };
-    const times = { acceptedAt: START, expiresAt: START, attempt: 0, hop: 0, replay: 0, closed: [], traceparent: '' };
-    const headers = encodeDelivery({ ...about, ...times } as Parameters<typeof encodeDelivery>[0]);
+    const headers = encodeDelivery(aDelivery({ destinationId: destination, expiresAt: START }));
     control.memory.append([{ topic, key: `${destination}:0`, value: '{}', headers }]);
     const urls = [aUrl({ url: webhooks[0]!.id }), aUrl({ url: webhooks[1]!.id, outcome: 'rejected', status: 404 })];
-    await record(anAttempt({ destination, urls: [...urls, ...others], record: { ...KNOWN, topic } }));
+    await record(anEvent({ destination, urls: [...urls, ...others], record: { ...KNOWN, topic } }));
   }
   const closed = () =>
     control.memory.records('webhooks.due').map(({ headers }) => {
@@ -336,7 +335,7 @@ describe('a replay to some URLs', () => {
 
   test('an alert is not replayed, since each of its channels needs another body', async () => {
     await control.call('patch', '/alerts').send({ webhooks: [{ url: 'https://ops.example/' }] });
-    await record(anAttempt({ destination: 'alerts', record: KNOWN }));
+    await record(anEvent({ destination: 'alerts', record: KNOWN }));
     for (const answer of [
       await post('/deliveries/dlv_1/replay'),
       await post('/replays', { destination: 'alerts', includeDelivered: true }),

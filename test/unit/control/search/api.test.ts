@@ -5,7 +5,8 @@ import { coverageOf } from '../../../../services/control/search/store';
 import { encodeDelivery } from '../../../../shared/model/delivery';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
-import { aFailure, anAttempt } from '../../../support/events';
+import { aFailure, anEvent } from '../../../support/events';
+import { aDelivery } from '../../../support/factories';
 
 let database: Database;
 let control: ControlUnderTest;
@@ -36,11 +37,8 @@ interface Sent {
 /** Appends the record of a delivery, and stores its attempt. */
 async function sent({ id, agoMs = 1_000, userId = 'user-1', event = 'Order Completed', body = '{}', dead }: Sent) {
   const acceptedAt = control.clock.now.getTime() - agoMs;
-  const delivery = {
-    ...{ id, messageId: `msg-${id}`, sourceId: 'src_1', destinationId: 'dst_1', type: 'track' as const },
-    ...{ event, userId, acceptedAt, expiresAt: acceptedAt + 1_000, attempt: 0, hop: 0, replay: 0, closed: [] },
-    traceparent: '',
-  };
+  const expiresAt = acceptedAt + 1_000;
+  const delivery = aDelivery({ id, messageId: `msg-${id}`, event, userId, acceptedAt, expiresAt });
   control.memory.append([{ topic: 'webhooks', key: 'k', value: body, headers: encodeDelivery(delivery) }]);
   const about = {
     delivery: id,
@@ -49,7 +47,7 @@ async function sent({ id, agoMs = 1_000, userId = 'user-1', event = 'Order Compl
     userId,
     acceptedAt: new Date(acceptedAt).toISOString(),
   };
-  await recordEvents(database, [dead ? aFailure(about) : anAttempt(about)], await readParts(database));
+  await recordEvents(database, [dead ? aFailure(about) : anEvent(about)], await readParts(database));
 }
 
 /** Returns the stored texts. */
