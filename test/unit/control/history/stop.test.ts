@@ -49,7 +49,7 @@ function handOut(delivery: string): { done: boolean } {
 
 test('a history that stops reading writes no more rows, and answers queries until it is closed', async () => {
   const inTime = handOut('in-time');
-  await history.stopReading(1_000);
+  await history.stopReading(60_000);
   const late = handOut('late');
   expect(await history.ask((open) => getDelivery(open, 'in-time'))).toMatchObject({ id: 'in-time' });
   await history.stop();
