@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../../shared/service/repo-root';
 import { blocksOf, type DocBlock } from '../../support/doc-blocks';
@@ -98,3 +98,14 @@ test('a block of commands without a comment is found', () => {
     ['npm start\n', 'curl -s localhost\n'].every((code) => isCode({ line: 1, language: '', code, mark: '' })),
   ).toBe(true);
 });
+
+const workflows = readdirSync(join(ROOT, '.github/workflows')).map((name) => `.github/workflows/${name}`);
+
+test.each([...new Set([...userPages(), ...workflows, 'CONTRIBUTING.md', 'CHANGELOG.md', 'Dockerfile', '.ci/run'])])(
+  'every npm script that %s names exists',
+  (path) => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object };
+    const named = [...readFileSync(join(ROOT, path), 'utf8').matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => name!);
+    expect(named.filter((name) => !(name in scripts))).toEqual([]);
+  },
+);
