@@ -26,10 +26,8 @@ describe.each(ROLES)('as %s', (role) => {
     const { role: needed, stream } = operationOf(id);
     if (needed === 'none' || stream) return;
     const [method, path] = id.toLowerCase().split(' ') as [Method, string];
-    const answer = await supertest(control.app)
-      [method](`/api/v1${path.replace('{id}', 'none')}`)
-      .set('Authorization', `Bearer ${tokens[role]}`)
-      .send();
+    const asked = supertest(control.app)[method](`/api/v1${path.replace('{id}', 'none')}`);
+    const answer = await asked.set('Authorization', `Bearer ${tokens[role]}`).send();
     if (mayAct(role, needed)) expect([401, 403]).not.toContain(answer.status);
     else expect([answer.status, answer.body.type]).toEqual([403, 'urn:waypost:problem:forbidden']);
   });
