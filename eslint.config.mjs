@@ -112,6 +112,10 @@ export default tseslint.config(
   {
     files: ['test/**/*.ts', 'tools/{chaos,harness}/**/*.ts'],
     rules: {
+      'no-restricted-globals': [
+        'error',
+        { name: 'it', message: 'Tests are written with `test` everywhere.' },
+      ],
       '@typescript-eslint/unbound-method': 'off',
       '@typescript-eslint/no-non-null-assertion': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',

@@ -1,6 +1,6 @@
 /** One project per tier, so that `jest --selectProjects unit` needs no broker. */
 const common = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/clean-environment.ts',
   // clients/node is written for Node's and browsers' own modules, whose imports name the file that
   // is built.
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
@@ -14,7 +14,13 @@ const withProcesses = { ...common, testEnvironment: '<rootDir>/test/support/envi
 
 module.exports = {
   projects: [
-    { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/unit/**/*.test.ts'] },
+    {
+      ...common,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/test/unit/**/*.test.ts'],
+      globalSetup: '<rootDir>/test/support/empty-database.ts',
+      setupFilesAfterEnv: ['<rootDir>/test/support/unit-timeout.ts'],
+    },
     // clients/ and examples/ as their users have them: installed, built, in their own languages. No
     // broker.
     {
@@ -37,7 +43,8 @@ module.exports = {
       globalTeardown: '<rootDir>/test/support/global-teardown.ts',
     },
   ],
-  // A busy machine of two cores has time to start processes. Jest ignores a timeout of a project.
+  // A busy machine of two cores has time to start processes. Jest ignores a timeout of a project:
+  // unit-timeout.ts sets theirs.
   testTimeout: 240_000,
   // Those with processes wait rather than compute: each keeps half a core busy.
   maxWorkers: 3,

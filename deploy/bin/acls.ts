@@ -5,8 +5,8 @@ import { grantScript, grantsOf } from '../kafka/acls';
 export const USER_PREFIX = 'waypost-';
 
 /**
- * `npm run acls [-- USER]`: prints a shell script that grants each service the access it needs, and
- * no more. It changes nothing: `service topics --acls` does.
+ * `node dist/deploy/bin/main.js acls [USER]`: prints a shell script that grants each service the
+ * access it needs, and no more. It changes nothing: `service topics --acls` does.
  * @param user prefix of the principals' names
  */
 export function printGrants(user: string | undefined, env: NodeJS.ProcessEnv): void {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { ROOT } from '../../shared/service/repo-root';
 
 /**
- * Reads the list of the jars of the embedded broker, with the checksum of each. `npm run pins`
- * writes it.
+ * Reads the list of the jars of the embedded broker, with the checksum of each.
+ * `node dist/tools/pins/main.js` writes it.
  */
 
 /** One jar. */

@@ -173,7 +173,7 @@ function explain(error: unknown, replication: number): string {
     return (
       `this user may not describe or create ${refused.join(', ')} ` +
       '(TOPIC_AUTHORIZATION_FAILED). Create the topics that are missing, and grant the ' +
-      `rights that \`npm run acls\` prints`
+      `rights that \`node dist/deploy/bin/main.js acls\` prints`
     );
   }
   const inner = errors.find(({ type }) => type !== 'TOPIC_ALREADY_EXISTS') ?? error;

@@ -1,8 +1,8 @@
 import { type Outcome, runChaos } from '../../tools/chaos/run';
 
 /**
- * Twenty seconds of random faults under load, with a fixed seed; `npm run chaos` runs longer and
- * with other seeds.
+ * Twenty seconds of random faults under load, with a fixed seed; `node dist/tools/chaos/main.js`
+ * runs longer and with other seeds.
  */
 
 const SEED = 20_240;

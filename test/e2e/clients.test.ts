@@ -1,12 +1,19 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { compact, defined } from '../../shared/collections/defined';
-import { PROGRAMS, type ClientProgram, runClient } from '../clients/programs';
+import { ROOT } from '../../shared/service/repo-root';
 import { type ReceivedRequest } from '../../tools/harness/sink';
-import { openStorySystem, type StorySystem } from '../support/story-system';
-import { testWith } from '../support/external-tools';
+import { type ClientProgram, PROGRAMS, runClient } from '../clients/programs';
+import { startProgram } from '../support/child-program';
+import { CHROMIUM, openChromium } from '../support/chromium';
+import { eventually } from '../support/eventually';
+import { GO, testWith, type Tool } from '../support/external-tools';
+import { type InstalledExamples, installExamples } from '../support/installed-examples';
+import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 import { isSignedBy } from '../support/verify-signature';
-import { outageStories } from './clients-outage';
-import { exampleStories } from './examples';
-import { pageStories } from './pages';
 
 /**
  * Published Segment clients, unmodified, and Waypost's clients against the whole system: documented
@@ -134,8 +141,181 @@ function bodyOf(request: ReceivedRequest): Record<string, unknown> {
   return JSON.parse(request.body.toString()) as Record<string, unknown>;
 }
 
-describe('the senders of examples/', () => exampleStories(() => stage));
+describe('the senders of examples/', () => {
+  let installed: InstalledExamples;
+  beforeAll(async () => (installed = await installExamples()));
+  afterAll(() => installed.remove());
 
-describe('the blocks of the pages', () => pageStories(() => stage));
+  async function connect(
+    path: string,
+  ): Promise<{ connection: Connection; env: Record<string, string> }> {
+    const connection = await stage.connect({ webhooks: [{ url: stage.sink.url(path) }] });
+    return {
+      connection,
+      env: {
+        WRITE_KEY: connection.source.writeKey,
+        ENDPOINT: stage.system.ingestUrl,
+        USER_ID: 'u1',
+        PORT: '0',
+      },
+    };
+  }
 
-describe('while ingest is killed and restarted', () => outageStories(() => stage));
+  async function types(path: string, count: number): Promise<unknown[]> {
+    const received = await stage.sink.waitFor(count, { path });
+    return received
+      .map(({ body }) => (JSON.parse(body.toString()) as { type: string }).type)
+      .sort();
+  }
+
+  const ALL = ['alias', 'group', 'identify', 'page', 'screen', 'track'];
+
+  test('send-node sends one call of each type', async () => {
+    const { env } = await connect('/send-node');
+    const program = startProgram(process.execPath, [join(installed.dir, 'send-node/main.js')], {
+      env,
+    });
+    expect([await program.exited, program.output()]).toEqual([0, '6 calls delivered\n']);
+    expect(await types('/send-node', 6)).toEqual(ALL);
+  });
+
+  testWith(GO, 'send-go sends one call of each type', async () => {
+    const { env } = await connect('/send-go');
+    const program = startProgram('go', ['run', '.'], { env, cwd: join(ROOT, 'examples/send-go') });
+    expect([await program.exited, program.output()]).toEqual([
+      0,
+      expect.stringContaining('alias delivered'),
+    ]);
+    expect(await types('/send-go', 6)).toEqual(ALL);
+  });
+
+  testWith(
+    CHROMIUM,
+    'a page of the browser example sends its queue when it is left or closed',
+    async () => {
+      const { env } = await connect('/browser');
+      const server = startProgram(process.execPath, [join(installed.dir, 'browser/main.js')], {
+        env,
+      });
+      const [, base] = await server.printed(/listening on (\S+)/);
+      const browser = await openChromium();
+      const tab = await browser.newPage();
+      const complaints: string[] = [];
+      tab.on('pageerror', (error) => complaints.push(error.message));
+      tab.on('console', (message) => {
+        // The missing icon does not matter.
+        if (message.type() === 'error' && !message.location().url.endsWith('favicon.ico')) {
+          complaints.push(message.text());
+        }
+      });
+      const requests: string[] = [];
+      tab.on('request', (request) =>
+        requests.push(`${request.method()} ${new URL(request.url()).pathname}`),
+      );
+      for (const leave of [
+        () => tab.goto('about:blank'),
+        () => tab.close({ runBeforeUnload: true }),
+      ]) {
+        // The page listens once it has its settings. Its queue then waits for more calls or some
+        // seconds; neither comes.
+        await tab.goto(base!, { waitUntil: 'networkidle' });
+        await tab.getByText('Buy').click();
+        await leave();
+      }
+      expect(await types('/browser', 4)).toEqual(['page', 'page', 'track', 'track']);
+      expect(complaints).toEqual([]);
+      expect(requests).not.toContain('OPTIONS /v1/batch');
+      const received = stage.sink
+        .received('/browser')
+        .map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>);
+      for (const call of received) expect(call).toMatchObject({ context: { page: { path: '/' } } });
+      // All calls have one anonymous id, and each arrived once.
+      expect(new Set(received.map(({ anonymousId }) => anonymousId)).size).toBe(1);
+      expect(new Set(received.map(({ messageId }) => messageId)).size).toBe(4);
+      await browser.close();
+      await server.stop();
+    },
+  );
+});
+
+const run = promisify(execFile);
+/** `CLIENT_CALLS=100000` by hand: minutes. */
+const CALLS = Number(process.env.CLIENT_CALLS ?? 5_000);
+/** A client needs memory for its runtime and bodies in flight, beside its queue of 1 MB. */
+const MAX_PEAK_KB = 160 * 1024;
+
+/** Every call arrives once, and the memory of a client stays bounded. */
+describe('while ingest is killed and restarted', () => {
+  let scratch: string;
+  beforeAll(() => (scratch = mkdtempSync(join(tmpdir(), 'waypost-outage-'))));
+  afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+  const clients: { name: string; needs?: Tool; command(): Promise<string[]> }[] = [
+    {
+      name: 'waypost-node',
+      command: () =>
+        Promise.resolve([process.execPath, join(ROOT, 'test/clients/waypost-node/main.cjs')]),
+    },
+    {
+      name: 'waypost-go',
+      needs: GO,
+      command: async () => {
+        const binary = join(scratch, 'waypost-go');
+        await run('go', ['build', '-o', binary, '.'], {
+          cwd: join(ROOT, 'test/clients/waypost-go'),
+        });
+        return [binary];
+      },
+    },
+  ];
+
+  for (const client of clients) {
+    testWith(
+      client.needs,
+      `${CALLS} calls of ${client.name} arrive once though ingest is killed`,
+      async () => {
+        const { system, sink } = stage;
+        const path = `/${client.name}`;
+        const seen = new Map<string, number>();
+        let times = 0;
+        sink.on(path, (request) => {
+          const { messageId } = JSON.parse(request.body.toString()) as { messageId: string };
+          seen.set(messageId, (seen.get(messageId) ?? 0) + 1);
+          // The sink keeps every request; here the ids are enough.
+          if (++times % 1_000 === 0) sink.clear();
+          return {};
+        });
+        const { source } = await stage.connect({ webhooks: [{ url: sink.url(path) }] });
+        const [command, ...args] = await client.command();
+        const killed = system.pids('ingest')[0]!;
+        const program = startProgram(command!, [
+          ...args,
+          system.ingestUrl,
+          source.writeKey,
+          client.name,
+          String(CALLS),
+        ]);
+
+        await eventually(() => expect(seen.size).toBeGreaterThan(0), { everyMs: 1 });
+        process.kill(killed, 'SIGKILL');
+        // However fast it was, the client still has the second half of its calls to send.
+        program.child.kill('SIGUSR2');
+        expect([await program.exited, program.output()]).toEqual([0, expect.any(String)]);
+        expect(system.pids('ingest')).not.toContain(killed);
+
+        await eventually(() => expect(seen.size).toBe(CALLS), { deadlineMs: 120_000 + CALLS });
+        expect([...seen.values()].filter((count) => count > 1)).toEqual([]);
+        const said = JSON.parse(program.output().trim().split('\n').at(-1)!) as {
+          delivered: number;
+          peakKb: number;
+        };
+        expect(said.delivered).toBe(CALLS);
+        expect(said.peakKb).toBeLessThan(MAX_PEAK_KB);
+        process.stderr.write(
+          `${client.name}: ${CALLS} calls, peak ${Math.round(said.peakKb / 1024)} MB\n`,
+        );
+      },
+      600_000,
+    );
+  }
+});

@@ -6,10 +6,10 @@ import { aTrack } from '../support/factories';
 import { openStorySystem, type StorySystem } from '../support/story-system';
 import { type Destination, type Source } from '../../tools/harness/api';
 import { testWith } from '../support/external-tools';
-import { administration } from './console-administration';
-import { audiences } from './console-audiences';
-import { endpoints, openSection } from './console-endpoints';
-import { chooseMarkedTexts, unmarkedTexts } from './console-texts';
+import { administration } from '../support/console/administration';
+import { audiences } from '../support/console/audiences';
+import { endpoints, openSection } from '../support/console/endpoints';
+import { chooseMarkedTexts, unmarkedTexts } from '../support/console/texts';
 
 /**
  * The console in a real browser, on the whole system: the visible pages, and secrets that no page

@@ -1,8 +1,8 @@
 import { runSendNow } from '../../tools/chaos/send-now';
 
 /**
- * All that waits at an endpoint, sent now among others; `npm run send-now` does it with a million
- * of them.
+ * All that waits at an endpoint, sent now among others; `node dist/tools/chaos/send-now-main.js`
+ * does it with a million of them.
  */
 
 test('deliveries sent now arrive once, although a killed retry returns them later', async () => {

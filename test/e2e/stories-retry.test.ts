@@ -16,9 +16,8 @@ import { hexSha1, isSignedBy, standardSignature } from '../support/verify-signat
 const SECRET = 'a secret of the tests';
 let stage: StorySystem;
 beforeAll(async () => {
-  stage = await openStorySystem({
-    env: { WAYPOST_RETRY_DELAYS: '300ms,600ms', WAYPOST_TIMEOUT: '4s' },
-  });
+  const env = { WAYPOST_RETRY_DELAYS: '300ms,600ms', WAYPOST_TIMEOUT: '4s' };
+  stage = await openStorySystem({ env, together: true });
 });
 afterAll(() => stage.close());
 

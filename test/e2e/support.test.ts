@@ -11,7 +11,7 @@ import { type NameServer, startNameServer } from '../support/name-server';
 import { openStorySystem, type StorySystem } from '../support/story-system';
 import { type Source } from '../../tools/harness/api';
 import { type Sink, startSink } from '../../tools/harness/sink';
-import { assistantWith, firstHour, stateOf } from './assistant';
+import { assistantWith, firstHour, stateOf } from '../support/assistant';
 
 /**
  * Support at night: two endpoints that work and nine that misbehave, each in its own way. A

@@ -66,7 +66,7 @@ afterAll(async () => {
   await Promise.all(kafkas.map((kafka) => kafka.close()));
 });
 
-it('a change of config by one process is known to another within a second', async () => {
+test('a change of config by one process is known to another within a second', async () => {
   const [a, b] = [await openControl(), await openControl()];
   // The fastest of several rounds counts: a busy machine delays some.
   const known: number[] = [];
@@ -92,7 +92,7 @@ it('a change of config by one process is known to another within a second', asyn
   expect(Math.min(...refreshed)).toBeLessThan(2_000);
 });
 
-it('one of two concurrent writes wins, and all readers agree, including late ones', async () => {
+test('one of two concurrent writes wins, and all readers agree, including late ones', async () => {
   const [a, b] = [await openControl(), await openControl()];
   const wins = { a: 0, b: 0 };
   for (let round = 0; round < 10; round++) {
@@ -119,7 +119,7 @@ it('one of two concurrent writes wins, and all readers agree, including late one
   expect(wins.a + wins.b).toBe(10);
 });
 
-it('readers of config forget deleted entries', async () => {
+test('readers of config forget deleted entries', async () => {
   const { config, writer } = await openControl();
   await writer.write('source', 'gone', aSource('gone', 'x'), { replaces: 0 });
   await writer.write('source', 'gone', undefined, { replaces: 1 });
@@ -132,7 +132,7 @@ it('readers of config forget deleted entries', async () => {
   }
 });
 
-it('config can be copied to a new system and not to one that has entries', async () => {
+test('config can be copied to a new system and not to one that has entries', async () => {
   const original = await openControl();
   await original.writer.write('source', 'copied', aSource('copied', 'one'), { replaces: 0 });
   await original.writer.write('source', 'copied', aSource('copied', 'two'), { replaces: 1 });
@@ -170,7 +170,7 @@ it('config can be copied to a new system and not to one that has entries', async
   await expect(restore()).rejects.toThrow(/not empty/);
 });
 
-it('config is encrypted again while control reads, so the old key can be removed', async () => {
+test('config is encrypted again while control reads, so the old key can be removed', async () => {
   const [old, newer] = [randomBytes(32), randomBytes(32)];
   const control = await openControl();
   const destination = (encryptor: Encryptor): Destination => ({
@@ -212,7 +212,7 @@ it('config is encrypted again while control reads, so the old key can be removed
   expect(await run(newer)).toMatch(/^0 of/);
 });
 
-it('a record of a newer format ends the readers of config', async () => {
+test('a record of a newer format ends the readers of config', async () => {
   const kafka = await connect();
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
   await producer.send([{ topic: 'config', key: 'rule:1', value: '{"format":2}' }]);

@@ -17,11 +17,12 @@ import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type PostgresServer, postgresServer } from '../support/database';
 import { eventually } from '../support/eventually';
-import { aFailure, anAttempt } from '../support/events';
+import { aFailure, anEvent } from '../support/events';
 import { freePorts } from '../support/free-port';
 import { type Service, startService } from '../support/service';
 import { type Json } from '../../tools/harness/api';
 import { readTopic } from '../support/topics';
+import { aDelivery } from '../support/factories';
 
 /** Two control processes with one PostgreSQL server, as in every rolling update. */
 
@@ -103,12 +104,12 @@ const told = (event: DeliveryEvent): OutRecord => ({
   value: JSON.stringify(event),
 });
 
-it('a user who was deleted through one process does not come back through the other', async () => {
+test('a user who was deleted through one process does not come back through the other', async () => {
   const [one] = both();
   const source = (await one.call('POST', '/sources', { name: 'Site' })).id as string;
   const events = (user: string, count: number) =>
     Array.from({ length: count }, (_, i) =>
-      anAttempt({ delivery: `${user}-${i}`, userId: user, source, acceptedAt, at: acceptedAt }),
+      anEvent({ delivery: `${user}-${i}`, userId: user, source, acceptedAt, at: acceptedAt }),
     );
   const acceptedAt = new Date(Date.now() - 60_000).toISOString();
   const known = async (by: Control, user: string) =>
@@ -139,7 +140,7 @@ it('a user who was deleted through one process does not come back through the ot
   }
 }, 240_000);
 
-it('with a blocked history destinations that fail or recover still cause notices', async () => {
+test('with a blocked history destinations that fail or recover still cause notices', async () => {
   const [one] = both();
   await one.call('PATCH', '/alerts', { failingFor: '10s' });
   const [sick, hopeless] = [
@@ -180,7 +181,7 @@ it('with a blocked history destinations that fail or recover still cause notices
         { deadlineMs: 60_000 },
       );
       expect((await one.call('GET', `/destinations/${hopeless}`)).enabled).toBe(false);
-      const well = anAttempt({ delivery: randomUUID(), destination: sick, at: seconds(0) });
+      const well = anEvent({ delivery: randomUUID(), destination: sick, at: seconds(0) });
       await producer.send([told(well)]);
       await eventually(async () => expect(await notices()).toContain('sick recovered'), {
         deadlineMs: 60_000,
@@ -196,20 +197,8 @@ describe('a replay of 10,000', () => {
     const destination = await makeDestination();
     const prefix = randomUUID().slice(0, 8);
     const letters = Array.from({ length: count }, (_, i): OutRecord => {
-      const delivery = {
-        id: `${prefix}-${i}`,
-        messageId: 'm',
-        sourceId: 'src_1',
-        destinationId: destination,
-        traceparent: '',
-        type: 'track' as const,
-        acceptedAt: 1,
-        expiresAt: 1,
-        attempt: 1,
-        hop: 0,
-        replay: 0,
-        closed: [],
-      };
+      const ended = { acceptedAt: 1, expiresAt: 1, attempt: 1 };
+      const delivery = aDelivery({ id: `${prefix}-${i}`, destinationId: destination, ...ended });
       return {
         topic: 'webhooks.dead',
         key: `${destination}:${i}`,
@@ -247,7 +236,7 @@ describe('a replay of 10,000', () => {
   const hasSent = (count: number) => (job: Json) => expect(job.sent).toBeGreaterThanOrEqual(count);
   const isDone = (job: Json) => expect(job.status).toBe('done');
 
-  it('stops if the other process cancels it, and sends each delivery at most once', async () => {
+  test('stops if the other process cancels it, and sends each delivery at most once', async () => {
     const [owner, other] = both();
     const destination = await bury(10_000);
     const id = await begin(owner, destination);
@@ -265,7 +254,7 @@ describe('a replay of 10,000', () => {
     expect([all.size, most(all)]).toEqual([10_000, 1]);
   }, 300_000);
 
-  it('continues in the other process if its own freezes, which later sends nothing', async () => {
+  test('continues in the other process if its own freezes, which later sends nothing', async () => {
     const [owner, other] = both();
     const destination = await bury(10_000);
     const id = await begin(owner, destination);
@@ -286,7 +275,7 @@ describe('a replay of 10,000', () => {
   }, 300_000);
 
   // The last test: it leaves one process.
-  it('continues in the other process after a kill, and sends each delivery once', async () => {
+  test('continues in the other process after a kill, and sends each delivery once', async () => {
     const [owner, other] = both();
     const destination = await bury(10_000);
     const id = await begin(owner, destination);

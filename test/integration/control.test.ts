@@ -64,12 +64,12 @@ const aDestination = (source: string) => ({
   webhooks: [{ url: 'https://example.com/in', headers: { 'X-Key': 'value' } }],
 });
 
-it('control reports ready', async () => {
+test('control reports ready', async () => {
   const answer = await fetch(`http://127.0.0.1:${String(control.healthPort)}/readyz`);
   expect(answer.status).toBe(200);
 });
 
-it('another service knows a new source in a second, and decrypts a new destination', async () => {
+test('another service knows a new source in a second, and decrypts a new destination', async () => {
   const config = await openConfig(kafka, { name: 'test', log, onFatal });
   try {
     const source = (await call('post', '/sources').send({ name: 'Site' })).body;
@@ -105,7 +105,7 @@ it('another service knows a new source in a second, and decrypts a new destinati
   }
 });
 
-it('control answers a change before the next poll, though it reads its record back', async () => {
+test('control answers a change before the next poll, though it reads its record back', async () => {
   const { id } = (await call('post', '/sources').send({ name: 'Fast' })).body;
   const rounds = 20;
   const times: number[] = [];
@@ -121,7 +121,7 @@ it('control answers a change before the next poll, though it reads its record ba
   expect(times.sort((a, b) => a - b)[rounds / 2]).toBeLessThan(250);
 });
 
-it('control has all entries after a restart', async () => {
+test('control has all entries after a restart', async () => {
   const { id, writeKey } = (await call('post', '/sources').send({ name: 'Kept' })).body;
   await control.stop(5_000);
   control = await startControl(settings, log, onFatal);
@@ -168,7 +168,7 @@ describe('a test send', () => {
     };
   };
 
-  it('goes through delivery with a signature and returns its attempt', async () => {
+  test('goes through delivery with a signature and returns its attempt', async () => {
     const { id, webhooks } = await make(['/ok']);
     const answer = await call('post', `/destinations/${id}/test`).send({
       type: 'page',
@@ -199,7 +199,7 @@ describe('a test send', () => {
     });
   });
 
-  it('reports every URL, though the first 2xx settles it, also if switched off', async () => {
+  test('reports every URL, though the first 2xx settles it, also if switched off', async () => {
     const { id } = await make(['/ok', '/late', '/gone'], { enabled: false });
     const { body } = await call('post', `/destinations/${id}/test`);
     expect(body.attempt.urls.map((url: { status: number }) => url.status).sort()).toEqual([
@@ -208,7 +208,7 @@ describe('a test send', () => {
     expect(body.status).toBe('delivered');
   });
 
-  it('reports why it failed', async () => {
+  test('reports why it failed', async () => {
     const { id } = await make(['/gone']);
     const { body } = await call('post', `/destinations/${id}/test`);
     expect(body).toMatchObject({
@@ -232,7 +232,7 @@ describe('the process', () => {
       );
     });
 
-  it.each([
+  test.each([
     ['no admin token', { WAYPOST_ADMIN_TOKEN: '' }, /WAYPOST_ADMIN_TOKEN is not set/],
     ['no secret key', { WAYPOST_SECRET_KEY: '' }, /WAYPOST_SECRET_KEY is not set/],
     ['a key that is too short', { WAYPOST_SECRET_KEY: 'c2hvcnQ=' }, /WAYPOST_SECRET_KEY: must be/],

@@ -1,9 +1,10 @@
-import { type Delivery, deliveryKey, encodeDelivery } from '../../shared/model/delivery';
+import { deliveryKey, encodeDelivery } from '../../shared/model/delivery';
 import { type OutRecord } from '../../shared/kafka/port';
 import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
 import { eventually } from '../support/eventually';
 import { destinationAt, openProcesses, type Processes } from '../support/processes';
 import { type Service } from '../support/service';
+import { aDelivery } from '../support/factories';
 
 /**
  * Two delivery processes with slow endpoints and thousands of queued deliveries. One is frozen for
@@ -46,21 +47,14 @@ function deliveries(): OutRecord[] {
   return Array.from({ length: DELIVERIES }, (_, i) => {
     const userId = `user-${String(i)}`;
     const destinationId = DESTINATIONS[i % DESTINATIONS.length]!;
-    const delivery: Delivery = {
-      id: `dlv_${String(i)}`,
+    const id = `dlv_${String(i)}`;
+    const delivery = aDelivery({
+      id,
       messageId: `m-${String(i)}`,
-      sourceId: 'src_1',
       destinationId,
-      type: 'track',
       userId,
       acceptedAt: now,
-      expiresAt: now + 3_600_000,
-      attempt: 0,
-      hop: 0,
-      replay: 0,
-      closed: [],
-      traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
-    };
+    });
     const key = deliveryKey(destinationId, userId, SHARDS);
     return {
       topic: WEBHOOKS,

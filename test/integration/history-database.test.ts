@@ -100,12 +100,13 @@ import {
   aCancellation,
   aDeath,
   aFailure,
-  anAttempt,
+  anEvent,
   at,
   aUrl,
   aWait,
   START,
 } from '../support/events';
+import { aDelivery } from '../support/factories';
 
 /**
  * The history on both databases: rows written from events, found by filters and dropped in time.
@@ -185,7 +186,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       .filter((each) => each.what === what)
       .reduce((sum, { count }) => sum + count, 0);
 
-  it('creates its tables once and keeps its id', async () => {
+  test('creates its tables once and keeps its id', async () => {
     const id = await databaseId(database);
     await migrate(database);
     expect(await databaseId(database)).toBe(id);
@@ -215,7 +216,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       START - 10,
       START + 10,
     ]);
-    const cells = toCopy(applyEvent(undefined, anAttempt({ delivery })))
+    const cells = toCopy(applyEvent(undefined, anEvent({ delivery })))
       .trimEnd()
       .split('\t');
     const columns = COLUMNS.split(', ').filter((column) => !LATER_COLUMNS.includes(column));
@@ -223,7 +224,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await database.transaction(({ copy }) => copy('waypost.deliveries', columns.join(', '), row));
   };
 
-  it('adopts older tables and rows, and indexes them at the next retention run', async () => {
+  test('adopts older tables and rows, and indexes them at the next retention run', async () => {
     await database.query('drop schema waypost cascade');
     await migrate(database, 6);
     await writeAsOlder('old');
@@ -233,11 +234,11 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await indexesOf('deliveries_1')).toBe(1);
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 11);
     expect(await indexesOf('deliveries_1')).toBe(INDEXES);
-    await record(anAttempt({ delivery: 'new' }), anAttempt({ delivery: 'old' }));
+    await record(anEvent({ delivery: 'new' }), anEvent({ delivery: 'old' }));
     expect(await list({ status: 'delivered' })).toEqual(['old', 'new']);
   });
 
-  it('replaces the indexes of an older version with the current ones', async () => {
+  test('replaces the indexes of an older version with the current ones', async () => {
     await database.query('drop schema waypost cascade');
     await migrate(database, 7);
     await writeAsOlder('old');
@@ -260,8 +261,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list({ destination: 'dst_1', type: 'track' })).toHaveLength(1);
   });
 
-  it('creates the indexes of a partition when complete, or immediately on a server', async () => {
-    await record(anAttempt());
+  test('creates the indexes of a partition when complete, or immediately on a server', async () => {
+    await record(anEvent());
     const [{ name: part }] = parts as [TablePartition];
     expect(await indexesOf(part)).toBe(database.kind === 'server' ? INDEXES : 1);
     const later = START + 2 * 86_400_000;
@@ -272,13 +273,13 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, later);
     expect(await indexesOf(part)).toBe(INDEXES);
     await record(
-      anAttempt({ delivery: 'dlv_2', userId: 'user-2' }),
+      anEvent({ delivery: 'dlv_2', userId: 'user-2' }),
       aFailure({ n: 2, hop: 1, at: at(70) }),
     );
     expect(await list({ user: 'user-2' })).toEqual(['dlv_2']);
   });
 
-  it('finds the dead deliveries of a part of the time by an index, among many others', async () => {
+  test('finds the dead deliveries of a part of the time by an index, among many others', async () => {
     await record(aDeath({ delivery: 'dlv_0' }));
     await database.query(
       `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id, status, settled_at,
@@ -309,7 +310,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ]);
   });
 
-  it('refuses tables of a newer version', async () => {
+  test('refuses tables of a newer version', async () => {
     const [{ value: version }] = (await database.query<{ value: string }>(
       `select value from waypost.meta where key = 'version'`,
     )) as [{ value: string }];
@@ -318,9 +319,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await database.query(`update waypost.meta set value = $1 where key = 'version'`, [version]);
   });
 
-  it('returns a delivery with the state of its events', async () => {
+  test('returns a delivery with the state of its events', async () => {
     await record(aFailure());
-    await record(anAttempt({ n: 2, hop: 1, at: at(12) }));
+    await record(anEvent({ n: 2, hop: 1, at: at(12) }));
     const row = await getDelivery(database, 'dlv_1');
     expect(row).toMatchObject({
       status: 'delivered',
@@ -332,7 +333,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await getDelivery(database, 'dlv_none')).toBeUndefined();
   });
 
-  it('finds the members of each batch of a delivery, also in an indexed partition', async () => {
+  test('finds the members of each batch of a delivery, also in an indexed partition', async () => {
     const sent = (id: string, index: number) => [
       aUrl({ outcome: 'retry', batch: { id, size: 2, index } }),
     ];
@@ -341,8 +342,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       aFailure({ delivery: 'dlv_2', urls: sent('bat_-_1', 1) }),
     );
     await record(
-      anAttempt({ n: 2, hop: 1, at: at(11), urls: sent('bat_2', 0) }),
-      anAttempt({ delivery: 'dlv_3' }),
+      anEvent({ n: 2, hop: 1, at: at(11), urls: sent('bat_2', 0) }),
+      anEvent({ delivery: 'dlv_3' }),
     );
     const found = async () => [
       await list({ batch: 'bat_-_1' }),
@@ -353,14 +354,14 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await found()).toEqual([['dlv_2', 'dlv_1'], ['dlv_1']]);
   });
 
-  it('stores and counts repeated events once, however batches divide them', async () => {
+  test('stores and counts repeated events once, however batches divide them', async () => {
     const story = [
       aFailure(),
       aWait({ n: 1, hop: 1 }),
       aFailure({ n: 2, hop: 2, at: at(70) }),
       aDeath({ n: 2, hop: 3, at: at(90) }),
     ];
-    const others = [anAttempt({ delivery: 'dlv_2' }), aCancellation({ delivery: 'dlv_3' })];
+    const others = [anEvent({ delivery: 'dlv_2' }), aCancellation({ delivery: 'dlv_3' })];
     await record(...story.slice(0, 2), others[0]!);
     await record(...story, ...others);
     await record(...story, ...others);
@@ -372,9 +373,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect([await total('delivered'), await total('cancelled')]).toEqual([1, 1]);
   });
 
-  it('writes all of a batch or nothing', async () => {
-    const impossible = anAttempt({ delivery: 'dlv_2', hop: 2 ** 40 });
-    await expect(record(anAttempt(), impossible)).rejects.toMatchObject({
+  test('writes all of a batch or nothing', async () => {
+    const impossible = anEvent({ delivery: 'dlv_2', hop: 2 ** 40 });
+    await expect(record(anEvent(), impossible)).rejects.toMatchObject({
       code: expect.stringMatching(/^22/),
     });
     expect(await list()).toEqual([]);
@@ -382,12 +383,12 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await readParts(database)).toEqual([]);
   });
 
-  it('accepts texts that a database cannot hold', async () => {
-    await record(anAttempt({ userId: 'a\0b\ud800', reason: 'x\0' }));
+  test('accepts texts that a database cannot hold', async () => {
+    await record(anEvent({ userId: 'a\0b\ud800', reason: 'x\0' }));
     expect(await list({ user: 'a\0b\ufffd' })).toEqual(['dlv_1']);
   });
 
-  it('counts names as one if they differ in characters that a database cannot hold', async () => {
+  test('counts names as one if they differ in characters that a database cannot hold', async () => {
     const seen = (name: string) => ({ source: 'src_1', name, count: 1, lastAt: START });
     const events = ['a\0', 'a\ud800', 'a\ufffd', 'b'].map(seen);
     await addEventNames(database, [{ partition: 0, from: 0, to: 4, events }]);
@@ -398,10 +399,10 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ]);
   });
 
-  it('stores a user id of 20 KB shortened and finds the row by the whole id', async () => {
+  test('stores a user id of 20 KB shortened and finds the row by the whole id', async () => {
     // Random, because repetitive text is compressed and fits into an index.
     const userId = randomBytes(15_000).toString('base64');
-    await record(anAttempt({ userId }), anAttempt({ delivery: 'dlv_2' }));
+    await record(anEvent({ userId }), anEvent({ delivery: 'dlv_2' }));
     expect(await list({ user: userId })).toEqual(['dlv_1']);
     expect((await getDelivery(database, 'dlv_1'))?.userId).toBe(
       `${userId.slice(0, 100)}…${hash('sha256', userId)}`,
@@ -413,8 +414,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list()).toEqual(['dlv_2']);
   });
 
-  it('repairs rows of an older version whose ids are too long to be indexed', async () => {
-    await record(anAttempt(), anAttempt({ delivery: 'dlv_2' }));
+  test('repairs rows of an older version whose ids are too long to be indexed', async () => {
+    await record(anEvent(), anEvent({ delivery: 'dlv_2' }));
     const [part] = parts;
     const userId = randomBytes(15_000).toString('base64');
     // The rows of an embedded database of an older version: without indexes, with the whole id.
@@ -429,12 +430,12 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list({ user: 'user-1' })).toEqual(['dlv_1']);
   });
 
-  it('indexes other partitions and deletes old ones although one cannot be indexed', async () => {
+  test('indexes other partitions and deletes old ones although one cannot be indexed', async () => {
     const days = (n: number) => START + n * 86_400_000;
     const accepted = (n: number) => new Date(days(n)).toISOString();
     await record(
-      anAttempt({ acceptedAt: accepted(0) }),
-      anAttempt({ delivery: 'dlv_2', acceptedAt: accepted(1) }),
+      anEvent({ acceptedAt: accepted(0) }),
+      anEvent({ delivery: 'dlv_2', acceptedAt: accepted(1) }),
     );
     const [bad, good] = parts.map((part) => part.name);
     for (const part of [bad!, good!]) {
@@ -463,7 +464,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   describe('lists', () => {
     beforeEach(async () => {
       const events = Array.from({ length: 30 }, (_, i) =>
-        anAttempt({
+        anEvent({
           delivery: `dlv_${String(i).padStart(2, '0')}`,
           message: `msg-${i % 10}`,
           source: `src_${i % 3}`,
@@ -480,7 +481,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       );
     });
 
-    it.each<[string, Filter, number]>([
+    test.each<[string, Filter, number]>([
       ['without a filter', {}, 31],
       ['by destination', { destination: 'dst_4' }, 6],
       ['by source', { source: 'src_2' }, 10],
@@ -496,7 +497,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       expect(await list(filter)).toHaveLength(count);
     });
 
-    it('deliveries page by page, the newest first and each once', async () => {
+    test('deliveries page by page, the newest first and each once', async () => {
       const all = await listDeliveries(database, {}, { limit: 100 });
       const order = all.map(({ acceptedAt, id }) => `${acceptedAt} ${id}`);
       expect(order).toEqual([...order].sort().reverse());
@@ -512,7 +513,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     });
   });
 
-  it('lists unfinished deliveries and open circuits', async () => {
+  test('lists unfinished deliveries and open circuits', async () => {
     const circuit = {
       kind: 'circuit',
       destination: 'dst_1',
@@ -524,7 +525,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       aWait(),
       aFailure({ delivery: 'dlv_2' }),
       aFailure({ delivery: 'dlv_3' }),
-      anAttempt({ delivery: 'dlv_4' }),
+      anEvent({ delivery: 'dlv_4' }),
       { ...circuit, state: 'open', at: at(1) },
       { ...circuit, state: 'closed', at: at(2) },
       { ...circuit, url: 'whk_2', state: 'open', at: at(3) },
@@ -540,7 +541,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ]);
   });
 
-  it('closes a circuit after a later success, and gives older rows a new status', async () => {
+  test('closes a circuit after a later success, and gives older rows a new status', async () => {
     const circuit = {
       kind: 'circuit',
       destination: 'dst_1',
@@ -549,9 +550,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     } as const;
     await record({ ...circuit, why: 'failed', state: 'open', at: at(10), destinationVersion: 3 });
     expect(await openCircuits(database)).toMatchObject([{ url: 'whk_1', version: 3 }]);
-    await record(anAttempt({ at: at(10) }));
+    await record(anEvent({ at: at(10) }));
     expect(await openCircuits(database)).toHaveLength(1);
-    await record(anAttempt({ delivery: 'dlv_2', at: at(20) }));
+    await record(anEvent({ delivery: 'dlv_2', at: at(20) }));
     expect(await openCircuits(database)).toEqual([]);
 
     await record(
@@ -574,7 +575,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     parts = await readParts(database);
   });
 
-  it('stores versions of destinations until no attempt can name them', async () => {
+  test('stores versions of destinations until no attempt can name them', async () => {
     const version = (number: number, seconds: number) => ({
       destination: 'dst_1',
       version: number,
@@ -598,7 +599,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await known()).toEqual([]);
   });
 
-  it('reads bodies once, finds them, and rewrites those of deleted users', async () => {
+  test('reads bodies once, finds them, and rewrites those of deleted users', async () => {
     const memory = memoryLog();
     const forgotten = new Forgotten();
     const history = {
@@ -608,25 +609,11 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     };
     const nowMs = Date.now();
     const sends = (id: string, userId: string, body: string) => {
-      const about = {
-        id,
-        messageId: `msg-${id}`,
-        sourceId: 'src_1',
-        destinationId: 'dst_1',
-        type: 'track' as const,
-      };
-      const times = {
-        acceptedAt: nowMs - 1_000,
-        expiresAt: nowMs,
-        attempt: 0,
-        hop: 0,
-        replay: 0,
-        closed: [],
-      };
-      const headers = encodeDelivery({ ...about, ...times, userId, traceparent: '' });
+      const times = { acceptedAt: nowMs - 1_000, expiresAt: nowMs };
+      const headers = encodeDelivery(aDelivery({ id, messageId: `msg-${id}`, userId, ...times }));
       memory.append([{ topic: 'webhooks', key: 'k', value: body, headers }]);
       return record(
-        anAttempt({ delivery: id, userId, acceptedAt: new Date(nowMs - 1_000).toISOString() }),
+        anEvent({ delivery: id, userId, acceptedAt: new Date(nowMs - 1_000).toISOString() }),
       );
     };
     const retentionMs = 86_400_000;
@@ -684,7 +671,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ]);
   });
 
-  it('stores each configuration change once and lists the newest first', async () => {
+  test('stores each configuration change once and lists the newest first', async () => {
     const by = { id: 'tok_1', name: 'Kim', role: 'admin' } as const;
     const row = (version: number, over: Partial<AuditRow> = {}): AuditRow => ({
       kind: 'source',
@@ -741,7 +728,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   const claimed = async (lease: Lease, limit = 5) =>
     (await claimJobs(database, limit, lease)).map(({ id }) => id);
 
-  it('lets only the owner of a replay write it, or another process after the lease', async () => {
+  test('lets only the owner of a replay write it, or another process after the lease', async () => {
     await addJob(database, job('rpl_1'), mine);
     expect(await saveJob(database, job('rpl_1', { status: 'running', sent: 5 }), mine)).toBe(
       'saved',
@@ -762,7 +749,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await claimed(mine)).toEqual([]);
   });
 
-  it('gives replays without a live owner to one process each, the oldest first', async () => {
+  test('gives replays without a live owner to one process each, the oldest first', async () => {
     for (const id of ['rpl_1', 'rpl_2', 'rpl_3']) {
       await addJob(database, job(id, { createdAt: START }), mine);
     }
@@ -777,7 +764,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ]);
   });
 
-  it('takes over a replay of an older version after a minute without a write', async () => {
+  test('takes over a replay of an older version after a minute without a write', async () => {
     for (const [id, updatedAt] of [
       ['rpl_old', Date.now() - 61_000],
       ['rpl_alive', Date.now()],
@@ -794,7 +781,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     );
   });
 
-  it('keeps a replay of another process cancelled, and stores its progress', async () => {
+  test('keeps a replay of another process cancelled, and stores its progress', async () => {
     await addJob(database, job('rpl_1', { status: 'running' }), mine);
     expect([await cancelJob(database, 'rpl_1'), await cancelJob(database, 'rpl_1')]).toEqual([
       true,
@@ -816,7 +803,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await resumeJob(database, again, mine)).toEqual({ orderly: false });
   });
 
-  it('stores the results of a replay that has ended, and none of one that runs', async () => {
+  test('stores the results of a replay that has ended, and none of one that runs', async () => {
     await addJob(database, job('rpl_1', { status: 'running' }), mine);
     const results = { delivered: 2, failedAgain: 1 };
     await saveResults(database, 'rpl_1', results);
@@ -826,18 +813,18 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await getJob(database, 'rpl_1')).toMatchObject({ status: 'done', sent: 3, results });
   });
 
-  it('counts the deliveries of a job by result, and leaves those of a later job', async () => {
+  test('counts the deliveries of a job by result, and leaves those of a later job', async () => {
     const sent = (delivery: string, job: string, replay = 1) =>
       aWait({ delivery, replay, reason: REPLAYED, job, at: at(60 + replay) });
     const dead = (delivery: string) => aDeath({ delivery });
     const tried = { replay: 1, at: at(70) };
     await record(
-      ...['untried', 'again', 'failed'].map((delivery) => anAttempt({ delivery })),
+      ...['untried', 'again', 'failed'].map((delivery) => anEvent({ delivery })),
       ...['waiting', 'delivered', 'dead', 'cancelled', 'later'].map(dead),
       ...['untried', 'again', 'failed', 'waiting', 'delivered', 'dead', 'cancelled', 'later'].map(
         (delivery) => sent(delivery, 'rpl_1'),
       ),
-      ...['again', 'delivered'].map((delivery) => anAttempt({ delivery, ...tried })),
+      ...['again', 'delivered'].map((delivery) => anEvent({ delivery, ...tried })),
       aFailure({ delivery: 'failed', ...tried }),
       aDeath({ delivery: 'dead', ...tried }),
       aCancellation({ delivery: 'cancelled', ...tried }),
@@ -850,7 +837,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     });
   });
 
-  it('leaves a job that only one process may do to its owner, until the lease ends', async () => {
+  test('leaves a job that only one process may do to its owner, until the lease ends', async () => {
     expect(await takeLease(database, 'alerts', mine)).toBe(true);
     // An embedded database has one process: any other owner is gone.
     expect(await takeLease(database, 'alerts', theirs)).toBe(name === 'PGlite');
@@ -860,7 +847,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await takeLease(database, 'alerts', mine)).toBe(true);
   });
 
-  it('lists replays and the known deliveries', async () => {
+  test('lists replays and the known deliveries', async () => {
     await addJob(database, job('rpl_1'), mine);
     await addJob(database, job('rpl_2', { status: 'done' }), mine);
     expect(
@@ -868,21 +855,21 @@ describe.each(Object.keys(kinds))('%s', (name) => {
         ({ id }) => id,
       ),
     ).toEqual(['rpl_1']);
-    await record(anAttempt(), aFailure({ delivery: 'dlv_2', replay: 1 }));
+    await record(anEvent(), aFailure({ delivery: 'dlv_2', replay: 1 }));
     expect([...(await knownOf(database, ['dlv_1', 'dlv_2', 'dlv_3']))]).toEqual([
       ['dlv_1', { status: 'delivered', replay: 0 }],
       ['dlv_2', { status: 'retrying', replay: 1 }],
     ]);
   });
 
-  it("deletes a user's rows, of all or the given sources, and lists deleted users", async () => {
+  test("deletes a user's rows, of all or the given sources, and lists deleted users", async () => {
     const about = [
       { delivery: 'd1', userId: 'kim' },
       { delivery: 'd2', userId: 'kim', source: 'src_2' },
       { delivery: 'd3', userId: 'lee' },
       { delivery: 'd4', userId: 'kim', acceptedAt: at(100) },
     ];
-    await record(...about.map((each) => anAttempt(each)));
+    await record(...about.map((each) => anEvent(each)));
     const deletion = {
       id: 'del_1',
       at: Date.parse(at(50)),
@@ -895,7 +882,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list()).toEqual(['d4', 'd3', 'd1']);
     expect(await recordDeletion(database, { ...deletion, id: 'del_2', sources: null })).toBe(1);
     expect(await list()).toEqual(['d4', 'd3']);
-    const { userId: _, ...anonymous } = anAttempt();
+    const { userId: _, ...anonymous } = anEvent();
     await record(
       { ...anonymous, delivery: 'd5', anonymousId: 'kim' },
       { ...anonymous, delivery: 'd6', anonymousId: 'x' },
@@ -921,8 +908,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   });
 
   describe('keeps no row of a user whom another process deletes', () => {
-    const kim = anAttempt({ delivery: 'd1', userId: 'kim' });
-    const lee = anAttempt({ delivery: 'd2', userId: 'lee' });
+    const kim = anEvent({ delivery: 'd1', userId: 'kim' });
+    const lee = anEvent({ delivery: 'd2', userId: 'lee' });
     const deletion = {
       id: 'del_1',
       at: START + 50_000,
@@ -943,7 +930,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       };
     const write = (admit: Admit) => recordEvents(database, [kim, lee], parts, admit);
 
-    it('when events are written after the deletion', async () => {
+    test('when events are written after the deletion', async () => {
       const forgotten = new Forgotten();
       await forgotten.refresh(database, START);
       await recordDeletion(database, deletion);
@@ -951,7 +938,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       expect(await list()).toEqual(['d2']);
     });
 
-    it('when events are being written during the deletion', async () => {
+    test('when events are being written during the deletion', async () => {
       let deleting: Promise<number> | undefined;
       const waits = async () => {
         deleting = recordDeletion(database, deletion);
@@ -969,7 +956,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       expect(await list()).toEqual(['d2']);
     });
 
-    it('when the deletion is too old for any further event', async () => {
+    test('when the deletion is too old for any further event', async () => {
       await recordDeletion(database, deletion);
       const forgotten = new Forgotten();
       await forgotten.refresh(database, START + 39 * 86_400_000);
@@ -985,7 +972,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       const events = Array.from({ length: count }, (_, i) => {
         // Random, because the database compresses.
         const body = Array.from({ length: 200 }, () => Math.random().toString(36)).join('');
-        const attempt = anAttempt({
+        const attempt = anEvent({
           delivery: `d${day}-${from + i}`,
           acceptedAt: acceptedAt(from + i),
         });
@@ -997,19 +984,19 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       await record(...events);
     };
 
-    it('partitions that are too old, and keeps accepting events', async () => {
+    test('partitions that are too old, and keeps accepting events', async () => {
       for (const day of [0, 1, 2]) {
-        await record(anAttempt({ delivery: `d${day}`, acceptedAt: at(day * 86_400) }));
+        await record(anEvent({ delivery: `d${day}`, acceptedAt: at(day * 86_400) }));
       }
       const day = 86_400_000;
       const midnight = Math.floor(START / day) * day;
       parts = await keepWithin(database, { forMs: day, maxBytes: 1e12 }, midnight + 2 * day);
       expect(await list()).toEqual(['d2', 'd1']);
-      await record(anAttempt({ delivery: 'd0', acceptedAt: at(0) }));
+      await record(anEvent({ delivery: 'd0', acceptedAt: at(0) }));
       expect(await list()).toEqual(['d2', 'd1', 'd0']);
     });
 
-    it('the oldest partitions when space runs out, and keeps accepting events', async () => {
+    test('the oldest partitions when space runs out, and keeps accepting events', async () => {
       const keep = { forMs: 1e12, maxBytes: 2_000_000 };
       for (let i = 0; i < 12; i++) {
         await fill(0, 150, i * 150);
@@ -1029,12 +1016,12 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     });
   });
 
-  it('returns the health of each destination', async () => {
+  test('returns the health of each destination', async () => {
     const learn = (...events: DeliveryEvent[]) => {
       const evidence = events.flatMap((event) => evidenceOf(Buffer.from(JSON.stringify(event))));
       return database.transaction((queries) => addToHealth(queries, evidence));
     };
-    await learn(aFailure(), anAttempt({ delivery: 'd2', destination: 'dst_2' }));
+    await learn(aFailure(), anEvent({ delivery: 'd2', destination: 'dst_2' }));
     await learn(aDeath({ at: at(5) }));
     const known = await troubled(database);
     expect([...known.keys()]).toEqual(['dst_1']);
@@ -1045,7 +1032,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect([...locked.keys()].sort()).toEqual(['dst_1', 'dst_2']);
   });
 
-  it('updates stored positions only from their current values, all of them or none', async () => {
+  test('updates stored positions only from their current values, all of them or none', async () => {
     await beginPositions(database, new Map([[0, 5]]));
     await beginPositions(
       database,
@@ -1068,7 +1055,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     );
   });
 
-  it('stores and finds notices, and lists alerts still to be sent', async () => {
+  test('stores and finds notices, and lists alerts still to be sent', async () => {
     const notice = (over: Partial<Notice>): Notice => ({
       id: 'ntc_1',
       at: START,
@@ -1121,7 +1108,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await getNotice(database, 'ntc_none')).toBeUndefined();
   });
 
-  it('keeps every sync for a day, then one an hour, also after repeated writes', async () => {
+  test('keeps every sync for a day, then one an hour, also after repeated writes', async () => {
     const HOUR = 3_600_000;
     const now = 1_000 * 24 * HOUR;
     const row = (bucket: number, members: number, over: Partial<SyncRow> = {}): SyncRow => ({
@@ -1184,7 +1171,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await found()).toEqual([]);
   });
 
-  it('gives all control processes the same session keys until the sessions end', async () => {
+  test('gives all control processes the same session keys until the sessions end', async () => {
     const key = (period: number, by: string) => ({ period, madeAt: period * 1_000, key: by });
     const both = await Promise.all([
       sessionKeys(database, key(1, 'mine'), 0),
@@ -1201,7 +1188,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ]);
   });
 
-  it('lists ended sessions to every control process until they would have expired', async () => {
+  test('lists ended sessions to every control process until they would have expired', async () => {
     const [one, two] = [
       { id: 'one', until: 1_000 },
       { id: 'two', until: 2_000 },
@@ -1215,7 +1202,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await endedSessions(database, [], 0)).toEqual([{ id: 'three', until: 9_000 }]);
   });
 
-  it('keeps the latest use of each token, whichever process writes it', async () => {
+  test('keeps the latest use of each token, whichever process writes it', async () => {
     await recordTokenUses(
       database,
       new Map([

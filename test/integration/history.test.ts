@@ -10,7 +10,7 @@ import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type PostgresServer, postgresServer } from '../support/database';
-import { anAttempt } from '../support/events';
+import { anEvent } from '../support/events';
 import { eventually } from '../support/eventually';
 import { type Json } from '../../tools/harness/api';
 
@@ -97,7 +97,7 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
         acceptedAt: new Date(now - 1_000).toISOString(),
         at: new Date(now).toISOString(),
       };
-      return anAttempt({ delivery: `${prefix}${String(i)}`, userId: prefix, ...times });
+      return anEvent({ delivery: `${prefix}${String(i)}`, userId: prefix, ...times });
     });
   const known = async (user: string) => {
     const { status, body } = await call(control, `/deliveries?user=${user}&limit=200`);
@@ -105,13 +105,13 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
     return (body.data as unknown[]).length;
   };
 
-  it('shows each delivery of the topic once, though its events are repeated', async () => {
+  test('shows each delivery of the topic once, though its events are repeated', async () => {
     const events = some('first', 150);
     await give(...events, ...events);
     await eventually(async () => expect(await known('first')).toBe(150), { deadlineMs: 60_000 });
   });
 
-  it('shows the actor and fields of configuration changes', async () => {
+  test('shows the actor and fields of configuration changes', async () => {
     const made = (await call(control, '/sources', { method: 'POST', body: '{"name":"Site"}' }))
       .body;
     await call(control, `/sources/${made.id}/rotate-key`, { method: 'POST', body: '{}' });
@@ -134,7 +134,7 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
     expect(() => RESPONSES.Audit.parse({ data, next: null })).not.toThrow();
   });
 
-  it('catches up with events that were written while control was down', async () => {
+  test('catches up with events that were written while control was down', async () => {
     await control.stop(5_000);
     await give(...some('second', 150));
     control = await startControl(own, log, onFatal);
@@ -143,7 +143,7 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
   });
 });
 
-it('control serves config without its database, reports the outage, and recovers', async () => {
+test('control serves config without its database, reports the outage, and recovers', async () => {
   const control = await startControl(
     settingsOf({ WAYPOST_DATABASE_URL: server.url }),
     log,
@@ -165,7 +165,7 @@ it('control serves config without its database, reports the outage, and recovers
   }
 });
 
-it('control starts without its database and opens it later', async () => {
+test('control starts without its database and opens it later', async () => {
   await server.kill();
   const control = await startControl(
     settingsOf({ WAYPOST_DATABASE_URL: server.url }),

@@ -18,6 +18,7 @@ import { startDelivery } from '../support/deliverer';
 import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { type Sink, startSink } from '../../tools/harness/sink';
+import { aDestination } from '../support/factories';
 
 /**
  * Router and delivery that read each change of `config` three seconds after control has written it.
@@ -85,22 +86,15 @@ function late(kafka: Kafka): Kafka {
   return { ...kafka, tail };
 }
 
-function aDestination(id: string, path: string, over: Partial<Destination> = {}): Destination {
+function aDestinationAt(path: string, id: string, over: Partial<Destination> = {}): Destination {
   const url = sink.url(path);
-  return {
-    id,
-    name: id,
-    type: 'webhooks',
-    enabled: true,
-    paused: false,
-    sources: ['src_1'],
-    createdAt: AT,
-    updatedAt: AT,
-    webhooks: [
-      { id: `wh_${id}`, url: encryptor.encrypt(url, id), origin: new URL(url).origin, headers: {} },
-    ],
-    ...over,
+  const webhook = {
+    id: `wh_${id}`,
+    url: encryptor.encrypt(url, id),
+    origin: new URL(url).origin,
+    headers: {},
   };
+  return aDestination({ id, name: id, webhooks: [webhook], ...over });
 }
 
 async function openControl() {
@@ -163,8 +157,8 @@ const pathsOf = () => sink.requests.map(({ path }) => path).sort();
 
 test('calls reach a new, enabled or corrected destination not yet read by delivery', async () => {
   await control.writer.write('source', 'src_1', aSource(), { replaces: 0 });
-  await write(aDestination('dst_switched', '/switched', { enabled: false }), 0);
-  await write(aDestination('dst_corrected', '/old'), 0);
+  await write(aDestinationAt('/switched', 'dst_switched', { enabled: false }), 0);
+  await write(aDestinationAt('/old', 'dst_corrected'), 0);
   await withDelivery();
   const events: { kind: string }[] = [];
   const tail = await (
@@ -178,9 +172,9 @@ test('calls reach a new, enabled or corrected destination not yet read by delive
   });
   closing.push(() => tail.stop());
 
-  await write(aDestination('dst_made', '/made'), 0);
-  await write(aDestination('dst_switched', '/switched'), 1);
-  await write(aDestination('dst_corrected', '/corrected'), 1);
+  await write(aDestinationAt('/made', 'dst_made'), 0);
+  await write(aDestinationAt('/switched', 'dst_switched'), 1);
+  await write(aDestinationAt('/corrected', 'dst_corrected'), 1);
   const head = readMessageHeaders(headersOf('src_1', 'm1'));
   if (head.kind !== 'message') throw new Error(head.kind);
   const routed = decide(
@@ -203,12 +197,12 @@ test('calls arrive that the router reads before their source or destination', as
   await control.writer.write('source', 'src_off', aSource({ id: 'src_off', enabled: false }), {
     replaces: 0,
   });
-  await write(aDestination('dst_off', '/off-before', { sources: ['src_off'] }), 0);
+  await write(aDestinationAt('/off-before', 'dst_off', { sources: ['src_off'] }), 0);
   const [router] = await Promise.all([openRouter(), withDelivery()]);
 
   await control.writer.write('source', 'src_new', aSource({ id: 'src_new' }), { replaces: 0 });
-  await write(aDestination('dst_of_new', '/source-made', isNew), 0);
-  await write(aDestination('dst_of_old', '/destination-made', { sources: ['src_old'] }), 0);
+  await write(aDestinationAt('/source-made', 'dst_of_new', isNew), 0);
+  await write(aDestinationAt('/destination-made', 'dst_of_old', { sources: ['src_old'] }), 0);
   await control.writer.write('source', 'src_off', aSource({ id: 'src_off' }), { replaces: 1 });
   const calls = ['src_new', 'src_old', 'src_off', 'src_without'].map((source) => ({
     topic: MESSAGES,

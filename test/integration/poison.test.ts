@@ -8,7 +8,7 @@ import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { type PostgresServer, postgresServer } from '../support/database';
-import { anAttempt } from '../support/events';
+import { anEvent } from '../support/events';
 import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-port';
 import { startService } from '../support/service';
@@ -134,7 +134,7 @@ const event = (over: object): OutRecord => ({
   topic: ATTEMPTS,
   key: 'dlv',
   value: JSON.stringify({
-    ...anAttempt({ delivery: `dlv_${randomUUID()}`, acceptedAt: NOW(), at: NOW() }),
+    ...anEvent({ delivery: `dlv_${randomUUID()}`, acceptedAt: NOW(), at: NOW() }),
     ...over,
   }),
 });
@@ -310,17 +310,17 @@ describe.each(['PGlite', 'PostgreSQL'])('with a history in %s', (database) => {
     await sink.close();
   });
 
-  it.each(Object.entries(CALLS))('calls with %s do not stop other users', async (_, calls) => {
+  test.each(Object.entries(CALLS))('calls with %s do not stop other users', async (_, calls) => {
     for (const each of calls) expect([200, 400, 413]).toContain(await call(each));
     await ordinary();
   });
 
-  it.each(Object.entries(RECORDS))('%s do not stop other users', async (_, records) => {
+  test.each(Object.entries(RECORDS))('%s do not stop other users', async (_, records) => {
     for (const record of records()) await stage.producer.send([record]);
     await ordinary();
   });
 
-  it('the history finds the delivery of a user with a too long id by the whole id', async () => {
+  test('the history finds the delivery of a user with a too long id by the whole id', async () => {
     const userId = random(3_000);
     await stage.producer.send([message({ type: 'track', userId, event: 'Seen' })]);
     await eventually(async () => expect(await statusOf(userId)).toBe('delivered'), {
@@ -328,7 +328,7 @@ describe.each(['PGlite', 'PostgreSQL'])('with a history in %s', (database) => {
     });
   });
 
-  it('a profile that Kafka refuses stays unchanged, and the others are written', async () => {
+  test('a profile that Kafka refuses stays unchanged, and the others are written', async () => {
     const topic = `${stage.system.prefix}${PROFILES}`;
     const limitTo = (bytes: number) =>
       stage.admin.alterConfigs({
@@ -363,14 +363,14 @@ describe.each(['PGlite', 'PostgreSQL'])('with a history in %s', (database) => {
     });
   }, 400_000);
 
-  it('after all poison records the same processes run, and new members are listed', async () => {
+  test('after all poison records the same processes run, and new members are listed', async () => {
     await isMember(await ordinary());
     expect([...stage.system.pids('audiences'), ...stage.system.pids('control')]).toEqual(pids);
     const { body } = await stage.system.control('GET', '/notices');
     expect(Array.isArray(body.data)).toBe(true);
   });
 
-  it('a second audiences process on the same stores exits and names the first', async () => {
+  test('a second audiences process on the same stores exits and names the first', async () => {
     const [port] = await freePorts(1);
     const env = {
       ...stage.system.env,
@@ -383,7 +383,7 @@ describe.each(['PGlite', 'PostgreSQL'])('with a history in %s', (database) => {
     );
   });
 
-  it('audiences refuse to start if profiles gained partitions since their creation', async () => {
+  test('audiences refuse to start if profiles gained partitions since their creation', async () => {
     const topic = `${stage.system.prefix}${PROFILE_EVENTS}`;
     await stage.admin.createPartitions({ topicPartitions: [{ topic, count: 6 }] });
     stage.system.kill('audiences');

@@ -24,7 +24,7 @@ import { type Json } from '../../tools/harness/api';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { startDelivery } from '../support/deliverer';
 import { eventually } from '../support/eventually';
-import { anAttempt } from '../support/events';
+import { anEvent } from '../support/events';
 import { readTopic } from '../support/topics';
 
 /**
@@ -56,7 +56,7 @@ describe('an existing system', () => {
     for (const close of closing.reverse()) await close();
   });
 
-  it('writes attempts as rows once older versions are gone, and not when it is off', async () => {
+  test('writes attempts as rows once older versions are gone, and not when it is off', async () => {
     const kafka = await connectKafka(settings, { clientId: 'test', log });
     closing.push(() => kafka.close());
     for (const group of ['router', 'retry', 'control-history-1']) {
@@ -263,7 +263,7 @@ describe('a new system', () => {
     ).json()) as Json;
   };
 
-  it('writes the newest format from its beginning', async () => {
+  test('writes the newest format from its beginning', async () => {
     expect(await get('/record-format')).toMatchObject({
       format: READS_FORMAT,
       newest: READS_FORMAT,
@@ -272,7 +272,7 @@ describe('a new system', () => {
     });
   });
 
-  it('leaves attempts of a newer format, and what follows them, to a newer process', async () => {
+  test('leaves attempts of a newer format, and what follows them, to a newer process', async () => {
     const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
     const now = new Date().toISOString();
     const attempt = (delivery: string, partition: number, headers = {}) => ({
@@ -280,7 +280,7 @@ describe('a new system', () => {
       key: delivery,
       partition,
       headers,
-      value: JSON.stringify(anAttempt({ delivery, userId: 'kim', acceptedAt: now, at: now })),
+      value: JSON.stringify(anEvent({ delivery, userId: 'kim', acceptedAt: now, at: now })),
     });
     await producer.send([
       attempt('a', 0),

@@ -17,6 +17,7 @@ import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-port';
 import { type Service, startService } from '../support/service';
+import { aDelivery } from '../support/factories';
 
 /** Several retry processes share the tiers, start and stop while deliveries fall due. */
 
@@ -94,7 +95,7 @@ async function start(): Promise<void> {
 async function wait(count: number): Promise<Set<string>> {
   const ids = new Set<string>();
   while (ids.size < count) {
-    const portion = Array.from({ length: PORTION }, (_, i) => aDelivery(`user-${i}`));
+    const portion = Array.from({ length: PORTION }, (_, i) => aDeliveryOf(`user-${i}`));
     for (const { id } of portion) ids.add(id);
     await producer.send(
       portion.map((delivery, i) => ({
@@ -110,24 +111,9 @@ async function wait(count: number): Promise<Set<string>> {
   return ids;
 }
 
-function aDelivery(userId: string): Delivery {
+function aDeliveryOf(userId: string): Delivery {
   const id = `dlv_${randomUUID()}`;
-  const now = Date.now();
-  return {
-    id,
-    messageId: id,
-    sourceId: 'src_1',
-    destinationId: 'dst_1',
-    type: 'track',
-    userId,
-    acceptedAt: now,
-    expiresAt: now + 3_600_000,
-    attempt: 1,
-    hop: 1,
-    replay: 0,
-    closed: [],
-    traceparent: '',
-  };
+  return aDelivery({ id, messageId: id, userId, acceptedAt: Date.now(), attempt: 1, hop: 1 });
 }
 
 const returnedOf = (ids: Set<string>) => due.filter(({ delivery }) => ids.has(delivery.id));
@@ -199,7 +185,7 @@ test('retry reads a tier that is created while it runs', async () => {
     { topic, numPartitions: 6, replicationFactor: 1, configEntries },
   ]);
   await admin.disconnect();
-  const waiting = Array.from({ length: 30 }, (_, i) => aDelivery(`user-${i}`));
+  const waiting = Array.from({ length: 30 }, (_, i) => aDeliveryOf(`user-${i}`));
   const ids = new Set(waiting.map(({ id }) => id));
   await producer.send(
     waiting.map((delivery) => ({

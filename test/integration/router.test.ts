@@ -25,23 +25,11 @@ import { eventually, Final } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { freePorts } from '../support/free-port';
 import { startSupervised, type Supervised } from '../support/supervised';
+import { aDestination } from '../support/factories';
 
 /** The router as a built process, with a real Kafka. */
 
 const AT = '2026-11-21T08:00:00.000Z';
-const aDestination = (over: Partial<Destination> = {}): Destination => ({
-  id: 'dst_1',
-  name: 'hook',
-  type: 'webhooks',
-  enabled: true,
-  paused: false,
-  sources: ['src_1'],
-  webhooks: [],
-  createdAt: AT,
-  updatedAt: AT,
-  ...over,
-});
-
 interface Routed {
   delivery: Delivery;
   key: string;

@@ -22,6 +22,7 @@ import { memoryDatabase } from '../support/database';
 import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { setFetchQuota } from '../support/quotas';
+import { aDelivery } from '../support/factories';
 
 /**
  * A broker that throttles: it answers a fetch beyond the quota without any partition. Each test
@@ -156,27 +157,14 @@ test.concurrent(
 test.concurrent(
   'a throttled replay finds every dead letter',
   async () => {
-    const about = {
-      messageId: 'm',
-      sourceId: 'src_1',
-      destinationId: 'dst_1',
-      type: 'track' as const,
-    };
-    const state = {
-      acceptedAt: 1,
-      expiresAt: 2,
-      attempt: 1,
-      hop: 0,
-      replay: 0,
-      closed: [],
-      traceparent: '',
-    };
     await fill(
       numbers.map((i) => ({
         topic: 'webhooks.dead',
         key: 'dst_1:0',
         value: filler,
-        headers: encodeDelivery({ id: `dlv_${String(i)}`, ...about, ...state }),
+        headers: encodeDelivery(
+          aDelivery({ id: `dlv_${String(i)}`, acceptedAt: 1, expiresAt: 2, attempt: 1 }),
+        ),
       })),
     );
     const database = await memoryDatabase();

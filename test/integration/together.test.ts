@@ -8,8 +8,8 @@ import { configRecord, destinationAt, openProcesses, type Processes } from '../s
 /**
  * Several processes of each service start together, or one after another, on new topics: each gets
  * its share of the partitions, and every call is delivered.
- * `TOGETHER=all npm run test:integration -- --testPathPatterns together` starts two, three and five
- * of each, together, one and three seconds apart (some ten minutes).
+ * `TOGETHER=all npm test -- --testPathPatterns integration/together` starts two, three and five of
+ * each, together, one and three seconds apart (some ten minutes).
  */
 
 const AT = '2026-11-21T08:00:00.000Z';

@@ -20,7 +20,10 @@ const installed = () => join(dir, 'node_modules/@waypost/cli');
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'waypost-cli-'));
   home = join(dir, 'home');
-  execFileSync('npm', ['run', '--silent', 'build:cli'], { cwd: ROOT });
+  execFileSync('npx', ['vite', 'build', '--config', 'cli/vite.config.mjs'], {
+    cwd: ROOT,
+    stdio: 'pipe',
+  });
   const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', dir], {
     cwd: join(ROOT, 'dist/packages/cli'),
   });

@@ -18,11 +18,19 @@ const STOP_MS = 30_000;
 
 /** Runs outside jest's module loader, which cannot load PGlite's parts. */
 const IN_MEMORY = `
+  const { readFileSync, writeFileSync } = require('node:fs');
   const { parentPort, workerData } = require('node:worker_threads');
-  const { PGlite } = require(workerData);
-  PGlite.create().then((database) => {
+  const { PGlite } = require(workerData.pglite);
+  const { from, saveTo } = workerData;
+  PGlite.create(from ? { loadDataDir: new Blob([readFileSync(from)]) } : {}).then((database) => {
     parentPort.on('message', async (question) => {
-      if (question === 'close') process.exit(0);
+      if (question === 'close') {
+        if (saveTo) {
+          const files = await database.dumpDataDir('none');
+          writeFileSync(saveTo, Buffer.from(await files.arrayBuffer()));
+        }
+        process.exit(0);
+      }
       const { id, sql, params, blob } = question;
       const options = blob === undefined ? {} : { blob: new Blob([blob]) };
       const answer = await database.query(sql, params, options).catch((error) => ({ error: error.message, code: error.code }));
@@ -32,12 +40,17 @@ const IN_MEMORY = `
   });
 `;
 
-/** Opens PGlite, which is PostgreSQL, without files. */
-export async function memoryDatabase(): Promise<Database> {
-  const worker = new Worker(IN_MEMORY, {
-    eval: true,
-    workerData: require.resolve('@electric-sql/pglite'),
-  });
+/**
+ * Opens PGlite, which is PostgreSQL, without files, with the tables of the history.
+ * @param files.from an archive of such a database (empty-database.ts); without it the database is
+ * created, which takes five seconds
+ * @param files.saveTo the archive to write when the database is closed
+ */
+export async function memoryDatabase(
+  files: { from?: string | undefined; saveTo?: string } = { from: process.env.TEST_EMPTY_HISTORY },
+): Promise<Database> {
+  const workerData = { ...files, pglite: require.resolve('@electric-sql/pglite') };
+  const worker = new Worker(IN_MEMORY, { eval: true, workerData });
   // A test that ends before the database is open must not wait for it.
   worker.unref();
   const database = await databaseInThread(worker, () => undefined);

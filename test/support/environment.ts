@@ -1,5 +1,5 @@
-import { TestEnvironment } from 'jest-environment-node';
 import { isAlive, type ProcessId } from '../../shared/service/process-id';
+import CleanEnvironment from './clean-environment';
 import { descendantIds } from './supervised';
 
 /**
@@ -7,7 +7,7 @@ import { descendantIds } from './supervised';
  * file left behind: a test or hook that ran out of time has not stopped its processes, and jest
  * would wait for them without end.
  */
-export default class ProcessEnvironment extends TestEnvironment {
+export default class ProcessEnvironment extends CleanEnvironment {
   /**
    * Processes of before the file: if jest runs a single file in its own process, the broker of the
    * test run is one.

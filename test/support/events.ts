@@ -42,7 +42,7 @@ export function aUrl(over: Partial<UrlAttempt> = {}): UrlAttempt {
   };
 }
 
-export function anAttempt(over: Partial<AttemptEvent> = {}): AttemptEvent {
+export function anEvent(over: Partial<AttemptEvent> = {}): AttemptEvent {
   const outcome = over.outcome ?? 'delivered';
   const urls = [aUrl({ outcome, status: outcome === 'delivered' ? 200 : 503 })];
   return { ...ABOUT, kind: 'attempt', n: 1, outcome, durationMs: 12, urls, ...over };
@@ -50,7 +50,7 @@ export function anAttempt(over: Partial<AttemptEvent> = {}): AttemptEvent {
 
 /** Returns a failed attempt that another follows. */
 export function aFailure(over: Partial<AttemptEvent> = {}): AttemptEvent {
-  return anAttempt({ outcome: 'retry', reason: 'backoff', nextAttemptAt: at(11), ...over });
+  return anEvent({ outcome: 'retry', reason: 'backoff', nextAttemptAt: at(11), ...over });
 }
 
 export function aWait(over: Partial<WaitingEvent> = {}): WaitingEvent {

@@ -1,7 +1,72 @@
 import { randomUUID } from 'node:crypto';
+import { type OpenRecord } from '../../shared/kafka/port';
+import { type Destination } from '../../shared/model/config';
+import { type Delivery } from '../../shared/model/delivery';
 import { type CallType } from '../../shared/model/message';
+import { at, START } from './events';
 
-/** Test data: complete objects, with overrides for the fields that a test is about. */
+/**
+ * Test data: complete objects, with overrides for the fields that a test is about. events.ts has
+ * `anEvent`.
+ */
+
+/** Returns a destination as `config` stores it: enabled, connected to `src_1`, without a URL. */
+export function aDestination(over: Partial<Destination> = {}): Destination {
+  return {
+    id: 'dst_1',
+    name: 'Hooks',
+    type: 'webhooks',
+    enabled: true,
+    paused: false,
+    sources: ['src_1'],
+    webhooks: [],
+    createdAt: at(0),
+    updatedAt: at(0),
+    ...over,
+  };
+}
+
+const WINDOW_MS = 4 * 3_600_000;
+
+/** Returns a delivery that has not been tried. `expiresAt` is four hours after `acceptedAt`. */
+export function aDelivery(over: Partial<Delivery> = {}): Delivery {
+  const acceptedAt = over.acceptedAt ?? START;
+  return {
+    id: 'dlv_1',
+    messageId: 'msg-1',
+    sourceId: 'src_1',
+    destinationId: 'dst_1',
+    type: 'track',
+    acceptedAt,
+    expiresAt: acceptedAt + WINDOW_MS,
+    attempt: 0,
+    hop: 0,
+    replay: 0,
+    closed: [],
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    ...over,
+  };
+}
+
+/**
+ * Returns a record as a consumer gets it. Nothing happens if it is done, handed back or deferred.
+ */
+export function aRecord(over: Partial<OpenRecord> = {}): OpenRecord {
+  return {
+    topic: 'messages',
+    partition: 0,
+    offset: 0,
+    timestampMs: START,
+    key: null,
+    value: Buffer.from('{}'),
+    headers: {},
+    done: () => undefined,
+    isRevoking: false,
+    handBack: () => false,
+    defer: () => undefined,
+    ...over,
+  };
+}
 
 /** A call as a client sends it. */
 export interface Call {

@@ -16,7 +16,7 @@ export interface InstalledExamples {
 /** @throws Error if clients/node is not built */
 export async function installExamples(): Promise<InstalledExamples> {
   if (!existsSync(join(ROOT, 'clients/node/dist/cjs/index.js'))) {
-    throw new Error('clients/node is not built: run `npm run build:clients` first.');
+    throw new Error('clients/node is not built: run `npm --prefix clients/node run build` first.');
   }
   const dir = mkdtempSync(join(tmpdir(), 'waypost-examples-'));
   // The package as a registry would hold it: a file that package.json does not list is missing here

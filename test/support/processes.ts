@@ -3,7 +3,7 @@ import { type Admin, logLevel } from 'kafkajs';
 import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
 import { type ServiceName } from '../../deploy/standalone/service-list';
 import { createEncryptor } from '../../shared/config/encryption';
-import { configKey, type ConfigRecord, type Destination } from '../../shared/model/config';
+import { configKey, type ConfigRecord } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client';
 import {
   describeGroup,
@@ -17,6 +17,7 @@ import { createLog } from '../../shared/telemetry/log';
 import { freePorts } from './free-port';
 import { type Service, startService } from './service';
 import { type Sink, startSink } from '../../tools/harness/sink';
+import { aDestination } from './factories';
 
 /**
  * Services as built processes, on new topics of the test run's Kafka, with a receiver of webhooks.
@@ -112,17 +113,7 @@ export function destinationAt({ sink, env }: Processes, id: string, path: string
     headers: {},
     url: encryptor.encrypt(sink.url(path), id),
   };
-  const data: Destination = {
-    id,
-    name: 'hook',
-    type: 'webhooks',
-    enabled: true,
-    paused: false,
-    sources: ['src_1'],
-    createdAt: AT,
-    updatedAt: AT,
-    webhooks: [url],
-  };
+  const data = aDestination({ id, webhooks: [url] });
   return configRecord({
     format: 1,
     version: 1,

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { type DeliveryStatus, REPLAYED } from '../../shared/model/reasons';
-import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait } from './events';
+import { aCancellation, aDeath, aFailure, anEvent, at, aUrl, aWait } from './events';
 
 /** Random histories of deliveries for tests: their events, and a naive count of what they say. */
 
@@ -103,7 +103,7 @@ class Teller {
       case 'reject': {
         const n = this.#attempt('failed');
         this.#add(
-          anAttempt({ ...common, n, outcome: 'rejected', reason: 'rejected' }),
+          anEvent({ ...common, n, outcome: 'rejected', reason: 'rejected' }),
           aDeath({ ...common, n }),
         );
         this.status = 'dead';
@@ -129,9 +129,9 @@ class Teller {
     });
     const inTime = other === 'whole' || other === 'fails' ? [second] : [];
     const notCalled = other === 'not_called' ? { notCalled: ['whk_2'] } : {};
-    this.#add(anAttempt({ ...common, n, urls: [...inTime, aUrl()], ...notCalled }));
+    this.#add(anEvent({ ...common, n, urls: [...inTime, aUrl()], ...notCalled }));
     if (other === 'late' || other === 'fails_late') {
-      this.#add(anAttempt({ ...common, n, late: true, urls: [second] }));
+      this.#add(anEvent({ ...common, n, late: true, urls: [second] }));
     }
     this.status = ['fails', 'fails_late', 'not_called'].includes(other)
       ? 'partly_delivered'

@@ -2,8 +2,8 @@ import { readOptions } from './options';
 import { runChaos } from './run';
 
 /**
- * `npm run chaos`: breaks a separate system for the requested time, and reports whether it kept its
- * promise.
+ * `node dist/tools/chaos/main.js`: breaks a separate system for the requested time, and reports
+ * whether it kept its promise.
  */
 
 const say = (line: string) => process.stdout.write(`${line}\n`);

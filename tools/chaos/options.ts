@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 
-/** Parses the command line of `npm run chaos`. */
+/** Parses the command line of `node dist/tools/chaos/main.js`. */
 
 const USAGE =
-  'Usage: npm run chaos -- [--minutes N] [--seed N] [--brokers 1|3] [--together] [--rate ' +
-  'CALLS_PER_SECOND] [--log-level LEVEL] [--keep]';
+  'Usage: node dist/tools/chaos/main.js [--minutes N] [--seed N] [--brokers 1|3] ' +
+  '[--together] [--rate CALLS_PER_SECOND] [--log-level LEVEL] [--keep]';
 
 export interface ChaosOptions {
   seed: number;

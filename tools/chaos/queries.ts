@@ -22,9 +22,9 @@ import { randomOf } from '../harness/random';
 import { connect } from './run';
 
 /**
- * `npm run queries`: a real Prometheus scrapes a system under load, with misbehaving endpoints and
- * a Kafka that freezes for a while, and runs every query of the alerts and dashboards of deploy/.
- * Each must return data.
+ * `node dist/tools/chaos/queries.js`: a real Prometheus scrapes a system under load, with
+ * misbehaving endpoints and a Kafka that freezes for a while, and runs every query of the alerts
+ * and dashboards of deploy/. Each must return data.
  */
 
 const PER_SECOND = 100;

@@ -6,9 +6,9 @@ import { startSink } from '../harness/sink';
 import { removeData, startSystem, type System, systemEnv } from '../harness/system';
 
 /**
- * `npm run restarts`: kills `npm start` with SIGKILL five times under load, and starts it again
- * immediately each time. Every call that was answered with 200 must be delivered, and Kafka must
- * find no damage. Set WAYPOST_KAFKA to choose how the broker runs.
+ * `node dist/tools/chaos/restarts.js`: kills `npm start` with SIGKILL five times under load, and
+ * starts it again immediately each time. Every call that was answered with 200 must be delivered,
+ * and Kafka must find no damage. Set WAYPOST_KAFKA to choose how the broker runs.
  */
 
 const KILLS = 5;

@@ -9,9 +9,9 @@ import { openLoadedSystem, type LoadedSystem } from '../harness/loaded-system';
 import { type Service, startBeside } from '../../test/support/service';
 
 /**
- * `npm run scale -- [--rate CALLS_PER_SECOND] [--seconds N]`: routers and deliveries start and stop
- * under load, beside a hanging and a failing endpoint. Each phase prints the throughput and the
- * share of each process. At the end no call is missing and none arrived twice.
+ * `node dist/tools/chaos/scale.js [--rate CALLS_PER_SECOND] [--seconds N]`: routers and deliveries
+ * start and stop under load, beside a hanging and a failing endpoint. Each phase prints the
+ * throughput and the share of each process. At the end no call is missing and none arrived twice.
  */
 
 const PHASES = [
@@ -31,7 +31,9 @@ async function main(): Promise<boolean> {
   });
   const [perSecond, seconds] = [Number(values.rate ?? 500), Number(values.seconds ?? 20)];
   if (!(perSecond > 0 && seconds > 0)) {
-    throw new Error('Usage: npm run scale -- [--rate CALLS_PER_SECOND] [--seconds N]');
+    throw new Error(
+      'Usage: node dist/tools/chaos/scale.js [--rate CALLS_PER_SECOND] [--seconds N]',
+    );
   }
   const env = { WAYPOST_SECRET_KEY: randomBytes(32).toString('base64'), WAYPOST_PARTITIONS: '12' };
   const rig = await openLoadedSystem({

@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util';
 import { runSendNow, seconds } from './send-now';
 
 /**
- * `npm run send-now -- [--waiting N] [--others N] [--tier SECONDS]`: sends the deliveries that wait
- * at an endpoint now, among many others, and kills retry in the middle. It prints the time until
- * the first and the last POST, and ends with 1 if a delivery arrived twice.
+ * `node dist/tools/chaos/send-now-main.js [--waiting N] [--others N] [--tier SECONDS]`: sends the
+ * deliveries that wait at an endpoint now, among many others, and kills retry in the middle. It
+ * prints the time until the first and the last POST, and ends with 1 if a delivery arrived twice.
  */
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -15,7 +15,9 @@ async function main(): Promise<boolean> {
   const [waiting, others] = [Number(values.waiting ?? 2_000), Number(values.others ?? 1_000_000)];
   const tierMs = Number(values.tier ?? 180) * 1_000;
   if (!(waiting >= 20 && others >= 0 && tierMs >= 1_000)) {
-    throw new Error('Usage: npm run send-now -- [--waiting N] [--others N] [--tier SECONDS]');
+    throw new Error(
+      'Usage: node dist/tools/chaos/send-now-main.js [--waiting N] [--others N] [--tier SECONDS]',
+    );
   }
   const outcome = await runSendNow({ waiting, others, tierMs, embedded: true }, say);
   const { firstMs, lastMs, posts, dropped, inTier, job } = outcome;

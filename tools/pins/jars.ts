@@ -6,7 +6,7 @@ import { copyJars } from '../../deploy/standalone/maven';
 
 /** Makes the list of the jars of a POM, with checksums, from the files that Maven copies. */
 
-const HEADER = `# The jars of the embedded broker: SHA-256, bytes, group:artifact:version. \`npm run pins -- jars\` writes this file from
+const HEADER = `# The jars of the embedded broker: SHA-256, bytes, group:artifact:version. \`node dist/tools/pins/main.js jars\` writes this file from
 # pom.xml by Maven. A change gives the folder of the jars another name, so that old and new never mix.
 `;
 

@@ -9,9 +9,9 @@ import { jarList } from './jars';
 /**
  * Keeps the versions that are pinned outside package-lock.json:
  *
- *     npm run pins -- images            writes the digest that each tag has now (needs docker)
- *     npm run pins -- images --check    pulls each image by its digest, and fails if one does not pull
- *     npm run pins -- jars              writes the list of the broker's jars from pom.xml (needs Maven)
+ *     node dist/tools/pins/main.js images            writes the digest that each tag has now (needs docker)
+ *     node dist/tools/pins/main.js images --check    pulls each image by its digest, and fails if one does not pull
+ *     node dist/tools/pins/main.js jars              writes the list of the broker's jars from pom.xml (needs Maven)
  */
 
 const FILES = [
@@ -20,7 +20,7 @@ const FILES = [
   'deploy/helm/waypost/values.yaml',
   '.github/workflows/containers.yml',
 ];
-const USAGE = 'Usage: npm run pins -- images [--check] | jars';
+const USAGE = 'Usage: node dist/tools/pins/main.js images [--check] | jars';
 
 const docker = (...args: string[]) =>
   execFileSync('docker', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });

@@ -6,8 +6,8 @@ import { ROOT } from '../../shared/service/repo-root';
 import { allVersions } from './version';
 
 /**
- * `npm run release:dry`: makes everything of a release that needs no registry to publish to, in
- * dist/release, and lists what only the release workflow does.
+ * `node dist/tools/release/dry.js`: makes everything of a release that needs no registry to publish
+ * to, in dist/release, and lists what only the release workflow does.
  */
 
 const OUT = join(ROOT, 'dist', 'release');
@@ -106,16 +106,24 @@ const STEPS: Step[] = [
     run: () => {
       const versions = [...new Set(allVersions().map(({ version }) => version))];
       if (versions.length !== 1) {
-        throw new Error(`the files name ${versions.join(', ')}; run npm run version`);
+        throw new Error(
+          `the files name ${versions.join(', ')}; run node dist/tools/release/version.js`,
+        );
       }
       return `all files name ${versions.join('')}`;
     },
   },
-  { name: '@waypost/node', run: () => pack('clients/node', useClient) },
+  {
+    name: '@waypost/node',
+    run: () => {
+      run('npm', ['--prefix', 'clients/node', 'run', '--silent', 'build']);
+      return pack('clients/node', useClient);
+    },
+  },
   {
     name: '@waypost/cli',
     run: () => {
-      run('npm', ['run', '--silent', 'build:cli']);
+      run('npx', ['vite', 'build', '--config', 'cli/vite.config.mjs']);
       return pack('dist/packages/cli', useCommandLine);
     },
   },
@@ -166,7 +174,7 @@ const STEPS: Step[] = [
 /** Steps that need a registry or the identity of the release workflow. */
 const NOT_HERE = [
   'images for amd64 and arm64: build, scan and push',
-  'pinned images: pull each one by its digest (npm run pins -- images --check)',
+  'pinned images: pull each one by its digest (node dist/tools/pins/main.js images --check)',
   'lock file: npm audit',
   'signatures and attestations of images and chart (cosign, build provenance, bill of materials)',
   'npm publish with provenance; push of the chart; tag of the Go module; release on GitHub',

@@ -16,11 +16,11 @@ import {
  * Sets the version everywhere, and gives the sections "Unreleased" of the changelog and of the
  * upgrade notes its name:
  *
- *     npm run version -- 0.2.0
- *     npm run version -- --check 0.2.0   fails unless every file names this version and both pages have its section
+ *     node dist/tools/release/version.js 0.2.0
+ *     node dist/tools/release/version.js --check 0.2.0   fails unless every file names this version and both pages have its section
  */
 
-const USAGE = 'Usage: npm run version -- [--check] <version>, such as 0.2.0';
+const USAGE = 'Usage: node dist/tools/release/version.js [--check] <version>, such as 0.2.0';
 const CHANGELOG = 'CHANGELOG.md';
 const UPGRADING = 'docs/operations/upgrading.md';
 
@@ -77,7 +77,8 @@ function set(next: string): number {
     if (text !== read(file)) write(file, text);
   }
   console.log(
-    `The version is ${next}. Next: npm run release:dry, then docs/operations/releasing.md.`,
+    `The version is ${next}. Next: node dist/tools/release/dry.js, then ` +
+      'docs/operations/releasing.md.',
   );
   return 0;
 }

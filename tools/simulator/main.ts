@@ -8,8 +8,8 @@ import { draw } from './plot';
 import { keeps, type Finding, type Found } from './scenario';
 
 /**
- * `npm run simulate`: runs scenarios in virtual time and prints their findings; progress goes to
- * stderr.
+ * `node dist/tools/simulator/main.js`: runs scenarios in virtual time and prints their findings;
+ * progress goes to stderr.
  */
 
 async function main(): Promise<void> {

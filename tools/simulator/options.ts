@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-/** Parses the command line of `npm run simulate`. */
+/** Parses the command line of `node dist/tools/simulator/main.js`. */
 
 export interface CommandLine {
   scenarios: string[];
@@ -38,7 +38,8 @@ export function help({ usual, others }: Known): string {
   const rows = (list: Known['usual']) =>
     list.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`);
   return [
-    'npm run simulate -- SCENARIO… [--seed N] [--short] [--json FILE] [--plots FOLDER]',
+    'node dist/tools/simulator/main.js SCENARIO… [--seed N] [--short] [--json FILE] ' +
+      '[--plots FOLDER]',
     '',
     'Plays delivery and retry in virtual time, and checks at each step what is promised ' +
       '(docs/lab/simulation.md).',
@@ -68,5 +69,5 @@ function parse(args: string[]) {
 }
 
 function wrong(what: string): Error {
-  return new Error(`${what} npm run simulate -- --help says what there is.`);
+  return new Error(`${what} node dist/tools/simulator/main.js --help says what there is.`);
 }

@@ -4,9 +4,9 @@ import { ROOT } from '../../../shared/service/repo-root';
 import { Problem } from './problem';
 
 /**
- * Serves the console, built by `npm run build:console`. Each path outside the API (`mount` answers
- * those) that a browser requests as a page gets the same page, which reads the address itself, so
- * that every address can be bookmarked and shared.
+ * Serves the console, built by `npm run build`. Each path outside the API (`mount` answers those)
+ * that a browser requests as a page gets the same page, which reads the address itself, so that
+ * every address can be bookmarked and shared.
  */
 
 /** Only files of this origin: no inline code, no other origins, no framing. */
@@ -22,7 +22,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const NOT_BUILT = 'The console is not built. Run npm run build:console';
+const NOT_BUILT = 'The console is not built. Run npm run build';
 
 /** Asset names contain a hash of the content. */
 const forever = {

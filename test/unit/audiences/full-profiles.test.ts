@@ -44,7 +44,7 @@ const seen = (value: string, source = 's'): ProfileEvent => ({
 const sizes = (step: Step) => changelogRecords(step, 0).map(({ value }) => value?.length ?? 0);
 
 describe('a profile', () => {
-  it('does not store a trait whose name is longer than 256 bytes', () => {
+  test('does not store a trait whose name is longer than 256 bytes', () => {
     const { apply, store } = engineUnderTest();
     const calls = Array.from({ length: 45 }, (_, i) =>
       identify({ [`${i}${'n'.repeat(30_000)}`]: 'v', plan: 'pro' }),
@@ -54,7 +54,7 @@ describe('a profile', () => {
     expect(store.get('ann')?.t).toEqual({ s: { plan: ['pro', NOW] } });
   });
 
-  it('stores traits up to 256 KB, refuses further ones, and is then marked as full', () => {
+  test('stores traits up to 256 KB, refuses further ones, and is then marked as full', () => {
     const { apply, store } = engineUnderTest();
     // 1,022 characters of three bytes each.
     const traits = (from: number) =>
@@ -72,7 +72,7 @@ describe('a profile', () => {
     expect([store.get('ann')?.t?.s?.small, later.refused]).toEqual([['x', NOW], 0]);
   });
 
-  it('stores counters up to 256 KB', () => {
+  test('stores counters up to 256 KB', () => {
     const { apply, store } = engineUnderTest(
       new Definitions(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => values(id))),
     );
@@ -84,7 +84,7 @@ describe('a profile', () => {
     expect([store.get('ann')?.f, step.refused > 0]).toEqual([1, true]);
   });
 
-  it('stays within 256 KB when an alias merges two', () => {
+  test('stays within 256 KB when an alias merges two', () => {
     const { apply, store } = engineUnderTest();
     const traits = (prefix: string) =>
       Object.fromEntries(
@@ -105,7 +105,7 @@ describe('a profile', () => {
     expect(store.get('ann')?.f).toBe(1);
   });
 
-  it('stores 50 traits of browser sources, and more of server sources', () => {
+  test('stores 50 traits of browser sources, and more of server sources', () => {
     const { apply, store } = engineUnderTest(new Definitions([], new Set(['b1', 'b2'])));
     const many = (source: string): ProfileEvent => ({
       kind: 'identify',
@@ -123,7 +123,7 @@ describe('a profile', () => {
     ]);
   });
 
-  it('accepts changes up to half its size from browser sources, and all from servers', () => {
+  test('accepts changes up to half its size from browser sources, and all from servers', () => {
     const kinds = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => values(id, 'b1'));
     const { apply, store } = engineUnderTest(
       new Definitions([...kinds, values('g', 's')], new Set(['b1'])),
@@ -144,7 +144,7 @@ describe('a profile', () => {
     expect(bytes()).toBeLessThanOrEqual(before);
   });
 
-  it('changes its memberships although it is full', () => {
+  test('changes its memberships although it is full', () => {
     const definitions = new Definitions([values('a')]);
     const { apply, engine, store } = engineUnderTest(definitions);
     apply(
@@ -160,7 +160,7 @@ describe('a profile', () => {
     ]);
   });
 
-  it('that an older version let grow too large stays, and does not grow', () => {
+  test('that an older version let grow too large stays, and does not grow', () => {
     const { apply, store } = engineUnderTest();
     const old: Profile = {
       t: { s: { ['n'.repeat(400_000)]: ['v', NOW], plan: ['professional', NOW - 1] } },
@@ -172,7 +172,7 @@ describe('a profile', () => {
   });
 });
 
-it('an event of a browser source counts only if the definition names that source', () => {
+test('an event of a browser source counts only if the definition names that source', () => {
   const trait = (id: string, sources?: string[]) =>
     ofTrait(
       {
@@ -202,7 +202,7 @@ it('an event of a browser source counts only if the definition names that source
   ]);
 });
 
-it('a sum stops at the largest number', () => {
+test('a sum stops at the largest number', () => {
   const trait = {
     ...values('a'),
     counters: values('a').counters.map((spec) => ({ ...spec, compute: 'sum' as const })),
@@ -214,7 +214,7 @@ it('a sum stops at the largest number', () => {
   expect(Object.values(store.get('ann')!.c!)[0]!.b).toEqual([[0, Number.MAX_VALUE]]);
 });
 
-it('an event that cannot be applied is skipped, and the others count', () => {
+test('an event that cannot be applied is skipped, and the others count', () => {
   const { apply, store, unusable } = engineUnderTest();
   const bad = { kind: 'identify', source: 's', traits: null, atMs: NOW } as unknown as ProfileEvent;
   apply('ann', identify({ a: '1' }), bad, identify({ b: '2' }));
@@ -222,7 +222,7 @@ it('an event that cannot be applied is skipped, and the others count', () => {
   expect(unusable).toHaveLength(1);
 });
 
-it.each([
+test.each([
   ['an id of 20 KB', 'x'.repeat(20_000), { kind: 'delete' }, false],
   ['an empty id', '', { kind: 'delete' }, false],
   ['an alias to an id of 20 KB', 'ann', { kind: 'alias', to: 'x'.repeat(20_000) }, false],
@@ -239,7 +239,7 @@ it.each([
   expect(decodeEvent(record) !== undefined).toBe(taken);
 });
 
-it('an event of a newer format is not decoded, and ends the process before it counts', () => {
+test('an event of a newer format is not decoded, and ends the process before it counts', () => {
   const { value, headers } = encodeEvent({ kind: 'delete' });
   const about = {
     topic: 'profiles.events',

@@ -1,7 +1,7 @@
 import { median, percentile, ratio, readable, spread } from '../../../tools/bench/arithmetic';
 
 describe('median', () => {
-  it.each([
+  test.each([
     [[3, 1, 2], 2],
     [[4, 1, 2, 3], 2.5],
     [[7], 7],
@@ -11,7 +11,7 @@ describe('median', () => {
 
 describe('percentile', () => {
   const hundred = Array.from({ length: 100 }, (_, i) => 100 - i);
-  it.each([
+  test.each([
     [hundred, 0.5, 50],
     [hundred, 0.99, 99],
     [hundred, 1, 100],
@@ -23,14 +23,14 @@ describe('percentile', () => {
 });
 
 describe('spread', () => {
-  it('spread skips rounds without a measurement', () =>
+  test('spread skips rounds without a measurement', () =>
     expect(spread([2, undefined, 9, 4])).toEqual({ median: 4, min: 2, max: 9, rounds: 3 }));
-  it('spread is undefined without a measurement', () =>
+  test('spread is undefined without a measurement', () =>
     expect(spread([undefined])).toBeUndefined());
 });
 
 describe('ratio', () => {
-  it.each([
+  test.each([
     [30, 20, 1.5],
     [undefined, 20, undefined],
     [30, undefined, undefined],
@@ -41,7 +41,7 @@ describe('ratio', () => {
 });
 
 describe('readable', () => {
-  it.each([
+  test.each([
     [0.02341, '0.0234'],
     [0.15, '0.150'],
     [1.046, '1.05'],

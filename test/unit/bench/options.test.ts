@@ -1,24 +1,24 @@
 import { PARTS, readOptions } from '../../../tools/bench/options';
 
 describe('the command line', () => {
-  it('measures everything but the soak three times by default', () => {
+  test('measures everything but the soak three times by default', () => {
     const { only, rounds, quick } = readOptions([]);
     expect([[...only], rounds, quick]).toEqual([PARTS.filter((part) => part !== 'soak'), 3, false]);
   });
 
-  it('soaks for an hour, or for the given minutes, if the soak is named', () => {
+  test('soaks for an hour, or for the given minutes, if the soak is named', () => {
     expect(readOptions(['--only', 'soak']).sizes.soak.minutes).toBe(60);
     const { only, sizes } = readOptions(['--only', 'soak', '--minutes', '2']);
     expect([[...only], sizes.soak.minutes]).toEqual([['soak'], 2]);
   });
 
-  it('is one short pass with --quick', () => {
+  test('is one short pass with --quick', () => {
     const { rounds, sizes } = readOptions(['--quick']);
     expect(rounds).toBe(1);
     expect(sizes.delivery.count).toBeLessThan(readOptions([]).sizes.delivery.count);
   });
 
-  it('takes parts, and pipeline for both loops', () => {
+  test('takes parts, and pipeline for both loops', () => {
     expect([...readOptions(['--only', 'bare,pipeline']).only]).toEqual([
       'bare',
       'batches',
@@ -26,14 +26,14 @@ describe('the command line', () => {
     ]);
   });
 
-  it('writes its page after a whole run, else where it is told to', () => {
+  test('writes its page after a whole run, else where it is told to', () => {
     expect(readOptions([]).page).toBe('docs/lab/benchmarks.md');
     expect(readOptions(['--quick']).page).toBeUndefined();
     expect(readOptions(['--only', 'bare']).page).toBeUndefined();
     expect(readOptions(['--quick', '--write', 'a.md']).page).toBe('a.md');
   });
 
-  it('measures what takes long once, but with --long', () => {
+  test('measures what takes long once, but with --long', () => {
     const once = [
       'http2',
       'telemetry',
@@ -54,24 +54,24 @@ describe('the command line', () => {
     expect(long.sizes.isolation.seconds).toBeGreaterThanOrEqual(60);
   });
 
-  it('takes the number that waits and of users, and a capacity instead of measuring one', () => {
+  test('takes the number that waits and of users, and a capacity instead of measuring one', () => {
     const args = ['--waiting', '5000', '--users', '1000000', '--capacity', '1500'];
     const { waiting, audiences, isolation } = readOptions(args).sizes;
     expect([waiting.count, audiences.users, isolation.capacity]).toEqual([5_000, 1_000_000, 1_500]);
   });
 
-  it('takes the partitions of all topics, and of tiers', () => {
+  test('takes the partitions of all topics, and of tiers', () => {
     const { waiting } = readOptions(['--partitions', '120', '--tier-partitions', '12']).sizes;
     expect([waiting.partitions, waiting.tierPartitions]).toEqual([120, 12]);
   });
 
-  it('runs just isolation or the load curve on all services in one process by --together', () => {
+  test('runs just isolation or the load curve on all services in one process by --together', () => {
     expect(readOptions(['--together', '--only', 'isolation']).sizes.isolation.together).toBe(true);
     expect(readOptions(['--only', 'isolation']).sizes.isolation.together).toBe(false);
     expect(readOptions(['--together', '--only', 'bare,load']).sizes.load.together).toBe(true);
   });
 
-  it.each([
+  test.each([
     [['--together']],
     [['--together', '--only', 'isolation,delivery']],
     [['--together', '--only', 'bare']],

@@ -7,20 +7,20 @@ function anAttempts(only: string[]) {
 }
 
 describe('parts of a run', () => {
-  it('a part returns its measurement', async () => {
+  test('a part returns its measurement', async () => {
     const { attempts } = anAttempts(['bare']);
     expect(await attempts.run('bare', 'bare loop', () => Promise.resolve(7))).toBe(7);
     expect(attempts.failures).toEqual([]);
   });
 
-  it('a part that is not selected does not run', async () => {
+  test('a part that is not selected does not run', async () => {
     const { attempts } = anAttempts(['bare']);
     const measure = jest.fn(() => Promise.resolve(7));
     expect(await attempts.run('delivery', 'delivery alone', measure)).toBeUndefined();
     expect(measure).not.toHaveBeenCalled();
   });
 
-  it('a part that fails is reported, and the others continue', async () => {
+  test('a part that fails is reported, and the others continue', async () => {
     const { attempts, told } = anAttempts(['bare', 'delivery']);
     const failed = await attempts.run<number>('bare', 'bare loop', () =>
       Promise.reject(new Error('no receiver')),
@@ -31,7 +31,7 @@ describe('parts of a run', () => {
     expect(told).toContain('bare could not be measured: no receiver');
   });
 
-  it('parts that share a start fail together, if they are selected', async () => {
+  test('parts that share a start fail together, if they are selected', async () => {
     const { attempts } = anAttempts(['singles', 'batches']);
     await attempts.run(['latency', 'batches', 'singles'], 'all', () =>
       Promise.reject(new Error('not ready')),

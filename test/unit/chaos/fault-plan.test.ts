@@ -13,12 +13,12 @@ const plan = (over: Partial<Parameters<typeof planFaults>[0]> = {}) =>
 const kinds = (faults: Fault[]) => new Set(faults.map(({ kind }) => kind));
 
 describe('a plan of faults', () => {
-  it('is the same for one seed and differs for another', () => {
+  test('is the same for one seed and differs for another', () => {
     expect(plan()).toEqual(plan());
     expect(plan({ seed: 8 })).not.toEqual(plan());
   });
 
-  it('has every kind of fault in two minutes', () => {
+  test('has every kind of fault in two minutes', () => {
     expect([...kinds(plan())].sort()).toEqual([
       'endpoint_down',
       'freeze',
@@ -31,18 +31,18 @@ describe('a plan of faults', () => {
     ]);
   });
 
-  it.each([1, 2, 3, 4, 5])('stays in order and inside its time (seed %i)', (seed) => {
+  test.each([1, 2, 3, 4, 5])('stays in order and inside its time (seed %i)', (seed) => {
     const times = plan({ seed }).map(({ atMs }) => atMs);
     expect(times).toEqual([...times].sort((a, b) => a - b));
     expect(Math.max(...times)).toBeLessThan(120_000);
   });
 
-  it('leaves a long run time between faults', () => {
+  test('leaves a long run time between faults', () => {
     const perMinute = (forMs: number) => plan({ forMs }).length / (forMs / 60_000);
     expect(perMinute(1_800_000)).toBeLessThan(perMinute(60_000) / 2);
   });
 
-  it('hits the one process if all services run in it, with the same kinds of faults', () => {
+  test('hits the one process if all services run in it, with the same kinds of faults', () => {
     const faults = plan({ together: true });
     expect(new Set(faults.flatMap((fault) => ('process' in fault ? [fault.process] : [])))).toEqual(
       new Set(['all']),
@@ -51,13 +51,13 @@ describe('a plan of faults', () => {
     expect(plan().some((fault) => 'process' in fault && fault.process === 'all')).toBe(false);
   });
 
-  it('has more faults of brokers in a cluster of three', () => {
+  test('has more faults of brokers in a cluster of three', () => {
     const broken = (brokers: number) =>
       plan({ brokers, forMs: 3_600_000 }).filter(({ kind }) => kind === 'kill_broker').length;
     expect(broken(3)).toBeGreaterThan(broken(1));
   });
 
-  it('can be described in words', () => {
+  test('can be described in words', () => {
     for (const fault of plan({ brokers: 3 })) {
       expect(describeAct(fault)).toMatch(/^[a-z][\w .,()]+$/);
     }
@@ -65,7 +65,7 @@ describe('a plan of faults', () => {
 });
 
 describe('random numbers', () => {
-  it('follow from the seed and include both bounds', () => {
+  test('follow from the seed and include both bounds', () => {
     const random = randomOf(1);
     const drawn = Array.from({ length: 1_000 }, () => random.between(1, 6));
     const again = randomOf(1);
@@ -73,7 +73,7 @@ describe('random numbers', () => {
     expect(new Set(drawn)).toEqual(new Set([1, 2, 3, 4, 5, 6]));
   });
 
-  it('shuffle a list without losing an item', () => {
+  test('shuffle a list without losing an item', () => {
     expect(randomOf(3).shuffled([1, 2, 3, 4, 5]).sort()).toEqual([1, 2, 3, 4, 5]);
   });
 });

@@ -98,20 +98,20 @@ const kill = (at: number, over: Partial<Disturbance> = {}): Disturbance => ({
 });
 
 describe('the ends of acknowledged messages', () => {
-  it('a delivery that is recorded as delivered and was received violates nothing', () => {
+  test('a delivery that is recorded as delivered and was received violates nothing', () => {
     const run = delivered();
     expect(run.verdict()).toMatchObject({ acknowledged: 1, deliveries: 1, delivered: 1 });
     expect(run.violations()).toEqual([]);
   });
 
-  it('a delivery without a recorded end is lost', () => {
+  test('a delivery without a recorded end is lost', () => {
     const run = aRun(['track-1']);
     run.waiting('track-1', 'steady');
     expect(run.verdict().crimes.lost).toMatchObject([{ message: 'track-1', role: 'steady' }]);
     expect(run.violations()).toHaveLength(1);
   });
 
-  it('each destination has its own verdict', () => {
+  test('each destination has its own verdict', () => {
     const run = delivered();
     const both = aRun(['page-1']);
     both.take('page-1', 'steady');
@@ -121,13 +121,13 @@ describe('the ends of acknowledged messages', () => {
     expect(both.verdict().crimes.lost).toMatchObject([{ role: 'slow' }]);
   });
 
-  it('a delivery that is recorded as delivered and was never received is a violation', () => {
+  test('a delivery that is recorded as delivered and was never received is a violation', () => {
     const run = aRun(['track-1']);
     run.delivered('track-1', 'steady');
     expect(run.verdict().crimes.notTaken).toHaveLength(1);
   });
 
-  it('a dead delivery is a violation at a healthy endpoint only', () => {
+  test('a dead delivery is a violation at a healthy endpoint only', () => {
     const run = aRun(['group-1']);
     run.dead('group-1', 'rejecting', 'rejected');
     run.dead('group-1', 'resetting', 'window_closed');
@@ -140,7 +140,7 @@ describe('the ends of acknowledged messages', () => {
     expect(run.verdict().crimes.deadAtHealthy).toMatchObject([{ role: 'steady' }]);
   });
 
-  it('a dead delivery without a dead letter is a violation', () => {
+  test('a dead delivery without a dead letter is a violation', () => {
     const run = aRun(['screen-1']);
     run.take('screen-1', 'steady');
     run.delivered('screen-1', 'steady');
@@ -148,7 +148,7 @@ describe('the ends of acknowledged messages', () => {
     expect(run.verdict().crimes.noLetter).toMatchObject([{ role: 'failing' }]);
   });
 
-  it('a call after its destination was disabled is not routed, and one before it must end', () => {
+  test('a call after its destination was disabled is not routed, and one before it must end', () => {
     const run = aRun(['identify-1', 'identify-2']);
     for (const message of ['identify-1', 'identify-2']) {
       run.take(message, 'steady');
@@ -162,7 +162,7 @@ describe('the ends of acknowledged messages', () => {
     expect(run.verdict().crimes.lost).toMatchObject([{ message: 'identify-2', role: 'leaving' }]);
   });
 
-  it('delivered is final, and a second kind of end is a contradiction', () => {
+  test('delivered is final, and a second kind of end is a contradiction', () => {
     const run = delivered();
     run.dead('track-1', 'steady', 'window_closed');
     expect(run.verdict()).toMatchObject({
@@ -171,7 +171,7 @@ describe('the ends of acknowledged messages', () => {
     });
   });
 
-  it('copies of a message count from the second on', () => {
+  test('copies of a message count from the second on', () => {
     const run = delivered();
     for (let i = 0; i < 3; i++) run.history.message('track-1');
     expect(run.verdict().copies).toBe(2);
@@ -187,13 +187,13 @@ describe('repeats', () => {
   };
   const report = (run: ReturnType<typeof aRun>) => run.verdict().repeats.steady;
 
-  it('a repeat without a reason is a violation', () => {
+  test('a repeat without a reason is a violation', () => {
     const run = repeated([]);
     expect(report(run)?.unexplained).toHaveLength(1);
     expect(run.violations()).toHaveLength(1);
   });
 
-  it('a kill explains a repeat of a request in flight', () => {
+  test('a kill explains a repeat of a request in flight', () => {
     const run = repeated([kill(T + 100)]);
     expect(report(run)).toMatchObject({
       total: 1,
@@ -203,7 +203,7 @@ describe('repeats', () => {
     expect(run.violations()).toEqual([]);
   });
 
-  it('a kill explains a request that arrives up to half a second after the signal', () => {
+  test('a kill explains a request that arrives up to half a second after the signal', () => {
     expect(report(repeated([kill(T - 700)]))?.unexplained).toHaveLength(1);
     expect(report(repeated([kill(T - 700, { struckAt: T - 400 })]))).toMatchObject({
       reasons: { in_flight: 1 },
@@ -211,11 +211,11 @@ describe('repeats', () => {
     expect(report(repeated([kill(T - 700, { struckAt: T - 501 })]))?.unexplained).toHaveLength(1);
   });
 
-  it('a kill does not explain a repeat of a delivery that was recorded long before it', () => {
+  test('a kill does not explain a repeat of a delivery that was recorded long before it', () => {
     expect(report(repeated([kill(T + IN_FLIGHT_MS + 1)]))?.unexplained).toHaveLength(1);
   });
 
-  it('a kill does not explain a repeat of a delivery that was committed shortly before it', () => {
+  test('a kill does not explain a repeat of a delivery that was committed shortly before it', () => {
     const with_ = (...commit: [offset: number, at: number, metadata?: string]) => {
       const run = repeated([kill(T + 100)]);
       run.committed(...commit);
@@ -228,7 +228,7 @@ describe('repeats', () => {
     expect(with_(2, T + 150)).toEqual([]);
   });
 
-  it('a kill explains a delivery without a commit for seconds only after another fault', () => {
+  test('a kill explains a delivery without a commit for seconds only after another fault', () => {
     const late = kill(T + IN_FLIGHT_MS + 2_000);
     const rebalance = { what: 'second delivery joins', at: T - 500, until: T + 500, may: [] };
     expect(report(repeated([rebalance, late], T + 9_000))).toMatchObject({
@@ -240,7 +240,7 @@ describe('repeats', () => {
     expect(report(run)?.unexplained).toHaveLength(1);
   });
 
-  it('a kill explains a repeat if the first request has no recorded outcome', () => {
+  test('a kill explains a repeat if the first request has no recorded outcome', () => {
     const run = aRun(['track-1'], [kill(T + 9_000)]);
     run.take('track-1', 'steady');
     run.take('track-1', 'steady', T + 12_000);
@@ -248,15 +248,15 @@ describe('repeats', () => {
     expect(report(run)).toMatchObject({ reasons: { in_flight: 1 }, unexplained: [] });
   });
 
-  it('a kill does not explain a repeat before it', () => {
+  test('a kill does not explain a repeat before it', () => {
     expect(report(repeated([kill(T + 6_000)], T + 5_000))?.unexplained).toHaveLength(1);
   });
 
-  it('an orderly stop does not explain a repeat', () => {
+  test('an orderly stop does not explain a repeat', () => {
     expect(report(repeated([kill(T + 100, { may: [] })]))?.unexplained).toHaveLength(1);
   });
 
-  it('a broker that was away explains a repeat of a request during that time', () => {
+  test('a broker that was away explains a repeat of a request during that time', () => {
     const away = kill(T - 4_000, {
       what: 'kill broker',
       until: T + 1_000,
@@ -265,14 +265,14 @@ describe('repeats', () => {
     expect(report(repeated([away]))).toMatchObject({ reasons: { in_flight: 1 } });
   });
 
-  it('an attempt without a usable response explains the next one', () => {
+  test('an attempt without a usable response explains the next one', () => {
     const run = delivered();
     run.retried('track-1', 'steady', T + 3_000);
     run.take('track-1', 'steady', T + 5_000);
     expect(report(run)).toMatchObject({ reasons: { unanswered: 1 }, unexplained: [] });
   });
 
-  it('a delivery that continued after its end needs a fault while its record was open', () => {
+  test('a delivery that continued after its end needs a fault while its record was open', () => {
     const forked = (disturbances: Disturbance[], committedAt?: number) => {
       const run = repeated(disturbances, T + 30_000);
       const at = new Date(T + 30_000).toISOString();
@@ -290,7 +290,7 @@ describe('repeats', () => {
     expect(forked([before], T - 6_000)?.unexplained).toHaveLength(1);
   });
 
-  it.each([
+  test.each([
     ['after both branches ended', T + 3_600_000, T + 30_000],
     ['between the attempts of both branches', T + 10_000, T + 30_000],
   ])(
@@ -354,7 +354,7 @@ describe('repeats', () => {
     };
     const killed = kill(T + 100);
 
-    it("a kill before a diverted record's commit explains that it and its copy are sent", () => {
+    test("a kill before a diverted record's commit explains that it and its copy are sent", () => {
       expect(diverted([killed])).toMatchObject({
         reasons: { diverted: 1 },
         unexplained: [],
@@ -362,7 +362,7 @@ describe('repeats', () => {
       });
     });
 
-    it('a kill explains the repeat if the copy waited again, or the commit came later', () => {
+    test('a kill explains the repeat if the copy waited again, or the commit came later', () => {
       expect(diverted([killed], { committedAt: T + 4_000 })).toMatchObject({
         reasons: { diverted: 1 },
       });
@@ -377,7 +377,7 @@ describe('repeats', () => {
       expect(report(run)).toMatchObject({ reasons: { diverted: 1 }, unexplained: [] });
     });
 
-    it.each([
+    test.each([
       ['later', T + 3_600_000],
       ['between the copy and the record', T + 2_500],
     ])(
@@ -389,7 +389,7 @@ describe('repeats', () => {
       },
     );
 
-    it('a late kill explains the repeat only if the copy was written during a rebalance', () => {
+    test('a late kill explains the repeat only if the copy was written during a rebalance', () => {
       const late = kill(T + 60_000);
       const times = { copyTriedAt: T + 61_000, recordTriedAt: T + 62_000 };
       const earlier = (at: number) => kill(at, { what: 'kill router', may: ['writes'] });
@@ -399,7 +399,7 @@ describe('repeats', () => {
       expect(diverted([earlier(T + 30_000), late], times)?.unexplained).toHaveLength(1);
     });
 
-    it.each<[string, Disturbance[], Diversion]>([
+    test.each<[string, Disturbance[], Diversion]>([
       ['without a fault', [], {}],
       ['if the copy was not delivered', [killed], { copyOutcome: 'rejected' }],
       ['after an orderly stop', [kill(T + 100, { may: [] })], {}],
@@ -424,7 +424,7 @@ describe('repeats', () => {
       expect(diverted(faults, times)?.unexplained).toHaveLength(1);
     });
 
-    it('a repeat of a delivery without a copy in a tier stays unexplained', () => {
+    test('a repeat of a delivery without a copy in a tier stays unexplained', () => {
       const run = delivered([killed]);
       run.take('track-1', 'steady', T + 3_000);
       const record = { topic: 'webhooks.due', partition: 0, offset: 9 };
@@ -434,7 +434,7 @@ describe('repeats', () => {
     });
   });
 
-  it('two equal records need a fault of their writer', () => {
+  test('two equal records need a fault of their writer', () => {
     const twice = (disturbances: Disturbance[]) => {
       const run = repeated(disturbances);
       run.delivered('track-1', 'steady', {

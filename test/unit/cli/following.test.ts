@@ -55,7 +55,7 @@ const RUNNING = replay({ status: 'running', progress: 0.5, sent: 5, delivered: 5
 const DONE = replay({ status: 'done', progress: 1, sent: 10, delivered: 9, failedAgain: 1 });
 
 describe('a job that is followed', () => {
-  it('prints progress once and in order through a broken connection, then a result', async () => {
+  test('prints progress once and in order through a broken connection, then a result', async () => {
     answer = inOrder(
       replay({ status: 'counting' }),
       replay({ status: 'counting' }),
@@ -78,13 +78,13 @@ describe('a job that is followed', () => {
     ]);
   });
 
-  it('with --json has only its end on standard output', async () => {
+  test('with --json has only its end on standard output', async () => {
     answer = inOrder(RUNNING, RUNNING, DONE);
     const { code, json } = await follow('replay', 'show', 'rpl_1', '--follow', '--json').ended;
     expect([code, json]).toEqual([0, [DONE]]);
   });
 
-  it('ends at once if a later job sent its deliveries again, and says so', async () => {
+  test('ends at once if a later job sent its deliveries again, and says so', async () => {
     answer = inOrder(replay({ status: 'done', progress: 1, sent: 3, superseded: 3 }));
     const { code, out } = await follow('replay', 'show', 'rpl_1', '--follow').ended;
     expect([code, asked.length]).toEqual([0, 2]);
@@ -94,7 +94,7 @@ describe('a job that is followed', () => {
     expect(out).not.toContain('not ended');
   });
 
-  it('ends with code 1 if the job failed', async () => {
+  test('ends with code 1 if the job failed', async () => {
     answer = inOrder(
       RUNNING,
       replay({ status: 'failed', error: 'the destination was switched off' }),
@@ -102,7 +102,7 @@ describe('a job that is followed', () => {
     expect((await follow('replay', 'show', 'rpl_1', '--follow').ended).code).toBe(1);
   });
 
-  it('is left running by Ctrl-C, which prints its state and ends with code 0', async () => {
+  test('is left running by Ctrl-C, which prints its state and ends with code 0', async () => {
     answer = inOrder(RUNNING);
     await follow('replay', 'show', 'rpl_1', '--follow').said(/5 of 10 sent/);
     const { code, out } = await running!.interrupt();
@@ -110,7 +110,7 @@ describe('a job that is followed', () => {
     expect(asked.filter((path) => !path.startsWith('GET '))).toEqual([]);
   });
 
-  it('ends with code 0 by Ctrl-C also while control is away', async () => {
+  test('ends with code 0 by Ctrl-C also while control is away', async () => {
     answer = inOrder(RUNNING, RUNNING, 'break');
     await follow('replay', 'show', 'rpl_1', '--follow').said(/Trying again/);
     expect((await running!.interrupt()).code).toBe(0);
@@ -134,7 +134,7 @@ describe('attempts that are followed', () => {
     ],
   });
 
-  it('are printed once and in order through a break, until Ctrl-C ends with code 0', async () => {
+  test('are printed once and in order through a break, until Ctrl-C ends with code 0', async () => {
     let page: ReturnType<typeof delivery>[] | 'break' = [delivery(1)];
     answer = () => (page === 'break' ? page : { data: page, next: null });
     const tail = follow('tail', '--attempts', '--json');

@@ -7,7 +7,7 @@ const NEW = randomBytes(32);
 const SECRET = 'planted-secret-value';
 
 describe('the encryptor', () => {
-  it('decrypts every text that it encrypted', () => {
+  test('decrypts every text that it encrypted', () => {
     const encryptor = createEncryptor([NEW]);
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (text, owner) => {
@@ -16,7 +16,7 @@ describe('the encryptor', () => {
     );
   });
 
-  it('encrypts a text differently each time, and names its key', () => {
+  test('encrypts a text differently each time, and names its key', () => {
     const encryptor = createEncryptor([NEW]);
     const [a, b] = [encryptor.encrypt(SECRET, 'dst_1'), encryptor.encrypt(SECRET, 'dst_1')];
     expect(a).not.toBe(b);
@@ -24,7 +24,7 @@ describe('the encryptor', () => {
     expect(a.slice(0, 8)).toBe(b.slice(0, 8));
   });
 
-  it('encrypts with the first key of a list and decrypts with all', () => {
+  test('encrypts with the first key of a list and decrypts with all', () => {
     const before = createEncryptor([OLD]).encrypt(SECRET, 'dst_1');
     const both = createEncryptor([NEW, OLD]);
     expect(both.decrypt(before, 'dst_1').text).toBe(SECRET);
@@ -35,7 +35,7 @@ describe('the encryptor', () => {
 
   const sealed = createEncryptor([OLD]).encrypt(SECRET, 'dst_1');
   const [id, iv, text, tag] = sealed.split('.') as [string, string, string, string];
-  it.each([
+  test.each([
     ['another owner', OLD, sealed, 'dst_2', /belongs to another entry/],
     ['another key', NEW, sealed, 'dst_1', /WAYPOST_SECRET_KEY does not contain/],
     ['a changed text', OLD, [id, iv, `A${text.slice(1, -1)}A`, tag].join('.'), 'dst_1', /damaged/],
@@ -52,7 +52,7 @@ describe('the encryptor', () => {
     },
   );
 
-  it('refuses an empty list and keys of another length', () => {
+  test('refuses an empty list and keys of another length', () => {
     expect(() => createEncryptor([])).toThrow(/one or more keys/);
     expect(() => createEncryptor([randomBytes(16)])).toThrow(/32 bytes/);
   });

@@ -11,9 +11,10 @@ import {
 import { openConfig } from '../../../shared/config/reader';
 import { reencryptConfig } from '../../../shared/config/reencrypt';
 import { openWriter } from '../../../shared/config/writer';
-import { type Destination, type Source } from '../../../shared/model/config';
+import { type Source } from '../../../shared/model/config';
 import { type EndpointTls, type OAuth2 } from '../../../shared/model/endpoint-auth';
 import { memoryLog, type MemoryLog } from '../../support/memory-log';
+import { aDestination } from '../../support/factories';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const dates = { createdAt: AT, updatedAt: AT };
@@ -32,14 +33,7 @@ const source: Source = {
   ...dates,
   writeKeys: [{ key: 'planted-new' }, { key: 'planted-old', until: 5_000 }],
 };
-const destination: Destination = {
-  id: 'dst_1',
-  name: 'Hooks',
-  type: 'webhooks',
-  enabled: true,
-  paused: false,
-  sources: ['src_1'],
-  ...dates,
+const destination = aDestination({
   webhooks: [
     {
       id: 'whk_1',
@@ -76,7 +70,7 @@ const destination: Destination = {
       },
     },
   },
-};
+});
 
 async function open(memory: MemoryLog) {
   const config = await openConfig(memory.kafka, { name: 'test', log, onFatal: () => undefined });
@@ -95,7 +89,7 @@ async function anOldSystem() {
 const textOf = (memory: MemoryLog) =>
   memory.compacted('config').map(({ value }) => value?.toString() ?? '');
 
-it('reseal encrypts every text with the first key, so the old key can be removed', async () => {
+test('reseal encrypts every text with the first key, so the old key can be removed', async () => {
   const { memory, config, writer } = await anOldSystem();
   expect(await reencryptConfig({ config, writer, encryptor: both })).toEqual({
     resealed: 3,
@@ -132,7 +126,7 @@ it('reseal encrypts every text with the first key, so the old key can be removed
   expect(keyProblem(config, only)).toBeUndefined();
 });
 
-it('reseal keeps all other fields, and write keys still open their source', async () => {
+test('reseal keeps all other fields, and write keys still open their source', async () => {
   const { config, writer } = await anOldSystem();
   await reencryptConfig({ config, writer, encryptor: both });
   const after = config.source('src_1')!;
@@ -151,7 +145,7 @@ it('reseal keeps all other fields, and write keys still open their source', asyn
   expect(config.sourceByWriteKey('planted-old', 5_000)).toBeUndefined();
 });
 
-it('reseal writes audit notes as Waypost, even for entries that a person wrote', async () => {
+test('reseal writes audit notes as Waypost, even for entries that a person wrote', async () => {
   const { memory, config, writer } = await anOldSystem();
   const by = { id: 'tok_kim', name: 'Kim', role: 'admin' };
   const note = JSON.stringify({ by, action: 'changed', name: 'Shop', changes: [] });
@@ -165,7 +159,7 @@ it('reseal writes audit notes as Waypost, even for entries that a person wrote',
   expect(notes.map((text) => (JSON.parse(text) as { by: unknown }).by)).toEqual([WAYPOST, WAYPOST]);
 });
 
-it('a second reseal writes nothing', async () => {
+test('a second reseal writes nothing', async () => {
   const { memory, config, writer } = await anOldSystem();
   await reencryptConfig({ config, writer, encryptor: both });
   const records = memory.records('config').length;
@@ -176,7 +170,7 @@ it('a second reseal writes nothing', async () => {
   expect(memory.records('config')).toHaveLength(records);
 });
 
-it('reseal loses no change that control makes at the same time', async () => {
+test('reseal loses no change that control makes at the same time', async () => {
   const { memory, config, writer } = await anOldSystem();
   const control = await open(memory);
   const { write } = writer;
@@ -203,14 +197,14 @@ it('reseal loses no change that control makes at the same time', async () => {
   ]);
 });
 
-it('reseal leaves texts that no key decrypts unchanged, and names the entry', async () => {
+test('reseal leaves texts that no key decrypts unchanged, and names the entry', async () => {
   const { config, writer } = await anOldSystem();
   const report = await reencryptConfig({ config, writer, encryptor: only, keyLost: true });
   expect(report).toEqual({ resealed: 2, entries: 3, unreadable: ['destination:dst_1'] });
   expect(config.destination('dst_1')).toEqual({ version: 1, data: destination });
 });
 
-it.each([
+test.each([
   ['a canary that its keys do not decrypt', true],
   ['no canary and no destination that its keys decrypt', false],
 ])('a reseal with another key and %s writes nothing', async (_, canary) => {
@@ -224,14 +218,14 @@ it.each([
 });
 
 describe('a process with another key', () => {
-  it('recognises it by the canary, before anything else is encrypted', async () => {
+  test('recognises it by the canary, before anything else is encrypted', async () => {
     const { config, writer } = await open(memoryLog());
     await writer.write('system', 'system', newSystemEntry(old), { replaces: 0 });
     expect([keyProblem(config, old), keyProblem(config, both)]).toEqual([undefined, undefined]);
     expect(keyProblem(config, only)).toMatch(/WAYPOST_SECRET_KEY differs/);
   });
 
-  it('recognises it by the destinations of a system without a canary', async () => {
+  test('recognises it by the destinations of a system without a canary', async () => {
     const { config } = await anOldSystem();
     expect([keyProblem(config, both), keyProblem(config, only)]).toEqual([
       undefined,
@@ -240,7 +234,7 @@ describe('a process with another key', () => {
   });
 });
 
-it('a stored hash opens no source, neither as it is nor hashed again', async () => {
+test('a stored hash opens no source, neither as it is nor hashed again', async () => {
   const { config, writer } = await anOldSystem();
   await reencryptConfig({ config, writer, encryptor: both });
   for (const { key } of config.source('src_1')!.data.writeKeys) {

@@ -10,6 +10,7 @@ import {
 } from '../../../shared/model/config';
 import { createLog } from '../../../shared/telemetry/log';
 import { memoryLog } from '../../support/memory-log';
+import { aDestination } from '../../support/factories';
 
 const AT = '2026-01-01T00:00:00.000Z';
 
@@ -22,20 +23,6 @@ function aSource(id: string, over: Partial<Source> = {}): Source {
     createdAt: AT,
     updatedAt: AT,
     ...over,
-  };
-}
-
-function aDestination(id: string, sources: string[]): Destination {
-  return {
-    id,
-    name: 'Hooks',
-    type: 'webhooks',
-    enabled: true,
-    paused: false,
-    sources,
-    webhooks: [],
-    createdAt: AT,
-    updatedAt: AT,
   };
 }
 
@@ -63,7 +50,7 @@ function remove(state: ConfigState, id: string, version: number) {
 }
 
 describe('the state of config', () => {
-  it('applies a record that replaces the present version, and ignores any other', () => {
+  test('applies a record that replaces the present version, and ignores any other', () => {
     const state = new ConfigState();
     expect(put(state, 1, aSource('s')).kind).toBe('applied');
     expect(put(state, 2, aSource('s', { name: 'first' })).kind).toBe('applied');
@@ -71,20 +58,20 @@ describe('the state of config', () => {
     expect(state.source('s')).toMatchObject({ version: 2, data: { name: 'first' } });
   });
 
-  it('ignores a record that replaces an unknown version, even if it is newer', () => {
+  test('ignores a record that replaces an unknown version, even if it is newer', () => {
     const state = new ConfigState();
     put(state, 2, aSource('s', { name: 'at hand' }));
     expect(put(state, 5, aSource('s', { name: 'from nowhere' }), 4).kind).toBe('ignored');
     expect([state.source('s')?.data.name, state.unsettled()]).toEqual(['at hand', ['source:s']]);
   });
 
-  it('applies any version of an unknown entry', () => {
+  test('applies any version of an unknown entry', () => {
     const state = new ConfigState();
     expect(put(state, 7, aSource('s')).kind).toBe('applied');
     expect(state.source('s')?.version).toBe(7);
   });
 
-  it('removes by a tombstone only deleted or unknown entries', () => {
+  test('removes by a tombstone only deleted or unknown entries', () => {
     const state = new ConfigState();
     expect(state.apply('source:s', null).kind).toBe('removed');
     put(state, 1, aSource('s'));
@@ -97,7 +84,7 @@ describe('the state of config', () => {
     expect(state.unsettled()).toEqual([]);
   });
 
-  it.each([
+  test.each([
     ['invalid JSON', 'source:s', '{"write'],
     ['an array', 'source:s', '[]'],
     [
@@ -147,7 +134,7 @@ describe('the state of config', () => {
     expect(put(state, 1, aSource('s')).kind).toBe('applied');
   });
 
-  it('reports a newer format', () => {
+  test('reports a newer format', () => {
     const state = new ConfigState();
     expect(state.apply('rule:r', '{"format":2,"anything":1}')).toEqual({
       kind: 'newer',
@@ -164,9 +151,9 @@ describe('a record that only a newer Waypost can read', () => {
       '{"format":1,"kind":"destination","id":"d","version":2,"replaces":1}',
     );
 
-  it('makes its entry unreadable, and no other', () => {
+  test('makes its entry unreadable, and no other', () => {
     const state = new ConfigState();
-    put(state, 1, aDestination('d', ['s']));
+    put(state, 1, aDestination({ id: 'd', sources: ['s'] }));
     unreadable(state);
     expect([
       state.isUnreadable('destination', 'd'),
@@ -174,33 +161,39 @@ describe('a record that only a newer Waypost can read', () => {
     ]).toEqual([true, false]);
   });
 
-  it.each([
-    ['a record that replaces it', (state: ConfigState) => put(state, 3, aDestination('d', ['s']))],
-    ['the repair by control', (state: ConfigState) => put(state, 2, aDestination('d', ['s']))],
+  test.each([
+    [
+      'a record that replaces it',
+      (state: ConfigState) => put(state, 3, aDestination({ id: 'd', sources: ['s'] })),
+    ],
+    [
+      'the repair by control',
+      (state: ConfigState) => put(state, 2, aDestination({ id: 'd', sources: ['s'] })),
+    ],
     ['its tombstone', (state: ConfigState) => state.apply('destination:d', null)],
   ])('no longer matters after %s', (_, next) => {
     const state = new ConfigState();
-    put(state, 1, aDestination('d', ['s']));
+    put(state, 1, aDestination({ id: 'd', sources: ['s'] }));
     unreadable(state);
     next(state);
     expect(state.isUnreadable('destination', 'd')).toBe(false);
   });
 
-  it("connects a destination to its last readable record's sources and to those named", () => {
+  test("connects a destination to its last readable record's sources and to those named", () => {
     const state = new ConfigState();
     const asked = () => ['s', 't', 'u'].map((source) => state.unreadableDestinationsOf(source));
-    put(state, 1, aDestination('d', ['s']));
+    put(state, 1, aDestination({ id: 'd', sources: ['s'] }));
     expect([asked(), state.unreadable]).toEqual([[[], [], []], 0]);
     state.apply(
       'destination:d',
       '{"format":1,"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}',
     );
     expect([asked(), state.unreadable]).toEqual([[['d'], ['d'], []], 1]);
-    put(state, 3, aDestination('d', ['u']), 1);
+    put(state, 3, aDestination({ id: 'd', sources: ['u'] }), 1);
     expect([asked(), state.unreadable]).toEqual([[[], [], []], 0]);
   });
 
-  it('keeps its sources if a later unreadable record names none', () => {
+  test('keeps its sources if a later unreadable record names none', () => {
     const state = new ConfigState();
     state.apply(
       'destination:d',
@@ -210,22 +203,24 @@ describe('a record that only a newer Waypost can read', () => {
     expect(state.unreadableDestinationsOf('t')).toEqual(['d']);
   });
 
-  it('connects its destination to no source if none is readable', () => {
+  test('connects its destination to no source if none is readable', () => {
     const state = new ConfigState();
     state.apply('destination:d', '{"format":1,');
     expect([state.unreadableDestinationsOf('s'), state.unreadable]).toEqual([[], 1]);
   });
 
-  it('does not revive an older record that was ignored before', () => {
+  test('does not revive an older record that was ignored before', () => {
     const state = new ConfigState();
-    put(state, 1, aDestination('d', ['s']));
+    put(state, 1, aDestination({ id: 'd', sources: ['s'] }));
     unreadable(state);
-    expect(put(state, 1, aDestination('d', []), 0)).toMatchObject({ kind: 'ignored' });
+    expect(put(state, 1, aDestination({ id: 'd', sources: [] }), 0)).toMatchObject({
+      kind: 'ignored',
+    });
   });
 });
 
 describe('a query of config', () => {
-  it('finds a source by its present key, and by a rotated one until its time', () => {
+  test('finds a source by its present key, and by a rotated one until its time', () => {
     const state = new ConfigState();
     put(state, 1, aSource('s', { writeKeys: [{ key: 'old' }] }));
     put(state, 2, aSource('s', { writeKeys: [{ key: 'new' }, { key: 'old', until: 1_000 }] }));
@@ -239,15 +234,15 @@ describe('a query of config', () => {
     expect(state.sourceByWriteKey('new', 0)).toBeUndefined();
   });
 
-  it('lists the destinations of a source as they change', () => {
+  test('lists the destinations of a source as they change', () => {
     const state = new ConfigState();
     const of = (source: string) =>
       state.destinationsOf(source).map((entry) => `${entry.data.id}@${entry.version}`);
     expect(of('a')).toEqual([]);
-    put(state, 1, aDestination('d', ['a', 'b']));
-    put(state, 1, aDestination('e', ['a']));
+    put(state, 1, aDestination({ id: 'd', sources: ['a', 'b'] }));
+    put(state, 1, aDestination({ id: 'e', sources: ['a'] }));
     expect(of('a')).toEqual(['d@1', 'e@1']);
-    put(state, 2, aDestination('d', ['b']));
+    put(state, 2, aDestination({ id: 'd', sources: ['b'] }));
     expect([of('a'), of('b')]).toEqual([['e@1'], ['d@2']]);
     state.apply(
       'destination:d',
@@ -316,7 +311,7 @@ function compact(log: Logged[]): Logged[] {
 }
 
 describe('two concurrent writers', () => {
-  it('leave readers of the whole log with the same state, in any order of their records', () => {
+  test('leave readers of the whole log with the same state, in any order of their records', () => {
     fc.assert(
       fc.property(steps, fc.nat(), (scenario, cut) => {
         const log = logOf(scenario);
@@ -330,7 +325,7 @@ describe('two concurrent writers', () => {
     );
   });
 
-  it('leave readers that start after compaction with the same state, once it is repaired', () => {
+  test('leave readers that start after compaction with the same state, once it is repaired', () => {
     fc.assert(
       fc.property(steps, (scenario) => {
         const log = logOf(scenario);
@@ -360,7 +355,7 @@ describe('two concurrent writers', () => {
 
 describe('the part of config that a service holds', () => {
   const destination = {
-    ...aDestination('d', ['s']),
+    ...aDestination({ id: 'd', sources: ['s'] }),
     webhooks: [
       { id: 'w', url: 'sealed-url', origin: 'https://a.example', headers: { a: 'sealed-header' } },
     ],
@@ -368,7 +363,7 @@ describe('the part of config that a service holds', () => {
     filter: 'true',
   };
 
-  it('the router holds destinations without URLs and secrets, and the rest of them', () => {
+  test('the router holds destinations without URLs and secrets, and the rest of them', () => {
     const state = new ConfigState(PARTS.router);
     put(state, 1, destination);
     expect(JSON.stringify(state.list('destination'))).not.toContain('sealed');
@@ -376,7 +371,7 @@ describe('the part of config that a service holds', () => {
     expect(state.destinationsOf('s')).toEqual([{ version: 1, data: { ...routed, webhooks: [] } }]);
   });
 
-  it('a repeated record of a trimmed entry is harmless, and another one is not', () => {
+  test('a repeated record of a trimmed entry is harmless, and another one is not', () => {
     const state = new ConfigState(PARTS.router);
     put(state, 1, destination);
     expect([put(state, 1, destination).kind, state.unsettled()]).toEqual(['ignored', []]);
@@ -384,7 +379,7 @@ describe('the part of config that a service holds', () => {
     expect(state.unsettled()).toEqual(['destination:d']);
   });
 
-  it('ingest reads sources alone, and a request for another kind is a mistake', async () => {
+  test('ingest reads sources alone, and a request for another kind is a mistake', async () => {
     const memory = memoryLog();
     const producer = await memory.kafka.producer({
       maxPendingBytes: 1e6,

@@ -46,7 +46,7 @@ async function open(memory: MemoryLog) {
 }
 
 describe('the reader of config', () => {
-  it('has read to the end when it opens, and follows from there', async () => {
+  test('has read to the end when it opens, and follows from there', async () => {
     const memory = memoryLog();
     memory.append([record(1, 'one')]);
     const config = await openConfig(memory.kafka, { name: 'test', log, onFatal: () => undefined });
@@ -58,7 +58,7 @@ describe('the reader of config', () => {
     expect([config.source('s')?.data.name, changes]).toEqual(['two', ['s@2']]);
   });
 
-  it('ends the process with a clear message at a record of a newer format', async () => {
+  test('ends the process with a clear message at a record of a newer format', async () => {
     const memory = memoryLog();
     const { failures } = await open(memory);
     memory.append([record(1, 'one', { format: 3 }), record(1, 'one', { format: 3 })]);
@@ -74,7 +74,7 @@ describe('the reader of config', () => {
 });
 
 describe('the writer of config', () => {
-  it('returns when its record was read back, and deletes permanently', async () => {
+  test('returns when its record was read back, and deletes permanently', async () => {
     const memory = memoryLog();
     const { config, writer } = await open(memory);
     expect(await writer.write('source', 's', aSource('one'), { replaces: 0 })).toMatchObject({
@@ -95,7 +95,7 @@ describe('the writer of config', () => {
     expect(memory.compacted('config').map((last) => last.value)).toEqual([null]);
   });
 
-  it('takes turns: a turn replaces exactly the version that it read', async () => {
+  test('takes turns: a turn replaces exactly the version that it read', async () => {
     const { config, writer } = await open(memoryLog());
     await writer.write('source', 's', aSource(''), { replaces: 0 });
     const append = (letter: string) =>
@@ -107,7 +107,7 @@ describe('the writer of config', () => {
     expect(config.source('s')).toMatchObject({ version: 7, data: { name: 'abcdef' } });
   });
 
-  it('reports a conflict to the second of two writers, and repairs a compacted log', async () => {
+  test('reports a conflict to the second of two writers, and repairs a compacted log', async () => {
     const memory = memoryLog();
     const [a, b] = [await open(memory), await open(memory)];
     await a.writer.write('source', 's', aSource('base'), { replaces: 0 });
@@ -124,7 +124,7 @@ describe('the writer of config', () => {
     expect(fresh.config.unsettled()).toEqual([]);
   });
 
-  it('repairs at start the records that an earlier process left', async () => {
+  test('repairs at start the records that an earlier process left', async () => {
     const memory = memoryLog();
     memory.append([record(1, 'one'), record(1, 'lost')]);
     const { writer } = await open(memory);
@@ -133,7 +133,7 @@ describe('the writer of config', () => {
     expect(fresh.config.source('s')).toMatchObject({ version: 2, data: { name: 'one' } });
   });
 
-  it('fails only the write that happens while Kafka is away', async () => {
+  test('fails only the write that happens while Kafka is away', async () => {
     const memory = memoryLog();
     const { writer } = await open(memory);
     memory.failWith(new AppError('kafka_unavailable', 'away', true));

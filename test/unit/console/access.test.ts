@@ -1,6 +1,6 @@
 import { allows } from '../../../console/src/lib/access';
 
-it.each([
+test.each([
   ['read_only', null, 'GET /sources', true],
   ['read_only', null, 'PATCH /sources/{id}', false],
   ['operator', null, 'PATCH /sources/{id}', true],

@@ -63,7 +63,7 @@ const TRAIT: ComputedTrait = {
 
 describe('the name of an audience', () => {
   const others = [{ id: 'aud_1', name: 'Pro users', key: 'pro_users' }];
-  it.each([
+  test.each([
     ['', undefined, undefined],
     ['VIP Customers', 'vip_customers', undefined],
     ['重要な顧客', '重要な顧客', undefined],
@@ -80,7 +80,7 @@ describe('the name of an audience', () => {
 describe('a draft of an audience', () => {
   const pro = { join: 'all' as const, rows: [aRule({ trait: 'plan', value: 'pro' })] };
 
-  it('has a problem for each missing field', () => {
+  test('has a problem for each missing field', () => {
     const draft = { ...emptyAudience(), sources: [], syncEvery: '2d' };
     expect([...audienceProblems(draft).keys()]).toEqual([
       'name',
@@ -91,7 +91,7 @@ describe('a draft of an audience', () => {
     expect([...audienceProblems({ ...emptyAudience('list'), name: 'A' })]).toEqual([]);
   });
 
-  it('is sent with its condition, or without one as a list', () => {
+  test('is sent with its condition, or without one as a list', () => {
     const draft = { ...emptyAudience(), name: ' VIP ', rows: pro };
     const condition = 'has(user.traits.plan) && user.traits.plan == "pro"';
     expect(audienceBody(draft)).toEqual({
@@ -109,14 +109,14 @@ describe('a draft of an audience', () => {
     expect(conditionOf({ ...draft, as: 'text', text: ' ' })).toBeUndefined();
   });
 
-  it('changes nothing until edited, although rows would write the condition differently', () => {
+  test('changes nothing until edited, although rows would write the condition differently', () => {
     const draft = audienceDraftOf(AUDIENCE, rowsOf(AUDIENCE.condition ?? ''));
     expect(draft.as).toBe('rows');
     expect(audiencePatch(AUDIENCE, draft)).toEqual({});
     expect(audiencePatch(AUDIENCE, { ...draft, as: 'text' })).toEqual({});
   });
 
-  it('changes only what differs', () => {
+  test('changes only what differs', () => {
     const draft = audienceDraftOf(AUDIENCE, undefined);
     expect(audiencePatch(AUDIENCE, { ...draft, name: 'Pros', destinations: ['dst_2'] })).toEqual({
       name: 'Pros',
@@ -134,7 +134,7 @@ describe('a draft of an audience', () => {
     });
   });
 
-  it('is compared field by field with the version of somebody else', () => {
+  test('is compared field by field with the version of somebody else', () => {
     const theirs = { ...AUDIENCE, syncEvery: '5m' };
     expect(
       differences(AUDIENCE_FIELDS, { before: AUDIENCE, theirs, patch: { sources: ['src_1'] } }),
@@ -146,7 +146,7 @@ describe('a draft of an audience', () => {
 });
 
 describe('a draft of a computed trait', () => {
-  it.each([
+  test.each([
     ['count', '', []],
     ['last', '', []],
     ['sum', '', ['property']],
@@ -158,7 +158,7 @@ describe('a draft of a computed trait', () => {
     },
   );
 
-  it('has a problem for each missing field, and is sent without empty fields', () => {
+  test('has a problem for each missing field, and is sent without empty fields', () => {
     expect([...traitProblems({ ...emptyTrait(), window: '400d' }).keys()]).toEqual([
       'name',
       'event',
@@ -170,7 +170,7 @@ describe('a draft of a computed trait', () => {
     );
   });
 
-  it('changes only what differs', () => {
+  test('changes only what differs', () => {
     const draft = traitDraftOf(TRAIT);
     expect(traitPatch(TRAIT, draft)).toEqual({});
     expect(traitPatch(TRAIT, { ...draft, window: '', compute: 'count' })).toEqual({
@@ -201,7 +201,7 @@ describe('the suggestions of the form', () => {
       track('New', { total: 5, cart: { size: 2 } }),
     ],
   );
-  it('contain the events, traits, values and properties of recent calls', () => {
+  test('contain the events, traits, values and properties of recent calls', () => {
     expect(seen.events).toEqual(['Rare', 'Often', 'New']);
     expect(seen.traits).toEqual(['age', 'plan', 'tags']);
     expect([seen.valuesOf('plan'), seen.valuesOf('tags'), seen.valuesOf('none')]).toEqual([
@@ -217,7 +217,7 @@ describe('the suggestions of the form', () => {
 });
 
 describe('a file of members', () => {
-  it('is read in parts, so that its size does not matter', async () => {
+  test('is read in parts, so that its size does not matter', async () => {
     const ids = Array.from({ length: 30_000 }, (_, i) => `user-é-${i}-${'x'.repeat(40)}`);
     const { body, lines } = await membersOf(new Blob([`${ids.join('\r\n')}\n\n`]));
     expect(lines).toBe(ids.length);
@@ -246,7 +246,7 @@ describe('the console in words', () => {
     ...given,
   });
 
-  it.each<[Partial<Preview>, string, string]>([
+  test.each<[Partial<Preview>, string, string]>([
     [{ members: 1, looked: 5, of: 5 }, '1 user', '5 profiles checked.'],
     [
       {
@@ -275,7 +275,7 @@ describe('the console in words', () => {
     expect([sizeInWords(preview(given)), basisInWords(preview(given))]).toEqual([size, basis]);
   });
 
-  it.each([
+  test.each([
     [{ ...STATUS }, undefined, 'Changes are sent to receivers'],
     [{ ...STATUS, phase: 'first_sync' as const, counted: 1, of: 3 }, 33, '1 of 3 profiles'],
     [{ ...STATUS, phase: 'first_sync' as const, counted: 0, of: 0 }, 0, '0 of 0'],
@@ -286,7 +286,7 @@ describe('the console in words', () => {
     expect(statusInWords({ status, destinations: ['dst_1'] })).toContain(words);
   });
 
-  it.each(['first_sync', 'live'] as const)(
+  test.each(['first_sync', 'live'] as const)(
     'says in the phase %s without a destination that nothing is sent, and where to choose one',
     (phase) => {
       const said = statusInWords({ status: { ...STATUS, phase }, destinations: [] });
@@ -294,7 +294,7 @@ describe('the console in words', () => {
     },
   );
 
-  it.each([
+  test.each([
     ['42', 'text', 'is a number'],
     ['true', 'text', 'yes or no'],
     ['pro', 'text', undefined],

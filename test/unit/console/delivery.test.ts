@@ -18,7 +18,7 @@ type Attempt = Delivery['attempts'][number];
 const NOW = Date.parse('2026-01-01T12:00:00.000Z');
 const iso = (ms: number) => new Date(NOW + ms).toISOString();
 
-function anAttempt(
+function anEvent(
   n: number,
   url: Partial<Attempt['urls'][number]> = {},
   more: Partial<Attempt> = {},
@@ -66,7 +66,7 @@ function aDelivery(fields: Partial<Delivery> = {}): Delivery {
     replay: 0,
     attemptsMade: 1,
     test: false,
-    attempts: [anAttempt(1)],
+    attempts: [anEvent(1)],
     budget,
     body: { type: 'track' },
     ...fields,
@@ -76,7 +76,7 @@ function aDelivery(fields: Partial<Delivery> = {}): Delivery {
 describe('the timeline of a delivery', () => {
   const texts = (delivery: Delivery) => momentsOf(delivery, NOW).map(({ text }) => text);
 
-  it('shows the attempts, the next one, and the end of the window', () => {
+  test('shows the attempts, the next one, and the end of the window', () => {
     expect(texts(aDelivery())).toEqual([
       'Accepted',
       'Attempt 1: 500 (12 ms)',
@@ -85,13 +85,13 @@ describe('the timeline of a delivery', () => {
     ]);
   });
 
-  it('shows a request that was withheld as not sent, and not as an attempt', () => {
+  test('shows a request that was withheld as not sent, and not as an attempt', () => {
     const error = { code: 'token', message: 'status 401' };
-    const attempts = [anAttempt(1, { status: undefined, error }, { withheld: true })];
+    const attempts = [anEvent(1, { status: undefined, error }, { withheld: true })];
     expect(texts(aDelivery({ attempts }))[1]).toBe('Not sent: token');
   });
 
-  it('announces no time that has passed', () => {
+  test('announces no time that has passed', () => {
     const past = {
       attemptsMade: 0,
       nextAttemptAt: iso(-3_300_000),
@@ -108,7 +108,7 @@ describe('the timeline of a delivery', () => {
     );
   });
 
-  it('announces no time that has passed, for any delivery', () => {
+  test('announces no time that has passed, for any delivery', () => {
     const time = fc.integer({ min: -90_000_000, max: 90_000_000 }).map(iso);
     const budget = fc.record({
       attemptsMade: fc.nat(3),
@@ -135,10 +135,10 @@ describe('the timeline of a delivery', () => {
     );
   });
 
-  it('separates a replay, and ends with the final status', () => {
+  test('separates a replay, and ends with the final status', () => {
     const attempts = [
-      anAttempt(1, { outcome: 'rejected', status: 404 }),
-      anAttempt(
+      anEvent(1, { outcome: 'rejected', status: 404 }),
+      anEvent(
         1,
         { outcome: 'delivered', status: 200 },
         { replay: 1, at: iso(-1_000), outcome: 'delivered' },
@@ -157,7 +157,7 @@ describe('the timeline of a delivery', () => {
     ]);
   });
 
-  it('says how many attempts were made and when the next one follows', () => {
+  test('says how many attempts were made and when the next one follows', () => {
     expect(budgetInWords(aDelivery().budget, NOW)).toBe(
       '1 attempt so far. Next attempt in 4 min; gives up in 4 h.',
     );
@@ -165,14 +165,14 @@ describe('the timeline of a delivery', () => {
 });
 
 describe('two attempts', () => {
-  it('differ in the facts that changed, without the date of the response', () => {
+  test('differ in the facts that changed, without the date of the response', () => {
     const response = (body: string, date: string) => ({
       headers: { date, server: 'x' },
       body,
       truncated: false,
     });
-    const before = anAttempt(1, { response: response('boom', 'Mon') });
-    const after = anAttempt(2, {
+    const before = anEvent(1, { response: response('boom', 'Mon') });
+    const after = anEvent(2, {
       status: 200,
       outcome: 'delivered',
       response: response('ok', 'Tue'),
@@ -184,9 +184,9 @@ describe('two attempts', () => {
     ]);
   });
 
-  it('differ in a URL that only one of them called', () => {
-    const after = anAttempt(2, { url: 'whk_2', status: 200 });
-    expect(changesBetween(anAttempt(1), after)).toContainEqual({
+  test('differ in a URL that only one of them called', () => {
+    const after = anEvent(2, { url: 'whk_2', status: 200 });
+    expect(changesBetween(anEvent(1), after)).toContainEqual({
       what: 'URL 2: Status',
       before: '–',
       after: '200',
@@ -200,7 +200,7 @@ describe('a result', () => {
     message,
     ...defined({ phase: phase || undefined }),
   });
-  it.each([
+  test.each([
     [error('status', 'the response status was 500'), 500, undefined],
     [error('status', 'the response status was 302'), 302, 'Waypost does not follow redirects'],
     [
@@ -217,14 +217,14 @@ describe('a result', () => {
     expect(errorInWords(given, status)).toBe(text);
   });
 
-  it('says how many URLs accepted a message', () => {
+  test('says how many URLs accepted a message', () => {
     expect(acceptedInWords([{ outcome: 'delivered' }, { outcome: 'retry' }])).toBe(
       '1 of 2 URLs accepted it.',
     );
     expect(acceptedInWords([{ outcome: 'rejected' }])).toBe('0 of 1 URL accepted it.');
   });
 
-  it('is shown as JSON only if its body is an object or a list', () => {
+  test('is shown as JSON only if its body is an object or a list', () => {
     expect([jsonIn(' {"a":1}'), jsonIn('[1]'), jsonIn('12'), jsonIn('{broken')]).toEqual([
       { a: 1 },
       [1],
@@ -247,14 +247,14 @@ test('a URL that was not called and cannot be decrypted is not said to be remove
 });
 
 describe('a request as curl', () => {
-  it('leaves out the encoding of a compressed body, since curl sends it plain', () => {
+  test('leaves out the encoding of a compressed body, since curl sends it plain', () => {
     const headers = { 'content-encoding': 'gzip' };
     expect(curlOf({ method: 'POST', url: 'https://a.example/', headers, body: 'a' })).not.toContain(
       'gzip',
     );
   });
 
-  it('quotes every part, and names the headers whose values are hidden', () => {
+  test('quotes every part, and names the headers whose values are hidden', () => {
     const headers = { 'content-type': 'application/json', 'x-signature': '***', 'x-own': "it's" };
     expect(
       curlOf({ method: 'POST', url: 'https://a.example/h?x=1', headers, body: { name: "O'Neil" } }),
@@ -271,7 +271,7 @@ describe('a request as curl', () => {
 });
 
 describe('a delivered message as a test', () => {
-  it('keeps the fields that a test may set', () => {
+  test('keeps the fields that a test may set', () => {
     const body = {
       version: 1,
       type: 'track',
@@ -287,12 +287,12 @@ describe('a delivered message as a test', () => {
     });
   });
 
-  it('is not offered without a body or for a type that a test cannot have', () => {
+  test('is not offered without a body or for a type that a test cannot have', () => {
     expect(sampleText({ type: 'delete', body: {} })).toBeUndefined();
     expect(sampleText({ type: 'track', body: null })).toBeUndefined();
   });
 
-  it.each([
+  test.each([
     ['[]', /JSON object/],
     ['{', /^Not valid JSON: /],
   ])('with the text %s names the mistake', (text, problem) => {

@@ -49,7 +49,7 @@ const STORED: Destination = {
 };
 
 describe('a URL in the form', () => {
-  it.each([
+  test.each([
     ['', 'Enter a URL'],
     ['example.com', 'http:// or https://'],
     ['https://', 'no host'],
@@ -60,13 +60,13 @@ describe('a URL in the form', () => {
     expect(urlProblem(url)).toContain(why);
   });
 
-  it('is accepted if requests can be sent to it', () => {
+  test('is accepted if requests can be sent to it', () => {
     expect(urlProblem('https://example.com/hook?token=1')).toBeUndefined();
   });
 });
 
 describe('the problems of a draft', () => {
-  it('have the field names of the API', () => {
+  test('have the field names of the API', () => {
     const draft = {
       ...emptyDraft([]),
       name: ' ',
@@ -101,13 +101,13 @@ describe('the problems of a draft', () => {
     ]);
   });
 
-  it('are empty for a stored destination', () => {
+  test('are empty for a stored destination', () => {
     expect(problemsOf(draftOf(STORED)).size).toBe(0);
   });
 });
 
 describe('the request of a draft', () => {
-  it('creates a destination disabled', () => {
+  test('creates a destination disabled', () => {
     const draft = {
       ...emptyDraft(['src_1']),
       webhooks: [{ url: 'https://example.com/', headers: [] }],
@@ -121,11 +121,11 @@ describe('the request of a draft', () => {
     });
   });
 
-  it('is empty if nothing was changed', () => {
+  test('is empty if nothing was changed', () => {
     expect(patchOf(STORED, draftOf(STORED))).toEqual({});
   });
 
-  it('contains only changed fields, and keeps stored header values', () => {
+  test('contains only changed fields, and keeps stored header values', () => {
     const draft = draftOf(STORED);
     draft.webhooks[0]!.url = 'https://example.com/other';
     draft.webhooks[0]!.headers.push({ name: 'X-New', value: 'v', kept: false });
@@ -142,7 +142,7 @@ describe('the request of a draft', () => {
     });
   });
 
-  it('contains the limits of a batch, and null once the user clears the number of events', () => {
+  test('contains the limits of a batch, and null once the user clears the number of events', () => {
     const draft = draftOf(STORED);
     const batch = { maxEvents: 50, maxBytes: 1_000_000, maxWait: '1s' };
     const batched = { ...draft, batch: { ...draft.batch, maxEvents: '50' } };
@@ -151,7 +151,7 @@ describe('the request of a draft', () => {
     expect(patchOf({ ...STORED, batch }, draft)).toEqual({ batch: null });
   });
 
-  it('removes a field by null', () => {
+  test('removes a field by null', () => {
     const limited = { ...STORED, maxPerSecond: 5, types: ['track' as const], switchOffAfter: '5d' };
     const draft = { ...draftOf(limited), maxPerSecond: '', types: null, switchOffAfter: '' };
     expect(patchOf(limited, draft)).toEqual({
@@ -163,7 +163,7 @@ describe('the request of a draft', () => {
 });
 
 describe('a conflict', () => {
-  it('shows an absent limit and absent types in words', () => {
+  test('shows an absent limit and absent types in words', () => {
     const theirs = { ...STORED, maxPerSecond: 7, types: ['track' as const] };
     const found = differences(DESTINATION_FIELDS, {
       before: STORED,
@@ -177,7 +177,7 @@ describe('a conflict', () => {
     ]);
   });
 
-  it('shows the changes of both people, and no header value', () => {
+  test('shows the changes of both people, and no header value', () => {
     const theirs = { ...STORED, name: 'Store', paused: true };
     const draft = draftOf(STORED);
     draft.webhooks[0]!.headers[0] = { name: 'Authorization', value: 'planted', kept: false };
@@ -211,7 +211,7 @@ describe('a draft of alerts', () => {
     updatedAt: '2026-01-01T00:00:00.000Z',
   };
 
-  it('is sent with its changed fields only', () => {
+  test('is sent with its changed fields only', () => {
     expect(alertsPatch(stored, alertsDraftOf(stored))).toEqual({});
     const draft = { ...alertsDraftOf(stored), webhooks: [], failingFor: '90s', switchOffAfter: '' };
     expect(alertsPatch(stored, draft)).toEqual({
@@ -221,7 +221,7 @@ describe('a draft of alerts', () => {
     });
   });
 
-  it('keeps the formats of its URLs, and reads addresses separated by commas', () => {
+  test('keeps the formats of its URLs, and reads addresses separated by commas', () => {
     const before = alertsDraftOf(stored);
     const webhooks = [...before.webhooks, { url: 'https://ops.example/', headers: [] }];
     const patch = alertsPatch(stored, {
@@ -236,7 +236,7 @@ describe('a draft of alerts', () => {
     expect(patch.email).toEqual(['ops@example.com', 'kim@example.com']);
   });
 
-  it('authenticates at a URL, and keeps the stored secret', () => {
+  test('authenticates at a URL, and keeps the stored secret', () => {
     const auth = { type: 'pagerduty' as const, routingKey: { keep: true as const } };
     const webhooks = stored.webhooks.map((webhook) => ({
       ...webhook,
@@ -256,12 +256,12 @@ describe('a draft of alerts', () => {
     ]);
   });
 
-  it('may have no URL, but needs its times', () => {
+  test('may have no URL, but needs its times', () => {
     const draft = { ...alertsDraftOf(stored), webhooks: [], failingFor: '', switchOffAfter: '' };
     expect([...alertsProblems(draft).keys()]).toEqual(['failingFor']);
   });
 
-  it('is compared field by field with the changes of somebody else', () => {
+  test('is compared field by field with the changes of somebody else', () => {
     const theirs = { ...stored, deadLettersEvery: '2h', switchOffAfter: null };
     const found = differences(ALERT_FIELDS, {
       before: stored,

@@ -89,7 +89,7 @@ test('a stored destination that is not edited has no problem and changes nothing
 });
 
 describe('a stored secret', () => {
-  it('is kept unless the user enters another', () => {
+  test('is kept unless the user enters another', () => {
     const moved = edited(() => ({ url: 'https://example.com/other' }));
     expect(webhookIn(moved)).toEqual({
       id: 'wh_1',
@@ -107,7 +107,7 @@ describe('a stored secret', () => {
     });
   });
 
-  it.each<[string, Draft, string[]]>([
+  test.each<[string, Draft, string[]]>([
     [
       'the URL has another host',
       edited(() => ({ url: 'https://other.example.com/hook' })),
@@ -129,13 +129,13 @@ describe('a stored secret', () => {
     );
   });
 
-  it('is not asked for again if only the login at the proxy changes', () => {
+  test('is not asked for again if only the login at the proxy changes', () => {
     const draft = edited(() => ({}), { proxy: 'http://user:pass@proxy.example.com:3128' });
     expect(problemsOf(draft).size).toBe(0);
     expect(patchOf(STORED, draft)).toEqual({ proxy: 'http://user:pass@proxy.example.com:3128' });
   });
 
-  it('of another type of authentication is none of this type', () => {
+  test('of another type of authentication is none of this type', () => {
     const draft = edited(({ auth }) => ({ auth: withType(auth, 'bearer') }));
     expect([...problemsOf(draft).keys()]).toEqual(['webhooks/0/auth/token', 'webhooks/0/tls/key']);
   });
@@ -153,7 +153,7 @@ describe('a new authentication', () => {
     ],
   });
 
-  it.each([
+  test.each([
     [
       'basic',
       ['username', 'password'],
@@ -194,7 +194,7 @@ describe('a new authentication', () => {
 describe('the settings of a request', () => {
   const request = draftOf(STORED).request;
 
-  it.each<[string, Partial<Draft['request']>, object | null]>([
+  test.each<[string, Partial<Draft['request']>, object | null]>([
     ['a method', { method: 'PUT' }, { method: 'PUT' }],
     ['a format instead of the template', { format: 'slack' }, { format: 'slack', body: null }],
     ['a template', { body: '"text"' }, { body: '"text"' }],
@@ -212,7 +212,7 @@ describe('the settings of a request', () => {
     });
   });
 
-  it('have problems by the names of the API', () => {
+  test('have problems by the names of the API', () => {
     const headers = [
       { name: 'Host', expression: 'userId' },
       { name: 'X-User', expression: '' },
@@ -229,7 +229,7 @@ describe('the settings of a request', () => {
     ]);
   });
 
-  it("are previewed with other headers' names, without settings that cannot be used yet", () => {
+  test("are previewed with other headers' names, without settings that cannot be used yet", () => {
     const preview = previewOf(draftOf(STORED), true, 'evt_1');
     expect(preview).toMatchObject({
       destination: {
@@ -254,7 +254,7 @@ describe('the settings of a request', () => {
 describe('the retry plan', () => {
   const plan = draftOf(STORED).retry;
 
-  it.each<[string, Partial<Draft['retry']>, object | null]>([
+  test.each<[string, Partial<Draft['retry']>, object | null]>([
     ['other delays', { delays: '30s, 5m' }, { delays: ['30s', '5m'] }],
     ['a timeout, and no window', { timeout: '20s', window: '' }, { timeout: '20s', window: null }],
     ['other statuses', { on: '404, 409' }, { on: [404, 409] }],
@@ -265,13 +265,13 @@ describe('the retry plan', () => {
     });
   });
 
-  it('has problems by the names of the API', () => {
+  test('has problems by the names of the API', () => {
     const retry = { delays: '5m, soon', window: '73h', timeout: '31s', on: '200' };
     const fields = ['retry/delays', 'retry/window', 'retry/timeout', 'retry/on'];
     expect([...problemsOf({ ...draftOf(STORED), retry }).keys()]).toEqual(fields);
   });
 
-  it('has the delays that the tiers of the installation can make', () => {
+  test('has the delays that the tiers of the installation can make', () => {
     expect(effectiveDelays('45s, 2h', ['10s', '1m', '5m', '30m'])).toEqual(['50s', '2h']);
     expect(effectiveDelays('45s, so', ['10s'])).toBeUndefined();
     expect(effectiveDelays('', ['10s'])).toEqual([]);

@@ -36,7 +36,7 @@ import { ApiProblem } from '../../../shared/api/client';
 
 describe('times', () => {
   const now = Date.parse('2026-01-01T12:00:00.000Z');
-  it.each([
+  test.each([
     ['2026-01-01T12:00:00.200Z', 'now'],
     ['2026-01-01T11:59:48.000Z', '12 s ago'],
     ['2026-01-01T12:10:00.000Z', 'in 10 min'],
@@ -46,7 +46,7 @@ describe('times', () => {
     expect(relative(iso, now)).toBe(text);
   });
 
-  it('have an exact form, with the day unless today and the year unless it is this one', () => {
+  test('have an exact form, with the day unless today and the year unless it is this one', () => {
     const local = (text: string) => new Date(text).toISOString();
     const at = Date.parse(local('2026-01-01T12:00:00'));
     expect(absolute(local('2026-01-01T09:05:07'), at)).toBe('09:05:07');
@@ -54,13 +54,13 @@ describe('times', () => {
     expect(absolute(local('2025-12-31T09:05:07'), at)).toBe('Dec 31, 2025, 09:05:07');
   });
 
-  it('survive the way from a field to the API and back', () => {
+  test('survive the way from a field to the API and back', () => {
     expect(localOfIso(isoOfLocal('2026-01-01T12:34'))).toBe('2026-01-01T12:34');
     expect(isoOfLocal('')).toBeUndefined();
     expect(localOfIso('no time')).toBe('');
   });
 
-  it.each([
+  test.each([
     [null, '–'],
     [12.4, '12 ms'],
     [1_500, '1.5 s'],
@@ -73,13 +73,13 @@ describe('times', () => {
 });
 
 describe('labels', () => {
-  it('exist for reasons, and an unknown reason is shown by its name', () => {
+  test('exist for reasons, and an unknown reason is shown by its name', () => {
     expect(reasonInWords('window_closed')).toContain('window');
     expect(reasonInWords('some_news')).toBe('some news');
     expect(reasonInWords(null)).toBe('');
   });
 
-  it('of an API error name each bad field', () => {
+  test('of an API error name each bad field', () => {
     const errors = [
       { pointer: '#/webhooks/0/headers/a~1b', detail: 'no' },
       { parameter: 'limit', detail: 'too large' },
@@ -95,7 +95,7 @@ describe('labels', () => {
 });
 
 describe('snippets', () => {
-  it('contain the write key and the address in every language', () => {
+  test('contain the write key and the address in every language', () => {
     const snippets = snippetsFor('http://localhost:8080/', 'key-1');
     expect(snippets.map(({ name }) => name)).toEqual(['curl', 'Browser', 'Node', 'Python', 'Go']);
     for (const { code } of snippets) {
@@ -104,7 +104,7 @@ describe('snippets', () => {
     }
   });
 
-  it.each([
+  test.each([
     [{ url: null, port: 8081 }, 'https://waypost.example:8090', 'https://waypost.example:8081'],
     [{ url: null, port: 8081 }, 'http://[::1]:8090', 'http://[::1]:8081'],
     [{ url: 'https://in.example', port: 8081 }, 'http://localhost:8090', 'https://in.example'],
@@ -119,7 +119,7 @@ describe('snippets', () => {
 describe('steps of a chart', () => {
   const span = { since: '2026-01-01T00:00:00.000Z', stepSeconds: 60 };
 
-  it('exist for every time, also without counts', () => {
+  test('exist for every time, also without counts', () => {
     const counted = { at: '2026-01-01T00:01:00.000Z', delivered: 2 };
     const steps = everyStep(span, [counted], Date.parse('2026-01-01T00:02:30.000Z'));
     expect(steps.map(({ at, found }) => [at.slice(11, 16), found?.delivered])).toEqual([
@@ -129,13 +129,13 @@ describe('steps of a chart', () => {
     ]);
   });
 
-  it('begin at a whole minute, so that queries within a minute are equal', () => {
+  test('begin at a whole minute, so that queries within a minute are equal', () => {
     const now = Date.parse('2026-01-01T12:34:56.789Z');
     expect(sinceOf(3_600_000, now)).toBe('2026-01-01T11:34:00.000Z');
     expect(sinceOf(3_600_000, now + 3_000)).toBe(sinceOf(3_600_000, now));
   });
 
-  it('are labelled with the time, and long steps with the day', () => {
+  test('are labelled with the time, and long steps with the day', () => {
     const at = new Date(2026, 0, 2, 3, 4).toISOString();
     expect(stepLabel(at, 60)).toBe('03:04');
     expect(stepLabel(at, 10_800)).toBe('Jan 2, 03:04');
@@ -143,7 +143,7 @@ describe('steps of a chart', () => {
   });
 });
 
-it.each([
+test.each([
   [401, 'urn:waypost:problem:unauthorized', true],
   [429, 'urn:waypost:problem:rate_limited', true],
   [429, undefined, false],
@@ -161,7 +161,7 @@ it.each([
 });
 
 describe('the scope of a replay', () => {
-  it('is sent with the chosen fields only', () => {
+  test('is sent with the chosen fields only', () => {
     const scope = {
       ...scopeFor('dst_1'),
       from: '2026-01-01T00:00',
@@ -179,17 +179,17 @@ describe('the scope of a replay', () => {
     });
   });
 
-  it('reads messages to send only to URLs that failed, as a dead letter failed at all', () => {
+  test('reads messages to send only to URLs that failed, as a dead letter failed at all', () => {
     const scope = withFailedUrls(scopeFor('dst_1'), true);
     expect(bodyOf(scope, false)).toMatchObject({ origin: 'messages', onlyFailedUrls: true });
     expect(bodyOf(withFailedUrls(scope, false), false)).not.toHaveProperty('onlyFailedUrls');
   });
 
-  it('offers the statuses of ended deliveries, because the API refuses the others', () => {
+  test('offers the statuses of ended deliveries, because the API refuses the others', () => {
     expect(REPLAYABLE).toEqual(['delivered', 'partly_delivered', 'dead', 'cancelled']);
   });
 
-  it.each([
+  test.each([
     [{ destination: '' }, 'destination'],
     [{ from: '2026-01-02T00:00', to: '2026-01-01T00:00' }, 'before'],
     [{ maxPerSecond: 'fast' }, 'rate'],
@@ -210,14 +210,14 @@ describe('a list of live events', () => {
   });
   const ids = (events: { id: string }[]) => events.map(({ id }) => id).join('');
 
-  it('shows the newest event first, each event once, and a limited number', () => {
+  test('shows the newest event first, each event once, and a limited number', () => {
     expect(ids(withNew([event('b'), event('a')], event('c')))).toBe('cba');
     expect(ids(withNew([event('b'), event('a')], event('a')))).toBe('ba');
     const full = Array.from({ length: MAX_SHOWN }, (_, i) => event(String(i)));
     expect(withNew(full, event('new'))).toHaveLength(MAX_SHOWN);
   });
 
-  it('adds earlier events once, also if the two lists overlap', () => {
+  test('adds earlier events once, also if the two lists overlap', () => {
     expect(ids(withPast([event('d'), event('c')], [event('c'), event('b'), event('a')]))).toBe(
       'dcba',
     );

@@ -35,7 +35,7 @@ const often = aRule({
 });
 
 describe('rows as a condition', () => {
-  it.each<[Row, string]>([
+  test.each<[Row, string]>([
     [pro, 'has(user.traits.plan) && user.traits.plan == "pro"'],
     [
       aRule({ trait: 'plan', test: 'is_not', value: 'pro' }),
@@ -111,7 +111,7 @@ function textOf(rule: Rule): string {
 }
 
 describe('a faulty row', () => {
-  it.each<[Row, Record<string, string>]>([
+  test.each<[Row, Record<string, string>]>([
     [aRule(), { '0/trait': 'Enter a trait', '0/value': 'Enter a value' }],
     [
       aRule({ subject: 'count', test: 'at_least' }),
@@ -135,7 +135,7 @@ describe('a faulty row', () => {
 });
 
 describe('a condition written by hand', () => {
-  it.each([
+  test.each([
     [
       'user.traits.plan == "pro" && count("Order Completed", duration("720h")) >= 3',
       all(pro, often),
@@ -150,7 +150,7 @@ describe('a condition written by hand', () => {
     expect(rowsOf(text)).toEqual(rows);
   });
 
-  it.each([
+  test.each([
     ['text with a mistake', 'count('],
     ['an operator that rows lack', 'count("A") + count("B") > 3'],
     ['"is not" of a trait that may be missing', 'user.traits.plan != "pro"'],
@@ -181,20 +181,20 @@ function deep(levels: number): string {
 }
 
 describe('editing rows', () => {
-  it('a new subject keeps the entered values, and the comparison if the subject has it', () => {
+  test('a new subject keeps the entered values, and the comparison if the subject has it', () => {
     expect(withSubject(pro, 'last')).toMatchObject({ test: 'is', trait: 'plan', value: 'pro' });
     expect(withSubject({ ...often, test: 'less' }, 'sum')).toMatchObject({ test: 'less' });
     expect(withSubject(pro, 'count')).toMatchObject({ test: 'at_least', trait: 'plan' });
   });
 
-  it('a row is replaced or removed at its place', () => {
+  test('a row is replaced or removed at its place', () => {
     const group = all(pro, any(pro, often));
     expect(withRow(group, [1, 0], often)).toEqual(all(pro, any(often, often)));
     expect(withRow(group, [1, 0], undefined)).toEqual(all(pro, any(often)));
     expect(withRow(group, [0], undefined)).toEqual(all(any(pro, often)));
   });
 
-  it('a new group has one row with a problem for each missing field', () => {
+  test('a new group has one row with a problem for each missing field', () => {
     expect([...rowProblems(emptyGroup()).keys()]).toEqual(['0/trait', '0/value']);
   });
 });
@@ -241,7 +241,7 @@ describe('any rows', () => {
     seed: fc.nat(),
   });
 
-  it('become a valid condition that selects just the described users, read back as rows', () => {
+  test('become a valid condition that selects just the described users, read back as rows', () => {
     fc.assert(
       fc.property(
         group(MAX_DEPTH),

@@ -8,18 +8,18 @@ const childrenOf = (node: ReactNode) =>
   (node as ReactElement<{ children: ReactNode[] }>).props.children;
 
 describe('the texts of the console', () => {
-  it('are English unless the browser has chosen another language', () => {
+  test('are English unless the browser has chosen another language', () => {
     expect(text.shell.shell.signOut).toBe('Sign out');
   });
 
-  it('have a singular and a plural', () => {
+  test('have a singular and a plural', () => {
     expect([counted(1, 'dead letter'), counted(1_200, 'dead letter')]).toEqual([
       '1 dead letter',
       '1,200 dead letters',
     ]);
   });
 
-  it('may contain elements between their words', () => {
+  test('may contain elements between their words', () => {
     const time = createElement('time');
     expect(childrenOf(nodes`Searched from ${time} to ${'now'}.`)).toEqual([
       'Searched from ',
@@ -40,20 +40,20 @@ describe('the pseudo-locale', () => {
     rich: (who: ReactNode, name: string) => nodes`Sent to ${who} by ${name}`,
   });
 
-  it('marks, accents and lengthens each text', () => {
+  test('marks, accents and lengthens each text', () => {
     expect(says.plain).toEqual({ title: '⟦Šíǧń óúť ~~~⟧', empty: '' });
   });
 
-  it('keeps code, names of headers and durations', () => {
+  test('keeps code, names of headers and durations', () => {
     expect(says.code).toMatch(/ 30s .* events:read, .* X-Signature /u);
   });
 
-  it('keeps the values of a text', () => {
+  test('keeps the values of a text', () => {
     expect(says.named('Web shop')).toBe('⟦Ďéĺéťé Web shop? ~~~~~⟧');
     expect(says.counted(3)).toBe('⟦3 ńóťíćéš ~~~⟧');
   });
 
-  it('keeps the elements and the words between which they stand', () => {
+  test('keeps the elements and the words between which they stand', () => {
     const link = createElement('a', null, 'Sent');
     expect(childrenOf(says.rich(link, 'Ann'))).toEqual([
       '⟦Šéńť ťó  ~~~⟧',

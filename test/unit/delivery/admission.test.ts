@@ -15,6 +15,7 @@ import {
 } from '../../../services/delivery/destinations';
 import { type Delivery } from '../../../shared/model/delivery';
 import { type RetryPlan } from '../../../shared/model/retry-plan';
+import { aDelivery } from '../../support/factories';
 
 const NOW = 1_700_000_000_000;
 const TIERS = [10_000, 60_000, 300_000];
@@ -47,21 +48,8 @@ const lookup = (
   },
 });
 
-const delivery = (change: Partial<Delivery> = {}): Delivery => ({
-  id: 'dlv_1',
-  messageId: 'm',
-  sourceId: 's',
-  destinationId: 'd',
-  type: 'track',
-  acceptedAt: NOW - 1_000,
-  expiresAt: NOW + 14_400_000,
-  attempt: 0,
-  hop: 0,
-  replay: 0,
-  closed: [],
-  traceparent: '',
-  ...change,
-});
+const delivery = (change: Partial<Delivery> = {}): Delivery =>
+  aDelivery({ acceptedAt: NOW - 1_000, expiresAt: NOW + 14_400_000, ...change });
 
 const late = { expiresAt: NOW - 1, attempt: 1 };
 

@@ -6,13 +6,13 @@ import { createEncryptor, type Encryptor } from '../../../shared/config/encrypti
 import { type ConfigView } from '../../../shared/config/types';
 import { type Destination } from '../../../shared/model/config';
 import { type Auth, mapAuth, type OAuth2 } from '../../../shared/model/endpoint-auth';
+import { aDestination } from '../../support/factories';
 
 /** Destinations decrypted with the keys of this process, and others that it cannot decrypt. */
 
 const ID = 'dst_1';
 const OURS = createEncryptor([randomBytes(32)]);
 const OTHERS = createEncryptor([randomBytes(32)]);
-const AT = '2026-01-01T00:00:00.000Z';
 
 const OAUTH2: OAuth2<string> = {
   type: 'oauth2',
@@ -30,17 +30,10 @@ type Change = {
   name?: string;
 };
 
-function aDestination(by: Change): Destination {
+function sealedBy(by: Change): Destination {
   const { url = OURS, header = OURS, secret = OURS, owner = ID, name = 'X-Team' } = by;
-  return {
+  return aDestination({
     id: ID,
-    name: 'A destination',
-    type: 'webhooks',
-    enabled: true,
-    paused: false,
-    sources: ['src_1'],
-    createdAt: AT,
-    updatedAt: AT,
     webhooks: [
       {
         id: 'wh_1',
@@ -50,7 +43,7 @@ function aDestination(by: Change): Destination {
       },
     ],
     secrets: { current: secret.encrypt('shared', owner) },
-  };
+  });
 }
 
 function lookupOf(...versions: Destination[]) {
@@ -77,7 +70,7 @@ function lookupOf(...versions: Destination[]) {
 }
 
 test('a destination encrypted with our key has URL, headers and signing secret', () => {
-  expect(lookupOf(aDestination({})).lookup()).toMatchObject({
+  expect(lookupOf(sealedBy({})).lookup()).toMatchObject({
     kind: 'open',
     destination: {
       endpoints: [
@@ -98,7 +91,7 @@ test.each([
   ['its secret', { secret: OTHERS }],
   ['everything', { owner: 'dst_2' }],
 ])('a destination with %s encrypted for others is sealed as a whole', (_, by) => {
-  const { lookup, logged } = lookupOf(aDestination(by));
+  const { lookup, logged } = lookupOf(sealedBy(by));
   expect(lookup()).toEqual({
     kind: 'sealed',
     version: 1,
@@ -111,12 +104,12 @@ test.each([
 });
 
 test('a new version of a destination is decrypted again', () => {
-  const { lookup } = lookupOf(aDestination({ secret: OTHERS }), aDestination({}));
+  const { lookup } = lookupOf(sealedBy({ secret: OTHERS }), sealedBy({}));
   expect([lookup(1).kind, lookup(2).kind]).toEqual(['sealed', 'open']);
 });
 
 test('a destination with an unreadable record is neither used nor taken for deleted', () => {
-  const { lookup, damage } = lookupOf(aDestination({}));
+  const { lookup, damage } = lookupOf(sealedBy({}));
   expect(lookup().kind).toBe('open');
   damage();
   expect(lookup()).toEqual({ kind: 'unreadable' });
@@ -125,7 +118,7 @@ test('a destination with an unreadable record is neither used nor taken for dele
 test.each(['Traceparent', 'webhook-later', 'X-Signature'])(
   'a stored static header %s, reserved by Waypost, is left out and logged once for each version',
   (name) => {
-    const { lookup, logged } = lookupOf(aDestination({ name }), aDestination({ name }));
+    const { lookup, logged } = lookupOf(sealedBy({ name }), sealedBy({ name }));
     const sent = {
       kind: 'open',
       destination: { endpoints: [{ path: '/in?token=t', staticHeaders: ['X-Other', 'c'] }] },
@@ -168,7 +161,7 @@ test.each<[string, Auth<string>, object]>([
     { auth: { bodyStart: Buffer.from('{"routing_key":"rout\\"ing"') } },
   ],
 ])('the authentication %s is compiled once, and its secrets are masked', (_, auth, expected) => {
-  const destination = aDestination({});
+  const destination = sealedBy({});
   destination.webhooks[0]!.auth = mapAuth(auth, (secret) => OURS.encrypt(secret, ID));
   const found = lookupOf(destination).lookup();
   expect(found).toMatchObject({ kind: 'open', destination: { endpoints: [expected] } });
@@ -180,12 +173,12 @@ test.each<[string, Auth<string>, object]>([
 });
 
 test('a URL without authentication and TLS settings has no field for them', () => {
-  const found = lookupOf(aDestination({})).lookup();
+  const found = lookupOf(sealedBy({})).lookup();
   expect(found).not.toMatchObject({ destination: { endpoints: [{ auth: expect.anything() }] } });
 });
 
 test('a destination whose OAuth2 secrets are encrypted for others is sealed as a whole', () => {
-  const destination = aDestination({});
+  const destination = sealedBy({});
   destination.webhooks[0]!.auth = mapAuth(OAUTH2, (secret) => OTHERS.encrypt(secret, ID));
   expect(lookupOf(destination).lookup().kind).toBe('sealed');
 });

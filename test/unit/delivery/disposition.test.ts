@@ -9,28 +9,23 @@ import {
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
 import { decodeDelivery, type Delivery } from '../../../shared/model/delivery';
 import { type OutRecord } from '../../../shared/kafka/port';
+import { aDelivery } from '../../support/factories';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const CONTEXT = { nowMs: NOW, tiersMs: [10_000, 60_000], windowMs: 14_400_000 };
 const BODY = Buffer.from('{"version":1,"type":"track"}');
 
 function held(change: Partial<Delivery> = {}): DeliveryInHand {
-  const delivery: Delivery = {
-    id: 'dlv_1',
+  const delivery = aDelivery({
     messageId: 'm',
     sourceId: 'src',
     destinationId: 'dst',
-    type: 'track',
     userId: 'u',
     acceptedAt: NOW - 1_000,
     expiresAt: NOW + 14_400_000,
-    attempt: 0,
-    hop: 0,
-    replay: 0,
-    closed: [],
     traceparent: 'tp',
     ...change,
-  };
+  });
   return {
     delivery,
     key: 'dst:1',

@@ -20,6 +20,7 @@ import {
   type Endpoint,
 } from '../../../services/delivery/destinations';
 import { systemClock } from '../../../services/delivery/clock';
+import { aDelivery, aDestination } from '../../support/factories';
 
 /** Stories of deliveries and endpoints, with a scripted sender and a clock that the story moves. */
 
@@ -118,7 +119,7 @@ class Story {
       key: Buffer.from(key),
       value: Buffer.from('{}'),
       headers: {
-        ...encodeDelivery(aDelivery({ id: `dlv_${String(offset)}`, ...change })),
+        ...encodeDelivery(toDst({ id: `dlv_${String(offset)}`, ...change })),
         ...defined({ format: format !== '' ? format : undefined }),
       },
       done: () => this.done.push(offset),
@@ -190,7 +191,6 @@ function endpoint(path: string): Endpoint {
  */
 function resolved(headers: Record<string, string>): OpenDestination {
   const encryptor = createEncryptor([randomBytes(32)]);
-  const at = new Date(START).toISOString();
   const encrypted = Object.entries(headers).map(([name, value]) => [
     name,
     encryptor.encrypt(value, 'dst'),
@@ -200,17 +200,10 @@ function resolved(headers: Record<string, string>): OpenDestination {
     url: encryptor.encrypt('https://a.example/a', 'dst'),
     origin: 'https://a.example',
   };
-  const data = {
+  const data = aDestination({
     id: 'dst',
-    name: 'A destination',
-    type: 'webhooks',
-    enabled: true,
-    paused: false,
-    sources: ['s'],
-    createdAt: at,
-    updatedAt: at,
     webhooks: [{ ...webhook, headers: Object.fromEntries(encrypted) }],
-  };
+  });
   const config = {
     destination: () => ({ version: 1, data }),
     isUnreadable: () => false,
@@ -220,22 +213,9 @@ function resolved(headers: Record<string, string>): OpenDestination {
   return lookup.destination;
 }
 
-function aDelivery(change: Partial<Delivery>): Delivery {
-  return {
-    id: 'dlv',
-    messageId: 'm',
-    sourceId: 's',
-    destinationId: 'dst',
-    type: 'track',
-    acceptedAt: Date.now(),
-    expiresAt: Date.now() + WINDOW_MS,
-    attempt: 0,
-    hop: 0,
-    replay: 0,
-    closed: [],
-    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-    ...change,
-  };
+function toDst(change: Partial<Delivery>): Delivery {
+  const times = { acceptedAt: Date.now(), expiresAt: Date.now() + WINDOW_MS };
+  return aDelivery({ destinationId: 'dst', ...times, ...change });
 }
 
 function resultOf(said: ReturnType<Answers>): SendResult {

@@ -10,26 +10,22 @@ import { AttemptLog } from '../../../services/delivery/attempt-log';
 import { deliveryMetrics } from '../../../services/delivery/metrics';
 import { concluded, counterOf, durationOf, stepSpan } from '../../../services/delivery/telemetry';
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
+import { aDelivery } from '../../support/factories';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 
 const held = (change: Partial<DeliveryInHand> = {}): DeliveryInHand => ({
-  delivery: {
-    id: 'dlv_1',
+  delivery: aDelivery({
     messageId: 'm',
     sourceId: 'src',
     destinationId: 'dst',
-    type: 'track',
     userId: 'kim@example.com',
     acceptedAt: NOW - 1_500,
-    expiresAt: NOW + 14_400_000,
     attempt: 1,
     hop: 1,
-    replay: 0,
-    closed: [],
     traceparent: `00-${TRACE}-b7ad6b7169203331-01`,
-  },
+  }),
   key: 'dst:1',
   body: Buffer.from('{"a-body":1}'),
   record: { topic: 'webhooks.due', partition: 2, offset: 7 },

@@ -25,12 +25,12 @@ describe('the source of the demo', () => {
     control.close();
   });
 
-  it('the demo reuses the source of an earlier demo', async () => {
+  test('the demo reuses the source of an earlier demo', async () => {
     const system = await controlWith('key-1');
     await expect(demoSource(system)).resolves.toEqual({ id: 'src_1', writeKey: 'key-1' });
   });
 
-  it("the demo does not start without decrypting the earlier source's write key", async () => {
+  test("the demo does not start without decrypting the earlier source's write key", async () => {
     const system = await controlWith(null);
     await expect(demoSource(system)).rejects.toMatchObject({
       code: 'cannot_start',

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../../shared/service/repo-root';
 import { blocksOf, type DocBlock } from '../../support/doc-blocks';
@@ -7,7 +7,7 @@ import { userPages } from '../../support/doc-pages';
 /**
  * Every block of commands or code says in a comment before it which test runs it, or why none does:
  *
- *     <!-- run by test/e2e/pages.ts: client -->               the file reads the block `client` from the page
+ *     <!-- run by test/e2e/pages.test.ts: client -->               the file reads the block `client` from the page
  *     <!-- run by test/integration/local-system.test.ts -->    the file holds each command of the block
  *     <!-- not run: needs Docker -->
  */
@@ -122,4 +122,27 @@ test('a block of commands without a comment is found', () => {
       isCode({ line: 1, language: '', code, mark: '' }),
     ),
   ).toBe(true);
+});
+
+const workflows = readdirSync(join(ROOT, '.github/workflows')).map(
+  (name) => `.github/workflows/${name}`,
+);
+
+test.each([
+  ...new Set([
+    ...userPages(),
+    ...workflows,
+    'CONTRIBUTING.md',
+    'CHANGELOG.md',
+    'Dockerfile',
+    '.ci/run',
+  ]),
+])('every npm script that %s names exists', (path) => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: object;
+  };
+  const named = [...readFileSync(join(ROOT, path), 'utf8').matchAll(/npm run ([\w:-]+)/g)].map(
+    ([, name]) => name!,
+  );
+  expect(named.filter((name) => !(name in scripts))).toEqual([]);
 });

@@ -5,7 +5,7 @@ const request = (body: string, headers = '') =>
   `POST /ok/customer HTTP/1.1\r\nhost: x\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`;
 
 describe('the head of a request', () => {
-  it('readHead returns the end of the request, its path and its delivery id', () => {
+  test('readHead returns the end of the request, its path and its delivery id', () => {
     const text = request('{"a":1}', 'Webhook-Id: dlv_1\r\n');
     expect(readHead(Buffer.from(text), 0, true)).toEqual({
       end: text.length,
@@ -15,7 +15,7 @@ describe('the head of a request', () => {
     });
   });
 
-  it('readHead returns the ids of the deliveries of a batch', () => {
+  test('readHead returns the ids of the deliveries of a batch', () => {
     const text = request('[{},{}]', 'webhook-id: bat_1\r\nwaypost-deliveries: dlv_1,dlv_2\r\n');
     expect(readHead(Buffer.from(text), 0, true)).toMatchObject({
       id: 'bat_1',
@@ -23,7 +23,7 @@ describe('the head of a request', () => {
     });
   });
 
-  it('readHead reads a request behind another one', () => {
+  test('readHead reads a request behind another one', () => {
     const first = request('one');
     const second = request('two!');
     expect(readHead(Buffer.from(first + second), first.length, false)?.end).toBe(
@@ -31,16 +31,16 @@ describe('the head of a request', () => {
     );
   });
 
-  it('readHead returns the end of a request whose body has not arrived', () => {
+  test('readHead returns the end of a request whose body has not arrived', () => {
     const text = request('0123456789');
     expect(readHead(Buffer.from(text.slice(0, -4)), 0, false)?.end).toBe(text.length);
   });
 
-  it('readHead returns undefined until the whole head has arrived', () => {
+  test('readHead returns undefined until the whole head has arrived', () => {
     expect(readHead(Buffer.from('POST / HTTP/1.1\r\nhost: x\r\n'), 0, true)).toBeUndefined();
   });
 
-  it('a request without a length has no body', () => {
+  test('a request without a length has no body', () => {
     const text = 'POST / HTTP/1.1\r\nhost: x\r\n\r\n';
     expect(readHead(Buffer.from(text), 0, true)).toEqual({
       end: text.length,
@@ -52,7 +52,7 @@ describe('the head of a request', () => {
 });
 
 describe('the delay of a receiver', () => {
-  it.each([
+  test.each([
     ['/ok/1', 0],
     ['/slow-250/1', 250],
     ['/slow-x', 0],

@@ -1,7 +1,7 @@
 import { openLoop } from '../../../tools/harness/timing';
 
 describe('an open loop', () => {
-  it('an open loop starts what it may, and resolves when all work has ended', async () => {
+  test('an open loop starts what it may, and resolves when all work has ended', async () => {
     let [started, ended] = [0, 0];
     await openLoop(
       100_000,
@@ -15,7 +15,7 @@ describe('an open loop', () => {
     expect([started, ended]).toEqual([50, 50]);
   });
 
-  it('an open loop does not wait for a start to end before the next', async () => {
+  test('an open loop does not wait for a start to end before the next', async () => {
     const open: (() => void)[] = [];
     const one = () => new Promise<void>((resolve) => open.push(resolve));
     const loop = openLoop(
@@ -27,7 +27,7 @@ describe('an open loop', () => {
     expect(open).toEqual([]);
   });
 
-  it('an open loop throws the first failure after started work has ended', async () => {
+  test('an open loop throws the first failure after started work has ended', async () => {
     let ended = 0;
     const one = async () => {
       await new Promise(setImmediate);

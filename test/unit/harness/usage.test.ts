@@ -10,18 +10,18 @@ import {
 } from '../../../tools/harness/usage';
 
 describe('CPU time', () => {
-  it('CPU time is utime and stime, for any characters in the process name', () => {
+  test('CPU time is utime and stime, for any characters in the process name', () => {
     const stat = '4711 (a name) with) S 1 2 3 4 5 6 7 8 9 10 250 50 0 0 20 0 11 0 12345';
     expect(statSeconds(stat)).toBe(3);
   });
 
-  it.each([
+  test.each([
     ['0:01.50', 1.5],
     ['12:00.25', 720.25],
     ['01:00:02', 3602],
   ])('psSeconds reads %s', (text, seconds) => expect(psSeconds(` ${text}\n`)).toBe(seconds));
 
-  it('the CPU time of the machine excludes idle, iowait and steal', () => {
+  test('the CPU time of the machine excludes idle, iowait and steal', () => {
     expect(busySeconds('cpu  100 10 50 9000 700 5 5 999 0 0\ncpu0 1 1 1')).toBe(1.7);
     expect(stolenSeconds('cpu  100 10 50 9000 700 5 5 999 0 0\ncpu0 1 1 1')).toBe(9.99);
   });
@@ -30,7 +30,7 @@ describe('CPU time', () => {
 describe('the CPU use between two readings', () => {
   const from = { atMs: 1_000, byName: { a: 1, b: 2 }, machine: 10, stolen: 1 };
 
-  it('CPU use is given by process, and for all other processes together', () => {
+  test('CPU use is given by process, and for all other processes together', () => {
     const use = cpuBetween(from, { atMs: 3_000, byName: { a: 1.5, b: 3 }, machine: 13, stolen: 2 });
     expect(use).toEqual({
       seconds: 2,
@@ -40,14 +40,14 @@ describe('the CPU use between two readings', () => {
     });
   });
 
-  it('CPU use of other processes is never negative, although the counters are coarse', () => {
+  test('CPU use of other processes is never negative, although the counters are coarse', () => {
     expect(
       cpuBetween(from, { atMs: 2_000, byName: { a: 2, b: 2 }, machine: 10.9, stolen: 1 })
         .foreignCores,
     ).toBe(0);
   });
 
-  it('CPU use of other processes is undefined if the system does not report it', () => {
+  test('CPU use of other processes is undefined if the system does not report it', () => {
     const use = cpuBetween(
       { ...from, machine: undefined, stolen: undefined },
       { ...from, atMs: 2_000 },
@@ -57,13 +57,13 @@ describe('the CPU use between two readings', () => {
 });
 
 describe('memory', () => {
-  it('memory is the resident size', () =>
+  test('memory is the resident size', () =>
     expect(statusKb('Name:\tnode\nVmPeak:\t  900 kB\nVmRSS:\t  2048 kB\nThreads:\t11\n')).toBe(
       2048,
     ));
-  it('memory is NaN if the system does not report it', () =>
+  test('memory is NaN if the system does not report it', () =>
     expect(statusKb('Name:\tnode\n')).toBeNaN());
-  it('memory omits processes of other machines', () => {
+  test('memory omits processes of other machines', () => {
     const found = residents({ here: process.pid, elsewhere: 0 });
     expect(Object.keys(found)).toEqual(['here']);
     expect(found.here).toBeGreaterThan(10);
@@ -76,9 +76,9 @@ describe('usage over some samples', () => {
     { atMs: 2_000, cpu: { a: 1.5 }, rss: { a: 180 } },
     { atMs: 5_000, cpu: { a: 2 }, rss: { a: 120 } },
   ];
-  it('usage has the cores, and the first, last and largest memory', () =>
+  test('usage has the cores, and the first, last and largest memory', () =>
     expect(usageOf(samples)).toEqual({
       a: { cores: 0.25, rssMb: { first: 100, last: 120, most: 180 } },
     }));
-  it('usage of no samples is empty', () => expect(usageOf([])).toEqual({}));
+  test('usage of no samples is empty', () => expect(usageOf([])).toEqual({}));
 });

@@ -15,11 +15,11 @@ async function warningsOf(env: Record<string, string>): Promise<string[]> {
   return lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
 }
 
-it('a start logs a warning if the password crosses the network in clear text', async () => {
+test('a start logs a warning if the password crosses the network in clear text', async () => {
   expect(await warningsOf({ KAFKA_SASL_MECHANISM: 'plain' })).toContain('kafka.password_in_clear');
 });
 
-it('a start logs no warning if the password is hashed or encrypted', async () => {
+test('a start logs no warning if the password is hashed or encrypted', async () => {
   const scram = await warningsOf({ KAFKA_SASL_MECHANISM: 'scram-sha-512' });
   const tls = await warningsOf({ KAFKA_SASL_MECHANISM: 'plain', KAFKA_SSL: 'true' });
   expect([...scram, ...tls]).not.toContain('kafka.password_in_clear');

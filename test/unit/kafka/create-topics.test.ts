@@ -97,7 +97,7 @@ test('without the right to create topics the error names them and the command', 
   await expect(refused(errors)).rejects.toMatchObject({
     code: 'cannot_start',
     message: expect.stringMatching(
-      /describe or create p\.messages, p\.messages\.limited .*npm run acls/,
+      /describe or create p\.messages, p\.messages\.limited .*node dist\/deploy\/bin\/main\.js acls/,
     ),
   });
 });

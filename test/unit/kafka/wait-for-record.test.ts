@@ -58,7 +58,7 @@ async function delivered(expectation: () => void): Promise<void> {
   expectation();
 }
 
-it('each waiting caller gets the records of its key that are appended from now on', async () => {
+test('each waiting caller gets the records of its key that are appended from now on', async () => {
   const { listening, append, tails } = waiterUnderTest();
   append('a', 'before');
   const heard: string[] = [];
@@ -76,7 +76,7 @@ it('each waiting caller gets the records of its key that are appended from now o
   expect([tails, listening.size]).toEqual([{ asked: 1, opened: 1, open: 0 }, 0]);
 });
 
-it('reading ends ten seconds after the last caller, with one reader until then', async () => {
+test('reading ends ten seconds after the last caller, with one reader until then', async () => {
   const { listening, tails } = waiterUnderTest();
   await listening.begin('a', () => undefined);
   listening.end('a');
@@ -90,7 +90,7 @@ it('reading ends ten seconds after the last caller, with one reader until then',
   expect(tails).toEqual({ asked: 1, opened: 1, open: 0 });
 });
 
-it('a waiter can be used again after it has stopped', async () => {
+test('a waiter can be used again after it has stopped', async () => {
   const { listening, append } = waiterUnderTest();
   await listening.begin('a', () => undefined);
   await listening.stop();
@@ -102,7 +102,7 @@ it('a waiter can be used again after it has stopped', async () => {
   await listening.stop();
 });
 
-it('a wait fails immediately if it cannot start, and the next one starts', async () => {
+test('a wait fails immediately if it cannot start, and the next one starts', async () => {
   const { listening, append, setAway } = waiterUnderTest();
   setAway(true);
   await expect(listening.begin('a', () => undefined)).rejects.toMatchObject({
@@ -127,7 +127,7 @@ async function timesOut(listening: RecordWaiter, key: string): Promise<void> {
 }
 
 describe('while a partition of the topic has no leader', () => {
-  it('a wait fails at its deadline, and the reader serves later ones with a leader', async () => {
+  test('a wait fails at its deadline, and the reader serves later ones with a leader', async () => {
     const { listening, tails, loseLeader } = waiterUnderTest();
     const leader = loseLeader();
     await timesOut(listening, 'a');
@@ -139,7 +139,7 @@ describe('while a partition of the topic has no leader', () => {
     await listening.stop();
   });
 
-  it('a reader that starts after its last caller has gone is stopped', async () => {
+  test('a reader that starts after its last caller has gone is stopped', async () => {
     const { listening, tails, loseLeader } = waiterUnderTest();
     const leader = loseLeader();
     await timesOut(listening, 'a');
@@ -148,7 +148,7 @@ describe('while a partition of the topic has no leader', () => {
     await delivered(() => expect(tails).toEqual({ asked: 1, opened: 1, open: 0 }));
   });
 
-  it("a reader that fails after its caller's deadline is opened again for the next", async () => {
+  test("a reader that fails after its caller's deadline is opened again for the next", async () => {
     const { listening, tails, loseLeader } = waiterUnderTest();
     const leader = loseLeader();
     await timesOut(listening, 'a');
@@ -159,7 +159,7 @@ describe('while a partition of the topic has no leader', () => {
     await listening.stop();
   });
 
-  it('a stop does not wait for a reader that cannot start', async () => {
+  test('a stop does not wait for a reader that cannot start', async () => {
     const { listening, loseLeader } = waiterUnderTest();
     loseLeader();
     await timesOut(listening, 'a');

@@ -6,7 +6,7 @@ import { aSuccess, eventOf, rowsOf, success } from '../../support/successes';
 const successes = fc.array(success, { minLength: 1, maxLength: 20 });
 const parsed = (value: Buffer) => JSON.parse(value.toString()) as Rows;
 
-it('rows have the same events as single records, in the same order', () => {
+test('rows have the same events as single records, in the same order', () => {
   fc.assert(
     fc.property(successes, (given) => {
       expect(readEvents(rowsOf(given))).toEqual(given.map((each) => eventOf(each)));
@@ -14,7 +14,7 @@ it('rows have the same events as single records, in the same order', () => {
   );
 });
 
-it('the estimate of the length of a record is at most a little too small', () => {
+test('the estimate of the length of a record is at most a little too small', () => {
   const texts = fc.array(success, { minLength: 50, maxLength: 60 });
   fc.assert(
     fc.property(texts, (given) => {
@@ -26,31 +26,31 @@ it('the estimate of the length of a record is at most a little too small', () =>
   );
 });
 
-it('rows share what several deliveries have in common', () => {
+test('rows share what several deliveries have in common', () => {
   const one = aSuccess();
   const later = { ...one, record: { ...one.record, offset: one.record.offset + 1 } };
   const { contexts, responses, rows } = parsed(rowsOf([one, later, one]));
   expect([contexts.length, responses.length, rows.length]).toEqual([1, 1, 3]);
 });
 
-it('rows keep the origins of two attempts apart that differ in nothing else', () => {
+test('rows keep the origins of two attempts apart that differ in nothing else', () => {
   const one = aSuccess();
   const other = { ...one, url: { ...one.url, origin: 'https://other.example' } };
   expect(readEvents(rowsOf([one, other]))).toEqual([eventOf(one), eventOf(other)]);
 });
 
-it('a single event is read as such', () => {
+test('a single event is read as such', () => {
   expect(readEvents(JSON.stringify(aWait()))).toEqual([aWait()]);
 });
 
-it.each(['certificate', 'filter'])(
+test.each(['certificate', 'filter'])(
   'an event of the kind %s, which only alerts read, is left out',
   (kind) => {
     expect(readEvents(JSON.stringify({ kind, at: '2026-01-01T00:00:00.000Z' }))).toEqual([]);
   },
 );
 
-it('a reader finds columns by their names, and ignores columns that it does not know', () => {
+test('a reader finds columns by their names, and ignores columns that it does not know', () => {
   const one = aSuccess();
   const { columns, rows, ...rest } = parsed(rowsOf([one]));
   const turned = {
@@ -61,7 +61,7 @@ it('a reader finds columns by their names, and ignores columns that it does not 
   expect(readEvents(JSON.stringify(turned))).toEqual([eventOf(one)]);
 });
 
-it.each([
+test.each([
   ['a column is missing', (rows: Rows) => ({ ...rows, columns: rows.columns.with(0, 'other') })],
   ['a context is missing', (rows: Rows) => ({ ...rows, contexts: [] })],
   [

@@ -10,23 +10,19 @@ import {
   stepsOf,
   takenNote,
 } from '../../../shared/model/recall';
+import { aDelivery } from '../../support/factories';
 
 const AT = 1_700_000_000_000;
-const DELIVERY: Delivery = {
-  id: 'dlv_1',
-  messageId: 'm',
+const DELIVERY = aDelivery({
   sourceId: 'src',
   destinationId: 'dst',
-  type: 'track',
-  closed: [],
   acceptedAt: AT - 60_000,
   expiresAt: AT + 3_600_000,
   attempt: 2,
   hop: 4,
-  replay: 0,
   traceparent: 'tp',
   reason: 'backoff',
-};
+});
 const recall = (over: Partial<Recall> = {}): Recall => ({
   kind: 'recall',
   id: 'r',

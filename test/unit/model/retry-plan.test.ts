@@ -13,7 +13,7 @@ const H = 60 * M;
 const DEFAULT_TIERS = [10 * S, M, 5 * M, 15 * M, 30 * M];
 
 describe('an effective delay', () => {
-  it.each([
+  test.each([
     [5 * S, 10 * S],
     [10 * S, 10 * S],
     [10 * S + 1, 20 * S],
@@ -26,7 +26,7 @@ describe('an effective delay', () => {
     expect(effectiveDelay(delayMs, DEFAULT_TIERS)).toBe(sumMs);
   });
 
-  it.each([
+  test.each([
     [1_000, [300, 700], 1_000],
     [1_100, [300, 700], 1_200],
     [7_001, [2_000, 5_000], 8_000],
@@ -36,7 +36,7 @@ describe('an effective delay', () => {
     expect(effectiveDelay(delayMs, tiersMs)).toBe(sumMs);
   });
 
-  it('an effective delay is the smallest sum of tiers that is not shorter', () => {
+  test('an effective delay is the smallest sum of tiers that is not shorter', () => {
     const tiers = fc.uniqueArray(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(tiers, fc.integer({ min: 1, max: 500 }), (tiersMs, delayMs) => {
@@ -50,7 +50,7 @@ describe('an effective delay', () => {
     );
   });
 
-  it('the shortest delay of a plan is half of the shortest tier', () => {
+  test('the shortest delay of a plan is half of the shortest tier', () => {
     expect(leastDelay([M, 10 * S])).toBe(5 * S);
   });
 });
@@ -90,7 +90,7 @@ function live(plan: {
 }
 
 describe('a planned delivery', () => {
-  it('its attempts follow its delays, and the last delay repeats until the window closes', () => {
+  test('its attempts follow its delays, and the last delay repeats until the window closes', () => {
     const { attemptsAt, hops } = live({
       delaysMs: [10 * S, 2 * H],
       tiersMs: DEFAULT_TIERS,
@@ -100,7 +100,7 @@ describe('a planned delivery', () => {
     expect(hops).toBeLessThan(25);
   });
 
-  it('a Retry-After that is longer than its delay prolongs the wait to a sum of tiers', () => {
+  test('a Retry-After that is longer than its delay prolongs the wait to a sum of tiers', () => {
     const { attemptsAt } = live({
       delaysMs: [10 * S],
       tiersMs: DEFAULT_TIERS,
@@ -110,11 +110,11 @@ describe('a planned delivery', () => {
     expect(attemptsAt).toEqual([0, 35 * M, H]);
   });
 
-  it('a window shorter than the shortest tier ends it after one attempt', () => {
+  test('a window shorter than the shortest tier ends it after one attempt', () => {
     expect(live({ delaysMs: [10 * S], tiersMs: [2 * M], windowMs: M }).attemptsAt).toEqual([0]);
   });
 
-  it('only the last attempt may be early, none exceeds the window or lateness of a tier', () => {
+  test('only the last attempt may be early, none exceeds the window or lateness of a tier', () => {
     const tiers = fc.array(fc.integer({ min: 5, max: 3_000 }), { minLength: 1, maxLength: 5 });
     const delays = fc.array(fc.integer({ min: 1, max: 20_000 }), { minLength: 1, maxLength: 4 });
     fc.assert(

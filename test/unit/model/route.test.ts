@@ -8,31 +8,17 @@ import {
   routeOutcomeOf,
   wantsWebhooks,
 } from '../../../shared/model/route';
+import { aDestination } from '../../support/factories';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const source: Source = {
-  id: 's1',
+  id: 'src_1',
   name: 'Site',
   enabled: true,
   writeKeys: [],
   createdAt: AT,
   updatedAt: AT,
 };
-
-function aDestination(given: Partial<Destination> = {}): Destination {
-  return {
-    id: 'd1',
-    name: 'Hook',
-    type: 'webhooks',
-    enabled: true,
-    paused: false,
-    sources: ['s1'],
-    webhooks: [],
-    createdAt: AT,
-    updatedAt: AT,
-    ...given,
-  };
-}
 
 function aMessage(given: Partial<Message> = {}): Message {
   return { type: 'track', messageId: 'm1', timestamp: AT, receivedAt: AT, ...given };
@@ -48,7 +34,7 @@ describe('route', () => {
     ['that is off', false, { enabled: false }, {}, {}],
     ['that is paused', true, { paused: true }, {}, {}],
     ['that is not connected', false, { sources: ['s2'] }, {}, {}],
-    ['connected to several sources', true, { sources: ['s2', 's1'] }, {}, {}],
+    ['connected to several sources', true, { sources: ['src_2', 'src_1'] }, {}, {}],
     ['connected to no source', false, { sources: [] }, {}, {}],
     ['whose source is off', false, {}, { enabled: false }, {}],
     ['that accepts this type', true, { types: ['page', 'track'] }, {}, {}],

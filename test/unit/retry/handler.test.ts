@@ -3,6 +3,7 @@ import { TierPositions } from '../../../services/retry/tier-positions';
 import { BrokerClock } from '../../../shared/kafka/broker-clock';
 import { type OpenRecord } from '../../../shared/kafka/port';
 import { recordingProducer } from '../../support/fakes';
+import { aRecord } from '../../support/factories';
 
 const NOW = 1_700_000_000_000;
 const own = { ms: NOW };
@@ -16,19 +17,15 @@ const parts = { onRoom: () => undefined, recalls: { check: () => 'return' as con
 
 /** A record of the tier of 10 s, due since a second. */
 function due(offset: number, headers: Record<string, string>, done: () => void): OpenRecord {
-  return {
+  return aRecord({
     topic: 'webhooks.retry.10s',
     partition: 3,
     offset,
     timestampMs: NOW - 11_000,
     key: Buffer.from('dst:1'),
-    value: Buffer.from('{}'),
     headers,
     done,
-    isRevoking: false,
-    handBack: () => false,
-    defer: () => undefined,
-  };
+  });
 }
 
 test('a retry service with a clock hours ahead or behind returns records when due', () => {

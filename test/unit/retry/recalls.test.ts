@@ -1,7 +1,7 @@
 import { Requeuer } from '../../../services/retry/handler';
 import { Recalls } from '../../../services/retry/recalls';
 import { createStepDedup } from '../../../shared/model/dedup-window';
-import { encodeDelivery, type Delivery } from '../../../shared/model/delivery';
+import { encodeDelivery } from '../../../shared/model/delivery';
 import { type Recall } from '../../../shared/model/recall';
 import { type OpenRecord, type OutRecord } from '../../../shared/kafka/port';
 import { partitionOf } from '../../../shared/kafka/protocol/bytes';
@@ -9,6 +9,8 @@ import { DUE, RECALLS, tierDelayMs, tierTopic } from '../../../shared/kafka/topi
 import { createLog } from '../../../shared/telemetry/log';
 import { type Random, randomOf } from '../../../tools/harness/random';
 import { Agenda } from '../../../tools/simulator/virtual-clock';
+import { cases } from '../../support/cases';
+import { aDelivery, aRecord } from '../../support/factories';
 
 /**
  * Retry processes that recall, return, die and start again at random, in virtual time. Behind them
@@ -204,13 +206,7 @@ function later<T>(agenda: Agenda, ms: number, read: () => T): Promise<T> {
 function inRecord(topic: string, partition: number, stored: Stored): OpenRecord {
   const { offset, timestampMs, key, value, headers = {} } = stored;
   const bytes = (text: Buffer | string | null) => (text === null ? null : Buffer.from(text));
-  const nothing = {
-    done: () => undefined,
-    isRevoking: false,
-    handBack: () => false,
-    defer: () => undefined,
-  };
-  return {
+  return aRecord({
     topic,
     partition,
     offset,
@@ -218,27 +214,24 @@ function inRecord(topic: string, partition: number, stored: Stored): OpenRecord 
     headers,
     key: bytes(key),
     value: bytes(value),
-    ...nothing,
-  };
+  });
 }
+
+/** The times of a delivery that waits after its first attempt. */
+const WAITED = { acceptedAt: START, expiresAt: START + 3_600_000, attempt: 1, hop: 1 };
 
 /** Puts a delivery into a tier. */
 function park(broker: Broker, number: number, destination: string, random: Random): void {
-  const delivery: Delivery = {
+  const delivery = aDelivery({
     id: `dlv_${number}`,
     messageId: `msg_${number}`,
-    sourceId: 'src_1',
     destinationId: destination,
-    type: 'track',
     acceptedAt: broker.now,
     expiresAt: broker.now + 3_600_000,
-    replay: 0,
-    closed: [],
     attempt: 1,
     hop: random.between(1, 3),
-    traceparent: '',
     reason: random.one(['circuit_open', 'backoff']),
-  };
+  });
   const key = `${destination}:${number % 4}`;
   const tier = random.one(TIERS_MS);
   broker.append({
@@ -260,7 +253,7 @@ const stepsIn = (broker: Broker) =>
     .filter(([name]) => tierDelayMs(name.split('/')[0]!) !== undefined)
     .flatMap(([, log]) => log.map(({ headers }) => `${headers!.delivery}.${headers!.hop}`));
 
-test.each(Array.from({ length: 60 }, (_, seed) => seed))(
+test.each(Array.from({ length: cases(60) }, (_, seed) => seed))(
   'with random recalls and kills, each delivery comes to delivery exactly once (seed %i)',
   async (seed) => {
     const random = randomOf(seed);
@@ -302,27 +295,8 @@ async function recalled(act: (broker: Broker) => void, forMs = 4_000) {
   const process = new RetryProcess(broker, random);
   for (let i = 0; i < 60; i++) {
     const reason = i % 2 === 0 ? 'circuit_open' : 'backoff';
-    const delivery = {
-      id: `dlv_${i}`,
-      messageId: `m${i}`,
-      sourceId: 's',
-      destinationId: `dst_${i % 3}`,
-      closed: [],
-    };
-    const times = {
-      acceptedAt: START,
-      expiresAt: START + 3_600_000,
-      attempt: 1,
-      hop: 1,
-      replay: 0,
-    };
-    const headers = encodeDelivery({
-      ...delivery,
-      ...times,
-      type: 'track',
-      traceparent: '',
-      reason,
-    });
+    const ids = { id: `dlv_${i}`, messageId: `m${i}`, destinationId: `dst_${i % 3}` };
+    const headers = encodeDelivery(aDelivery({ ...ids, ...WAITED, reason }));
     broker.append({
       topic: tierTopic(9_000),
       key: `dst_${i % 3}:${i % 4}`,
@@ -383,14 +357,6 @@ test('a stopped recall takes nothing more', async () => {
 });
 
 test('a cancellation of all also takes what enters a tier after all was searched', async () => {
-  const ids = {
-    id: 'dlv_late',
-    messageId: 'm',
-    sourceId: 's',
-    destinationId: 'dst_1',
-    traceparent: '',
-  };
-  const times = { acceptedAt: START, expiresAt: START + 3_600_000, attempt: 1, hop: 1, replay: 0 };
   const copies = await recalled((broker) => {
     request(broker, {
       id: 'r',
@@ -398,7 +364,7 @@ test('a cancellation of all also takes what enters a tier after all was searched
       destination: 'dst_1',
       expiresBy: START + 3_600_000,
     });
-    const headers = encodeDelivery({ ...ids, ...times, type: 'track', closed: [] });
+    const headers = encodeDelivery(aDelivery({ id: 'dlv_late', ...WAITED }));
     const park = () =>
       broker.append({ topic: tierTopic(9_000), key: 'dst_1:1', value: 'body', headers });
     broker.agenda.in(2_000, park);

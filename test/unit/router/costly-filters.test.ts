@@ -1,27 +1,15 @@
 import { tellOfCostlyFilters } from '../../../services/router/costly-filters';
 import { filterDigest } from '../../../shared/model/attempt-events';
-import { type Destination } from '../../../shared/model/config';
 import { recordingProducer } from '../../support/fakes';
+import { aDestination } from '../../support/factories';
 
 const AT = Date.parse('2026-01-01T00:00:00.000Z');
-const aDestination = (filter: string): Destination => ({
-  id: 'dst_1',
-  name: 'Hook',
-  type: 'webhooks',
-  enabled: true,
-  paused: false,
-  sources: [],
-  webhooks: [],
-  filter,
-  createdAt: '',
-  updatedAt: '',
-});
 const work = { units: 1_500, limit: 2_000 };
 
 test('a costly filter is told once in ten minutes, and again after it was changed', () => {
   const producer = recordingProducer();
   const tell = tellOfCostlyFilters({ recordFormat: () => 3 }, producer, () => AT);
-  for (const filter of ['a', 'a', 'b']) tell(aDestination(filter), work);
+  for (const filter of ['a', 'a', 'b']) tell(aDestination({ filter }), work);
   expect(producer.values('attempts')).toEqual(
     ['a', 'b'].map((filter) => ({
       kind: 'filter',
@@ -37,6 +25,6 @@ test('a costly filter is told once in ten minutes, and again after it was change
 
 test('nothing is told while processes of an earlier version may read it', () => {
   const producer = recordingProducer();
-  tellOfCostlyFilters({ recordFormat: () => 2 }, producer)(aDestination('a'), work);
+  tellOfCostlyFilters({ recordFormat: () => 2 }, producer)(aDestination({ filter: 'a' }), work);
   expect(producer.appends).toEqual([]);
 });

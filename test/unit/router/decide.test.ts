@@ -5,6 +5,7 @@ import { BODY_FORMATS } from '../../../shared/model/request-settings';
 import { decide as decideRecord, type Routing } from '../../../services/router/decide';
 import { writeMessage } from '../../../shared/model/cut-body';
 import { type MessageHeaders, readMessageHeaders } from '../../../shared/model/message-codec';
+import { aDestination } from '../../support/factories';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const ACCEPTED_MS = 1_700_000_000_000;
@@ -17,18 +18,8 @@ const source: Source = {
   createdAt: AT,
   updatedAt: AT,
 };
-const aDestination = (given: Partial<Destination> = {}): Destination => ({
-  id: 'd1',
-  name: 'Hook',
-  type: 'webhooks',
-  enabled: true,
-  paused: false,
-  sources: ['s1'],
-  webhooks: [],
-  createdAt: AT,
-  updatedAt: AT,
-  ...given,
-});
+const hook = (given: Partial<Destination> = {}): Destination =>
+  aDestination({ id: 'd1', sources: ['s1'], ...given });
 
 const routing = (
   destinations: Destination[],
@@ -99,9 +90,9 @@ describe('the headers of a message', () => {
 describe('the decision on a message', () => {
   test('a message becomes one record for each destination, all with one rendered body', () => {
     const destinations = [
-      aDestination(),
-      aDestination({ id: 'd2', shards: 16 }),
-      aDestination({ id: 'd3', enabled: false }),
+      hook(),
+      hook({ id: 'd2', shards: 16 }),
+      hook({ id: 'd3', enabled: false }),
     ];
     const decision = decide(head, value(MESSAGE), routing(destinations));
     if (decision.kind !== 'deliver') throw new Error(decision.kind);
@@ -153,7 +144,7 @@ describe('the decision on a message', () => {
       `${'x'.repeat(198)}…`,
     ],
   ])('the event name %s', (_, given, event) => {
-    const decision = decide(head, value({ ...MESSAGE, ...given }), routing([aDestination()]));
+    const decision = decide(head, value({ ...MESSAGE, ...given }), routing([hook()]));
     if (decision.kind !== 'deliver') throw new Error(decision.kind);
     expect(decision.records[0]!.headers!.event).toBe(event);
   });
@@ -166,7 +157,7 @@ describe('the decision on a message', () => {
     const decision = decide(
       head,
       value({ ...MESSAGE, ...given }),
-      routing([aDestination({ shards: 1_000_000 })]),
+      routing([hook({ shards: 1_000_000 })]),
     );
     expect(decision.kind === 'deliver' && decision.records[0]!.key).toBe(
       deliveryKey('d1', user, 1_000_000),
@@ -175,8 +166,8 @@ describe('the decision on a message', () => {
 
   test.each<[string, object, Destination[]]>([
     ['whose source has no destination', {}, []],
-    ['whose destinations are all off', {}, [aDestination({ enabled: false })]],
-    ['that excludes all destinations', { integrations: { All: false } }, [aDestination()]],
+    ['whose destinations are all off', {}, [hook({ enabled: false })]],
+    ['that excludes all destinations', { integrations: { All: false } }, [hook()]],
   ])('a message %s is dropped', (_, given, destinations) =>
     expect(decide(head, value({ ...MESSAGE, ...given }), routing(destinations))).toEqual({
       kind: 'dropped',
@@ -186,10 +177,10 @@ describe('the decision on a message', () => {
   );
 
   test('a CEL filter drops what it refuses or fails on, and the decision names failures', () => {
-    const matched = aDestination({ id: 'd1', filter: 'event == "e" && properties.total > 100' });
-    const not = aDestination({ id: 'd2', filter: 'userId == "u2"' });
-    const failing = aDestination({ id: 'd3', filter: 'properties.totl > 100' });
-    const unreadable = aDestination({ id: 'd4', filter: 'of another Waypost(' });
+    const matched = hook({ id: 'd1', filter: 'event == "e" && properties.total > 100' });
+    const not = hook({ id: 'd2', filter: 'userId == "u2"' });
+    const failing = hook({ id: 'd3', filter: 'properties.totl > 100' });
+    const unreadable = hook({ id: 'd4', filter: 'of another Waypost(' });
     const message = value({ ...MESSAGE, properties: { total: 150.5 } });
     const decision = decide(head, message, routing([matched, not, failing, unreadable]));
     if (decision.kind !== 'deliver') throw new Error(decision.kind);
@@ -209,7 +200,7 @@ describe('the decision on a message', () => {
 
   test('a blocked event is dropped', () =>
     expect(
-      decide(head, value(MESSAGE), routing([aDestination()], { ...source, blockedEvents: ['e'] })),
+      decide(head, value(MESSAGE), routing([hook()], { ...source, blockedEvents: ['e'] })),
     ).toMatchObject({
       kind: 'dropped',
       reason: 'blocked',
@@ -217,7 +208,7 @@ describe('the decision on a message', () => {
 
   test('a message of a source that is off is dropped', () =>
     expect(
-      decide(head, value(MESSAGE), routing([aDestination()], { ...source, enabled: false })).kind,
+      decide(head, value(MESSAGE), routing([hook()], { ...source, enabled: false })).kind,
     ).toBe('dropped'));
 
   test('a message of an unknown source is left for the caller to look up', () =>
@@ -239,7 +230,7 @@ describe('the decision on a message', () => {
     ['a user id that is no text', value({ ...MESSAGE, userId: 1 })],
     ['an anonymous id that is no text', value({ ...MESSAGE, anonymousId: null })],
   ])('a message with this value is rejected: %s', (_, given) =>
-    expect(decide(head, given, routing([aDestination()]))).toEqual({
+    expect(decide(head, given, routing([hook()]))).toEqual({
       kind: 'rejected',
       reason: expect.any(String),
     }),
@@ -248,7 +239,7 @@ describe('the decision on a message', () => {
 
 describe('the end of the window', () => {
   const expiresAt = (appendedAt: number) => {
-    const decision = decide({ ...head, appendedAt }, value(MESSAGE), routing([aDestination()]));
+    const decision = decide({ ...head, appendedAt }, value(MESSAGE), routing([hook()]));
     if (decision.kind !== 'deliver') throw new Error(decision.kind);
     return Number(decision.records[0]?.headers?.['expires-at']);
   };
@@ -279,8 +270,8 @@ describe('the end of the window', () => {
   });
 
   test('each destination of a message has its own window, or the one of the settings', () => {
-    const own = aDestination({ id: 'd2', retry: { windowMs: 72 * 3_600_000 } });
-    const decision = decide(head, value(MESSAGE), routing([aDestination(), own]));
+    const own = hook({ id: 'd2', retry: { windowMs: 72 * 3_600_000 } });
+    const decision = decide(head, value(MESSAGE), routing([hook(), own]));
     const ends =
       decision.kind === 'deliver'
         ? decision.records.map(({ headers }) => headers?.['expires-at'])
@@ -296,7 +287,7 @@ describe('a deletion of a user', () => {
       head,
       value(deletion),
       routing([
-        aDestination({
+        hook({
           ...defined({ request }),
           ...over,
         }),
@@ -344,7 +335,7 @@ describe('the work limit of one message', () => {
     decide(
       head,
       message,
-      routing(filters.map((filter, i) => aDestination({ id: `d${String(i)}`, filter }))),
+      routing(filters.map((filter, i) => hook({ id: `d${String(i)}`, filter }))),
     );
 
   test('a filter at half its limit or more is reported with its work, a cheap one is not', () => {
@@ -352,7 +343,7 @@ describe('the work limit of one message', () => {
     const onCostlyFilter: Routing['onCostlyFilter'] = ({ id }, { units, limit }) =>
       told.push([id, units, limit]);
     const given = [costly, 'properties.plan == "pro"', `${costly} && ${costly}`];
-    const destinations = given.map((filter, i) => aDestination({ id: `d${String(i)}`, filter }));
+    const destinations = given.map((filter, i) => hook({ id: `d${String(i)}`, filter }));
     decide(head, message, { ...routing(destinations), onCostlyFilter });
     expect(told).toEqual([
       ['d0', expect.any(Number), 2_000],
@@ -379,8 +370,8 @@ describe('the work limit of one message', () => {
 
 describe('a destination whose last record cannot be read', () => {
   const off = { ...source, enabled: false };
-  const on = aDestination();
-  const other = aDestination({ id: 'd2' });
+  const on = hook();
+  const other = hook({ id: 'd2' });
   test.each<[string, Destination[], Source, object, string]>([
     [
       'a message that it does not get by an earlier record waits',
@@ -391,7 +382,7 @@ describe('a destination whose last record cannot be read', () => {
     ],
     [
       'a message that it was switched off for waits',
-      [aDestination({ enabled: false })],
+      [hook({ enabled: false })],
       source,
       {},
       'destination_unreadable',
@@ -434,34 +425,24 @@ describe('a message whose body can be cut off', () => {
   const damaged = { key: Buffer.from('s1:u1'), value: Buffer.from(`${text.slice(0, -1)},`) };
 
   test('is not parsed', () => {
-    const decision = decideRecord(
-      cutHead,
-      damaged,
-      routing([aDestination(), aDestination({ id: 'd2' })]),
-    );
-    expect(decision).toEqual(
-      decide(head, value(message), routing([aDestination(), aDestination({ id: 'd2' })])),
-    );
+    const decision = decideRecord(cutHead, damaged, routing([hook(), hook({ id: 'd2' })]));
+    expect(decision).toEqual(decide(head, value(message), routing([hook(), hook({ id: 'd2' })])));
   });
 
   test.each<[string, Partial<Destination>]>([
     ['a filter', { filter: 'true' }],
     ['a request of its own', { request: { method: 'PUT' } }],
   ])('is parsed if a destination has %s', (_, given) => {
-    expect(
-      decideRecord(cutHead, damaged, routing([aDestination(), aDestination(given)])),
-    ).toMatchObject({
+    expect(decideRecord(cutHead, damaged, routing([hook(), hook(given)]))).toMatchObject({
       kind: 'rejected',
     });
     const whole = { ...damaged, value: Buffer.from(text) };
-    expect(decideRecord(cutHead, whole, routing([aDestination(given)]))).toMatchObject({
-      kind: 'deliver',
-    });
+    expect(decideRecord(cutHead, whole, routing([hook(given)]))).toMatchObject({ kind: 'deliver' });
   });
 
   test('is dropped if its source blocks the event', () => {
     const blocking = { ...source, blockedEvents: ['e'] };
-    expect(decideRecord(cutHead, damaged, routing([aDestination()], blocking))).toMatchObject({
+    expect(decideRecord(cutHead, damaged, routing([hook()], blocking))).toMatchObject({
       reason: 'blocked',
     });
   });
@@ -470,7 +451,7 @@ describe('a message whose body can be cut off', () => {
     ['accepts other types', { types: ['page'] }],
     ['is off', { enabled: false }],
   ])('is dropped if its destination %s', (_, given) => {
-    expect(decideRecord(cutHead, damaged, routing([aDestination(given)]))).toMatchObject({
+    expect(decideRecord(cutHead, damaged, routing([hook(given)]))).toMatchObject({
       reason: 'no_destination',
     });
   });

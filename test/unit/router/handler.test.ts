@@ -1,10 +1,11 @@
 import { createLog } from '../../../shared/telemetry/log';
-import { type Destination, type Source } from '../../../shared/model/config';
+import { type Source } from '../../../shared/model/config';
 import { type RejectedRecord } from '../../../shared/model/rejected-calls';
 import { AppError } from '../../../shared/service/errors';
-import { type OpenRecord, type OutRecord } from '../../../shared/kafka/port';
+import { type OutRecord } from '../../../shared/kafka/port';
 import { Router } from '../../../services/router/handler';
 import { fakeProgress } from '../../support/fakes';
+import { aDestination, aRecord } from '../../support/factories';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const NOW = 1_700_000_000_000;
@@ -16,17 +17,7 @@ const source: Source = {
   createdAt: AT,
   updatedAt: AT,
 };
-const destination: Destination = {
-  id: 'd1',
-  name: 'Hook',
-  type: 'webhooks',
-  enabled: true,
-  paused: false,
-  sources: ['s1'],
-  webhooks: [],
-  createdAt: AT,
-  updatedAt: AT,
-};
+const destination = aDestination({ id: 'd1', sources: ['s1'] });
 
 /** A router over a producer whose acknowledgements the test gives. */
 function aRouter() {
@@ -93,19 +84,17 @@ function aRouter() {
       'accepted-at': String(NOW),
       ...over.headers,
     };
-    const record: OpenRecord = {
-      topic: 'messages',
+    const record = aRecord({
       partition: 3,
       offset,
       timestampMs: NOW,
-      key: null,
       value: Buffer.from(over.value ?? JSON.stringify(message)),
       headers,
       done: () => done.push(offset),
       isRevoking: over.leaving ?? false,
       handBack: () => state.releasable-- > 0 && released.push(offset) > 0,
       defer: () => deferred.push(offset),
-    };
+    });
     const verdict = router.onRecord(record);
     // As of the real one, its parts can be read only while it is offered.
     const tooLate = () => {

@@ -2,6 +2,7 @@ import { startRouter } from '../../../services/router/start';
 import { type ConsumeOptions, type Consumption } from '../../../shared/kafka/port';
 import { createLog } from '../../../shared/telemetry/log';
 import { fakeProgress } from '../../support/fakes';
+import { aRecord } from '../../support/factories';
 
 const AT = '2026-01-01T00:00:00.000Z';
 
@@ -40,13 +41,9 @@ async function setUp() {
     onFatal: () => undefined,
   });
   const events: string[] = [];
-  const record = {
-    topic: 'messages',
+  const record = aRecord({
     partition: 3,
     offset: 1,
-    timestampMs: 0,
-    key: null,
-    isRevoking: false,
     value: Buffer.from(
       JSON.stringify({
         type: 'track',
@@ -61,7 +58,7 @@ async function setUp() {
     done: () => events.push('done'),
     handBack: () => events.push('handBack') > 0,
     defer: () => events.push('defer'),
-  };
+  });
   const give = () => consumed!.onRecord(record);
   return { config, record, events, asked, give, revoke: () => consumed!.onRevoking?.() };
 }
@@ -71,7 +68,7 @@ test('the router hands a held message back when the consumer revokes its partiti
   Object.assign(config, { isUnreadable: () => false });
   expect(give()).toBe('accepted');
   expect(events).toEqual([]);
-  record.isRevoking = true;
+  Object.assign(record, { isRevoking: true });
   revoke();
   expect(events).toEqual(['handBack']);
 });

@@ -5,8 +5,9 @@ import { measureDatabase } from './database';
 import { measureReplay } from './replay';
 
 /**
- * `npm run bench:history -- database|beside|replay`: the cost of writes and queries of the history;
- * its cost for delivery, at full load or at `--per-second`; and a replay of many dead letters.
+ * `node dist/tools/bench/history/main.js database|beside|replay`: the cost of writes and queries of
+ * the history; its cost for delivery, at full load or at `--per-second`; and a replay of many dead
+ * letters.
  */
 
 const note = (text: string) => console.error(`bench: ${text}`);

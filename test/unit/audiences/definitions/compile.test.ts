@@ -30,7 +30,7 @@ describe('a condition', () => {
     t: { src_web: { plan: ['pro', 1], constructor: THEIRS }, src_app: { plan: ['free', 2] } },
   };
 
-  it.each([
+  test.each([
     ['of all sources sees the latest trait', undefined, 'free'],
     ['sees only its own source', ['src_web'], 'pro'],
     ['sees only its own sources', ['src_web', 'src_app'], 'free'],
@@ -39,7 +39,7 @@ describe('a condition', () => {
     expect(condition(`user.traits.plan == "${plan}"`, sources)(profile)).toEqual([true]);
   });
 
-  it.each([
+  test.each([
     ['sees only server sources if it names none', undefined, 'free'],
     ['sees a browser source that it names', ['src_web'], 'pro'],
     ['prefers the trait of a server source, even if it is older', ['src_web', 'src_old'], 'basic'],
@@ -49,19 +49,19 @@ describe('a condition', () => {
     expect(condition(`user.traits.plan == "${plan}"`, sources, browser)(both)).toEqual([true]);
   });
 
-  it('sees a trait named like a property of every object', () => {
+  test('sees a trait named like a property of every object', () => {
     expect(condition('user.traits.constructor == "theirs"')(profile)).toEqual([true]);
     expect(condition('has(user.traits.toString)')(profile)).toEqual([false]);
     const moved = mergeTraits({ t: { src_web: {} } }, { t: { src_web: { constructor: THEIRS } } });
     expect(moved.t?.src_web).toEqual({ constructor: THEIRS });
   });
 
-  it('treats the traits of a user without any as missing', () => {
+  test('treats the traits of a user without any as missing', () => {
     expect(condition('has(user.traits.plan)')({})).toEqual([false]);
     expect(condition('user.traits.plan == "pro"')({})).toEqual([false, 'missing']);
   });
 
-  it('sees traits that change after it was compiled', () => {
+  test('sees traits that change after it was compiled', () => {
     const pro = condition('user.traits.plan == "pro"');
     expect(pro(profile)).toEqual([false]);
     expect(pro({ ...profile, t: { src_app: { plan: ['pro', 3] } } })).toEqual([true]);

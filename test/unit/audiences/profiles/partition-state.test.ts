@@ -5,7 +5,7 @@ import {
 import { defined } from '../../../../shared/collections/defined';
 
 describe('the number of partitions of profiles', () => {
-  it.each([
+  test.each([
     ['is stored the first time', undefined, 4],
     ['may stay the same', 4, 4],
   ])('%s', (_, before, now) => {
@@ -16,7 +16,7 @@ describe('the number of partitions of profiles', () => {
     expect(withPartitions(meta, now)).toEqual({ ...NEW_PARTITION_STATE, partitions: 4 });
   });
 
-  it.each([
+  test.each([
     ['has grown since the profiles were created', 4, 8],
     ['has shrunk because the topic was created again', 8, 4],
   ])('%s, and the process does not start', (_, before, now) => {

@@ -40,7 +40,7 @@ describe('a step that Kafka refuses', () => {
     t: { s: { plan: ['pro', NOW], long: ['x'.repeat(bytes), NOW] } },
   });
 
-  it('leaves out a user with too large a profile, whose earlier one is marked full', async () => {
+  test('leaves out a user with too large a profile, whose earlier one is marked full', async () => {
     const { engine, store, records } = engineUnderTest();
     store.profiles.set('ann', JSON.stringify(profile(400)));
     const step = engine.apply(
@@ -60,7 +60,7 @@ describe('a step that Kafka refuses', () => {
     expect(how.refusals).toHaveLength(1);
   });
 
-  it('keeps the values sent to receivers if Kafka refuses even the earlier profile', async () => {
+  test('keeps the values sent to receivers if Kafka refuses even the earlier profile', async () => {
     const { engine, store, records } = engineUnderTest();
     const told = { aud_1: [true, NOW, 1] as [boolean, number, number] };
     store.profiles.set('ann', JSON.stringify({ ...profile(900), s: told }));
@@ -70,7 +70,7 @@ describe('a step that Kafka refuses', () => {
     expect(JSON.parse(written.get('uann')!)).toEqual({ s: told, f: 1 });
   });
 
-  it('keeps a profile that is too large to move under its id', async () => {
+  test('keeps a profile that is too large to move under its id', async () => {
     const { engine, store, records } = engineUnderTest();
     store.profiles.set('ann', JSON.stringify(profile(560)));
     store.profiles.set('bob', JSON.stringify(profile(10)));
@@ -88,14 +88,14 @@ describe('a step that Kafka refuses', () => {
     expect(written.get('ubob')).toBeNull();
   });
 
-  it('ends the process if Kafka refuses every record, since no single user causes it', async () => {
+  test('ends the process if Kafka refuses every record, since no single user causes it', async () => {
     const { engine, store, records } = engineUnderTest();
     const step = engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW);
     const how = writing(broker(0).producer, store);
     await expect(writeStep(step, how)).rejects.toMatchObject({ code: 'kafka_unavailable' });
   });
 
-  it('is retried as a whole if the refusal is temporary', async () => {
+  test('is retried as a whole if the refusal is temporary', async () => {
     const busy = new AppError('overloaded', 'this process is stopping', true);
     const { engine, store, records } = engineUnderTest();
     const step = engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW);
@@ -163,7 +163,7 @@ describe('the writer of steps', () => {
     return { writer, engine, store, records, writes, messages, state };
   }
 
-  it('writes moves before the changelog, then the store, and messages last', async () => {
+  test('writes moves before the changelog, then the store, and messages last', async () => {
     const { writer, engine, records, writes } = writerUnderTest();
     const seen = [
       ...records('ann', [identify({ plan: 'pro' })]),
@@ -176,7 +176,7 @@ describe('the writer of steps', () => {
     expect(await writer.write(undefined)).toBe(false);
   });
 
-  it('leaves the store unchanged if the partition is lost while Kafka acknowledges', async () => {
+  test('leaves the store unchanged if the partition is lost while Kafka acknowledges', async () => {
     const { writer, engine, store, records, writes, state } = writerUnderTest();
     state.isLostAfterSend = true;
     expect(await writer.write(engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW))).toBe(
@@ -189,7 +189,7 @@ describe('the writer of steps', () => {
     expect(writes).toEqual(['profiles']);
   });
 
-  it('resends unacknowledged messages, but only the last value of each user', async () => {
+  test('resends unacknowledged messages, but only the last value of each user', async () => {
     const { writer, engine, store, messages, writes } = writerUnderTest();
     store.profiles.set('ann', JSON.stringify({ s: { aud_1: [true, NOW, 3] } }));
     store.profiles.set('bob', JSON.stringify({ s: { aud_1: [false, NOW - 1, 2] } }));

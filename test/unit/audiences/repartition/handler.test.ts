@@ -49,7 +49,7 @@ function repartitioned(trust: Trust | undefined, ...messages: Partial<Message>[]
   return sent;
 }
 
-it('a record of a newer format ends the process, and stays open', () => {
+test('a record of a newer format ends the process, and stays open', () => {
   const done = jest.fn();
   const onFatal = jest.fn();
   const producer = {
@@ -76,7 +76,7 @@ it('a record of a newer format ends the process, and stays open', () => {
 
 const alias = { type: 'alias' as const, previousId: 'ann', userId: 'mallory' };
 
-it.each([
+test.each([
   ['an alias of a server source moves a profile', 'server', alias, ['ann']],
   ['an alias of a source of an older version moves a profile', undefined, alias, ['ann']],
   ['an alias of a browser source moves no profile', 'browser', alias, []],

@@ -6,7 +6,7 @@ const attempt = (delivery: string, hop: number, outcome: string) =>
 const circuit = { kind: 'circuit', state: 'open' } as CircuitEvent;
 
 describe('the history of a benchmark', () => {
-  it('keeps the waits before a delivery was delivered, and circuits', () => {
+  test('keeps the waits before a delivery was delivered, and circuits', () => {
     const history: History = { hops: new Map(), circuits: [] };
     for (const event of [
       attempt('a', 0, 'retry'),

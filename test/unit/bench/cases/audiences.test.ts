@@ -16,7 +16,7 @@ describe('the messages of many users', () => {
   const users = 1_000;
   const calls = Array.from({ length: 3 * users }, (_, i) => callOfUser(i, users, Date.now()));
 
-  it('each pass has one message of each user, and the first pass is all identifies', () => {
+  test('each pass has one message of each user, and the first pass is all identifies', () => {
     for (const pass of [0, 1, 2]) {
       const some = calls.slice(pass * users, (pass + 1) * users);
       expect(new Set(some.map(({ userId }) => userId)).size).toBe(users);
@@ -25,7 +25,7 @@ describe('the messages of many users', () => {
     expect(new Set(calls.map(({ messageId }) => messageId)).size).toBe(calls.length);
   });
 
-  it('no message has a timestamp after its arrival', () => {
+  test('no message has a timestamp after its arrival', () => {
     expect(calls.filter(({ timestamp, receivedAt }) => timestamp > receivedAt)).toEqual([]);
   });
 });
@@ -33,7 +33,7 @@ describe('the messages of many users', () => {
 describe('the definitions', () => {
   const entries = definitionEntries([5]);
 
-  it('the definitions match their stated number, and each has a separate source', () => {
+  test('the definitions match their stated number, and each has a separate source', () => {
     const of = (kind: string) => entries.filter((entry) => entry.kind === kind);
     expect([of('audience').length, of('computed_trait').length]).toEqual([
       DEFINITIONS.audiences,
@@ -48,7 +48,7 @@ describe('the definitions', () => {
     expect(tellers).toEqual(told);
   });
 
-  it.each(
+  test.each(
     entries.flatMap((entry) => (entry.kind === 'audience' ? [entry.data.condition ?? ''] : [])),
   )('the condition of an audience compiles: %s', (condition) =>
     expect(compileExpression(condition, 'audience').kind).toBe('expression'),
@@ -56,7 +56,7 @@ describe('the definitions', () => {
 });
 
 describe('a drain between two marks', () => {
-  it('a drain counts the records done between its marks', () => {
+  test('a drain counts the records done between its marks', () => {
     const mark = (count: number, atMs: number, used: number) => ({
       count,
       cpu: { atMs, byName: { router: used }, machine: undefined, stolen: undefined },
@@ -70,7 +70,7 @@ describe('a drain between two marks', () => {
 });
 
 describe('the cost of a filter', () => {
-  it('the cost of a filter compares with the plain case of the same turn', () => {
+  test('the cost of a filter compares with the plain case of the same turn', () => {
     // The machine was twice as slow in the second turn.
     const cases = [
       { name: PLAIN, turns: [drain(50), drain(100)] },

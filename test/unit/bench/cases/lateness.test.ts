@@ -15,7 +15,7 @@ describe('lateness', () => {
   lateness.isPut('b', 9_000);
   lateness.isPut('stranger', 1_000);
 
-  it('lateness is the time from the due time to the first copy', () =>
+  test('lateness is the time from the due time to the first copy', () =>
     expect(lateness.between(1_000, 2_000)).toEqual({
       count: 3,
       p50Ms: 10,
@@ -23,8 +23,8 @@ describe('lateness', () => {
       maxMs: 50,
       missing: 1,
     }));
-  it('a phase includes the records due at its first millisecond', () =>
+  test('a phase includes the records due at its first millisecond', () =>
     expect(lateness.between(1_100, 1_101)).toMatchObject({ count: 1, p50Ms: 50 }));
-  it('a phase without due records has no lateness', () =>
+  test('a phase without due records has no lateness', () =>
     expect(lateness.between(3_000, 4_000)).toMatchObject({ count: 0, missing: 0, p50Ms: NaN }));
 });

@@ -45,7 +45,7 @@ describe('the outcome of an outage', () => {
     ],
   };
 
-  it('an outage is drained when the last call sent during it has arrived', () => {
+  test('an outage is drained when the last call sent during it has arrived', () => {
     expect(outcome(sentAt, arrivals, history, times)).toMatchObject({
       firstMs: 20,
       drainMs: 120,
@@ -53,26 +53,26 @@ describe('the outcome of an outage', () => {
     });
   });
 
-  it('only calls sent during the outage count for the waits', () =>
+  test('only calls sent during the outage count for the waits', () =>
     expect(outcome(sentAt, arrivals, history, times).hops).toEqual({ mean: 2.5, most: 4 }));
 
-  it('calls sent after the first delivery and before the last are fresh', () => {
+  test('calls sent after the first delivery and before the last are fresh', () => {
     const { before, fresh } = outcome(sentAt, arrivals, history, times);
     expect(before).toEqual({ count: 1, p50Ms: 3, p99Ms: 3 });
     expect(fresh).toEqual({ count: 1, p50Ms: 7, p99Ms: 7 });
   });
 
-  it('only circuits that opened after the return of the endpoint count', () =>
+  test('only circuits that opened after the return of the endpoint count', () =>
     expect(outcome(sentAt, arrivals, history, times).reopened).toBe(1));
 
-  it('calls that never arrived are missing', () => {
+  test('calls that never arrived are missing', () => {
     const some = new Map([...arrivals].filter(([id]) => id !== 'dead 2'));
     expect(outcome(sentAt, some, history, times)).toMatchObject({ missing: 1, drainMs: 20 });
   });
 });
 
 describe('mostWithin', () => {
-  it.each([
+  test.each([
     [[], 10, 0],
     [[1], 10, 1],
     [[30, 1, 5, 12, 10], 10, 3],

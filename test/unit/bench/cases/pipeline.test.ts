@@ -1,7 +1,7 @@
 import { Throttle } from '../../../../tools/bench/cases/pipeline';
 
 describe('a throttle', () => {
-  it('a throttle blocks a sender until enough messages have arrived', async () => {
+  test('a throttle blocks a sender until enough messages have arrived', async () => {
     const throttle = new Throttle(10);
     expect(await throttle.take(10)).toBe(true);
     let taken = false;
@@ -14,7 +14,7 @@ describe('a throttle', () => {
     expect([throttle.sent, throttle.outstanding]).toEqual([15, 10]);
   });
 
-  it('a throttle ignores a number of arrivals that is below the last one', async () => {
+  test('a throttle ignores a number of arrivals that is below the last one', async () => {
     const throttle = new Throttle(10);
     await throttle.take(10);
     throttle.arrived(8);
@@ -22,7 +22,7 @@ describe('a throttle', () => {
     expect(throttle.outstanding).toBe(2);
   });
 
-  it('a closed throttle releases every waiting sender', async () => {
+  test('a closed throttle releases every waiting sender', async () => {
     const throttle = new Throttle(1);
     await throttle.take(1);
     const waiting = throttle.take(1);

@@ -1,6 +1,6 @@
 import { outcomeOf } from '../../../../tools/bench/cases/rolling';
 
-it('a call counts in the step that sent it, and calls that never arrived count apart', () => {
+test('a call counts in the step that sent it, and calls that never arrived count apart', () => {
   const steps = [
     { name: 'nothing changes', atMs: 1_000 },
     { name: 'router joins', atMs: 2_500 },

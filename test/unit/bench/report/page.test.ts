@@ -58,7 +58,7 @@ const lineOf = (text: string, words: RegExp) =>
   text.split('\n').find((line) => words.test(line)) ?? '';
 
 describe('the goal where endpoints hang', () => {
-  it.each([
+  test.each([
     [100, 1.2],
     [50, 1.2],
     [40, 1.25],
@@ -69,7 +69,7 @@ describe('the goal where endpoints hang', () => {
 });
 
 describe('isolation in the report', () => {
-  it('a phase is compared with the clean phases before and after it', () => {
+  test('a phase is compared with the clean phases before and after it', () => {
     // The machine gets slower from phase to phase; the report compares each phase with its
     // neighbours.
     const phases = [
@@ -94,7 +94,7 @@ describe('isolation in the report', () => {
     );
   });
 
-  it('refused and missing calls and excess connections are faults', () => {
+  test('refused and missing calls and excess connections are faults', () => {
     const bad = phase(10, { refused: 2, missing: 3, mostConnections: 260 });
     const text = report(results([aRound([phase(0), bad])]));
     expect(text).toMatch(/isolation, 10 hang: 2\.00 calls that ingest did not accept/);
@@ -106,13 +106,13 @@ describe('isolation in the report', () => {
 describe('the page', () => {
   const wrong = aRound([phase(0), phase(10)], { failures: [{ part: 'outage', why: 'no broker' }] });
 
-  it('the columns of the page are as wide as their widest cell', () => {
+  test('the columns of the page are as wide as their widest cell', () => {
     const lines = pageOf(results([wrong]), []).split('\n');
     const widths = new Set(lines.filter((line) => line.startsWith('|')).map((line) => line.length));
     expect(widths.size).toBe(1);
   });
 
-  it('the page has the table, the method, the machine and the faults', () => {
+  test('the page has the table, the method, the machine and the faults', () => {
     const page = pageOf(results([wrong]), ['![a](a.svg)']);
     expect(page).toMatch(/\| isolation, clean: healthy p99 +\| 10\.0 +\|/);
     expect(page).toMatch(/- isolation: .*; 100 endpoints\./);
@@ -120,7 +120,7 @@ describe('the page', () => {
     expect(page).toMatch(/round 1, outage: could not be measured: no broker/);
   });
 
-  it('a plot has a bar for each phase, and a part without figures has no plot', () => {
+  test('a plot has a bar for each phase, and a part without figures has no plot', () => {
     const plots = plotsOf([aRound([phase(0), phase(1), phase(50)])]);
     expect([...plots.keys()]).toEqual(['isolation']);
     expect(plots.get('isolation')?.match(/>(clean|\d+ % hang)<\/text>/g)).toHaveLength(3);

@@ -1,7 +1,7 @@
 import { axisTop, barPlot } from '../../../../tools/bench/report/plots';
 
 describe('the end of an axis', () => {
-  it.each([
+  test.each([
     [0, 1],
     [0.3, 0.5],
     [1, 1],
@@ -28,29 +28,29 @@ describe('a plot', () => {
     ([, h]) => Number(h),
   );
 
-  it('draws each part as high as its value', () => {
+  test('draws each part as high as its value', () => {
     expect(heights).toEqual([50, 50, 150]);
   });
 
-  it('stacks them', () => {
+  test('stacks them', () => {
     const [low, high] = [
       ...svg.matchAll(/y="([\d.]+)" width="[\d.]+" height="([\d.]+)" fill="#\w{6}"><title>/g),
     ].slice(1);
     expect(Number(high?.[1]) + Number(high?.[2])).toBe(Number(low?.[1]));
   });
 
-  it('says the total of each bar, and names the parts', () => {
+  test('says the total of each bar, and names the parts', () => {
     expect(svg).toMatch(/>40<\/text>/);
     expect(svg).toMatch(/>c<\/text>/);
   });
 
-  it('is well-formed whatever the words are', () => {
+  test('is well-formed whatever the words are', () => {
     expect(svg).toMatch(/p99 &lt;healthy&gt;/);
     expect(svg).toMatch(/a &amp; b/);
     expect(svg).not.toMatch(/NaN|undefined/);
   });
 
-  it('has no legend for one kind of bar', () =>
+  test('has no legend for one kind of bar', () =>
     expect(barPlot({ title: 't', unit: 'ms', bars: bars.slice(0, 1) })).not.toMatch(
       />a &amp; b<\/text>/,
     ));

@@ -69,14 +69,14 @@ const lineOf = (text: string, words: RegExp) =>
   text.split('\n').find((line) => words.test(line)) ?? '';
 
 describe('the report', () => {
-  it('a ratio is taken within a round, and the report shows the median', () => {
+  test('a ratio is taken within a round, and the report shows the median', () => {
     const text = report(results([aRound(20, aLoop()), aRound(40, aLoop()), aRound(30, aLoop())]));
     expect(lineOf(text, /all, batches of 100: services {2}.*× bare/)).toMatch(
       / 3\.00 +2\.25 to 4\.50 .*≤ 4\.00 +met/,
     );
   });
 
-  it('the CPU of a thousand webhooks includes the broker, but not load and receiver', () => {
+  test('the CPU of a thousand webhooks includes the broker, but not load and receiver', () => {
     const text = report(results([aRound(20, aLoop())]));
     expect(lineOf(text, /services and broker .*CPU-s/)).toMatch(/ 0\.120 +one run /);
     expect(lineOf(text, /services and broker .*× bare/)).toMatch(
@@ -84,7 +84,7 @@ describe('the report', () => {
     );
   });
 
-  it('goals for cores and rates are in proportion to the speed of the machine', () => {
+  test('goals for cores and rates are in proportion to the speed of the machine', () => {
     const used = aLoop().cpu;
     const times = { count: 1, p50Ms: 2, p99Ms: 9, maxMs: 20, missing: 0 };
     const round = aRound(27.5, undefined);
@@ -108,7 +108,7 @@ describe('the report', () => {
     );
   });
 
-  it('the report adds the process that all services share, and the broker', () => {
+  test('the report adds the process that all services share, and the broker', () => {
     const idle = {
       cpu: cpu({ all: 0.2, broker: 0.3, bench: 1 }),
       rssMb: { all: 250, broker: 220, bench: 150 },
@@ -118,17 +118,17 @@ describe('the report', () => {
     expect(lineOf(text, /all, without calls .*MB/)).toMatch(/ 470 .*met/);
   });
 
-  it('the report has no rows for parts that did not run', () => {
+  test('the report has no rows for parts that did not run', () => {
     const text = report(results([aRound(20)]));
     expect(text).not.toMatch(/^(delivery alone|call sent)/m);
   });
 
-  it('the report has no sum if a process was not on this machine', () => {
+  test('the report has no sum if a process was not on this machine', () => {
     const text = report(results([aRound(20, aLoop({ cpu: cpu({ ingest: 1 }) }))]));
     expect(lineOf(text, /services and broker/)).toBe('');
   });
 
-  it('the report lists missing, repeated and diverted deliveries as faults', () => {
+  test('the report lists missing, repeated and diverted deliveries as faults', () => {
     const text = report(results([aRound(20), aRound(20, aLoop({ missing: 3 }))]));
     expect(text).toMatch(/Faults\n +round 2, batches: 3\.00 accepted and not delivered/);
     expect(report(results([aRound(20, aLoop())]))).not.toMatch(/Faults/);
@@ -136,7 +136,7 @@ describe('the report', () => {
 });
 
 describe('the way to endpoints in the report', () => {
-  it('each protocol is compared with HTTP/1.1 at the same number of requests per round', () => {
+  test('each protocol is compared with HTTP/1.1 at the same number of requests per round', () => {
     const figure = (protocol: Protocol, streams: number, microsEach: number): ProtocolFigure => ({
       protocol,
       streams,
@@ -163,7 +163,7 @@ describe('the way to endpoints in the report', () => {
     ]);
   });
 
-  it('batches are compared with single POSTs, for delivery alone and for all services', () => {
+  test('batches are compared with single POSTs, for delivery alone and for all services', () => {
     const alone = (seconds: number, eventsPerPost: number): DeliveryFigure => ({
       ...aLoop({ cpu: cpu({ delivery: seconds, broker: 0.3 }), eventsPerPost }),
       warmUp: 1,
@@ -186,7 +186,7 @@ describe('the way to endpoints in the report', () => {
     expect(lineOf(text, /^batches of up to 50 events: delivery alone/)).toMatch(/ 49\.0 /);
   });
 
-  it('a bad proxy is compared with the clean phases around it', () => {
+  test('a bad proxy is compared with the clean phases around it', () => {
     const phase = (mood: ProxyPhase['mood'], p99Ms: number): ProxyPhase => ({
       mood,
       p99Ms,
@@ -217,7 +217,7 @@ describe('the way to endpoints in the report', () => {
 });
 
 describe('a verdict', () => {
-  it.each([
+  test.each([
     [1.5, most(1.5), 'met'],
     [1.8, most(1.5), 'missed by 20 %'],
     [1.501, most(1.5), 'missed by 1 %'],
@@ -227,7 +227,7 @@ describe('a verdict', () => {
 });
 
 describe('a table', () => {
-  it('a column is as wide as its widest cell', () => {
+  test('a column is as wide as its widest cell', () => {
     expect(
       table([
         ['a', 'b'],
@@ -255,7 +255,7 @@ const aWaitingRound = (phases: WaitingPhase[]): Round => ({
 });
 
 describe('usage while deliveries wait', () => {
-  it('each phase has a column, and a process that started later has empty cells before', () => {
+  test('each phase has a column, and a process that started later has empty cells before', () => {
     const one = waitingPhase('one', { retry: usage(80, 0.1) });
     const two = waitingPhase('two', { retry: usage(90, 0.2), 'retry 2': usage(70, 0.3) });
     expect(usageRows([aWaitingRound([one, two])])).toEqual([
@@ -269,13 +269,13 @@ describe('usage while deliveries wait', () => {
     ]);
   });
 
-  it('a usage cell is the median over the rounds', () => {
+  test('a usage cell is the median over the rounds', () => {
     const rounds = [10, 30, 20].map((mb) =>
       aWaitingRound([waitingPhase('one', { retry: usage(mb, 0) })]),
     );
     expect(usageRows(rounds)[1]).toEqual(['retry: MB at the end', '20.0']);
   });
 
-  it('usage has no rows if it was not measured', () =>
+  test('usage has no rows if it was not measured', () =>
     expect(usageRows([{ bare: [], failures: [] }])).toEqual([]));
 });

@@ -20,7 +20,7 @@ const rowOf = (soak: SoakFigure, name: string) => {
 };
 
 describe('the soak', () => {
-  it("the table has a process's memory at 10, 30 and 60 minutes, its growth and cores", () => {
+  test("the table has a process's memory at 10, 30 and 60 minutes, its growth and cores", () => {
     const soak = aSoak((minute) => 200 + minute);
     expect(rowOf(soak, 'control')).toEqual([
       'control',
@@ -44,7 +44,7 @@ describe('the soak', () => {
     ]);
   });
 
-  it('a process that grows only in the first ten minutes is flat', () => {
+  test('a process that grows only in the first ten minutes is flat', () => {
     expect(
       growthOf(
         aSoak((minute) => 100 + 20 * Math.min(minute, 10)),
@@ -59,11 +59,11 @@ describe('the soak', () => {
     ).toContain('flat');
   });
 
-  it('a round without a soak has no table', () => {
+  test('a round without a soak has no table', () => {
     expect(soakTable([{ bare: [], failures: [] }])).toEqual([]);
   });
 
-  it.each([
+  test.each([
     ['/flaky-50/a', 50],
     ['/flaky-/a', undefined],
     ['/ok/flaky-50', undefined],

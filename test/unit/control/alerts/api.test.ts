@@ -11,7 +11,7 @@ import { memoryLog } from '../../../support/memory-log';
 import { memoryDatabase } from '../../../support/database';
 import { type Json } from '../../../../tools/harness/api';
 import { makeCertificate } from '../../../support/certificate';
-import { aDeath, aFailure, anAttempt, at, aUrl, START } from '../../../support/events';
+import { aDeath, aFailure, anEvent, at, aUrl, START } from '../../../support/events';
 
 /** Tests settings, notices and alerts on a real database. */
 
@@ -55,7 +55,7 @@ const fails = (destination: string, seconds: number): DeliveryEvent =>
     nextAttemptAt: at(seconds),
   });
 const succeeds = (destination: string, seconds: number): DeliveryEvent =>
-  anAttempt({ delivery: `dlv_${++deliveries}`, destination, at: at(seconds) });
+  anEvent({ delivery: `dlv_${++deliveries}`, destination, at: at(seconds) });
 interface Sent {
   key: string;
   delivery: Delivery | undefined;
@@ -79,7 +79,7 @@ const as = async (role: string) => {
 };
 
 describe('/alerts', () => {
-  it('the alert settings have defaults until somebody changes them', async () => {
+  test('the alert settings have defaults until somebody changes them', async () => {
     const answer = await control.call('get', '/alerts');
     expect(answer.headers.etag).toBe('"0"');
     expect(answer.body).toMatchObject({
@@ -93,7 +93,7 @@ describe('/alerts', () => {
     });
   });
 
-  it('webhooks of alerts have formats, which stay until a request names others', async () => {
+  test('webhooks of alerts have formats, which stay until a request names others', async () => {
     const webhooks = [{ url: URL, format: 'slack' }, { url: 'https://ops.example/raw' }];
     const first = await set({ webhooks });
     expect(first.body.webhooks.map(({ format }: Json) => format)).toEqual(['slack', 'default']);
@@ -107,7 +107,7 @@ describe('/alerts', () => {
     );
   });
 
-  it('the format pagerduty needs a routing key, which may be a stored one', async () => {
+  test('the format pagerduty needs a routing key, which may be a stored one', async () => {
     const webhook = { url: 'https://events.pagerduty.example/v2/enqueue', format: 'pagerduty' };
     const bearer = { type: 'bearer', token: 'planted-token' };
     for (const fields of [{}, { auth: bearer }]) {
@@ -127,7 +127,7 @@ describe('/alerts', () => {
     expect((await set({ webhooks: [{ id, url: webhook.url }] })).status).toBe(422);
   });
 
-  it('e-mail addresses are validated, and refused without a mail server', async () => {
+  test('e-mail addresses are validated, and refused without a mail server', async () => {
     expect((await set({ email: ['ops@example.com', 'ops@example.com'] })).body.email).toEqual([
       'ops@example.com',
     ]);
@@ -141,7 +141,7 @@ describe('/alerts', () => {
     ]);
   });
 
-  it('PATCH /alerts changes single fields and checks versions', async () => {
+  test('PATCH /alerts changes single fields and checks versions', async () => {
     const webhooks = [{ url: URL, headers: { 'X-Key': 'planted-header' } }];
     const first = await set({ webhooks, sharedSecret: 'planted-secret', switchOffAfter: '5d' });
     expect([first.status, first.headers.etag]).toEqual([200, '"1"']);
@@ -173,7 +173,7 @@ describe('/alerts', () => {
     );
   });
 
-  it('PATCH /alerts names every bad field and changes nothing', async () => {
+  test('PATCH /alerts names every bad field and changes nothing', async () => {
     const answer = await set({
       webhooks: [
         { url: 'ftp://a.example/', headers: { Host: 'x' } },
@@ -202,7 +202,7 @@ describe('/alerts', () => {
     expect((await get('/alerts')).version).toBe(0);
   });
 
-  it('/alerts never shows secrets', async () => {
+  test('/alerts never shows secrets', async () => {
     await set({
       webhooks: [{ url: URL, headers: { 'X-Key': 'planted-header' } }],
       sharedSecret: 'planted-secret',
@@ -219,7 +219,7 @@ describe('/alerts', () => {
     expect((await operator('patch', '/alerts').send({ failingFor: '1h' })).status).toBe(403);
   });
 
-  it('the destination of alerts is neither listed nor found by its id', async () => {
+  test('the destination of alerts is neither listed nor found by its id', async () => {
     await set({ webhooks: [{ url: URL }] });
     const id = await makeDestination();
     expect((await get('/destinations')).data.map((each: { id: string }) => each.id)).toEqual([id]);
@@ -233,7 +233,7 @@ describe('/alerts', () => {
     for (const call of calls) expect((await call).status).toBe(404);
   });
 
-  it('the alert secret rotates like the secret of a destination', async () => {
+  test('the alert secret rotates like the secret of a destination', async () => {
     await set({ sharedSecret: 'planted-secret' });
     const { body, status } = await control
       .call('post', '/alerts/rotate-secret')
@@ -245,7 +245,7 @@ describe('/alerts', () => {
     expect((await operator('post', '/alerts/rotate-secret')).status).toBe(403);
   });
 
-  it('an alert test sends a sample alert if alerts have a URL', async () => {
+  test('an alert test sends a sample alert if alerts have a URL', async () => {
     const hasty = await controlUnderTest({ database, historyHasRead, timeoutMs: -9_990 });
     expect((await hasty.call('post', '/alerts/test')).status).toBe(409);
     await hasty.call('patch', '/alerts').send({ webhooks: [{ url: URL }] });
@@ -256,7 +256,7 @@ describe('/alerts', () => {
     expect(JSON.parse(record!.value!.toString())).toMatchObject({ type: 'destination.failing' });
   });
 
-  it('a change of the alert settings is in the audit trail', async () => {
+  test('a change of the alert settings is in the audit trail', async () => {
     await set({ failingFor: '5m' });
     await set({ failingFor: '10m' });
     const notes = control.memory
@@ -275,7 +275,7 @@ describe('/alerts', () => {
 describe('a failing destination', () => {
   beforeEach(() => set({ webhooks: [{ url: URL }], failingFor: '1m', deadLettersEvery: '1h' }));
 
-  it.each<[string, (id: string) => PromiseLike<unknown>]>([
+  test.each<[string, (id: string) => PromiseLike<unknown>]>([
     [
       'switches a failing destination off',
       (id) => control.call('patch', `/destinations/${id}`).send({ enabled: false }),
@@ -308,7 +308,7 @@ describe('a failing destination', () => {
     },
   );
 
-  it('a failure and its recovery raise one alert each, also with several processes', async () => {
+  test('a failure and its recovery raise one alert each, also with several processes', async () => {
     const id = await makeDestination();
     const events = [fails(id, 0), fails(id, 30)];
     record(...events);
@@ -359,7 +359,7 @@ describe('a failing destination', () => {
     ]);
   });
 
-  it("a destination raises no alert before the topic's end, as success may follow", async () => {
+  test("a destination raises no alert before the topic's end, as success may follow", async () => {
     const id = await makeDestination();
     record(fails(id, 0), fails(id, 61));
     const { read } = control.memory.kafka;
@@ -374,7 +374,7 @@ describe('a failing destination', () => {
     expect(await get('/notices')).toMatchObject({ data: [] });
   });
 
-  it('the process with the lease sends the alerts, and the next one after its stop', async () => {
+  test('the process with the lease sends the alerts, and the next one after its stop', async () => {
     const id = await makeDestination();
     const lease = (owner: string) =>
       database.query(
@@ -392,7 +392,7 @@ describe('a failing destination', () => {
     ]);
   });
 
-  it('an alert is sent with the same id when Kafka is back', async () => {
+  test('an alert is sent with the same id when Kafka is back', async () => {
     const id = await makeDestination();
     record(fails(id, 0), fails(id, 61));
     control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
@@ -407,7 +407,7 @@ describe('a failing destination', () => {
     expect(sent().map(({ delivery }) => delivery!.messageId)).toEqual([due.data[0].id]);
   });
 
-  it("a destination switched off before its alert only gets PagerDuty's resolve", async () => {
+  test("a destination switched off before its alert only gets PagerDuty's resolve", async () => {
     const auth = { type: 'pagerduty', routingKey: 'planted-key' };
     const pager = { url: 'https://events.pagerduty.example/v2/enqueue', format: 'pagerduty', auth };
     await set({ webhooks: [{ url: URL }, pager] });
@@ -423,7 +423,7 @@ describe('a failing destination', () => {
     ]);
   });
 
-  it('a failing destination raises a notice without an alert if alerts have no URL', async () => {
+  test('a failing destination raises a notice without an alert if alerts have no URL', async () => {
     await set({ enabled: false });
     const id = await makeDestination();
     record(fails(id, 0), fails(id, 61));
@@ -436,7 +436,7 @@ describe('a failing destination', () => {
     ]);
   });
 
-  it('a failing alert webhook raises a notice and no alert', async () => {
+  test('a failing alert webhook raises a notice and no alert', async () => {
     record(
       fails('alerts', 0),
       fails('alerts', 61),
@@ -454,7 +454,7 @@ describe('a failing destination', () => {
   });
 });
 
-it('dead letters raise an alert immediately, and later one with their number', async () => {
+test('dead letters raise an alert immediately, and later one with their number', async () => {
   await set({ webhooks: [{ url: URL }], deadLettersEvery: '10m' });
   const id = await makeDestination();
   const dies = (seconds: number) =>
@@ -473,14 +473,14 @@ it('dead letters raise an alert immediately, and later one with their number', a
   expect(sent().map(({ body }) => body.data.deadLetters as number)).toEqual([1, 3]);
 });
 
-it('dead letters that were replayed in the meantime raise no alert', async () => {
+test('dead letters that were replayed in the meantime raise no alert', async () => {
   await set({ webhooks: [{ url: URL }], deadLettersEvery: '10m' });
   const id = await makeDestination();
   const died = [1, 2, 3].map((i) =>
     aDeath({ delivery: `dead_${i}`, destination: id, acceptedAt: at(0), at: at(i) }),
   );
   const delivered = (event: DeliveryEvent) =>
-    anAttempt({
+    anEvent({
       delivery: event.delivery,
       destination: id,
       acceptedAt: at(0),
@@ -504,11 +504,11 @@ describe('a delivery that reaches only some URLs', () => {
   const partly = (destination: string, seconds: number, over: object = {}): DeliveryEvent => {
     const urls = [aUrl({ url: 'whk_1' }), aUrl({ url: 'whk_2', outcome: 'rejected', status: 404 })];
     const delivery = `dlv_${++deliveries}`;
-    return anAttempt({ delivery, destination, acceptedAt: at(0), at: at(seconds), urls, ...over });
+    return anEvent({ delivery, destination, acceptedAt: at(0), at: at(seconds), urls, ...over });
   };
   beforeEach(() => set({ webhooks: [{ url: URL }], deadLettersEvery: '10m' }));
 
-  it('raises an alert immediately, and later one with the number of all since', async () => {
+  test('raises an alert immediately, and later one with the number of all since', async () => {
     const id = await makeDestination();
     record(partly(id, 1));
     await look(1);
@@ -531,7 +531,7 @@ describe('a delivery that reaches only some URLs', () => {
     });
   });
 
-  it('raises no alert if history shows that the other URL accepted it meanwhile', async () => {
+  test('raises no alert if history shows that the other URL accepted it meanwhile', async () => {
     const id = await makeDestination();
     record(partly(id, 1));
     isHistoryRead = true;
@@ -540,7 +540,7 @@ describe('a delivery that reaches only some URLs', () => {
     expect(sent()).toEqual([]);
   });
 
-  it('raises no notice for the alerts themselves, since each goes to one channel', async () => {
+  test('raises no notice for the alerts themselves, since each goes to one channel', async () => {
     record(partly('alerts', 1));
     await look(1);
     expect((await get('/notices')).data).toEqual([]);
@@ -577,7 +577,7 @@ describe('a URL whose receiver wants nothing more', () => {
     });
   beforeEach(() => set({ webhooks: [{ url: URL }] }));
 
-  it('is switched off with one notice and one alert, which end once somebody switches it on', async () => {
+  test('is switched off with one notice and one alert, which end once somebody switches it on', async () => {
     const id = await makeDestination();
     const { id: webhook } = await webhookOf(id);
     disabled(id, webhook, 10);
@@ -610,7 +610,7 @@ describe('a URL whose receiver wants nothing more', () => {
     expect(sent()).toHaveLength(2);
   });
 
-  it('stays on if it was switched on since, has another address, or does not exist', async () => {
+  test('stays on if it was switched on since, has another address, or does not exist', async () => {
     const id = await makeDestination();
     const { id: webhook } = await webhookOf(id);
     // Delivery has stopped, and control has not read so yet.
@@ -635,7 +635,7 @@ describe('a URL whose receiver wants nothing more', () => {
     expect(await database.query(`select key from waypost.signals`)).toEqual([]);
   });
 
-  it('is one of two with notices of their own', async () => {
+  test('is one of two with notices of their own', async () => {
     const id = await makeDestination({
       webhooks: [{ url: 'https://a.example/1' }, { url: 'https://a.example/2' }],
     });
@@ -649,7 +649,7 @@ describe('a URL whose receiver wants nothing more', () => {
     ]);
   });
 
-  it('may be one of the alerts, and can be switched on again', async () => {
+  test('may be one of the alerts, and can be switched on again', async () => {
     const [{ id: webhook }] = (await get('/alerts')).webhooks as [Json];
     disabled('alerts', webhook, 10);
     await look(20);
@@ -676,7 +676,7 @@ describe('a certificate near its end', () => {
     ]);
   beforeEach(() => set({ webhooks: [{ url: URL }] }));
 
-  it('raises one alert for the certificate of a server, and one once it is replaced', async () => {
+  test('raises one alert for the certificate of a server, and one once it is replaced', async () => {
     const id = await makeDestination();
     await makeDestination({ webhooks: [{ url: 'https://b.example/' }] });
     await makeDestination({ enabled: false });
@@ -711,7 +711,7 @@ describe('a certificate near its end', () => {
     expect((await get('/notices')).data).toMatchObject([{ endedAt: at(3 * DAYS), alert: 'sent' }]);
   });
 
-  it('ends without an alert if the destination is off, deleted or calls elsewhere', async () => {
+  test('ends without an alert if the destination is off, deleted or calls elsewhere', async () => {
     const [off, deleted, moved] = [
       await makeDestination(),
       await makeDestination({ name: 'Deleted' }),
@@ -733,7 +733,7 @@ describe('a certificate near its end', () => {
     );
   });
 
-  it('stays open while another certificate of the destination ends even earlier', async () => {
+  test('stays open while another certificate of the destination ends even earlier', async () => {
     await makeDestination({
       webhooks: [{ url: 'https://a.example/' }, { url: 'https://b.example/' }],
     });
@@ -751,7 +751,7 @@ describe('a certificate near its end', () => {
     ]);
   });
 
-  it('does not begin repeatedly if servers of one URL have different certificates', async () => {
+  test('does not begin repeatedly if servers of one URL have different certificates', async () => {
     await makeDestination();
     const HOUR = 3_600;
     // The servers take turns, long before the first certificate ends soon.
@@ -769,7 +769,7 @@ describe('a certificate near its end', () => {
     expect(sent().map(({ body }) => body.data.endedAt)).toEqual([undefined, at(10 * DAYS)]);
   });
 
-  it('raises an alert for a client certificate or an authority, until a change', async () => {
+  test('raises an alert for a client certificate or an authority, until a change', async () => {
     const notBefore = new Date(START - 1_000);
     const dates = (days: number) => ({
       notBefore,
@@ -807,7 +807,7 @@ describe('a certificate near its end', () => {
     expect(await open()).toEqual([]);
   });
 
-  it('ends without an alert if the alert of its begin was not sent', async () => {
+  test('ends without an alert if the alert of its begin was not sent', async () => {
     const id = await makeDestination();
     seen('https://a.example', DAYS, 0);
     control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
@@ -823,7 +823,7 @@ describe('a certificate near its end', () => {
   });
 });
 
-it('a costly filter raises an alert until it is changed or none of its events come', async () => {
+test('a costly filter raises an alert until it is changed or none of its events come', async () => {
   await set({ webhooks: [{ url: URL }] });
   const filter = 'properties.items.exists(i, i.sku == "a")';
   const id = await makeDestination({ filter });
@@ -871,7 +871,7 @@ it('a costly filter raises an alert until it is changed or none of its events co
   expect(types()).toHaveLength(4);
 });
 
-it('full profiles raise an alert, until none is full', async () => {
+test('full profiles raise an alert, until none is full', async () => {
   await set({ webhooks: [{ url: URL }] });
   const condition = 'has(user.traits.plan)';
   const made = await control.call('post', '/audiences').send({ name: 'All', condition });
@@ -914,7 +914,7 @@ it('full profiles raise an alert, until none is full', async () => {
   expect((await get('/notices')).data).toMatchObject([{ endedAt: at(20) }]);
 });
 
-it('test sends raise no notice', async () => {
+test('test sends raise no notice', async () => {
   const id = await makeDestination();
   record(aDeath({ delivery: 'dlv_t', destination: id, test: true }));
   await look(1);
@@ -927,13 +927,13 @@ describe('switching off', () => {
     await look(90_000);
   };
 
-  it('Waypost switches no destination off unless the settings say so', async () => {
+  test('Waypost switches no destination off unless the settings say so', async () => {
     const id = await makeDestination();
     await failing(id);
     expect((await get(`/destinations/${id}`)).enabled).toBe(true);
   });
 
-  it('Waypost switches a failing destination off, with an audit entry and a notice', async () => {
+  test('Waypost switches a failing destination off, with an audit entry and a notice', async () => {
     await set({ webhooks: [{ url: URL }], switchOffAfter: '1d' });
     const id = await makeDestination();
     await failing(id);
@@ -957,7 +957,7 @@ describe('switching off', () => {
     expect((await get(`/destinations/${id}`)).enabled).toBe(true);
   });
 
-  it('the next process raises the notice of a switch-off that a crash interrupted', async () => {
+  test('the next process raises the notice of a switch-off that a crash interrupted', async () => {
     await set({ webhooks: [{ url: URL }], switchOffAfter: '1d' });
     const id = await makeDestination();
     record(fails(id, 0));
@@ -977,7 +977,7 @@ describe('switching off', () => {
     expect(types()).toEqual(['destination.switched_off']);
   });
 
-  it('the switch-off time of a destination overrides the general one', async () => {
+  test('the switch-off time of a destination overrides the general one', async () => {
     await set({ switchOffAfter: '1d' });
     const id = await makeDestination({ switchOffAfter: '0s' });
     await failing(id);
@@ -996,7 +996,7 @@ describe('/notices', () => {
     return { a, b };
   };
 
-  it('notices are filtered by destination, kind and state, in pages', async () => {
+  test('notices are filtered by destination, kind and state, in pages', async () => {
     const { a, b } = await make();
     const ids = async (query: string) =>
       ((await get(`/notices?${query}`)).data as { destination: string; kind: string }[]).map(
@@ -1013,7 +1013,7 @@ describe('/notices', () => {
     expect((await control.call('get', '/notices?open=maybe')).status).toBe(422);
   });
 
-  it('operators acknowledge notices, and the first one stays', async () => {
+  test('operators acknowledge notices, and the first one stays', async () => {
     await make();
     const { id } = (await get('/notices?open=true')).data[0];
     const [reader, operator] = [await as('read_only'), await as('operator')];
@@ -1027,14 +1027,14 @@ describe('/notices', () => {
     expect((await control.call('get', '/notices/ntc_none')).status).toBe(404);
   });
 
-  it('GET /notices answers 503 without the history, and GET /alerts still works', async () => {
+  test('GET /notices answers 503 without the history, and GET /alerts still works', async () => {
     const away = await controlUnderTest();
     expect((await away.call('get', '/notices')).status).toBe(503);
     expect((await away.call('get', '/alerts')).status).toBe(200);
   });
 });
 
-it('alerts are behind while `attempts` is read too slowly to decide', async () => {
+test('alerts are behind while `attempts` is read too slowly to decide', async () => {
   let ahead = 0;
   let isSlow = false;
   const now = performance.now.bind(performance);

@@ -12,21 +12,10 @@ import {
   unknownHealth,
 } from '../../../../services/control/alerts/health';
 import { type Notice } from '../../../../services/control/alerts/notice';
-import { ALERTS_ID, type Destination } from '../../../../shared/model/config';
+import { ALERTS_ID } from '../../../../shared/model/config';
+import { aDestination } from '../../../support/factories';
 
 const settings = { failingForMs: 100, deadLettersEveryMs: 1_000 };
-const destination = (over: Partial<Destination> = {}): Destination => ({
-  id: 'dst_1',
-  name: 'Hooks',
-  type: 'webhooks',
-  enabled: true,
-  paused: false,
-  sources: [],
-  webhooks: [],
-  createdAt: '',
-  updatedAt: '',
-  ...over,
-});
 const ok = (at: number): Evidence => ({ kind: 'ok', destination: 'dst_1', at });
 const failed = (at: number): Evidence => ({
   kind: 'failed',
@@ -57,7 +46,7 @@ function play(pieces: readonly (Evidence[] | number)[], over: Partial<Context> =
     else health = addEvidence(health, piece);
     const decision = decide(health, {
       id: 'dst_1',
-      destination: destination(),
+      destination: aDestination(),
       settings,
       nowMs,
       ...over,
@@ -71,7 +60,7 @@ function play(pieces: readonly (Evidence[] | number)[], over: Partial<Context> =
 }
 const kinds = (notices: Notice[]) => notices.map(({ kind }) => kind);
 
-it.each<[string, (Evidence[] | number)[], string[]]>([
+test.each<[string, (Evidence[] | number)[], string[]]>([
   ['none after one failure', [[failed(10)], 5_000], []],
   ['none if it has failed for too short a time', [[failed(10), failed(109)]], []],
   ['failing after the set time', [[failed(10)], [failed(110)]], ['failing']],
@@ -141,7 +130,7 @@ it.each<[string, (Evidence[] | number)[], string[]]>([
   expect(kinds(play(pieces).notices)).toEqual(expected);
 });
 
-it('a notice contains the start, the failures, the error and the number of dead letters', () => {
+test('a notice contains the start, the failures, the error and the number of dead letters', () => {
   const { notices, ended } = play([
     [failed(10), failed(60), failed(110)],
     150,
@@ -168,41 +157,41 @@ it('a notice contains the start, the failures, the error and the number of dead 
   expect(new Set(notices.map(({ id }) => id)).size).toBe(4);
 });
 
-it('the notice of a destination that can get nothing has the cause, no failed attempt', () => {
+test('the notice of a destination that can get nothing has the cause, no failed attempt', () => {
   const { notices } = play([[blocked(10)], [blocked(110)], 150, [blocked(160)]]);
   expect(notices).toMatchObject([
     { kind: 'failing', since: 10, failures: 0, error: 'token: it answered 500' },
   ]);
 });
 
-it('a destination that could get nothing is not reported if nothing waits any more', () => {
+test('a destination that could get nothing is not reported if nothing waits any more', () => {
   const { health, notices } = play([[blocked(10, 300)], 110], { waiting: 0 });
   expect([notices, health.blocked]).toEqual([[], undefined]);
   expect(kinds(play([[blocked(10, 300)], 110], { waiting: 1 }).notices)).toEqual(['failing']);
 });
 
-it('no destination is switched off because nothing can be sent to it', () => {
+test('no destination is switched off because nothing can be sent to it', () => {
   const over = { settings: { ...settings, switchOffAfterMs: 200 } };
   expect(
     play([[failed(10), failed(20)], [blocked(30), blocked(400, 900)], 500], over).switches,
   ).toEqual([]);
 });
 
-it('earlier waits do not count after a destination is switched on again', () => {
+test('earlier waits do not count after a destination is switched on again', () => {
   const { health } = play([[blocked(10), blocked(20)]], {
-    destination: destination({ enabled: false }),
+    destination: aDestination({ enabled: false }),
   });
-  const context = { id: 'dst_1', destination: destination(), settings, nowMs: 200 };
+  const context = { id: 'dst_1', destination: aDestination(), settings, nowMs: 200 };
   expect(decide(addEvidence(health, [blocked(200)]), context).notices).toEqual([]);
 });
 
-it('an announced attempt keeps a destination failing as time passes', () => {
+test('an announced attempt keeps a destination failing as time passes', () => {
   const waiting: Evidence = { kind: 'failed', destination: 'dst_1', at: 11, until: 400, error: '' };
   expect(kinds(play([[failed(10), waiting], 109]).notices)).toEqual([]);
   expect(kinds(play([[failed(10), waiting], 110]).notices)).toEqual(['failing']);
 });
 
-it('one failure is an outage while its next attempt is to come, but switches nothing off', () => {
+test('one failure is an outage while its next attempt is to come, but switches nothing off', () => {
   const waiting: Evidence = { kind: 'failed', destination: 'dst_1', at: 10, until: 300, error: '' };
   const over = { settings: { ...settings, switchOffAfterMs: 200 } };
   const [failing, off] = [play([[waiting], 110], over), play([[waiting], 210], over)];
@@ -214,7 +203,7 @@ it('one failure is an outage while its next attempt is to come, but switches not
   expect([kinds(notices), switches]).toEqual([[], []]);
 });
 
-it.each<[string, Partial<Context>, boolean]>([
+test.each<[string, Partial<Context>, boolean]>([
   ['not at all', {}, false],
   ['for all destinations', { settings: { ...settings, switchOffAfterMs: 200 } }, true],
   [
@@ -222,12 +211,12 @@ it.each<[string, Partial<Context>, boolean]>([
     { settings: { ...settings, switchOffAfterMs: 201 } },
     false,
   ],
-  ['for this destination', { destination: destination({ switchOffAfterMs: 200 }) }, true],
+  ['for this destination', { destination: aDestination({ switchOffAfterMs: 200 }) }, true],
   [
     'for all destinations except this one',
     {
       settings: { ...settings, switchOffAfterMs: 200 },
-      destination: destination({ switchOffAfterMs: 0 }),
+      destination: aDestination({ switchOffAfterMs: 0 }),
     },
     false,
   ],
@@ -235,7 +224,7 @@ it.each<[string, Partial<Context>, boolean]>([
     'to a longer time for this destination',
     {
       settings: { ...settings, switchOffAfterMs: 1 },
-      destination: destination({ switchOffAfterMs: 300 }),
+      destination: aDestination({ switchOffAfterMs: 300 }),
     },
     false,
   ],
@@ -256,14 +245,14 @@ it.each<[string, Partial<Context>, boolean]>([
 describe('switching off', () => {
   const context: Context = {
     id: 'dst_1',
-    destination: destination({ switchOffAfterMs: 200 }),
+    destination: aDestination({ switchOffAfterMs: 200 }),
     settings,
     nowMs: 300,
   };
-  const off = { ...context, destination: destination({ enabled: false, switchOffAfterMs: 200 }) };
+  const off = { ...context, destination: aDestination({ enabled: false, switchOffAfterMs: 200 }) };
   const before = play([[failed(10), failed(210)]], context).health;
 
-  it('a switch-off is stored before it is done, and its notice follows, also after a crash', () => {
+  test('a switch-off is stored before it is done, and its notice follows, also after a crash', () => {
     expect(before.switchingOff).toEqual({ since: 10, failures: 2 });
     expect(decide(before, context).switchOff).toBe(true);
     const { notices, ended, health } = decide(before, off);
@@ -278,19 +267,19 @@ describe('switching off', () => {
     );
   });
 
-  it('a destination that recovers in time is not switched off', () => {
+  test('a destination that recovers in time is not switched off', () => {
     const { switchOff, health } = decide(addEvidence(before, [ok(250)]), context);
     expect(switchOff).toBe(false);
     expect(health.switchingOff).toBeNull();
   });
 
-  it('a switch-off by a person raises no notice', () => {
+  test('a switch-off by a person raises no notice', () => {
     const failing = { ...before, switchingOff: null };
     const { notices, ended, health } = decide(failing, off);
     expect([notices, ended.length, health.failing, health.failures]).toEqual([[], 1, null, []]);
   });
 
-  it('a deletion ends every notice', () => {
+  test('a deletion ends every notice', () => {
     const { notices, ended, health } = decide(addEvidence(before, [dead(300)]), {
       ...context,
       destination: undefined,
@@ -299,7 +288,7 @@ describe('switching off', () => {
   });
 });
 
-it('trouble of the alert webhook raises a notice and no alert', () => {
+test('trouble of the alert webhook raises a notice and no alert', () => {
   const { notices } = play([[failed(10), failed(110)], [dead(120)], [ok(130)]], { id: ALERTS_ID });
   expect(notices.map(({ kind, alert }) => [kind, alert])).toEqual([
     ['failing', 'none'],
@@ -308,7 +297,7 @@ it('trouble of the alert webhook raises a notice and no alert', () => {
   ]);
 });
 
-it('with any evidence a notice opens and ends once, and a repeated decision adds nothing', () => {
+test('with any evidence a notice opens and ends once, and a repeated decision adds nothing', () => {
   const piece = fc.oneof(
     fc.array(
       fc
@@ -330,13 +319,13 @@ it('with any evidence a notice opens and ends once, and a repeated decision adds
       expect(health.failing !== null).toBe(story.length % 2 === 1);
       expect(new Set(notices.map(({ id }) => id)).size).toBe(notices.length);
       const nowMs = Math.max(0, ...pieces.filter((each) => typeof each === 'number').slice(-1));
-      const again = decide(health, { id: 'dst_1', destination: destination(), settings, nowMs });
+      const again = decide(health, { id: 'dst_1', destination: aDestination(), settings, nowMs });
       expect(isNews(health, again)).toBe(false);
     }),
   );
 });
 
-it('every dead letter is counted in an alert', () => {
+test('every dead letter is counted in an alert', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 100 }), { maxLength: 50 }), (times) => {
       const told = play([...times.flatMap((at, i) => [[dead(at)], i * 300]), 1e6]).notices;
@@ -345,7 +334,7 @@ it('every dead letter is counted in an alert', () => {
   );
 });
 
-it('the health survives serialization', () => {
+test('the health survives serialization', () => {
   const { health } = play([[failed(10), failed(110), dead(5)]]);
   expect(JSON.parse(JSON.stringify(health)) as Health).toEqual(health);
 });

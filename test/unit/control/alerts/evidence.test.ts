@@ -2,24 +2,16 @@ import * as fc from 'fast-check';
 import { type Evidence, evidenceOf } from '../../../../services/control/alerts/evidence';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { type Rows } from '../../../../shared/model/attempt-rows';
-import {
-  aCancellation,
-  aDeath,
-  aFailure,
-  anAttempt,
-  at,
-  aUrl,
-  aWait,
-} from '../../../support/events';
+import { aCancellation, aDeath, aFailure, anEvent, at, aUrl, aWait } from '../../../support/events';
 import { aSuccess, rowsOf, success } from '../../../support/successes';
 
 const ms = (seconds: number) => Date.parse(at(seconds));
 const all = (event: object) => evidenceOf(Buffer.from(JSON.stringify(event)));
 const of = (event: object) => all(event)[0];
-const rejected = anAttempt({ outcome: 'rejected', reason: 'rejected' });
+const rejected = anEvent({ outcome: 'rejected', reason: 'rejected' });
 
-it.each<[string, DeliveryEvent, Evidence['kind'] | undefined]>([
-  ['a delivery is evidence of success', anAttempt(), 'ok'],
+test.each<[string, DeliveryEvent, Evidence['kind'] | undefined]>([
+  ['a delivery is evidence of success', anEvent(), 'ok'],
   ['a failed attempt is evidence of failure', aFailure(), 'failed'],
   ['a rejection is evidence of failure', rejected, 'failed'],
   ['a dead letter is evidence of a dead letter', aDeath(), 'dead'],
@@ -36,18 +28,18 @@ it.each<[string, DeliveryEvent, Evidence['kind'] | undefined]>([
   ],
   ['a wait for a rate is no evidence', aWait({ reason: 'rate_limited' }), undefined],
   ['a cancellation is no evidence', aCancellation(), undefined],
-  ['a test that succeeds is no evidence', anAttempt({ test: true }), undefined],
+  ['a test that succeeds is no evidence', anEvent({ test: true }), undefined],
   ['a test that ends as a dead letter is no evidence', aDeath({ test: true }), undefined],
   [
     'a request that ends after its delivery is no evidence',
-    anAttempt({ late: true, urls: [aUrl({ url: 'whk_2' })] }),
+    anEvent({ late: true, urls: [aUrl({ url: 'whk_2' })] }),
     undefined,
   ],
 ])('%s', (_, event, expected) => {
   expect(of(event)?.kind).toBe(expected);
 });
 
-it('the evidence contains the time, the time of the next attempt, and the error', () => {
+test('the evidence contains the time, the time of the next attempt, and the error', () => {
   expect(of(aFailure())).toEqual({
     kind: 'failed',
     destination: 'dst_1',
@@ -65,7 +57,7 @@ it('the evidence contains the time, the time of the next attempt, and the error'
   expect(of(rejected)).toMatchObject({ at: ms(1), until: ms(1) });
 });
 
-it('the evidence that nothing can be sent has the cause, if the delivery met it itself', () => {
+test('the evidence that nothing can be sent has the cause, if the delivery met it itself', () => {
   const error = { code: 'token' as const, phase: 'token' as const, message: 'it answered 500' };
   const { status: _, ...url } = aUrl({ outcome: 'retry', error });
   expect(of(aWait({ reason: 'token', urls: [url] }))).toEqual({
@@ -89,24 +81,24 @@ it('the evidence that nothing can be sent has the cause, if the delivery met it 
 });
 
 const failed = aUrl({ url: 'whk_2', outcome: 'retry', status: 503 });
-it.each<[string, DeliveryEvent, string[]]>([
-  ['whose URLs all accept it', anAttempt({ urls: [aUrl(), aUrl({ url: 'whk_2' })] }), ['ok']],
-  ['with a URL that fails', anAttempt({ urls: [aUrl(), failed] }), ['ok', 'partly']],
-  ['with a URL that is not called', anAttempt({ notCalled: ['whk_2'] }), ['ok', 'partly']],
-  ['with a URL that fails late', anAttempt({ late: true, urls: [failed] }), ['partly']],
+test.each<[string, DeliveryEvent, string[]]>([
+  ['whose URLs all accept it', anEvent({ urls: [aUrl(), aUrl({ url: 'whk_2' })] }), ['ok']],
+  ['with a URL that fails', anEvent({ urls: [aUrl(), failed] }), ['ok', 'partly']],
+  ['with a URL that is not called', anEvent({ notCalled: ['whk_2'] }), ['ok', 'partly']],
+  ['with a URL that fails late', anEvent({ late: true, urls: [failed] }), ['partly']],
   [
     'of alerts, which go to one channel each',
-    anAttempt({ destination: 'alerts', notCalled: ['whk_2'] }),
+    anEvent({ destination: 'alerts', notCalled: ['whk_2'] }),
     ['ok'],
   ],
 ])('a delivery %s is evidence of what it reached', (_, event, kinds) => {
   expect(all(event).map(({ kind }) => kind)).toEqual(kinds);
 });
 
-it('the evidence does not depend on field order or the content of responses and ids', () => {
+test('the evidence does not depend on field order or the content of responses and ids', () => {
   const body = '{"outcome":"retry","kind":"dead","late":true}';
   const response = { headers: { destination: 'dst_2' }, body, truncated: false };
-  const event = anAttempt({
+  const event = anEvent({
     message: 'm,"urls":[',
     userId: '","destination":"dst_3',
     urls: [aUrl({ response })],
@@ -118,7 +110,7 @@ it('the evidence does not depend on field order or the content of responses and 
   );
 });
 
-it.each([
+test.each([
   '',
   '{}',
   'no event',
@@ -129,7 +121,7 @@ it.each([
   expect([evidenceOf(Buffer.from(text)), evidenceOf(null)]).toEqual([[], []]);
 });
 
-it('rows are evidence of the last success of each destination', () => {
+test('rows are evidence of the last success of each destination', () => {
   fc.assert(
     fc.property(fc.array(success, { minLength: 1, maxLength: 20 }), (given) => {
       const last = new Map<string, number>();
@@ -143,7 +135,7 @@ it('rows are evidence of the last success of each destination', () => {
   );
 });
 
-it('a row without a time does not hide the successes of its destination', () => {
+test('a row without a time does not hide the successes of its destination', () => {
   const one = aSuccess();
   const rows = JSON.parse(rowsOf([one, one, one]).toString()) as Rows;
   rows.rows[1]![rows.columns.indexOf('acceptedAt')] = 'damaged';

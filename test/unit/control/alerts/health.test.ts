@@ -31,7 +31,7 @@ const blocked = (at: number, error?: string): Evidence => ({
 const dead = (at: number): Evidence => ({ kind: 'dead', destination: 'dst_1', at });
 const after = (...evidence: Evidence[]) => addEvidence(unknownHealth(), evidence);
 
-it.each<[string, Evidence[], ReturnType<typeof outageOf>]>([
+test.each<[string, Evidence[], ReturnType<typeof outageOf>]>([
   ['no evidence', [], undefined],
   ['one success', [ok(10)], undefined],
   ['one failure', [failed(10)], { since: 10, ms: 0, count: 1 }],
@@ -64,13 +64,13 @@ it.each<[string, Evidence[], ReturnType<typeof outageOf>]>([
   expect(outageOf(after(...evidence), 1_000)).toEqual(outage);
 });
 
-it('the health is quiet if there is nothing to decide', () => {
+test('the health is quiet if there is nothing to decide', () => {
   expect(isQuiet(after(ok(1), failed(2), ok(3)))).toBe(true);
   expect(isQuiet(after(failed(2)))).toBe(false);
   expect(isQuiet(after(dead(2)))).toBe(false);
 });
 
-it.each<[string, Evidence[], ReturnType<typeof outageOf>]>([
+test.each<[string, Evidence[], ReturnType<typeof outageOf>]>([
   ['no evidence', [failed(10)], undefined],
   ['a wait for a token', [blocked(10)], { since: 10, ms: 5, count: 1 }],
   [
@@ -92,7 +92,7 @@ it.each<[string, Evidence[], ReturnType<typeof outageOf>]>([
   if (outage) expect(isQuiet(health)).toBe(false);
 });
 
-it('a wait without its cause keeps the cause that is known', () => {
+test('a wait without its cause keeps the cause that is known', () => {
   expect(after(blocked(10, 'no token'), blocked(20)).error).toEqual({
     at: 10,
     text: 'no token',
@@ -100,7 +100,7 @@ it('a wait without its cause keeps the cause that is known', () => {
   });
 });
 
-it("an earlier version's stored health keeps that nothing could be sent, until a success", () => {
+test("an earlier version's stored health keeps that nothing could be sent, until a success", () => {
   const health = parseHealth(JSON.stringify({ ...unknownHealth(), blockedAt: 20 }));
   expect(health).toEqual({
     ...unknownHealth(),
@@ -112,15 +112,15 @@ it("an earlier version's stored health keeps that nothing could be sent, until a
   expect(parseHealth(JSON.stringify(stored))).toEqual(stored);
 });
 
-it('the health counts dead letters since the first one', () => {
+test('the health counts dead letters since the first one', () => {
   expect(after(dead(20), dead(10), dead(30)).dead).toEqual({ count: 3, since: 10 });
 });
 
-it('the health keeps the error of the latest failure', () => {
+test('the health keeps the error of the latest failure', () => {
   expect(after(failed(20), failed(10)).error).toEqual({ at: 20, text: 'at 20' });
 });
 
-it('adding evidence leaves its argument unchanged', () => {
+test('adding evidence leaves its argument unchanged', () => {
   const before = after(failed(10), failed(20));
   const copy = structuredClone(before);
   addEvidence(before, [failed(20), failed(30), ok(15), dead(30)]);
@@ -154,7 +154,7 @@ const shown = (health: Health) => {
   return outage && { since: outage.since, last: outage.since + outage.ms, count: outage.count };
 };
 
-it('the health is independent of the order and the batches of evidence', () => {
+test('the health is independent of the order and the batches of evidence', () => {
   fc.assert(
     fc.property(shuffled(60), fc.integer({ min: 1, max: 60 }), ([list, other], size) => {
       let health = unknownHealth();
@@ -166,7 +166,7 @@ it('the health is independent of the order and the batches of evidence', () => {
   );
 });
 
-it('the health stays small in a long outage and never overstates its length', () => {
+test('the health stays small in a long outage and never overstates its length', () => {
   const many = fc.array(fc.integer({ min: 0, max: 1_000_000 }), {
     minLength: 100,
     maxLength: 1_000,

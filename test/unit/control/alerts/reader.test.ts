@@ -6,7 +6,7 @@ import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { type Kafka, type ReadAt } from '../../../../shared/kafka/port';
 import { AppError } from '../../../../shared/service/errors';
 import { memoryDatabase } from '../../../support/database';
-import { aDeath, aFailure, anAttempt, at } from '../../../support/events';
+import { aDeath, aFailure, anEvent, at } from '../../../support/events';
 import { memoryLog, type MemoryLog } from '../../../support/memory-log';
 
 let database: Database;
@@ -39,9 +39,9 @@ const dead = async () =>
   [...(await troubled(database)).values()].map((health) => health.dead?.count ?? 0);
 const position = async () => (await readPositions(database)).get(0);
 
-it('the reader counts each record once although two processes alternate', async () => {
+test('the reader counts each record once although two processes alternate', async () => {
   const [one, two] = [reader(), reader()];
-  append(aDeath(), anAttempt({ destination: 'dst_2' }));
+  append(aDeath(), anEvent({ destination: 'dst_2' }));
   expect(await one.readToEnds(always)).toBe(true);
   append(aDeath());
   expect(await two.readToEnds(always)).toBe(true);
@@ -54,12 +54,12 @@ it('the reader counts each record once although two processes alternate', async 
   expect([await dead(), await position()]).toEqual([[3], 4]);
 });
 
-it('the reader passes unreadable records', async () => {
+test('the reader passes unreadable records', async () => {
   append(aDeath(), 'no event');
   expect([await reader().readToEnds(always), await position()]).toEqual([true, 2]);
 });
 
-it('the reader waits at a record of a newer format, and reads on once it can', async () => {
+test('the reader waits at a record of a newer format, and reads on once it can', async () => {
   append(aDeath());
   memory.append([
     { topic: 'attempts', key: 'k', value: JSON.stringify(aDeath()), headers: { format: '9' } },
@@ -68,7 +68,7 @@ it('the reader waits at a record of a newer format, and reads on once it can', a
   expect([await dead(), await position()]).toEqual([[], 0]);
 });
 
-it('the reader stores no position behind a record that Kafka does not return', async () => {
+test('the reader stores no position behind a record that Kafka does not return', async () => {
   append(aFailure());
   const asked: ReadAt[] = [];
   const throttled = reader({
@@ -85,7 +85,7 @@ it('the reader stores no position behind a record that Kafka does not return', a
   expect(await position()).toBe(0);
 });
 
-it('the reader stops at the ends it read first', async () => {
+test('the reader stops at the ends it read first', async () => {
   append(aFailure());
   const ranges = memory.kafka.ranges;
   const busy = reader({
@@ -98,13 +98,13 @@ it('the reader stops at the ends it read first', async () => {
   expect(await busy.readToEnds(always)).toBe(true);
 });
 
-it('the reader writes nothing once another process has the lease', async () => {
+test('the reader writes nothing once another process has the lease', async () => {
   append(aDeath());
   expect(await reader().readToEnds(() => Promise.resolve(false))).toBe(false);
   expect([await dead(), await position()]).toEqual([[], 0]);
 });
 
-it('the reader starts an hour back without positions, or with an older history', async () => {
+test('the reader starts an hour back without positions, or with an older history', async () => {
   append(aDeath(), aDeath());
   const begins = (low: number) =>
     reader({
@@ -118,7 +118,7 @@ it('the reader starts an hour back without positions, or with an older history',
   expect(await dead()).toEqual([2]);
 });
 
-it('the reader continues at the end of a topic that lost its tail', async () => {
+test('the reader continues at the end of a topic that lost its tail', async () => {
   append(aDeath());
   await database.query('insert into waypost.positions values (0, 50)');
   expect([await reader().readToEnds(always), await position()]).toEqual([true, 1]);

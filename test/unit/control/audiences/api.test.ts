@@ -33,7 +33,7 @@ const entryOf = (id: string): Audience => {
 };
 
 describe('audiences', () => {
-  it('an audience is created and deleted with a source for its destinations', async () => {
+  test('an audience is created and deleted with a source for its destinations', async () => {
     const made = await make({ ...BUYERS, destinations: [destination], syncEvery: '10s' });
     expect(made.status).toBe(201);
     const { id, source } = made.body as { id: string; source: string };
@@ -56,7 +56,7 @@ describe('audiences', () => {
     expect((await control.call('get', `/sources/${source}`)).status).toBe(404);
   });
 
-  it('a new condition counts from the beginning, a new name does not', async () => {
+  test('a new condition counts from the beginning, a new name does not', async () => {
     const { id, source } = (await make({ ...BUYERS, destinations: [destination] })).body as Record<
       string,
       string
@@ -71,7 +71,7 @@ describe('audiences', () => {
     expect(entryOf(id!)).toMatchObject({ revision: 2 });
   });
 
-  it('audiences check If-Match', async () => {
+  test('audiences check If-Match', async () => {
     const { id } = (await make(BUYERS)).body as Record<string, string>;
     expect(
       (await control.call('patch', `/audiences/${id}`).set('If-Match', '"7"').send({ name: 'x' }))
@@ -79,7 +79,7 @@ describe('audiences', () => {
     ).toBe(412);
   });
 
-  it.each([
+  test.each([
     [{ ...BUYERS, condition: 'count("Order Completed"' }, '#/condition', /^line 1, column \d+: /],
     [
       { ...BUYERS, condition: 'user.traits.plan' + '.x'.repeat(2) + ' + 1' },
@@ -97,7 +97,7 @@ describe('audiences', () => {
     expect((await control.call('get', '/sources')).body.data).toEqual([]);
   });
 
-  it('an audience is refused if another one or a computed trait has its key', async () => {
+  test('an audience is refused if another one or a computed trait has its key', async () => {
     await make(BUYERS);
     expect((await make({ ...BUYERS, name: 'vip customers!' })).body.errors[0].detail).toContain(
       'vip_customers',
@@ -108,7 +108,7 @@ describe('audiences', () => {
 });
 
 describe('computed traits', () => {
-  it('a computed trait is created and changed', async () => {
+  test('a computed trait is created and changed', async () => {
     const body = {
       name: 'Spent',
       compute: 'sum',
@@ -125,7 +125,7 @@ describe('computed traits', () => {
     });
   });
 
-  it('a computed trait needs a property if its function uses one', async () => {
+  test('a computed trait needs a property if its function uses one', async () => {
     const { body } = await make({ name: 'Spent', compute: 'sum', event: 'x' }, '/computed-traits');
     expect(body.errors).toEqual([{ pointer: '#/property', detail: 'is required with sum' }]);
   });
@@ -138,7 +138,7 @@ describe('uploaded members', () => {
       .records('profiles.events')
       .map(({ key, value }) => [String(key), JSON.parse(String(value))]);
 
-  it('members count once their upload is complete', async () => {
+  test('members count once their upload is complete', async () => {
     const id = await list();
     const put = await control
       .call('put', `/audiences/${id}/members`)
@@ -171,7 +171,7 @@ describe('uploaded members', () => {
     ]);
   });
 
-  it.each([
+  test.each([
     ['put', '"ann"\nnonsense', 'Line 2 is not JSON'],
     ['put', '{"user":"ann"}', 'Line 1 must be'],
     ['put', '""', 'Line 1 must be'],
@@ -188,7 +188,7 @@ describe('uploaded members', () => {
     },
   );
 
-  it('wrong members are refused in a browser session too', async () => {
+  test('wrong members are refused in a browser session too', async () => {
     const id = await list();
     const from = { Host: 'control.test', Origin: 'http://control.test' };
     const session = await supertest(control.app)
@@ -207,7 +207,7 @@ describe('uploaded members', () => {
     ]);
   });
 
-  it('an audience with a condition accepts no members', async () => {
+  test('an audience with a condition accepts no members', async () => {
     const { id } = (await make(BUYERS)).body as { id: string };
     expect((await control.call('put', `/audiences/${id}/members`).send('"ann"')).status).toBe(409);
   });
@@ -220,7 +220,7 @@ describe('a preview', () => {
   afterEach(() => queryServer?.stop());
   const pro = { t: { src_1: { plan: ['pro', 0] as [string, number] } } };
 
-  it('a preview is counted, shown and cancelled', async () => {
+  test('a preview is counted, shown and cancelled', async () => {
     queryServer = await startQueryServer(control.memory, { ann: pro, bob: {} });
     const made = await ask(PRO);
     expect([made.status, made.headers.location]).toEqual([
@@ -248,7 +248,7 @@ describe('a preview', () => {
     expect((await control.call('delete', path)).status).toBe(404);
   });
 
-  it('a preview without all answers is still counting', async () => {
+  test('a preview without all answers is still counting', async () => {
     queryServer = await startQueryServer(control.memory);
     queryServer.processors.clear();
     const { body } = await ask(PRO);
@@ -260,7 +260,7 @@ describe('a preview', () => {
     expect((await control.call('delete', `/audiences/previews/${body.id}`)).status).toBe(204);
   });
 
-  it.each([
+  test.each([
     [{ condition: 'count("Order Completed"' }, '#/condition', /^line 1, column \d+: /],
     [{ ...PRO, sources: ['src_none'] }, '#/sources/0', /unknown source/],
     [{}, '#/condition', /is required/],
@@ -271,7 +271,7 @@ describe('a preview', () => {
     expect(problem.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) });
   });
 
-  it('a preview is refused with advice if no process answers', async () => {
+  test('a preview is refused with advice if no process answers', async () => {
     const { status, body, headers } = await ask(PRO);
     expect([status, headers['retry-after']]).toEqual([503, '5']);
     expect(body.detail).toContain('audiences');
@@ -279,7 +279,7 @@ describe('a preview', () => {
 });
 
 describe('members and syncs', () => {
-  it('a page continues after a user id with a NUL or a line break', async () => {
+  test('a page continues after a user id with a NUL or a line break', async () => {
     control = await controlUnderTest();
     const { id } = (await make(BUYERS)).body as { id: string };
     const told = { s: { [id]: [true, 1_000, 1] as [boolean, number, number] } };
@@ -302,7 +302,7 @@ describe('members and syncs', () => {
     await queryServer.stop();
   });
 
-  it('members and syncs are listed in pages', async () => {
+  test('members and syncs are listed in pages', async () => {
     const database = await memoryDatabase();
     control = await controlUnderTest({ database });
     const { id } = (await make(BUYERS)).body as { id: string };

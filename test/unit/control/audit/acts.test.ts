@@ -25,7 +25,7 @@ describe('the audit trail', () => {
       version: unknown;
     }[];
 
-  it('the trail contains actions without a change, and no refused ones', async () => {
+  test('the trail contains actions without a change, and no refused ones', async () => {
     const deletion = await control.call('post', '/deletions').send({ userIds: ['kim'] });
     await control.call('post', '/deletions').send({ userIds: [] });
     await control.call('post', '/replays/rpl_none/cancel');
@@ -48,7 +48,7 @@ describe('the audit trail', () => {
     expect(row).toMatchObject({ version: null, changes: [], by: { id: 'admin', role: 'admin' } });
   });
 
-  it("the trail names an action's destination, even if deleted, without a version", async () => {
+  test("the trail names an action's destination, even if deleted, without a version", async () => {
     const made = {
       name: 'Orders',
       type: 'webhooks',
@@ -73,7 +73,7 @@ describe('the audit trail', () => {
     ]);
   });
 
-  it('the trail has an action whose client disconnected before the response', async () => {
+  test('the trail has an action whose client disconnected before the response', async () => {
     const waiting = await controlUnderTest({ database, timeoutMs: -9_000 });
     const webhooks = [{ url: 'https://a.example/' }];
     const made = { name: 'Hooks', type: 'webhooks', webhooks, sources: [] };

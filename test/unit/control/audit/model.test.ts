@@ -3,14 +3,11 @@ import { auditNote } from '../../../../services/control/audit/model';
 import { createEncryptor } from '../../../../shared/config/encryption';
 import { type ApiKind, type Destination, type Kinds } from '../../../../shared/model/config';
 import { aSource } from '../../../support/fakes';
+import { aDestination } from '../../../support/factories';
 
 const by = { id: 'tok_1', name: 'Kim', role: 'admin' } as const;
-const destination: Destination = {
-  id: 'dst_1',
-  name: 'Hooks',
-  type: 'webhooks',
+const destination = aDestination({
   enabled: false,
-  paused: false,
   sources: [],
   webhooks: [
     {
@@ -21,13 +18,12 @@ const destination: Destination = {
     },
   ],
   secrets: { current: 'sealed-secret' },
-  createdAt: 'then',
   updatedAt: 'then',
-};
+});
 const note = (after: Partial<Destination>) =>
   auditNote(by, destination, { ...destination, ...after });
 
-it('a note contains the actor, the action and the entry', () => {
+test('a note contains the actor, the action and the entry', () => {
   expect(auditNote(by, undefined, aSource())).toMatchObject({
     by,
     action: 'created',
@@ -37,7 +33,7 @@ it('a note contains the actor, the action and the entry', () => {
   expect(note({ name: 'New' })).toMatchObject({ action: 'changed', name: 'New' });
 });
 
-it.each<[string, Partial<Destination>, object[]]>([
+test.each<[string, Partial<Destination>, object[]]>([
   ['nothing', { updatedAt: 'now' }, []],
   ['a switch', { enabled: true }, [{ field: 'enabled', from: false, to: true }]],
   ['a list', { sources: ['src_1'] }, [{ field: 'sources', from: [], to: ['src_1'] }]],
@@ -65,14 +61,14 @@ it.each<[string, Partial<Destination>, object[]]>([
   expect(note(after).changes).toEqual(changes);
 });
 
-it('a note lists the events blocked at a source', () => {
+test('a note lists the events blocked at a source', () => {
   const blocked = { ...aSource(), blockedEvents: ['Order Completed'] };
   expect(auditNote(by, aSource(), blocked).changes).toEqual([
     { field: 'blockedEvents', from: null, to: ['Order Completed'] },
   ]);
 });
 
-it('a note shows that an address or a header changed, without its value', () => {
+test('a note shows that an address or a header changed, without its value', () => {
   const [webhook] = destination.webhooks;
   const shown = {
     id: 'whk_1',
@@ -85,7 +81,7 @@ it('a note shows that an address or a header changed, without its value', () => 
   ]);
 });
 
-it('the note of an upload has the number of members and whether it replaces all others', () => {
+test('the note of an upload has the number of members and whether it replaces all others', () => {
   const audience = { id: 'aud_1', name: 'VIP' } as Kinds['audience'];
   const upload = {
     number: 7,
@@ -98,7 +94,7 @@ it('the note of an upload has the number of members and whether it replaces all 
   ]);
 });
 
-it('a note stays small for any entry', () => {
+test('a note stays small for any entry', () => {
   const blockedEvents = Array.from({ length: 200 }, (_, i) => `${i} ${'ü'.repeat(500)}`);
   const filter = 'x'.repeat(100_000);
   expect(
@@ -200,7 +196,7 @@ describe('every changed field', () => {
     ({ secrets: 'sharedSecret', hash: 'token' })[field] ?? field.replace(/Ms$/, '');
   const json = (value: unknown) => JSON.stringify(value);
 
-  it.each(Object.keys(FIELDS) as ApiKind[])(
+  test.each(Object.keys(FIELDS) as ApiKind[])(
     'the trail of a %s names every changed field and shows no secret',
     (kind) => {
       const fields = FIELDS[kind];

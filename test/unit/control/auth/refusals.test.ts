@@ -23,7 +23,7 @@ const lines = () =>
       line.includes('request.refused') ? [JSON.parse(line) as Record<string, unknown>] : [],
     );
 
-it.each([
+test.each([
   ['with a wrong token', () => get('wpt_wrong')],
   ['without a token', () => supertest(control.app).get('/api/v1/sources')],
   ['at a login with a wrong token', () => login('wpt_wrong')],
@@ -39,7 +39,7 @@ it.each([
   expect((await ask()).status).toBe(401);
 });
 
-it.each([
+test.each([
   ['broken JSON', '{', 400],
   ['a body without a token', '{"token":7}', 422],
   ['more than 4 KB', JSON.stringify({ token: 'x'.repeat(4_096) }), 413],
@@ -49,7 +49,7 @@ it.each([
   expect((await ask()).status).toBe(429);
 });
 
-it('a compressed login is answered 415 without inflating it, and later 429', async () => {
+test('a compressed login is answered 415 without inflating it, and later 429', async () => {
   const zip = gzipSync(`[${'[],'.repeat(300_000)}[]]`);
   const ask = () =>
     supertest(control.app)
@@ -61,7 +61,7 @@ it('a compressed login is answered 415 without inflating it, and later 429', asy
   expect((await ask()).status).toBe(429);
 });
 
-it('a console at a limited address still learns that its session has ended', async () => {
+test('a console at a limited address still learns that its session has ended', async () => {
   for (let i = 0; i <= BURST; i++) await get('wpt_wrong');
   const { status, body } = await supertest(control.app)
     .get('/api/v1/session')
@@ -70,20 +70,20 @@ it('a console at a limited address still learns that its session has ended', asy
   expect(isSignedOut(new ApiProblem(status, body as object))).toBe(true);
 });
 
-it('bad bodies with a valid token do not count against the address', async () => {
+test('bad bodies with a valid token do not count against the address', async () => {
   for (let i = 0; i <= BURST; i++) {
     expect((await control.call('post', '/sources').send({})).status).toBe(422);
   }
 });
 
-it('a valid token is never refused for its address, in a header or at a login', async () => {
+test('a valid token is never refused for its address, in a header or at a login', async () => {
   for (let i = 0; i <= BURST; i++) await login('wpt_wrong');
   expect((await login('wpt_wrong')).status).toBe(429);
   expect((await get(ADMIN_TOKEN)).status).toBe(200);
   expect((await login(ADMIN_TOKEN)).status).toBe(200);
 });
 
-it('a refusal is logged with operation, address and known token id, once a minute', async () => {
+test('a refusal is logged with operation, address and known token id, once a minute', async () => {
   const { body } = await control.call('post', '/tokens').send({ name: 'Kim', role: 'read_only' });
   const create = () =>
     supertest(control.app)
@@ -109,7 +109,7 @@ it('a refusal is logged with operation, address and known token id, once a minut
   expect(lines()).toHaveLength(4);
 });
 
-it('the log names an expired token by its id', async () => {
+test('the log names an expired token by its id', async () => {
   const expiresAt = new Date(control.clock.now.getTime() + 1_000).toISOString();
   const { body } = await control
     .call('post', '/tokens')
@@ -137,7 +137,7 @@ describe('many addresses', () => {
     return { logged, from };
   };
 
-  it('addresses of one IPv6 network share one log line for each status', () => {
+  test('addresses of one IPv6 network share one log line for each status', () => {
     const { logged, from } = refuse();
     for (let i = 0; i < MANY; i++) from(`2001:db8::${i.toString(16)}`);
     from('2001:db8:0:1::1');
@@ -148,7 +148,7 @@ describe('many addresses', () => {
     ]);
   });
 
-  it('refusals of strangers do not displace those of known tokens in the log', () => {
+  test('refusals of strangers do not displace those of known tokens in the log', () => {
     const { logged, from } = refuse();
     for (let i = 0; i < MANY; i++) from(`10.0.${i >> 8}.${i & 255}`);
     from('10.9.9.9', 'tok_1');

@@ -48,7 +48,7 @@ const ask = (token: string, id: string) => {
 };
 
 const narrowed = OPERATION_IDS.filter((id) => rightsFor(id).length > 0 && !operationOf(id).stream);
-it.each(narrowed)(
+test.each(narrowed)(
   '%s accepts a token with exactly its rights, and refuses one without any of them',
   async (id) => {
     const rights = rightsFor(id);
@@ -65,7 +65,7 @@ it.each(narrowed)(
 describe('a token without events:read', () => {
   const rights = RIGHTS.filter((right) => right !== 'events:read');
 
-  it('a token without events:read cannot read events by trying a filter', async () => {
+  test('a token without events:read cannot read events by trying a filter', async () => {
     const { body: source } = await control.call('post', '/sources').send({ name: 'Shop' });
     control.memory.append([aCall(source.id as string, { event: 'Order', userId: 'ann' })]);
     const attempt = async (as: readonly Right[]) =>
@@ -86,7 +86,7 @@ describe('a token without events:read', () => {
     }
   });
 
-  it('a token without events:read cannot read events by the filter of a destination', async () => {
+  test('a token without events:read cannot read events by the filter of a destination', async () => {
     const webhooks = [{ url: 'https://a.example.com/' }];
     const made = {
       name: 'Hooks',
@@ -107,7 +107,7 @@ describe('a token without events:read', () => {
   });
 });
 
-it('a token for destinations previews requests, but no event without events:read', async () => {
+test('a token for destinations previews requests, but no event without events:read', async () => {
   const webhooks = [{ url: 'https://a.example.com/' }];
   const made = { name: 'Hooks', type: 'webhooks', sources: [], webhooks };
   const { body: destination } = await control.call('post', '/destinations').send(made);
@@ -124,7 +124,7 @@ it('a token for destinations previews requests, but no event without events:read
   expect(await preview(['destinations:read', 'events:read'], { event: 'evt_1' })).toBe(422);
 });
 
-it('a token without audiences:read cannot read members by a preview', async () => {
+test('a token without audiences:read cannot read members by a preview', async () => {
   const token = await make(['audiences:write']);
   const refused = await ask(token, 'POST /audiences/preview');
   expect([refused.status, refused.body.detail]).toEqual([
@@ -133,11 +133,11 @@ it('a token without audiences:read cannot read members by a preview', async () =
   ]);
 });
 
-it('a stream of events needs the right events:read', async () => {
+test('a stream of events needs the right events:read', async () => {
   expect((await ask(others['events:read'], 'GET /events/stream')).status).toBe(403);
 });
 
-it('a right never widens a role', async () => {
+test('a right never widens a role', async () => {
   const body = {
     name: 'Reader',
     role: 'read_only',
@@ -149,7 +149,7 @@ it('a right never widens a role', async () => {
   expect((await ask(token as string, 'POST /tokens')).status).toBe(403);
 });
 
-it('a session has the rights of its token, and may read its identity', async () => {
+test('a session has the rights of its token, and may read its identity', async () => {
   const host = 'waypost.example';
   const begun = await supertest(control.app)
     .post('/api/v1/session')
@@ -163,7 +163,7 @@ it('a session has the rights of its token, and may read its identity', async () 
   ]);
 });
 
-it('OpenAPI names the role and rights of each operation, and lists all rights', async () => {
+test('OpenAPI names the role and rights of each operation, and lists all rights', async () => {
   const { body } = await supertest(control.app).get('/api/v1/openapi.json');
   expect(body['x-waypost-rights']).toEqual(RIGHTS);
   for (const id of OPERATION_IDS) {

@@ -50,7 +50,7 @@ const hashIn = (memory: ControlUnderTest['memory'], id: string) => {
   return (JSON.parse(record!.value!.toString()) as { data: { hash: string } }).data.hash;
 };
 
-it("a session cannot be forged with delivery's secret key and records of config", async () => {
+test("a session cannot be forged with delivery's secret key and records of config", async () => {
   const { id } = await make({ role: 'admin' });
   const key = Buffer.from(hkdfSync('sha256', SECRET_KEY, '', 'waypost session', 32));
   const until = START + SESSION_MS;
@@ -65,7 +65,7 @@ it("a session cannot be forged with delivery's secret key and records of config"
   }
 });
 
-it('a session lasts at most 12 hours, even with a later end in its text', () => {
+test('a session lasts at most 12 hours, even with a later end in its text', () => {
   const session = { token: 'admin', mark: 'mark', host: HOST };
   const lasting = (until: number) =>
     control.sessions.read(control.sessions.begin({ ...session, until }), HOST);
@@ -73,7 +73,7 @@ it('a session lasts at most 12 hours, even with a later end in its text', () => 
   expect(lasting(START + 10 * 365 * 86_400_000)).toBeUndefined();
 });
 
-it('an ended session is refused, also by another control process', async () => {
+test('an ended session is refused, also by another control process', async () => {
   const other = await another();
   const cookie = await begin(ADMIN_TOKEN);
   const second = await begin(ADMIN_TOKEN);
@@ -87,7 +87,7 @@ it('an ended session is refused, also by another control process', async () => {
   expect((await get(cookie, later)).status).toBe(401);
 });
 
-it('a session ended without the database stays ended, and others learn it later', async () => {
+test('a session ended without the database stays ended, and others learn it later', async () => {
   let isAway = true;
   const query: Database['query'] = (...args) =>
     isAway ? Promise.reject(new Error('the database is away')) : database.query(...args);
@@ -106,7 +106,7 @@ it('a session ended without the database stays ended, and others learn it later'
   expect((await get(cookie, other)).status).toBe(401);
 });
 
-it('a session survives a change of the admin token, unless that token started it', async () => {
+test('a session survives a change of the admin token, unless that token started it', async () => {
   const { token } = await make({ role: 'operator' });
   const [kims, root] = [await begin(token), await begin(ADMIN_TOKEN)];
   const rotated = await another({ adminToken: 'another-admin-token-0123456789' });
@@ -115,7 +115,7 @@ it('a session survives a change of the admin token, unless that token started it
   ]);
 });
 
-it('a session is valid in every control process without a database', async () => {
+test('a session is valid in every control process without a database', async () => {
   const [one, two] = [
     await another({ database: undefined }),
     await another({ database: undefined }),
@@ -123,7 +123,7 @@ it('a session is valid in every control process without a database', async () =>
   expect((await get(await begin(ADMIN_TOKEN, one), two)).status).toBe(200);
 });
 
-it('a session survives key rotation, and only keys of valid sessions are kept', async () => {
+test('a session survives key rotation, and only keys of valid sessions are kept', async () => {
   const day = 86_400_000;
   const keys = async () => (await database.query('select period from waypost.session_keys')).length;
   const before = await keys();
@@ -140,7 +140,7 @@ it('a session survives key rotation, and only keys of valid sessions are kept', 
   expect(await keys()).toBe(2);
 });
 
-it('a session ends when its token expires, and the response says so', async () => {
+test('a session ends when its token expires, and the response says so', async () => {
   const { token } = await make({ role: 'operator', expiresAt: '2026-01-01T01:00:00Z' });
   const cookie = await begin(token);
   expect((await get(cookie)).body.expiresAt).toBe('2026-01-01T01:00:00.000Z');
@@ -160,7 +160,7 @@ it('a session ends when its token expires, and the response says so', async () =
   expect([again.status, again.body.detail]).toEqual([401, expect.stringContaining('expired')]);
 });
 
-it('a session follows the role of its token from the next request on', async () => {
+test('a session follows the role of its token from the next request on', async () => {
   const { id, token } = await make({ role: 'admin' });
   const cookie = await begin(token);
   await control.call('patch', `/tokens/${id}`).send({ role: 'read_only' });
@@ -170,7 +170,7 @@ it('a session follows the role of its token from the next request on', async () 
   expect(answer.status).toBe(403);
 });
 
-it.each(['é', 'ÿ.ÿ', '\u00ff'.repeat(43), 'a.é', `${'a'.repeat(20)}.${'é'.repeat(43)}`])(
+test.each(['é', 'ÿ.ÿ', '\u00ff'.repeat(43), 'a.é', `${'a'.repeat(20)}.${'é'.repeat(43)}`])(
   'a session cookie %j is refused with 401 and no error',
   async (value) => {
     expect((await get(`waypost_session=${value}`)).status).toBe(401);
@@ -178,7 +178,7 @@ it.each(['é', 'ÿ.ÿ', '\u00ff'.repeat(43), 'a.é', `${'a'.repeat(20)}.${'é'.r
   },
 );
 
-it('the session cookie over TLS cannot be set by other hosts of the domain', async () => {
+test('the session cookie over TLS cannot be set by other hosts of the domain', async () => {
   const tls = { 'X-Forwarded-Proto': 'https' };
   const cookie = await begin(ADMIN_TOKEN, control, tls);
   expect(cookie).toMatch(/^__Host-waypost_session=/);
@@ -192,7 +192,7 @@ it('the session cookie over TLS cannot be set by other hosts of the domain', asy
   expect([plain.status, plain.headers['strict-transport-security']]).toEqual([200, undefined]);
 });
 
-it('a token with an end shows it in the session, and a cookie shows its own end', async () => {
+test('a token with an end shows it in the session, and a cookie shows its own end', async () => {
   const expiresAt = '2026-02-01T00:00:00.000Z';
   const { token } = (await make({ role: 'operator', expiresAt })) as { token: string };
   const cookie = await begin(token);
@@ -203,7 +203,7 @@ it('a token with an end shows it in the session, and a cookie shows its own end'
   expect(await ends({})).toBe(new Date(START + SESSION_MS).toISOString());
 });
 
-it('a lone process asks the database for sessions hourly, or when a session ends', async () => {
+test('a lone process asks the database for sessions hourly, or when a session ends', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate'] });
   try {
     const ask = jest.fn(() => Promise.resolve({ keys: [], ended: [] }) as Promise<never>);

@@ -93,7 +93,7 @@ function ask(method: string, path: string, role: Asking): Promise<Answer> {
 const withId = (path: string) => path.replace('{id}', 'id_none');
 
 describe.each(ASKING)('as %s', (role) => {
-  it('every operation is allowed or refused by its role', async () => {
+  test('every operation is allowed or refused by its role', async () => {
     const wrong: string[] = [];
     for (const { method, path, role: needed } of operations) {
       const { status } = await ask(method, withId(path), role);
@@ -107,7 +107,7 @@ describe.each(ASKING)('as %s', (role) => {
     expect(wrong).toEqual([]);
   });
 
-  it('no operation answers to another spelling of its path, and nothing changes', async () => {
+  test('no operation answers to another spelling of its path, and nothing changes', async () => {
     const before = control.memory.records('config').length;
     const passed: string[] = [];
     for (const { method, path } of operations) {
@@ -125,7 +125,7 @@ describe.each(ASKING)('as %s', (role) => {
   });
 });
 
-it('every path has at least twenty spellings', () => {
+test('every path has at least twenty spellings', () => {
   expect(operations.length).toBeGreaterThan(60);
   for (const { path } of operations) {
     const others = spellings(withId(path)).filter(([, spelled]) => spelled !== withId(path));
@@ -134,7 +134,7 @@ it('every path has at least twenty spellings', () => {
 });
 
 describe('the console and the API', () => {
-  it.each(['/', '/tokens', '/Tokens', '/deliveries/dlv_1', '/apiary', '/x/api/v1/tokens'])(
+  test.each(['/', '/tokens', '/Tokens', '/deliveries/dlv_1', '/apiary', '/x/api/v1/tokens'])(
     '%s is a page of the console',
     async (path) => {
       const answer = await ask('GET', path, 'none');
@@ -145,7 +145,7 @@ describe('the console and the API', () => {
     },
   );
 
-  it.each([
+  test.each([
     '/api',
     '/API',
     '/api/',
@@ -162,7 +162,7 @@ describe('the console and the API', () => {
     ]);
   });
 
-  it('a file of the console never answers for the API', async () => {
+  test('a file of the console never answers for the API', async () => {
     expect([401, 429]).toContain((await ask('GET', '/api/v1/tokens', 'none')).status);
     expect((await ask('GET', '/api/v1/tokens', 'admin')).text).not.toContain(
       'a file of the console',
@@ -175,7 +175,7 @@ describe('the console and the API', () => {
   });
 });
 
-it('the admin token opens no other spelling either', async () => {
+test('the admin token opens no other spelling either', async () => {
   tokens = { ...tokens, admin: ADMIN_TOKEN };
   expect((await ask('GET', '/api/v1/tokens', 'admin')).status).toBe(200);
   expect((await ask('GET', '/api/v1/Tokens', 'admin')).status).toBe(404);

@@ -52,9 +52,20 @@ const reject = (source: string) =>
 function openStream(query = '', headers: Record<string, string> = {}) {
   const socket = connect(port, '127.0.0.1');
   let text = '';
+  let unread = '';
+  const users: string[] = [];
+  const ids: string[] = [];
   socket
     .setEncoding('utf8')
-    .on('data', (chunk: string) => (text += chunk))
+    .on('data', (chunk: string) => {
+      text += chunk;
+      unread += chunk;
+      // Read once, and not with each look at them: some streams have tens of megabytes.
+      const whole = unread.slice(0, unread.lastIndexOf('\n') + 1);
+      unread = unread.slice(whole.length);
+      users.push(...[...whole.matchAll(/"userId":"([^"]+)"/g)].map((match) => match[1]!));
+      ids.push(...[...whole.matchAll(/^id: (.+)$/gm)].map((match) => match[1]!));
+    })
     .on('error', () => undefined);
   const all = { authorization: `Bearer ${ADMIN_TOKEN}`, host: 'localhost', ...headers };
   const lines = Object.entries(all)
@@ -65,13 +76,13 @@ function openStream(query = '', headers: Record<string, string> = {}) {
   return {
     socket,
     text: () => text,
-    users: () => [...text.matchAll(/"userId":"([^"]+)"/g)].map((match) => match[1]),
-    ids: () => [...text.matchAll(/^id: (.+)$/gm)].map((match) => match[1]!),
+    users: () => users,
+    ids: () => ids,
     begun: () => eventually(() => expect(text).toContain('retry: ')),
   };
 }
 
-it('GET /events lists accepted and rejected events, with the reason', async () => {
+test('GET /events lists accepted and rejected events, with the reason', async () => {
   accept({ userId: 'kim' }, { userId: 'lee' });
   reject('src_2');
   await eventually(async () => {
@@ -91,7 +102,7 @@ it('GET /events lists accepted and rejected events, with the reason', async () =
   expect((await control.call('get', '/events?type=other')).status).toBe(422);
 });
 
-it('a stream sends new events to matching readers', async () => {
+test('a stream sends new events to matching readers', async () => {
   const [all, kims] = [openStream(), openStream('?user=kim')];
   await Promise.all([all.begun(), kims.begun()]);
   expect(all.text()).toMatch(/^HTTP\/1.1 200 .*\r\n/);
@@ -101,7 +112,7 @@ it('a stream sends new events to matching readers', async () => {
   expect(kims.users()).toEqual(['kim']);
 });
 
-it('a stream resumes after the last event of its reader', async () => {
+test('a stream resumes after the last event of its reader', async () => {
   const first = openStream();
   await first.begun();
   accept({ userId: 'u1' }, { userId: 'u2' }, { userId: 'u3' });
@@ -113,7 +124,7 @@ it('a stream resumes after the last event of its reader', async () => {
   await eventually(() => expect(again.users()).toEqual(['u2', 'u3', 'u4']));
 });
 
-it('a stream skips and counts events for a slow reader, and others are not delayed', async () => {
+test('a stream skips and counts events for a slow reader, and others are not delayed', async () => {
   const [slow, quick] = [openStream(), openStream()];
   await Promise.all([slow.begun(), quick.begun()]);
   slow.socket.pause();
@@ -133,7 +144,7 @@ it('a stream skips and counts events for a slow reader, and others are not delay
   expect(slow.users().length).toBeLessThan(120);
 });
 
-it('the debugger shows of a newer record format only that control must be upgraded', async () => {
+test('the debugger shows of a newer record format only that control must be upgraded', async () => {
   const headers = { format: '99', source: 'src_1' };
   control.memory.append([
     {
@@ -161,14 +172,14 @@ it('the debugger shows of a newer record format only that control must be upgrad
   expect(JSON.stringify(shown)).not.toContain('kim');
 });
 
-it('a stream needs a token, and refuses unknown parameters', async () => {
+test('a stream needs a token, and refuses unknown parameters', async () => {
   const nobody = openStream('', { authorization: 'Bearer wrong' });
   await eventually(() => expect(nobody.text()).toContain(' 401 '));
   const other = openStream('?types=track');
   await eventually(() => expect(other.text()).toContain(' 422 '));
 });
 
-it('a resumed stream sends only what the connection takes, and all in the end', async () => {
+test('a resumed stream sends only what the connection takes, and all in the end', async () => {
   const first = openStream();
   await first.begun();
   accept({ userId: 'u0' });
@@ -203,7 +214,7 @@ describe('a stream ends', () => {
     return stream;
   };
 
-  it('a stream ends when its token is deleted, and streams of other tokens continue', async () => {
+  test('a stream ends when its token is deleted, and streams of other tokens continue', async () => {
     const { id, token } = await newToken();
     const [kims, ours] = [await openWith({ authorization: `Bearer ${token}` }), await openWith({})];
     await control.call('delete', `/tokens/${id}`);
@@ -213,14 +224,14 @@ describe('a stream ends', () => {
     await eventually(() => expect(ours.users()).toEqual(['kim']));
   });
 
-  it('a stream ends when its token expires', async () => {
+  test('a stream ends when its token expires', async () => {
     const { token } = await newToken({ expiresAt: '2026-01-01T01:00:00Z' });
     const stream = await openWith({ authorization: `Bearer ${token}` });
     control.clock.now = new Date('2026-01-01T01:00:00Z');
     await closed(stream);
   });
 
-  it('a stream ends when its session is ended', async () => {
+  test('a stream ends when its session is ended', async () => {
     const begun = await supertest(control.app)
       .post('/api/v1/session')
       .set({ Host: HOST })
@@ -234,7 +245,7 @@ describe('a stream ends', () => {
   });
 });
 
-it('a token has at most 20 streams, and other tokens still get one', async () => {
+test('a token has at most 20 streams, and other tokens still get one', async () => {
   const streams = Array.from({ length: 20 }, () => openStream());
   await Promise.all(streams.map((stream) => stream.begun()));
   const refused = openStream();

@@ -2,9 +2,10 @@ import { Forgotten } from '../../../../services/control/deletions/store';
 import { EventBuffer } from '../../../../services/control/debugger/buffer';
 import { defined } from '../../../../shared/collections/defined';
 import { type InRecord } from '../../../../shared/kafka/port';
+import { aRecord } from '../../../support/factories';
 
 let offset = 0;
-function aRecord(
+function aCall(
   call: object | string,
   { source = 'src_1', atMs = 1_000, bytes = 0 } = {},
 ): InRecord {
@@ -15,8 +16,12 @@ function aRecord(
           ...call,
           ...defined({ pad: bytes > 0 ? 'x'.repeat(bytes) : undefined }),
         });
-  const place = { topic: 'messages', partition: 0, offset: offset++, timestampMs: atMs };
-  return { ...place, key: null, value: Buffer.from(text), headers: { source } };
+  return aRecord({
+    offset: offset++,
+    timestampMs: atMs,
+    value: Buffer.from(text),
+    headers: { source },
+  });
 }
 const track = (userId: string) => ({ type: 'track', userId, event: 'Order' });
 const ids = (entries: { id: string }[]) => entries.map(({ id }) => id);
@@ -24,7 +29,7 @@ const ids = (entries: { id: string }[]) => entries.map(({ id }) => id);
 test('events of partitions read one after another are in time order, also on later pages', () => {
   const ring = new EventBuffer();
   const [third, first, second] = [30, 10, 20].map((atMs) =>
-    ring.add(aRecord(track('kim'), { atMs }), true),
+    ring.add(aCall(track('kim'), { atMs }), true),
   );
   const page = ring.newest({}, { limit: 2 });
   expect(ids(page)).toEqual([third!.id, second!.id]);
@@ -34,13 +39,13 @@ test('events of partitions read one after another are in time order, also on lat
 describe('searching', () => {
   const ring = new EventBuffer();
   const added = [
-    ring.add(aRecord(track('kim')), true),
-    ring.add(aRecord({ type: 'page', anonymousId: 'visitor' }, { source: 'src_2' }), true),
-    ring.add(aRecord({ code: 'no_user_anon_id', message: 'why', call: { type: 'track' } }), false),
-    ring.add(aRecord(track('lee')), true),
-    ring.add(aRecord('not JSON'), true),
+    ring.add(aCall(track('kim')), true),
+    ring.add(aCall({ type: 'page', anonymousId: 'visitor' }, { source: 'src_2' }), true),
+    ring.add(aCall({ code: 'no_user_anon_id', message: 'why', call: { type: 'track' } }), false),
+    ring.add(aCall(track('lee')), true),
+    ring.add(aCall('not JSON'), true),
   ];
-  it.each([
+  test.each([
     ['all events', {}, [4, 3, 2, 1, 0]],
     ['events of a source', { source: 'src_2' }, [1]],
     ['events of a type, including rejected ones', { type: 'track' }, [3, 2, 0]],
@@ -52,7 +57,7 @@ describe('searching', () => {
     expect(ids(ring.newest(filter, { limit: 10 }))).toEqual(expected.map((i) => added[i]!.id));
   });
 
-  it('the buffer returns events in pages', () => {
+  test('the buffer returns events in pages', () => {
     const first = ring.newest({}, { limit: 2 });
     expect(ids(ring.newest({}, { limit: 2, before: first[1]!.id }))).toEqual([
       added[2]!.id,
@@ -61,7 +66,7 @@ describe('searching', () => {
     expect(ring.newest({}, { limit: 2, before: 'zz-m0-99' })).toEqual([]);
   });
 
-  it('the buffer shows a call as it came, and why it was rejected', () => {
+  test('the buffer shows a call as it came, and why it was rejected', () => {
     expect(added[0]!.view()).toEqual({
       id: added[0]!.id,
       at: '1970-01-01T00:00:01.000Z',
@@ -83,24 +88,24 @@ describe('searching', () => {
 describe('resuming after an event', () => {
   const ring = new EventBuffer();
   const added = [1_000, 2_000, 3_000, 9_000].map((atMs) =>
-    ring.add(aRecord(track('kim'), { atMs }), true),
+    ring.add(aCall(track('kim'), { atMs }), true),
   );
 
-  it('later events are returned in order, without the given one', () => {
+  test('later events are returned in order, without the given one', () => {
     expect(ids(ring.since(added[1]!.id, {}))).toEqual([added[2]!.id, added[3]!.id]);
     expect(ring.since(added[3]!.id, {})).toEqual([]);
     expect(ring.since(added[0]!.id, { user: 'lee' })).toEqual([]);
   });
 
-  it('later events return although their partition came first, as after a control start', () => {
+  test('later events return although their partition came first, as after a control start', () => {
     const started = new EventBuffer();
     const [later, , seen] = [9_000, 1_000, 5_000].map((atMs) =>
-      started.add(aRecord(track('kim'), { atMs }), true),
+      started.add(aCall(track('kim'), { atMs }), true),
     );
     expect(ids(started.since(seen!.id, {}))).toEqual([later!.id]);
   });
 
-  it('after an unknown event, all from shortly before its time are returned', () => {
+  test('after an unknown event, all from shortly before its time are returned', () => {
     const unknown = `${(5_500).toString(36)}-m7-1`;
     expect(ids(ring.since(unknown, {}))).toEqual([added[3]!.id]);
     expect(ids(ring.since(`${(4_000).toString(36)}-m7-1`, {}))).toEqual(ids(added.slice(1)));
@@ -109,39 +114,37 @@ describe('resuming after an event', () => {
 });
 
 describe('limits', () => {
-  it('the buffer limits the events of each source', () => {
+  test('the buffer limits the events of each source', () => {
     const ring = new EventBuffer({ perSource: 8, bytes: 1e9, total: 1e9 });
-    for (let i = 0; i < 100; i++) ring.add(aRecord(track('kim')), true);
-    ring.add(aRecord(track('kim'), { source: 'src_2' }), true);
+    for (let i = 0; i < 100; i++) ring.add(aCall(track('kim')), true);
+    ring.add(aCall(track('kim'), { source: 'src_2' }), true);
     expect(ring.newest({ source: 'src_1' }, { limit: 100 }).length).toBeLessThanOrEqual(10);
     expect(ring.newest({ source: 'src_2' }, { limit: 100 })).toHaveLength(1);
   });
 
-  it('the buffer limits its bytes, at the cost of the largest source', () => {
+  test('the buffer limits its bytes, at the cost of the largest source', () => {
     const ring = new EventBuffer({ perSource: 1_000, bytes: 100_000, total: 1e9 });
-    ring.add(aRecord(track('kim'), { source: 'quiet' }), true);
+    ring.add(aCall(track('kim'), { source: 'quiet' }), true);
     for (let i = 0; i < 500; i++) {
-      ring.add(aRecord(track('kim'), { source: 'busy', bytes: 1_000 }), true);
+      ring.add(aCall(track('kim'), { source: 'busy', bytes: 1_000 }), true);
       expect(ring.bytes).toBeLessThanOrEqual(100_000);
     }
     expect(ring.newest({ source: 'quiet' }, { limit: 10 })).toHaveLength(1);
     expect(ring.newest({ source: 'busy' }, { limit: 1_000 }).length).toBeGreaterThan(30);
   });
 
-  it('the buffer limits the number of events', () => {
+  test('the buffer limits the number of events', () => {
     const ring = new EventBuffer({ perSource: 1_000, bytes: 1e9, total: 50 });
-    for (let i = 0; i < 500; i++) {
-      ring.add(aRecord(track('kim'), { source: `src_${i % 100}` }), true);
-    }
+    for (let i = 0; i < 500; i++) ring.add(aCall(track('kim'), { source: `src_${i % 100}` }), true);
     expect(ring.newest({}, { limit: 1_000 }).length).toBeLessThanOrEqual(50);
   });
 });
 
-it("the buffer hides and frees a deleted user's earlier calls of the deletion's sources", () => {
+test("the buffer hides and frees a deleted user's earlier calls of the deletion's sources", () => {
   const forgotten = new Forgotten();
   const ring = new EventBuffer(undefined, forgotten);
   for (const source of ['src_1', 'src_2']) {
-    for (const user of ['kim', 'lee']) ring.add(aRecord(track(user), { source }), true);
+    for (const user of ['kim', 'lee']) ring.add(aCall(track(user), { source }), true);
   }
   const before = ring.bytes;
   const { atMs } = ring.newest({}, { limit: 1 })[0]!;

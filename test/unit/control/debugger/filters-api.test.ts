@@ -6,6 +6,7 @@ import { createLog } from '../../../../shared/telemetry/log';
 import { RESPONSES } from '../../../../shared/api/operations';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
+import { aRecord } from '../../../support/factories';
 
 /** Filters, blocked events, and their display in the debugger. */
 
@@ -48,7 +49,7 @@ const make = async (over: object = {}) => {
 const ORDERS = 'event == "Order" && properties.total > 100';
 
 describe('the filter of a destination', () => {
-  it('a filter is set, shown, changed and removed', async () => {
+  test('a filter is set, shown, changed and removed', async () => {
     const made = await make({ filter: ORDERS });
     expect(made.body).toMatchObject({ filter: ORDERS });
     const path = `/destinations/${made.body.id}`;
@@ -62,7 +63,7 @@ describe('the filter of a destination', () => {
     expect((await make()).body.filter).toBeNull();
   });
 
-  it.each([
+  test.each([
     ['event = "Order"', 'line 1, column 7: "=" is unexpected here. To compare, write ==.'],
     [
       'type == "track" &&\nevnt == "x"',
@@ -89,7 +90,7 @@ describe('a filter trial', () => {
     ),
   );
 
-  it('a filter trial uses recent events, newest first', async () => {
+  test('a filter trial uses recent events, newest first', async () => {
     const { body, status } = await attempt({ filter: ORDERS });
     expect(status).toBe(200);
     expect(RESPONSES.Trial.parse(body)).toMatchObject({
@@ -117,7 +118,7 @@ describe('a filter trial', () => {
     });
   });
 
-  it('a filter trial returns a mistake with its place', async () => {
+  test('a filter trial returns a mistake with its place', async () => {
     const { body, status } = await attempt({ filter: 'event ==' });
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -126,14 +127,14 @@ describe('a filter trial', () => {
     });
   });
 
-  it.each([[{}], [{ filter: 1 }], [{ filter: 'true', limit: 501 }]])(
+  test.each([[{}], [{ filter: 1 }], [{ filter: 'true', limit: 501 }]])(
     'a filter trial with %j is refused',
     async (body) => {
       expect((await attempt(body)).status).toBe(422);
     },
   );
 
-  it('a destination shows the results of its filter', async () => {
+  test('a destination shows the results of its filter', async () => {
     const { body } = await make({ filter: 'properties.total > 100' });
     expect((await control.call('get', `/destinations/${body.id}/filter`)).body).toMatchObject({
       tried: 4,
@@ -145,7 +146,7 @@ describe('a filter trial', () => {
   });
 });
 
-it('the debugger shows where a call goes, and why it does not', async () => {
+test('the debugger shows where a call goes, and why it does not', async () => {
   const yes = (await make({ name: 'Yes', filter: 'event == "Order"' })).body.id as string;
   await make({ name: 'No', filter: 'event == "Other"' });
   await make({ name: 'Broken', filter: 'properties.total > 1' });
@@ -185,7 +186,7 @@ describe('events of a source', () => {
   });
   const events = async () => (await control.call('get', `/sources/${source}/events`)).body;
 
-  it('event names of a source are counted and blocked', async () => {
+  test('event names of a source are counted and blocked', async () => {
     accept(
       { event: 'Order' },
       { event: 'Order' },
@@ -223,7 +224,7 @@ describe('events of a source', () => {
     expect(unblocked.body.blockedEvents).toEqual([]);
   });
 
-  it.each([
+  test.each([
     [['']],
     [['x'.repeat(501)]],
     ['Noise'],
@@ -234,19 +235,16 @@ describe('events of a source', () => {
     );
   });
 
-  it('event names of an unknown source are not found', async () => {
+  test('event names of an unknown source are not found', async () => {
     expect((await control.call('get', '/sources/src_none/events')).status).toBe(404);
   });
 
-  const record = (offset: number, event: string, timestampMs = offset): InRecord => ({
-    topic: 'messages',
-    partition: 0,
-    offset,
-    timestampMs,
-    key: null,
-    headers: { source },
-    value: Buffer.from(JSON.stringify({ type: 'track', messageId: 'm', timestamp: AT, event })),
-  });
+  const record = (offset: number, event: string, timestampMs = offset): InRecord => {
+    const value = Buffer.from(
+      JSON.stringify({ type: 'track', messageId: 'm', timestamp: AT, event }),
+    );
+    return aRecord({ offset, timestampMs, headers: { source }, value });
+  };
   const counting = () =>
     new EventNames({ ask: (work) => work(database) }, createLog('control', 'silent'));
   const counts = async () =>
@@ -257,7 +255,7 @@ describe('events of a source', () => {
       ]),
     );
 
-  it('records read again after a restart are not counted again', async () => {
+  test('records read again after a restart are not counted again', async () => {
     const first = counting();
     await first.start();
     for (let offset = 0; offset < 10; offset++) first.add(record(offset, 'a'));
@@ -269,7 +267,7 @@ describe('events of a source', () => {
     expect(await counts()).toEqual({ a: 12 });
   });
 
-  it('a name in the header counts, and without one the name is read from the call', async () => {
+  test('a name in the header counts, and without one the name is read from the call', async () => {
     const names = counting();
     await names.start();
     const named = {
@@ -284,7 +282,7 @@ describe('events of a source', () => {
     expect(await counts()).toEqual({ 'in the header': 1, 'in the call': 1, ['x'.repeat(201)]: 1 });
   });
 
-  it('of two processes that count the same records, one counts', async () => {
+  test('of two processes that count the same records, one counts', async () => {
     const both = [counting(), counting()];
     for (const each of both) await each.start();
     for (let offset = 0; offset < 10; offset++) {
@@ -294,7 +292,7 @@ describe('events of a source', () => {
     expect(await counts()).toEqual({ a: 10 });
   });
 
-  it('counts wait while they cannot be written', async () => {
+  test('counts wait while they cannot be written', async () => {
     let away = true;
     const ask = <T>(work: (of: Database) => Promise<T>) =>
       away ? Promise.reject(new Error('away')) : work(database);
@@ -309,7 +307,7 @@ describe('events of a source', () => {
     expect(await counts()).toEqual({ a: 2, b: 1 });
   });
 
-  it('the least recent names above the limit are dropped', async () => {
+  test('the least recent names above the limit are dropped', async () => {
     const seen = counting();
     await seen.start();
     for (let offset = 0; offset < MAX_NAMES + 10; offset++) seen.add(record(offset, `e${offset}`));

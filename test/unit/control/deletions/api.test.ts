@@ -7,7 +7,7 @@ import { AppError } from '../../../../shared/service/errors';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
-import { anAttempt, at } from '../../../support/events';
+import { anEvent, at } from '../../../support/events';
 
 let database: Database;
 let control: ControlUnderTest;
@@ -45,7 +45,7 @@ const messages = () =>
     ),
   }));
 
-it('a deletion sends one message to each source that is on with a destination on', async () => {
+test('a deletion sends one message to each source that is on with a destination on', async () => {
   const [on, two, off, alone, asleep] = [
     await makeSource(),
     await makeSource(),
@@ -72,7 +72,7 @@ it('a deletion sends one message to each source that is on with a destination on
   ).toEqual([`${on} kim`, `${on} lee`, `${two} kim`, `${two} lee`].sort());
 });
 
-it('the message of a deletion is accepted by the router like any other', async () => {
+test('the message of a deletion is accepted by the router like any other', async () => {
   const source = await makeSource();
   await connect(source, true);
   const { id } = (await post({ userIds: ['kim'] })).body;
@@ -98,7 +98,7 @@ it('the message of a deletion is accepted by the router like any other', async (
   ]);
 });
 
-it("a deletion removes the users' rows of the named sources", async () => {
+test("a deletion removes the users' rows of the named sources", async () => {
   const source = await makeSource();
   const about = [
     { delivery: 'd1', userId: 'kim', source },
@@ -107,7 +107,7 @@ it("a deletion removes the users' rows of the named sources", async () => {
   ];
   await recordEvents(
     database,
-    about.map((each) => anAttempt(each)),
+    about.map((each) => anEvent(each)),
     await readParts(database),
   );
   const left = async () =>
@@ -123,7 +123,7 @@ it("a deletion removes the users' rows of the named sources", async () => {
   expect(await left()).toEqual(['d3']);
 });
 
-it('deletions are listed and shown', async () => {
+test('deletions are listed and shown', async () => {
   const userIds = Array.from({ length: 30 }, (_, i) => `user-${i}`);
   const first = (await post({ userIds })).body;
   control.clock.now = new Date(at(101));
@@ -137,12 +137,12 @@ it('deletions are listed and shown', async () => {
   expect((await control.call('get', '/deletions/del_none')).status).toBe(404);
 });
 
-it('a deletion of visitors sends messages and removes their rows without a user id', async () => {
+test('a deletion of visitors sends messages and removes their rows without a user id', async () => {
   const source = await makeSource();
   await connect(source, true);
-  const { userId: _, ...anonymous } = anAttempt({ delivery: 'd1', source, anonymousId: 'visitor' });
+  const { userId: _, ...anonymous } = anEvent({ delivery: 'd1', source, anonymousId: 'visitor' });
   const others = [
-    anAttempt({ delivery: 'd2', source, userId: 'visitor' }),
+    anEvent({ delivery: 'd2', source, userId: 'visitor' }),
     { ...anonymous, delivery: 'd3', anonymousId: 'lee' },
   ];
   await recordEvents(database, [anonymous, ...others], await readParts(database));
@@ -161,19 +161,19 @@ it('a deletion of visitors sends messages and removes their rows without a user 
   expect(data.map(({ id }) => id).sort()).toEqual(['d2', 'd3']);
 });
 
-it.each(['GET /deletions', 'GET /deletions/{id}'] as const)(
+test.each(['GET /deletions', 'GET /deletions/{id}'] as const)(
   '%s is for administrators, since it names users',
   (operation) => {
     expect(accessTo(operation).role).toBe('admin');
   },
 );
 
-it('a deletion accepts ids of 512 bytes', async () => {
+test('a deletion accepts ids of 512 bytes', async () => {
   const [ascii, three] = ['x'.repeat(512), '重'.repeat(170)];
   expect((await post({ userIds: [ascii, three], anonymousIds: [ascii] })).status).toBe(202);
 });
 
-it.each([
+test.each([
   ['an id of 513 bytes', { userIds: ['x'.repeat(513)] }],
   ['a visitor of 513 bytes', { anonymousIds: [`${'重'.repeat(170)}xyz`] }],
   ['no users', {}],
@@ -187,13 +187,13 @@ it.each([
   expect(messages()).toEqual([]);
 });
 
-it('a deletion refuses more messages than one request may send', async () => {
+test('a deletion refuses more messages than one request may send', async () => {
   for (let i = 0; i < 11; i++) await connect(await makeSource(), true);
   const answer = await post({ userIds: Array.from({ length: 5_000 }, (_, i) => `u${i}`) });
   expect([answer.status, answer.body.errors[0].pointer]).toEqual([422, '#/userIds']);
 });
 
-it('a deletion sends nothing without history, and removes nothing without Kafka', async () => {
+test('a deletion sends nothing without history, and removes nothing without Kafka', async () => {
   const away = await controlUnderTest();
   expect((await away.call('post', '/deletions').send({ userIds: ['kim'] })).status).toBe(503);
   const source = await makeSource();
@@ -203,7 +203,7 @@ it('a deletion sends nothing without history, and removes nothing without Kafka'
   expect((await control.call('get', '/deletions')).body.data).toEqual([]);
 });
 
-it('later events of a deleted user are recognized by their time of acceptance', () => {
+test('later events of a deleted user are recognized by their time of acceptance', () => {
   const forgotten = new Forgotten();
   const deletion = {
     id: 'del_1',
@@ -217,20 +217,20 @@ it('later events of a deleted user are recognized by their time of acceptance', 
   forgotten.add({ ...deletion, users: ['lee'], anonymous: [], sources: ['src_1'] });
   const has = (event: DeliveryEvent) => forgotten.has(event, Date.parse(event.acceptedAt));
   const event = (userId: string, seconds: number, source = 'src_2') =>
-    anAttempt({ userId, acceptedAt: at(seconds), source });
+    anEvent({ userId, acceptedAt: at(seconds), source });
   expect(has(event('kim', 9))).toBe(true);
   expect(has(event('kim', 10))).toBe(false);
   expect(has(event('lee', 9))).toBe(false);
   expect(has(event('lee', 9, 'src_1'))).toBe(true);
   expect(has(event('sam', 9))).toBe(false);
-  const { userId: _, ...anonymous } = anAttempt();
+  const { userId: _, ...anonymous } = anEvent();
   expect(has(anonymous)).toBe(false);
   forgotten.add({ ...deletion, users: [], anonymous: ['visitor'], sources: null });
   expect(has({ ...anonymous, anonymousId: 'visitor' })).toBe(true);
-  expect(has(anAttempt({ userId: 'visitor' }))).toBe(false);
+  expect(has(anEvent({ userId: 'visitor' }))).toBe(false);
 });
 
-it('the debugger hides calls from before a deletion by another process', async () => {
+test('the debugger hides calls from before a deletion by another process', async () => {
   const source = await makeSource();
   control.memory.append([
     { topic: 'messages', key: null, value: '{"type":"track","userId":"kim"}', headers: { source } },

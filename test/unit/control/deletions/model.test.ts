@@ -1,7 +1,7 @@
 import { readDeletion } from '../../../../services/control/deletions/model';
 import { type ConfigView } from '../../../../shared/config/types';
 
-it('a deletion for too many users times sources says how many sources a request may name', () => {
+test('a deletion for too many users times sources says how many sources a request may name', () => {
   const sources = Array.from({ length: 101 }, (_, i) => ({
     data: { id: `src_${String(i)}`, enabled: true },
   }));

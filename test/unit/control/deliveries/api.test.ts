@@ -10,7 +10,8 @@ import { type DeliveryEvent, type UrlAttempt } from '../../../../shared/model/at
 import { type Delivery, encodeDelivery } from '../../../../shared/model/delivery';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
-import { aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
+import { aDeath, aFailure, anEvent, at, aUrl, aWait } from '../../../support/events';
+import { aDelivery } from '../../../support/factories';
 
 let database: Database;
 let control: ControlUnderTest;
@@ -34,7 +35,7 @@ describe('GET /deliveries', () => {
   beforeEach(() =>
     record(
       ...[1, 2, 3].map((i) =>
-        anAttempt({ delivery: `dlv_${i}`, acceptedAt: at(i), userId: `user-${i}` }),
+        anEvent({ delivery: `dlv_${i}`, acceptedAt: at(i), userId: `user-${i}` }),
       ),
       aWait({
         delivery: 'dlv_4',
@@ -44,7 +45,7 @@ describe('GET /deliveries', () => {
         source: 'src_2',
       }),
       ...[1, 2].map((i) =>
-        anAttempt({
+        anEvent({
           delivery: `old_${i}`,
           acceptedAt: at(-i),
           at: at(-i),
@@ -63,7 +64,7 @@ describe('GET /deliveries', () => {
   const ids = async (query: string) =>
     ((await get(`/deliveries?${query}`)).data as { id: string }[]).map(({ id }) => id);
 
-  it.each([
+  test.each([
     ['', ['dlv_4', 'dlv_3', 'dlv_2', 'dlv_1', 'old_1', 'old_2']],
     ['destination=dst_2', ['dlv_4']],
     ['source=src_1', ['dlv_3', 'dlv_2', 'dlv_1', 'old_1', 'old_2']],
@@ -88,7 +89,7 @@ describe('GET /deliveries', () => {
     expect(await ids(query)).toEqual(expected);
   });
 
-  it('a page of deliveries continues after the previous one', async () => {
+  test('a page of deliveries continues after the previous one', async () => {
     const first = await get('/deliveries?limit=3');
     expect(first.data).toHaveLength(3);
     const rest = await get(`/deliveries?limit=3&after=${first.next}`);
@@ -99,7 +100,7 @@ describe('GET /deliveries', () => {
     expect(await get('/deliveries?limit=6')).toMatchObject({ next: null });
   });
 
-  it('the list shows the event, the last response and the URLs that failed', async () => {
+  test('the list shows the event, the last response and the URLs that failed', async () => {
     expect((await get('/deliveries?event=Order&limit=1')).data).toMatchObject([
       {
         event: 'Order',
@@ -114,7 +115,7 @@ describe('GET /deliveries', () => {
     ]);
   });
 
-  it.each<[string, string, string?]>([
+  test.each<[string, string, string?]>([
     ['status=lost', 'status'],
     ['type=other', 'type'],
     ['code=600', 'code'],
@@ -133,9 +134,9 @@ describe('GET /deliveries', () => {
     expect(answer.body.errors).toEqual([{ parameter, detail }]);
   });
 
-  it('the list omits responses, which may be megabytes', async () => {
+  test('the list omits responses, which may be megabytes', async () => {
     const response = { headers: { server: 'x' }, body: 'planted', truncated: false };
-    await record(anAttempt({ delivery: 'dlv_5', acceptedAt: at(5), urls: [aUrl({ response })] }));
+    await record(anEvent({ delivery: 'dlv_5', acceptedAt: at(5), urls: [aUrl({ response })] }));
     expect(JSON.stringify(await get('/deliveries'))).not.toContain('planted');
     expect(JSON.stringify(await get('/deliveries/dlv_5'))).toContain('planted');
   });
@@ -143,20 +144,7 @@ describe('GET /deliveries', () => {
 
 describe('GET /deliveries/{id}', () => {
   const BODY = '{"version":1,"type":"track","userId":"user-1","event":"Order"}';
-  const DELIVERY: Delivery = {
-    id: 'dlv_1',
-    messageId: 'msg-1',
-    sourceId: 'src_1',
-    destinationId: 'dst_1',
-    type: 'track',
-    traceparent: '',
-    acceptedAt: 1,
-    expiresAt: 1,
-    attempt: 0,
-    hop: 0,
-    replay: 0,
-    closed: [],
-  };
+  const DELIVERY = aDelivery({ acceptedAt: 1, expiresAt: 1 });
   const held = (value: string, delivery: Pick<Delivery, 'id'> = { id: 'dlv_1' }) => {
     const headers = encodeDelivery({ ...DELIVERY, ...delivery });
     control.memory.append([{ topic: 'webhooks', key: 'k', value, headers }]);
@@ -167,7 +155,7 @@ describe('GET /deliveries/{id}', () => {
     };
   };
 
-  it('a delivery contains its body, its attempts and its remaining time', async () => {
+  test('a delivery contains its body, its attempts and its remaining time', async () => {
     const record1 = held(BODY);
     await record(
       aFailure({ record: record1, urls: [aUrl({ outcome: 'retry', status: 503 })] }),
@@ -194,15 +182,15 @@ describe('GET /deliveries/{id}', () => {
     expect(JSON.stringify(delivery.body)).toBe(BODY);
   });
 
-  it('a delivery has no body if its record is gone or belongs to another', async () => {
-    await record(anAttempt({ record: { topic: 'webhooks', partition: 0, offset: 99 } }));
+  test('a delivery has no body if its record is gone or belongs to another', async () => {
+    await record(anEvent({ record: { topic: 'webhooks', partition: 0, offset: 99 } }));
     expect(await get('/deliveries/dlv_1')).toMatchObject({ status: 'delivered', body: null });
     const record2 = held(BODY, { id: 'dlv_other' });
-    await record(anAttempt({ delivery: 'dlv_2', record: record2 }));
+    await record(anEvent({ delivery: 'dlv_2', record: record2 }));
     expect((await get('/deliveries/dlv_2')).body).toBeNull();
   });
 
-  it.each([1 / 4, 8])(
+  test.each([1 / 4, 8])(
     'after %d days a delivery has the body of its dead letter if only that is left',
     async (days) => {
       await record(
@@ -219,7 +207,7 @@ describe('GET /deliveries/{id}', () => {
     },
   );
 
-  it('a delivery shows the current request headers without secrets', async () => {
+  test('a delivery shows the current request headers without secrets', async () => {
     const webhooks = [
       { url: 'https://a.example/hook?token=planted-token', headers: { 'X-Key': 'planted-value' } },
     ];
@@ -233,8 +221,8 @@ describe('GET /deliveries/{id}', () => {
     const made = (await control.call('post', '/destinations').send(body)).body;
     const url = aUrl({ url: made.webhooks[0].id, destinationVersion: made.version });
     await record(
-      anAttempt({ destination: made.id, urls: [url] }),
-      anAttempt({
+      anEvent({ destination: made.id, urls: [url] }),
+      anEvent({
         delivery: 'dlv_2',
         destination: made.id,
         urls: [aUrl({ url: made.webhooks[0].id })],
@@ -260,7 +248,7 @@ describe('GET /deliveries/{id}', () => {
   });
 
   const JSON_TYPE = 'application/json';
-  it.each<[string, object, Partial<Delivery>, object, object?, Partial<UrlAttempt>?]>([
+  test.each<[string, object, Partial<Delivery>, object, object?, Partial<UrlAttempt>?]>([
     ['the default body', {}, {}, { 'content-type': JSON_TYPE }],
     [
       'a CloudEvent',
@@ -315,12 +303,12 @@ describe('GET /deliveries/{id}', () => {
       const isRecorded = Object.keys(recorded).length > 0;
       const stored = { ...DELIVERY, ...recorded, destinationId: made.id };
       await record(
-        anAttempt({
+        anEvent({
           destination: made.id,
           urls: [url],
           ...defined({ record: isRecorded ? held('a=1', stored) : undefined }),
         }),
-        anAttempt({
+        anEvent({
           delivery: 'dlv_2',
           destination: made.id,
           urls: [{ ...url, batch: { id: 'bat_1', size: 2, index: 0 } }],
@@ -359,12 +347,12 @@ describe('GET /deliveries/{id}', () => {
       const body = { sharedSecret, webhooks: [{ ...changed[0], id: webhooks[0].id }] };
       await control.call('patch', `/destinations/${id}`).send(body);
       const url = aUrl({ url: webhooks[0].id, destinationVersion: version });
-      await record(anAttempt({ destination: id, urls: [url] }));
+      await record(anEvent({ destination: id, urls: [url] }));
       return { id: id as string, url };
     };
     const shown = async () => (await get('/deliveries/dlv_1')).attempts[0].urls[0];
 
-    it('an attempt shows the URL that it called, and secret headers changed since', async () => {
+    test('an attempt shows the URL that it called, and secret headers changed since', async () => {
       await change();
       await seeVersions();
       const { address, request } = await shown();
@@ -377,12 +365,12 @@ describe('GET /deliveries/{id}', () => {
       expect(JSON.stringify([address, request])).not.toContain('planted');
     });
 
-    it('an attempt of an unknown version shows no URL', async () => {
+    test('an attempt of an unknown version shows no URL', async () => {
       await change();
       expect(await shown()).toMatchObject({ address: null, request: null });
     });
 
-    it('others than administrators see the origin', async () => {
+    test('others than administrators see the origin', async () => {
       await change();
       await seeVersions();
       const { token } = (
@@ -398,7 +386,7 @@ describe('GET /deliveries/{id}', () => {
       expect(answer.text).not.toContain('/old');
     });
 
-    it('the audit trail shows the URL before and after', async () => {
+    test('the audit trail shows the URL before and after', async () => {
       const { id } = await change();
       await seeVersions();
       await recordAudit(
@@ -418,7 +406,7 @@ describe('GET /deliveries/{id}', () => {
       });
     });
 
-    it('a circuit of the old URL is not shown as open', async () => {
+    test('a circuit of the old URL is not shown as open', async () => {
       const { id, url } = await change();
       await seeVersions();
       const circuit = {
@@ -442,7 +430,7 @@ describe('GET /deliveries/{id}', () => {
       expect(await get(`/destinations/${id}/health`)).toMatchObject({ state: 'off' });
       // A request that began before the circuit opened says nothing.
       await record(
-        anAttempt({
+        anEvent({
           delivery: 'dlv_2',
           destination: id,
           at: at(21),
@@ -450,12 +438,12 @@ describe('GET /deliveries/{id}', () => {
         }),
       );
       expect(await circuits()).toHaveLength(1);
-      await record(anAttempt({ delivery: 'dlv_3', destination: id, at: at(22), urls: [url] }));
+      await record(anEvent({ delivery: 'dlv_3', destination: id, at: at(22), urls: [url] }));
       expect(await circuits()).toEqual([]);
     });
   });
 
-  it('a failing token endpoint fails a destination at once, until the next success', async () => {
+  test('a failing token endpoint fails a destination at once, until the next success', async () => {
     const body = {
       name: 'Guarded',
       type: 'webhooks',
@@ -480,11 +468,11 @@ describe('GET /deliveries/{id}', () => {
     const failing = { state: 'failing', waiting: 1, lastError };
     expect(await get(`/destinations/${id}/health`)).toMatchObject(failing);
     expect((await get('/overview')).data).toMatchObject([{ state: 'failing', held: 1, lastError }]);
-    await happens(anAttempt({ destination: id, hop: 1, at: at(3_595) }));
+    await happens(anEvent({ destination: id, hop: 1, at: at(3_595) }));
     expect(await get(`/destinations/${id}/health`)).toMatchObject({ state: 'healthy', waiting: 0 });
   });
 
-  it('a destination is healthy in the overview too if its last attempt succeeded', async () => {
+  test('a destination is healthy in the overview too if its last attempt succeeded', async () => {
     const body = {
       name: 'Recovered',
       type: 'webhooks',
@@ -495,7 +483,7 @@ describe('GET /deliveries/{id}', () => {
       .body;
     const tries = [
       ...[1, 2, 3].map((n) => aFailure({ destination: id, n, at: at(n) })),
-      anAttempt({ destination: id, n: 4, at: at(4) }),
+      anEvent({ destination: id, n: 4, at: at(4) }),
     ];
     control.clock.now = new Date(at(3_600));
     await record(...tries);
@@ -510,7 +498,7 @@ describe('GET /deliveries/{id}', () => {
     expect(await get(`/destinations/${id}/health`)).toMatchObject({ state: 'healthy' });
   });
 
-  it('the reason of a wait is not a pause that has ended', async () => {
+  test('the reason of a wait is not a pause that has ended', async () => {
     const body = {
       name: 'Hooks',
       type: 'webhooks',
@@ -525,20 +513,20 @@ describe('GET /deliveries/{id}', () => {
     expect(await get('/deliveries/dlv_1')).toMatchObject({ status: 'waiting', reason: null });
   });
 
-  it('an unknown delivery is not found', async () => {
+  test('an unknown delivery is not found', async () => {
     expect((await control.call('get', '/deliveries/dlv_none')).status).toBe(404);
   });
 });
 
-it('the overview shows the state of each destination', async () => {
+test('the overview shows the state of each destination', async () => {
   const webhooks = [{ url: 'https://a.example/' }];
   const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks };
   const { id } = (await control.call('post', '/destinations').send(body)).body;
   await record(
-    ...[1, 2, 3].map((i) => anAttempt({ delivery: `dlv_${i}`, destination: id })),
+    ...[1, 2, 3].map((i) => anEvent({ delivery: `dlv_${i}`, destination: id })),
     aFailure({ delivery: 'dlv_4', destination: id }),
     aDeath({ delivery: 'dlv_5', destination: id }),
-    anAttempt({ delivery: 'dlv_6', destination: id, test: true }),
+    anEvent({ delivery: 'dlv_6', destination: id, test: true }),
   );
   control.clock.now = new Date(at(60));
   const overview = await get('/overview');
@@ -585,7 +573,7 @@ it('the overview shows the state of each destination', async () => {
   expect((await get('/overview')).data).toMatchObject([{ delivered: 0, retrying: 1 }]);
 });
 
-it('the configuration still works while the history cannot be read', async () => {
+test('the configuration still works while the history cannot be read', async () => {
   control = await controlUnderTest();
   for (const path of ['/deliveries', '/deliveries/dlv_1', '/overview']) {
     const answer = await control.call('get', path);
@@ -633,7 +621,7 @@ describe('a delivery that was never rendered', () => {
     return id;
   };
 
-  it('lists show field and cause as last error, and filters find it until delivery', async () => {
+  test('lists show field and cause as last error, and filters find it until delivery', async () => {
     await called({ body: '{"user": userId}' });
     const lastError = { code: 'render_failed', message: 'request/body: there is no "coupon"' };
     const listed = async (query: string) => (await get(`/deliveries?${query}`)).data;
@@ -643,13 +631,13 @@ describe('a delivery that was never rendered', () => {
     expect(await listed('error=timeout')).toEqual([]);
     expect(await get('/deliveries/dlv_9')).toMatchObject({ lastError });
     await record(
-      anAttempt({ delivery: 'dlv_9', acceptedAt: at(1), replay: 1, destination: 'dst_1' }),
+      anEvent({ delivery: 'dlv_9', acceptedAt: at(1), replay: 1, destination: 'dst_1' }),
     );
     expect(await listed('error=render_failed')).toEqual([]);
     expect(await get('/deliveries/dlv_9')).toMatchObject({ lastError: null });
   });
 
-  it('it is shown without a body, and a replay renders it by the present template', async () => {
+  test('it is shown without a body, and a replay renders it by the present template', async () => {
     await called({ body: '{"user": userId}' });
     expect(await get('/deliveries/dlv_9')).toMatchObject({
       status: 'dead',
@@ -662,7 +650,7 @@ describe('a delivery that was never rendered', () => {
     expect(due.value?.toString()).toBe('{"user":"u"}');
   });
 
-  it('a replay whose template still fails names the field and sends nothing', async () => {
+  test('a replay whose template still fails names the field and sends nothing', async () => {
     await called({ headers: { 'X-Coupon': 'properties.coupon' } });
     const replayed = await control
       .call('post', '/deliveries/dlv_9/replay')

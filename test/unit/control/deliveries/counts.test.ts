@@ -4,7 +4,7 @@ import { readParts, recordEvents } from '../../../../services/control/history/re
 import { MOST_COUNTED } from '../../../../shared/api/operation';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
-import { aDeath, aFailure, anAttempt, at, aWait } from '../../../support/events';
+import { aDeath, aFailure, anEvent, at, aWait } from '../../../support/events';
 
 /** The number of all items beside a page of a list. */
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
   database = await memoryDatabase();
   control = await controlUnderTest({ database });
   const events = [
-    anAttempt({ delivery: 'dlv_1' }),
+    anEvent({ delivery: 'dlv_1' }),
     aFailure({ delivery: 'dlv_2', acceptedAt: at(1) }),
     aWait({ delivery: 'dlv_3', acceptedAt: at(2), destination: 'dst_2' }),
     aDeath({ delivery: 'dlv_4', acceptedAt: at(3), at: at(60) }),
@@ -26,7 +26,7 @@ afterAll(() => database.close());
 
 const get = async (path: string) => (await control.call('get', path)).body;
 
-it.each([
+test.each([
   ['', 5],
   ['status=dead', 2],
   ['destination=dst_2', 1],
@@ -41,12 +41,12 @@ it.each([
   expect(data).toHaveLength(count);
 });
 
-it('a list is counted only when requested, and a wrong value is refused', async () => {
+test('a list is counted only when requested, and a wrong value is refused', async () => {
   expect(await get('/deliveries')).not.toHaveProperty('total');
   expect((await control.call('get', '/deliveries?total=yes')).status).toBe(422);
 });
 
-it('counting stops at a limit, also of deliveries examined with combined filters', async () => {
+test('counting stops at a limit, also of deliveries examined with combined filters', async () => {
   await database.query(
     `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id, status, expires_at,
        replay, hop, made, test, record, tries)
@@ -66,7 +66,7 @@ it('counting stops at a limit, also of deliveries examined with combined filters
   expect(await totalOf('destination=dst_1&status=delivered')).toEqual({ count: 1, exact: true });
 });
 
-it.each(['endedSince', 'endedUntil'])(
+test.each(['endedSince', 'endedUntil'])(
   '%s needs status=dead, which its index needs',
   async (parameter) => {
     for (const status of ['', '&status=delivered']) {
@@ -82,7 +82,7 @@ it.each(['endedSince', 'endedUntil'])(
   },
 );
 
-it('the audit trail is found by time', async () => {
+test('the audit trail is found by time', async () => {
   await recordAudit(database, [
     {
       kind: 'source',
@@ -103,7 +103,7 @@ it('the audit trail is found by time', async () => {
   await database.query('delete from waypost.audit');
 });
 
-it('entries, the audit trail and notices are counted too', async () => {
+test('entries, the audit trail and notices are counted too', async () => {
   for (const name of ['One', 'Two']) await control.call('post', '/sources').send({ name });
   expect(await get('/sources?total=true&limit=1')).toMatchObject({
     total: { count: 2, exact: true },

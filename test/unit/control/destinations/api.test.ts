@@ -57,7 +57,7 @@ function stored(id: string) {
 }
 
 describe('a destination', () => {
-  it('a destination is created off and shows no secret', async () => {
+  test('a destination is created off and shows no secret', async () => {
     const answer = await control.call('post', '/destinations').send(aBody());
     expect(answer.status).toBe(201);
     expect(answer.headers.etag).toBe('"1"');
@@ -102,7 +102,7 @@ describe('a destination', () => {
     });
   });
 
-  it('the request of a destination is stored, merged and removed', async () => {
+  test('the request of a destination is stored, merged and removed', async () => {
     const request = {
       method: 'PUT',
       body: '{"id": messageId}',
@@ -124,7 +124,7 @@ describe('a destination', () => {
     expect(stored(id).destination).not.toHaveProperty('request');
   });
 
-  it.each([
+  test.each([
     [{ method: 'GET' }, '#/request/method', 'must be "POST" or "PUT" or "PATCH"'],
     [{ format: 'xml' }, '#/request/format', /^must be "default" or "thin"/],
     [{ format: 'slack', body: '{"a": 1}' }, '#/request/format', /^cannot be combined with body/],
@@ -171,7 +171,7 @@ describe('a destination', () => {
     expect(stored(id).destination).not.toHaveProperty('request');
   });
 
-  it('a static header is refused if a rendered header has its name', async () => {
+  test('a static header is refused if a rendered header has its name', async () => {
     const { id } = await make({ request: { headers: { 'X-User': 'userId' } } });
     const webhooks = [{ url: 'https://a.example.com/', headers: { 'x-user': 'me' } }];
     expect((await patch(id, { webhooks })).status).toBe(422);
@@ -180,7 +180,7 @@ describe('a destination', () => {
     );
   });
 
-  it('no response, log or record contains a secret of a destination', async () => {
+  test('no response, log or record contains a secret of a destination', async () => {
     const { id } = await make();
     const answers = [
       await control.call('get', '/destinations'),
@@ -221,7 +221,7 @@ describe('a destination', () => {
     expect(records.join('')).not.toContain('token=t');
   });
 
-  it('a destination accepts every setting', async () => {
+  test('a destination accepts every setting', async () => {
     const set = {
       enabled: true,
       paused: true,
@@ -236,7 +236,7 @@ describe('a destination', () => {
 });
 
 describe('bad fields', () => {
-  it('POST names every bad field', async () => {
+  test('POST names every bad field', async () => {
     const answer = await control.call('post', '/destinations').send({
       type: 'webhook',
       sources: [source, 'src_none', 5],
@@ -292,7 +292,7 @@ describe('bad fields', () => {
     });
   });
 
-  it.each([
+  test.each([
     ['no URL', { webhooks: [] }, '#/webhooks'],
     [
       'six URLs',
@@ -321,7 +321,7 @@ describe('bad fields', () => {
     ]);
   });
 
-  it.each(['slack', 'teams', 'discord', 'pagerduty', 'cloudevents-binary'])(
+  test.each(['slack', 'teams', 'discord', 'pagerduty', 'cloudevents-binary'])(
     'POST refuses batches in the format %s',
     async (format) => {
       const answer = await control
@@ -333,7 +333,7 @@ describe('bad fields', () => {
 
   const URL_X = 'https://a.example.com/in';
   const CUSTOM = { algorithm: 'sha256', encoding: 'hex' };
-  it.each<[string, object, string, RegExp]>([
+  test.each<[string, object, string, RegExp]>([
     [
       'batches beside the authentication pagerduty',
       { batch: {}, webhooks: [{ url: URL_X, auth: { type: 'pagerduty', routingKey: 'k' } }] },
@@ -417,7 +417,7 @@ describe('bad fields', () => {
     expect((await control.call('get', '/destinations')).body.data).toEqual([]);
   });
 
-  it.each<[string, string, object, string[]]>([
+  test.each<[string, string, object, string[]]>([
     ['webhooks', 'patch', { webhooks: [{ url: URL_X }] }, ['admin']],
     ['sharedSecret', 'patch', { sharedSecret: 'another secret' }, ['admin']],
     ['signature', 'patch', { signature: { xSignature: false } }, ['admin']],
@@ -454,7 +454,7 @@ describe('bad fields', () => {
     }
   });
 
-  it('a preview of a message keeps the digits of its numbers', async () => {
+  test('a preview of a message keeps the digits of its numbers', async () => {
     const body =
       '{"destination":{"request":{"format":"default"}},"message":{"properties":{"id":7615917337495251231}}}';
     const answer = await control.call('post', '/destinations/preview').type('json').send(body);
@@ -475,7 +475,7 @@ describe('bad fields', () => {
     'Waypost-Deliveries',
     'host',
   ];
-  it.each(RESERVED)(
+  test.each(RESERVED)(
     'POST refuses the reserved header %s for an authentication, a signature and static headers',
     async (name) => {
       const auth = { type: 'header', name, value: 'v' };
@@ -490,7 +490,7 @@ describe('bad fields', () => {
     },
   );
 
-  it('POST refuses the header User-Agent unless it is static: then it replaces that of Waypost', async () => {
+  test('POST refuses the header User-Agent unless it is static: then it replaces that of Waypost', async () => {
     const name = 'User-Agent';
     for (const over of [
       { webhooks: [{ url: URL_X, auth: { type: 'header', name, value: 'v' } }] },
@@ -505,7 +505,7 @@ describe('bad fields', () => {
     expect(webhooks).toMatchObject([{ headers: { [name]: { keep: true } } }]);
   });
 
-  it('POST refuses a header waypost-… unless static, as these were allowed once', async () => {
+  test('POST refuses a header waypost-… unless static, as these were allowed once', async () => {
     const header = 'Waypost-Other';
     for (const [over, at] of [
       [
@@ -521,7 +521,7 @@ describe('bad fields', () => {
     await make({ webhooks: [{ url: URL_X, headers: { [header]: 'v' } }] });
   });
 
-  it('PATCH refuses batches with an authentication pagerduty, whichever is stored', async () => {
+  test('PATCH refuses batches with an authentication pagerduty, whichever is stored', async () => {
     const webhooks = [{ url: URL_X, auth: { type: 'pagerduty', routingKey: 'k' } }];
     const [paged, batched] = [await make({ webhooks }), await make({ batch: {} })];
     for (const answer of [
@@ -532,7 +532,7 @@ describe('bad fields', () => {
     }
   });
 
-  it('PATCH refuses a text body with authentication pagerduty, whichever is stored', async () => {
+  test('PATCH refuses a text body with authentication pagerduty, whichever is stored', async () => {
     const webhooks = [{ url: URL_X, auth: { type: 'pagerduty', routingKey: 'k' } }];
     const request = { body: 'userId + ""' };
     const [paged, text] = [await make({ webhooks }), await make({ request })];
@@ -548,7 +548,7 @@ describe('bad fields', () => {
     expect((await patch(paged.id, { request: { body: 'properties.anything' } })).status).toBe(200);
   });
 
-  it('PATCH names every bad field', async () => {
+  test('PATCH names every bad field', async () => {
     const { id } = await make();
     const answer = await patch(id, {
       name: null,
@@ -569,7 +569,7 @@ describe('bad fields', () => {
 });
 
 describe('PATCH', () => {
-  it('PATCH keeps absent fields and removes null fields', async () => {
+  test('PATCH keeps absent fields and removes null fields', async () => {
     const made = await make({
       types: ['track'],
       maxPerSecond: 5,
@@ -603,7 +603,7 @@ describe('PATCH', () => {
     });
   });
 
-  it.each([
+  test.each([
     ['cloudevents', { format: 'cloudevents' }],
     ['thin', { format: 'thin' }],
     ['the body that a template makes', { body: '{"user": userId}' }],
@@ -611,13 +611,13 @@ describe('PATCH', () => {
     expect((await make({ batch: {}, request })).batch).toMatchObject({ maxEvents: 100 });
   });
 
-  it('PATCH refuses a format that the stored batch excludes', async () => {
+  test('PATCH refuses a format that the stored batch excludes', async () => {
     const { id } = await make({ batch: {} });
     const answer = await patch(id, { request: { format: 'slack' } });
     expect([answer.status, Object.keys(problems(answer.body))]).toEqual([422, ['#/batch']]);
   });
 
-  it('PATCH changes one limit of a batch, and removes the batch by null', async () => {
+  test('PATCH changes one limit of a batch, and removes the batch by null', async () => {
     const { id } = await make({ batch: {} });
     expect(stored(id).destination.batch).toEqual({
       maxEvents: 100,
@@ -630,7 +630,7 @@ describe('PATCH', () => {
     expect(stored(id).destination).not.toHaveProperty('batch');
   });
 
-  it('PATCH accepts webhooks as they were read, and keeps ids and values', async () => {
+  test('PATCH accepts webhooks as they were read, and keeps ids and values', async () => {
     const made = await make();
     const { body } = await patch(made.id, {
       webhooks: [...made.webhooks, { url: 'https://b.example.com/' }],
@@ -651,7 +651,7 @@ describe('PATCH', () => {
     });
   });
 
-  it('PATCH matches a webhook by id with another path, and by URL without an id', async () => {
+  test('PATCH matches a webhook by id with another path, and by URL without an id', async () => {
     const made = await make();
     const id = made.webhooks[0].id;
     const moved = await patch(made.id, {
@@ -678,7 +678,7 @@ describe('PATCH', () => {
     ]);
   });
 
-  it.each([
+  test.each([
     ['another host', 'https://evil.example.com/in'],
     ['another port', 'https://a.example.com:8443/in'],
     ['another scheme', 'http://a.example.com/in'],
@@ -697,7 +697,7 @@ describe('PATCH', () => {
     expect(given.body.webhooks[0]).toMatchObject({ id: made.webhooks[0].id, url });
   });
 
-  it('PATCH keeps no value of one webhook for another', async () => {
+  test('PATCH keeps no value of one webhook for another', async () => {
     const made = await make({
       webhooks: [
         { url: 'https://a.example.com/', headers: { Authorization: 'planted-header' } },
@@ -721,7 +721,7 @@ describe('PATCH', () => {
     });
   });
 
-  it('PATCH of a destination drops its deleted source', async () => {
+  test('PATCH of a destination drops its deleted source', async () => {
     const { id } = await make();
     await control.call('delete', `/sources/${source}`);
     expect((await control.call('get', `/destinations/${id}`)).body.sources).toEqual([]);
@@ -729,7 +729,7 @@ describe('PATCH', () => {
     expect(stored(id).destination.sources).toEqual([]);
   });
 
-  it('PATCH with a stale If-Match is refused', async () => {
+  test('PATCH with a stale If-Match is refused', async () => {
     const { id } = await make();
     await patch(id, { name: 'Second' });
     const answer = await patch(id, { name: 'Third' }).set('If-Match', '"1"');
@@ -741,7 +741,7 @@ describe('a URL that somebody switches off', () => {
   const turn = (id: string, word: 'enable' | 'disable', webhook: string) =>
     control.call('post', `/destinations/${id}/${word}-webhook`).send({ webhook });
 
-  it('is off until somebody switches it on, and raises no notice', async () => {
+  test('is off until somebody switches it on, and raises no notice', async () => {
     const made = await make();
     const [{ id: webhook }] = made.webhooks;
     const off = await turn(made.id, 'disable', webhook);
@@ -758,7 +758,7 @@ describe('a URL that somebody switches off', () => {
     expect(stored(made.id).destination.webhooks[0]).not.toHaveProperty('disabled');
   });
 
-  it('is on again with another address', async () => {
+  test('is on again with another address', async () => {
     const made = await make();
     const [{ id: webhook }] = made.webhooks;
     await turn(made.id, 'disable', webhook);
@@ -768,7 +768,7 @@ describe('a URL that somebody switches off', () => {
     expect(body.webhooks).toMatchObject([{ id: webhook, disabled: null }]);
   });
 
-  it.each([
+  test.each([
     [{ webhook: 'whk_none' }, '#/webhook'],
     [{}, '#/webhook'],
     [{ webhook: 5 }, '#/webhook'],
@@ -782,7 +782,7 @@ describe('a URL that somebody switches off', () => {
 });
 
 describe('a secret that Waypost makes', () => {
-  it('at the creation of a destination is shown in the response alone', async () => {
+  test('at the creation of a destination is shown in the response alone', async () => {
     const made = await make({ sharedSecret: 'generate' });
     expect(made.sharedSecret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(stored(made.id).secrets.current).toBe(made.sharedSecret);
@@ -792,7 +792,7 @@ describe('a secret that Waypost makes', () => {
     expect(control.logged()).not.toContain(made.sharedSecret);
   });
 
-  it('at a rotation is shown in the response alone', async () => {
+  test('at a rotation is shown in the response alone', async () => {
     const { id } = await make();
     const { body } = await control
       .call('post', `/destinations/${id}/rotate-secret`)
@@ -801,7 +801,7 @@ describe('a secret that Waypost makes', () => {
     expect(stored(id).secrets.current).toBe(body.sharedSecret);
   });
 
-  it('is not the word by which a change asks for it', async () => {
+  test('is not the word by which a change asks for it', async () => {
     const { id } = await make();
     for (const path of [`/destinations/${id}`, '/alerts']) {
       const answer = await control.call('patch', path).send({ sharedSecret: 'generate' });
@@ -818,7 +818,7 @@ describe('rotate-secret', () => {
   const rotate = (id: string, body: object) =>
     control.call('post', `/destinations/${id}/rotate-secret`).send(body);
 
-  it('a rotation creates a secret, shows it once, and keeps the old for an overlap', async () => {
+  test('a rotation creates a secret, shows it once, and keeps the old for an overlap', async () => {
     const { id } = await make();
     const { body } = await rotate(id, {});
     expect(body.sharedSecret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -835,7 +835,7 @@ describe('rotate-secret', () => {
     expect(stored(id).secrets).toEqual({ current: body.sharedSecret, previous: undefined });
   });
 
-  it('a rotation accepts a secret, an overlap and a time to switch', async () => {
+  test('a rotation accepts a secret, an overlap and a time to switch', async () => {
     const { id } = await make();
     const { body } = await rotate(id, {
       sharedSecret: 'planted-other',
@@ -849,7 +849,7 @@ describe('rotate-secret', () => {
     });
   });
 
-  it('a rotation is refused during another one, and can end it immediately', async () => {
+  test('a rotation is refused during another one, and can end it immediately', async () => {
     const { id } = await make();
     await rotate(id, {});
     expect((await rotate(id, {})).status).toBe(409);
@@ -858,7 +858,7 @@ describe('rotate-secret', () => {
     expect(stored(id).secrets).toEqual({ current: ended.body.sharedSecret, previous: undefined });
   });
 
-  it('a rotation sets a first secret', async () => {
+  test('a rotation sets a first secret', async () => {
     const { id } = await make({ sharedSecret: undefined });
     const { body } = await rotate(id, {});
     expect(body).toMatchObject({
@@ -868,7 +868,7 @@ describe('rotate-secret', () => {
     });
   });
 
-  it.each([
+  test.each([
     [{ switchAt: '2026-01-03T00:00:00Z' }, '#/switchAt'],
     [{ switchAt: 'tomorrow' }, '#/switchAt'],
     [{ overlap: '90d' }, '#/overlap'],
@@ -881,7 +881,7 @@ describe('rotate-secret', () => {
   });
 });
 
-it('an old destination with a text body and pagerduty authentication can change', async () => {
+test('an old destination with a text body and pagerduty authentication can change', async () => {
   const { id } = await make({
     webhooks: [{ url: 'https://a.example.com/', auth: { type: 'pagerduty', routingKey: 'k' } }],
     request: { body: '{"text": "earlier"}' },
@@ -905,7 +905,7 @@ it('an old destination with a text body and pagerduty authentication can change'
   expect((await patch(id, { request: null })).status).toBe(200);
 });
 
-it('a destination can be read and repaired after its key was lost', async () => {
+test('a destination can be read and repaired after its key was lost', async () => {
   const { id } = await make();
   const records = control.memory.records('config').map((record) => {
     const value = record.value!.toString().replaceAll(/"[\w-]{8}\.([\w-]{16}\.)/g, '"AAAAAAAA.$1');

@@ -54,7 +54,7 @@ const opened = (id: string, sealed: string) =>
   createEncryptor([SECRET_KEY]).decrypt(sealed, id).text;
 
 describe('the authentication of a URL', () => {
-  it.each([
+  test.each([
     [
       { type: 'basic', username: 'shop', password: 'planted-1' },
       { type: 'basic', username: 'shop', password: KEEP },
@@ -96,7 +96,7 @@ describe('the authentication of a URL', () => {
     expect(opened(made.id, secretAfter as string)).toBe(secretBefore);
   });
 
-  it.each<[string, object, string, string]>([
+  test.each<[string, object, string, string]>([
     [
       'an unknown type',
       { type: 'digest' },
@@ -153,7 +153,7 @@ describe('the authentication of a URL', () => {
     expect(JSON.stringify(body)).not.toMatch(/planted/);
   });
 
-  it('an authentication beside a static header of the same name is refused', async () => {
+  test('an authentication beside a static header of the same name is refused', async () => {
     const { status, body } = await post({
       auth: { type: 'bearer', token: 'a' },
       headers: { AUTHORIZATION: 'b' },
@@ -165,7 +165,7 @@ describe('the authentication of a URL', () => {
     });
   });
 
-  it.each<[string, object, object]>([
+  test.each<[string, object, object]>([
     ['the URL', { url: 'https://b.example.com/in' }, {}],
     ['tokenUrl', {}, { tokenUrl: 'https://b.example.com/token' }],
   ])('a secret is not kept if the origin of %s changes', async (what, url, auth) => {
@@ -180,7 +180,7 @@ describe('the authentication of a URL', () => {
     });
   });
 
-  it('a changed proxy drops the secrets of authentication and client certificate', async () => {
+  test('a changed proxy drops the secrets of authentication and client certificate', async () => {
     const { id, webhooks } = await make({
       auth: OAUTH2,
       tls: { certificate: PAIR.cert, key: PAIR.key },
@@ -203,7 +203,7 @@ describe('the authentication of a URL', () => {
     });
   });
 
-  it('a secret is kept if only the path of the URL and of tokenUrl changes', async () => {
+  test('a secret is kept if only the path of the URL and of tokenUrl changes', async () => {
     const { id, webhooks } = await make({ auth: OAUTH2 });
     const auth = { ...webhooks[0].auth, tokenUrl: 'https://login.example.com/other', scope: null };
     const { status, body } = await patch(id, {
@@ -213,7 +213,7 @@ describe('the authentication of a URL', () => {
     expect(body.webhooks[0].auth).toEqual({ ...auth, scope: null });
   });
 
-  it('only administrators see the path of tokenUrl and set an authentication', async () => {
+  test('only administrators see the path of tokenUrl and set an authentication', async () => {
     const { id } = await make({ auth: OAUTH2 });
     const token = (await control.call('post', '/tokens').send({ name: 'Ann', role: 'operator' }))
       .body.token;
@@ -229,7 +229,7 @@ describe('the authentication of a URL', () => {
 describe('the TLS settings of a URL', () => {
   const tls = { certificate: PAIR.cert, key: PAIR.key, ca: AUTHORITY.cert };
 
-  it('a certificate is shown with its end, and its key is kept encrypted', async () => {
+  test('a certificate is shown with its end, and its key is kept encrypted', async () => {
     const made = await make({ tls });
     expect(made.webhooks[0].tls).toEqual({
       ...tls,
@@ -248,7 +248,7 @@ describe('the TLS settings of a URL', () => {
     });
   });
 
-  it.each<[string, object, Record<string, string>]>([
+  test.each<[string, object, Record<string, string>]>([
     [
       'a certificate without a key',
       { certificate: PAIR.cert },
@@ -297,7 +297,7 @@ describe('the TLS settings of a URL', () => {
     expect(JSON.stringify(body)).not.toContain('BEGIN');
   });
 
-  it('an expired certificate and one of the future are refused', async () => {
+  test('an expired certificate and one of the future are refused', async () => {
     for (const [dates, detail] of [
       [
         { notBefore: new Date('2025-01-01'), notAfter: new Date('2025-12-31T00:00:00Z') },
@@ -314,7 +314,7 @@ describe('the TLS settings of a URL', () => {
     }
   });
 
-  it('TLS settings of a URL with http are refused', async () => {
+  test('TLS settings of a URL with http are refused', async () => {
     const { body } = await post({ url: 'http://a.example.com/', tls: { ca: AUTHORITY.cert } });
     expect(problems(body)).toEqual({ '#/webhooks/0/tls': 'needs a URL with https' });
   });
@@ -328,7 +328,7 @@ describe('the signatures of a destination', () => {
     prefix: 'sha256=',
   };
 
-  it('a signature setting is changed field by field, and null removes it', async () => {
+  test('a signature setting is changed field by field, and null removes it', async () => {
     const made = await make({}, { sharedSecret: 'planted-secret', signature: { custom } });
     expect(made.signature).toEqual({ xSignature: true, ed25519: false, custom });
     expect(
@@ -347,7 +347,7 @@ describe('the signatures of a destination', () => {
     expect((await patch(made.id, { signature: null })).body.signature).toBeNull();
   });
 
-  it.each<[string, object, object, string, string]>([
+  test.each<[string, object, object, string, string]>([
     [
       'without a shared secret',
       { sharedSecret: undefined },
@@ -392,12 +392,12 @@ describe('the signatures of a destination', () => {
     expect(problems(body)).toEqual({ [`#/signature/custom${field}`]: detail });
   });
 
-  it('a custom signature may take the place of X-Signature', async () => {
+  test('a custom signature may take the place of X-Signature', async () => {
     const signature = { xSignature: false, custom: { ...custom, header: 'X-Signature' } };
     await make({}, { sharedSecret: 'planted-secret', signature });
   });
 
-  it('public keys are shown without a token, and rotated with an overlap', async () => {
+  test('public keys are shown without a token, and rotated with an overlap', async () => {
     const { id } = await make({}, { signature: { ed25519: true } });
     const anonymous = () =>
       control.call('get', `/destinations/${id}/public-keys`).set('Authorization', '');

@@ -33,7 +33,7 @@ function stored(id: string): Destination {
 describe('a retry plan', () => {
   const retry = { delays: ['7s', '1m', '45s'], window: '72h', timeout: '30s', on: [404, 409, 404] };
 
-  it('a destination stores its plan and shows the delays that its tiers allow', async () => {
+  test('a destination stores its plan and shows the delays that its tiers allow', async () => {
     const { id, retry: shown } = await make({ retry });
     expect(shown).toEqual({
       delays: ['7s', '1m', '45s'],
@@ -50,7 +50,7 @@ describe('a retry plan', () => {
     });
   });
 
-  it('a plan without delays shows the tiers of the installation', async () => {
+  test('a plan without delays shows the tiers of the installation', async () => {
     const { retry: shown } = await make({ retry: { timeout: '10s' } });
     expect(shown).toEqual({
       delays: null,
@@ -61,7 +61,7 @@ describe('a retry plan', () => {
     });
   });
 
-  it('a window must not exceed the shortest retention of the topics', async () => {
+  test('a window must not exceed the shortest retention of the topics', async () => {
     control = await controlUnderTest({
       retention: { messages: 3 * DAY_MS, webhooks: DAY_MS, attempts: DAY_MS / 24 },
     });
@@ -72,7 +72,7 @@ describe('a retry plan', () => {
     expect((await post({ retry: { window: '1d' } })).status).toBe(201);
   });
 
-  it('control refuses a retention shorter than the window of a stored destination', async () => {
+  test('control refuses a retention shorter than the window of a stored destination', async () => {
     const ids = [
       (await make({ retry })).id,
       (await make()).id,
@@ -89,12 +89,12 @@ describe('a retry plan', () => {
     );
   });
 
-  it('GET /about shows the plan of destinations without their own', async () => {
+  test('GET /about shows the plan of destinations without their own', async () => {
     const { body } = await control.call('get', '/about');
     expect(body.retry).toEqual({ delays: ['10s', '1m', '5m', '15m', '30m'], window: '4h' });
   });
 
-  it('GET /about shows the networks that webhooks may reach to administrators only', async () => {
+  test('GET /about shows the networks that webhooks may reach to administrators only', async () => {
     const networks = { allowed: ['10.0.0.0/8'], forbidden: ['10.9.0.0/16'] };
     control = await controlUnderTest({ networks });
     expect((await control.call('get', '/about')).body.networks).toEqual(networks);
@@ -105,12 +105,12 @@ describe('a retry plan', () => {
     expect(others.body).not.toHaveProperty('networks');
   });
 
-  it('a refused duration is answered with examples within its bounds', async () => {
+  test('a refused duration is answered with examples within its bounds', async () => {
     const { body } = await post({ retry: { timeout: '31s' } });
     expect(body.errors[0].detail).toBe('must be a duration such as 10s, at least 1s, at most 30s');
   });
 
-  it('PATCH changes parts of a plan, accepts it as read, and removes it with null', async () => {
+  test('PATCH changes parts of a plan, accepts it as read, and removes it with null', async () => {
     const { id } = await make({ retry });
     const changed = await patch(id, { retry: { timeout: '2s', on: null } });
     expect(changed.body.retry).toMatchObject({
@@ -125,7 +125,7 @@ describe('a retry plan', () => {
     expect(stored(id)).not.toHaveProperty('retry');
   });
 
-  it.each([
+  test.each([
     [{ delays: ['4s', '10s', '4999ms'] }, ['#/retry/delays/0', '#/retry/delays/2']],
     [{ delays: [] }, ['#/retry/delays']],
     [{ delays: ['73h'] }, ['#/retry/delays/0']],
@@ -144,7 +144,7 @@ describe('a retry plan', () => {
     expect(stored(id)).not.toHaveProperty('retry');
   });
 
-  it('operators may change a plan, and only administrators a proxy', async () => {
+  test('operators may change a plan, and only administrators a proxy', async () => {
     const { id } = await make();
     const token = (await control.call('post', '/tokens').send({ name: 'Op', role: 'operator' }))
       .body.token as string;
@@ -161,7 +161,7 @@ describe('a retry plan', () => {
 describe('a proxy', () => {
   const PROXY = 'http://me:planted-password@proxy.example:3128';
 
-  it('the user info of a proxy is sealed, and shown in no response, log or record', async () => {
+  test('the user info of a proxy is sealed, and shown in no response, log or record', async () => {
     const { id, proxy } = await make({ proxy: PROXY });
     expect(proxy).toBe('http://***@proxy.example:3128');
     const { proxy: sealed } = stored(id);
@@ -181,12 +181,16 @@ describe('a proxy', () => {
     expect(everything).not.toContain('planted');
   });
 
-  it.each(['none', 'socks5://10.0.0.1:1080', 'socks5://u:p%40ss@[::1]:1080', 'http://proxy:8080/'])(
-    'a destination accepts the proxy %s',
-    async (proxy) => expect((await post({ proxy })).status).toBe(201),
+  test.each([
+    'none',
+    'socks5://10.0.0.1:1080',
+    'socks5://u:p%40ss@[::1]:1080',
+    'http://proxy:8080/',
+  ])('a destination accepts the proxy %s', async (proxy) =>
+    expect((await post({ proxy })).status).toBe(201),
   );
 
-  it.each([
+  test.each([
     'proxy.example:3128',
     'https://proxy.example:3128',
     'socks4://proxy.example:1080',
@@ -204,7 +208,7 @@ describe('a proxy', () => {
     expect([answer.status, pointers(answer.body)]).toEqual([422, ['#/proxy']]);
   });
 
-  it('PATCH keeps the user info with *** only for the same proxy', async () => {
+  test('PATCH keeps the user info with *** only for the same proxy', async () => {
     const { id } = await make({ proxy: PROXY });
     const { userInfo } = stored(id).proxy!;
     expect((await patch(id, { proxy: 'http://***@proxy.example:3128', name: 'A' })).status).toBe(
@@ -217,7 +221,7 @@ describe('a proxy', () => {
     expect((await patch(id, { proxy: null })).body.proxy).toBeNull();
   });
 
-  it('PATCH keeps stored header values only while the proxy stays the same', async () => {
+  test('PATCH keeps stored header values only while the proxy stays the same', async () => {
     const webhooks = [{ url: 'https://a.example.com/in', headers: { Authorization: 'Bearer x' } }];
     const { id } = await make({ webhooks });
     const kept = [{ url: 'https://a.example.com/in', headers: { Authorization: { keep: true } } }];

@@ -7,6 +7,7 @@ import {
 import { rowsOf, trendOf } from '../../../../services/control/overview/standing';
 import { type CircuitRow } from '../../../../services/control/history/circuits';
 import { type Destination } from '../../../../shared/model/config';
+import { aDestination } from '../../../support/factories';
 
 const HOUR_MS = 3_600_000;
 const NOW = Date.parse('2026-01-02T12:00:00.000Z');
@@ -14,18 +15,12 @@ const SPAN = { sinceMs: NOW - 24 * HOUR_MS, untilMs: NOW, stepMs: HOUR_MS };
 const iso = (ms: number) => new Date(ms).toISOString();
 
 const webhook = (id: string) => ({ id, url: 'sealed', origin: 'https://a.example', headers: {} });
-const aDestination = (over: Partial<Destination> = {}): Destination => ({
-  id: 'dst_1',
-  name: 'Hooks',
-  type: 'webhooks',
-  enabled: true,
-  paused: false,
-  sources: [],
-  webhooks: [webhook('whk_1'), webhook('whk_2')],
-  createdAt: iso(NOW - 48 * HOUR_MS),
-  updatedAt: '',
-  ...over,
-});
+const withTwoUrls = (over: Partial<Destination> = {}): Destination =>
+  aDestination({
+    webhooks: [webhook('whk_1'), webhook('whk_2')],
+    createdAt: iso(NOW - 48 * HOUR_MS),
+    ...over,
+  });
 const aCircuit = (url: string, at = NOW - HOUR_MS): CircuitRow => ({
   destination: 'dst_1',
   url,
@@ -41,7 +36,7 @@ const counts = (hoursAgo: number, numbers: Record<string, number>) =>
   Object.entries(numbers).map(([what, count]) => ({ at: NOW - hoursAgo * HOUR_MS, what, count }));
 
 const observed = (over: Partial<Observed> = {}): Observed => ({
-  destination: aDestination(),
+  destination: withTwoUrls(),
   span: SPAN,
   steps: [],
   recent: [],
@@ -71,25 +66,25 @@ const good = counts(1, { attempts: 200, delivered: 200 });
 const poor = counts(1, { attempts: 100, delivered: 95, failed: 5 });
 const bad = counts(1, { attempts: 10, delivered: 2, failed: 8 });
 
-it.each<[string, string, string, Partial<Observed>]>([
+test.each<[string, string, string, Partial<Observed>]>([
   [
     'off',
     'since it was switched off',
     iso(NOW - 5_000),
-    { destination: aDestination({ enabled: false }), setAt: NOW - 5_000 },
+    { destination: withTwoUrls({ enabled: false }), setAt: NOW - 5_000 },
   ],
   [
     'off',
     'since it was created, if nobody switched it',
     iso(NOW - 48 * HOUR_MS),
-    { destination: aDestination({ enabled: false }) },
+    { destination: withTwoUrls({ enabled: false }) },
   ],
   [
     'off',
     'although it fails',
     iso(NOW - 5_000),
     {
-      destination: aDestination({ enabled: false }),
+      destination: withTwoUrls({ enabled: false }),
       setAt: NOW - 5_000,
       steps: bad,
       known: failing(NOW - HOUR_MS),
@@ -99,13 +94,13 @@ it.each<[string, string, string, Partial<Observed>]>([
     'paused',
     'since it was paused',
     iso(NOW - 7_000),
-    { destination: aDestination({ paused: true }), setAt: NOW - 7_000 },
+    { destination: withTwoUrls({ paused: true }), setAt: NOW - 7_000 },
   ],
   [
     'off',
     'although it is paused too',
     iso(NOW - 7_000),
-    { destination: aDestination({ enabled: false, paused: true }), setAt: NOW - 7_000 },
+    { destination: withTwoUrls({ enabled: false, paused: true }), setAt: NOW - 7_000 },
   ],
   ['idle', 'since its creation, without any attempt', iso(NOW - 48 * HOUR_MS), {}],
   [
@@ -246,7 +241,7 @@ it.each<[string, string, string, Partial<Observed>]>([
   expect(healthOf(observed(over))).toMatchObject({ state, stateSince });
 });
 
-it('the health contains rates, latencies, the last error and what waits', () => {
+test('the health contains rates, latencies, the last error and what waits', () => {
   const steps = [
     ...counts(2, { attempts: 30, failed: 10, delivered: 20, 'took:28': 10, 'took:40': 10 }),
     ...counts(1, { attempts: 10, delivered: 10, 'took:28': 10 }),
@@ -289,8 +284,8 @@ it('the health contains rates, latencies, the last error and what waits', () => 
   });
 });
 
-it('each row of many destinations has the state that the destination alone has', () => {
-  const [one, two] = [aDestination(), aDestination({ id: 'dst_2' })];
+test('each row of many destinations has the state that the destination alone has', () => {
+  const [one, two] = [withTwoUrls(), withTwoUrls({ id: 'dst_2' })];
   const of = (destination: string, rows: { what: string; count: number }[]) =>
     rows.map((row) => ({ destination, what: row.what, count: row.count }));
   const rows = rowsOf([one, two], {
@@ -326,9 +321,9 @@ it('each row of many destinations has the state that the destination alone has',
   ]);
 });
 
-it('a row is healthy if the last attempt succeeded, and failing without known success', () => {
+test('a row is healthy if the last attempt succeeded, and failing without known success', () => {
   const row = (known: Partial<Health>) =>
-    rowsOf([aDestination()], {
+    rowsOf([withTwoUrls()], {
       counts: bad.map((each) => ({ ...each, destination: 'dst_1' })),
       recent: [],
       open: [],
@@ -343,9 +338,9 @@ it('a row is healthy if the last attempt succeeded, and failing without known su
   expect(row({})).toMatchObject({ state: 'failing' });
 });
 
-it('a row is degraded, not failing, once the last attempt succeeded and nothing waits', () => {
+test('a row is degraded, not failing, once the last attempt succeeded and nothing waits', () => {
   const row = (known: Partial<Health>, waiting: number) =>
-    rowsOf([aDestination()], {
+    rowsOf([withTwoUrls()], {
       counts: [],
       recent: bad.map((each) => ({ ...each, destination: 'dst_1' })),
       circuits: [],
@@ -366,12 +361,12 @@ it('a row is degraded, not failing, once the last attempt succeeded and nothing 
   });
 });
 
-it('a row shows no error from before the last success, and degraded if deliveries wait', () => {
+test('a row shows no error from before the last success, and degraded if deliveries wait', () => {
   const error = { at: NOW - 60_000, text: 'timeout: none', code: 'timeout' };
   const row = (successAt: number, oldest: number) => {
     const health = new Map([['dst_1', { ...unknownHealth(), error, successAt }]]);
     const open = [{ destination: 'dst_1', status: 'held', count: 1, oldest }];
-    return rowsOf([aDestination()], {
+    return rowsOf([withTwoUrls()], {
       counts: [],
       recent: [],
       open,
@@ -390,7 +385,7 @@ it('a row shows no error from before the last success, and degraded if deliverie
   });
 });
 
-it('a trend has a number for each step, also for steps without a count', () => {
+test('a trend has a number for each step, also for steps without a count', () => {
   const span = { sinceMs: NOW - 3 * HOUR_MS, untilMs: NOW, stepMs: HOUR_MS };
   const rows = [...counts(3, { delivered: 5, failed: 1 }), ...counts(1, { delivered: 2 })];
   const trend = trendOf(

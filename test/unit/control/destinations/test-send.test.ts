@@ -48,7 +48,7 @@ const fold = (events: DeliveryEvent[]) =>
   events.reduce<ReturnType<typeof addEvent> | undefined>(addEvent, undefined)!;
 
 describe('merging events', () => {
-  it('a late response is added to a 2xx', () => {
+  test('a late response is added to a 2xx', () => {
     const progress = fold([
       attempt([url('a', 'delivered')]),
       attempt([url('b', 'retry', 900)], { late: true }),
@@ -62,7 +62,7 @@ describe('merging events', () => {
     expect(isComplete(progress, 3)).toBe(false);
   });
 
-  it('a dead letter is added to a failure', () => {
+  test('a dead letter is added to a failure', () => {
     const progress = fold([
       attempt([url('a', 'retry')]),
       { ...about, kind: 'dead', n: 1, reason: 'test' },
@@ -74,7 +74,7 @@ describe('merging events', () => {
     });
   });
 
-  it('a delivery can end without an attempt', () => {
+  test('a delivery can end without an attempt', () => {
     expect(fold([{ ...about, kind: 'cancelled', n: 0, reason: 'deleted' }])).toEqual({
       status: 'cancelled',
       reason: 'deleted',
@@ -83,7 +83,7 @@ describe('merging events', () => {
   });
 });
 
-it.each(CALL_TYPES)('there is a sample of %s', (type) => {
+test.each(CALL_TYPES)('there is a sample of %s', (type) => {
   const message = sampleMessage({ type, userId: 'u1' }, { messageId: 'm1', now: new Date(AT) });
   expect(message).toMatchObject({ type, userId: 'u1', messageId: 'm1', timestamp: AT });
 });
@@ -123,7 +123,7 @@ describe('POST /destinations/:id/test', () => {
     };
   };
 
-  it('a test sends a flagged record and responds with its attempt', async () => {
+  test('a test sends a flagged record and responds with its attempt', async () => {
     await open(5_000, 1);
     const [answer, sent] = await Promise.all([
       control
@@ -158,7 +158,7 @@ describe('POST /destinations/:id/test', () => {
     });
   });
 
-  it('a test waits briefly for the other URLs', async () => {
+  test('a test waits briefly for the other URLs', async () => {
     await open(5_000, 2);
     const [both] = await Promise.all([
       control.call('post', `/destinations/${id}/test`),
@@ -167,7 +167,7 @@ describe('POST /destinations/:id/test', () => {
     expect(both.body.attempt.urls).toHaveLength(2);
   });
 
-  it('a test responds without the other URLs if they take longer', async () => {
+  test('a test responds without the other URLs if they take longer', async () => {
     await open(5_000, 2);
     const [one] = await Promise.all([
       control.call('post', `/destinations/${id}/test`),
@@ -176,13 +176,13 @@ describe('POST /destinations/:id/test', () => {
     expect(one.body.attempt.urls).toHaveLength(1);
   });
 
-  it('a test without any event responds with 504', async () => {
+  test('a test without any event responds with 504', async () => {
     await open(-9_900, 1);
     const answer = await control.call('post', `/destinations/${id}/test`);
     expect([answer.status, answer.body.delivery]).toEqual([504, expect.stringMatching(/^dlv_/)]);
   });
 
-  it.each([
+  test.each([
     [{ type: 'click' }, '#/type'],
     [{ properties: 'x' }, '#/properties'],
     [{ userID: 'x' }, '#/userID'],

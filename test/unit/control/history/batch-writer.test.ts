@@ -5,7 +5,7 @@ import { BatchWriter } from '../../../../services/control/history/batch-writer';
 import { parseLater } from '../../../../services/control/history/parse-events';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { eventually } from '../../../support/eventually';
-import { anAttempt, START } from '../../../support/events';
+import { anEvent, START } from '../../../support/events';
 import { rowsOf, success } from '../../../support/successes';
 
 const withCode = (code: string) => Object.assign(new Error(code), { code });
@@ -41,11 +41,11 @@ function feedUnderTest(write: (ids: string[]) => Promise<void>) {
       done: () => done.push(own),
     } as unknown as OpenRecord);
   };
-  const giveEvent = (delivery: string) => give(JSON.stringify(anAttempt({ delivery })));
+  const giveEvent = (delivery: string) => give(JSON.stringify(anEvent({ delivery })));
   return { feed, done, give, giveEvent, lines, machine, room: () => room };
 }
 
-it('a batch is written, and its records are done only then', async () => {
+test('a batch is written, and its records are done only then', async () => {
   const written: string[][] = [];
   let commit: () => void = () => undefined;
   const { done, giveEvent } = feedUnderTest((ids) => {
@@ -64,7 +64,7 @@ it('a batch is written, and its records are done only then', async () => {
   await eventually(() => expect(done).toEqual([0, 1, 2]));
 });
 
-it('a busy writer gathers longer, and writes a full batch immediately', async () => {
+test('a busy writer gathers longer, and writes a full batch immediately', async () => {
   const sizes: number[] = [];
   const { done, giveEvent } = feedUnderTest((ids) => {
     sizes.push(ids.length);
@@ -79,7 +79,7 @@ it('a busy writer gathers longer, and writes a full batch immediately', async ()
   expect(sizes).toEqual([2_000, 2_000]);
 });
 
-it('the events of one record are counted, divided and left out individually', async () => {
+test('the events of one record are counted, divided and left out individually', async () => {
   const given = fc.sample(success, { numRuns: 300, seed: 3 }).map((each, i) => ({
     ...each,
     delivery: {
@@ -105,7 +105,7 @@ it('the events of one record are counted, divided and left out individually', as
   );
 });
 
-it('a batch has at most so many events, however many each of its records has', async () => {
+test('a batch has at most so many events, however many each of its records has', async () => {
   const sizes: number[] = [];
   const { done, give, room } = feedUnderTest((ids) => {
     sizes.push(ids.length);
@@ -128,7 +128,7 @@ it('a batch has at most so many events, however many each of its records has', a
   expect(room()).toBe(1);
 });
 
-it('a batch is retried while the database is away, and the trouble is reported', async () => {
+test('a batch is retried while the database is away, and the trouble is reported', async () => {
   let away = true;
   const { feed, done, giveEvent } = feedUnderTest(() =>
     away ? Promise.reject(new Error('away')) : Promise.resolve(),
@@ -156,7 +156,7 @@ describe('an event that the database refuses', () => {
     return { written, state, write };
   }
 
-  it.each([
+  test.each([
     ['a value out of range', () => withCode('22003')],
     ['a violated constraint', () => withCode('23502')],
     ['an index row that is too large', () => withCode('54000')],
@@ -176,7 +176,7 @@ describe('an event that the database refuses', () => {
     },
   );
 
-  it('a refused event is left out if it is alone', async () => {
+  test('a refused event is left out if it is alone', async () => {
     const { write } = database(() => withCode('54000'));
     const { feed, done, giveEvent } = feedUnderTest(write);
     giveEvent('bad');
@@ -184,7 +184,7 @@ describe('an event that the database refuses', () => {
     expect(feed.leftOut).toBe(1);
   });
 
-  it('an event is written if a refusal passes: another process ended the partition', async () => {
+  test('an event is written if a refusal passes: another process ended the partition', async () => {
     let missing = true;
     const written: string[] = [];
     const { feed, done, giveEvent } = feedUnderTest((ids) => {
@@ -200,7 +200,7 @@ describe('an event that the database refuses', () => {
     expect([written, feed.leftOut]).toEqual([['a'], 0]);
   });
 
-  it.each([
+  test.each([
     ['it is read-only', withCode('25006')],
     ['its disk is full', withCode('53100')],
     ['it is away', new Error('ECONNREFUSED')],
@@ -218,18 +218,15 @@ describe('an event that the database refuses', () => {
   });
 });
 
-it.each([
+test.each([
   ['no value', null],
   ['no JSON', '{'],
   ['no event', '{"kind":"other","destination":"d","at":"2026-01-01T00:00:00.000Z"}'],
-  ['no delivery', JSON.stringify({ ...anAttempt(), delivery: undefined })],
-  ['no time', JSON.stringify(anAttempt({ acceptedAt: 'yesterday' }))],
+  ['no delivery', JSON.stringify({ ...anEvent(), delivery: undefined })],
+  ['no time', JSON.stringify(anEvent({ acceptedAt: 'yesterday' }))],
   ['null', 'null'],
-  ['an id of 20 KB', JSON.stringify(anAttempt({ destination: 'd'.repeat(20_000) }))],
-  [
-    'a time in the year 9999',
-    JSON.stringify(anAttempt({ acceptedAt: '9999-12-31T00:00:00.000Z' })),
-  ],
+  ['an id of 20 KB', JSON.stringify(anEvent({ destination: 'd'.repeat(20_000) }))],
+  ['a time in the year 9999', JSON.stringify(anEvent({ acceptedAt: '9999-12-31T00:00:00.000Z' }))],
 ])('a record with %s is skipped', async (_, value) => {
   const { done, give, lines } = feedUnderTest(() => Promise.reject(new Error('never')));
   give(value);
@@ -237,7 +234,7 @@ it.each([
   expect(lines.join('')).toContain('history.unreadable');
 });
 
-it('the writer is busy at its limit without the database, and resumes with room', async () => {
+test('the writer is busy at its limit without the database, and resumes with room', async () => {
   let away = true;
   const { feed, done, giveEvent, room } = feedUnderTest(() =>
     away ? Promise.reject(new Error('away')) : Promise.resolve(),
@@ -253,7 +250,7 @@ it('the writer is busy at its limit without the database, and resumes with room'
   expect(giveEvent('late')).toBe('busy');
 });
 
-it('the writer stops gathering when it is hurried', async () => {
+test('the writer stops gathering when it is hurried', async () => {
   const { feed, done, giveEvent } = feedUnderTest(() => Promise.resolve());
   giveEvent('a');
   feed.hurry();
@@ -267,14 +264,14 @@ describe('while others need all cores', () => {
   const fed = () => feedUnderTest((ids) => Promise.resolve(void written.push(ids.length)));
   beforeEach(() => (written.length = 0));
 
-  it('a small batch is written immediately', async () => {
+  test('a small batch is written immediately', async () => {
     const { done, giveEvent, machine } = fed();
     machine.full = true;
     for (let i = 0; i < 1_999; i++) giveEvent(`a${i}`);
     await eventually(() => expect(done).toHaveLength(1_999));
   });
 
-  it('full batches wait until the others are done', async () => {
+  test('full batches wait until the others are done', async () => {
     const { done, giveEvent, machine } = fed();
     machine.full = true;
     for (let i = 0; i < 2_500; i++) giveEvent(`a${i}`);
@@ -285,7 +282,7 @@ describe('while others need all cores', () => {
     expect(written).toEqual([2_000, 500]);
   });
 
-  it('full batches wait for a minute at most', async () => {
+  test('full batches wait for a minute at most', async () => {
     const { done, giveEvent, machine } = fed();
     machine.full = true;
     for (let i = 0; i < 2_000; i++) giveEvent(`a${i}`);
@@ -302,7 +299,7 @@ describe('while others need all cores', () => {
     await eventually(() => expect(done).toHaveLength(4_000));
   });
 
-  it('the writer stops when asked to', async () => {
+  test('the writer stops when asked to', async () => {
     const { feed, done, giveEvent, machine } = fed();
     machine.full = true;
     for (let i = 0; i < 2_000; i++) giveEvent(`a${i}`);

@@ -6,7 +6,7 @@ import {
 
 const times = (all: number, used: number, own: number): CoreTimes => ({ all, used, own });
 
-it.each([
+test.each([
   ['0 if no process uses the cores', times(1_000, 0, 0), 0],
   ['the whole use if only others use the cores', times(1_000, 800, 0), 0.8],
   ['0 if only this process uses the cores', times(1_000, 800, 800), 0],
@@ -22,7 +22,7 @@ it.each([
   expect(shareOfOthers(times(0, 0, 0), to)).toBeCloseTo(share);
 });
 
-it('the pressure is measured every half second, however often it is read', () => {
+test('the pressure is measured every half second, however often it is read', () => {
   const machine = { nowMs: 0, times: times(0, 0, 0) };
   const full = watchCpuPressure(
     () => machine.times,
@@ -41,6 +41,6 @@ it('the pressure is measured every half second, however often it is read', () =>
   expect(after(500, times(1_000, 1_000, 100))).toBe(true);
 });
 
-it('the pressure of this machine can be measured', () => {
+test('the pressure of this machine can be measured', () => {
   expect(typeof watchCpuPressure()()).toBe('boolean');
 });

@@ -6,24 +6,16 @@ import {
   type UrlAttempt,
 } from '../../../../shared/model/attempt-events';
 import { REPLAYED, RETRY_REQUESTED } from '../../../../shared/model/reasons';
-import {
-  aCancellation,
-  aDeath,
-  aFailure,
-  anAttempt,
-  at,
-  aUrl,
-  aWait,
-} from '../../../support/events';
+import { aCancellation, aDeath, aFailure, anEvent, at, aUrl, aWait } from '../../../support/events';
 
 const after = (...events: DeliveryEvent[]) =>
   events.reduce<DeliveryRow | undefined>((row, event) => applyEvent(row, event), undefined)!;
 
 describe('the state of a delivery', () => {
-  it.each<[string, DeliveryEvent[], Partial<DeliveryRow>]>([
+  test.each<[string, DeliveryEvent[], Partial<DeliveryRow>]>([
     [
       'a success makes the delivery delivered',
-      [anAttempt()],
+      [anEvent()],
       { status: 'delivered', reason: null, made: 1, nextAt: null },
     ],
     [
@@ -71,7 +63,7 @@ describe('the state of a delivery', () => {
     ],
     [
       'a rejection makes it dead',
-      [anAttempt({ outcome: 'rejected', reason: 'rejected' }), aDeath()],
+      [anEvent({ outcome: 'rejected', reason: 'rejected' }), aDeath()],
       { status: 'dead', reason: 'rejected' },
     ],
     [
@@ -86,41 +78,40 @@ describe('the state of a delivery', () => {
     ],
     [
       'a failed attempt makes a test dead',
-      [anAttempt({ outcome: 'retry', test: true })],
+      [anEvent({ outcome: 'retry', test: true })],
       { status: 'dead', reason: 'rejected', test: true },
     ],
     [
       'a success after a failure makes it delivered',
-      [aFailure(), anAttempt({ n: 2, hop: 1 })],
+      [aFailure(), anEvent({ n: 2, hop: 1 })],
       { status: 'delivered', made: 2, nextAt: null },
     ],
   ])('%s', (_, events, expected) => {
     expect(after(...events)).toMatchObject(expected);
   });
 
-  it('the row contains the next attempt and the end', () => {
+  test('the row contains the next attempt and the end', () => {
     expect(after(aFailure()).nextAt).toBe(Date.parse(at(11)));
-    expect(after(anAttempt({ at: at(3) })).settledAt).toBe(Date.parse(at(3)));
+    expect(after(anEvent({ at: at(3) })).settledAt).toBe(Date.parse(at(3)));
   });
 
-  it('the row names the record that contained the delivery last', () => {
+  test('the row names the record that contained the delivery last', () => {
     const record = { topic: 'webhooks.due', partition: 3, offset: 12 };
-    expect(after(aFailure(), anAttempt({ n: 2, hop: 1, record })).record).toBe('webhooks.due/3/12');
+    expect(after(aFailure(), anEvent({ n: 2, hop: 1, record })).record).toBe('webhooks.due/3/12');
   });
 });
 
 describe('a delivery to several URLs', () => {
   const to = (url: string, outcome: 'delivered' | 'retry' | 'rejected' = 'delivered') =>
     aUrl({ url, outcome });
-  const late = (...urls: UrlAttempt[]) => anAttempt({ late: true, at: at(4), urls });
-  const accepted = (over: Partial<AttemptEvent> = {}) =>
-    anAttempt({ urls: [to('whk_1')], ...over });
+  const late = (...urls: UrlAttempt[]) => anEvent({ late: true, at: at(4), urls });
+  const accepted = (over: Partial<AttemptEvent> = {}) => anEvent({ urls: [to('whk_1')], ...over });
 
-  it.each<[string, DeliveryEvent[], string]>([
-    ['two URLs accept it', [anAttempt({ urls: [to('whk_1'), to('whk_2')] })], 'delivered'],
+  test.each<[string, DeliveryEvent[], string]>([
+    ['two URLs accept it', [anEvent({ urls: [to('whk_1'), to('whk_2')] })], 'delivered'],
     [
       'another URL fails first',
-      [anAttempt({ urls: [to('whk_2', 'retry'), to('whk_1')] })],
+      [anEvent({ urls: [to('whk_2', 'retry'), to('whk_1')] })],
       'partly_delivered',
     ],
     [
@@ -137,7 +128,7 @@ describe('a delivery to several URLs', () => {
     ],
     [
       'another URL of its channel rejects an alert',
-      [anAttempt({ destination: 'alerts', urls: [to('whk_2', 'rejected'), to('whk_1')] })],
+      [anEvent({ destination: 'alerts', urls: [to('whk_2', 'rejected'), to('whk_1')] })],
       'partly_delivered',
     ],
     [
@@ -155,7 +146,7 @@ describe('a delivery to several URLs', () => {
     ],
     [
       'a failed test',
-      [anAttempt({ test: true, urls: [to('whk_1'), to('whk_2', 'retry')] })],
+      [anEvent({ test: true, urls: [to('whk_1'), to('whk_2', 'retry')] })],
       'partly_delivered',
     ],
     [
@@ -163,7 +154,7 @@ describe('a delivery to several URLs', () => {
       [
         accepted(),
         late(to('whk_2', 'retry')),
-        anAttempt({ replay: 1, at: at(90), urls: [to('whk_2')], notCalled: ['whk_1'] }),
+        anEvent({ replay: 1, at: at(90), urls: [to('whk_2')], notCalled: ['whk_1'] }),
       ],
       'delivered',
     ],
@@ -191,11 +182,11 @@ describe('the last response', () => {
     error: { code: 'status', message: '404' },
   });
 
-  it.each<[string, DeliveryEvent[], { status: number | null; code: string | null }]>([
+  test.each<[string, DeliveryEvent[], { status: number | null; code: string | null }]>([
     ['without an attempt is unknown', [aWait()], { status: null, code: null }],
     [
       'of a success has no error',
-      [aFailure(), anAttempt({ n: 2, hop: 1 })],
+      [aFailure(), anEvent({ n: 2, hop: 1 })],
       { status: 200, code: null },
     ],
     [
@@ -205,7 +196,7 @@ describe('the last response', () => {
     ],
     [
       'of several URLs is that of the failed one',
-      [anAttempt({ urls: [refused, aUrl()] })],
+      [anEvent({ urls: [refused, aUrl()] })],
       { status: 404, code: 'status' },
     ],
   ])('the last response %s', (_, events, { status, code }) => {
@@ -215,14 +206,14 @@ describe('the last response', () => {
 });
 
 describe('a delivered row', () => {
-  it.each<[string, DeliveryEvent]>([
+  test.each<[string, DeliveryEvent]>([
     ['a failed copy', aFailure({ n: 2, hop: 1 })],
     ['the dead letter of a copy', aDeath({ hop: 5 })],
     ['a waiting copy', aWait({ hop: 2 })],
     ['a failed replay', aFailure({ replay: 1 })],
     ['the dead letter of a replay', aDeath({ replay: 1 })],
   ])('a delivered row stays delivered after %s', (_, event) => {
-    expect(after(anAttempt(), event).status).toBe('delivered');
+    expect(after(anEvent(), event).status).toBe('delivered');
   });
 });
 
@@ -231,13 +222,13 @@ describe('the job of a delivery', () => {
   const replayed = aWait({ replay: 1, reason: REPLAYED, job: 'rpl_1' });
   const retried = aWait({ n: 1, hop: 1, reason: RETRY_REQUESTED, job: 'rpl_2' });
 
-  it.each<[string, DeliveryEvent[], string | null]>([
+  test.each<[string, DeliveryEvent[], string | null]>([
     ['has none before it is sent again', [aFailure()], null],
     ['has the job of its replay', [...died, replayed], 'rpl_1'],
     ['has the job of its retry', [aFailure(), retried], 'rpl_2'],
     [
       'keeps the job when it is delivered',
-      [aFailure(), retried, anAttempt({ n: 2, hop: 1 })],
+      [aFailure(), retried, anEvent({ n: 2, hop: 1 })],
       'rpl_2',
     ],
     [
@@ -250,30 +241,26 @@ describe('the job of a delivery', () => {
       [...died, replayed, aWait({ replay: 2, reason: REPLAYED })],
       null,
     ],
-    ['shows an untried replay after it was delivered', [anAttempt(), replayed], 'rpl_1~'],
+    ['shows an untried replay after it was delivered', [anEvent(), replayed], 'rpl_1~'],
     [
       'shows a failed replay after it was delivered',
-      [anAttempt(), replayed, aFailure({ replay: 1 })],
+      [anEvent(), replayed, aFailure({ replay: 1 })],
       'rpl_1!',
     ],
-    ['shows a replay that died untried', [anAttempt(), replayed, aDeath({ replay: 1 })], 'rpl_1!'],
+    ['shows a replay that died untried', [anEvent(), replayed, aDeath({ replay: 1 })], 'rpl_1!'],
     [
       'has no job once a replay is cancelled',
-      [anAttempt(), replayed, aCancellation({ replay: 1 })],
+      [anEvent(), replayed, aCancellation({ replay: 1 })],
       null,
     ],
-    [
-      'shows a second delivery',
-      [anAttempt(), replayed, anAttempt({ replay: 1, at: at(90) })],
-      'rpl_1',
-    ],
+    ['shows a second delivery', [anEvent(), replayed, anEvent({ replay: 1, at: at(90) })], 'rpl_1'],
     [
       'shows a second delivery after a failed replay',
       [
-        anAttempt(),
+        anEvent(),
         replayed,
         aFailure({ replay: 1 }),
-        anAttempt({ replay: 1, n: 2, hop: 1, at: at(99) }),
+        anEvent({ replay: 1, n: 2, hop: 1, at: at(99) }),
         replayed,
       ],
       'rpl_1',
@@ -282,7 +269,7 @@ describe('the job of a delivery', () => {
     expect(after(...events).job).toBe(job);
   });
 
-  it('a retry that is announced again after its attempt changes nothing', () => {
+  test('a retry that is announced again after its attempt changes nothing', () => {
     const before = after(aFailure(), retried, aFailure({ n: 2, hop: 1, at: at(70) }));
     expect(applyEvent(before, retried)).toEqual(before);
   });
@@ -296,19 +283,19 @@ describe('repeated and late events', () => {
     aDeath({ n: 2, hop: 3 }),
   ];
 
-  it('repeated events change nothing', () => {
+  test('repeated events change nothing', () => {
     const once = after(...story);
     expect(after(...story, ...story)).toEqual(once);
     for (const event of story) expect(applyEvent(once, event)).toEqual(once);
   });
 
-  it('events of an earlier step change no status, but their attempts count', () => {
+  test('events of an earlier step change no status, but their attempts count', () => {
     const row = after(aWait({ n: 1, hop: 2, reason: 'paused' }), aFailure({ hop: 1, at: at(5) }));
     expect(row).toMatchObject({ status: 'held', reason: 'paused', hop: 2 });
     expect(row.tries).toHaveLength(1);
   });
 
-  it('the same attempt at another time is another attempt, since a crash repeated it', () => {
+  test('the same attempt at another time is another attempt, since a crash repeated it', () => {
     expect(
       after(aFailure({ at: at(1) }), aFailure({ at: at(7) })).tries.map((each) => each.at),
     ).toEqual([at(1), at(7)]);
@@ -318,7 +305,7 @@ describe('repeated and late events', () => {
 describe('a replay', () => {
   const died = after(aFailure(), aDeath({ hop: 1 }));
 
-  it('a replay restarts the delivery and keeps earlier attempts', () => {
+  test('a replay restarts the delivery and keeps earlier attempts', () => {
     const replayed = applyEvent(died, aWait({ replay: 1, reason: REPLAYED }));
     expect(replayed).toMatchObject({
       status: 'waiting',
@@ -328,7 +315,7 @@ describe('a replay', () => {
       made: 0,
       settledAt: null,
     });
-    const delivered = applyEvent(replayed, anAttempt({ replay: 1, at: at(100) }));
+    const delivered = applyEvent(replayed, anEvent({ replay: 1, at: at(100) }));
     expect(delivered).toMatchObject({ status: 'delivered', made: 1 });
     expect(delivered.tries.map(({ n, replay }) => [n, replay])).toEqual([
       [1, 0],
@@ -336,12 +323,12 @@ describe('a replay', () => {
     ]);
   });
 
-  it('a replay announced after its first event changes nothing', () => {
+  test('a replay announced after its first event changes nothing', () => {
     const retrying = applyEvent(died, aFailure({ replay: 1, at: at(100) }));
     expect(applyEvent(retrying, aWait({ replay: 1, reason: REPLAYED }))).toEqual(retrying);
   });
 
-  it('late events of the previous replay change nothing', () => {
+  test('late events of the previous replay change nothing', () => {
     const replayed = applyEvent(died, aWait({ replay: 1, reason: REPLAYED }));
     expect(applyEvent(replayed, aDeath({ hop: 9, reason: 'window_closed' })).status).toBe(
       'waiting',
@@ -351,7 +338,7 @@ describe('a replay', () => {
 
 describe('requests that end after their attempt', () => {
   const late = (url: string, over = {}) =>
-    anAttempt({
+    anEvent({
       late: true,
       at: at(4),
       durationMs: 3_000,
@@ -359,20 +346,20 @@ describe('requests that end after their attempt', () => {
       ...over,
     });
 
-  it('late requests are added to their attempt once', () => {
-    const row = after(anAttempt(), late('whk_2'), late('whk_3'), late('whk_2'));
+  test('late requests are added to their attempt once', () => {
+    const row = after(anEvent(), late('whk_2'), late('whk_3'), late('whk_2'));
     expect(row.tries).toHaveLength(1);
     expect(row.tries[0]).toMatchObject({ outcome: 'delivered', durationMs: 3_000 });
     expect(row.tries[0]!.urls.map(({ url }) => url)).toEqual(['whk_1', 'whk_2', 'whk_3']);
   });
 
-  it('late requests belong to the last of two attempts with the same number', () => {
-    const row = after(aFailure({ at: at(1) }), anAttempt({ at: at(2) }), late('whk_2'));
+  test('late requests belong to the last of two attempts with the same number', () => {
+    const row = after(aFailure({ at: at(1) }), anEvent({ at: at(2) }), late('whk_2'));
     expect(row.tries.map(({ urls }) => urls.length)).toEqual([1, 2]);
   });
 });
 
-it('a row keeps a limited number of attempts and responses, the last ones', () => {
+test('a row keeps a limited number of attempts and responses, the last ones', () => {
   const response = { headers: {}, body: 'no', truncated: false };
   let row: DeliveryRow | undefined;
   for (let i = 0; i < 250; i++) {

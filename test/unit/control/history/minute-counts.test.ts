@@ -10,7 +10,7 @@ import {
   aCancellation,
   aDeath,
   aFailure,
-  anAttempt,
+  anEvent,
   at,
   aUrl,
   aWait,
@@ -18,7 +18,7 @@ import {
 } from '../../../support/events';
 
 const late = (outcome: 'delivered' | 'retry') =>
-  anAttempt({ late: true, urls: [aUrl({ url: 'whk_2', outcome })] });
+  anEvent({ late: true, urls: [aUrl({ url: 'whk_2', outcome })] });
 
 function counted(...events: DeliveryEvent[]): Record<string, number> {
   const counts: MinuteCount[] = [];
@@ -36,15 +36,15 @@ function counted(...events: DeliveryEvent[]): Record<string, number> {
   return totals;
 }
 
-it.each<[string, DeliveryEvent[], Record<string, number>]>([
+test.each<[string, DeliveryEvent[], Record<string, number>]>([
   [
     'a delivery counts as an attempt and a delivery',
-    [anAttempt()],
+    [anEvent()],
     { attempts: 1, delivered: 1, took: 1 },
   ],
   [
     'a delivery that is read twice counts once',
-    [anAttempt(), anAttempt()],
+    [anEvent(), anEvent()],
     { attempts: 1, delivered: 1, took: 1 },
   ],
   ['a wait does not count', [aWait()], {}],
@@ -53,7 +53,7 @@ it.each<[string, DeliveryEvent[], Record<string, number>]>([
     [
       aWait({ reason: 'token', urls: [aUrl({ outcome: 'retry' })] }),
       aWait({ reason: 'token', hop: 1, at: at(30), urls: [aUrl({ outcome: 'retry' })] }),
-      anAttempt({ hop: 2, at: at(60) }),
+      anEvent({ hop: 2, at: at(60) }),
     ],
     { attempts: 1, delivered: 1, took: 1 },
   ],
@@ -63,29 +63,29 @@ it.each<[string, DeliveryEvent[], Record<string, number>]>([
     { attempts: 1, failed: 1, dead: 1 },
   ],
   ['a cancellation counts', [aCancellation()], { cancelled: 1 }],
-  ['a test does not count', [anAttempt({ test: true })], {}],
-  ['an alert does not count', [anAttempt({ destination: 'alerts' })], {}],
+  ['a test does not count', [anEvent({ test: true })], {}],
+  ['an alert does not count', [anEvent({ destination: 'alerts' })], {}],
   [
     'an addition to an attempt does not count',
-    [anAttempt(), anAttempt({ late: true, urls: [] })],
+    [anEvent(), anEvent({ late: true, urls: [] })],
     { attempts: 1, delivered: 1, took: 1 },
   ],
   [
     'a dead letter that was replayed counts no more, and its delivery counts without its duration',
-    [aDeath(), aWait({ replay: 1, reason: 'replayed' }), anAttempt({ replay: 1, at: at(90) })],
+    [aDeath(), aWait({ replay: 1, reason: 'replayed' }), anEvent({ replay: 1, at: at(90) })],
     { dead: 0, attempts: 1, delivered: 1 },
   ],
   [
     'a delivery whose second URL fails late counts as delivered and as partly delivered',
-    [anAttempt(), late('retry')],
+    [anEvent(), late('retry')],
     { attempts: 1, delivered: 1, took: 1, partly: 1 },
   ],
   [
     'a partly delivered one counts as whole once a replay has reached the other URL',
     [
-      anAttempt(),
+      anEvent(),
       late('retry'),
-      anAttempt({ replay: 1, at: at(90), urls: [aUrl({ url: 'whk_2' })], notCalled: ['whk_1'] }),
+      anEvent({ replay: 1, at: at(90), urls: [aUrl({ url: 'whk_2' })], notCalled: ['whk_1'] }),
     ],
     { attempts: 2, delivered: 1, took: 1, partly: 0 },
   ],
@@ -93,14 +93,14 @@ it.each<[string, DeliveryEvent[], Record<string, number>]>([
   expect(counted(...events)).toEqual(expected);
 });
 
-it('an event counts in its minute', () => {
-  const row = applyEvent(undefined, anAttempt({ at: at(61) }));
+test('an event counts in its minute', () => {
+  const row = applyEvent(undefined, anEvent({ at: at(61) }));
   expect(new Set(countsOf(undefined, row).map(({ minute }) => minute))).toEqual(
     new Set([START + 60_000]),
   );
 });
 
-it('counts of the same destination, minute and kind are added', () => {
+test('counts of the same destination, minute and kind are added', () => {
   const one = { destination: 'a', minute: 0, what: 'dead', count: 1 };
   expect(new CountSums([one, { ...one, count: 2 }, { ...one, destination: 'b' }]).all()).toEqual([
     { ...one, count: 3 },
@@ -113,7 +113,7 @@ describe('a percentile', () => {
   const buckets = (times: number[]) =>
     new CountSums(
       times.flatMap((ms) => {
-        const settled = { ...anAttempt(), at: new Date(START + ms).toISOString() };
+        const settled = { ...anEvent(), at: new Date(START + ms).toISOString() };
         return countsOf(undefined, applyEvent(undefined, settled)).map((count) => ({
           ...count,
           minute: 0,
@@ -121,15 +121,18 @@ describe('a percentile', () => {
       }),
     ).all();
 
-  it('the percentile is null if nothing was delivered', () => {
+  test('the percentile is null if nothing was delivered', () => {
     expect(percentile([{ what: 'dead', count: 3 }], 0.5)).toBeNull();
   });
 
-  it.each([1, 7, 40, 333, 5_000, 86_400_000])('the percentile is within a fifth of %d ms', (ms) => {
-    expect(Math.abs(percentile(buckets([ms]), 0.5)! / ms - 1)).toBeLessThan(0.2);
-  });
+  test.each([1, 7, 40, 333, 5_000, 86_400_000])(
+    'the percentile is within a fifth of %d ms',
+    (ms) => {
+      expect(Math.abs(percentile(buckets([ms]), 0.5)! / ms - 1)).toBeLessThan(0.2);
+    },
+  );
 
-  it('the percentile counts from the fastest', () => {
+  test('the percentile counts from the fastest', () => {
     const times = buckets([
       ...Array.from({ length: 95 }, () => 10),
       ...Array.from({ length: 5 }, () => 1_000),

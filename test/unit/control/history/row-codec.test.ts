@@ -1,14 +1,14 @@
 import { fromColumns, toColumns, toCopy } from '../../../../services/control/history/row-codec';
 import { applyEvent } from '../../../../services/control/history/delivery-row';
-import { aDeath, anAttempt, aUrl } from '../../../support/events';
+import { aDeath, anEvent, aUrl } from '../../../support/events';
 import { databaseJson } from '../../../../services/control/history/database';
 
-it('a row survives encoding and decoding', () => {
-  const row = applyEvent(undefined, anAttempt());
+test('a row survives encoding and decoding', () => {
+  const row = applyEvent(undefined, anEvent());
   expect(fromColumns(toColumns(row))).toEqual(row);
 });
 
-it("an unrendered delivery's row survives its encoding, and COPY can read its error", () => {
+test("an unrendered delivery's row survives its encoding, and COPY can read its error", () => {
   const error = 'request/body: a\tb';
   const row = applyEvent(undefined, aDeath({ reason: 'render_failed', n: 0, error }));
   expect(fromColumns(toColumns(row))).toEqual(row);
@@ -16,12 +16,12 @@ it("an unrendered delivery's row survives its encoding, and COPY can read its er
   expect(toCopy(row)).toMatch(/\trender_failed\trequest\/body: a\\tb\t\\N\t\\N$/);
 });
 
-it.each([
+test.each([
   ['a plain text', 'a', 'a'],
   ['a tab, a line and a NUL', 'a\tb\nc\rd\0', 'a\\tb\\nc\\rd\ufffd'],
   ['a backslash', 'a\\n', 'a\\\\n'],
 ])('COPY can read %s', (_, message, field) => {
-  const row = { ...applyEvent(undefined, anAttempt({ message, userId: undefined })), tries: [] };
+  const row = { ...applyEvent(undefined, anEvent({ message, userId: undefined })), tries: [] };
   const line = toCopy(row);
   expect(line.split('\t')).toEqual([
     String(row.acceptedAt),
@@ -52,14 +52,14 @@ it.each([
   ]);
 });
 
-it('COPY can read the batches of a delivery', () => {
+test('COPY can read the batches of a delivery', () => {
   const urls = ['bat_1', 'bat_2', 'bat_1'].map((id) => aUrl({ batch: { id, size: 2, index: 0 } }));
-  const row = applyEvent(undefined, anAttempt({ urls }));
+  const row = applyEvent(undefined, anEvent({ urls }));
   expect(toCopy(row).endsWith('\t{"bat_1","bat_2"}\t\\N')).toBe(true);
   expect(toColumns(row).batches).toEqual(['bat_1', 'bat_2']);
 });
 
-it.each([
+test.each([
   ['a NUL', 'a\0b', 'a\ufffdb'],
   ['half a surrogate pair', 'a\ud800b\udc00', 'a\ufffdb\ufffd'],
   ['a whole surrogate pair', '😀', '😀'],

@@ -29,7 +29,7 @@ function historyOf(values: readonly Buffer[]) {
 const usable = (given: PlainSuccess[]) =>
   given.filter(({ delivery }) => delivery.messageId.length <= 256);
 
-it('the history and its counts are the same from rows as from single records', () => {
+test('the history and its counts are the same from rows as from single records', () => {
   fc.assert(
     fc.property(successes.map(usable), (given) => {
       const singles = given.map((each) => Buffer.from(JSON.stringify(eventOf(each))));
@@ -44,7 +44,7 @@ const first = success.map((each) => ({
   delivery: { ...each.delivery, hop: 0, replay: 0 },
 }));
 
-it('a first attempt adds the same line and counts as its event', () => {
+test('a first attempt adds the same line and counts as its event', () => {
   fc.assert(
     fc.property(first, (given) => {
       for (const entry of usable([given]).flatMap((each) => parseEvents(record(rowsOf([each]))))) {
@@ -59,7 +59,7 @@ it('a first attempt adds the same line and counts as its event', () => {
   );
 });
 
-it('the sender of a row is that of its event', () => {
+test('the sender of a row is that of its event', () => {
   fc.assert(
     fc.property(first, (given) => {
       const [entry] = parseEvents(record(rowsOf(usable([given]))));
@@ -70,7 +70,7 @@ it('the sender of a row is that of its event', () => {
   );
 });
 
-it('the health of destinations is the same from rows as from single records', () => {
+test('the health of destinations is the same from rows as from single records', () => {
   fc.assert(
     fc.property(successes, (given) => {
       const last = new Map<string, number>();
@@ -86,7 +86,7 @@ it('the health of destinations is the same from rows as from single records', ()
   );
 });
 
-it('a row that cannot be used is left out, and the others of its record are used', () => {
+test('a row that cannot be used is left out, and the others of its record are used', () => {
   const [one, two] = fc.sample(success, { numRuns: 2, seed: 7 });
   if (!one || !two) throw new Error('no sample');
   const bad = { ...one, delivery: { ...one.delivery, messageId: 'x'.repeat(257) } };
@@ -94,7 +94,7 @@ it('a row that cannot be used is left out, and the others of its record are used
   expect(parseEvents(record(rowsOf([bad, good])))).toEqual([undefined, eventOf(good)]);
 });
 
-it('the number of rows is estimated before they are read, however long their responses are', () => {
+test('the number of rows is estimated before they are read, however long their responses are', () => {
   const given = fc.sample(success, { numRuns: 50, seed: 7 }).map((each, i) => {
     const response = { headers: {}, body: String(i).padEnd(16_000, 'x'), truncated: false };
     return { ...each, url: { ...each.url, response } };

@@ -1,12 +1,13 @@
 import { History } from '../../../../services/control/history/history';
 import { type Database } from '../../../../services/control/history/database';
 import { getDelivery } from '../../../../services/control/history/queries';
-import { type ConsumeOptions, type OpenRecord } from '../../../../shared/kafka/port';
+import { type ConsumeOptions } from '../../../../shared/kafka/port';
 import { ATTEMPTS } from '../../../../shared/kafka/topics';
 import { createLog } from '../../../../shared/telemetry/log';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
-import { anAttempt } from '../../../support/events';
+import { anEvent } from '../../../support/events';
+import { aRecord } from '../../../support/factories';
 
 /** The stop of a history: others still ask the database, which has one connection. */
 
@@ -44,26 +45,15 @@ function handOut(delivery: string): { done: boolean } {
   const state = { done: false };
   handedOut.push(state);
   const at = new Date().toISOString();
-  const value = Buffer.from(JSON.stringify(anAttempt({ delivery, acceptedAt: at, at })));
-  const record = {
-    topic: ATTEMPTS,
-    partition: 0,
-    offset: 0,
-    key: Buffer.from(delivery),
-    value,
-    headers: {},
-  };
-  read.get(ATTEMPTS)!({
-    ...record,
-    timestampMs: Date.now(),
-    done: () => (state.done = true),
-  } as unknown as OpenRecord);
+  const value = Buffer.from(JSON.stringify(anEvent({ delivery, acceptedAt: at, at })));
+  const record = { topic: ATTEMPTS, key: Buffer.from(delivery), value, timestampMs: Date.now() };
+  read.get(ATTEMPTS)!(aRecord({ ...record, done: () => (state.done = true) }));
   return state;
 }
 
 test('a history that stops reading writes no more rows, but answers until closed', async () => {
   const inTime = handOut('in-time');
-  await history.stopReading(1_000);
+  await history.stopReading(60_000);
   const late = handOut('late');
   expect(await history.ask((open) => getDelivery(open, 'in-time'))).toMatchObject({
     id: 'in-time',

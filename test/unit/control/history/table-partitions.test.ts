@@ -27,7 +27,7 @@ const part = (
 const names = (parts: SizedPartition[]) => parts.map(({ name }) => name);
 
 describe('a new partition', () => {
-  it.each<[string, SizedPartition[], number, [from: number, to: number]]>([
+  test.each<[string, SizedPartition[], number, [from: number, to: number]]>([
     ['covers the day', [], DAY + HOUR, [DAY, 2 * DAY]],
     [
       'begins at the early end of the one before',
@@ -57,7 +57,7 @@ describe('a new partition', () => {
 
 describe('dropping', () => {
   const parts = [part(2 * DAY, 3 * DAY, 30), part(0, DAY, 10), part(DAY, 2 * DAY, 20)];
-  it.each<[string, { sinceMs: number; maxBytes: number }, string[]]>([
+  test.each<[string, { sinceMs: number; maxBytes: number }, string[]]>([
     ['none, if there is time and space', { sinceMs: 0, maxBytes: 60 }, []],
     ['those that are wholly too old', { sinceMs: DAY, maxBytes: 1_000 }, ['p0']],
     ['none that is only partly too old', { sinceMs: DAY - 1, maxBytes: 1_000 }, []],
@@ -74,14 +74,14 @@ describe('dropping', () => {
   });
 });
 
-it('the newest partition ends early once it has its share', () => {
+test('the newest partition ends early once it has its share', () => {
   const parts = [part(DAY, 2 * DAY, 101), part(0, DAY, 900)];
   expect(names(partsToEnd(parts, { maxBytes: 1_600 }))).toEqual([`p${DAY}`]);
   expect(partsToEnd(parts, { maxBytes: 1_616 })).toEqual([]);
   expect(partsToEnd([], { maxBytes: 1 })).toEqual([]);
 });
 
-it('each full partition without indexes ends early', () => {
+test('each full partition without indexes ends early', () => {
   const plain = { indexed: false, rowBytes: 32 * MB };
   const parts = [
     part(0, DAY, 0, plain),
@@ -97,7 +97,7 @@ it('each full partition without indexes ends early', () => {
 describe('indexing', () => {
   const plain = { indexed: false, rowBytes: MB };
   const over = part(0, DAY, 0, plain);
-  it.each<[string, SizedPartition, string[], boolean]>([
+  test.each<[string, SizedPartition, string[], boolean]>([
     ['when its time is over', over, [], true],
     ['not while it grows', part(DAY, 2 * DAY, 0, plain), [], false],
     ['not while a process that catches up writes to it', over, ['p0'], false],

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-it('the client creates, lists, changes and deletes', async () => {
+test('the client creates, lists, changes and deletes', async () => {
   const call = createClient({ base, token: ADMIN_TOKEN });
   const { data: source, etag } = await call('POST /sources', { body: { name: 'Site & shop' } });
   expect([source.name, source.enabled, etag]).toEqual(['Site & shop', true, '"1"']);
@@ -29,7 +29,7 @@ it('the client creates, lists, changes and deletes', async () => {
   expect((await call('DELETE /sources/{id}', { id: source.id })).data).toBeUndefined();
 });
 
-it('the client reports a concurrent change to the second writer', async () => {
+test('the client reports a concurrent change to the second writer', async () => {
   // Two clients have read the same version. The second one is refused, reads the change of the
   // first, and continues.
   const call = createClient({ base, token: ADMIN_TOKEN });
@@ -49,7 +49,7 @@ it('the client reports a concurrent change to the second writer', async () => {
   });
 });
 
-it('the client reports the errors of the API', async () => {
+test('the client reports the errors of the API', async () => {
   const refused = createClient({ base, token: 'not-the-token' })('GET /sources', {});
   await expect(refused).rejects.toThrow(ApiProblem);
   await expect(refused).rejects.toMatchObject({ status: 401 });

@@ -32,7 +32,7 @@ function app(from = folder) {
 }
 
 describe('the console', () => {
-  it.each(['/', '/deliveries', '/deliveries/dlv_1?x=1', '/connect/new'])(
+  test.each(['/', '/deliveries', '/deliveries/dlv_1?x=1', '/connect/new'])(
     '%s is a page of the console',
     async (path) => {
       const answer = await app().get(path).set(page);
@@ -42,7 +42,7 @@ describe('the console', () => {
     },
   );
 
-  it('the console allows no inline code and no other origin', async () => {
+  test('the console allows no inline code and no other origin', async () => {
     const policy = (await app().get('/').set(page)).headers['content-security-policy']!;
     expect(policy).toContain("default-src 'none'");
     expect(policy).toContain("script-src 'self'");
@@ -51,13 +51,13 @@ describe('the console', () => {
     expect(policy).not.toContain('unsafe');
   });
 
-  it('browsers may cache files with a hash in their name', async () => {
+  test('browsers may cache files with a hash in their name', async () => {
     const answer = await app().get('/assets/a.js');
     expect(answer.status).toBe(200);
     expect(answer.headers['cache-control']).toContain('immutable');
   });
 
-  it.each([
+  test.each([
     ['br, gzip', 'br', 'brotli'],
     ['gzip', 'gzip', 'zipped'],
     ['identity', undefined, 'one();'],
@@ -76,7 +76,7 @@ describe('the console', () => {
     },
   );
 
-  it('an uncompressed file is sent as it is', async () => {
+  test('an uncompressed file is sent as it is', async () => {
     const answer = await app().get('/assets/b.css').set('Accept-Encoding', 'br, gzip');
     expect([answer.status, answer.headers['content-encoding'], answer.text]).toEqual([
       200,
@@ -85,7 +85,7 @@ describe('the console', () => {
     ]);
   });
 
-  it.each([
+  test.each([
     ['a missing asset', '/assets/old.js'],
     ['a path out of the folder', '/assets/..%2f..%2fpackage.json'],
   ])('the console does not answer for %s', async (_, path) => {
@@ -94,7 +94,7 @@ describe('the console', () => {
     expect(answer.status).toBeGreaterThanOrEqual(400);
   });
 
-  it('the root is the console for clients that accept anything, such as curl', async () => {
+  test('the root is the console for clients that accept anything, such as curl', async () => {
     const answer = await app().get('/').set('Accept', '*/*');
     expect([answer.status, answer.text]).toEqual([
       200,
@@ -104,12 +104,12 @@ describe('the console', () => {
     expect((await app().get('/deliveries').set('Accept', '*/*')).status).toBe(404);
   });
 
-  it('the console answers neither programs nor changes', async () => {
+  test('the console answers neither programs nor changes', async () => {
     expect((await app().get('/nothing').set('Accept', 'application/json')).status).toBe(404);
     expect((await app().post('/deliveries').set(page)).status).toBe(404);
   });
 
-  it('a console that was not built is not found', async () => {
+  test('a console that was not built is not found', async () => {
     expect((await app(join(folder, 'none')).get('/').set(page)).status).toBe(404);
   });
 });

@@ -24,13 +24,13 @@ const TABLE: [target: Json, patch: Json, result: Json][] = [
   [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
 ];
 
-it.each(TABLE)('%j patched by %j is %j', (target, patch, result) => {
+test.each(TABLE)('%j patched by %j is %j', (target, patch, result) => {
   const before = JSON.stringify([target, patch]);
   expect(mergePatch(target, patch)).toEqual(result);
   expect(JSON.stringify([target, patch])).toBe(before);
 });
 
-it('__proto__ is a key like any other', () => {
+test('__proto__ is a key like any other', () => {
   const merged = mergePatch({}, JSON.parse('{"__proto__":{"polluted":true}}') as Json);
   expect((merged as { polluted?: boolean }).polluted).toBeUndefined();
   expect(({} as { polluted?: boolean }).polluted).toBeUndefined();

@@ -6,7 +6,7 @@ import {
 } from '../../../../services/control/http/mount';
 import { OPERATION_IDS, RESOURCES, RIGHTS, rightsFor } from '../../../../shared/api/access';
 
-it('operations without a handler do not compile, nor do handlers without an operation', () => {
+test('operations without a handler do not compile, nor do handlers without an operation', () => {
   const serve = () => ({ ingest: { url: null, port: 1 }, retry: { delays: [], window: '4h' } });
   // @ts-expect-error nearly all are missing
   const incomplete: Handlers = { 'GET /about': serve };
@@ -52,7 +52,7 @@ test.each([
 ])('the path %s leads to the API: %s', (url, expected) => expect(isApi(url)).toBe(expected));
 
 describe('rights', () => {
-  it("each resource is a path's first segment; other paths are session and description", () => {
+  test("each resource is a path's first segment; other paths are session and description", () => {
     const nouns = new Set(OPERATION_IDS.map((id) => id.split('/')[1]));
     expect([...nouns].filter((noun) => !RESOURCES.some((each) => each === noun)).sort()).toEqual([
       'openapi.json',

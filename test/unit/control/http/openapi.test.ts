@@ -8,12 +8,13 @@ import { type Database } from '../../../../services/control/history/database';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
 import { addJob } from '../../../../services/control/replays/store';
 import { type Job, newJob } from '../../../../services/control/replays/job';
-import { type Delivery, encodeDelivery } from '../../../../shared/model/delivery';
+import { encodeDelivery } from '../../../../shared/model/delivery';
 import { openApi } from '../../../../services/control/http/openapi';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { type RunningQueryServer, startQueryServer } from '../../../support/profiles';
 import { aDeath, aFailure, at } from '../../../support/events';
+import { aDelivery } from '../../../support/factories';
 
 let control: ControlUnderTest;
 let ids: Record<string, string>;
@@ -92,20 +93,7 @@ beforeEach(async () => {
 const PRO = { condition: 'user.traits.plan == "pro"' };
 const TRAIT = { name: 'Orders', compute: 'count', event: 'Order Completed' };
 
-const DELIVERY: Delivery = {
-  id: '',
-  messageId: 'msg-1',
-  sourceId: 'src_1',
-  destinationId: '',
-  type: 'track',
-  traceparent: '',
-  acceptedAt: 1,
-  expiresAt: 1,
-  attempt: 1,
-  hop: 0,
-  replay: 0,
-  closed: [],
-};
+const DELIVERY = aDelivery({ acceptedAt: 1, expiresAt: 1, attempt: 1 });
 
 const NOTICE: Notice = {
   id: 'ntc_1',
@@ -140,7 +128,7 @@ function aJob(id: string, status: 'running' | 'cancelled', destination: string):
   return { ...newJob({ scope, preview: false, maxPerSecond: 1 }, made), status, pass: 'running' };
 }
 
-it('the document is public, and every reference in it resolves', async () => {
+test('the document is public, and every reference in it resolves', async () => {
   const { body, status } = await supertest(control.app).get('/api/v1/openapi.json');
   expect([status, body.openapi]).toEqual([200, '3.1.0']);
   const references = [...JSON.stringify(body).matchAll(/"\$ref":"#\/([^"]+)"/g)].map((match) =>
@@ -152,7 +140,7 @@ it('the document is public, and every reference in it resolves', async () => {
   }
 });
 
-it('the schema of a patch allows null for optional fields', async () => {
+test('the schema of a patch allows null for optional fields', async () => {
   const { body } = await supertest(control.app).get('/api/v1/openapi.json');
   const patch =
     body.paths['/destinations/{id}'].patch.requestBody.content['application/json'].schema;
@@ -163,7 +151,7 @@ it('the schema of a patch allows null for optional fields', async () => {
 
 // The tests of events check the shape of streams.
 const operations = OPERATION_IDS.filter((id) => !operationOf(id).stream);
-it.each(operations)('%s exists and responds as documented', async (operation) => {
+test.each(operations)('%s exists and responds as documented', async (operation) => {
   const [method, path] = operation.toLowerCase().split(' ') as [string, string];
   const kind = path.split('/')[1]!;
   const id = ids[path.slice(1).replace('/{id}', '')] ?? ids[kind] ?? '';
@@ -209,7 +197,7 @@ it.each(operations)('%s exists and responds as documented', async (operation) =>
   }
 });
 
-it('the document names the session cookie with and without TLS', () => {
+test('the document names the session cookie with and without TLS', () => {
   expect(openApi()).toMatchObject({
     security: [{ token: [] }, { session: [] }, { tlsSession: [] }],
     components: {

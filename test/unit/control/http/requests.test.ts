@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 
 describe('tokens', () => {
-  it.each([
+  test.each([
     ['without a token', undefined],
     ['with an unknown token', 'Bearer planted-admin-token-012345678x'],
     ['with a part of the token', `Bearer ${ADMIN_TOKEN.slice(0, -1)}`],
@@ -25,7 +25,7 @@ describe('tokens', () => {
     expect(answer.body).toMatchObject({ status: 401, type: 'urn:waypost:problem:unauthorized' });
   });
 
-  it('the token is checked before a body is read or an entry is looked up', async () => {
+  test('the token is checked before a body is read or an entry is looked up', async () => {
     const { app } = control;
     expect((await supertest(app).post('/api/v1/sources').type('json').send('{')).status).toBe(401);
     expect((await supertest(app).get('/api/v1/sources/src_none')).status).toBe(401);
@@ -33,7 +33,7 @@ describe('tokens', () => {
 });
 
 describe('unknown paths and methods', () => {
-  it.each([
+  test.each([
     ['get', '/nothing', 404],
     ['get', '/sources/src_none', 404],
     ['patch', '/sources/src_none', 404],
@@ -46,13 +46,13 @@ describe('unknown paths and methods', () => {
     expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/);
   });
 
-  it('an unknown path outside the API is a problem too', async () => {
+  test('an unknown path outside the API is a problem too', async () => {
     const answer = await supertest(control.app).get('/elsewhere?token=planted');
     expect(answer.body).toMatchObject({ status: 404, instance: '/elsewhere' });
     expect(answer.text).not.toContain('planted');
   });
 
-  it.each([
+  test.each([
     ['put', '/sources', 'GET, HEAD, POST'],
     ['post', '/sources/src_x', 'GET, HEAD, PATCH, DELETE'],
     ['get', '/sources/src_x/rotate-key', 'POST'],
@@ -66,7 +66,7 @@ describe('unknown paths and methods', () => {
 });
 
 describe('bodies', () => {
-  it.each([
+  test.each([
     ['broken JSON', '{"sharedSecret":"planted-secret', 400],
     ['a JSON string in place of an object', '"planted-secret"', 400],
     ['an array in place of an object', '[]', 422],
@@ -81,12 +81,12 @@ describe('bodies', () => {
     expect(answer.text + control.logged()).not.toMatch(/planted-secret|node_modules|\.ts:/);
   });
 
-  it('bodies are JSON with any Content-Type', async () => {
+  test('bodies are JSON with any Content-Type', async () => {
     const answer = await control.call('post', '/sources').type('form').send('{"name":"from curl"}');
     expect(answer.status).toBe(201);
   });
 
-  it.each([
+  test.each([
     ['get', '/openapi.json', 200],
     ['get', '/catalog', 200],
     ['delete', '/sources/src_none', 404],
@@ -99,7 +99,7 @@ describe('bodies', () => {
     },
   );
 
-  it('the depth of a body is measured without recursion', () => {
+  test('the depth of a body is measured without recursion', () => {
     let deep: unknown = 1;
     for (let i = 0; i < 200_000; i++) deep = [deep];
     expect(oddity(deep)).toMatch(/deep/);
@@ -108,7 +108,7 @@ describe('bodies', () => {
 });
 
 describe('responses', () => {
-  it('responses are not cached or rendered as a page', async () => {
+  test('responses are not cached or rendered as a page', async () => {
     const answer = await control.call('get', '/sources');
     expect(answer.headers).toMatchObject({
       'cache-control': 'no-store',
@@ -118,7 +118,7 @@ describe('responses', () => {
     expect(answer.headers['x-powered-by']).toBeUndefined();
   });
 
-  it('a request while Kafka is away responds with 503 and Retry-After', async () => {
+  test('a request while Kafka is away responds with 503 and Retry-After', async () => {
     control.memory.failWith(
       new AppError('kafka_unavailable', 'Kafka did not acknowledge in time', true),
     );
@@ -126,7 +126,7 @@ describe('responses', () => {
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
   });
 
-  it('an unexpected error is logged and its text is not sent', async () => {
+  test('an unexpected error is logged and its text is not sent', async () => {
     control.memory.failWith(new Error('planted detail'));
     const answer = await control.call('post', '/sources').send({ name: 'a' });
     expect([answer.status, answer.body.type]).toEqual([500, 'urn:waypost:problem:internal']);
@@ -136,7 +136,7 @@ describe('responses', () => {
 });
 
 describe('the catalog', () => {
-  it('the catalog contains the settings of a destination as JSON Schema', async () => {
+  test('the catalog contains the settings of a destination as JSON Schema', async () => {
     const { body } = await control.call('get', '/catalog');
     expect(body.data).toHaveLength(1);
     expect(body.data[0]).toMatchObject({ type: 'webhooks', name: 'Webhooks' });

@@ -10,7 +10,7 @@ const DAY = 24 * HOUR;
 
 describe('the span of a chart', () => {
   const now = 1_000_000 * MINUTE;
-  it.each([
+  test.each([
     [HOUR, MINUTE],
     [DAY, 30 * MINUTE],
     [7 * DAY, 3 * HOUR],
@@ -64,7 +64,7 @@ describe('the counts of calls', () => {
     limited.add(record(unreadable, 2 * DAY));
   }
 
-  it('calls are counted by the positions of the topics', async () => {
+  test('calls are counted by the positions of the topics', async () => {
     const first = 2 * DAY;
     const kafka = topicsOf({
       messages: [first - 1, first, first + 1, first + 2 * MINUTE],
@@ -77,13 +77,13 @@ describe('the counts of calls', () => {
     ]);
   });
 
-  it('limited calls are counted by source, in the minutes that start within the span', () => {
+  test('limited calls are counted by source, in the minutes that start within the span', () => {
     expect(limited.bySource(span.sinceMs, now)).toEqual({ src_1: 3, src_2: 4 });
     expect(limited.bySource(0, now)).toEqual({ src_1: 3, src_2: 4 });
     expect(limited.bySource(2 * DAY + 2 * MINUTE, now)).toEqual({});
   });
 
-  it('a minute counts all limited calls, but names only its most limited sources', () => {
+  test('a minute counts all limited calls, but names only its most limited sources', () => {
     const many = new LimitedCalls();
     const flood = Object.fromEntries(
       Array.from({ length: 10_000 }, (_, i) => [`src_${i}`, i < 50 ? 9 : 1]),
@@ -97,14 +97,14 @@ describe('the counts of calls', () => {
     expect(named.filter(([, count]) => count === 540)).toHaveLength(50);
   });
 
-  it('calls older than the retention are null and not 0', async () => {
+  test('calls older than the retention are null and not 0', async () => {
     const counts = new CallCounts(topicsOf({}), limited);
     const steps = await counts.count({ sinceMs: 0, stepMs: DAY }, now);
     expect(steps.map(({ rejected }) => rejected)).toEqual([null, null, 0]);
     expect(steps.map((step) => step.limited)).toEqual([null, null, 7]);
   });
 
-  it('positions of past times are read once', async () => {
+  test('positions of past times are read once', async () => {
     const kafka = topicsOf({});
     const counts = new CallCounts(kafka, limited);
     await counts.count(span, now);
@@ -114,7 +114,7 @@ describe('the counts of calls', () => {
   });
 });
 
-it('GET /overview/calls counts the requests over the limit by source', async () => {
+test('GET /overview/calls counts the requests over the limit by source', async () => {
   const control = await controlUnderTest();
   control.clock.now = new Date(Date.now() + MINUTE);
   const counts = new Map([
@@ -131,7 +131,7 @@ it('GET /overview/calls counts the requests over the limit by source', async () 
   );
 });
 
-it.each([
+test.each([
   { rights: ['overview:read'], shown: undefined },
   { rights: ['overview:read', 'sources:read'], shown: { src_1: 2 } },
 ])(

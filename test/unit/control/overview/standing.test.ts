@@ -24,11 +24,11 @@ const many = (count: number) =>
 const shown = (all: ReturnType<typeof many>, chosen: object) =>
   shownOf(all, { ...NONE, ...chosen }).map(({ id }) => id);
 
-it('the overview keeps the order of few destinations', () => {
+test('the overview keeps the order of few destinations', () => {
   expect(shown(many(MOST_OVERVIEW_ROWS), { troubled: ['dst_99'] })[0]).toBe('dst_0');
 });
 
-it('an overview has the chosen destination, those needing attention, and last those off', () => {
+test('an overview has the chosen destination, those needing attention, and last those off', () => {
   const all = many(2 * MOST_OVERVIEW_ROWS);
   const of = (...ids: string[]) => ids.map((destination) => ({ destination }));
   const found = shown(all, {
@@ -52,7 +52,7 @@ it('an overview has the chosen destination, those needing attention, and last th
   expect(found).not.toContain('dst_0');
 });
 
-it('GET /overview has named destinations, and the open deliveries of all or of one', async () => {
+test('GET /overview has named destinations, and the open deliveries of all or of one', async () => {
   const database = await memoryDatabase();
   const control = await controlUnderTest({ database });
   const made: string[] = [];

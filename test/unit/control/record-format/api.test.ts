@@ -46,7 +46,7 @@ const written = async () => {
   return format;
 };
 
-it('an old system writes format 1 until all have read the newest for ten minutes', async () => {
+test('an old system writes format 1 until all have read the newest for ten minutes', async () => {
   control.memory.setGroups(OLD);
   await lookFor(2 * HOLD_MS);
   expect([await written(), await get()]).toMatchObject([
@@ -67,14 +67,14 @@ it('an old system writes format 1 until all have read the newest for ten minutes
   ]);
 });
 
-it('a new system writes the newest format at once, and asks Kafka for no groups', async () => {
+test('a new system writes the newest format at once, and asks Kafka for no groups', async () => {
   control = await controlUnderTest({ isNew: true });
   control.memory.failWith(new Error('asked'));
   await lookFor(HOLD_MS);
   expect(await written()).toBe(READS_FORMAT);
 });
 
-it('a format that was switched off stays off until it is automatic again', async () => {
+test('a format that was switched off stays off until it is automatic again', async () => {
   control = await controlUnderTest({ isNew: true });
   control.memory.setGroups(ALL);
   expect((await set(false)).body).toMatchObject({ format: 1, automatic: false, version: 2 });
@@ -85,7 +85,7 @@ it('a format that was switched off stays off until it is automatic again', async
   expect(await written()).toBe(READS_FORMAT);
 });
 
-it('two control processes switch a format on once', async () => {
+test('two control processes switch a format on once', async () => {
   const other = await controlUnderTest({ memory: control.memory });
   for (const each of [control, other]) each.clock.now = new Date('2026-01-01T00:00:00.000Z');
   const looks = HOLD_MS / LOOK_EVERY_MS + 1;
@@ -98,7 +98,7 @@ it('two control processes switch a format on once', async () => {
   expect([await written(), (await get()).version]).toEqual([READS_FORMAT, 1]);
 });
 
-it('the response names processes that hold a format back, and groups without any', async () => {
+test('the response names processes that hold a format back, and groups without any', async () => {
   control.memory.setGroups(OLD.filter((each) => each.group !== 'retry'));
   expect(await get()).toEqual({
     format: 1,
@@ -115,7 +115,7 @@ it('the response names processes that hold a format back, and groups without any
   });
 });
 
-it('a change is in the audit trail with its author', async () => {
+test('a change is in the audit trail with its author', async () => {
   await set(false);
   const [record] = control.memory.records('config');
   expect(JSON.parse(record?.headers.note ?? '')).toMatchObject({
@@ -125,7 +125,7 @@ it('a change is in the audit trail with its author', async () => {
   });
 });
 
-it('a change with an old version or with a wrong field is refused', async () => {
+test('a change with an old version or with a wrong field is refused', async () => {
   expect((await set('no')).body.errors).toEqual([
     { pointer: '#/automatic', detail: 'must be true or false' },
   ]);
@@ -133,7 +133,7 @@ it('a change with an old version or with a wrong field is refused', async () => 
   expect(await written()).toBe(1);
 });
 
-it('the command line shows what holds a format back, and switches it off', async () => {
+test('the command line shows what holds a format back, and switches it off', async () => {
   control.memory.setGroups(OLD);
   const server = control.app.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,13 +1,13 @@
 import { type Database } from '../../../../services/control/history/database';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
-import { defined } from '../../../../shared/collections/defined';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { decodeDelivery, encodeDelivery } from '../../../../shared/model/delivery';
 import { AppError } from '../../../../shared/service/errors';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
-import { aDeath, anAttempt, aWait, at, START } from '../../../support/events';
+import { aDeath, anEvent, aWait, at, START } from '../../../support/events';
+import { aDelivery } from '../../../support/factories';
 
 let database: Database;
 let control: ControlUnderTest;
@@ -39,21 +39,13 @@ async function bury(count: number, prefix = 'dlv', userId?: string) {
   const letters = Array.from({ length: count }, (_, i) => ({ id: `${prefix}_${i}`, offset: 0 }));
   for (const letter of letters) {
     letter.offset = control.memory.records('webhooks.dead').length;
-    const delivery = {
+    const delivery = aDelivery({
       id: letter.id,
-      messageId: 'msg-1',
-      sourceId: 'src_1',
       destinationId: destination,
-      type: 'track' as const,
-      acceptedAt: START,
       expiresAt: START,
       attempt: 1,
-      hop: 0,
-      replay: 0,
-      closed: [],
-      traceparent: '',
-      ...defined({ userId }),
-    };
+    });
+    if (userId !== undefined) delivery.userId = userId;
     const headers = encodeDelivery(delivery);
     control.memory.append([
       { topic: 'webhooks.dead', key: `${destination}:0`, value: `{"id":"${letter.id}"}`, headers },
@@ -84,7 +76,7 @@ const ended = (id: string) =>
     return body;
   });
 
-it('a replay sends no dead letter of a user who was deleted after it', async () => {
+test('a replay sends no dead letter of a user who was deleted after it', async () => {
   await bury(2, 'kim', 'kim');
   await bury(1, 'lee', 'lee');
   await control.call('post', '/deletions').send({ userIds: ['kim'] });
@@ -100,7 +92,7 @@ it('a replay sends no dead letter of a user who was deleted after it', async () 
 });
 
 describe('replaying one delivery', () => {
-  it('a delivery is sent again with its body and a new window', async () => {
+  test('a delivery is sent again with its body and a new window', async () => {
     await bury(1);
     const answer = await control.call('post', '/deliveries/dlv_0/replay');
     expect([answer.status, answer.body]).toEqual([
@@ -112,10 +104,10 @@ describe('replaying one delivery', () => {
     expect(control.memory.records('attempts')).toHaveLength(1);
   });
 
-  it('no delivery is replayed in progress, with its destination off or body gone', async () => {
+  test('no delivery is replayed in progress, with its destination off or body gone', async () => {
     await record(
       aWait({ delivery: 'dlv_w', destination }),
-      anAttempt({ delivery: 'dlv_gone', destination }),
+      anEvent({ delivery: 'dlv_gone', destination }),
     );
     const statuses = async () =>
       Promise.all(
@@ -132,12 +124,12 @@ describe('replaying one delivery', () => {
 });
 
 describe('replaying a scope', () => {
-  it('a replay counts deliveries, then sends each once, without delivered ones', async () => {
+  test('a replay counts deliveries, then sends each once, without delivered ones', async () => {
     await bury(40);
     await bury(2, 'delivered');
     await record(
-      anAttempt({ delivery: 'delivered_0', destination, replay: 1 }),
-      anAttempt({ delivery: 'delivered_1', destination }),
+      anEvent({ delivery: 'delivered_0', destination, replay: 1 }),
+      anEvent({ delivery: 'delivered_1', destination }),
     );
     const { status, body } = await start();
     expect([status, body.status, body.origin]).toEqual([202, 'counting', 'dead_letters']);
@@ -150,7 +142,7 @@ describe('replaying a scope', () => {
     expect(due().sort()).toEqual(Array.from({ length: 40 }, (_, i) => `dlv_${i}/1`).sort());
   });
 
-  it('a preview only counts', async () => {
+  test('a preview only counts', async () => {
     await bury(7);
     const { body } = await start({ preview: true });
     expect(await ended(body.id)).toMatchObject({
@@ -162,7 +154,7 @@ describe('replaying a scope', () => {
     expect(due()).toEqual([]);
   });
 
-  it('a replay sends deliveries of the given span', async () => {
+  test('a replay sends deliveries of the given span', async () => {
     await bury(3);
     for (const [times, matched] of [
       [{ from: at(0), to: at(1) }, 3],
@@ -174,7 +166,7 @@ describe('replaying a scope', () => {
     }
   });
 
-  it('a cancelled replay stops, and continues there when resumed', async () => {
+  test('a cancelled replay stops, and continues there when resumed', async () => {
     await bury(50);
     // The clock of the test stands still: the first chunk is sent, and the next one waits forever.
     const { body } = await start({ maxPerSecond: 50 });
@@ -209,7 +201,7 @@ describe('replaying a scope', () => {
     return passing;
   }
 
-  it('a replay continues in the next process', async () => {
+  test('a replay continues in the next process', async () => {
     await bury(50);
     const { body } = await start({ maxPerSecond: 50 });
     await eventually(() => expect(due()).toHaveLength(10));
@@ -220,7 +212,7 @@ describe('replaying a scope', () => {
     expect(due()).toHaveLength(50);
   });
 
-  it.each([
+  test.each([
     ['whose clock is an hour ahead of the brokers', 3_600_000, [{ partition: 0, low: 0, high: 0 }]],
     ['of a version that saved no positions', 0, undefined],
   ])(
@@ -244,7 +236,7 @@ describe('replaying a scope', () => {
     },
   );
 
-  it("a replay moves at the lease's end, and its first process sends nothing more", async () => {
+  test("a replay moves at the lease's end, and its first process sends nothing more", async () => {
     await bury(50);
     const { body } = await start({ maxPerSecond: 50 });
     await eventually(() => expect(due()).toHaveLength(10));
@@ -264,7 +256,7 @@ describe('replaying a scope', () => {
     });
   });
 
-  it('a replay cancelled through another process stays cancelled', async () => {
+  test('a replay cancelled through another process stays cancelled', async () => {
     await bury(50);
     const { body } = await start({ maxPerSecond: 50 });
     await eventually(() => expect(due()).toHaveLength(10));
@@ -293,7 +285,7 @@ describe('replaying a scope', () => {
     expect(due()).toHaveLength(50);
   });
 
-  it('a replay waits for a history that lags and knows what was delivered since', async () => {
+  test('a replay waits for a history that lags and knows what was delivered since', async () => {
     let behind = true;
     control = await controlUnderTest({
       database,
@@ -313,13 +305,13 @@ describe('replaying a scope', () => {
     await bury(2);
     const { body } = await start();
     expect(body).toMatchObject({ status: 'counting', waitingFor: 'history' });
-    await record(anAttempt({ delivery: 'dlv_0', destination, replay: 1 }));
+    await record(anEvent({ delivery: 'dlv_0', destination, replay: 1 }));
     behind = false;
     expect(await ended(body.id)).toMatchObject({ status: 'done', sent: 1, waitingFor: null });
     expect(due()).toEqual(['dlv_1/1']);
   });
 
-  it('a replay waits while Kafka accepts nothing', async () => {
+  test('a replay waits while Kafka accepts nothing', async () => {
     await bury(5);
     control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
     const { body } = await start();
@@ -339,7 +331,7 @@ describe('replaying a scope', () => {
     expect(due()).toHaveLength(5);
   });
 
-  it('a replay fails if its destination is switched off', async () => {
+  test('a replay fails if its destination is switched off', async () => {
     await bury(50);
     const { body } = await start({ maxPerSecond: 50 });
     await eventually(() => expect(due()).toHaveLength(10));
@@ -352,7 +344,7 @@ describe('replaying a scope', () => {
     expect((await control.call('post', `/replays/${body.id}/resume`)).status).toBe(409);
   });
 
-  it('replays are listed', async () => {
+  test('replays are listed', async () => {
     const first = (await start()).body;
     await ended(first.id);
     control.clock.now = new Date(at(3_700));
@@ -367,7 +359,7 @@ describe('replaying a scope', () => {
     expect((await control.call('get', '/replays/rpl_none')).status).toBe(404);
   });
 
-  it.each([
+  test.each([
     ['no destination', { destination: undefined }, 422, '#/destination'],
     ['an unknown destination', { destination: 'dst_none' }, 422, '#/destination'],
     ['a span that ends before its start', { from: at(10), to: at(5) }, 422, '#/to'],
@@ -379,7 +371,7 @@ describe('replaying a scope', () => {
     expect([answer.status, answer.body.errors[0].pointer]).toEqual([status, pointer]);
   });
 
-  it('a replay is refused if its destination is off', async () => {
+  test('a replay is refused if its destination is off', async () => {
     await control.call('patch', `/destinations/${destination}`).send({ enabled: false });
     expect((await start()).status).toBe(409);
   });

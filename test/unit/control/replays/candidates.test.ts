@@ -18,26 +18,19 @@ import { messageHeaders } from '../../../../shared/model/message';
 import { type InRecord } from '../../../../shared/kafka/port';
 import { START } from '../../../support/events';
 import { aSource } from '../../../support/fakes';
+import { aDelivery, aDestination, aRecord } from '../../../support/factories';
 
-const DELIVERY: Delivery = {
-  id: 'dlv_1',
-  messageId: 'msg-1',
-  sourceId: 'src_1',
-  destinationId: 'dst_1',
-  type: 'track',
+const DELIVERY = aDelivery({
   userId: 'kim',
-  acceptedAt: START,
   expiresAt: START + 1_000,
   attempt: 3,
   hop: 4,
-  replay: 0,
   closed: ['abc'],
   notBefore: START + 5,
   final: true,
   reason: 'window_closed',
   error: 'timeout: no answer',
-  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-};
+});
 const SCOPE: Scope = {
   destination: 'dst_1',
   origin: 'dead_letters',
@@ -47,31 +40,21 @@ const SCOPE: Scope = {
   type: null,
   includeDelivered: false,
 };
-const DESTINATION: Destination = {
-  id: 'dst_1',
-  name: 'Hooks',
-  type: 'webhooks',
-  enabled: true,
-  paused: false,
-  sources: ['src_1'],
-  webhooks: [],
-  createdAt: '',
-  updatedAt: '',
-};
+const DESTINATION = aDestination();
 const config = (source: Source = aSource(), destination: Destination = DESTINATION) => ({
   source: (id: string) => (source.id === id ? { version: 1, data: source } : undefined),
   destination: (id: string) =>
     destination.id === id ? { version: 1, data: destination } : undefined,
 });
-const inRecord = (topic: string, headers: Record<string, string>, value: string): InRecord => ({
-  topic,
-  partition: 2,
-  offset: 7,
-  timestampMs: START,
-  key: Buffer.from('dst_1:3'),
-  value: Buffer.from(value),
-  headers,
-});
+const inRecord = (topic: string, headers: Record<string, string>, value: string): InRecord =>
+  aRecord({
+    topic,
+    partition: 2,
+    offset: 7,
+    key: Buffer.from('dst_1:3'),
+    value: Buffer.from(value),
+    headers,
+  });
 const letter = (over: Partial<Delivery> = {}) =>
   inRecord('webhooks.dead', encodeDelivery({ ...DELIVERY, ...over }), '{}');
 const call = (over: object = {}, acceptedAtMs = START) => {
@@ -91,7 +74,7 @@ const call = (over: object = {}, acceptedAtMs = START) => {
 };
 
 describe('dead letters', () => {
-  it.each<[string, InRecord, Partial<Scope>, boolean]>([
+  test.each<[string, InRecord, Partial<Scope>, boolean]>([
     ['a dead letter of the destination', letter(), {}, true],
     ['no dead letter of another destination', letter({ destinationId: 'dst_2' }), {}, false],
     ['a dead letter of the type', letter(), { type: 'track' }, true],
@@ -106,7 +89,7 @@ describe('dead letters', () => {
   });
 });
 
-it('a replay ends at a record of a newer format, which it must not leave out', () => {
+test('a replay ends at a record of a newer format, which it must not leave out', () => {
   const record = inRecord('webhooks.dead', { ...encodeDelivery(DELIVERY), format: '9' }, '{}');
   expect(() => candidateOf(record, SCOPE, config())).toThrow(
     /partition 2, offset 7.*format 9.*Upgrade/,
@@ -115,7 +98,7 @@ it('a replay ends at a record of a newer format, which it must not leave out', (
 
 describe('messages', () => {
   const scope: Scope = { ...SCOPE, origin: 'messages' };
-  it.each<[string, InRecord, ReturnType<typeof config>, boolean]>([
+  test.each<[string, InRecord, ReturnType<typeof config>, boolean]>([
     ['a message for the destination', call(), config(), true],
     [
       'no message that the caller excludes',
@@ -149,7 +132,7 @@ describe('messages', () => {
     expect(candidateOf(record, scope, view) !== undefined).toBe(taken);
   });
 
-  it('a candidate from a message is the delivery of the router, with its body', () => {
+  test('a candidate from a message is the delivery of the router, with its body', () => {
     const candidate = candidateOf(call(), scope, config())!;
     expect(candidate.delivery.id).toBe(deliveryId('src_1', 'msg-1', 'dst_1'));
     expect(candidate.key).toMatch(/^dst_1:\d$/);
@@ -166,7 +149,7 @@ describe('replay numbers', () => {
   const deadTwice = deadDelivery(letter({ replay: 1 }))!;
   const message = candidateOf(call(), { ...SCOPE, origin: 'messages' }, config())!;
   const known = (status: Known['status'], replay = 0): Known => ({ status, replay });
-  it.each<[string, Candidate, Known | undefined, Partial<Scope>, number | undefined]>([
+  test.each<[string, Candidate, Known | undefined, Partial<Scope>, number | undefined]>([
     ['a dead letter', dead, known('dead'), {}, 1],
     ['a dead letter that the history does not know', dead, undefined, {}, 1],
     ['a dead letter that the history has not read yet', dead, known('retrying'), {}, 1],
@@ -224,7 +207,7 @@ describe('replay numbers', () => {
   });
 });
 
-it('a replay record is the same delivery with a new window, and has an event', () => {
+test('a replay record is the same delivery with a new window, and has an event', () => {
   const context = { nowMs: START + 60_000, windowMs: 3_600_000 };
   const [event, record] = replayRecords(deadDelivery(letter())!, 1, context);
   expect(record).toMatchObject({ topic: 'webhooks.due', key: 'dst_1:3', value: Buffer.from('{}') });

@@ -27,18 +27,18 @@ const job = (over: Partial<Job> = {}): Job => ({
 });
 const at = (...next: number[]) => places.map((place, i) => ({ ...place, next: next[i]! }));
 
-it('a pass reads the partitions one after the other', () => {
+test('a pass reads the partitions one after the other', () => {
   expect(currentPlace(job())?.partition).toBe(0);
   expect(currentPlace(job({ places: at(10, 5, 0) }))?.partition).toBe(2);
   expect(currentPlace(job({ places: at(10, 5, 30) }))).toBeUndefined();
 });
 
-it('a replay counts first, then sends from the beginning', () => {
+test('a replay counts first, then sends from the beginning', () => {
   const counted = job({ places: at(10, 5, 30), matched: 4 });
   expect(nextPass(counted)).toEqual({ ...counted, status: 'running', pass: 'running', places });
 });
 
-it.each<[string, Partial<Job>]>([
+test.each<[string, Partial<Job>]>([
   ['was a preview that has counted', { preview: true, matched: 4 }],
   ['found nothing', { matched: 0 }],
   ['sent all', { status: 'running', pass: 'running', matched: 4 }],
@@ -46,7 +46,7 @@ it.each<[string, Partial<Job>]>([
   expect(nextPass(job(over)).status).toBe('done');
 });
 
-it.each<[string, Partial<Job>, number]>([
+test.each<[string, Partial<Job>, number]>([
   ['0 before the first record', {}, 0],
   ['the share of the records that are read', { places: at(10, 5, 0) }, 0.25],
   ['1 after the last record', { places: at(10, 5, 30) }, 1],
@@ -57,7 +57,7 @@ it.each<[string, Partial<Job>, number]>([
   expect(progressOf(job(over))).toBe(progress);
 });
 
-it.each([
+test.each([
   [0.1, 1],
   [7, 1],
   [100, 20],

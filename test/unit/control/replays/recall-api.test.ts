@@ -12,12 +12,13 @@ import {
   aCancellation,
   aDeath,
   aFailure,
-  anAttempt,
+  anEvent,
   at,
   aUrl,
   aWait,
   START,
 } from '../../../support/events';
+import { aDelivery } from '../../../support/factories';
 
 /** Retries, cancellations and partial replays through the API, on an in-memory log. */
 
@@ -58,7 +59,7 @@ const note = (value: RecallRecord) =>
   ]);
 
 describe('one waiting delivery', () => {
-  it.each(['retry', 'cancel'] as const)(
+  test.each(['retry', 'cancel'] as const)(
     'a %s names the delivery, its replay and its attempts',
     async (action) => {
       await record(aFailure({ destination }), aFailure({ destination, n: 2, hop: 1, at: at(20) }));
@@ -74,8 +75,8 @@ describe('one waiting delivery', () => {
     },
   );
 
-  it.each<[string, () => Promise<unknown>, RegExp]>([
-    ['has ended', () => record(anAttempt({ destination })), /has ended \(delivered\)/],
+  test.each<[string, () => Promise<unknown>, RegExp]>([
+    ['has ended', () => record(anEvent({ destination })), /has ended \(delivered\)/],
     ['is dead', () => record(aDeath({ destination })), /has ended \(dead\)/],
     [
       'is paused',
@@ -91,14 +92,14 @@ describe('one waiting delivery', () => {
     expect(asked()).toEqual([]);
   });
 
-  it('a delivery of a destination that is off can only be cancelled', async () => {
+  test('a delivery of a destination that is off can only be cancelled', async () => {
     await record(aFailure({ destination }));
     await change({ enabled: false });
     expect((await post('/deliveries/dlv_1/retry')).status).toBe(409);
     expect((await post('/deliveries/dlv_1/cancel')).status).toBe(202);
   });
 
-  it("while an older version's process may run, nothing is sent or cancelled early", async () => {
+  test("while an older version's process may run, nothing is sent or cancelled early", async () => {
     await begin({ isNew: false });
     await record(aFailure({ destination }));
     for (const path of [
@@ -127,7 +128,7 @@ describe('all that waits at a destination', () => {
       return request;
     });
 
-  it('a retry is a job that counts what retry takes, and what becomes of it', async () => {
+  test('a retry is a job that counts what retry takes, and what becomes of it', async () => {
     historyHasRead = false;
     await waiting('dlv_1', 'dlv_2', 'dlv_3');
     const started = await post(`/destinations/${destination}/retry`, { maxPerSecond: 50 });
@@ -159,13 +160,13 @@ describe('all that waits at a destination', () => {
     historyHasRead = true;
     expect(await job(id)).toMatchObject({ delivered: 0, failedAgain: 0 });
     await record(
-      anAttempt({ delivery: 'dlv_1', destination, n: 2, hop: 1, at: at(31) }),
+      anEvent({ delivery: 'dlv_1', destination, n: 2, hop: 1, at: at(31) }),
       aFailure({ delivery: 'dlv_2', destination, n: 2, hop: 1, at: at(31) }),
     );
     expect(await job(id)).toMatchObject({ delivered: 1, failedAgain: 1 });
     await record(
       aDeath({ delivery: 'dlv_2', destination, n: 2, hop: 2, at: at(32) }),
-      anAttempt({ delivery: 'dlv_3', destination, n: 2, hop: 1, at: at(32) }),
+      anEvent({ delivery: 'dlv_3', destination, n: 2, hop: 1, at: at(32) }),
     );
     expect((await control.call('get', '/replays')).body.data).toMatchObject([
       { id, delivered: 2, failedAgain: 1 },
@@ -178,7 +179,7 @@ describe('all that waits at a destination', () => {
     expect(await job(id)).toMatchObject({ delivered: 2, failedAgain: 1 });
   });
 
-  it('a retry counts what a later request resent or cancelled, and is final then', async () => {
+  test('a retry counts what a later request resent or cancelled, and is final then', async () => {
     historyHasRead = false;
     const ids = ['dlv_1', 'dlv_2', 'dlv_3', 'dlv_4'];
     await waiting(...ids);
@@ -203,18 +204,18 @@ describe('all that waits at a destination', () => {
     const later = ['dlv_1', 'dlv_2'];
     await record(
       ...later.map((delivery) => retried(delivery, 2, 'rpl_later')),
-      ...later.map((delivery) => anAttempt({ delivery, destination, n: 3, hop: 2, at: at(33) })),
+      ...later.map((delivery) => anEvent({ delivery, destination, n: 3, hop: 2, at: at(33) })),
       aCancellation({ delivery: 'dlv_3', destination, n: 2, hop: 1, at: at(33) }),
     );
     expect(await job(id)).toMatchObject({ delivered: 0, failedAgain: 0, superseded: 3 });
-    await record(anAttempt({ delivery: 'dlv_4', destination, n: 2, hop: 1, at: at(34) }));
+    await record(anEvent({ delivery: 'dlv_4', destination, n: 2, hop: 1, at: at(34) }));
     const results = { delivered: 1, failedAgain: 0, superseded: 3 };
     expect(await job(id)).toMatchObject(results);
     await database.query('delete from waypost.deliveries');
     expect(await job(id)).toMatchObject(results);
   });
 
-  it('a retry is shown though Kafka is silent, and old results leave nothing open', async () => {
+  test('a retry is shown though Kafka is silent, and old results leave nothing open', async () => {
     historyHasRead = new Promise(() => undefined);
     await waiting('dlv_1', 'dlv_2', 'dlv_3');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
@@ -230,7 +231,7 @@ describe('all that waits at a destination', () => {
     expect(await job(id)).toMatchObject({ delivered: 1, failedAgain: 0, superseded: 2 });
   });
 
-  it('a cancellation also covers what is being attempted, and counts no results', async () => {
+  test('a cancellation also covers what is being attempted, and counts no results', async () => {
     await waiting('dlv_1');
     const { body } = await post(`/destinations/${destination}/cancel`);
     expect(body).toMatchObject({ action: 'cancel', delivered: null, failedAgain: null });
@@ -238,7 +239,7 @@ describe('all that waits at a destination', () => {
     expect(request.expiresBy).toBeGreaterThan(control.clock.now.getTime());
   });
 
-  it('a cancellation is done with all that waited, and counts what returns later', async () => {
+  test('a cancellation is done with all that waited, and counts what returns later', async () => {
     await waiting('dlv_1');
     const { id } = (await post(`/destinations/${destination}/cancel`)).body as { id: string };
     await requested();
@@ -258,7 +259,7 @@ describe('all that waits at a destination', () => {
     await eventually(async () => expect(await stored()).toEqual({ status: 'done' }));
   });
 
-  it('the oldest cancellation counts no longer once more than twenty others do', async () => {
+  test('the oldest cancellation counts no longer once more than twenty others do', async () => {
     const ids: string[] = [];
     const stored = async () => {
       const rows = await database.query<{ id: string }>(
@@ -281,7 +282,7 @@ describe('all that waits at a destination', () => {
     await control.replays.stop();
   });
 
-  it("an older version's job does not fail at an upgrade, even if over a day old", async () => {
+  test("an older version's job does not fail at an upgrade, even if over a day old", async () => {
     await waiting('dlv_1', 'dlv_2');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
     await requested();
@@ -309,7 +310,7 @@ describe('all that waits at a destination', () => {
     await upgraded.replays.stop();
   });
 
-  it('a cancellation is not done while a delivery may come back from its attempt', async () => {
+  test('a cancellation is not done while a delivery may come back from its attempt', async () => {
     await waiting('dlv_1', 'dlv_2');
     const { id } = (await post(`/destinations/${destination}/cancel`)).body as { id: string };
     await requested();
@@ -325,7 +326,7 @@ describe('all that waits at a destination', () => {
     );
   });
 
-  it('an abandoned job fails after a day with what it did, and retry must stop', async () => {
+  test('an abandoned job fails after a day with what it did, and retry must stop', async () => {
     await waiting('dlv_1', 'dlv_2');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
     await requested();
@@ -344,7 +345,7 @@ describe('all that waits at a destination', () => {
     await eventually(() => expect(asked().at(-1)).toEqual({ kind: 'stop', recall: id }));
   });
 
-  it('a job that is cancelled stops retry, and cannot be resumed', async () => {
+  test('a job that is cancelled stops retry, and cannot be resumed', async () => {
     await waiting('dlv_1');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
     await requested();
@@ -353,7 +354,7 @@ describe('all that waits at a destination', () => {
     expect((await post(`/replays/${id}/resume`)).status).toBe(409);
   });
 
-  it('a job whose stop is in Kafka is cancelled, even if the database missed that', async () => {
+  test('a job whose stop is in Kafka is cancelled, even if the database missed that', async () => {
     await waiting('dlv_1');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
     await requested();
@@ -361,7 +362,7 @@ describe('all that waits at a destination', () => {
     await eventually(async () => expect(await job(id)).toMatchObject({ status: 'cancelled' }));
   });
 
-  it('no job is cancelled while Kafka cannot take its stop: the user tries again', async () => {
+  test('no job is cancelled while Kafka cannot take its stop: the user tries again', async () => {
     await waiting('dlv_1');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
     await requested();
@@ -372,7 +373,7 @@ describe('all that waits at a destination', () => {
     expect((await post(`/replays/${id}/cancel`)).body).toMatchObject({ status: 'cancelled' });
   });
 
-  it.each([
+  test.each([
     ['paused', { paused: true }],
     ['off', { enabled: false }],
   ])(
@@ -392,31 +393,13 @@ describe('a replay to some URLs', () => {
   const SAME = 'https://b.example/';
   /** Appends the record of a delivery that one URL took and the other rejected. */
   async function partly(topic = 'webhooks', others: ReturnType<typeof aUrl>[] = []): Promise<void> {
-    const about = {
-      id: 'dlv_1',
-      messageId: 'msg-1',
-      sourceId: 'src_1',
-      destinationId: destination,
-      type: 'track',
-    };
-    const times = {
-      acceptedAt: START,
-      expiresAt: START,
-      attempt: 0,
-      hop: 0,
-      replay: 0,
-      closed: [],
-      traceparent: '',
-    };
-    const headers = encodeDelivery({ ...about, ...times } as Parameters<typeof encodeDelivery>[0]);
+    const headers = encodeDelivery(aDelivery({ destinationId: destination, expiresAt: START }));
     control.memory.append([{ topic, key: `${destination}:0`, value: '{}', headers }]);
     const urls = [
       aUrl({ url: webhooks[0]!.id }),
       aUrl({ url: webhooks[1]!.id, outcome: 'rejected', status: 404 }),
     ];
-    await record(
-      anAttempt({ destination, urls: [...urls, ...others], record: { ...KNOWN, topic } }),
-    );
+    await record(anEvent({ destination, urls: [...urls, ...others], record: { ...KNOWN, topic } }));
   }
   const closed = () =>
     control.memory.records('webhooks.due').map(({ headers }) => {
@@ -424,7 +407,7 @@ describe('a replay to some URLs', () => {
       return decoded.kind === 'delivery' ? decoded.delivery.closed : undefined;
     });
 
-  it('one URL of several gets the delivery again', async () => {
+  test('one URL of several gets the delivery again', async () => {
     await partly();
     expect((await post('/deliveries/dlv_1/replay', { webhooks: [webhooks[1]!.id] })).status).toBe(
       202,
@@ -432,7 +415,7 @@ describe('a replay to some URLs', () => {
     expect(closed()).toEqual([[A]]);
   });
 
-  it('a webhook gets the delivery again although another one has the same URL', async () => {
+  test('a webhook gets the delivery again although another one has the same URL', async () => {
     const [first, second] = webhooks.map(({ id }, i) => ({
       id,
       url: i === 0 ? 'https://a.example/' : SAME,
@@ -445,9 +428,9 @@ describe('a replay to some URLs', () => {
     expect(closed()).toEqual([[A]]);
   });
 
-  it('an alert is not replayed, since each of its channels needs another body', async () => {
+  test('an alert is not replayed, since each of its channels needs another body', async () => {
     await control.call('patch', '/alerts').send({ webhooks: [{ url: 'https://ops.example/' }] });
-    await record(anAttempt({ destination: 'alerts', record: KNOWN }));
+    await record(anEvent({ destination: 'alerts', record: KNOWN }));
     for (const answer of [
       await post('/deliveries/dlv_1/replay'),
       await post('/replays', { destination: 'alerts', includeDelivered: true }),
@@ -460,7 +443,7 @@ describe('a replay to some URLs', () => {
     expect(closed()).toEqual([]);
   });
 
-  it('a replay of many sends each only to failed URLs, even if others share a URL', async () => {
+  test('a replay of many sends each only to failed URLs, even if others share a URL', async () => {
     const [first, second] = webhooks.map(({ id }, i) => ({
       id,
       url: i === 0 ? 'https://a.example/' : SAME,
@@ -475,7 +458,7 @@ describe('a replay to some URLs', () => {
     await eventually(() => expect(closed()).toEqual([[A]]));
   });
 
-  it('an unknown webhook is refused by its place', async () => {
+  test('an unknown webhook is refused by its place', async () => {
     await partly();
     const { status, body } = await post('/deliveries/dlv_1/replay', {
       webhooks: [webhooks[0]!.id, 'whk_other'],

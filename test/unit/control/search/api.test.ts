@@ -5,7 +5,8 @@ import { coverageOf } from '../../../../services/control/search/store';
 import { encodeDelivery } from '../../../../shared/model/delivery';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
-import { aFailure, anAttempt } from '../../../support/events';
+import { aFailure, anEvent } from '../../../support/events';
+import { aDelivery } from '../../../support/factories';
 
 let database: Database;
 let control: ControlUnderTest;
@@ -43,22 +44,8 @@ async function sent({
   dead,
 }: Sent) {
   const acceptedAt = control.clock.now.getTime() - agoMs;
-  const delivery = {
-    id,
-    messageId: `msg-${id}`,
-    sourceId: 'src_1',
-    destinationId: 'dst_1',
-    type: 'track' as const,
-    event,
-    userId,
-    acceptedAt,
-    expiresAt: acceptedAt + 1_000,
-    attempt: 0,
-    hop: 0,
-    replay: 0,
-    closed: [],
-    traceparent: '',
-  };
+  const expiresAt = acceptedAt + 1_000;
+  const delivery = aDelivery({ id, messageId: `msg-${id}`, event, userId, acceptedAt, expiresAt });
   control.memory.append([
     { topic: 'webhooks', key: 'k', value: body, headers: encodeDelivery(delivery) },
   ]);
@@ -71,7 +58,7 @@ async function sent({
   };
   await recordEvents(
     database,
-    [dead ? aFailure(about) : anAttempt(about)],
+    [dead ? aFailure(about) : anEvent(about)],
     await readParts(database),
   );
 }
@@ -105,7 +92,7 @@ describe('a search', () => {
     await control.bodies.look();
   });
 
-  it.each([
+  test.each([
     ['q=A-170', ['dlv_3', 'dlv_1']],
     ['q=a-1701', ['dlv_1']],
     ['q=example.COM', ['dlv_2']],
@@ -120,7 +107,7 @@ describe('a search', () => {
     expect(await ids(query)).toEqual(expected);
   });
 
-  it('a search is paged, and says which times it covers', async () => {
+  test('a search is paged, and says which times it covers', async () => {
     const first = await get('q=a-170&limit=1');
     expect(first.data.map(({ id }: { id: string }) => id)).toEqual(['dlv_3']);
     const rest = await get(`q=a-170&limit=1&after=${first.next}`);
@@ -137,7 +124,7 @@ describe('a search', () => {
     expect(await get('limit=1')).not.toHaveProperty('searched');
   });
 
-  it('another process continues where the last one stopped', async () => {
+  test('another process continues where the last one stopped', async () => {
     const { memory } = control;
     control = await controlUnderTest({ database, memory });
     control.clock.now = new Date();
@@ -149,7 +136,7 @@ describe('a search', () => {
     expect(await texts()).toHaveLength(4);
   });
 
-  it('small chunks are merged, and old ones are dropped', async () => {
+  test('small chunks are merged, and old ones are dropped', async () => {
     control.clock.now = new Date(control.clock.now.getTime() + 61_000);
     await sent({ id: 'dlv_4', body: '{"orderId":"A-1703"}' });
     await control.bodies.look();
@@ -161,7 +148,7 @@ describe('a search', () => {
     expect(await chunks()).toHaveLength(0);
   });
 
-  it('a deleted user is not found, and the stored texts are rewritten', async () => {
+  test('a deleted user is not found, and the stored texts are rewritten', async () => {
     const deleted = await control.call('post', '/deletions').send({ userIds: ['user-1'] });
     expect(deleted.status).toBe(202);
     const left = async () => (await texts()).join();
@@ -172,7 +159,7 @@ describe('a search', () => {
     expect(await ids('q=example.com')).toEqual(['dlv_2']);
   });
 
-  it('a search beyond the size limit says that it is not complete', async () => {
+  test('a search beyond the size limit says that it is not complete', async () => {
     const { memory } = control;
     control = await controlUnderTest({ database, memory, maxSearchBytes: 1 });
     control.clock.now = new Date();
@@ -182,7 +169,7 @@ describe('a search', () => {
     expect(await get(`q=a-170&since=${since}`)).toMatchObject({ searched: { complete: true } });
   });
 
-  it('a search finds new records within 15 seconds although all cores are busy', async () => {
+  test('a search finds new records within 15 seconds although all cores are busy', async () => {
     const { memory } = control;
     let steady = 0;
     const bodyTurns = { othersFirst: () => true, steadyMs: () => steady };
@@ -203,7 +190,7 @@ describe('a search', () => {
     expect(await foundAfter(1)).toEqual(['dlv_5', 'dlv_4', 'dlv_3', 'dlv_1']);
   });
 
-  it('records that were not read yet are not covered', async () => {
+  test('records that were not read yet are not covered', async () => {
     control.clock.now = new Date(control.clock.now.getTime() + 120_000);
     await sent({ id: 'dlv_5', body: '{"orderId":"A-1705"}' });
     const { data, searched } = await get('q=a-170');
@@ -213,7 +200,7 @@ describe('a search', () => {
   });
 });
 
-it.each([
+test.each([
   ['nothing before the first look', { positions: [], droppedTo: 0 }, { from: 1_000, to: 1_000 }],
   [
     'the time since the reader began',

@@ -30,7 +30,7 @@ const unpackAll = async (given: readonly Entry[], most?: number) =>
 
 const entries = fc.uniqueArray(entry, { minLength: 1, selector: ({ id }) => id });
 
-it('a chunk contains its entries and their times', async () => {
+test('a chunk contains its entries and their times', async () => {
   await fc.assert(
     fc.asyncProperty(entries, async (given) => {
       const [packed] = await pack(given);
@@ -41,7 +41,7 @@ it('a chunk contains its entries and their times', async () => {
   );
 });
 
-it('the lines of an entry are one text', async () => {
+test('the lines of an entry are one text', async () => {
   const entry = {
     id: 'a',
     acceptedAt: 1,
@@ -54,7 +54,7 @@ it('the lines of an entry are one text', async () => {
   expect(chunk && entriesOf(chunk)).toEqual([{ ...entry, lines: ['\nm\nÄ\n{}'] }]);
 });
 
-it('a search finds the same entries as a look at each text', async () => {
+test('a search finds the same entries as a look at each text', async () => {
   await fc.assert(
     fc.asyncProperty(
       entries,
@@ -73,7 +73,7 @@ it('a search finds the same entries as a look at each text', async () => {
   );
 });
 
-it('entries are split by the length of their texts, and none is lost', async () => {
+test('entries are split by the length of their texts, and none is lost', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(entry), fc.integer({ min: 1, max: 20 }), async (given, most) => {
       const chunks = (await unpackAll(given, most)).map(entriesOf);
@@ -87,7 +87,7 @@ it('entries are split by the length of their texts, and none is lost', async () 
   );
 });
 
-it('a long text needs room for UTF-8', async () => {
+test('a long text needs room for UTF-8', async () => {
   const entry = {
     id: 'a',
     acceptedAt: 1,
@@ -99,7 +99,7 @@ it('a long text needs room for UTF-8', async () => {
   expect((await unpackAll([entry, entry])).flatMap(entriesOf)).toEqual([entry, entry]);
 });
 
-it('a chunk reserves at most twice the memory that its texts may take', () => {
+test('a chunk reserves at most twice the memory that its texts may take', () => {
   const reserved = jest.spyOn(Buffer, 'allocUnsafe');
   const chunks = new Chunks(Infinity);
   const entry = {
@@ -116,7 +116,7 @@ it('a chunk reserves at most twice the memory that its texts may take', () => {
   expect(Math.max(...sizes)).toBeLessThanOrEqual(2 * 1_000 * 3 * 1_024);
 });
 
-it.each([
+test.each([
   ['Order "A-17"', ['order "a-17"', 'order \\"a-17\\"']],
   ['plain', ['plain']],
 ])('the text %s is looked for as given and as JSON writes it', (query, expected) => {

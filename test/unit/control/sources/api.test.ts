@@ -8,7 +8,7 @@ const make = async (name = 'Site') =>
   (await control.call('post', '/sources').send({ name })).body as Record<string, string>;
 
 describe('sources', () => {
-  it('sources are created, read, changed and deleted', async () => {
+  test('sources are created, read, changed and deleted', async () => {
     const made = await control.call('post', '/sources').send({ name: 'Site' });
     expect(made.status).toBe(201);
     expect(made.body).toEqual({
@@ -43,7 +43,7 @@ describe('sources', () => {
     expect((await control.call('delete', path)).status).toBe(404);
   });
 
-  it('sources are listed in pages', async () => {
+  test('sources are listed in pages', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) {
       control.clock.now = new Date(control.clock.now.getTime() + 1);
@@ -57,7 +57,7 @@ describe('sources', () => {
     expect(rest.body.next).toBeNull();
   });
 
-  it.each(['limit=0', 'limit=201', 'limit=x', 'limit=-1', 'after=a&after=b'])(
+  test.each(['limit=0', 'limit=201', 'limit=x', 'limit=-1', 'after=a&after=b'])(
     'the page parameter %s is refused',
     async (query) => {
       const answer = await control.call('get', `/sources?${query}`);
@@ -68,7 +68,7 @@ describe('sources', () => {
     },
   );
 
-  it('a rotated key keeps the old one valid for the overlap', async () => {
+  test('a rotated key keeps the old one valid for the overlap', async () => {
     const { id, writeKey } = await make();
     const rotated = await control.call('post', `/sources/${id}/rotate-key`).send({ overlap: '1h' });
     expect(rotated.status).toBe(200);
@@ -87,7 +87,7 @@ describe('sources', () => {
     expect(ended.body.oldWriteKeys).toEqual([]);
   });
 
-  it.each([
+  test.each([
     ['no fields', {}, ['#/name']],
     ['wrong types', { name: 7, enabled: 'yes' }, ['#/name', '#/enabled']],
     ['an empty name', { name: '  ' }, ['#/name']],
@@ -105,7 +105,7 @@ describe('sources', () => {
     expect(answer.body.errors.map((error: { pointer: string }) => error.pointer)).toEqual(pointers);
   });
 
-  it('a source has limits and a trust setting, which a patch merges', async () => {
+  test('a source has limits and a trust setting, which a patch merges', async () => {
     const limits = { maxPerSecond: 50, burst: '10s' };
     const made = await control
       .call('post', '/sources')
@@ -128,7 +128,7 @@ describe('sources', () => {
     expect(reset.body).toMatchObject({ limits: null, trust: 'server' });
   });
 
-  it.each([
+  test.each([
     [{ limits: { maxPerSecond: 0 } }, '#/limits/maxPerSecond'],
     [{ limits: { maxBytesPerSecond: 1.5 } }, '#/limits/maxBytesPerSecond'],
     [{ limits: { burst: '1ms' } }, '#/limits/burst'],
@@ -143,7 +143,7 @@ describe('sources', () => {
     ]);
   });
 
-  it('a patch cannot remove the name of a source', async () => {
+  test('a patch cannot remove the name of a source', async () => {
     const { id } = await make();
     const answer = await control
       .call('patch', `/sources/${id}`)
@@ -151,7 +151,7 @@ describe('sources', () => {
     expect(answer.body.errors).toEqual([{ pointer: '#/name', detail: 'is required' }]);
   });
 
-  it('an invalid overlap is refused', async () => {
+  test('an invalid overlap is refused', async () => {
     const { id } = await make();
     for (const overlap of ['soon', '31d', 5]) {
       const answer = await control.call('post', `/sources/${id}/rotate-key`).send({ overlap });
@@ -159,7 +159,7 @@ describe('sources', () => {
     }
   });
 
-  it('two concurrent patches both apply', async () => {
+  test('two concurrent patches both apply', async () => {
     const { id } = await make();
     await Promise.all([
       control.call('patch', `/sources/${id}`).send({ name: 'both' }),
@@ -174,7 +174,7 @@ describe('sources', () => {
 });
 
 describe('If-Match', () => {
-  it.each([
+  test.each([
     ['"1"', 200],
     ['*', 200],
     ['"7", "1"', 200],
@@ -200,7 +200,7 @@ describe('If-Match', () => {
 describe('a write key of a new system', () => {
   beforeEach(async () => (control = await controlUnderTest({ isNew: true })));
 
-  it('a write key is encrypted in config, and administrators see it', async () => {
+  test('a write key is encrypted in config, and administrators see it', async () => {
     const made = await control.call('post', '/sources').send({ name: 'Site' });
     const rotated = await control.call('post', `/sources/${made.body.id}/rotate-key`).send({});
     const keys = [rotated.body.writeKey, made.body.writeKey];
@@ -215,7 +215,7 @@ describe('a write key of a new system', () => {
   });
 });
 
-it("an older system's write key stays readable for ingest until config is resealed", async () => {
+test("an older system's write key stays readable for ingest until config is resealed", async () => {
   const first = await control.call('post', '/sources').send({ name: 'Site' });
   const later = await controlUnderTest({ memory: control.memory, isNew: true });
   const made = await later.call('post', '/sources').send({ name: 'Shop' });

@@ -13,7 +13,7 @@ const post = (fields: object) =>
 const as = (token: string, path: string, on = control) =>
   supertest(on.app).get(`/api/v1${path}`).set('Authorization', `Bearer ${token}`);
 
-it('a token has an expiry and a list of rights, or null without them', async () => {
+test('a token has an expiry and a list of rights, or null without them', async () => {
   const plain = await post({});
   expect(plain.body).toMatchObject({ rights: null, expiresAt: null, lastUsedAt: null });
   const made = await post({
@@ -41,7 +41,7 @@ it('a token has an expiry and a list of rights, or null without them', async () 
   });
 });
 
-it('an expired token can be renamed and prolonged', async () => {
+test('an expired token can be renamed and prolonged', async () => {
   const { id } = (await post({ expiresAt: '2026-02-01T00:00:00Z' })).body;
   control.clock.now = new Date('2026-03-01T00:00:00Z');
   const patch = (body: object) => control.call('patch', `/tokens/${id}`).send(body);
@@ -50,7 +50,7 @@ it('an expired token can be renamed and prolonged', async () => {
   expect((await patch({ expiresAt: '2026-04-01T00:00:00Z' })).status).toBe(200);
 });
 
-it.each([
+test.each([
   [{ expiresAt: '2025-12-31T00:00:00Z' }, '#/expiresAt'],
   [{ expiresAt: 'tomorrow' }, '#/expiresAt'],
   [{ rights: [] }, '#/rights'],
@@ -63,7 +63,7 @@ it.each([
   expect((await control.call('get', '/tokens')).body.data).toEqual([]);
 });
 
-it('a token with a list of rights creates no token with more rights', async () => {
+test('a token with a list of rights creates no token with more rights', async () => {
   const rights = ['tokens:read', 'tokens:write', 'events:read'];
   const { token, id } = (await post({ role: 'admin', rights })).body;
   const send = (method: 'post' | 'patch', path: string, body: object) =>
@@ -97,7 +97,7 @@ describe('an expiring token', () => {
     return { id, send };
   };
 
-  it('an expiring token creates no token that ends later', async () => {
+  test('an expiring token creates no token that ends later', async () => {
     const { send } = await made();
     const create = (fields: object) =>
       send('post', '/tokens', { name: 'a', role: 'admin', ...fields });
@@ -110,7 +110,7 @@ describe('an expiring token', () => {
     expect((await create({ expiresAt: end })).status).toBe(201);
   });
 
-  it('an expiring token prolongs neither itself nor another token beyond its end', async () => {
+  test('an expiring token prolongs neither itself nor another token beyond its end', async () => {
     const { id, send } = await made();
     const other = (await post({ expiresAt: '2026-01-15T00:00:00Z' })).body.id as string;
     for (const each of [id, other]) {
@@ -121,7 +121,7 @@ describe('an expiring token', () => {
     expect((await send('patch', `/tokens/${id}`, { name: 'Kim again' })).status).toBe(200);
   });
 
-  it('an expiring token renames a token without an end, and may give it one', async () => {
+  test('an expiring token renames a token without an end, and may give it one', async () => {
     const { send } = await made();
     const other = (await post({})).body.id as string;
     expect((await send('patch', `/tokens/${other}`, { name: 'Lee' })).status).toBe(200);
@@ -129,14 +129,14 @@ describe('an expiring token', () => {
   });
 });
 
-it('every path of the API has its resource among the rights', () => {
+test('every path of the API has its resource among the rights', () => {
   const open = ['session', 'openapi.json'];
   const named = OPERATION_IDS.map((key) => key.replace(/^[A-Z]+ /, '').split('/')[1]!);
   expect([...new Set(named)].filter((each) => !open.includes(each)).sort()).toEqual([...RESOURCES]);
   expect(RIGHTS).toContain('events:read');
 });
 
-it('a token of an earlier version opens the API, and its new fields are null', async () => {
+test('a token of an earlier version opens the API, and its new fields are null', async () => {
   const token = 'wpt_planted-by-an-earlier-version';
   const at = '2026-01-01T00:00:00.000Z';
   const hash = 'JZjF4wj3BwBwfoInROiB4tvd18G7vt3rr-4hi03Ku2g';
@@ -157,7 +157,7 @@ describe('the last use of a token', () => {
   beforeAll(async () => (database = await memoryDatabase()));
   afterAll(() => database.close());
 
-  it("a token's last use is stored to the minute in the database, never in config", async () => {
+  test("a token's last use is stored to the minute in the database, never in config", async () => {
     control = await controlUnderTest({ database });
     const { id, token } = (await post({})).body;
     const lastUse = async (on: ControlUnderTest) =>

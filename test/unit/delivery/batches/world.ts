@@ -13,6 +13,7 @@ import { type OutRecord } from '../../../../shared/kafka/port';
 import { createLog } from '../../../../shared/telemetry/log';
 import { ProcessTime } from '../../../../tools/simulator/process-time';
 import { Agenda } from '../../../../tools/simulator/virtual-clock';
+import { aDelivery } from '../../../support/factories';
 
 /** Delivery processes in virtual time, with a Kafka and receivers that a test scripts. */
 
@@ -83,21 +84,14 @@ export class World {
     }: Partial<Delivery> & { pad?: string; topic?: string } = {},
   ) {
     const nowMs = this.#process.time.wallMs();
-    const delivery: Delivery = {
+    const delivery = aDelivery({
       id,
       messageId: `m_${id}`,
-      sourceId: 's',
       destinationId: 'dst',
-      type: 'track',
       acceptedAt: nowMs,
       expiresAt: nowMs + WINDOW_MS,
-      attempt: 0,
-      hop: 0,
-      replay: 0,
-      closed: [],
-      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00',
       ...change,
-    };
+    });
     const value = Buffer.from(
       JSON.stringify({
         id,

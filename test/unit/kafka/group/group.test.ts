@@ -2,17 +2,30 @@ import { LeaderCheck } from '../../../../shared/kafka/consumer/describe-group';
 import { AssignedPartitions } from '../../../../shared/kafka/consumer/assigned-partitions';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
 import { Partition } from '../../../../shared/kafka/consumer/partition';
+import { cases, seedRanges } from '../../../support/cases';
 import { GroupWorld, type Options } from './group-simulation';
 import { VirtualTime } from './virtual-time';
 
 /** `GROUP_SEED=n` runs only that schedule; `GROUP_SCHEDULES=n` runs this many of each kind. */
-const SCHEDULES = Number(process.env.GROUP_SCHEDULES ?? 2_000);
+const SCHEDULES = Number(process.env.GROUP_SCHEDULES ?? cases(2_000));
 const ONE = process.env.GROUP_SEED;
 
-async function failing(options: Options, schedules = SCHEDULES): Promise<string[]> {
+/** Returns the ranges of seeds that one test plays each. */
+function rangesOf(schedules: number): [number, number][] {
+  return ONE === undefined ? seedRanges(schedules, 20) : [[Number(ONE), Number(ONE) + 1]];
+}
+
+/**
+ * Plays schedules until five of them have problems, or one has the problem that is looked for.
+ * @returns the problems of each such schedule
+ */
+async function failing(
+  options: Options,
+  [from, to]: [number, number],
+  soughtProblem?: RegExp,
+): Promise<string[]> {
   const found: string[] = [];
-  const seeds = ONE === undefined ? Array.from({ length: schedules }, (_, i) => i) : [Number(ONE)];
-  for (const seed of seeds) {
+  for (let seed = from; seed < to && found.length < 5; seed++) {
     try {
       const problems = await new GroupWorld(seed, options).run();
       if (problems.length > 0) {
@@ -21,24 +34,27 @@ async function failing(options: Options, schedules = SCHEDULES): Promise<string[
     } finally {
       VirtualTime.uninstall();
     }
-    if (found.length >= 5) break;
+    if (soughtProblem?.test(found.at(-1) ?? '')) break;
   }
   return found;
 }
 
 afterEach(() => jest.restoreAllMocks());
 
-test('while members join and leave, partitions have one owner within two rounds', async () => {
-  expect(await failing({ mixed: false })).toEqual([]);
-}, 900_000);
+test.each(rangesOf(SCHEDULES))(
+  'while members join and leave, every partition has one owner at most two rounds later (seeds from %i to %i)',
+  async (...seeds) => expect(await failing({ mixed: false }, seeds)).toEqual([]),
+);
 
-test('while members of two versions come and go, known partitions have one owner', async () => {
-  expect(await failing({ mixed: true })).toEqual([]);
-}, 900_000);
+test.each(rangesOf(SCHEDULES))(
+  'while members of two versions join and leave, every partition that the leader knows has one owner (seeds from %i to %i)',
+  async (...seeds) => expect(await failing({ mixed: true }, seeds)).toEqual([]),
+);
 
-test('after a broker stood still beyond all sessions, members repeat nothing done', async () => {
-  expect(await failing({ mixed: false, pauses: true }, SCHEDULES / 5)).toEqual([]);
-}, 900_000);
+test.each(rangesOf(SCHEDULES / 5))(
+  'after a broker stood still for longer than all sessions, no member repeats what another has done (seeds from %i to %i)',
+  async (...seeds) => expect(await failing({ mixed: false, pauses: true }, seeds)).toEqual([]),
+);
 
 /**
  * Restores an old fault: a member releases a revoked partition, and asks for a round, only if it
@@ -64,26 +80,32 @@ test('the simulation finds ownerless partitions if members ask for no new round'
   // Disables the leader and the members that would ask in their place.
   jest.spyOn(Membership.prototype, 'leaderAsks', 'get').mockReturnValue(false);
   jest.spyOn(LeaderCheck.prototype, 'entered').mockReturnValue();
-  expect(await failing({ mixed: false }, 200)).toContainEqual(
-    expect.stringMatching(/has no owner/),
+  const problem = /has no owner/;
+  expect(await failing({ mixed: false }, [0, 200], problem)).toContainEqual(
+    expect.stringMatching(problem),
   );
 });
 
-test('the leader asks for a round if members do not', async () => {
-  forgetUnread();
-  expect(await failing({ mixed: false }, 200)).toEqual([]);
-});
+test.each(seedRanges(cases(200), 20))(
+  'the leader asks for a round if members do not (seeds from %i to %i)',
+  async (...seeds) => {
+    forgetUnread();
+    expect(await failing({ mixed: false }, seeds)).toEqual([]);
+  },
+);
 
 test('the simulation finds two owners if a partition is released with open records', async () => {
   jest.spyOn(Partition.prototype, 'drained', 'get').mockReturnValue(true);
-  expect(await failing({ mixed: false }, 500)).toContainEqual(
-    expect.stringMatching(/concurrently|read again/),
+  const problem = /concurrently|read again/;
+  expect(await failing({ mixed: false }, [0, 500], problem)).toContainEqual(
+    expect.stringMatching(problem),
   );
 });
 
 test('the simulation finds repeats if the first member back takes over all at once', async () => {
   jest.spyOn(Membership.prototype, 'accept').mockImplementation((places) => places);
-  expect(await failing({ mixed: false, pauses: true }, 200)).toContainEqual(
-    expect.stringMatching(/read again/),
+  const problem = /read again/;
+  expect(await failing({ mixed: false, pauses: true }, [0, 200], problem)).toContainEqual(
+    expect.stringMatching(problem),
   );
 });

@@ -34,7 +34,7 @@ describe('a cached token', () => {
     [nowMs, requests, failure] = [0, 0, undefined];
   });
 
-  it('is requested once by concurrent callers, and reused until it is due', async () => {
+  test('is requested once by concurrent callers, and reused until it is due', async () => {
     const tokens = make();
     expect(await Promise.all([tokens.get(), tokens.get(), tokens.get()])).toEqual([
       'token 1',
@@ -47,7 +47,7 @@ describe('a cached token', () => {
     expect(await tokens.get()).toBe('token 2');
   });
 
-  it('serves until it expires while the endpoint fails, and is replaced afterwards', async () => {
+  test('serves until it expires while the endpoint fails, and is replaced afterwards', async () => {
     const tokens = make();
     await tokens.get();
     failure = new Error('down');
@@ -59,7 +59,7 @@ describe('a cached token', () => {
     expect(await tokens.get()).toBe('token 4');
   });
 
-  it('is dropped if the broker refuses it, but not requested again within a minute', async () => {
+  test('is dropped if the broker refuses it, but not requested again within a minute', async () => {
     const tokens = make();
     const token = await tokens.get();
     nowMs = 60_000;
@@ -111,12 +111,12 @@ describe('the exchange with a broker', () => {
     said.length = errors.length = 0;
   });
 
-  it('sends the token and its extensions', async () => {
+  test('sends the token and its extensions', async () => {
     await exchange('');
     expect(said).toEqual(['n,,\u0001auth=Bearer abc\u0001logicalCluster=lkc-1\u0001\u0001']);
   });
 
-  it('fails with the reason of a broker that refuses the token, without the token', async () => {
+  test('fails with the reason of a broker that refuses the token, without the token', async () => {
     const refusal = exchange('{"status":"invalid_token"}', new Error('the audience is wrong'));
     await expect(refusal).rejects.toThrow(/^Kafka refuses the token: the audience is wrong$/);
     expect(said[1]).toBe('\u0001');

@@ -66,7 +66,7 @@ describe('a token for MSK', () => {
     expect(ours.expiresAt - theirs.expiryTime).toBe(NOW.getMilliseconds());
   });
 
-  it('expires with the credentials, if they expire earlier', () => {
+  test('expires with the credentials, if they expire earlier', () => {
     const expiration = new Date(NOW.getTime() + 60_000);
     expect(signToken({ ...KEYS, expiration }, 'eu-central-1', NOW).expiresAt).toBe(
       expiration.getTime(),

@@ -1,8 +1,8 @@
 import { type Page } from 'playwright-core';
-import { type Tab } from '../support/browser';
-import { eventually } from '../support/eventually';
-import { aTrack, someTracks } from '../support/factories';
-import { type Scene } from './console-administration';
+import { type Tab } from '../browser';
+import { eventually } from '../eventually';
+import { aTrack, someTracks } from '../factories';
+import { type Scene } from './administration';
 
 /**
  * Stories about the endpoints of a destination in the console. They run on the system of

@@ -1,6 +1,6 @@
-import { eventually } from '../support/eventually';
-import { type Call } from '../support/factories';
-import { type Scene } from './console-administration';
+import { eventually } from '../eventually';
+import { type Call } from '../factories';
+import { type Scene } from './administration';
 
 /**
  * Audiences in the console, from the empty list to members at a webhook, on the system of

@@ -1,9 +1,9 @@
-import { libraryAccepts } from '../support/verify-signature';
-import { type Tab } from '../support/browser';
-import { eventually } from '../support/eventually';
-import { aTrack } from '../support/factories';
-import { type StorySystem } from '../support/story-system';
-import { type Destination, type Source } from '../../tools/harness/api';
+import { libraryAccepts } from '../verify-signature';
+import { type Tab } from '../browser';
+import { eventually } from '../eventually';
+import { aTrack } from '../factories';
+import { type StorySystem } from '../story-system';
+import { type Destination, type Source } from '../../../tools/harness/api';
 
 /**
  * Administration of tokens, secrets, keys and users in the console, on the system of

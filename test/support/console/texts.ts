@@ -1,5 +1,5 @@
 import { type Page } from 'playwright-core';
-import { type Tab } from '../support/browser';
+import { type Tab } from '../browser';
 
 /** The console in its pseudo-locale, which marks each text of the catalogue: ⟦Šíǧń óúť ~~~⟧. */
 

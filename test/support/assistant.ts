@@ -1,7 +1,7 @@
-import { waypost } from '../support/cli';
-import { eventually } from '../support/eventually';
-import { aTrack } from '../support/factories';
-import { type StorySystem } from '../support/story-system';
+import { waypost } from './cli';
+import { eventually } from './eventually';
+import { aTrack } from './factories';
+import { type StorySystem } from './story-system';
 
 /**
  * Twenty tasks of a first hour, as an AI assistant does them with the tools of `waypost mcp`, on
