@@ -17,7 +17,6 @@ import { addListen } from './commands/listen';
 import { addLogin } from './commands/login';
 import { addMcp } from './commands/mcp';
 import { addNotices } from './commands/notices';
-import { addRecordFormat } from './commands/record-format';
 import { addRecall } from './commands/recall';
 import { addReplay } from './commands/replay';
 import { addSend } from './commands/send';
@@ -65,7 +64,7 @@ export function createProgram(cli: Cli): Command {
     ...[addListen, addTail, addSend, addVerify],
     ...[addEvents, addDeliveries, addRecall, addReplay, addSources, addDestinations],
     ...[addAudiences, addTraits],
-    ...[addAlerts, addNotices, addTokens, addDeletions, addAudit, addRecordFormat],
+    ...[addAlerts, addNotices, addTokens, addDeletions, addAudit],
     ...[addDoctor, addExport, addImport, addLogin, addMcp, addCompletion],
   ];
   const top = new Group(cli, program);

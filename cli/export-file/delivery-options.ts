@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { type Destination, type Operations } from '../../shared/api/operations';
 
 /**
- * Batches, the retry plan and the proxy of a destination in an export file. Files of earlier versions lack them: an import
- * leaves them unchanged. The user info of a proxy is `***`, as in the API.
+ * Batches, the retry plan and the proxy of a destination in an export file. An import leaves those unchanged that the file
+ * lacks. The user info of a proxy is `***`, as in the API.
  */
 
 const optional = <T extends z.ZodType>(type: T) => type.nullable().default(null);

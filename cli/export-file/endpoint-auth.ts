@@ -3,8 +3,8 @@ import { type Destination, type Operations } from '../../shared/api/operations';
 import { HIDDEN } from './hidden';
 
 /**
- * The authentication and TLS settings of a URL, and the signatures of a destination, in an export file. Files of earlier
- * versions lack them: an import leaves them unchanged. Secrets are `***`. Each system makes its own Ed25519 keys.
+ * The authentication and TLS settings of a URL, and the signatures of a destination, in an export file. An import
+ * leaves those unchanged that the file lacks. Secrets are `***`. Each system makes its own Ed25519 keys.
  */
 
 type Body = Operations['POST /destinations']['body'];

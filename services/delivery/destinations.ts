@@ -30,7 +30,7 @@ export interface Endpoint {
   lane: string;
   destinationId: string;
   /** version of the destination */
-  destinationVersion?: number;
+  destinationVersion: number;
   /** number of shards of the destination */
   shards: number;
   /** of its destination */
@@ -118,13 +118,10 @@ export class Destinations {
     };
     const proxy = this.proxies?.of(destination.proxy, open);
     const webhooks = destination.webhooks.map((webhook) => ({
-      ...endpointOf(destination, webhook, open),
+      ...endpointOf(destination, version, webhook, open),
       ...(proxy && { proxy }),
     }));
-    const endpoints = [...webhooks, ...mailboxesOf(destination)].map((endpoint) => ({
-      ...endpoint,
-      destinationVersion: version,
-    }));
+    const endpoints = [...webhooks, ...mailboxesOf(destination, version)];
     const secrets = destination.secrets && secretsOf(destination.secrets, open);
     const signature = destination.signature && mapSignature(destination.signature, open);
     if (why === undefined) {
@@ -154,7 +151,7 @@ export class Destinations {
 /** Decrypts a text of this destination. Returns an empty text on failure, and then nothing is sent at all. */
 type Open = (sealed: Encrypted) => string;
 
-function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: Open): Endpoint {
+function endpointOf(destination: Destination, version: number, webhook: EncryptedWebhook, open: Open): Endpoint {
   const { id: owner, shards = DEFAULT_SHARDS, maxPerSecond, batch, retry: { timeoutMs, on } = {} } = destination;
   const url = open(webhook.url);
   const hash = urlHash(url);
@@ -165,6 +162,7 @@ function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: O
     hash,
     lane: `${owner}/${hash}`,
     destinationId: owner,
+    destinationVersion: version,
     shards,
     ...(maxPerSecond === undefined ? {} : { maxPerSecond }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
@@ -193,13 +191,13 @@ function openAuth({ auth, tls }: EncryptedWebhook, open: Open) {
 }
 
 /** Returns the addresses that alerts go to by e-mail. A delivery for one of them has all other endpoints closed. */
-function mailboxesOf({ id: owner, alerts, shards = DEFAULT_SHARDS }: Destination): Endpoint[] {
+function mailboxesOf({ id: owner, alerts, shards = DEFAULT_SHARDS }: Destination, version: number): Endpoint[] {
   return (alerts?.email ?? []).map((address) => {
     const origin = `${MAILBOX_PREFIX}${address}`;
     const hash = urlHash(origin);
     const lane = `${owner}/${hash}`;
     return {
-      ...{ id: origin, hash, lane, destinationId: owner, shards, origin },
+      ...{ id: origin, hash, lane, destinationId: owner, destinationVersion: version, shards, origin },
       path: '',
       staticHeaders: [],
       secrets: [],

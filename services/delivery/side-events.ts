@@ -1,7 +1,7 @@
 import { type CertificateEvent, type CircuitEvent } from '../../shared/model/attempt-events';
 import { isoTime } from '../../shared/model/time';
 import { type OutRecord } from '../../shared/kafka/port';
-import { ATTEMPTS } from '../../shared/kafka/topics';
+import { attemptsRecord } from '../../shared/kafka/topics';
 import { attemptEvent, type AttemptResult, type DeliveryInHand, eventRecord } from './disposition';
 import { type SeenCertificate } from './http/certificate-watch';
 import { type CircuitTransition } from './lanes/registry';
@@ -30,11 +30,11 @@ export function circuitRecord({ endpoint, state, why }: CircuitTransition, nowMs
   const { destinationId: destination, id: url, origin, destinationVersion } = endpoint;
   const at = isoTime(nowMs);
   const event: CircuitEvent = { kind: 'circuit', destination, url, origin, destinationVersion, state, why, at };
-  return { topic: ATTEMPTS, key: destination, value: JSON.stringify(event) };
+  return attemptsRecord(destination, event);
 }
 
 /** Returns the event for the certificate of a server. */
 export function certificateRecord({ origin, notAfter }: SeenCertificate, nowMs: number): OutRecord {
   const event: CertificateEvent = { kind: 'certificate', origin, notAfter: isoTime(notAfter), at: isoTime(nowMs) };
-  return { topic: ATTEMPTS, key: origin, value: JSON.stringify(event) };
+  return attemptsRecord(origin, event);
 }

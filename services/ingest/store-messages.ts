@@ -6,7 +6,8 @@ import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './responses';
 import { logThrottle } from '../../shared/service/load-limits';
 import { type ParsedRequest, type AcceptedCall, rejectedRecord } from './calls/validate-request';
-import { MESSAGE_FORMAT, messageHeaders, messageKey } from '../../shared/model/message';
+import { messageHeaders, messageKey } from '../../shared/model/message';
+import { FORMAT_HEADER } from '../../shared/model/record-format';
 import { type RejectedCall } from '../../shared/model/rejected-calls';
 import { MESSAGES, REJECTED } from '../../shared/kafka/topics';
 import { newTraceparent } from '../../shared/telemetry/trace';
@@ -89,6 +90,6 @@ export function rejectedRecords(
     topic: REJECTED,
     key: sourceId,
     value: JSON.stringify(rejectedRecord(fault, parsed.calls[fault.index] ?? null, sourceId, at)),
-    headers: { format: String(MESSAGE_FORMAT), source: sourceId },
+    headers: { format: FORMAT_HEADER, source: sourceId },
   }));
 }

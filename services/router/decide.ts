@@ -12,6 +12,7 @@ import {
   windowStart,
   type Rejected,
 } from '../../shared/model/message-codec';
+import { FORMAT_HEADER } from '../../shared/model/record-format';
 import { type RejectedRecord } from '../../shared/model/rejected-calls';
 import { type Message } from '../../shared/model/message';
 import { route, type Routed, wantsWebhooks } from '../../shared/model/route';
@@ -224,5 +225,5 @@ export function rejectedRecord(
     call: text.slice(0, KEPT_TEXT_LENGTH),
     ...(text.length > KEPT_TEXT_LENGTH ? { truncated: true } : {}),
   };
-  return { topic: REJECTED, key: source, value: JSON.stringify(value), headers: { format: '1', source } };
+  return { topic: REJECTED, key: source, value: JSON.stringify(value), headers: { format: FORMAT_HEADER, source } };
 }

@@ -6,15 +6,7 @@ import { type OperationId } from './access';
 /** Subjects of acts. They are not entries of `config`. */
 export const ACT_KINDS = ['deletion', 'replay', 'delivery', 'notice', 'session'] as const;
 /** Subjects of the rows of the audit trail: entries of `config`, and acts. */
-export const AUDIT_KINDS = [
-  'source',
-  'destination',
-  'token',
-  'audience',
-  'computed_trait',
-  'record_format',
-  ...ACT_KINDS,
-] as const;
+export const AUDIT_KINDS = ['source', 'destination', 'token', 'audience', 'computed_trait', ...ACT_KINDS] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 
 /** Changes of entries, and some acts. */

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, hash } from 'node:crypto';
-import { type Encrypted, type WriteKey, type Destination, SYSTEM_ID, type SystemEntry } from '../model/config';
+import { type Encrypted, type WriteKey, SYSTEM_ID, type SystemEntry } from '../model/config';
 import { AppError } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { type ConfigReader, type ConfigView } from './types';
@@ -124,7 +124,7 @@ export function writeKeyHash(key: string): string {
 
 /**
  * Returns the encrypted form of a write key: its hash for ingest, which looks keys up, and the encrypted key for control,
- * which shows it. Earlier versions stored the plain key alone.
+ * which shows it.
  * @param sourceId the entry that the key belongs to
  */
 export function encryptWriteKey(key: string, sourceId: string, encryptor: Encryptor): WriteKey {
@@ -132,30 +132,24 @@ export function encryptWriteKey(key: string, sourceId: string, encryptor: Encryp
 }
 
 /** @returns undefined if no key of the encryptor decrypts it */
-export function decryptWriteKey({ key, sealed }: WriteKey, sourceId: string, encryptor: Encryptor): string | undefined {
-  return sealed === undefined ? key : encryptor.decrypt(sealed, sourceId).text;
+export function decryptWriteKey({ sealed }: WriteKey, sourceId: string, encryptor: Encryptor): string | undefined {
+  return encryptor.decrypt(sealed, sourceId).text;
 }
 
 /** Stored encrypted beside the other entries, so that a process can check whether it has the key of `config`. */
 const CANARY = 'waypost canary';
 
 export function newSystemEntry(encryptor: Encryptor): SystemEntry {
-  return { id: SYSTEM_ID, canary: encryptor.encrypt(CANARY, SYSTEM_ID), writeKeys: 'sealed' };
+  return { id: SYSTEM_ID, canary: encryptor.encrypt(CANARY, SYSTEM_ID) };
 }
 
 /**
  * Returns why WAYPOST_SECRET_KEY of this process does not fit `config`, as one sentence for people; undefined if it
- * fits. In a system without a canary it fits if it decrypts any destination, or no destination exists.
+ * fits, or nothing is encrypted yet.
  */
-export function keyProblem(config: Pick<ConfigView, 'system' | 'list'>, encryptor: Encryptor): string | undefined {
+export function keyProblem(config: Pick<ConfigView, 'system'>, encryptor: Encryptor): string | undefined {
   const system = config.system()?.data;
-  const fits = system
-    ? encryptor.decrypt(system.canary, SYSTEM_ID).text === CANARY
-    : fitsDestinations(
-        config.list('destination').map(({ data }) => data),
-        encryptor,
-      );
-  if (fits) return undefined;
+  if (!system || encryptor.decrypt(system.canary, SYSTEM_ID).text === CANARY) return undefined;
   return (
     'WAYPOST_SECRET_KEY differs from the key that sealed config. Give control and delivery the same list of keys; if that ' +
     'key is lost, run `config reseal --key-lost`, and set URLs, headers and secrets again'
@@ -178,9 +172,4 @@ export function watchKey(config: ConfigReader, encryptor: Encryptor, log: Log): 
     if (kind === 'system') look();
   });
   return () => reasons;
-}
-
-function fitsDestinations(destinations: readonly Destination[], encryptor: Encryptor): boolean {
-  const sealed = destinations.flatMap(({ id, webhooks }) => webhooks.slice(0, 1).map(({ url }) => ({ id, url })));
-  return sealed.length === 0 || sealed.some(({ id, url }) => encryptor.decrypt(url, id).text !== undefined);
 }

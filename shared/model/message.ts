@@ -1,3 +1,5 @@
+import { FORMAT_HEADER } from './record-format';
+
 /** A call as accepted: the value of a record on `messages`. */
 
 /** The types that clients send. Only control creates a `delete`. */
@@ -57,8 +59,6 @@ interface MessageHeaders {
   body?: string;
 }
 
-export const MESSAGE_FORMAT = 1;
-
 /** A header of each delivery and a column of the history. Few names are longer. */
 const MAX_EVENT_CHARACTERS = 200;
 
@@ -85,7 +85,7 @@ export function messageHeaders(
   { acceptedAtMs, traceparent, body }: { acceptedAtMs: number; traceparent: string; body?: string | undefined },
 ): Record<string, string> {
   const headers: MessageHeaders = {
-    format: String(MESSAGE_FORMAT),
+    format: FORMAT_HEADER,
     source,
     message: messageId,
     'accepted-at': String(acceptedAtMs),

@@ -3,6 +3,7 @@ import { MESSAGES } from '../../shared/kafka/topics';
 import { eventually } from '../support/eventually';
 import { aCall, aTrack, type Call } from '../support/factories';
 import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
+import { FORMAT_HEADER } from '../../shared/model/record-format';
 
 /** Routing of messages to destinations, and the exact bodies that arrive. */
 
@@ -160,7 +161,7 @@ describe('the body, byte for byte', () => {
   test('the body of a deletion names the user and nothing else', async () => {
     const { topics } = stage;
     const message = { type: 'delete', messageId: 'delete-kim', userId: 'kim', timestamp: AT, receivedAt: AT };
-    const headers = { format: '1', source: connection.source.id, message: 'delete-kim', traceparent: '' };
+    const headers = { format: FORMAT_HEADER, source: connection.source.id, message: 'delete-kim', traceparent: '' };
     const producer = await topics.kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 5_000 });
     const value = JSON.stringify(message);
     await producer.send([

@@ -13,6 +13,7 @@ import { type Service, startService } from '../support/service';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { startThreeBrokers, type ThreeBrokers } from '../support/three-brokers';
 import { readTopic } from '../support/topics';
+import { FORMAT, FORMAT_HEADER } from '../../shared/model/record-format';
 
 /** Ingest, router and delivery on three brokers while the third one stops and returns. */
 
@@ -137,7 +138,7 @@ function configOf(env: Record<string, string>): OutRecord[] {
     ...{ id: 'dst_1', name: 'hook', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
     ...{ createdAt: AT, updatedAt: AT, webhooks: [url] },
   };
-  const entry = { format: 1 as const, version: 1, replaces: 0, at: AT };
+  const entry = { format: FORMAT, version: 1, replaces: 0, at: AT };
   const records: ConfigRecord[] = [
     { ...entry, kind: 'source', id: 'src_1', data: aSource() },
     { ...entry, kind: 'destination', id: data.id, data },
@@ -150,7 +151,7 @@ function configOf(env: Record<string, string>): OutRecord[] {
 function message(id: string): OutRecord {
   const value = { type: 'track', messageId: id, event: 'e', userId: id, timestamp: AT, receivedAt: AT };
   const headers = {
-    ...{ format: '1', source: 'src_1', message: id, 'accepted-at': String(Date.now()) },
+    ...{ format: FORMAT_HEADER, source: 'src_1', message: id, 'accepted-at': String(Date.now()) },
     traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
   };
   return { topic: MESSAGES, key: `src_1:${id}`, value: JSON.stringify(value), headers };

@@ -3,7 +3,13 @@ import { Readable, Writable } from 'node:stream';
 import { copyConfig } from '../../deploy/bin/config-copy';
 import { reencrypt } from '../../deploy/bin/config-reencrypt';
 import { openConfig } from '../../shared/config/reader';
-import { createEncryptor, type Encryptor } from '../../shared/config/encryption';
+import {
+  createEncryptor,
+  decryptWriteKey,
+  type Encryptor,
+  encryptWriteKey,
+  newSystemEntry,
+} from '../../shared/config/encryption';
 import { openWriter } from '../../shared/config/writer';
 import { type Destination, type Source } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client';
@@ -11,6 +17,7 @@ import { type Kafka } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
+import { aWriteKey } from '../support/write-key';
 
 /** `config` on a real Kafka: two control processes and their readers, each with separate connections. */
 
@@ -20,7 +27,7 @@ const aSource = (id: string, name: string): Source => ({
   id,
   name,
   enabled: true,
-  writeKeys: [{ key: `key-${id}` }],
+  writeKeys: [aWriteKey(`key-${id}`)],
   createdAt: AT,
   updatedAt: AT,
 });
@@ -169,8 +176,11 @@ it('config is encrypted again while control reads it, so that the old secret key
     ],
     ...{ createdAt: AT, updatedAt: AT },
   });
-  await control.writer.write('source', 'site', aSource('site', 'Site'), { replaces: 0 });
-  await control.writer.write('destination', 'dst_1', destination(createEncryptor([old])), { replaces: 0 });
+  const sealed = createEncryptor([old]);
+  const site = { ...aSource('site', 'Site'), writeKeys: [encryptWriteKey('key-site', 'site', sealed)] };
+  await control.writer.write('system', 'system', newSystemEntry(sealed), { replaces: 0 });
+  await control.writer.write('source', 'site', site, { replaces: 0 });
+  await control.writer.write('destination', 'dst_1', destination(sealed), { replaces: 0 });
   const run = async (...keys: Buffer[]) => {
     const said: string[] = [];
     const key = keys.map((each) => each.toString('base64')).join(',');
@@ -179,11 +189,13 @@ it('config is encrypted again while control reads it, so that the old secret key
     return said.at(-1);
   };
   await expect(run(newer)).rejects.toThrow(/No key of WAYPOST_SECRET_KEY opens config/);
-  expect(control.config.source('site')!.data.writeKeys[0]).toEqual({ key: 'key-site' });
+  expect(control.config.source('site')!.data).toEqual(site);
   expect(await run(newer, old)).toMatch(/entries sealed/);
   const { url } = control.config.destination('dst_1')!.data.webhooks[0]!;
   expect(createEncryptor([newer]).decrypt(url, 'dst_1').text).toBe('https://a.example/in');
-  expect(control.config.source('site')!.data.writeKeys[0]).not.toEqual({ key: 'key-site' });
+  expect(decryptWriteKey(control.config.source('site')!.data.writeKeys[0]!, 'site', createEncryptor([newer]))).toBe(
+    'key-site',
+  );
   expect(control.config.sourceByWriteKey('key-site', 0)?.data.id).toBe('site');
   expect(await run(newer)).toMatch(/^0 of/);
 });
@@ -191,8 +203,8 @@ it('config is encrypted again while control reads it, so that the old secret key
 it('a record of a newer format ends the readers of config', async () => {
   const kafka = await connect();
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
-  await producer.send([{ topic: 'config', key: 'rule:1', value: '{"format":2}' }]);
+  await producer.send([{ topic: 'config', key: 'rule:1', value: '{"format":9}' }]);
   await eventually(() => expect(failures).toContainEqual(expect.objectContaining({ code: 'newer_format' })));
-  await expect(openConfig(kafka, { name: 'test', log, onFatal: () => undefined })).rejects.toThrow(/format 2.*Upgrade/);
+  await expect(openConfig(kafka, { name: 'test', log, onFatal: () => undefined })).rejects.toThrow(/format 9.*Upgrade/);
   await producer.close(1_000);
 });

@@ -18,6 +18,7 @@ import { startDelivery } from '../support/deliverer';
 import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { type Sink, startSink } from '../../tools/harness/sink';
+import { FORMAT_HEADER } from '../../shared/model/record-format';
 
 /** Router and delivery that read each change of `config` three seconds after control has written it. */
 
@@ -130,7 +131,7 @@ const write = (destination: Destination, replaces: number) =>
 const trackCall = (messageId: string) =>
   JSON.stringify({ type: 'track', event: 'e', messageId, userId: 'u1', timestamp: AT, receivedAt: AT });
 const headersOf = (source: string, message: string) => ({
-  ...{ format: '1', source, message, 'accepted-at': String(Date.now()) },
+  ...{ format: FORMAT_HEADER, source, message, 'accepted-at': String(Date.now()) },
 });
 const pathsOf = () => sink.requests.map(({ path }) => path).sort();
 

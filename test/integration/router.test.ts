@@ -9,6 +9,7 @@ import { eventually, Final } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { freePorts } from '../support/free-port';
 import { startSupervised, type Supervised } from '../support/supervised';
+import { FORMAT, FORMAT_HEADER } from '../../shared/model/record-format';
 
 /** The router as a built process, with a real Kafka. */
 
@@ -122,7 +123,7 @@ async function shutDown(kafka: Kafka, producer: BatchProducer, tails: Tail[]): P
 }
 
 const sourceRecord = (data: Source): ConfigRecord<'source'> => ({
-  format: 1,
+  format: FORMAT,
   kind: 'source',
   id: data.id,
   version: 1,
@@ -131,7 +132,7 @@ const sourceRecord = (data: Source): ConfigRecord<'source'> => ({
   data,
 });
 const destinationRecord = (data: Destination): ConfigRecord<'destination'> => ({
-  format: 1,
+  format: FORMAT,
   kind: 'destination',
   id: data.id,
   version: 1,
@@ -159,7 +160,7 @@ function aMessage(
     key: `${source}:u1`,
     value: over.value ?? JSON.stringify(message),
     headers: {
-      format: '1',
+      format: FORMAT_HEADER,
       source,
       message: messageId,
       'accepted-at': String(ACCEPTED_MS),
@@ -279,7 +280,7 @@ test('a graceful stop of the router repeats no delivery', async () => {
 test('messages of an unreadable source stay in Kafka while others pass, and are routed once it is readable', async () => {
   const setup = await setUp(...standard(), destinationRecord(aDestination({ id: 'dst_2', sources: ['src_2'] })));
   await setup.append([
-    { topic: 'config', key: configKey('source', 'src_2'), value: '{"format":1,"of a newer":"kind"}' },
+    { topic: 'config', key: configKey('source', 'src_2'), value: '{"format":4,"of a newer":"kind"}' },
   ]);
   const calls = Array.from({ length: 21_000 }, (_, i) => ({
     ...{ ...aMessage(`m${String(i)}`, { sourceId: 'src_2' }), key: `src_2:u${String(i)}` },
@@ -302,9 +303,9 @@ test('messages of an unreadable source stay in Kafka while others pass, and are 
 
 test('a record of a newer format ends the router with a plain sentence and is not skipped', async () => {
   const setup = await setUp(...standard());
-  await setup.append([aMessage('m1'), aMessage('m2', { headers: { format: '2' } }), aMessage('m3')]);
+  await setup.append([aMessage('m1'), aMessage('m2', { headers: { format: '9' } }), aMessage('m3')]);
   expect(await setup.router.exited).toBe(1);
-  expect(setup.router.output()).toMatch(/format 2, written by a newer Waypost than this router\. Upgrade it, or/);
+  expect(setup.router.output()).toMatch(/format 9, written by a newer Waypost than this router\. Upgrade it\./);
   expect(ids(setup.routed).filter((id) => id !== 'm1')).toEqual([]);
   expect(setup.rejected).toEqual([]);
 });

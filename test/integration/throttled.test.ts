@@ -22,6 +22,7 @@ import { memoryDatabase } from '../support/database';
 import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { setFetchQuota } from '../support/quotas';
+import { FORMAT, FORMAT_HEADER } from '../../shared/model/record-format';
 
 /**
  * A broker that throttles: it answers a fetch beyond the quota without any partition. Each test reads about 1.5 times the
@@ -77,7 +78,7 @@ test.concurrent(
     await fill(
       numbers.map((i) => {
         const data = aSource({ id: `src_${String(i)}`, name: filler });
-        const record = { format: 1, kind: 'source', id: data.id, version: 1, replaces: 0, at, data };
+        const record = { format: FORMAT, kind: 'source', id: data.id, version: 1, replaces: 0, at, data };
         return { topic: 'config', key: `source:${data.id}`, value: JSON.stringify(record) };
       }),
     );
@@ -98,7 +99,7 @@ test.concurrent(
         key: `uuser-${String(i)}`,
         value: encodeProfile({ t: { src_1: { note: [filler, 1] } } }),
         partition: 0,
-        headers: { format: '1' },
+        headers: { format: FORMAT_HEADER },
       })),
     );
     const dir = mkdtempSync(join(tmpdir(), 'waypost-throttled-'));
@@ -169,7 +170,8 @@ test.concurrent(
     };
     const replays = new Replays({ ...parts, alone: false, kafka: await throttled() });
     const scope = { destination: 'dst_1', origin: 'dead_letters' as const, from: null, to: Date.now() };
-    const wanted = { scope: { ...scope, status: null, type: null, includeDelivered: true }, preview: true };
+    const all = { status: null, type: null, includeDelivered: true, onlyFailedUrls: false };
+    const wanted = { scope: { ...scope, ...all }, preview: true };
     const { id } = await replays.start({ ...wanted, maxPerSecond: 10_000 }, `replay-${run}`);
     const ended = await eventually(
       async () => {

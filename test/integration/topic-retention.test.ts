@@ -7,6 +7,7 @@ import { type Destination } from '../../shared/model/config';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 import { configRecord } from '../support/processes';
+import { FORMAT } from '../../shared/model/record-format';
 
 /** The retention of existing topics. */
 
@@ -92,7 +93,7 @@ test('the job that makes topics refuses a retention below the window of a destin
     ...{ retry: { windowMs: 12 * 3_600_000 }, createdAt: AT, updatedAt: AT },
   } as unknown as Destination;
   await producer.send([
-    configRecord({ format: 1, version: 1, replaces: 0, at: AT, kind: 'destination', id: 'dst_1', data }),
+    configRecord({ format: FORMAT, version: 1, replaces: 0, at: AT, kind: 'destination', id: 'dst_1', data }),
   ]);
   await expect(makeTopics([], { ...env, WAYPOST_LOG_LEVEL: 'silent' })).rejects.toThrow(
     'WAYPOST_TOPIC_RETENTION: webhooks must keep at least 12h, the window of destination dst_1',

@@ -32,7 +32,15 @@ const ABOUT = {
 };
 
 export function aUrl(over: Partial<UrlAttempt> = {}): UrlAttempt {
-  return { url: 'whk_1', origin: 'https://a.example', outcome: 'delivered', status: 200, durationMs: 12, ...over };
+  return {
+    url: 'whk_1',
+    origin: 'https://a.example',
+    destinationVersion: 1,
+    outcome: 'delivered',
+    status: 200,
+    durationMs: 12,
+    ...over,
+  };
 }
 
 export function anAttempt(over: Partial<AttemptEvent> = {}): AttemptEvent {

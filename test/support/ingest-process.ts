@@ -7,6 +7,7 @@ import { createLog } from '../../shared/telemetry/log';
 import { freePorts } from './free-port';
 import { startService } from './service';
 import { type Supervised } from './supervised';
+import { FORMAT } from '../../shared/model/record-format';
 
 /** Ingest alone, as a built process, and a connection to the same Kafka. */
 export interface IngestProcess {
@@ -63,7 +64,7 @@ async function writeSources(kafka: Kafka, sources: Source[]): Promise<void> {
   const at = new Date().toISOString();
   await producer.send(
     sources.map((data) => {
-      const record: ConfigRecord = { format: 1, kind: 'source', id: data.id, version: 1, replaces: 0, at, data };
+      const record: ConfigRecord = { format: FORMAT, kind: 'source', id: data.id, version: 1, replaces: 0, at, data };
       return { topic: 'config', key: configKey('source', data.id), value: JSON.stringify(record) };
     }),
   );

@@ -13,6 +13,7 @@ import { createLog } from '../../shared/telemetry/log';
 import { freePorts } from './free-port';
 import { type Service, startService } from './service';
 import { type Sink, startSink } from '../../tools/harness/sink';
+import { FORMAT } from '../../shared/model/record-format';
 
 /** Services as built processes, on new topics of the test run's Kafka, with a receiver of webhooks. */
 export interface Processes {
@@ -82,7 +83,7 @@ export function destinationAt({ sink, env }: Processes, id: string, path: string
     ...{ id, name: 'hook', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
     ...{ createdAt: AT, updatedAt: AT, webhooks: [url] },
   };
-  return configRecord({ format: 1, version: 1, replaces: 0, at: AT, kind: 'destination', id, data });
+  return configRecord({ format: FORMAT, version: 1, replaces: 0, at: AT, kind: 'destination', id, data });
 }
 
 export function configRecord(record: ConfigRecord): OutRecord {

@@ -141,7 +141,7 @@ export class World {
       const random = randomOf(this.#random.between(0, 2 ** 31));
       this.#endpoints.set(origin, { behaviour, random, open: 0 });
       const hash = urlHash(origin);
-      const names = { id: `${id}-${String(i)}`, hash, lane: `${id}/${hash}`, destinationId: id };
+      const names = { id: `${id}-${String(i)}`, hash, lane: `${id}/${hash}`, destinationId: id, destinationVersion: 1 };
       return { ...names, shards: DEFAULT_SHARDS, origin, path: '/', staticHeaders: [], secrets: [] };
     });
     const destination = { enabled: true, paused: false, secrets: undefined, endpoints };

@@ -22,7 +22,6 @@ export const destination = {
     http: (status: number) => `HTTP ${status}`,
     resent: 'A kept connection had broken. The request was sent again over a new one.',
     requestHeaders: 'Request headers',
-    rebuilt: 'Rebuilt from the current settings of the destination, not recorded',
     changedHeaders: (changedHeaders: string) => `The destination has other values today for: ${changedHeaders}`,
     notStored: (names: string) => `Also sent, but not stored because they differ with each request: ${names}`,
     requestHeadersCode: 'request headers',

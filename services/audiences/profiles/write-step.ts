@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { type Message, messageHeaders, messageKey } from '../../../shared/model/message';
-import { AppError, messageOf } from '../../../shared/service/errors';
-import { type BatchProducer, type OutRecord } from '../../../shared/kafka/port';
+import { FORMAT_HEADER } from '../../../shared/model/record-format';
+import { AppError, messageOf, requireKnownFormat } from '../../../shared/service/errors';
+import { type BatchProducer, type InRecord, type OutRecord } from '../../../shared/kafka/port';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { newTraceparent } from '../../../shared/telemetry/trace';
@@ -189,8 +190,7 @@ function emptied(profile: Profile | undefined): Profile | null {
   return rest;
 }
 
-/** Format and keys of the changelog's records. */
-const FORMAT = '1';
+/** Keys of the changelog's records. */
 const USER = 'u';
 const META = 'm';
 
@@ -210,14 +210,23 @@ function metaRecord(meta: PartitionState, partition: number): OutRecord {
 }
 
 function changelogRecord(key: string, profile: Profile | null, partition: number): OutRecord {
-  return { topic: PROFILES, key, value: profile && encodeProfile(profile), partition, headers: { format: FORMAT } };
+  return {
+    topic: PROFILES,
+    key,
+    value: profile && encodeProfile(profile),
+    partition,
+    headers: { format: FORMAT_HEADER },
+  };
 }
 
 /** A record of the changelog as read. */
 export type Change =
   { kind: 'meta'; meta: PartitionState } | { kind: 'profile'; user: string; profile: Profile | null };
 
-export function readChange(key: Buffer | null, value: Buffer | null): Change | undefined {
+/** @throws AppError `newer_format` */
+export function readChange(record: InRecord): Change | undefined {
+  requireKnownFormat(record, 'this audiences process');
+  const { key, value } = record;
   const name = key?.toString() ?? '';
   if (name === META) return value ? { kind: 'meta', meta: JSON.parse(value.toString()) as PartitionState } : undefined;
   if (!name.startsWith(USER)) return undefined;

@@ -1,6 +1,6 @@
 import { databaseJson, type Queries } from '../history/database';
 import { type Evidence } from './evidence';
-import { addEvidence, type Health, isQuiet, parseHealth, unknownHealth } from './health';
+import { addEvidence, type Health, isQuiet, unknownHealth } from './health';
 
 /** Stores the health of destinations: the evidence for alerts. */
 
@@ -71,7 +71,7 @@ export async function healthOfSome({ query }: Queries, destinations: readonly st
 type HealthRow = { destination: string; health: string };
 
 function byDestination(rows: readonly HealthRow[]): Map<string, Health> {
-  return new Map(rows.map(({ destination, health }) => [destination, parseHealth(health)]));
+  return new Map(rows.map(({ destination, health }) => [destination, JSON.parse(health) as Health]));
 }
 
 /** Returns the health of one destination. */
@@ -79,5 +79,5 @@ export async function healthOfOne({ query }: Queries, destination: string): Prom
   const [row] = await query<{ health: string }>('select health from waypost.health where destination = $1', [
     destination,
   ]);
-  return row && parseHealth(row.health);
+  return row && (JSON.parse(row.health) as Health);
 }

@@ -129,7 +129,6 @@ export function alertRecord(
     messageId,
     sourceId: ALERTS_SOURCE,
     destinationId: to.id,
-    // A type that every delivery process knows, also one of an earlier version.
     type: 'track',
     event: alertType(notice),
     // The time of the notice, so that it is the same in each repetition: the history finds a delivery by it.

@@ -172,9 +172,7 @@ function fromRow(row: Row): Notice {
   const { id, at, destination, kind, since, ended_at: endedAt, alert, said, acknowledged } = row as Stored;
   return {
     ...{ id, at, destination, kind, since, endedAt, alert },
-    // Earlier versions did not store these.
-    ...{ partlyDelivered: 0, fullProfiles: 0, expiresAt: null },
-    ...(JSON.parse(said) as Pick<Notice, 'name' | 'failures' | 'deadLetters' | 'error'>),
+    ...(JSON.parse(said) as Omit<Notice, keyof Stored | 'endedAt'>),
     acknowledged: acknowledged === null ? null : (JSON.parse(acknowledged) as Notice['acknowledged']),
   };
 }

@@ -5,12 +5,8 @@ import { type ControlContext } from '../context';
 import { type At } from '../config/config-entries';
 import { type HandlersOf } from '../http/mount';
 import { type Place } from './member-pages';
-import {
-  type Member,
-  type ListedEvent,
-  MAX_USER_BYTES,
-  PROFILE_EVENT_FORMAT,
-} from '../../../shared/model/profile-records';
+import { type Member, type ListedEvent, MAX_USER_BYTES } from '../../../shared/model/profile-records';
+import { FORMAT_HEADER } from '../../../shared/model/record-format';
 import { type Query } from '../../../shared/api/operations';
 import { type Audience, type Upload } from '../../../shared/model/audience-definition';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../../shared/kafka/port';
@@ -94,7 +90,7 @@ async function upload(
   for await (const { text, number: at } of linesOf(body)) {
     const { user, listed } = readLine(text, at, full);
     const event: ListedEvent = { kind: 'listed', audience, upload: number, listed };
-    const headers = { format: PROFILE_EVENT_FORMAT };
+    const headers = { format: FORMAT_HEADER };
     chunk.push({ topic: PROFILE_EVENTS, key: user, value: JSON.stringify(event), headers });
     lines++;
     if (chunk.length < CHUNK) continue;

@@ -125,7 +125,7 @@ function presentOf({ config, now }: ControlContext): Present {
 /** Reads the versions of the destination that the attempts of a delivery name. */
 async function versionsOf({ history, config }: ControlContext, { destination, tries }: DeliveryRow) {
   const named = new Set(tries.flatMap(({ urls }) => urls.map((url) => url.destinationVersion)));
-  const wanted = [...named].flatMap((version) => (version === undefined ? [] : [{ destination, version }]));
+  const wanted = [...named].map((version) => ({ destination, version }));
   const known = await history.ask((database) => readVersions(database, wanted));
   const today = config.destination(destination);
   return (version: number) => (today?.version === version ? today.data : known.get(versionKey(destination, version)));

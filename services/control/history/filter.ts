@@ -1,6 +1,6 @@
 import { type DeliveryStatus, statusesOf } from '../../../shared/model/reasons';
 import { databaseJson, type Param } from './database';
-import { storedIds } from './stored-id';
+import { storedId } from './stored-id';
 
 /** The filters of deliveries, as conditions of SQL. Each has an index; see table-partitions.ts. Pure. */
 
@@ -54,7 +54,7 @@ export function conditionsOf(filter: Filter, param: Parameter): string[] {
     ...(ids ? [`id in (select jsonb_array_elements_text(${param(databaseJson(ids))}::jsonb))`] : []),
     ...equal({ message }),
     ...(batch === undefined ? [] : [`batches @> array[${param(batch)}::text]`]),
-    ...(user === undefined ? [] : [oneOf('user_id', storedIds(user))]),
+    ...equal({ user_id: user === undefined ? undefined : storedId(user) }),
     ...equal({ last_error }),
     ...(code ? [codeCondition(code, param)] : []),
     ...equal({ event }),

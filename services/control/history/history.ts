@@ -65,7 +65,10 @@ export class History {
     });
   }
 
-  /** Resolves when the first try to open the database ends. If it failed, opening is retried until it succeeds. */
+  /**
+   * Resolves when the first try to open the database ends. If it failed, opening is retried until it succeeds.
+   * @throws AppError `older_format` if an earlier build made the database
+   */
   async start(): Promise<void> {
     await this.#open();
     if (!this.#database) void this.#openLater();
@@ -159,6 +162,7 @@ export class History {
       this.#why = error instanceof AppError ? error.message : 'it cannot be opened; see the log';
       log.error({ reason: messageOf(error) }, 'history.not_opened');
       await database?.close().catch(() => undefined);
+      if (error instanceof AppError && error.code === 'older_format') throw error;
     }
   }
 
@@ -167,7 +171,7 @@ export class History {
     while (!this.#database) {
       await retry.pause();
       if (this.#stopped) return;
-      await this.#open();
+      await this.#open().catch(this.options.onFatal);
     }
   }
 
@@ -190,7 +194,6 @@ export class History {
       });
     this.#consumptions = [
       await consume('history', ATTEMPTS, 'history', this.#feed),
-      // Not `audit`: that group of earlier versions has read `config` without storing destinations.
       await consume('config', CONFIG, 'audit', this.#audit),
     ];
   }

@@ -21,8 +21,7 @@ export interface Scope {
   status: DeliveryStatus | null;
   type: MessageType | null;
   includeDelivered: boolean;
-  /** absent in jobs of older versions */
-  onlyFailedUrls?: boolean;
+  onlyFailedUrls: boolean;
 }
 
 export interface Wanted {
@@ -91,7 +90,7 @@ export interface Place {
 export interface RecallProgress {
   /** the request was sent */
   requested: boolean;
-  /** when it was sent, ms since 1970; absent in jobs of older versions */
+  /** when it was sent, ms since 1970; absent: not sent yet */
   requestedAt?: number;
   /** time of the last note of retry, or of the first look of a process, ms since 1970 */
   notedAt?: number;
@@ -119,8 +118,6 @@ export interface Job {
   places: Place[];
   /** absent: they may still change, and the history counts them */
   results?: JobResults;
-  /** the history knows which deliveries the job sent; absent in jobs of older versions */
-  counted?: true;
   /** only for the actions retry and cancel */
   recall?: RecallProgress;
   matched: number;
@@ -128,10 +125,7 @@ export interface Job {
   error: string | null;
   /** ends of `attempts` at the time of the request, which the history must have read first; absent: it has read them */
   historyUpTo?: Range[];
-  /**
-   * ends of `attempts` after the last saved chunk, before the events of all later ones; absent: saved by an older
-   * version
-   */
+  /** ends of `attempts` after the last saved chunk, before the events of all later ones; absent: no chunk was sent */
   sentUpTo?: Range[];
 }
 
@@ -148,7 +142,6 @@ export function newJob(wanted: Wanted, made: { id: string; now: Date; places: Pl
     matched: 0,
     sent: 0,
     error: null,
-    counted: true,
     ...(made.historyUpTo && { historyUpTo: made.historyUpTo }),
   };
 }
@@ -160,7 +153,7 @@ export function newRecallJob(
 ): Job {
   const { destination, action, maxPerSecond } = wanted;
   const to = made.now.getTime();
-  const all = { from: null, to, status: null, type: null, includeDelivered: false } as const;
+  const all = { from: null, to, status: null, type: null, includeDelivered: false, onlyFailedUrls: false } as const;
   const scope: Scope = { destination, origin: 'dead_letters', ...all };
   return { ...newJob({ scope, preview: false, maxPerSecond: 1 }, { ...made, places: [] }), action, maxPerSecond };
 }

@@ -62,7 +62,7 @@ test.each([
 ] as const)('a test that ended %s with the outcome %s has one word: %s', (status, outcome, word) => {
   let out = '';
   const world = { env: {}, terminal: false, out: (text: string) => (out += text) } as unknown as ProcessContext;
-  const url = { url: 'whk_1', origin: 'https://a.example', outcome, status: 500, durationMs: 5 };
+  const url = { url: 'whk_1', origin: 'https://a.example', destinationVersion: 1, outcome, status: 500, durationMs: 5 };
   const attempt = { n: 1, at: '', durationMs: 5, outcome, urls: [url] };
   const result: Test = { delivery: 'dlv_1', status, reason: null, attempt };
   showTest(createPrinter(world, false), result);
@@ -74,6 +74,7 @@ test('the attempts of a delivery name the URLs that were not called', () => {
   const url = {
     url: 'whk_1',
     origin: 'https://a.example',
+    destinationVersion: 1,
     durationMs: 9.6,
     outcome: 'delivered' as const,
     status: 200,
@@ -94,7 +95,7 @@ test('a URL that failed beside one that accepted the delivery has failed, and is
     urls: [
       {
         ...{ url: 'whk_1', origin: 'https://a.example', durationMs: 1, outcome: 'retry' as const, status: 500 },
-        ...{ address: null, request: null },
+        ...{ destinationVersion: 1, address: null, request: null },
       },
     ],
   });
@@ -110,6 +111,7 @@ test('the attempts of a delivery show the URL that was called, and each differen
     urls: [
       {
         ...{ url: 'whk_1', origin: 'https://a.example', durationMs: 1, outcome: 'retry' as const, address: url },
+        destinationVersion: 1,
         request: { url, method: 'POST', headers },
       },
     ],

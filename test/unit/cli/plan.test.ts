@@ -189,7 +189,7 @@ test.each<[string, Partial<Destination>]>([
   });
 });
 
-test('a file of an earlier version leaves the batches of a destination unchanged', () => {
+test('a file without the batches of a destination leaves them unchanged', () => {
   const destinations = FILE.destinations.map(({ batch, ...rest }) => rest);
   const { steps } = planImport({ ...FILE, destinations }, HERE, {}, false);
   expect(steps[1]).toMatchObject({ act: 'keep' });
@@ -251,13 +251,13 @@ test.each<[string, Partial<Audience>]>([
   });
 });
 
-test('an export of an older version without audiences leaves the audiences of the system unchanged', () => {
+test('a file without audiences leaves the audiences of the system unchanged', () => {
   const { audiences: _audiences, traits: _traits, ...older } = FILE;
   const { steps } = planImport(parseFile(JSON.stringify(older)), HERE, {}, false);
   expect(steps.map(({ kind }) => kind)).toEqual(['source', 'destination']);
 });
 
-test('an export of an older version leaves the trust and the limits of a source unchanged', () => {
+test('a file without the trust and the limits of a source leaves them unchanged', () => {
   const older = { ...FILE, sources: [{ name: 'Site', enabled: true, blockedEvents: ['Noise'] }] };
   const stepOf = (file: typeof older) => planImport(parseFile(JSON.stringify(file)), HERE, {}, false).steps[0];
   expect(stepOf(older)).toEqual({ kind: 'source', act: 'keep', name: 'Site' });
@@ -369,7 +369,7 @@ describe('the authentication, TLS settings and signatures of a destination', () 
     expect(bodyOf(planImport(plain, here(), {}, false)).webhooks).toEqual([{ url: URL, headers: {} }]);
   });
 
-  test('need their secrets again through another proxy, also if a file of an earlier version lacks them', () => {
+  test('need their secrets again through another proxy, also if the file lacks them', () => {
     const [{ signature: _, webhooks, ...rest }] = file.destinations as [(typeof file.destinations)[number]];
     const old = webhooks.map(({ url, headers }) => ({ url, headers }));
     const moved = { ...file, destinations: [{ ...rest, webhooks: old, proxy: 'http://proxy.example:3128' }] };
@@ -398,7 +398,7 @@ describe('the authentication, TLS settings and signatures of a destination', () 
     ]);
   });
 
-  test('stay as they are if a file of an earlier version lacks them', () => {
+  test('stay as they are if the file lacks them', () => {
     const [{ signature: _, webhooks, ...rest }] = file.destinations as [(typeof file.destinations)[number]];
     const old = webhooks.map(({ url, headers }) => ({ url, headers }));
     const older = { ...file, destinations: [{ ...rest, webhooks: old }] };

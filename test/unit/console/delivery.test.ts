@@ -13,7 +13,8 @@ const NOW = Date.parse('2026-01-01T12:00:00.000Z');
 const iso = (ms: number) => new Date(NOW + ms).toISOString();
 
 function anAttempt(n: number, url: Partial<Attempt['urls'][number]> = {}, more: Partial<Attempt> = {}): Attempt {
-  const common = { url: 'whk_1', origin: 'https://a.example', outcome: 'retry' as const, durationMs: 12 };
+  const at = { url: 'whk_1', origin: 'https://a.example', destinationVersion: 1 };
+  const common = { ...at, outcome: 'retry' as const, durationMs: 12 };
   return {
     ...{ n, replay: 0, at: iso(-60_000 * (10 - n)), durationMs: 12, outcome: 'retry' as const },
     ...more,

@@ -28,6 +28,7 @@ const traced = {
 
 const answer = (status: number): UrlAttempt => ({
   ...{ url: 'whk_a', origin: 'https://a.example', status, durationMs: 12, phases: { headers: 12 } },
+  destinationVersion: 1,
   outcome: status < 300 ? 'delivered' : status < 500 ? 'rejected' : 'retry',
   ...(status < 300 ? {} : { error: { code: 'status' as const, message: `the response status was ${status}` } }),
   response: { headers: { 'x-secret': 'an-answer-header' }, body: 'an-answer-body', truncated: false },

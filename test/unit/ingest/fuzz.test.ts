@@ -11,6 +11,7 @@ import { aSource } from '../../support/fakes';
 import { mutatedJson, mutatedText, oddBody, oddHeaders, oddText } from '../../support/fuzz';
 import { RECORDED_KEY, recordedRequests } from '../../support/recorded';
 import { basic, rawSocket, startTestIngest, type TestIngest } from './start';
+import { aWriteKey } from '../../support/write-key';
 
 /** 10,000 odd requests to ingest, half of them with a valid key. `FUZZ_SEED=<number>` repeats a run. */
 
@@ -133,7 +134,7 @@ beforeAll(async () => {
   lines = [];
   const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
   ingest = await startTestIngest({ log, clientAddress: createClientAddress(['127.0.0.0/8']) });
-  ingest.config.add(aSource({ id: 'src_fuzz', writeKeys: [{ key: KEY }] }));
+  ingest.config.add(aSource({ id: 'src_fuzz', writeKeys: [aWriteKey(KEY)] }));
 });
 afterAll(async () => {
   agent.destroy();

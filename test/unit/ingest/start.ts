@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { createLog } from '../../../shared/telemetry/log';
 import { type IngestOptions, startIngest } from '../../../services/ingest/service';
 import { aSource, type FakeConfig, fakeConfig, recordingProducer, type RecordingProducer } from '../../support/fakes';
+import { aWriteKey } from '../../support/write-key';
 
 /** Starts ingest on a free port, between fakes: `key-1` opens `src_1`, `key-off` a source that is off. */
 export interface TestIngest {
@@ -25,8 +26,8 @@ export async function startTestIngest(options: Partial<IngestOptions> = {}): Pro
   const producer = recordingProducer();
   const config = fakeConfig(
     aSource(),
-    aSource({ id: 'src_off', enabled: false, writeKeys: [{ key: 'key-off' }] }),
-    aSource({ id: 'src_rotated', writeKeys: [{ key: 'key-new' }, { key: 'key-old', until: 1 }] }),
+    aSource({ id: 'src_off', enabled: false, writeKeys: [aWriteKey('key-off')] }),
+    aSource({ id: 'src_rotated', writeKeys: [aWriteKey('key-new'), aWriteKey('key-old', 1)] }),
   );
   const log = createLog('test', 'silent');
   const server = await startIngest({ config, producer, log, host: '127.0.0.1', port: 0, limits: LIMITS, ...options });

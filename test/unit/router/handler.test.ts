@@ -5,6 +5,7 @@ import { AppError } from '../../../shared/service/errors';
 import { type OpenRecord, type OutRecord } from '../../../shared/kafka/port';
 import { Router } from '../../../services/router/handler';
 import { fakeProgress } from '../../support/fakes';
+import { FORMAT_HEADER } from '../../../shared/model/record-format';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const NOW = 1_700_000_000_000;
@@ -67,7 +68,13 @@ function aRouter() {
   ) => {
     const messageId = over.messageId ?? `m${String(offset)}`;
     const message = { type: 'track', event: 'e', messageId, timestamp: AT, receivedAt: AT, userId: 'u' };
-    const headers = { format: '1', source: 's1', message: messageId, 'accepted-at': String(NOW), ...over.headers };
+    const headers = {
+      format: FORMAT_HEADER,
+      source: 's1',
+      message: messageId,
+      'accepted-at': String(NOW),
+      ...over.headers,
+    };
     const record: OpenRecord = {
       topic: 'messages',
       partition: 3,
@@ -204,7 +211,7 @@ describe('Router', () => {
         const { give, appends, done, router } = aRouter();
         expect([give(1, over), give(2)]).toEqual(['accepted', 'accepted']);
         expect(appends.map((a) => a.records[0]!.topic)).toEqual(['messages.rejected', 'webhooks']);
-        expect(appends[0]!.records[0]).toMatchObject({ key: 's1', headers: { format: '1', source: 's1' } });
+        expect(appends[0]!.records[0]).toMatchObject({ key: 's1', headers: { format: FORMAT_HEADER, source: 's1' } });
         expect(rejection(appends[0]!.records[0]!)).toMatchObject({
           at: new Date(NOW).toISOString(),
           source: 's1',
@@ -260,9 +267,9 @@ describe('Router', () => {
 
   test('a record in a newer format stops the process, which then takes no record', () => {
     const { give, appends, done, fatal } = aRouter();
-    expect(give(7, { headers: { format: '2' } })).toBe('busy');
+    expect(give(7, { headers: { format: '9' } })).toBe('busy');
     expect(fatal).toEqual([expect.objectContaining({ code: 'newer_format' })]);
-    expect(String(fatal[0])).toMatch(/partition 3, offset 7.*format 2.*Upgrade/);
+    expect(String(fatal[0])).toMatch(/partition 3, offset 7.*format 9.*Upgrade/);
     expect(give(8)).toBe('busy');
     expect([appends, done, fatal.length]).toEqual([[], [], 1]);
   });

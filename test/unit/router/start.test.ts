@@ -2,6 +2,7 @@ import { startRouter } from '../../../services/router/start';
 import { type ConsumeOptions, type Consumption } from '../../../shared/kafka/port';
 import { createLog } from '../../../shared/telemetry/log';
 import { fakeProgress } from '../../support/fakes';
+import { FORMAT_HEADER } from '../../../shared/model/record-format';
 
 const AT = '2026-01-01T00:00:00.000Z';
 
@@ -42,7 +43,7 @@ async function setUp() {
     value: Buffer.from(
       JSON.stringify({ type: 'track', event: 'e', messageId: 'm', userId: 'u', timestamp: AT, receivedAt: AT }),
     ),
-    headers: { format: '1', source: 's1', message: 'm', 'accepted-at': '1700000000000' },
+    headers: { format: FORMAT_HEADER, source: 's1', message: 'm', 'accepted-at': '1700000000000' },
     done: () => events.push('done'),
     handBack: () => events.push('handBack') > 0,
     defer: () => events.push('defer'),

@@ -72,6 +72,7 @@ export function eventsOf(past: Past, i: number): DeliveryEvent[] {
   };
   const good: UrlAttempt = {
     ...{ url: `whk_${destination}`, origin: 'https://hooks.example.com', outcome: 'delivered', status: 200 },
+    destinationVersion: 1,
     durationMs: 42,
     phases: { headers: 41, body: 1 },
     response: { headers: { ...HEADERS, 'content-type': 'application/json' }, body: '{"ok":true}', truncated: false },

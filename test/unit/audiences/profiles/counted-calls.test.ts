@@ -22,7 +22,7 @@ test.each([
     [incoming(5, 'a'), incoming(9, 'a'), incoming(9, 'a')],
     [5],
   ],
-  ['records of an older version are all counted', [incoming(5, undefined), incoming(6, undefined)], [5, 6]],
+  ['records that come from no call are all counted', [incoming(5, undefined), incoming(6, undefined)], [5, 6]],
   ['a duplicate call an hour later is skipped', [incoming(5, 'a'), incoming(6, 'a', HOUR_MS)], [5]],
   [
     'a duplicate call after more than an hour is counted',

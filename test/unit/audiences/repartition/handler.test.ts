@@ -61,7 +61,7 @@ const alias = { type: 'alias' as const, previousId: 'ann', userId: 'mallory' };
 
 it.each([
   ['an alias of a server source moves a profile', 'server', alias, ['ann']],
-  ['an alias of a source of an older version moves a profile', undefined, alias, ['ann']],
+  ['an alias of a source without a trust moves a profile', undefined, alias, ['ann']],
   ['an alias of a browser source moves no profile', 'browser', alias, []],
   ['an identify of a browser source is kept', 'browser', { type: 'identify', userId: 'ann', traits: {} }, ['ann']],
   ['an alias to an id of 513 bytes moves no profile', 'server', { ...alias, userId: 'x'.repeat(513) }, []],

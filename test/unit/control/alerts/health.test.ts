@@ -1,13 +1,6 @@
 import fc from 'fast-check';
 import { type Evidence } from '../../../../services/control/alerts/evidence';
-import {
-  addEvidence,
-  type Health,
-  isQuiet,
-  outageOf,
-  parseHealth,
-  unknownHealth,
-} from '../../../../services/control/alerts/health';
+import { addEvidence, type Health, isQuiet, outageOf, unknownHealth } from '../../../../services/control/alerts/health';
 
 const ok = (at: number): Evidence => ({ kind: 'ok', destination: 'dst_1', at });
 const failed = (at: number, until = at): Evidence => ({
@@ -63,15 +56,6 @@ it.each<[string, Evidence[], ReturnType<typeof outageOf>]>([
 
 it('a wait without its cause keeps the cause that is known', () => {
   expect(after(blocked(10, 'no token'), blocked(20)).error).toEqual({ at: 10, text: 'no token', code: 'token' });
-});
-
-it('a stored health of an earlier version keeps that nothing could be sent, until a success', () => {
-  const health = parseHealth(JSON.stringify({ ...unknownHealth(), blockedAt: 20 }));
-  expect(health).toEqual({ ...unknownHealth(), blocked: { failures: [{ at: 20, count: 1 }], awaitedUntil: 0 } });
-  expect(isQuiet(health)).toBe(false);
-  expect(isQuiet(addEvidence(health, [ok(30)]))).toBe(true);
-  const stored = after(blocked(10, 'no token'));
-  expect(parseHealth(JSON.stringify(stored))).toEqual(stored);
 });
 
 it('the health counts dead letters since the first one', () => {

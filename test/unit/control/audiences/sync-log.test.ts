@@ -53,7 +53,7 @@ async function control({ kafka }: MemoryLog): Promise<SyncLog> {
 const said = (partition: number, syncAt: number, over: Partial<StatusValue> = {}) => {
   const value: StatusValue = {
     ...{ definition: 'aud_1', partition, at: new Date(syncAt + 1_000).toISOString(), revision: 2, phase: 'live' },
-    ...{ profiles: 10, counted: 10, members: 2, told: 5, waiting: 1, upload: 0 },
+    ...{ profiles: 10, full: 0, counted: 10, members: 2, told: 5, waiting: 1, upload: 0 },
     lastSync: { at: new Date(syncAt).toISOString(), looked: 4, told: 1 },
     ...over,
   };

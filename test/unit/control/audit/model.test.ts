@@ -123,7 +123,6 @@ describe('every changed field', () => {
     computed_trait: {
       ...{ ...definition, compute: text, event: text, property: text, windowMs: perMs, future: fc.jsonValue() },
     },
-    record_format: { name: text, format: fc.nat(), automatic: fc.boolean(), future: fc.jsonValue() },
   };
   const shownName = (field: string) => ({ secrets: 'sharedSecret', hash: 'token' })[field] ?? field.replace(/Ms$/, '');
   const json = (value: unknown) => JSON.stringify(value);

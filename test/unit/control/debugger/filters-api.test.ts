@@ -6,6 +6,7 @@ import { createLog } from '../../../../shared/telemetry/log';
 import { RESPONSES } from '../../../../shared/api/operations';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
+import { FORMAT_HEADER } from '../../../../shared/model/record-format';
 
 /** Filters, blocked events, and their display in the debugger. */
 
@@ -23,7 +24,7 @@ const accept = (...calls: object[]) =>
       topic: 'messages',
       key: `${source}:u`,
       value: JSON.stringify({ type: 'track', messageId: `m${i}`, timestamp: AT, receivedAt: AT, userId: 'u', ...call }),
-      headers: { format: '1', source, message: `m${i}`, 'accepted-at': '1', traceparent: '' },
+      headers: { format: FORMAT_HEADER, source, message: `m${i}`, 'accepted-at': '1', traceparent: '' },
     })),
   );
 const make = async (over: object = {}) => {

@@ -13,6 +13,7 @@ import { messageHeaders } from '../../../../shared/model/message';
 import { type InRecord } from '../../../../shared/kafka/port';
 import { START } from '../../../support/events';
 import { aSource } from '../../../support/fakes';
+import { FORMAT_HEADER } from '../../../../shared/model/record-format';
 
 const DELIVERY: Delivery = {
   id: 'dlv_1',
@@ -41,6 +42,7 @@ const SCOPE: Scope = {
   status: null,
   type: null,
   includeDelivered: false,
+  onlyFailedUrls: false,
 };
 const DESTINATION: Destination = {
   id: 'dst_1',
@@ -91,7 +93,7 @@ describe('dead letters', () => {
     ['no dead letter from before the span', letter(), { from: START + 1 }, false],
     ['no dead letter from the end of the span, which is exclusive', letter(), { to: START }, false],
     ['no test send', letter({ test: true }), {}, false],
-    ['no unreadable record', inRecord('webhooks.dead', { format: '1' }, 'x'), {}, false],
+    ['no unreadable record', inRecord('webhooks.dead', { format: FORMAT_HEADER }, 'x'), {}, false],
   ])('a replay of dead letters selects %s (%#)', (_, record, over, taken) => {
     expect(candidateOf(record, { ...SCOPE, ...over }, config()) !== undefined).toBe(taken);
   });

@@ -5,7 +5,7 @@ import { LaneRegistry } from '../../../../services/delivery/lanes/registry';
 import { keepLaneMs, laneOptions } from '../../../../services/delivery/lanes/tuning';
 import { StallClock } from '../../../../services/delivery/clock';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
-import { readEvents, ROWS_FORMAT } from '../../../../shared/model/attempt-rows';
+import { readEvents } from '../../../../shared/model/attempt-rows';
 import { type BatchSettings, DELIVERIES_HEADER } from '../../../../shared/model/batch';
 import { type Delivery, encodeDelivery } from '../../../../shared/model/delivery';
 import { type OutRecord } from '../../../../shared/kafka/port';
@@ -170,6 +170,7 @@ export class World {
     const endpoints = paths.map((path): Endpoint => ({
       ...{ id: `whk${path}`, hash: `hash${path}`, lane: `dst/hash${path}`, destinationId: 'dst', shards: 4 },
       ...{ origin: 'https://a.example', path, staticHeaders: [], secrets: [] },
+      destinationVersion: 1,
       ...(this.batch && { batch: this.batch }),
     }));
     return { enabled: true, paused: false, secrets: undefined, endpoints };
@@ -202,7 +203,6 @@ class DeliveryProcess {
       config: {
         completeAt: Infinity,
         changes: 0,
-        recordFormat: () => ROWS_FORMAT,
         onComplete: () => undefined,
         hasten: () => undefined,
       },

@@ -3,7 +3,7 @@ import { type SendResult } from '../../../../services/delivery/http/exchange';
 import { type UrlErrorCode } from '../../../../shared/model/attempt-events';
 
 const ENDPOINT = {
-  ...{ id: 'whk', hash: 'h', lane: 'dst/h', destinationId: 'dst', shards: 4 },
+  ...{ id: 'whk', hash: 'h', lane: 'dst/h', destinationId: 'dst', destinationVersion: 1, shards: 4 },
   ...{ origin: 'https://a.example', path: '/', staticHeaders: [], secrets: [] },
 };
 const CONTEXT = { nowMs: Date.parse('2026-11-21T10:00:00.000Z'), keep: () => true };
