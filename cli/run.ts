@@ -17,7 +17,6 @@ import { addListen } from './commands/listen';
 import { addLogin } from './commands/login';
 import { addMcp } from './commands/mcp';
 import { addNotices } from './commands/notices';
-import { addRecordFormat } from './commands/record-format';
 import { addRecall } from './commands/recall';
 import { addReplay } from './commands/replay';
 import { addSend } from './commands/send';
@@ -79,7 +78,6 @@ export function createProgram(cli: Cli): Command {
     addTokens,
     addDeletions,
     addAudit,
-    addRecordFormat,
     addDoctor,
     addExport,
     addImport,

@@ -3,9 +3,8 @@ import { type Destination, type Operations } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
 
 /**
- * Batches, the retry plan and the proxy of a destination in an export file. Files of earlier
- * versions lack them: an import leaves them unchanged. The user info of a proxy is `***`, as in the
- * API.
+ * Batches, the retry plan and the proxy of a destination in an export file. An import leaves those
+ * unchanged that the file lacks. The user info of a proxy is `***`, as in the API.
  */
 
 const optional = <T extends z.ZodType>(type: T) => type.nullable().default(null);

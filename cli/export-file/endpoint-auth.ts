@@ -5,8 +5,8 @@ import { HIDDEN } from './hidden';
 
 /**
  * The authentication and TLS settings of a URL, and the signatures of a destination, in an export
- * file. Files of earlier versions lack them: an import leaves them unchanged. Secrets are `***`.
- * Each system makes its own Ed25519 keys.
+ * file. An import leaves those unchanged that the file lacks. Secrets are `***`. Each system makes
+ * its own Ed25519 keys.
  */
 
 type Body = Operations['POST /destinations']['body'];
@@ -98,7 +98,10 @@ export function withSecrets(
 ): Pick<Webhook, 'auth' | 'tls'> {
   const { origin } = new URL(file.url);
   const note = (field: string) => void missing.push(`${field} of ${origin}`);
-  const wanted = { ...(here ? authToFile(here, () => undefined as never) : undefined), ...given(file) };
+  const wanted = {
+    ...(here ? authToFile(here, () => undefined as never) : undefined),
+    ...given(file),
+  };
   // The API keeps the secrets of a URL only for the same token endpoint.
   const stays = keeps && tokenOrigin(wanted.auth) === tokenOrigin(here?.auth) ? here : undefined;
   const stored = stays?.auth?.type === wanted.auth?.type ? stays?.auth : undefined;

@@ -40,7 +40,7 @@ const destination = z.strictObject({
   signature,
   types: z.array(z.enum(MESSAGE_TYPES)).nullable().default(null),
   filter: z.string().nullable().default(null),
-  // Files of earlier versions lack it: an import leaves it unchanged.
+  // An import leaves it unchanged if the file lacks it.
   request: z
     .strictObject({
       method: z.enum(METHODS).nullable().default(null),
@@ -64,7 +64,7 @@ const file = z.strictObject({
       name: z.string().min(1),
       enabled: z.boolean().default(true),
       blockedEvents: z.array(z.string()).default([]),
-      // Files of earlier versions lack these two fields: an import leaves them unchanged.
+      // An import leaves these two fields unchanged if the file lacks them.
       limits: z
         .strictObject({
           maxPerSecond: z.number().nullable().default(null),

@@ -1,8 +1,9 @@
 import { createInterface } from 'node:readline';
 import { type Readable, type Writable } from 'node:stream';
 import { defined } from '../../shared/collections/defined';
+import { parseRecord } from '../../shared/config/parse-record';
 import { ConfigState } from '../../shared/config/state';
-import { AppError } from '../../shared/service/errors';
+import { AppError, fromEarlierBuild } from '../../shared/service/errors';
 import { connectKafka } from '../../shared/kafka/client';
 import { type InRecord, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { scan } from '../../shared/kafka/scan';
@@ -28,7 +29,7 @@ interface Line {
 
 /**
  * @throws AppError `cannot_start` if Kafka is unreachable, or if the topic to restore to is not
- *   empty
+ * empty; `older_format` for a backup of an earlier build
  */
 export async function copyConfig(
   direction: string | undefined,
@@ -123,28 +124,41 @@ async function restore(kafka: Kafka, input: Readable): Promise<number> {
     copied += records.length;
   };
   const waiting: OutRecord[] = [];
-  for await (const text of createInterface({ input })) {
-    if (text.trim() !== '') waiting.push(recordOf(text, copied + waiting.length + 1));
-    if (waiting.length === AT_ONCE) await write(waiting.splice(0));
+  try {
+    for await (const text of createInterface({ input })) {
+      if (text.trim() !== '') waiting.push(recordOf(text, copied + waiting.length + 1));
+      if (waiting.length === AT_ONCE) await write(waiting.splice(0));
+    }
+    await write(waiting);
+  } finally {
+    await producer.close(WRITE_DEADLINE_MS);
   }
-  await write(waiting);
-  await producer.close(WRITE_DEADLINE_MS);
   return copied;
 }
 
+/**
+ * @throws AppError `older_format` for a record of an earlier build, `cannot_start` for what is none
+ */
 function recordOf(text: string, line: number): OutRecord {
+  let record: Pick<OutRecord, 'key' | 'headers'> & Pick<Line, 'value'>;
   try {
-    const { key, value, headers } = JSON.parse(text) as Pick<OutRecord, 'key' | 'headers'> &
-      Pick<Line, 'value'>;
-    return {
-      topic: CONFIG,
-      key,
-      value,
-      ...defined({ headers }),
-    };
+    record = JSON.parse(text) as typeof record;
   } catch (error) {
     throw new AppError('cannot_start', `Line ${String(line)} is no record of config.`, false, {
       cause: error,
     });
   }
+  const { key, value, headers } = record;
+  const parsed = parseRecord(key ?? '', value ?? '');
+  if ('kind' in parsed && parsed.kind === 'older') {
+    throw fromEarlierBuild(
+      `line ${String(line)} of the backup is of format ${String(parsed.format)}`,
+    );
+  }
+  return {
+    topic: CONFIG,
+    key,
+    value,
+    ...defined({ headers }),
+  };
 }

@@ -87,25 +87,21 @@ export function grantsOf(prefix: string, user: string): Grant[] {
       // At its start each service checks that all topics exist with the right settings.
       return topicGrant(principal, prefix + topic, [...may, 'Describe', 'DescribeConfigs']);
     });
-    // By prefix, and with Delete: processes of older versions read `config` in groups with random
-    // names, and delete them.
+    // By prefix: the groups of the history have the id of its database behind this name.
     const group = {
       resource: 'group',
       name: `${prefix}waypost-${service}`,
       prefixed: true,
     } as const;
-    return [...topics, { principal, ...group, operations: ['Read', 'Delete'] } satisfies Grant];
+    return [...topics, { principal, ...group, operations: ['Read'] } satisfies Grant];
   });
   const maker = `User:${user}topics`;
-  // Control asks all groups which record formats their members read.
-  const groups = { resource: 'group', name: `${prefix}waypost-`, prefixed: true } as const;
   return [
     ...TOPICS.map((topic) =>
       topicGrant(maker, prefix + topic, ['Create', 'Describe', 'DescribeConfigs', 'AlterConfigs']),
     ),
     topicGrant(maker, prefix + CONFIG, ['Read']),
     ...services,
-    { principal: `User:${user}control`, ...groups, operations: ['Describe'] },
   ];
 }
 

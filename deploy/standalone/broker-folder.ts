@@ -1,6 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { AppError } from '../../shared/service/errors';
 
 /**
@@ -13,8 +13,7 @@ export const propertiesFile = (dir: string) => join(dir, 'server.properties');
 const volumeFile = (dir: string) => join(dir, 'volume');
 
 /**
- * Returns the name of the folder's volume, which is chosen once. The first version derived it from
- * the path: a folder of that version has ports, but no properties.
+ * Returns the name of the folder's volume, which is chosen once.
  * @throws AppError `cannot_start` if the folder holds records
  */
 export function volumeOf(dir: string): string {
@@ -28,11 +27,7 @@ export function volumeOf(dir: string): string {
   }
   const file = volumeFile(dir);
   if (!existsSync(file)) {
-    const ofFirstVersion = existsSync(join(dir, 'ports.json')) && !existsSync(propertiesFile(dir));
-    const id = ofFirstVersion
-      ? createHash('sha256').update(resolve(dir)).digest('hex')
-      : randomBytes(6).toString('hex');
-    writeFileSync(file, `waypost-${id.slice(0, 12)}\n`);
+    writeFileSync(file, `waypost-${randomBytes(6).toString('hex')}\n`);
   }
   return readFileSync(file, 'utf8').trim();
 }

@@ -13,7 +13,6 @@ import { type ProfileStatus } from './audiences/status';
 import { type LimitedCalls } from './overview/call-counts';
 import { type MemberPages } from './audiences/member-pages';
 import { type Previews } from './audiences/previews';
-import { type RecordFormatSwitch } from './record-format/switch';
 import { type Replays } from './replays/runner';
 import { type BodyIndex } from './search/body-index';
 import { type TestSends } from './destinations/test-send';
@@ -29,7 +28,6 @@ export interface ControlContext {
   /** requests that ingest answered with 429 */
   limited: Pick<LimitedCalls, 'count' | 'bySource'>;
   uses: Pick<TokenUses, 'all'>;
-  formats: Pick<RecordFormatSwitch, 'view' | 'set'>;
   replays: Pick<Replays, 'start' | 'startRecall' | 'get' | 'cancel' | 'resume'>;
   /** status of audiences and computed traits */
   profiles: Pick<ProfileStatus, 'of' | 'membersOf'>;

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { createEncryptor, type Encryptor, watchKey } from '../../shared/config/encryption';
-import { openConfig } from '../../shared/config/reader';
+import { type FollowedConfig, openConfig } from '../../shared/config/reader';
 import { type ConfigReader } from '../../shared/config/types';
 import { openWriter } from '../../shared/config/writer';
 import { AppError, messageOf } from '../../shared/service/errors';
@@ -29,7 +29,6 @@ import { openPostgres } from './history/postgres';
 import { type Retention } from './history/retention';
 import { openLimitedCalls } from './overview/call-counts';
 import { openProfiles } from './audiences/profiles';
-import { RecordFormatSwitch } from './record-format/switch';
 import { Replays } from './replays/runner';
 import { reencryptVersions } from './destinations/versions';
 import { BodyIndex } from './search/body-index';
@@ -79,17 +78,20 @@ export async function startControl(
   };
   const healthServer = await openHealth(settings, health);
   const kafka = await connectKafka(settings, { clientId: 'control', log });
+  // First, so that the history stores nothing of a system that this process must not open.
+  const config = await openConfig(kafka, { name: 'control', log, onFatal: fatal });
   const history = (health.history = openHistory({ kafka, settings, log, fatal }));
   await history.start();
   const { stop: stopBackend, ...backend } = await openBackend({
     kafka,
+    config,
     history,
     settings,
     encryptor,
     log,
     fatal,
   });
-  const { config, entries, producer } = backend;
+  const { entries, producer } = backend;
   reencryptHistory(history, encryptor, log);
   health.keyTrouble = watchKey(config, encryptor, log);
   health.config = config;
@@ -102,8 +104,6 @@ export async function startControl(
   alerts.start();
   const mending = new DefinitionRepair({ config, entries, now, log });
   mending.start();
-  const formats = new RecordFormatSwitch({ ...jobs, entries, steadyMs: () => performance.now() });
-  formats.start();
 
   const ingest = { url: settings.WAYPOST_INGEST_URL ?? null, port: settings.WAYPOST_INGEST_PORT };
   const networks = {
@@ -113,7 +113,7 @@ export async function startControl(
   const sendsMail = settings.WAYPOST_SMTP_URL !== undefined;
   const about = { tiersMs: settings.WAYPOST_RETRY_DELAYS, ingest, sendsMail, networks };
   const access = await openAccess({ adminToken, secretKeys, settings, config, history, log });
-  const deps = { ...backend, ...jobs, ...about, uses: access.uses, encryptor, replays, formats };
+  const deps = { ...backend, ...jobs, ...about, uses: access.uses, encryptor, replays };
   const server = createServer(watched(createApp(deps, access)));
   observeHistory(history);
   observeAlerts(alerts);
@@ -126,13 +126,7 @@ export async function startControl(
       health.stopping = true;
       backend.events.streams.stop();
       await Promise.all([closeServer(server, deadlineMs / 2), history.stopReading(deadlineMs / 3)]);
-      await Promise.all([
-        replays.stop(),
-        alerts.stop(),
-        mending.stop(),
-        formats.stop(),
-        access.stop(),
-      ]);
+      await Promise.all([replays.stop(), alerts.stop(), mending.stop(), access.stop()]);
       await stopBackend(deadlineMs / 3);
       await history.stop();
       await kafka.close();
@@ -202,19 +196,20 @@ interface BackendOptions {
   fatal: (error: unknown) => void;
 }
 
-async function openBackend(options: BackendOptions & { history: History; encryptor: Encryptor }) {
-  const { kafka, history, settings, encryptor, log, fatal: onFatal } = options;
+async function openBackend(
+  options: BackendOptions & { config: FollowedConfig; history: History; encryptor: Encryptor },
+) {
+  const { kafka, config, history, settings, encryptor, log, fatal: onFatal } = options;
   const now = () => new Date();
   const producer = await kafka.producer({
     maxPendingBytes: MAX_PENDING_BYTES,
     deliveryTimeoutMs: GIVE_UP_MS,
   });
-  const config = await openConfig(kafka, { name: 'control', log, onFatal });
   const retention = settings.WAYPOST_TOPIC_RETENTION;
   requireRetention(retention, config.list('destination'));
   await kafka.setRetention();
   const writer = openWriter({ config, producer, log, now });
-  await markNewSystem({ config, writer, encryptor, now, log });
+  await markNewSystem(config, writer, encryptor);
   const tests = openTestSends({ kafka, producer, timeoutMs: settings.WAYPOST_TIMEOUT, now, log });
   const seen = new EventNames(history, log);
   const bodies = new BodyIndex({ kafka, history, ...searchOf(settings), now, log });

@@ -42,7 +42,7 @@ export interface Endpoint {
   lane: string;
   destinationId: string;
   /** version of the destination */
-  destinationVersion?: number;
+  destinationVersion: number;
   /** number of shards of the destination */
   shards: number;
   /** of its destination */
@@ -141,13 +141,10 @@ export class Destinations {
     };
     const proxy = this.proxies?.of(destination.proxy, open);
     const webhooks = destination.webhooks.map((webhook) => ({
-      ...endpointOf(destination, webhook, open),
+      ...endpointOf(destination, version, webhook, open),
       ...defined({ proxy }),
     }));
-    const endpoints = [...webhooks, ...mailboxesOf(destination)].map((endpoint) => ({
-      ...endpoint,
-      destinationVersion: version,
-    }));
+    const endpoints = [...webhooks, ...mailboxesOf(destination, version)];
     const secrets = destination.secrets && secretsOf(destination.secrets, open);
     const signature = destination.signature && mapSignature(destination.signature, open);
     if (why === undefined) {
@@ -190,7 +187,12 @@ export class Destinations {
  */
 type Open = (sealed: Encrypted) => string;
 
-function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: Open): Endpoint {
+function endpointOf(
+  destination: Destination,
+  version: number,
+  webhook: EncryptedWebhook,
+  open: Open,
+): Endpoint {
   const {
     id: owner,
     shards = DEFAULT_SHARDS,
@@ -207,6 +209,7 @@ function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: O
     hash,
     lane: `${owner}/${hash}`,
     destinationId: owner,
+    destinationVersion: version,
     shards,
     ...defined({
       maxPerSecond,
@@ -251,7 +254,10 @@ function openAuth({ auth, tls }: EncryptedWebhook, open: Open) {
  * Returns the addresses that alerts go to by e-mail. A delivery for one of them has all other
  * endpoints closed.
  */
-function mailboxesOf({ id: owner, alerts, shards = DEFAULT_SHARDS }: Destination): Endpoint[] {
+function mailboxesOf(
+  { id: owner, alerts, shards = DEFAULT_SHARDS }: Destination,
+  version: number,
+): Endpoint[] {
   return (alerts?.email ?? []).map((address) => {
     const origin = `${MAILBOX_PREFIX}${address}`;
     const hash = urlHash(origin);
@@ -261,6 +267,7 @@ function mailboxesOf({ id: owner, alerts, shards = DEFAULT_SHARDS }: Destination
       hash,
       lane,
       destinationId: owner,
+      destinationVersion: version,
       shards,
       origin,
       path: '',

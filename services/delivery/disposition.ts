@@ -14,7 +14,7 @@ import { mergeClassifications } from '../../shared/model/classify-response';
 import { type Wait } from '../../shared/model/schedule';
 import { isoTime } from '../../shared/model/time';
 import { isRequested, nextTry, type NotTried, type Timing } from './admission';
-import { ATTEMPTS, DEAD, tierTopic } from '../../shared/kafka/topics';
+import { attemptsRecord, DEAD, tierTopic } from '../../shared/kafka/topics';
 import { type InRecord, type OutRecord } from '../../shared/kafka/port';
 
 /** Decides the disposition of a step of a delivery, and derives its records. Pure. */
@@ -292,5 +292,5 @@ function record(topic: string, { key, body }: DeliveryInHand, delivery: Delivery
 export function eventRecord(
   event: AttemptEvent | WaitingEvent | DeadEvent | CancelledEvent,
 ): OutRecord {
-  return { topic: ATTEMPTS, key: event.delivery, value: JSON.stringify(event) };
+  return attemptsRecord(event.delivery, event);
 }

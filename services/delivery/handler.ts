@@ -1,5 +1,4 @@
 import { DecisionGate, type GateConfig } from '../../shared/config/decision-gate';
-import { type ConfigReader } from '../../shared/config/types';
 import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
 import { type RecoveredReason } from '../../shared/model/recall';
 import { createStepDedup } from '../../shared/model/dedup-window';
@@ -12,7 +11,6 @@ import {
   type DispatchResult,
 } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
-import { ROWS_FORMAT } from '../../shared/model/attempt-rows';
 import { type Log } from '../../shared/telemetry/log';
 import { admit, handOver, isOwedOneTry, needsCurrentConfig, withoutPlan } from './admission';
 import { AttemptLog } from './attempt-log';
@@ -40,7 +38,7 @@ export interface Limits {
 }
 
 export interface DelivererOptions extends AttemptOptions {
-  config: GateConfig & Pick<ConfigReader, 'recordFormat'>;
+  config: GateConfig;
   producer: BatchProducer;
   /** for deliveries sent to tiers without an attempt, which are in no hurry; default: `producer` */
   divertProducer?: BatchProducer;
@@ -220,7 +218,7 @@ export class Deliverer {
     concluded(this.#attemptLog, inHand, disposition, nowMs);
     const recovered = shownRecovery(inHand, disposition);
     if (recovered) this.options.onRecovered?.(inHand.delivery.destinationId, recovered);
-    if (this.options.config.recordFormat() >= ROWS_FORMAT && isPlainSuccess(inHand, disposition)) {
+    if (isPlainSuccess(inHand, disposition)) {
       this.#rows.add({ inHand, disposition, atMs: nowMs });
     } else this.#write(inHand, disposition, recordsOf(inHand, disposition, nowMs));
   }

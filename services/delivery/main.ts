@@ -1,8 +1,6 @@
 import { watchKey, createEncryptor } from '../../shared/config/encryption';
-import { type ConfigReader } from '../../shared/config/types';
 import { createAddressGuard } from '../../shared/model/address-guard';
 import { shardKeys } from '../../shared/model/delivery';
-import { RECALLS_FORMAT } from '../../shared/model/recall';
 import { ConsumerHealth } from '../../shared/service/health';
 import { brokerClock } from '../../shared/kafka/broker-clock';
 import { type BatchProducer, type Consumption, type Kafka } from '../../shared/kafka/port';
@@ -65,7 +63,7 @@ runService(
     onStop(() => Promise.all([producer.close(1_000), divertProducer.close(1_000)]));
     const clock = new StallClock();
     onStop(() => clock.stop());
-    const sender = openSender(settings, clock, { config, producer });
+    const sender = openSender(settings, clock, producer);
     const proxies = new Proxies({
       usual: settings.WAYPOST_EGRESS_PROXY,
       now: () => clock.now(),
@@ -85,8 +83,7 @@ runService(
     });
     onStop(() => authorizing.stop());
     const owns = (key: string) => consumption?.owns(WEBHOOKS, key) ?? false;
-    const known = () => config.recordFormat() >= RECALLS_FORMAT;
-    const recoveries = new Recoveries({ producer, known, owns, time: systemClock });
+    const recoveries = new Recoveries({ producer, owns, time: systemClock });
     const destinations = new Destinations(config, encryptor, log, proxies);
     const lanes = new LaneRegistry({
       lane: laneOptions(tiersMs),
@@ -165,12 +162,8 @@ function withMail(
   };
 }
 
-function openSender(
-  settings: Settings,
-  clock: StallClock,
-  told: Parameters<typeof tellOfCertificate>[1],
-): Sender {
-  const certificates = new CertificateWatch((seen) => tellOfCertificate(seen, told));
+function openSender(settings: Settings, clock: StallClock, producer: BatchProducer): Sender {
+  const certificates = new CertificateWatch((seen) => tellOfCertificate(seen, producer));
   const {
     WAYPOST_TIMEOUT: timeoutMs,
     WAYPOST_DNS_SERVERS,
@@ -209,12 +202,7 @@ function tellOfCircuit(turn: CircuitTransition, { producer, recoveries, log }: C
   producer.send([circuitRecord(turn, brokerClock.now())]).catch(() => undefined);
 }
 
-/** Control processes of a version before recalls would report this event as unreadable. */
-function tellOfCertificate(
-  seen: SeenCertificate,
-  { config, producer }: { config: Pick<ConfigReader, 'recordFormat'>; producer: BatchProducer },
-): void {
-  if (config.recordFormat() < RECALLS_FORMAT) return;
+function tellOfCertificate(seen: SeenCertificate, producer: BatchProducer): void {
   producer.send([certificateRecord(seen, brokerClock.now())]).catch(() => undefined);
 }
 

@@ -44,8 +44,6 @@ export function shownRecovery(
 
 export interface RecoveriesOptions {
   producer: Pick<BatchProducer, 'send'>;
-  /** Returns whether all processes know recalls. */
-  known: () => boolean;
   /** Returns whether this process has the deliveries of this key. */
   owns: (key: string) => boolean;
   time: Pick<Clock, 'after' | 'steadyMs'>;
@@ -100,8 +98,7 @@ export class Recoveries {
   }
 
   #ask({ destinationId, shards }: Endpoint, reason: RecoveredReason): void {
-    const { owns, time, known } = this.options;
-    if (!known()) return;
+    const { owns, time } = this.options;
     const recall = `rcv_${randomUUID()}`;
     const key = keyOf(destinationId, reason);
     const decidedAt = time.steadyMs();

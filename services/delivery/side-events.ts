@@ -5,7 +5,7 @@ import {
 } from '../../shared/model/attempt-events';
 import { isoTime } from '../../shared/model/time';
 import { type OutRecord } from '../../shared/kafka/port';
-import { ATTEMPTS } from '../../shared/kafka/topics';
+import { attemptsRecord } from '../../shared/kafka/topics';
 import { type Endpoint } from './destinations';
 import { attemptEvent, type AttemptResult, type DeliveryInHand, eventRecord } from './disposition';
 import { type SeenCertificate } from './http/certificate-watch';
@@ -54,7 +54,7 @@ export function circuitRecord(
     why,
     at,
   };
-  return { topic: ATTEMPTS, key: destination, value: JSON.stringify(event) };
+  return attemptsRecord(destination, event);
 }
 
 /** Returns the event for a URL that this process has stopped sending to. */
@@ -73,7 +73,7 @@ export function urlDisabledRecord(
     reason,
     at,
   };
-  return { topic: ATTEMPTS, key: destination, value: JSON.stringify(event) };
+  return attemptsRecord(destination, event);
 }
 
 /** Returns the event for the certificate of a server. */
@@ -84,5 +84,5 @@ export function certificateRecord({ origin, notAfter }: SeenCertificate, nowMs: 
     notAfter: isoTime(notAfter),
     at: isoTime(nowMs),
   };
-  return { topic: ATTEMPTS, key: origin, value: JSON.stringify(event) };
+  return attemptsRecord(origin, event);
 }

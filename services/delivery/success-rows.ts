@@ -2,7 +2,8 @@ import { attemptsMade } from '../../shared/model/delivery';
 import { type OutRecord } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { AppError } from '../../shared/service/errors';
-import { AttemptRows, ROWS_FORMAT } from '../../shared/model/attempt-rows';
+import { AttemptRows } from '../../shared/model/attempt-rows';
+import { FORMAT_HEADER } from '../../shared/model/record-format';
 import { type OpenDelivery } from './attempt-context';
 import { type Clock } from './clock';
 import { type AttemptDisposition, type Disposition } from './disposition';
@@ -91,7 +92,7 @@ export class SuccessRows {
     const [rows, successes] = [this.#rows, this.#gathered];
     this.#rows = new AttemptRows();
     this.#gathered = [];
-    const headers = { format: String(ROWS_FORMAT) };
+    const headers = { format: FORMAT_HEADER };
     this.on.send([{ topic: ATTEMPTS, key: null, value: rows.toString(), headers }]).then(
       () => successes.forEach((success) => this.on.written(success)),
       (error: unknown) => {

@@ -7,7 +7,6 @@ import { brokerClock } from '../../shared/kafka/broker-clock';
 import { type BatchProducer, type OpenRecord } from '../../shared/kafka/port';
 import { WEBHOOKS } from '../../shared/kafka/topics';
 import { createAddressGuard } from '../../shared/model/address-guard';
-import { ROWS_FORMAT } from '../../shared/model/attempt-rows';
 import { type Destination } from '../../shared/model/config';
 import { encodeDelivery } from '../../shared/model/delivery';
 import { type Log } from '../../shared/telemetry/log';
@@ -144,7 +143,6 @@ function configOf(destination: Destination) {
     onComplete: () => undefined,
     destination: () => entry,
     isUnreadable: () => false,
-    recordFormat: () => ROWS_FORMAT,
   };
 }
 

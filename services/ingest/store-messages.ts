@@ -9,7 +9,8 @@ import { logThrottle } from '../../shared/service/load-limits';
 import { type AcceptedCall, excerptRecord, rejectedRecord } from './calls/validate-request';
 import { type Excerpt, excerptOf } from './calls/excerpt';
 import { type ParsedRequest, type RequestFault } from './calls/parse-batch';
-import { MESSAGE_FORMAT, messageHeaders, messageKey } from '../../shared/model/message';
+import { messageHeaders, messageKey } from '../../shared/model/message';
+import { FORMAT_HEADER } from '../../shared/model/record-format';
 import { type RejectedCall, type RejectedRecord } from '../../shared/model/rejected-calls';
 import { MESSAGES, REJECTED } from '../../shared/kafka/topics';
 import { newTraceparent } from '../../shared/telemetry/trace';
@@ -147,6 +148,6 @@ function outRecord(sourceId: string, record: RejectedRecord): OutRecord {
     topic: REJECTED,
     key: sourceId,
     value: stringifyJson(record),
-    headers: { format: String(MESSAGE_FORMAT), source: sourceId },
+    headers: { format: FORMAT_HEADER, source: sourceId },
   };
 }

@@ -2,7 +2,9 @@ import { ConsumerHealth } from '../../shared/service/health';
 import { brokerClock } from '../../shared/kafka/broker-clock';
 import { type Consumption, type Kafka, type Tail } from '../../shared/kafka/port';
 import { RECALLS, recallsKeptMs, tierDelayMs } from '../../shared/kafka/topics';
+import { newerFormatOf } from '../../shared/model/record-format';
 import { sleep } from '../../shared/service/async';
+import { newerFormat } from '../../shared/service/errors';
 import { runService, type ServiceContext } from '../../shared/service/run';
 import { Requeuer, TierReader } from './handler';
 import { Recalls } from './recalls';
@@ -109,7 +111,11 @@ async function openRecalls(parts: Parts): Promise<Recalls> {
     topic: RECALLS,
     from: 'beginning',
     onFatal,
-    onRecord: (record) => recalls.onRecall(record),
+    onRecord: (record) => {
+      const format = newerFormatOf(record.headers);
+      if (format === undefined) recalls.onRecall(record);
+      else onFatal(newerFormat(record, format, 'this retry process'));
+    },
     onComplete: () => recalls.look(),
   }));
   onStop(() => opened.stop());

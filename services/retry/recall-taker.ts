@@ -1,5 +1,5 @@
 import { type BatchProducer, type InRecord, type OutRecord } from '../../shared/kafka/port';
-import { ATTEMPTS, DUE, recallRecord } from '../../shared/kafka/topics';
+import { attemptsRecord, DUE, recallRecord } from '../../shared/kafka/topics';
 import { recalledHeaders, recallEvent, stepHash, takenNote } from '../../shared/model/recall';
 import { type KnownRecall, type RecallLog } from './recall-log';
 import { countRecalled } from './telemetry';
@@ -74,7 +74,7 @@ export class RecallTaker {
     const nowMs = now();
     const events = chosen.flatMap(({ record }): OutRecord[] => {
       const event = recallEvent(recall, record, nowMs);
-      return event ? [{ topic: ATTEMPTS, key: event.delivery, value: JSON.stringify(event) }] : [];
+      return event ? [attemptsRecord(event.delivery, event)] : [];
     });
     // First the event: the history must not read it after the events of the attempt.
     if (events.length > 0) await producer.send(events);

@@ -1,9 +1,7 @@
 import { type OnCostly } from '../../shared/cel/compile';
-import { type ConfigReader } from '../../shared/config/types';
 import { type BatchProducer } from '../../shared/kafka/port';
-import { ATTEMPTS } from '../../shared/kafka/topics';
+import { attemptsRecord } from '../../shared/kafka/topics';
 import { filterDigest, type FilterEvent } from '../../shared/model/attempt-events';
-import { RECALLS_FORMAT } from '../../shared/model/recall';
 import { logThrottle } from '../../shared/service/load-limits';
 
 /** Tells alerts of filters that take much work. */
@@ -13,21 +11,16 @@ const EVERY_MS = 10 * 60_000;
 const MOST_FILTERS = 1_000;
 
 export function tellOfCostlyFilters(
-  config: Pick<ConfigReader, 'recordFormat'>,
   producer: Pick<BatchProducer, 'send'>,
   now: () => number = Date.now,
 ): OnCostly {
   const isDue = logThrottle(EVERY_MS, MOST_FILTERS);
   return ({ id: destination, filter: text = '' }, { units, limit }) => {
-    // Control processes of a version before recalls would report this event as unreadable.
-    if (config.recordFormat() < RECALLS_FORMAT) return;
     const filter = filterDigest(text);
     if (!isDue(`${destination} ${filter}`)) return;
     const at = new Date(now()).toISOString();
     const event: FilterEvent = { kind: 'filter', destination, filter, units, limit, at };
     // A lost event is repeated by the next message after a while.
-    producer
-      .send([{ topic: ATTEMPTS, key: destination, value: JSON.stringify(event) }])
-      .catch(() => undefined);
+    producer.send([attemptsRecord(destination, event)]).catch(() => undefined);
   };
 }

@@ -13,6 +13,7 @@ import {
   windowStart,
   type Rejected,
 } from '../../shared/model/message-codec';
+import { FORMAT_HEADER } from '../../shared/model/record-format';
 import { type RejectedRecord } from '../../shared/model/rejected-calls';
 import { type Message } from '../../shared/model/message';
 import { route, type Routed, wantsWebhooks } from '../../shared/model/route';
@@ -269,6 +270,6 @@ export function rejectedRecord(
     topic: REJECTED,
     key: source,
     value: JSON.stringify(value),
-    headers: { format: '1', source },
+    headers: { format: FORMAT_HEADER, source },
   };
 }

@@ -1,4 +1,3 @@
-import { type ConfigReader } from '../../shared/config/types';
 import { warmDedupWindow } from '../../shared/kafka/dedup-warmup';
 import { type Consumption, type Kafka } from '../../shared/kafka/port';
 import { MESSAGES } from '../../shared/kafka/topics';
@@ -7,12 +6,8 @@ import { tellOfCostlyFilters } from './costly-filters';
 import { Router, type RouterOptions } from './handler';
 import { observeRouter } from './telemetry';
 
-interface Options extends Omit<
-  RouterOptions,
-  'now' | 'onRoom' | 'onDecidable' | 'onCostlyFilter' | 'config'
-> {
+interface Options extends Omit<RouterOptions, 'now' | 'onRoom' | 'onDecidable' | 'onCostlyFilter'> {
   kafka: Pick<Kafka, 'consume' | 'tail'>;
-  config: RouterOptions['config'] & Pick<ConfigReader, 'recordFormat'>;
 }
 
 /** Connects a router with its consumer, and joins the group. */
@@ -23,7 +18,7 @@ export async function startRouter(
   let consumption: Consumption | undefined = undefined;
   const onRoom = () => consumption?.resume();
   const onDecidable = () => consumption?.readDeferred();
-  const onCostlyFilter = tellOfCostlyFilters(options.config, options.producer);
+  const onCostlyFilter = tellOfCostlyFilters(options.producer);
   const router = new Router({ ...options, now: Date.now, onRoom, onDecidable, onCostlyFilter });
   observeRouter(router, () => consumption?.deferred ?? 0);
   const sinceMs = Date.now() - DEDUP_MS;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ASKED_FOR } from '../model/attempt-events';
-import { MESSAGE_TYPES } from '../model/message';
+import { MAX_ID_BYTES, MESSAGE_TYPES } from '../model/message';
 import { ODDITIES } from '../model/oddities';
 import { DELIVERY_STATUSES } from '../model/reasons';
 import { count, list, pageParameters, time, timeParameter } from './fields';
@@ -9,11 +9,6 @@ import { type OperationsOf } from './operation';
 /** Deliveries and their attempts: requests, responses and operations. */
 
 const text = z.string().min(1).max(500);
-/**
- * Records of older versions contain longer ids than ingest accepts now. A query with a longer one
- * is refused.
- */
-const MAX_USER_CHARACTERS = 8_000;
 
 const MAX_EVENT_CHARACTERS = 1_000;
 /** Shorter parts are in nearly every body. */
@@ -36,12 +31,7 @@ const deliveryFilter = z.strictObject({
   source: text.optional(),
   status: z.enum(DELIVERY_STATUSES).optional(),
   message: text.optional().meta({ description: "The message's id" }),
-  user: z
-    .string()
-    .min(1)
-    .max(MAX_USER_CHARACTERS)
-    .optional()
-    .meta({ description: "The user's id" }),
+  user: z.string().min(1).max(MAX_ID_BYTES).optional().meta({ description: "The user's id" }),
   type: z.enum(MESSAGE_TYPES).optional(),
   batch: text.optional().meta({ description: 'Sent in this batch: its `webhook-id`, `bat_…`' }),
   event: z.string().min(1).max(MAX_EVENT_CHARACTERS).optional().meta({
@@ -85,12 +75,7 @@ const url = z.object({
     .meta({ description: 'ms by phase. Phases without time are omitted' }),
   destinationVersion: z
     .number()
-    .optional()
-    .meta({
-      description:
-        'The version of the destination whose webhook was called. Attempts of earlier ' +
-        'versions of Waypost lack it',
-    }),
+    .meta({ description: 'The version of the destination whose webhook was called' }),
   resent: z.literal(true).optional().meta({
     description:
       'A kept connection broke before a response, and the request was sent again over a new one',
@@ -146,9 +131,6 @@ const request = z.strictObject({
     .array(z.string())
     .optional()
     .meta({ description: 'The names of these headers' }),
-  rebuilt: z.literal(true).optional().meta({
-    description: 'An earlier version of Waypost made the attempt: the headers are those of today',
-  }),
 });
 
 const attempt = z.strictObject({

@@ -15,7 +15,6 @@ export const AUDIT_KINDS = [
   'token',
   'audience',
   'computed_trait',
-  'record_format',
   ...ACT_KINDS,
 ] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];

@@ -9,7 +9,6 @@ import { DESTINATION_OPERATIONS, DESTINATION_RESPONSES } from './destinations';
 import { EVENT_OPERATIONS, EVENT_RESPONSES } from './events';
 import { type Operation } from './operation';
 import { OVERVIEW_OPERATIONS, OVERVIEW_RESPONSES } from './overview';
-import { RECORD_FORMAT_OPERATIONS, RECORD_FORMAT_RESPONSES } from './record-format';
 import { REPLAY_OPERATIONS, REPLAY_RESPONSES } from './replays';
 import { SOURCE_OPERATIONS, SOURCE_RESPONSES } from './sources';
 import { TOKEN_OPERATIONS, TOKEN_RESPONSES } from './tokens';
@@ -50,7 +49,6 @@ export const RESPONSES = {
   ...TOKEN_RESPONSES,
   ...AUDIT_RESPONSES,
   ...OVERVIEW_RESPONSES,
-  ...RECORD_FORMAT_RESPONSES,
   OpenApi: z.looseObject({ openapi: z.string() }),
   Problem: problem,
 } as const;
@@ -69,7 +67,6 @@ const OPERATIONS = {
   ...TOKEN_OPERATIONS,
   ...AUDIT_OPERATIONS,
   ...OVERVIEW_OPERATIONS,
-  ...RECORD_FORMAT_OPERATIONS,
 } as const satisfies Record<
   OperationId,
   Operation & { ok: readonly [status: number, response?: ResponseName] }

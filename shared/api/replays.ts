@@ -50,8 +50,7 @@ const replay = z.strictObject({
   matched: count,
   sent: count.meta({ description: 'Sent so far, or cancelled so far' }),
   delivered: count.nullable().meta({
-    description:
-      'Of those sent, delivered so far; null for a cancel, and for replays of older versions',
+    description: 'Of those sent, delivered so far; null for a cancel',
   }),
   failedAgain: count
     .nullable()
@@ -59,8 +58,7 @@ const replay = z.strictObject({
   superseded: count.nullable().meta({
     description:
       'Of those sent, without a result of this job: sent again or cancelled later, or no ' +
-      'longer in the history; null: not known yet; always for a cancel, and for replays of ' +
-      'older versions',
+      'longer in the history; null: not known yet; always for a cancel',
   }),
   from: time.nullable(),
   to: time,

@@ -1,17 +1,10 @@
-import {
-  type ConfigRecord,
-  type Destination,
-  MAX_ENTRIES,
-  type RecordFormat,
-  type Source,
-} from '../model/config';
-import { FIRST_FORMAT, READS_FORMAT } from '../model/record-format';
+import { type ConfigRecord, type Destination, MAX_ENTRIES, type Source } from '../model/config';
 import { type Entry } from './types';
 import { writeKeyHash } from './encryption';
 
 /**
- * Answers the questions of every message without a search: which source a write key opens, which
- * destinations are connected to a source, and which format a record is written in.
+ * Answers the questions of every message without a search: which source a write key opens, and
+ * which destinations are connected to a source.
  */
 
 /** A source, and how long the given write key opens it. */
@@ -19,8 +12,6 @@ interface Opened {
   entry: Entry<Source>;
   /** ms since 1970 */
   until: number | undefined;
-  /** the key is stored as a hash */
-  hashed: boolean;
 }
 
 const NONE: readonly Entry<Destination>[] = [];
@@ -38,25 +29,15 @@ export class ConfigIndex {
    * the list for each.
    */
   readonly #lists = new Map<string, readonly Entry<Destination>[]>();
-  /** the format of the records that this process writes */
-  recordFormat = FIRST_FORMAT;
 
   /** Replaces an entry's record with another, which is a deletion if it has no `data`. */
   replace(before: ConfigRecord | undefined, after: ConfigRecord): void {
     if (before?.data) this.#forget(before);
     const { version, data } = after;
-    if (after.kind === 'record_format') {
-      this.recordFormat = Math.min(
-        (data as RecordFormat | undefined)?.format ?? FIRST_FORMAT,
-        READS_FORMAT,
-      );
-    }
     if (!data) return;
     if (after.kind === 'source') {
       const entry = { version, data: data as Source };
-      for (const { key, until, sealed } of entry.data.writeKeys) {
-        this.#byKey.set(key, { entry, until, hashed: sealed !== undefined });
-      }
+      for (const { key, until } of entry.data.writeKeys) this.#byKey.set(key, { entry, until });
     } else if (after.kind === 'destination') {
       const entry = { version, data: data as Destination };
       for (const source of entry.data.sources) this.#connected(source).set(after.id, entry);
@@ -65,13 +46,10 @@ export class ConfigIndex {
 
   /** @param writeKey as a client sends it; the stored hash of a key opens nothing */
   openedBy(writeKey: string): Opened | undefined {
-    const plain = this.#byKey.get(writeKey);
-    if (plain && !plain.hashed) return plain;
     const known = this.#hashes.get(writeKey);
     const hash = known ?? writeKeyHash(writeKey);
     const found = this.#byKey.get(hash);
-    if (!found?.hashed) return undefined;
-    if (known === undefined) {
+    if (found && known === undefined) {
       if (this.#hashes.size >= MAX_ENTRIES) this.#hashes.clear();
       this.#hashes.set(writeKey, hash);
     }

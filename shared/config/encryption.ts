@@ -1,11 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, hash } from 'node:crypto';
-import {
-  type Encrypted,
-  type WriteKey,
-  type Destination,
-  SYSTEM_ID,
-  type SystemEntry,
-} from '../model/config';
+import { type Encrypted, type WriteKey, SYSTEM_ID, type SystemEntry } from '../model/config';
 import { AppError } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { type ConfigReader, type ConfigView } from './types';
@@ -153,7 +147,7 @@ export function writeKeyHash(key: string): string {
 
 /**
  * Returns the encrypted form of a write key: its hash for ingest, which looks keys up, and the
- * encrypted key for control, which shows it. Earlier versions stored the plain key alone.
+ * encrypted key for control, which shows it.
  * @param sourceId the entry that the key belongs to
  */
 export function encryptWriteKey(key: string, sourceId: string, encryptor: Encryptor): WriteKey {
@@ -162,11 +156,11 @@ export function encryptWriteKey(key: string, sourceId: string, encryptor: Encryp
 
 /** @returns undefined if no key of the encryptor decrypts it */
 export function decryptWriteKey(
-  { key, sealed }: WriteKey,
+  { sealed }: WriteKey,
   sourceId: string,
   encryptor: Encryptor,
 ): string | undefined {
-  return sealed === undefined ? key : encryptor.decrypt(sealed, sourceId).text;
+  return encryptor.decrypt(sealed, sourceId).text;
 }
 
 /**
@@ -176,26 +170,19 @@ export function decryptWriteKey(
 const CANARY = 'waypost canary';
 
 export function newSystemEntry(encryptor: Encryptor): SystemEntry {
-  return { id: SYSTEM_ID, canary: encryptor.encrypt(CANARY, SYSTEM_ID), writeKeys: 'sealed' };
+  return { id: SYSTEM_ID, canary: encryptor.encrypt(CANARY, SYSTEM_ID) };
 }
 
 /**
  * Returns why WAYPOST_SECRET_KEY of this process does not fit `config`, as one sentence for people;
- * undefined if it fits. In a system without a canary it fits if it decrypts any destination, or no
- * destination exists.
+ * undefined if it fits, or nothing is encrypted yet.
  */
 export function keyProblem(
-  config: Pick<ConfigView, 'system' | 'list'>,
+  config: Pick<ConfigView, 'system'>,
   encryptor: Encryptor,
 ): string | undefined {
   const system = config.system()?.data;
-  const fits = system
-    ? encryptor.decrypt(system.canary, SYSTEM_ID).text === CANARY
-    : fitsDestinations(
-        config.list('destination').map(({ data }) => data),
-        encryptor,
-      );
-  if (fits) return undefined;
+  if (!system || encryptor.decrypt(system.canary, SYSTEM_ID).text === CANARY) return undefined;
   return (
     'WAYPOST_SECRET_KEY differs from the key that sealed config. Give control and delivery ' +
     'the same list of keys; if that ' +
@@ -220,14 +207,4 @@ export function watchKey(config: ConfigReader, encryptor: Encryptor, log: Log): 
     if (kind === 'system') look();
   });
   return () => reasons;
-}
-
-function fitsDestinations(destinations: readonly Destination[], encryptor: Encryptor): boolean {
-  const sealed = destinations.flatMap(({ id, webhooks }) =>
-    webhooks.slice(0, 1).map(({ url }) => ({ id, url })),
-  );
-  return (
-    sealed.length === 0 ||
-    sealed.some(({ id, url }) => encryptor.decrypt(url, id).text !== undefined)
-  );
 }

@@ -1,23 +1,13 @@
 import { z } from 'zod';
 import { type ConfigRecord, configKey } from '../model/config';
+import { FORMAT } from '../model/record-format';
 
 /** Parses the records of `config`, as far as readers rely on their fields. */
 
-/** The format that this process writes, and the highest that it reads. */
-export const CONFIG_FORMAT = 1;
-
 const header = z.object({ format: z.number() });
 const head = z.object({
-  format: z.literal(CONFIG_FORMAT),
-  kind: z.enum([
-    'source',
-    'destination',
-    'token',
-    'audience',
-    'computed_trait',
-    'record_format',
-    'system',
-  ]),
+  format: z.literal(FORMAT),
+  kind: z.enum(['source', 'destination', 'token', 'audience', 'computed_trait', 'system']),
   id: z.string().min(1),
   version: z.int().min(1),
   replaces: z.int().min(0),
@@ -27,7 +17,9 @@ const head = z.object({
 /** The fields that the indexes rely on. Control validated the rest before it wrote. */
 const shapes = {
   source: z.object({
-    writeKeys: z.array(z.object({ key: z.string(), until: z.number().optional() })),
+    writeKeys: z.array(
+      z.object({ key: z.string(), sealed: z.string(), until: z.number().optional() }),
+    ),
   }),
   destination: z.object({
     sources: z.array(z.string()),
@@ -36,8 +28,7 @@ const shapes = {
   token: z.object({ hash: z.string() }),
   audience: z.object({ key: z.string(), source: z.string() }),
   computed_trait: z.object({ key: z.string(), source: z.string() }),
-  record_format: z.object({ format: z.int().min(1), automatic: z.boolean() }),
-  system: z.object({ canary: z.string(), writeKeys: z.literal('sealed') }),
+  system: z.object({ canary: z.string() }),
 };
 
 /** The record, or why it cannot be used. */
@@ -45,8 +36,10 @@ type Parsed =
   | { record: ConfigRecord }
   /** unreadable; this concerns only its own entry */
   | { kind: 'unreadable'; key: string; reason: string }
-  /** written by a newer Waypost; this process must not continue as if it knew the state */
-  | { kind: 'newer'; key: string; format: number };
+  /**
+   * written by another version of Waypost; this process must not continue as if it knew the state
+   */
+  | { kind: 'newer' | 'older'; key: string; format: number };
 
 /** Parses a record of `config`. Never throws. */
 export function parseRecord(key: string, value: string): Parsed {
@@ -58,10 +51,8 @@ export function parseRecord(key: string, value: string): Parsed {
     // The parser's own message quotes the text, which may contain a write key.
     return unreadable('it is not JSON');
   }
-  const format = header.safeParse(json);
-  if (format.success && format.data.format > CONFIG_FORMAT) {
-    return { kind: 'newer', key, format: format.data.format };
-  }
+  const format = header.safeParse(json).data?.format ?? FORMAT;
+  if (format !== FORMAT) return { kind: format > FORMAT ? 'newer' : 'older', key, format };
   const parsed = head.safeParse(json);
   if (!parsed.success) return unreadable(`invalid fields: ${fieldsOf(parsed.error)}`);
   const { kind, id, data } = parsed.data;

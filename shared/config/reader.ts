@@ -1,11 +1,11 @@
 import { type ConfigRecord, type Kind } from '../model/config';
-import { AppError } from '../service/errors';
+import { AppError, fromEarlierBuild } from '../service/errors';
 import { type InRecord, type Kafka, type Tail } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';
 import { metrics } from '../telemetry/metrics';
 import { type ConfigPart, WHOLE } from './part';
-import { CONFIG_FORMAT } from './parse-record';
+import { FORMAT } from '../model/record-format';
 import { ConfigState, type ApplyResult } from './state';
 import { configAgeMs, type ConfigReader } from './types';
 import { withDeadline } from '../service/async';
@@ -19,7 +19,7 @@ import { withDeadline } from '../service/async';
 const OPEN_DEADLINE_MS = 60_000;
 
 export interface OpenConfigOptions {
-  /** the service, for the name of the temporary group */
+  /** the service, for the log */
   name: string;
   /** default: all of `config` */
   part?: ConfigPart;
@@ -41,7 +41,7 @@ export interface FollowedConfig extends ConfigReader {
 /**
  * Opens `config` and reads it to its end.
  * @throws AppError `kafka_unavailable` if the end is not reached in a minute; `newer_format` if a
- * newer Waypost wrote to it
+ * newer Waypost wrote to it, `older_format` if an earlier build did
  */
 export async function openConfig(
   kafka: Kafka,
@@ -64,6 +64,7 @@ export async function openConfig(
     following.changes++;
     report(verdict, record, options.log);
     if (verdict.kind === 'newer') onFatal(newerFormat(verdict));
+    if (verdict.kind === 'older') onFatal(olderFormat(verdict));
     for (const listener of following.onVerdict) listener(verdict, record);
   };
   const tail = await kafka.tail({
@@ -121,7 +122,6 @@ function follow(state: ConfigState, tail: Tail, following: Following): FollowedC
     sourceByWriteKey: (key, nowMs) => state.sourceByWriteKey(key, nowMs),
     token: (id) => state.token(id),
     system: () => state.system(),
-    recordFormat: () => state.recordFormat(),
     audience: (id) => state.audience(id),
     computedTrait: (id) => state.computedTrait(id),
     destination: (id) => state.destination(id),
@@ -167,8 +167,12 @@ function newerFormat(verdict: { key: string; format: number }): AppError {
   return new AppError(
     'newer_format',
     `The topic config holds a record (${verdict.key}) of format ${verdict.format}, written ` +
-      `by a newer Waypost; this process reads up to format ${CONFIG_FORMAT}. Upgrade it.`,
+      `by a newer Waypost; this process reads up to format ${FORMAT}. Upgrade it.`,
   );
+}
+
+function olderFormat({ key, format }: { key: string; format: number }): AppError {
+  return fromEarlierBuild(`the topic config holds a record (${key}) of format ${format}`);
 }
 
 /** Limit of one read, so that it cannot block the next one. No caller waits longer than this. */

@@ -21,8 +21,8 @@ import { type ConfigWriter } from './writer';
 
 /**
  * Encrypts all of `config` with the first key of WAYPOST_SECRET_KEY, so that the other keys can be
- * retired, and converts plain write keys to the encrypted form. It is safe while control runs,
- * since each write names the version that it replaces, and can be repeated.
+ * retired. It is safe while control runs, since each write names the version that it replaces, and
+ * can be repeated.
  */
 
 const REFRESH_MS = 10_000;
@@ -78,7 +78,7 @@ export function resealDestination(
 function resealSource(source: Source, encryptor: Encryptor): Resealed<Source> {
   let [changed, unreadable] = [false, false];
   const writeKeys = source.writeKeys.map((writeKey) => {
-    if (writeKey.sealed !== undefined && encryptor.isCurrent(writeKey.sealed)) return writeKey;
+    if (encryptor.isCurrent(writeKey.sealed)) return writeKey;
     const key = decryptWriteKey(writeKey, source.id, encryptor);
     if (key === undefined) unreadable = true;
     else changed = true;
@@ -139,7 +139,6 @@ export async function reencryptConfig(options: ResealOptions): Promise<Reencrypt
     if (unreadable) report.unreadable.push(`${kind}:${id}`);
     progress?.(report);
   };
-  // First, so that control writes new write keys in the encrypted form from here on.
   const system = (data: Kinds['system'] | undefined) => ({
     data: data && encryptor.isCurrent(data.canary) ? undefined : newSystemEntry(encryptor),
     unreadable: false,

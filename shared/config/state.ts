@@ -180,10 +180,6 @@ export class ConfigState implements ConfigView {
     return this.#entry('computed_trait', id);
   }
 
-  recordFormat(): number {
-    return this.#index.recordFormat;
-  }
-
   sourceByWriteKey(key: string, nowMs: number): Entry<Source> | undefined {
     const found = this.#index.openedBy(key);
     return found && (found.until === undefined || nowMs < found.until) ? found.entry : undefined;

@@ -24,10 +24,8 @@ export interface ConfigView {
    */
   sourceByWriteKey(key: string, nowMs: number): Entry<Source> | undefined;
   token(id: string): Entry<Token> | undefined;
-  /** undefined in a system that an earlier version created, until `config reseal` */
+  /** undefined until control has written it into an empty `config` */
   system(): Entry<SystemEntry> | undefined;
-  /** Returns the format of the records that this process writes (model/record-format.ts). Cheap. */
-  recordFormat(): number;
   audience(id: string): Entry<Audience> | undefined;
   computedTrait(id: string): Entry<ComputedTrait> | undefined;
   destination(id: string): Entry<Destination> | undefined;

@@ -7,7 +7,7 @@ import { type BatchProducer, type OutRecord } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';
 import { type FollowedConfig } from './reader';
-import { CONFIG_FORMAT } from './parse-record';
+import { FORMAT } from '../model/record-format';
 import { type ApplyResult } from './state';
 
 /**
@@ -111,7 +111,7 @@ function createWrite(options: ConfigWriterOptions): Write {
     const current = config.recordAt(key);
     if ((current?.version ?? 0) !== replaces) return { ok: false, reason: 'conflict' };
     const record: ConfigRecord = {
-      format: CONFIG_FORMAT,
+      format: FORMAT,
       kind,
       id,
       version: replaces + 1,

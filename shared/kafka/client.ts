@@ -16,7 +16,6 @@ import { adminWithOffsets } from './kafkajs/committed-offsets';
 import { partitionOf } from './protocol/bytes';
 import { type TopicPartition } from './consumer/partition';
 import { KafkaConsumption } from './consumer/consumer';
-import { readGroupFormats } from './consumer/describe-group';
 import { Membership } from './consumer/membership';
 import { type FetchWait } from './idle-wait';
 import { SESSION_MS } from './consumer/returning-members';
@@ -192,7 +191,6 @@ function port({
       return all.flatMap((topic) => (topic.startsWith(prefix) ? [topic.slice(prefix.length)] : []));
     },
     setRetention: () => setRetention(admin, topics),
-    groupFormats: () => orUnavailable(readGroupFormats(admin, prefix)),
     close: async () => {
       await reader.close();
       await Promise.all([admin.disconnect(), ledAdmin.disconnect()]);

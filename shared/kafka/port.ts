@@ -263,16 +263,6 @@ export interface Range {
   high: number;
 }
 
-/** The members of a consumer group. */
-export interface GroupFormats {
-  /** without the prefix */
-  group: string;
-  /** false while it assigns partitions: its members are not known then */
-  settled: boolean;
-  /** `reads`: the newest record format that the member reads */
-  members: { client: string; host: string; reads: number }[];
-}
-
 export interface Kafka {
   producer(options: BatchProducerOptions): Promise<BatchProducer>;
   consume(options: ConsumeOptions): Promise<Consumption>;
@@ -301,10 +291,5 @@ export interface Kafka {
   setRetention(): Promise<void>;
   /** Returns all topics with the prefix, without it. */
   listTopics(): Promise<string[]>;
-  /**
-   * Returns all consumer groups of this installation, and which record format each member reads.
-   * @throws AppError `kafka_unavailable`
-   */
-  groupFormats(): Promise<GroupFormats[]>;
   close(): Promise<void>;
 }

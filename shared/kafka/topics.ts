@@ -1,6 +1,7 @@
-export { READS_FORMAT } from '../model/record-format';
 import { defined } from '../collections/defined';
+import { type NoticeEvent, type StoredEvent } from '../model/attempt-events';
 import { type RecallRecord } from '../model/recall';
+import { FORMAT_HEADER } from '../model/record-format';
 import { formatDuration, parseDuration } from '../model/time';
 import { parkTiers } from '../model/schedule';
 import { type TopicRetention } from '../service/retention';
@@ -66,12 +67,6 @@ export const PROFILE_STATUS = 'profiles.status';
  */
 export const PROFILE_QUERIES = 'profiles.queries';
 export const PROFILE_RESULTS = 'profiles.results';
-/**
- * The names of these two topics before the first release. An audiences process also answers queries
- * there, so that control processes of that version still work. No service creates these topics.
- */
-export const OLD_PROFILE_QUERIES = 'profiles.questions';
-export const OLD_PROFILE_RESULTS = 'profiles.answers';
 /**
  * Topics in which compaction leaves gaps between offsets. In all others a gap means that retention
  * deleted records.
@@ -153,5 +148,15 @@ export function specsOf(settings: Settings): TopicSpec[] {
 
 /** Returns a record of `webhooks.recalls`. Its key is the destination. */
 export function recallRecord(destination: string, record: RecallRecord) {
-  return { topic: RECALLS, key: destination, value: JSON.stringify(record) };
+  return {
+    topic: RECALLS,
+    key: destination,
+    value: JSON.stringify(record),
+    headers: { format: FORMAT_HEADER },
+  };
+}
+
+/** Returns a record of `attempts` with one event. */
+export function attemptsRecord(key: string, event: StoredEvent | NoticeEvent) {
+  return { topic: ATTEMPTS, key, value: JSON.stringify(event), headers: { format: FORMAT_HEADER } };
 }

@@ -50,11 +50,8 @@ export interface UrlAttempt {
   /** the webhook's id */
   url: string;
   origin: string;
-  /**
-   * `config` version of the destination whose webhook was called, which names the whole URL; absent
-   * in older records
-   */
-  destinationVersion?: number | undefined;
+  /** `config` version of the destination whose webhook was called, which names the whole URL */
+  destinationVersion: number;
   outcome: Classification;
   status?: number;
   durationMs: number;
@@ -181,8 +178,8 @@ export interface CircuitEvent {
   /** the webhook's id */
   url: string;
   origin: string;
-  /** `config` version of the destination whose webhook it is; absent in older records */
-  destinationVersion?: number | undefined;
+  /** `config` version of the destination whose webhook it is */
+  destinationVersion: number;
   state: 'open' | 'closed';
   /**
    * the response that caused it: `failed`, `timeout` or `throttled`; `ok` or `slow` if it closes

@@ -14,9 +14,6 @@ import { isoTime } from './time';
  * (docs/design/decisions/0042-rows-of-attempts.md).
  */
 
-/** The record format of rows, in the header `format`. */
-export const ROWS_FORMAT = 2;
-
 /**
  * The columns of a row. A reader finds a column by its name in the record, because a newer version
  * may add some.
@@ -57,7 +54,7 @@ interface Context {
   partition: number;
   url: string;
   origin: string;
-  destinationVersion?: number;
+  destinationVersion: number;
 }
 
 /** A record as JSON. The first cells of a row refer to a context and to a response. */

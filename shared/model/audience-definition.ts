@@ -51,8 +51,8 @@ export interface Upload {
   number: number;
   /** true: the members are exactly these; false: members are added and removed */
   full: boolean;
-  /** number of lines; absent in entries of older versions */
-  lines?: number;
+  /** number of lines */
+  lines: number;
   /** by partition of `profiles.events`: the range of offsets with its lines, the end excluded */
   ranges: [from: number, to: number][];
 }

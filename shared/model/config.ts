@@ -13,13 +13,10 @@ import { type RequestSettings } from './request-settings';
  */
 
 export interface WriteKey {
-  /** the key itself or, beside `sealed`, its hash: `sha256:` and base64url */
+  /** its hash, by which ingest finds it: `sha256:` and base64url */
   key: string;
-  /**
-   * the key, which control can decrypt and show; absent in entries that were written before
-   * `config reseal`
-   */
-  sealed?: Encrypted;
+  /** the key itself, which control can decrypt and show */
+  sealed: Encrypted;
   /** ms since 1970 until which a rotated key still works; absent: the present key */
   until?: number;
 }
@@ -212,33 +209,13 @@ export interface Token {
   updatedAt: string;
 }
 
-/**
- * The format of the other entries: a single entry, created in a new system or by `config reseal`.
- */
+/** A single entry, written into an empty `config`. */
 export interface SystemEntry {
   id: typeof SYSTEM_ID;
   /** a known text, encrypted: shows whether a process has the key of the other entries */
   canary: Encrypted;
-  /** write keys are stored as hash and encrypted text */
-  writeKeys: 'sealed';
 }
 export const SYSTEM_ID = 'system';
-
-/**
- * The format of the records that all processes write (record-format.ts): a single entry. A system
- * that an earlier version created has none and writes the first format.
- */
-export interface RecordFormat {
-  id: typeof RECORD_FORMAT_ID;
-  /** for the audit trail */
-  name: string;
-  format: number;
-  /** control raises `format` once every process reads a newer one */
-  automatic: boolean;
-  createdAt: string;
-  updatedAt: string;
-}
-export const RECORD_FORMAT_ID = 'record_format';
 
 export interface Kinds {
   source: Source;
@@ -246,7 +223,6 @@ export interface Kinds {
   token: Token;
   audience: Audience;
   computed_trait: ComputedTrait;
-  record_format: RecordFormat;
   system: SystemEntry;
 }
 export type Kind = keyof Kinds;
@@ -263,8 +239,8 @@ export type ApiKind = Exclude<Kind, 'system'>;
  * not replace its present version, so that two writers cannot overwrite each other unnoticed.
  */
 export interface ConfigRecord<K extends Kind = Kind> {
-  /** format version */
-  format: 1;
+  /** `FORMAT` (record-format.ts) */
+  format: number;
   kind: K;
   id: string;
   /** 1, 2, 3 … */

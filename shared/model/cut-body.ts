@@ -15,8 +15,7 @@ import { bodyFields, renderBody } from './webhook-body';
  * the body. The value of a record begins with the fields of the body, in their order, and its
  * header `body` says how many bytes they are.
  *
- * The router parses a message without this header: an older version wrote it, or the router needs
- * more than a header can say.
+ * The router parses a message without this header, and where it needs more than a header can say.
  */
 
 /** The body begins with it, and the message does not contain it. */

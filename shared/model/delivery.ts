@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { MESSAGE_TYPES, type MessageType } from './message';
-import { RENDER_FAILED } from './reasons';
+import { FORMAT_HEADER, newerFormatOf } from './record-format';
 import { type Method, METHODS } from './request-settings';
 
 /**
@@ -13,9 +13,7 @@ export interface Delivery {
   messageId: string;
   sourceId: string;
   destinationId: string;
-  /**
-   * `config` version of the destination that it was made for; absent if an older Waypost made it
-   */
+  /** `config` version of the destination that it was made for; absent: an alert or a test */
   destinationVersion?: number;
   type: MessageType;
   /** of the request; absent: POST */
@@ -78,17 +76,6 @@ export interface Delivery {
   span?: string;
 }
 
-/** Raised when older code can no longer read the record. */
-const DELIVERY_FORMAT = 2;
-
-/**
- * Returns the format: 1 unless older code, which ignores these headers, would send another request.
- */
-function formatOf({ method, contentType, headers, reason }: Delivery): '1' | '2' {
-  const differs = method !== undefined || contentType !== undefined || headers !== undefined;
-  return differs || reason === RENDER_FAILED ? '2' : '1';
-}
-
 /**
  * Returns the delivery's id, derived from source, message and destination, and therefore the same
  * on every try.
@@ -136,7 +123,7 @@ export function attemptsMade({ attempt, halved = 0 }: Delivery): number {
 /** Encodes the record headers. Defaults are left out, so that a first attempt has few headers. */
 export function encodeDelivery(d: Delivery): Record<string, string> {
   const headers: Record<string, string> = {
-    format: formatOf(d),
+    format: FORMAT_HEADER,
     delivery: d.id,
     message: d.messageId,
     source: d.sourceId,
@@ -189,11 +176,11 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
     const value = headers[name];
     return value === undefined ? 0 : Number(value);
   };
-  const format = text('format') ?? '';
-  if (format !== '1' && format !== '2') {
-    return Number(format) > DELIVERY_FORMAT
-      ? { kind: 'newer', format }
-      : { kind: 'unreadable', why: `the header format is "${format}"` };
+  const newer = newerFormatOf(headers);
+  if (newer !== undefined) return { kind: 'newer', format: newer };
+  const { format = '' } = headers;
+  if (format !== FORMAT_HEADER) {
+    return { kind: 'unreadable', why: `the header format is "${format}"` };
   }
   const id = text('delivery');
   const messageId = text('message');
@@ -228,7 +215,7 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
     traceparent: text('traceparent') ?? '',
   };
   addOptional(delivery, headers);
-  if (format === '2' && !addRequest(delivery, headers)) {
+  if (!addRequest(delivery, headers)) {
     return { kind: 'unreadable', why: 'its header method, content-type or headers is not known' };
   }
   return { kind: 'delivery', delivery };

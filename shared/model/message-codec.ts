@@ -2,14 +2,8 @@ import { parseJson } from '../json/json';
 import { DEFAULT_SHARDS, type Destination } from './config';
 import { type DedupWindow, messageRef } from './dedup-window';
 import { type Delivery, deliveryId, deliveryKey, isTime } from './delivery';
-import {
-  eventNameOf,
-  isJsonObject,
-  type Json,
-  type Message,
-  MESSAGE_FORMAT,
-  MESSAGE_TYPES,
-} from './message';
+import { eventNameOf, isJsonObject, type Json, type Message, MESSAGE_TYPES } from './message';
+import { FORMAT_HEADER, newerFormatOf } from './record-format';
 
 /** Reads the records of `messages`, for every service that makes deliveries of them. */
 
@@ -40,11 +34,10 @@ type RawHeaders = Readonly<Record<string, string | undefined>>;
 
 /** Reads the headers, which suffice to recognise a duplicate. */
 export function readMessageHeaders(headers: RawHeaders): HeadersDecision {
-  const format = headers.format ?? '';
-  if (Number(format) > MESSAGE_FORMAT) return { kind: 'newer', format };
-  if (format !== String(MESSAGE_FORMAT)) {
-    return rejected(`its header format is "${format.slice(0, 20)}"`);
-  }
+  const newer = newerFormatOf(headers);
+  if (newer !== undefined) return { kind: 'newer', format: newer };
+  const { format = '' } = headers;
+  if (format !== FORMAT_HEADER) return rejected(`its header format is "${format.slice(0, 20)}"`);
   const sourceId = headers.source;
   const messageId = headers.message;
   if (!sourceId || !messageId) return rejected('its header source or message is missing');

@@ -1,5 +1,6 @@
 import { ExactNumber } from '../json/json';
 import { type EventWarning } from './client-time';
+import { FORMAT_HEADER } from './record-format';
 
 /** A call as accepted: the value of a record on `messages`. */
 
@@ -74,8 +75,6 @@ interface MessageHeaders {
   warnings?: string;
 }
 
-export const MESSAGE_FORMAT = 1;
-
 /** A header of each delivery and a column of the history. Few names are longer. */
 const MAX_EVENT_CHARACTERS = 200;
 
@@ -118,7 +117,7 @@ export function messageHeaders(
   { acceptedAtMs, traceparent, body, warnings = [] }: AcceptedAs,
 ): Record<string, string> {
   const headers: MessageHeaders = {
-    format: String(MESSAGE_FORMAT),
+    format: FORMAT_HEADER,
     source,
     message: messageId,
     'accepted-at': String(acceptedAtMs),

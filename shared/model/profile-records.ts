@@ -16,9 +16,6 @@ import { type Json, type JsonObject } from './message';
  */
 export const MAX_USER_BYTES = 512;
 
-/** Header `format` of the records of `profiles.events`. */
-export const PROFILE_EVENT_FORMAT = '1';
-
 /** A line of an upload of members, in `profiles.events`. It counts when the upload is complete. */
 export interface ListedEvent {
   kind: 'listed';
@@ -45,8 +42,8 @@ export interface StatusValue {
   revision: number;
   phase: Phase;
   profiles: number;
-  /** users whose profiles are full; absent: written by an older version */
-  full?: number;
+  /** users whose profiles are full */
+  full: number;
   /** profiles that the first sync has checked */
   counted: number;
   members: number;

@@ -15,12 +15,6 @@ import { callHash } from './dedup-window';
  */
 
 /**
- * The record format from which all processes know recalls. An older retry process would return the
- * copy in the tier a second time, and an older delivery process would attempt a cancelled delivery.
- */
-export const RECALLS_FORMAT = 3;
-
-/**
  * `retry`: a user sends it now; `retry_all`: a user sends all that wait at a destination;
  * `recovered`: the circuit of a URL closed, or its token endpoint or proxy answers again; `cancel`:
  * a user ends it. It is also the header `recalled` of the copy.

@@ -1,24 +1,19 @@
 /**
- * The format of the records of `messages`, `webhooks` and `attempts`. Every process reads all
- * formats up to its own, and writes the one that `config` names (the entry `record_format`), which
- * control raises when all processes can read it. Format 2 has rows in `attempts` (attempt-rows.ts).
- * With format 3, every process knows `webhooks.recalls` (recall.ts).
+ * The format of all that Waypost keeps in Kafka: the field `format` of each entry of `config`, and
+ * the header `format` of each record of the other topics. Raise it with every change after which an
+ * older process would misread a record. A process that meets a newer format ends, and one that
+ * meets an older format in `config` does not start.
  */
+export const FORMAT = 4;
+/** The value of the header. */
+export const FORMAT_HEADER = String(FORMAT);
 
-/**
- * The newest format that this version reads. Raise it together with the readers of the new format.
- */
-export const READS_FORMAT = 3;
-/** Used until `config` names another one. Records without a format have it. */
-export const FIRST_FORMAT = 1;
+type RawHeaders = Readonly<Record<string, string | undefined>>;
 
 /**
  * Returns the format of a record that only a newer version can read; undefined if this version
  * reads it. The reader of such a record must wait or end, and must not finish the record.
  */
-export function newerFormatOf(
-  headers: Readonly<Record<string, string | undefined>>,
-): string | undefined {
-  const { format } = headers;
-  return format !== undefined && Number(format) > READS_FORMAT ? format : undefined;
+export function newerFormatOf({ format }: RawHeaders): string | undefined {
+  return format !== undefined && Number(format) > FORMAT ? format : undefined;
 }

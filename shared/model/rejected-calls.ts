@@ -1,4 +1,5 @@
 import { type Json } from './message';
+import { FORMAT_HEADER } from './record-format';
 
 /**
  * Reports of calls that ingest does not accept. Rejected calls are reported to the caller, and on
@@ -86,11 +87,9 @@ export interface LimitedRecord {
   sources: Record<string, number>;
 }
 
-const LIMITED_FORMAT = 1;
-
 export function limitedRecord(at: Date, counts: ReadonlyMap<string, number>) {
   const value: LimitedRecord = { at: at.toISOString(), sources: Object.fromEntries(counts) };
-  return { value: JSON.stringify(value), headers: { format: String(LIMITED_FORMAT) } };
+  return { value: JSON.stringify(value), headers: { format: FORMAT_HEADER } };
 }
 
 /** @returns requests by the id of their source; none if the value is unreadable */

@@ -1,7 +1,7 @@
 import { aboutDelivery, type DeadEvent } from '../model/attempt-events';
 import { type Delivery, encodeDelivery } from '../model/delivery';
 import { RENDER_FAILED } from '../model/reasons';
-import { ATTEMPTS, DEAD, MESSAGES } from '../kafka/topics';
+import { attemptsRecord, DEAD, MESSAGES } from '../kafka/topics';
 import { type OutRecord } from '../kafka/port';
 import { failureText, type RenderFailure } from './render-request';
 
@@ -40,7 +40,7 @@ export function renderFailedRecords(
   };
   const value = JSON.stringify({ record, ...failure, kind: undefined });
   return [
-    { topic: ATTEMPTS, key: delivery.id, value: JSON.stringify(event) },
+    attemptsRecord(delivery.id, event),
     {
       topic: DEAD,
       key,

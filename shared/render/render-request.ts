@@ -149,10 +149,7 @@ class Rendering {
     }
     const head: RenderedHead = {};
     if (method !== undefined && method !== 'POST') head.method = method;
-    if (
-      contentType !== undefined &&
-      (contentType !== FIXED_HEADERS[CONTENT_TYPE] || format === 'pagerduty')
-    ) {
+    if (contentType !== undefined && contentType !== FIXED_HEADERS[CONTENT_TYPE]) {
       head.contentType = contentType;
     }
     if (headers.length > 0) head.headers = headers;

@@ -1,3 +1,5 @@
+import { newerFormatOf } from '../model/record-format';
+
 /**
  * The few errors that Waypost throws on purpose. A failure of an endpoint is not an error but an
  * outcome (shared/model/classify-response.ts).
@@ -16,7 +18,9 @@ export type ErrorCode =
   /** a requirement of the start is missing (Java, a port, a broker, a lock) */
   | 'cannot_start'
   /** a newer version of Waypost wrote a record that this process cannot read */
-  | 'newer_format';
+  | 'newer_format'
+  /** an earlier build of Waypost wrote the data */
+  | 'older_format';
 
 /** @property retriable whether the same call may succeed later, unchanged */
 export class AppError extends Error {
@@ -36,19 +40,43 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+interface RecordAt {
+  topic: string;
+  partition: number;
+  offset: number;
+}
+
 /**
  * Returns the error of a reader that meets a record of a newer format, and leaves it in Kafka.
  * @param who to upgrade, as in "this router"
  */
-export function newerFormat(
-  at: { topic: string; partition: number; offset: number },
-  format: string,
-  who: string,
-): AppError {
+export function newerFormat(at: RecordAt, format: string, who: string): AppError {
   return new AppError(
     'newer_format',
     `The topic ${at.topic} holds a record (partition ${at.partition}, offset ${at.offset}) ` +
-      `of format ${format}, written by a newer Waypost than ${who}. Upgrade it, or switch ` +
-      'newer formats off before you go back (docs/operations/upgrading.md).',
+      `of format ${format}, written by a newer Waypost than ${who}. Upgrade it.`,
+  );
+}
+
+/**
+ * @param who as for `newerFormat`
+ * @throws AppError `newer_format`
+ */
+export function requireKnownFormat(record: RecordAt & { headers: Headers }, who: string): void {
+  const format = newerFormatOf(record.headers);
+  if (format !== undefined) throw newerFormat(record, format, who);
+}
+type Headers = Parameters<typeof newerFormatOf>[0];
+
+/**
+ * Returns the error of a start on data of an earlier build, as one sentence.
+ * @param sign what shows it, as in "the topic config holds …"
+ */
+export function fromEarlierBuild(sign: string): AppError {
+  return new AppError(
+    'older_format',
+    `An earlier build of Waypost wrote this data (${sign}), which this build does not ` +
+      `open: run \`waypost export\` with that build, start this one with new data, and run ` +
+      `\`waypost import\` (docs/operations/upgrading.md#data-of-an-earlier-build)`,
   );
 }

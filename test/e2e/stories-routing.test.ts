@@ -4,6 +4,7 @@ import { eventually } from '../support/eventually';
 import { aCall, aTrack, type Call } from '../support/factories';
 import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 import { standardSignature, hexSha1, isSignedBy } from '../support/verify-signature';
+import { FORMAT_HEADER } from '../../shared/model/record-format';
 
 /**
  * Routing of messages to destinations, the exact bodies that arrive, and changes of a destination
@@ -207,7 +208,7 @@ describe('the body, byte for byte', () => {
       receivedAt: AT,
     };
     const headers = {
-      format: '1',
+      format: FORMAT_HEADER,
       source: connection.source.id,
       message: 'delete-kim',
       traceparent: '',

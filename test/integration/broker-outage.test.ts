@@ -13,6 +13,7 @@ import { type Service, startService } from '../support/service';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { startThreeBrokers, type ThreeBrokers } from '../support/three-brokers';
 import { readTopic } from '../support/topics';
+import { FORMAT, FORMAT_HEADER } from '../../shared/model/record-format';
 
 /** Ingest, router and delivery on three brokers while the third one stops and returns. */
 
@@ -159,7 +160,7 @@ function configOf(env: Record<string, string>): OutRecord[] {
     updatedAt: AT,
     webhooks: [url],
   };
-  const entry = { format: 1 as const, version: 1, replaces: 0, at: AT };
+  const entry = { format: FORMAT, version: 1, replaces: 0, at: AT };
   const records: ConfigRecord[] = [
     { ...entry, kind: 'source', id: 'src_1', data: aSource() },
     { ...entry, kind: 'destination', id: data.id, data },
@@ -181,7 +182,7 @@ function message(id: string): OutRecord {
     receivedAt: AT,
   };
   const headers = {
-    format: '1',
+    format: FORMAT_HEADER,
     source: 'src_1',
     message: id,
     'accepted-at': String(Date.now()),

@@ -5,6 +5,7 @@ import { type Browser, type Page } from 'playwright-core';
 import { listen } from '../../shared/service/health';
 import { ROOT } from '../../shared/service/repo-root';
 import { CHROMIUM, openChromium } from '../support/chromium';
+import { aWriteKey } from '../support/write-key';
 import { eventually } from '../support/eventually';
 import { testWith } from '../support/external-tools';
 import { aSource } from '../support/fakes';
@@ -33,7 +34,7 @@ beforeAll(async () => {
   ingest = await startIngestProcess(process.env.KAFKA_BROKERS!, {
     more: { WAYPOST_LOG_LEVEL: 'trace' },
   });
-  await ingest.addSources(aSource({ writeKeys: [{ key: KEY }] }));
+  await ingest.addSources(aSource({ writeKeys: [aWriteKey(KEY)] }));
   stored = [];
   const tail = await ingest.kafka.tail({
     name: 'test',

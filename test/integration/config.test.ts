@@ -3,7 +3,13 @@ import { Readable, Writable } from 'node:stream';
 import { copyConfig } from '../../deploy/bin/config-copy';
 import { reencrypt } from '../../deploy/bin/config-reencrypt';
 import { openConfig } from '../../shared/config/reader';
-import { createEncryptor, type Encryptor } from '../../shared/config/encryption';
+import {
+  createEncryptor,
+  decryptWriteKey,
+  type Encryptor,
+  encryptWriteKey,
+  newSystemEntry,
+} from '../../shared/config/encryption';
 import { openWriter } from '../../shared/config/writer';
 import { type Destination, type Source } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client';
@@ -19,11 +25,13 @@ import { eventually } from '../support/eventually';
 
 const AT = '2026-11-21T08:00:00.000Z';
 const log = createLog('test', 'silent');
+/** the secret key with which control seals write keys */
+const OLD_KEY = randomBytes(32);
 const aSource = (id: string, name: string): Source => ({
   id,
   name,
   enabled: true,
-  writeKeys: [{ key: `key-${id}` }],
+  writeKeys: [encryptWriteKey(`key-${id}`, id, createEncryptor([OLD_KEY]))],
   createdAt: AT,
   updatedAt: AT,
 });
@@ -170,8 +178,20 @@ test('config can be copied to a new system and not to one that has entries', asy
   await expect(restore()).rejects.toThrow(/not empty/);
 });
 
+test('a backup of an earlier build is refused, and nothing of it is written', async () => {
+  const elsewhere = { ...env, WAYPOST_TOPIC_PREFIX: `old-copy-${randomUUID().slice(0, 8)}.` };
+  const line = JSON.stringify({ key: 'source:s', value: '{"format":1,"kind":"source","id":"s"}' });
+  const io = { input: Readable.from([`${line}\n`]), output: new Writable() };
+  await expect(copyConfig('restore', elsewhere, io)).rejects.toMatchObject({
+    code: 'older_format',
+    message: expect.stringMatching(
+      /line 1 of the backup is of format 1.*`waypost export` with that build/,
+    ),
+  });
+});
+
 test('config is encrypted again while control reads, so the old key can be removed', async () => {
-  const [old, newer] = [randomBytes(32), randomBytes(32)];
+  const [old, newer] = [OLD_KEY, randomBytes(32)];
   const control = await openControl();
   const destination = (encryptor: Encryptor): Destination => ({
     id: 'dst_1',
@@ -191,10 +211,11 @@ test('config is encrypted again while control reads, so the old key can be remov
     createdAt: AT,
     updatedAt: AT,
   });
-  await control.writer.write('source', 'site', aSource('site', 'Site'), { replaces: 0 });
-  await control.writer.write('destination', 'dst_1', destination(createEncryptor([old])), {
-    replaces: 0,
-  });
+  const sealed = createEncryptor([old]);
+  const site = aSource('site', 'Site');
+  await control.writer.write('system', 'system', newSystemEntry(sealed), { replaces: 0 });
+  await control.writer.write('source', 'site', site, { replaces: 0 });
+  await control.writer.write('destination', 'dst_1', destination(sealed), { replaces: 0 });
   const run = async (...keys: Buffer[]) => {
     const said: string[] = [];
     const key = keys.map((each) => each.toString('base64')).join(',');
@@ -203,11 +224,17 @@ test('config is encrypted again while control reads, so the old key can be remov
     return said.at(-1);
   };
   await expect(run(newer)).rejects.toThrow(/No key of WAYPOST_SECRET_KEY opens config/);
-  expect(control.config.source('site')!.data.writeKeys[0]).toEqual({ key: 'key-site' });
+  expect(control.config.source('site')!.data).toEqual(site);
   expect(await run(newer, old)).toMatch(/entries sealed/);
   const { url } = control.config.destination('dst_1')!.data.webhooks[0]!;
   expect(createEncryptor([newer]).decrypt(url, 'dst_1').text).toBe('https://a.example/in');
-  expect(control.config.source('site')!.data.writeKeys[0]).not.toEqual({ key: 'key-site' });
+  expect(
+    decryptWriteKey(
+      control.config.source('site')!.data.writeKeys[0]!,
+      'site',
+      createEncryptor([newer]),
+    ),
+  ).toBe('key-site');
   expect(control.config.sourceByWriteKey('key-site', 0)?.data.id).toBe('site');
   expect(await run(newer)).toMatch(/^0 of/);
 });
@@ -215,12 +242,12 @@ test('config is encrypted again while control reads, so the old key can be remov
 test('a record of a newer format ends the readers of config', async () => {
   const kafka = await connect();
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
-  await producer.send([{ topic: 'config', key: 'rule:1', value: '{"format":2}' }]);
+  await producer.send([{ topic: 'config', key: 'rule:1', value: '{"format":9}' }]);
   await eventually(() =>
     expect(failures).toContainEqual(expect.objectContaining({ code: 'newer_format' })),
   );
   await expect(openConfig(kafka, { name: 'test', log, onFatal: () => undefined })).rejects.toThrow(
-    /format 2.*Upgrade/,
+    /format 9.*Upgrade/,
   );
   await producer.close(1_000);
 });

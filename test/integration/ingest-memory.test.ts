@@ -9,6 +9,7 @@ import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { type IngestProcess, startIngestProcess } from '../support/ingest-process';
 import { limitMemory } from '../support/memory-limit';
+import { aWriteKey } from '../support/write-key';
 
 /**
  * Ingest with the limits of the Helm chart's container: 512 MiB, and 320 MB of heap. The kernel
@@ -35,7 +36,7 @@ beforeAll(async () => {
     WAYPOST_SOURCE_MAX_PER_SECOND: '1000000',
   };
   ingest = await startIngestProcess(broker.address, { more, within: limit.command });
-  await ingest.addSources(aSource(), aSource({ id: 'src_2', writeKeys: [{ key: 'key-2' }] }));
+  await ingest.addSources(aSource(), aSource({ id: 'src_2', writeKeys: [aWriteKey('key-2')] }));
 }, 240_000);
 afterAll(async () => {
   await ingest.close();

@@ -1,6 +1,8 @@
 import { eventually, Final } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { type IngestProcess, startIngestProcess } from '../support/ingest-process';
+import { FORMAT_HEADER } from '../../shared/model/record-format';
+import { aWriteKey } from '../support/write-key';
 
 /** Ingest with a real Kafka: every acknowledged call is stored. */
 
@@ -9,7 +11,7 @@ beforeAll(async () => {
   ingest = await startIngestProcess(process.env.KAFKA_BROKERS!);
   await ingest.addSources(
     aSource(),
-    aSource({ id: 'src_off', enabled: false, writeKeys: [{ key: 'key-off' }] }),
+    aSource({ id: 'src_off', enabled: false, writeKeys: [aWriteKey('key-off')] }),
   );
 });
 afterAll(() => ingest.close());
@@ -61,7 +63,7 @@ test('accepted and rejected calls are in Kafka when they are acknowledged', asyn
   const m1 = messages.find(({ headers }) => headers.message === 'm1')!;
   expect(m1.key).toBe('src_1:u');
   expect(m1.headers).toEqual({
-    format: '1',
+    format: FORMAT_HEADER,
     body: '96,track,userId,',
     source: 'src_1',
     message: 'm1',
@@ -80,7 +82,7 @@ test('accepted and rejected calls are in Kafka when they are acknowledged', asyn
 test('ingest accepts a new source and refuses unknown and disabled ones', async () => {
   for (let i = 0; i < 10; i++) {
     const key = `fresh-${i}`;
-    await ingest.addSources(aSource({ id: `src_fresh_${i}`, writeKeys: [{ key }] }));
+    await ingest.addSources(aSource({ id: `src_fresh_${i}`, writeKeys: [aWriteKey(key)] }));
     // 503 while it cannot read `config` to its end in time, and never 401.
     await eventually(async () => {
       const { status } = await ingest.post(key, '/v1/t', track);

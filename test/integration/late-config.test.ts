@@ -19,6 +19,7 @@ import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { aDestination } from '../support/factories';
+import { FORMAT_HEADER } from '../../shared/model/record-format';
 
 /**
  * Router and delivery that read each change of `config` three seconds after control has written it.
@@ -148,7 +149,7 @@ const trackCall = (messageId: string) =>
     receivedAt: AT,
   });
 const headersOf = (source: string, message: string) => ({
-  format: '1',
+  format: FORMAT_HEADER,
   source,
   message,
   'accepted-at': String(Date.now()),

@@ -15,6 +15,7 @@ import { startService } from '../support/service';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { type Json, type Source } from '../../tools/harness/api';
 import { startSystem, type System } from '../../tools/harness/system';
+import { FORMAT_HEADER } from '../../shared/model/record-format';
 
 /**
  * Poison records through the whole system: calls go through ingest, and records that only an older
@@ -141,7 +142,7 @@ const event = (over: object): OutRecord => ({
 const profileEvent = (
   value: string | null,
   key: string | null = 'poison',
-  headers: Record<string, string> = { format: '1' },
+  headers: Record<string, string> = { format: FORMAT_HEADER },
 ): OutRecord => ({
   topic: PROFILE_EVENTS,
   key,

@@ -26,6 +26,7 @@ import { aSource } from '../support/fakes';
 import { freePorts } from '../support/free-port';
 import { startSupervised, type Supervised } from '../support/supervised';
 import { aDestination } from '../support/factories';
+import { FORMAT, FORMAT_HEADER } from '../../shared/model/record-format';
 
 /** The router as a built process, with a real Kafka. */
 
@@ -139,7 +140,7 @@ async function shutDown(kafka: Kafka, producer: BatchProducer, tails: Tail[]): P
 }
 
 const sourceRecord = (data: Source): ConfigRecord<'source'> => ({
-  format: 1,
+  format: FORMAT,
   kind: 'source',
   id: data.id,
   version: 1,
@@ -148,7 +149,7 @@ const sourceRecord = (data: Source): ConfigRecord<'source'> => ({
   data,
 });
 const destinationRecord = (data: Destination): ConfigRecord<'destination'> => ({
-  format: 1,
+  format: FORMAT,
   kind: 'destination',
   id: data.id,
   version: 1,
@@ -183,7 +184,7 @@ function aMessage(
     key: `${source}:u1`,
     value: over.value ?? JSON.stringify(message),
     headers: {
-      format: '1',
+      format: FORMAT_HEADER,
       source,
       message: messageId,
       'accepted-at': String(ACCEPTED_MS),
@@ -326,7 +327,7 @@ test('messages of an unreadable source wait for it in Kafka, while others pass',
     {
       topic: 'config',
       key: configKey('source', 'src_2'),
-      value: '{"format":1,"of a newer":"kind"}',
+      value: '{"format":4,"of a newer":"kind"}',
     },
   ]);
   const calls = Array.from({ length: 21_000 }, (_, i) => ({
@@ -357,12 +358,12 @@ test('a record of a newer format is not skipped, but ends the router with a reas
   const setup = await setUp(...standard());
   await setup.append([
     aMessage('m1'),
-    aMessage('m2', { headers: { format: '2' } }),
+    aMessage('m2', { headers: { format: '9' } }),
     aMessage('m3'),
   ]);
   expect(await setup.router.exited).toBe(1);
   expect(setup.router.output()).toMatch(
-    /format 2, written by a newer Waypost than this router\. Upgrade it, or/,
+    /format 9, written by a newer Waypost than this router\. Upgrade it\./,
   );
   expect(ids(setup.routed).filter((id) => id !== 'm1')).toEqual([]);
   expect(setup.rejected).toEqual([]);

@@ -23,6 +23,7 @@ import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { setFetchQuota } from '../support/quotas';
 import { aDelivery } from '../support/factories';
+import { FORMAT, FORMAT_HEADER } from '../../shared/model/record-format';
 
 /**
  * A broker that throttles: it answers a fetch beyond the quota without any partition. Each test
@@ -80,7 +81,7 @@ test.concurrent(
       numbers.map((i) => {
         const data = aSource({ id: `src_${String(i)}`, name: filler });
         const record = {
-          format: 1,
+          format: FORMAT,
           kind: 'source',
           id: data.id,
           version: 1,
@@ -108,7 +109,7 @@ test.concurrent(
         key: `uuser-${String(i)}`,
         value: encodeProfile({ t: { src_1: { note: [filler, 1] } } }),
         partition: 0,
-        headers: { format: '1' },
+        headers: { format: FORMAT_HEADER },
       })),
     );
     const dir = mkdtempSync(join(tmpdir(), 'waypost-throttled-'));
@@ -195,10 +196,8 @@ test.concurrent(
       from: null,
       to: Date.now(),
     };
-    const wanted = {
-      scope: { ...scope, status: null, type: null, includeDelivered: true },
-      preview: true,
-    };
+    const all = { status: null, type: null, includeDelivered: true, onlyFailedUrls: false };
+    const wanted = { scope: { ...scope, ...all }, preview: true };
     const { id } = await replays.start({ ...wanted, maxPerSecond: 10_000 }, `replay-${run}`);
     const ended = await eventually(
       async () => {

@@ -4,6 +4,7 @@ import { DUE, MESSAGES, tierTopic, WEBHOOKS } from '../../shared/kafka/topics';
 import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { configRecord, destinationAt, openProcesses, type Processes } from '../support/processes';
+import { FORMAT, FORMAT_HEADER } from '../../shared/model/record-format';
 
 /**
  * Several processes of each service start together, or one after another, on new topics: each gets
@@ -45,7 +46,7 @@ async function setUp(): Promise<Processes> {
 }
 
 function configOf(processes: Processes): OutRecord[] {
-  const entry = { format: 1 as const, version: 1, replaces: 0, at: AT };
+  const entry = { format: FORMAT, version: 1, replaces: 0, at: AT };
   return [
     configRecord({ ...entry, kind: 'source', id: 'src_1', data: aSource() }),
     ...Array.from({ length: DESTINATIONS }, (_, i) =>
@@ -63,7 +64,7 @@ function calls(name: string): OutRecord[] {
       key: `src_1:${userId}`,
       value: JSON.stringify(message),
       headers: {
-        format: '1',
+        format: FORMAT_HEADER,
         source: 'src_1',
         message: messageId,
         'accepted-at': String(Date.now()),

@@ -7,6 +7,7 @@ import { type Destination } from '../../shared/model/config';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 import { configRecord } from '../support/processes';
+import { FORMAT } from '../../shared/model/record-format';
 
 /** The retention of existing topics. */
 
@@ -131,7 +132,7 @@ test("the job that makes topics refuses a retention below a destination's window
   } as unknown as Destination;
   await producer.send([
     configRecord({
-      format: 1,
+      format: FORMAT,
       version: 1,
       replaces: 0,
       at: AT,

@@ -16,7 +16,6 @@ import { type Database } from '../../services/control/history/database';
 import { Forgotten, recordDeletion } from '../../services/control/deletions/store';
 import { type ControlContext } from '../../services/control/context';
 import { openProfiles } from '../../services/control/audiences/profiles';
-import { RecordFormatSwitch } from '../../services/control/record-format/switch';
 import { Replays } from '../../services/control/replays/runner';
 import { BodyIndex, type BodyIndexOptions } from '../../services/control/search/body-index';
 import { openTestSends } from '../../services/control/destinations/test-send';
@@ -45,8 +44,6 @@ export interface ControlUnderTest {
   /** the clock of the API: set it */
   clock: { now: Date };
   replays: Replays;
-  /** looks only when a test calls it */
-  formats: RecordFormatSwitch;
   /** evaluates only when a test calls it */
   alerts: Alerts;
   /** reads bodies only when a test calls it */
@@ -70,8 +67,6 @@ export async function controlUnderTest(
     maxSearchBytes?: number;
     bodyTurns?: Pick<BodyIndexOptions, 'othersFirst' | 'steadyMs'>;
     adminToken?: string;
-    /** a system that this version created, whose write keys are encrypted */
-    isNew?: boolean;
     /** WAYPOST_TOPIC_RETENTION */
     retention?: TopicRetention;
     /** default: true */
@@ -104,7 +99,7 @@ export async function controlUnderTest(
   });
   const { calls: limited } = await openLimitedCalls(kafka, onFatal);
   const encryptor = createEncryptor([SECRET_KEY]);
-  if (options.isNew) await markNewSystem({ config, writer, encryptor, now, log });
+  await markNewSystem(config, writer, encryptor);
   const replays = new Replays({
     kafka,
     producer,
@@ -140,14 +135,6 @@ export async function controlUnderTest(
   });
   const jobs = { kafka, producer, history, config, windowMs: WINDOW_MS, now, log };
   const alerts = new Alerts({ ...jobs, entries, encryptor, fullProfiles });
-  const formats = new RecordFormatSwitch({
-    kafka,
-    config,
-    entries,
-    now,
-    steadyMs: () => clock.now.getTime(),
-    log,
-  });
   const { adminToken = ADMIN_TOKEN } = options;
   const nowMs = () => clock.now.getTime();
   const sessions = new Sessions({
@@ -172,7 +159,6 @@ export async function controlUnderTest(
     limited,
     history,
     replays,
-    formats,
     profiles,
     previews,
     members,
@@ -199,7 +185,6 @@ export async function controlUnderTest(
     memory,
     clock,
     replays,
-    formats,
     alerts,
     bodies,
     mending: new DefinitionRepair({ config, entries, now, log }),

@@ -19,8 +19,6 @@ const TIERS = [60_000];
 const TIMEOUT_MS = 5_000;
 
 interface Running {
-  /** Returns the record format that it writes. */
-  writes(): number;
   stop(): Promise<void>;
 }
 
@@ -70,7 +68,6 @@ export async function startDelivery(
     onFatal,
   }));
   return {
-    writes: () => config.recordFormat(),
     stop: async () => {
       await reading.stop(10_000);
       lanes.stop();

@@ -35,6 +35,7 @@ export function aUrl(over: Partial<UrlAttempt> = {}): UrlAttempt {
   return {
     url: 'whk_1',
     origin: 'https://a.example',
+    destinationVersion: 1,
     outcome: 'delivered',
     status: 200,
     durationMs: 12,

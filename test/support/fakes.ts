@@ -1,7 +1,9 @@
+import { writeKeyHash } from '../../shared/config/encryption';
 import { type ConfigReader, type Entry } from '../../shared/config/types';
 import { type Source } from '../../shared/model/config';
 import { AppError } from '../../shared/service/errors';
 import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
+import { aWriteKey } from './write-key';
 
 /**
  * Fakes of the producer and `config` for tests of ingest's HTTP behaviour. No test imitates Kafka
@@ -37,16 +39,11 @@ export function recordingProducer(): RecordingProducer {
   };
 }
 
-type Progress = Pick<
-  ConfigReader,
-  'completeAt' | 'changes' | 'hasten' | 'onComplete' | 'recordFormat'
->;
+type Progress = Pick<ConfigReader, 'completeAt' | 'changes' | 'hasten' | 'onComplete'>;
 
 /** Reading progress of `config`, set by a test. */
 export interface FakeProgress extends Progress {
   changes: number;
-  /** format of the records to write */
-  format: number;
   /** Reports `config` as read to its end, with this number of new records. */
   readToEnd(changes?: number): void;
 }
@@ -56,10 +53,6 @@ export function fakeProgress(): FakeProgress {
   const listeners: (() => void)[] = [];
   return {
     changes: 0,
-    format: 1,
-    recordFormat() {
-      return this.format;
-    },
     get completeAt() {
       return completeAt;
     },
@@ -96,13 +89,13 @@ export function fakeConfig(...sources: Source[]): FakeConfig {
     sourceByWriteKey: (key, nowMs) =>
       [...known.values()].find(({ data }) =>
         data.writeKeys.some(
-          (known) => known.key === key && (known.until === undefined || known.until > nowMs),
+          (known) =>
+            known.key === writeKeyHash(key) && (known.until === undefined || known.until > nowMs),
         ),
       ),
     destination: () => undefined,
     token: () => undefined,
     system: () => undefined,
-    recordFormat: () => 1,
     audience: () => undefined,
     computedTrait: () => undefined,
     destinationsOf: () => [],
@@ -134,7 +127,7 @@ export function aSource(over: Partial<Source> = {}): Source {
     id: 'src_1',
     name: 'shop',
     enabled: true,
-    writeKeys: [{ key: 'key-1' }],
+    writeKeys: [aWriteKey('key-1')],
     createdAt: at,
     updatedAt: at,
     ...over,

@@ -7,6 +7,7 @@ import { createLog } from '../../shared/telemetry/log';
 import { freePorts } from './free-port';
 import { startService } from './service';
 import { type Supervised } from './supervised';
+import { FORMAT } from '../../shared/model/record-format';
 
 /** Ingest alone, as a built process, and a connection to the same Kafka. */
 export interface IngestProcess {
@@ -70,7 +71,7 @@ async function writeSources(kafka: Kafka, sources: Source[]): Promise<void> {
   await producer.send(
     sources.map((data) => {
       const record: ConfigRecord = {
-        format: 1,
+        format: FORMAT,
         kind: 'source',
         id: data.id,
         version: 1,

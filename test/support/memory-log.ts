@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   type BatchProducer,
-  type GroupFormats,
   type InRecord,
   type Kafka,
   type OutRecord,
@@ -22,8 +21,6 @@ export interface MemoryLog {
   compacted(topic: string): InRecord[];
   /** Appends records, as another process would. */
   append(records: OutRecord[]): void;
-  /** Sets the members of the consumer groups. */
-  setGroups(groups: GroupFormats[]): void;
   /** Makes writes fail with this error; undefined ends it. */
   failWith(error: Error | undefined): void;
 }
@@ -37,7 +34,6 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
   const topics = new Map<string, InRecord[]>();
   const tails = new Set<MemoryTail>();
   let failure: Error | undefined;
-  let groups: GroupFormats[] = [];
   const topic = (name: string) => {
     const records = topics.get(name) ?? [];
     topics.set(name, records);
@@ -116,7 +112,6 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
     committed: () => Promise.resolve([]),
     consume: () => Promise.reject(new Error('a memory log has no groups')),
     listTopics: () => Promise.resolve([...topics.keys()]),
-    groupFormats: () => (failure ? Promise.reject(failure) : Promise.resolve(groups)),
     close: () => Promise.resolve(),
   };
   return {
@@ -129,7 +124,6 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
       );
       return topic(name).filter((_, i) => [...last.values()].includes(i));
     },
-    setGroups: (given) => (groups = given),
     failWith: (error) => (failure = error),
   };
 }

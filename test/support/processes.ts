@@ -18,6 +18,7 @@ import { freePorts } from './free-port';
 import { type Service, startService } from './service';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { aDestination } from './factories';
+import { FORMAT } from '../../shared/model/record-format';
 
 /**
  * Services as built processes, on new topics of the test run's Kafka, with a receiver of webhooks.
@@ -115,7 +116,7 @@ export function destinationAt({ sink, env }: Processes, id: string, path: string
   };
   const data = aDestination({ id, webhooks: [url] });
   return configRecord({
-    format: 1,
+    format: FORMAT,
     version: 1,
     replaces: 0,
     at: AT,

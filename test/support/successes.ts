@@ -21,7 +21,7 @@ const response: fc.Arbitrary<UrlAttempt['response']> = fc.record({
 const url: fc.Arbitrary<UrlAttempt> = fc.record({
   url: id('whk'),
   origin: fc.constantFrom('https://a.example', 'https://b.example'),
-  destinationVersion: optional(fc.integer({ min: 1, max: 3 })),
+  destinationVersion: fc.integer({ min: 1, max: 3 }),
   outcome: fc.constant('delivered' as const),
   status: fc.constantFrom(200, 202, 204),
   durationMs: count,

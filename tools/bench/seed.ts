@@ -1,4 +1,3 @@
-import { newRecordFormat } from '../../services/control/record-format/decide';
 import { createEncryptor } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
 import { openWriter, type Write } from '../../shared/config/writer';
@@ -87,7 +86,6 @@ export async function seedDeliveries(
 ): Promise<void> {
   const seeder = await openSeeder(env);
   try {
-    await seeder.write([newestFormat()]);
     const destinations = await seeder.destinations(options.urls, options.more);
     await seeder.append(firstAttempts(destinations, { from: 0, count: options.count }));
   } finally {
@@ -175,11 +173,6 @@ export const SOURCE = 'src_bench';
 
 /** One entry, of any kind. */
 export type Entry = { [K in keyof Kinds]: { kind: K; data: Kinds[K] } }[keyof Kinds];
-
-/** Returns the entry of a new system, which writes the newest record format from its beginning. */
-export function newestFormat(): Entry {
-  return { kind: 'record_format', data: newRecordFormat(new Date().toISOString()) };
-}
 
 /** Appends entries of `config` as control does: as first versions, one after the other. */
 async function writeEntries(

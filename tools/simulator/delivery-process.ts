@@ -10,7 +10,6 @@ import { type Lookup } from '../../services/delivery/destinations';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';
 import { readEvents } from '../../shared/model/attempt-rows';
-import { READS_FORMAT } from '../../shared/model/record-format';
 import { createLog } from '../../shared/telemetry/log';
 import { type Agenda } from './virtual-clock';
 import { SimulatedAppender, type Store } from './batch-producer';
@@ -70,7 +69,7 @@ export class DeliveryProcess {
     this.crowd = new Crowd(book, { pool, ceiling: lane.ceiling, recoveredAt });
     const producer = new SimulatedAppender(time, agenda, around.store);
     const clock = new StallClock(time);
-    const recoveries = new Recoveries({ producer, known: () => true, owns: () => true, time });
+    const recoveries = new Recoveries({ producer, owns: () => true, time });
     const lanes = (this.#lanes = new LaneRegistry({
       lane,
       pool,
@@ -97,7 +96,6 @@ export class DeliveryProcess {
       config: {
         completeAt: Infinity,
         changes: 0,
-        recordFormat: () => READS_FORMAT,
         hasten: () => undefined,
         onComplete: (listener) => time.every(CONFIG_EVERY_MS, listener),
       },

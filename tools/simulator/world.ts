@@ -158,7 +158,13 @@ export class World {
       const random = randomOf(this.#random.between(0, 2 ** 31));
       this.#endpoints.set(origin, { behaviour, random, open: 0 });
       const hash = urlHash(origin);
-      const names = { id: `${id}-${String(i)}`, hash, lane: `${id}/${hash}`, destinationId: id };
+      const names = {
+        id: `${id}-${String(i)}`,
+        hash,
+        lane: `${id}/${hash}`,
+        destinationId: id,
+        destinationVersion: 1,
+      };
       return {
         ...names,
         shards: DEFAULT_SHARDS,

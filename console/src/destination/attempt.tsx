@@ -101,15 +101,10 @@ interface RequestProps {
 }
 
 function RequestView({ of: { batch }, request, body }: RequestProps) {
-  const { method, url, headers, rebuilt, changedHeaders = [] } = request;
+  const { method, url, headers, changedHeaders = [] } = request;
   return (
     <details>
       <summary>{words.requestHeaders}</summary>
-      {rebuilt && (
-        <Text size="sm" className="quiet">
-          {words.rebuilt}
-        </Text>
-      )}
       {changedHeaders.length > 0 && (
         <Text size="sm">{words.changedHeaders(changedHeaders.join(', '))}</Text>
       )}

@@ -24,7 +24,6 @@ export const destination = {
     odd: (kinds: readonly string[]) =>
       `The status counts, although ${kinds.map(oddInWords).join(', and ')}.`,
     requestHeaders: 'Request headers',
-    rebuilt: 'Rebuilt from the current settings of the destination, not recorded',
     changedHeaders: (changedHeaders: string) =>
       `The destination has other values today for: ${changedHeaders}`,
     notStored: (names: string) =>

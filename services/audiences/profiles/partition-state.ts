@@ -22,7 +22,7 @@ export interface PartitionState {
   /** position of the last emitted message, and of the last acknowledged one */
   told: number;
   sent: number;
-  /** number of partitions the users are spread over; absent: written by an older version */
+  /** number of partitions the users are spread over; absent in a new partition */
   partitions?: number;
 }
 

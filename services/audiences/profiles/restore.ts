@@ -78,7 +78,7 @@ export async function restore(
         `the changelog lost offset ${next} of partition ${partition} while it was read`,
       );
     }
-    const changes = piece.records.flatMap(({ key, value }) => readChange(key, value) ?? []);
+    const changes = piece.records.flatMap((record) => readChange(record) ?? []);
     const profiles = changes.filter((change) => change.kind === 'profile');
     for (let i = 0; i < profiles.length; i += CHUNK) {
       store.restore(profiles.slice(i, i + CHUNK), how);
@@ -105,7 +105,7 @@ async function sentBefore(
 ): Promise<number> {
   if (high <= low) return 0;
   const last = await recordAt(kafka, { topic: PROFILES, partition, offset: high - 1 });
-  const change = last && readChange(last.key, last.value);
+  const change = last && readChange(last);
   return change?.kind === 'meta' ? change.meta.sent : 0;
 }
 

@@ -1,8 +1,9 @@
 import { stringifyJson } from '../../../shared/json/json';
 import { hash } from 'node:crypto';
 import { type Message, messageHeaders, messageKey } from '../../../shared/model/message';
-import { AppError, messageOf } from '../../../shared/service/errors';
-import { type BatchProducer, type OutRecord } from '../../../shared/kafka/port';
+import { FORMAT_HEADER } from '../../../shared/model/record-format';
+import { AppError, messageOf, requireKnownFormat } from '../../../shared/service/errors';
+import { type BatchProducer, type InRecord, type OutRecord } from '../../../shared/kafka/port';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { newTraceparent } from '../../../shared/telemetry/trace';
@@ -209,8 +210,7 @@ function emptied(profile: Profile | undefined): Profile | null {
   return rest;
 }
 
-/** Format and keys of the changelog's records. */
-const FORMAT = '1';
+/** Keys of the changelog's records. */
 const USER = 'u';
 const META = 'm';
 
@@ -243,7 +243,7 @@ function changelogRecord(key: string, profile: Profile | null, partition: number
     key,
     value: profile && encodeProfile(profile),
     partition,
-    headers: { format: FORMAT },
+    headers: { format: FORMAT_HEADER },
   };
 }
 
@@ -252,7 +252,10 @@ export type Change =
   | { kind: 'meta'; meta: PartitionState }
   | { kind: 'profile'; user: string; profile: Profile | null };
 
-export function readChange(key: Buffer | null, value: Buffer | null): Change | undefined {
+/** @throws AppError `newer_format` */
+export function readChange(record: InRecord): Change | undefined {
+  requireKnownFormat(record, 'this audiences process');
+  const { key, value } = record;
   const name = key?.toString() ?? '';
   if (name === META) {
     return value

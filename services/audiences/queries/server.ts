@@ -17,12 +17,7 @@ import {
   type Kafka,
   type Tail,
 } from '../../../shared/kafka/port';
-import {
-  OLD_PROFILE_QUERIES,
-  OLD_PROFILE_RESULTS,
-  PROFILE_QUERIES,
-  PROFILE_RESULTS,
-} from '../../../shared/kafka/topics';
+import { PROFILE_QUERIES, PROFILE_RESULTS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { type MemberReader, membersOf } from './members';
 import { type Figures, type Snapshot, previewOf } from './preview';
@@ -43,7 +38,7 @@ interface ProcessorView {
 }
 
 export interface QueryServerOptions {
-  kafka: Pick<Kafka, 'tail' | 'listTopics'>;
+  kafka: Pick<Kafka, 'tail'>;
   producer: Pick<BatchProducer, 'send' | 'pendingBytes'>;
   /** the partitions that this process owns now */
   processors: () => Iterable<[number, ProcessorView]>;
@@ -74,10 +69,6 @@ const PAUSE_FACTOR = 3;
 const LONGEST_PAUSE_MS = 50;
 const RETRY_AFTER_MS = 1_000;
 
-const UNTIL_DELETED =
-  'control processes of an older version use the old topics; when all processes run this ' +
-  'version, delete them and restart the audiences processes';
-
 /** One partition's part of a preview. */
 interface Part {
   processor: ProcessorView;
@@ -89,17 +80,13 @@ interface Part {
   done: boolean;
 }
 
-/**
- * @property results topic of the results: a query of an older control process came by the old topic
- */
-type OpenQuery = { results: string } & (
+type OpenQuery =
   | { query: PreviewQuery; parts: Map<number, Part> }
-  | { query: MembersQuery; answered: Set<number>; parts?: undefined }
-);
+  | { query: MembersQuery; answered: Set<number>; parts?: undefined };
 
 export class QueryServer {
   readonly #open = new Map<string, OpenQuery>();
-  readonly #tails: Tail[] = [];
+  #tail: Tail | undefined;
   #working: Promise<void> | undefined;
   #previewedAt = -Infinity;
   #stopped = false;
@@ -107,30 +94,15 @@ export class QueryServer {
   constructor(private readonly options: QueryServerOptions) {}
 
   async start(): Promise<void> {
-    const { kafka, log } = this.options;
-    const topics = new Set(await kafka.listTopics());
-    await this.#follow(PROFILE_QUERIES);
-    if (!topics.has(OLD_PROFILE_QUERIES) || !topics.has(OLD_PROFILE_RESULTS)) return;
-    await this.#follow(OLD_PROFILE_QUERIES);
-    const topicsNow = {
-      [OLD_PROFILE_QUERIES]: PROFILE_QUERIES,
-      [OLD_PROFILE_RESULTS]: PROFILE_RESULTS,
-    };
-    log.info({ topics: topicsNow, reason: UNTIL_DELETED }, 'topics.renamed');
-  }
-
-  async #follow(topic: string): Promise<void> {
     const { kafka, now, onFatal } = this.options;
-    const from = { sinceMs: now() - LOOK_BACK.ms, atMost: LOOK_BACK.records };
-    const tail = await kafka.tail({
+    this.#tail = await kafka.tail({
       name: 'audiences-queries',
-      topic,
-      from,
+      topic: PROFILE_QUERIES,
+      from: { sinceMs: now() - LOOK_BACK.ms, atMost: LOOK_BACK.records },
       batchMs: 100,
-      onFatal,
       onRecord: (record) => this.#onRecord(record),
+      onFatal,
     });
-    this.#tails.push(tail);
   }
 
   /** Returns whether a recent preview needs profiles, although nothing may be defined. */
@@ -140,11 +112,11 @@ export class QueryServer {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    await Promise.all(this.#tails.map((tail) => tail.stop()));
+    await this.#tail?.stop();
     await this.#working;
   }
 
-  #onRecord({ topic, value, timestampMs }: InRecord): void {
+  #onRecord({ value, timestampMs }: InRecord): void {
     const query = readQuery(value);
     if (!query) return;
     const nowMs = this.options.now();
@@ -157,32 +129,31 @@ export class QueryServer {
       if (this.wantsProfiles(nowMs)) this.options.onPreview();
     }
     if (query.expiresAt <= nowMs) return;
-    const results = topic === OLD_PROFILE_QUERIES ? OLD_PROFILE_RESULTS : PROFILE_RESULTS;
-    this.#send(results, query.id, { kind: 'heard' });
-    this.#begin(query, results);
+    this.#send(query.id, { kind: 'heard' });
+    this.#begin(query);
     this.#working ??= this.#work().finally(() => (this.#working = undefined));
   }
 
-  #begin(query: Exclude<ProfileQuery, { kind: 'cancel' }>, results: string): void {
+  #begin(query: Exclude<ProfileQuery, { kind: 'cancel' }>): void {
     if (query.kind === 'members') {
-      this.#open.set(query.id, { query, results, answered: new Set() });
+      this.#open.set(query.id, { query, answered: new Set() });
       return;
     }
     const expression = compileExpression(query.condition, 'audience');
     if (expression.kind === 'mistake') {
       const reason = `The condition cannot be read: ${mistakeText(expression)}`;
-      this.#send(results, query.id, { kind: 'refused', reason });
+      this.#send(query.id, { kind: 'refused', reason });
       return;
     }
     const previews = [...this.#open].filter(([, { parts }]) => parts);
-    for (const [id, oldest] of previews.slice(0, Math.max(0, previews.length + 1 - MAX_PREVIEWS))) {
+    for (const [id] of previews.slice(0, Math.max(0, previews.length + 1 - MAX_PREVIEWS))) {
       this.#open.delete(id);
-      this.#send(oldest.results, id, {
+      this.#send(id, {
         kind: 'refused',
         reason: 'Too many previews are running. Request it again',
       });
     }
-    this.#open.set(query.id, { query, results, parts: new Map() });
+    this.#open.set(query.id, { query, parts: new Map() });
   }
 
   async #work(): Promise<void> {
@@ -202,14 +173,14 @@ export class QueryServer {
   }
 
   #list(
-    { query, results, answered }: Extract<OpenQuery, { answered: unknown }>,
+    { query, answered }: Extract<OpenQuery, { answered: unknown }>,
     partition: number,
     { snapshot }: ProcessorView,
   ): void {
     const at = query.partitions.find((each) => each.partition === partition);
     if (!at || !snapshot || answered.has(partition)) return;
     answered.add(partition);
-    this.#send(results, query.id, {
+    this.#send(query.id, {
       kind: 'members',
       partition,
       ...membersOf(snapshot.store, query, at.after),
@@ -247,7 +218,7 @@ export class QueryServer {
   }
 
   /** Sends the figures of a partition: final ones immediately, progress every 300 ms. */
-  #report({ query, results }: OpenQuery, partition: number, part: Part, figures: Figures): void {
+  #report({ query }: OpenQuery, partition: number, part: Part, figures: Figures): void {
     const { now, producer } = this.options;
     const result = { kind: 'preview' as const, partition, ...figures };
     if (figures.state !== 'done') {
@@ -257,7 +228,7 @@ export class QueryServer {
       if (isEarly || text === part.lastSent) return;
       Object.assign(part, { lastSent: text, lastSentAt: now() });
     }
-    this.#send(results, query.id, result);
+    this.#send(query.id, result);
   }
 
   async #yieldTo({ queued }: ProcessorView, workedMs: number): Promise<void> {
@@ -265,10 +236,10 @@ export class QueryServer {
     else await sleep(Math.min(LONGEST_PAUSE_MS, workedMs * PAUSE_FACTOR));
   }
 
-  #send(topic: string, id: string, result: ProfileResult): void {
+  #send(id: string, result: ProfileResult): void {
     // Only a stopping process refuses. The partition's next owner answers.
     this.options.producer
-      .send([{ topic, key: id, value: stringifyJson(result) }])
+      .send([{ topic: PROFILE_RESULTS, key: id, value: stringifyJson(result) }])
       .catch(() => undefined);
   }
 }

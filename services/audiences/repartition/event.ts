@@ -1,16 +1,13 @@
 import { defined } from '../../../shared/collections/defined';
 import { parseJson, stringifyJson } from '../../../shared/json/json';
 import { type JsonObject, type Message } from '../../../shared/model/message';
-import {
-  type ListedEvent,
-  MAX_USER_BYTES,
-  PROFILE_EVENT_FORMAT,
-} from '../../../shared/model/profile-records';
+import { type ListedEvent, MAX_USER_BYTES } from '../../../shared/model/profile-records';
+import { FORMAT_HEADER } from '../../../shared/model/record-format';
 import { type MessageRef, refFromHash } from '../../../shared/model/dedup-window';
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
 import { scan } from '../../../shared/kafka/scan';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
-import { newerFormat } from '../../../shared/service/errors';
+import { requireKnownFormat } from '../../../shared/service/errors';
 import { type Profile } from '../profiles/profile';
 
 /**
@@ -40,7 +37,7 @@ export interface Incoming {
   offset: number;
   user: string;
   origin: Origin | undefined;
-  /** its call, and when it was appended; absent: not from a call, or written by an older version */
+  /** its call, and when it was appended; absent: not from a call */
   call?: { ref: MessageRef; atMs: number };
   event: ProfileEvent;
 }
@@ -106,7 +103,7 @@ export function encodeEvent(
   origin?: Origin,
   call?: string,
 ): { value: string; headers: Record<string, string> } {
-  const headers: Record<string, string> = { format: PROFILE_EVENT_FORMAT };
+  const headers: Record<string, string> = { format: FORMAT_HEADER };
   if (origin) headers.origin = `${origin.name}:${origin.offset}`;
   if (call !== undefined) headers.call = call;
   return { value: stringifyJson(event), headers };
@@ -117,15 +114,8 @@ export function encodeEvent(
  * @throws AppError `newer_format`: the process must end, and leave the record to a newer one
  */
 export function decodeEvent(record: InRecord): Incoming | undefined {
-  const { format = '' } = record.headers;
-  if (Number(format) > Number(PROFILE_EVENT_FORMAT)) {
-    throw newerFormat(record, format, 'this audiences process');
-  }
-  if (
-    record.headers.format !== PROFILE_EVENT_FORMAT ||
-    record.value === null ||
-    record.key === null
-  ) {
+  requireKnownFormat(record, 'this audiences process');
+  if (record.headers.format !== FORMAT_HEADER || record.value === null || record.key === null) {
     return undefined;
   }
   // The check of `isUser`, on the bytes.

@@ -165,7 +165,7 @@ function tellOfDead(decision: Decision, context: Context): void {
 /** Reports deliveries that reached only some URLs, as often as dead letters. */
 function tellOfPartly(decision: Decision, context: Context): void {
   const { health } = decision;
-  const { partly, partlyToldAt = null } = health;
+  const { partly, partlyToldAt } = health;
   const { nowMs, settings, stillPartly = Infinity } = context;
   if (!partly || (partlyToldAt !== null && nowMs - partlyToldAt < settings.deadLettersEveryMs)) {
     return;

@@ -1,6 +1,6 @@
 import { databaseJson, type Queries } from '../history/database';
 import { type Evidence } from './evidence';
-import { addEvidence, type Health, isQuiet, parseHealth, unknownHealth } from './health';
+import { addEvidence, type Health, isQuiet, unknownHealth } from './health';
 
 /** Stores the health of destinations: the evidence for alerts. */
 
@@ -86,7 +86,9 @@ export async function healthOfSome(
 type HealthRow = { destination: string; health: string };
 
 function byDestination(rows: readonly HealthRow[]): Map<string, Health> {
-  return new Map(rows.map(({ destination, health }) => [destination, parseHealth(health)]));
+  return new Map(
+    rows.map(({ destination, health }) => [destination, JSON.parse(health) as Health]),
+  );
 }
 
 /** Returns the health of one destination. */
@@ -98,5 +100,5 @@ export async function healthOfOne(
     'select health from waypost.health where destination = $1',
     [destination],
   );
-  return row && parseHealth(row.health);
+  return row && (JSON.parse(row.health) as Health);
 }

@@ -30,12 +30,9 @@ export interface Health extends Outage {
   /** dead letters without an alert so far */
   dead: { count: number; since: number } | null;
   deadToldAt: number | null;
-  /**
-   * deliveries that reached only some of their URLs, without an alert so far; absent in rows of
-   * earlier versions
-   */
-  partly?: { count: number; since: number; error: string } | null;
-  partlyToldAt?: number | null;
+  /** deliveries that reached only some of their URLs, without an alert so far */
+  partly: { count: number; since: number; error: string } | null;
+  partlyToldAt: number | null;
   /** the open notice */
   failing: { notice: string; since: number } | null;
   /**
@@ -59,16 +56,11 @@ export function unknownHealth(): Health {
     error: null,
     dead: null,
     deadToldAt: null,
+    partly: null,
+    partlyToldAt: null,
     failing: null,
     switchingOff: null,
   };
-}
-
-/** Reads a stored health. Earlier versions stored only the last time that nothing could be sent. */
-export function parseHealth(json: string): Health {
-  const { blockedAt, ...health } = JSON.parse(json) as Health & { blockedAt?: number };
-  if (blockedAt === undefined) return health;
-  return { blocked: { failures: [{ at: blockedAt, count: 1 }], awaitedUntil: 0 }, ...health };
 }
 
 export function addEvidence(before: Health, evidence: readonly Evidence[]): Health {
@@ -152,7 +144,10 @@ function thinned(failures: readonly Failures[]): Failures[] {
   return thin;
 }
 
-function counted(before: Health['dead'] | undefined, at: number): NonNullable<Health['dead']> {
+function counted(
+  before: { count: number; since: number } | null,
+  at: number,
+): NonNullable<Health['dead']> {
   return { count: (before?.count ?? 0) + 1, since: Math.min(before?.since ?? at, at) };
 }
 

@@ -159,8 +159,6 @@ export function alertRecord(
     messageId,
     sourceId: ALERTS_SOURCE,
     destinationId: to.id,
-
-    // A type that every delivery process knows, also one of an earlier version.
     type: 'track',
     event: alertType(notice),
 

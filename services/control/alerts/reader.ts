@@ -1,8 +1,7 @@
 import { type Kafka } from '../../../shared/kafka/port';
 import { scanAll } from '../../../shared/kafka/scan';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
-import { newerFormatOf } from '../../../shared/model/record-format';
-import { newerFormat } from '../../../shared/service/errors';
+import { requireKnownFormat } from '../../../shared/service/errors';
 import { addToHealth } from './health-store';
 import { beginPositions, movePositions, readPositions } from './store';
 import { saveSignals } from './signal-store';
@@ -67,8 +66,7 @@ export class AttemptReader {
     });
     for await (const { partition, records, next } of scanAll(kafka, sections)) {
       for (const record of records) {
-        const format = newerFormatOf(record.headers);
-        if (format !== undefined) throw newerFormat(record, format, 'this control process');
+        requireKnownFormat(record, 'this control process');
         for (const evidence of evidenceOf(record.value)) this.#learn(evidence);
         this.#note(signalOf(record.value));
       }

@@ -206,13 +206,7 @@ function fromRow(row: Row): Notice {
     since,
     endedAt,
     alert,
-
-    // Earlier versions did not store these.
-    partlyDelivered: 0,
-    fullProfiles: 0,
-    expiresAt: null,
-    webhook: null,
-    ...(JSON.parse(said) as Pick<Notice, 'name' | 'failures' | 'deadLetters' | 'error'>),
+    ...(JSON.parse(said) as Omit<Notice, keyof Stored | 'endedAt'>),
     acknowledged:
       acknowledged === null ? null : (JSON.parse(acknowledged) as Notice['acknowledged']),
   };

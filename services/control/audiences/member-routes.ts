@@ -9,8 +9,8 @@ import {
   type Member,
   type ListedEvent,
   MAX_USER_BYTES,
-  PROFILE_EVENT_FORMAT,
 } from '../../../shared/model/profile-records';
+import { FORMAT_HEADER } from '../../../shared/model/record-format';
 import { type Query } from '../../../shared/api/operations';
 import { type Audience, type Upload } from '../../../shared/model/audience-definition';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../../shared/kafka/port';
@@ -105,7 +105,7 @@ async function upload(
   for await (const { text, number: at } of linesOf(body)) {
     const { user, listed } = readLine(text, at, full);
     const event: ListedEvent = { kind: 'listed', audience, upload: number, listed };
-    const headers = { format: PROFILE_EVENT_FORMAT };
+    const headers = { format: FORMAT_HEADER };
     chunk.push({ topic: PROFILE_EVENTS, key: user, value: JSON.stringify(event), headers });
     lines++;
     if (chunk.length < CHUNK) continue;

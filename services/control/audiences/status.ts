@@ -82,7 +82,7 @@ export class ProfileStatus {
         if (report.at >= (newest.get(partition)?.at ?? '')) newest.set(partition, report);
       }
     }
-    return sumOf([...newest.values()], ({ full = 0 }) => full);
+    return sumOf([...newest.values()], ({ full }) => full);
   }
 
   /** @param revision reports of earlier revisions are left out */
@@ -99,7 +99,7 @@ export class ProfileStatus {
       members: sum(({ members }) => members),
       counted: sum(({ counted }) => counted),
       of: sum(({ profiles }) => profiles),
-      full: sum(({ full = 0 }) => full),
+      full: sum(({ full }) => full),
       sent: sum(({ told, waiting }) => Math.max(0, told - waiting)),
       waiting: sum(({ waiting }) => waiting),
       upload: said.reduce(

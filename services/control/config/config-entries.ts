@@ -1,20 +1,11 @@
 import { type Encryptor, newSystemEntry } from '../../../shared/config/encryption';
-import {
-  type Kind,
-  MAX_ENTRIES,
-  SYSTEM_ID,
-  type ApiKind,
-  type Kinds,
-} from '../../../shared/model/config';
-import { messageOf } from '../../../shared/service/errors';
-import { type Log } from '../../../shared/telemetry/log';
+import { MAX_ENTRIES, SYSTEM_ID, type ApiKind, type Kinds } from '../../../shared/model/config';
 import { type Write, type ConfigWriter } from '../../../shared/config/writer';
 import { type ConfigReader, type ConfigView, type Entry } from '../../../shared/config/types';
 import { Problem } from '../http/problem';
 import { auditNote } from '../audit/model';
 import { type Actor } from '../auth/identities';
 import { requireMatch } from '../http/entry-patch';
-import { newRecordFormat } from '../record-format/decide';
 import { randomBytes } from 'node:crypto';
 
 /**
@@ -141,41 +132,21 @@ function find(config: ConfigReader, kind: ApiKind, id: string): Entry<Kinds[ApiK
       return config.audience(id);
     case 'computed_trait':
       return config.computedTrait(id);
-    case 'record_format':
-      return config.list(kind)[0];
   }
 }
 
-const KINDS: readonly Kind[] = [
-  'source',
-  'destination',
-  'token',
-  'audience',
-  'computed_trait',
-  'record_format',
-  'system',
-];
-
 /**
- * Writes the entries with the formats of `config` and of other records if `config` is empty, since
- * no older process can be in use then. A system with entries gets the first by `config reseal`,
- * once every process reads the new format, and the second by record-format/switch.ts.
+ * Writes the entry by which each process checks that it has the key of `config`, before anything
+ * else is written there.
+ * @throws AppError as `write` does
  */
-export async function markNewSystem(options: {
-  config: Pick<ConfigView, 'list'>;
-  writer: Pick<ConfigWriter, 'write'>;
-  encryptor: Encryptor;
-  now: () => Date;
-  log: Log;
-}): Promise<void> {
-  const { config, writer, encryptor, now, log } = options;
-  if (KINDS.some((kind) => config.list(kind).length > 0)) return;
-  try {
-    // If another control process was first, its entry is equally valid.
+export async function markNewSystem(
+  config: Pick<ConfigView, 'system'>,
+  writer: Pick<ConfigWriter, 'write'>,
+  encryptor: Encryptor,
+): Promise<void> {
+  // If another control process was first, its entry is equally valid.
+  if (!config.system()) {
     await writer.write('system', SYSTEM_ID, newSystemEntry(encryptor), { replaces: 0 });
-    const format = newRecordFormat(now().toISOString());
-    await writer.write('record_format', format.id, format, { replaces: 0 });
-  } catch (error) {
-    log.warn({ reason: messageOf(error) }, 'config.not_marked');
   }
 }

@@ -1,6 +1,6 @@
 import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { databaseJson, type Database, type Queries, type Row } from '../history/database';
-import { storedIds } from '../history/stored-id';
+import { storedId } from '../history/stored-id';
 
 /**
  * Stores deletions of users, removes their rows from the history, and keeps out their events in
@@ -51,7 +51,7 @@ export async function recordDeletion(database: Database, deletion: Deletion): Pr
          where ${column} in (select jsonb_array_elements_text($1::jsonb)) and accepted_at < $2::bigint
            and ($3::boolean or source in (select jsonb_array_elements_text($4::jsonb)))
          returning id`,
-        [databaseJson(ids.flatMap(storedIds)), at, sources === null, databaseJson(sources ?? [])],
+        [databaseJson(ids.map(storedId)), at, sources === null, databaseJson(sources ?? [])],
       );
       rows += removed.length;
     }
@@ -121,8 +121,8 @@ export class Forgotten {
    * @param kind an embedded database runs one transaction at a time, and needs no lock
    */
   async learn({ query }: Queries, kind: Database['kind'], nowMs: number): Promise<void> {
-    // Waits for deletions in progress, also of older versions: every insert takes the conflicting
-    // lock. Otherwise a deletion could become visible after one with a higher number.
+    // Waits for deletions in progress: every insert takes the conflicting lock. Otherwise a
+    // deletion could become visible after one with a higher number.
     if (kind === 'server') await query('lock table waypost.deletions in share mode');
     const rows = await query<{
       seq: number;

@@ -28,7 +28,6 @@ interface CalledRequest {
   headers: Record<string, string>;
   changed?: true;
   changedHeaders?: string[];
-  rebuilt?: true;
 }
 
 /** @param replay number of the replay that made the attempt */
@@ -56,20 +55,9 @@ export interface CalledContext {
 const MASKED = '***';
 
 export function calledUrl(context: CalledContext): CalledUrl {
-  const { today, versionOf, seesUrls } = context;
+  const { versionOf, seesUrls } = context;
   return (url, replay) => {
     const { origin, destinationVersion } = url;
-    const requestOf = (destination: Destination | undefined) =>
-      context.sent?.replay === replay ? context.sent : requestBy(destination);
-    if (destinationVersion === undefined) {
-      // The attempt does not name the version, so the headers are those of today.
-      const request = requestOf(today);
-      const headers = { ...renderedHeaders(request, url), ...headersOf(context, url, today) };
-      return {
-        address: null,
-        request: { url: origin, method: request.method ?? 'POST', rebuilt: true, headers },
-      };
-    }
     const then = versionOf(destinationVersion);
     const webhook = webhookOf(then, url);
     if (!then || !webhook) return { address: null, request: null };
@@ -77,7 +65,7 @@ export function calledUrl(context: CalledContext): CalledUrl {
       ? (context.encryptor.decrypt(webhook.url, then.id).text ?? null)
       : null;
     const changedHeaders = changes(context, then, url);
-    const sent = requestOf(then);
+    const sent = context.sent?.replay === replay ? context.sent : requestBy(then);
     const request: CalledRequest = {
       url: address ?? origin,
       method: sent.method ?? 'POST',
@@ -110,8 +98,7 @@ type RenderedRequest = Pick<SentRequest, 'method' | 'headers'> & {
  * Returns the request by the settings of a destination, without the headers that only the message
  * decides.
  */
-function requestBy(destination: Destination | undefined): RenderedRequest {
-  if (!destination) return {};
+function requestBy(destination: Destination): RenderedRequest {
   const { method, headers = {} } = destination.request ?? {};
   const isRendered = Object.keys(headers).some((name) => name.toLowerCase() === CONTENT_TYPE);
   return {
@@ -139,7 +126,7 @@ function renderedHeaders(
  * Masks secrets. It leaves out Waypost's headers whose values are stored nowhere, since they differ
  * with each request.
  */
-function headersOf(context: CalledContext, url: UrlAttempt, destination: Destination | undefined) {
+function headersOf(context: CalledContext, url: UrlAttempt, destination: Destination) {
   const secret = Object.keys(secretHeaders(context, destination, webhookOf(destination, url)));
   return {
     'user-agent': FIXED_HEADERS['user-agent'],

@@ -9,7 +9,7 @@ import {
 } from '../../../shared/model/reasons';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type Filter } from '../history/filter';
-import { lastOf, lastReplay, settledStatus, type Try } from '../history/tries';
+import { lastOf, lastReplay, type Try } from '../history/tries';
 import { Problem } from '../http/problem';
 import { type CalledUrl } from './called-url';
 
@@ -70,16 +70,12 @@ export function deliveryView(row: DeliveryRow, present: Present) {
   };
 }
 
-/**
- * Returns the status as it is now. The events of a pause that has ended, and of a delivery that an
- * earlier version of Waypost settled, say something else.
- */
+/** Returns the status as it is now. The event of a pause that has ended says something else. */
 function standing(
   row: DeliveryRow,
   { isPaused }: Present,
 ): { status: DeliveryStatus; reason: string | null } {
   const { status, reason, made } = row;
-  if (status === 'delivered') return { status: settledStatus(row), reason };
   if (status === 'held' && reason === 'paused' && isPaused(row.destination) === false) {
     return { status: made > 0 ? 'retrying' : 'waiting', reason: null };
   }

@@ -8,7 +8,7 @@ import { closedUrls, urlHashes } from '../destinations/stored-webhook';
 import { type DeliveryRow } from '../history/delivery-row';
 import { pointer, Problem } from '../http/problem';
 import { invalidFields } from '../http/validate';
-import { requireRecalls, requireSendable } from '../replays/require';
+import { requireSendable } from '../replays/require';
 import { findRecord } from './delivery-body';
 
 /** Returns the hashes of all other URLs. @throws Problem `invalid_fields` */
@@ -43,7 +43,6 @@ export async function recallDelivery(
 ) {
   const { kafka, config, producer, now, log } = deps;
   const { id, destination, status, reason, replay, made: attempt } = row;
-  requireRecalls(config);
   if (!isUnderWay(status)) throw new Problem('conflict', `The delivery has ended (${status})`);
   const data = config.destination(destination)?.data;
   if (action === 'retry' || data?.paused) requireSendable(data);

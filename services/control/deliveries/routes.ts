@@ -177,9 +177,7 @@ async function versionsOf(
   { destination, tries }: DeliveryRow,
 ) {
   const named = new Set(tries.flatMap(({ urls }) => urls.map((url) => url.destinationVersion)));
-  const wanted = [...named].flatMap((version) =>
-    version === undefined ? [] : [{ destination, version }],
-  );
+  const wanted = [...named].map((version) => ({ destination, version }));
   const known = await history.ask((database) => readVersions(database, wanted));
   const today = config.destination(destination);
   return (version: number) =>

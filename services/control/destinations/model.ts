@@ -98,8 +98,7 @@ export function patchDestination(before: Destination, patch: Json, making: Makin
     ...secretErrors(patch),
     ...signatureErrors(merged, { isSigned, webhooks }),
     ...optionErrors(merged, { ...before, webhooks }, making),
-    // Earlier versions stored such a body, and other fields stay changeable.
-    ...(setsWebhooks || has(patch, 'request') ? bodyClashes(merged, webhooks) : []),
+    ...bodyClashes(merged, webhooks),
   ];
   const fields = parseBody(setsWebhooks ? destinationFields : withoutWebhooks, merged, errors);
   const after = assemble(fields, before, making);

@@ -20,7 +20,7 @@ import { publicKeys } from './signature';
 import { showHealth } from './show-health';
 import { parseBody } from '../http/validate';
 import { jobView } from '../replays/job-view';
-import { requireRecalls, requireSendable } from '../replays/require';
+import { requireSendable } from '../replays/require';
 
 /** Events that a filter trial looks at. */
 const LOOKED_AT = 200;
@@ -140,9 +140,8 @@ async function recallAll(
   { id, body }: { id: string; body: Json | undefined },
   action: 'retry' | 'cancel',
 ) {
-  const { entries, config, replays, now } = deps;
+  const { entries, replays, now } = deps;
   const { data } = entries.get('destination', id);
-  requireRecalls(config);
   if (action === 'retry') requireSendable(data);
   const { maxPerSecond = null } = action === 'retry' ? parseBody(retryAllBody, body) : {};
   const job = await replays.startRecall(

@@ -29,7 +29,7 @@ export interface DeliveryRow {
   source: string;
   destination: string;
   type: MessageType;
-  /** name of the track call, page or screen; null: none, or written by an earlier version */
+  /** name of the track call, page or screen; null: none */
   event: string | null;
   /** as stored (see `storedId`) */
   userId: string | null;

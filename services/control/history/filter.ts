@@ -1,7 +1,7 @@
 import { compact } from '../../../shared/collections/defined';
 import { type DeliveryStatus, statusesOf } from '../../../shared/model/reasons';
 import { databaseJson, type Param } from './database';
-import { storedIds } from './stored-id';
+import { storedId } from './stored-id';
 
 /**
  * The filters of deliveries, as conditions of SQL. Each has an index; see table-partitions.ts.
@@ -81,7 +81,7 @@ export function conditionsOf(filter: Filter, param: Parameter): string[] {
       : undefined,
     ...equal({ message }),
     batch === undefined ? undefined : `batches @> array[${param(batch)}::text]`,
-    user === undefined ? undefined : oneOf('user_id', storedIds(user)),
+    ...equal({ user_id: user === undefined ? undefined : storedId(user) }),
     ...equal({ last_error }),
     code ? codeCondition(code, param) : undefined,
     ...equal({ event }),

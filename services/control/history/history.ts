@@ -79,6 +79,7 @@ export class History {
   /**
    * Resolves when the first try to open the database ends. If it failed, opening is retried until
    * it succeeds.
+   * @throws AppError `older_format` if an earlier build made the database
    */
   async start(): Promise<void> {
     await this.#open();
@@ -183,6 +184,7 @@ export class History {
       this.#why = error instanceof AppError ? error.message : 'it cannot be opened; see the log';
       log.error({ reason: messageOf(error) }, 'history.not_opened');
       await database?.close().catch(() => undefined);
+      if (error instanceof AppError && error.code === 'older_format') throw error;
     }
   }
 
@@ -191,7 +193,7 @@ export class History {
     while (!this.#database) {
       await retry.pause();
       if (this.#stopped) return;
-      await this.#open();
+      await this.#open().catch(this.options.onFatal);
     }
   }
 
@@ -226,7 +228,6 @@ export class History {
       });
     this.#consumptions = [
       await consume('history', ATTEMPTS, 'history', this.#feed),
-      // Not `audit`: that group of earlier versions has read `config` without storing destinations.
       await consume('config', CONFIG, 'audit', this.#audit),
     ];
   }

@@ -56,7 +56,7 @@ export async function openPglite(folder: string): Promise<Database> {
   }
 }
 
-/** The folder contains keys that sign sessions. Earlier versions created it readable for all. */
+/** The folder contains keys that sign sessions. A volume may have been created readable for all. */
 function closeToOthers(folder: string): void {
   try {
     chmodSync(folder, 0o700);

@@ -16,7 +16,6 @@ import {
 } from './table-partitions';
 import { type DeliveryEntry, type Event } from './parse-events';
 import { acceptedAtIn, readParts, recordEvents } from './record-events';
-import { shortenIds } from './stored-id';
 
 /** Keeps the history within its time and size limits. */
 
@@ -205,7 +204,7 @@ async function dropPart(database: Database, { name }: SizedPartition): Promise<v
  * only.
  */
 async function indexPart(database: Database, { name }: SizedPartition): Promise<void> {
-  for (const sql of [shortenIds(name), ...indexing(name)]) {
+  for (const sql of indexing(name)) {
     await database.transaction(async ({ query }) => {
       await query(UNHURRIED);
       await query(sql);

@@ -4,9 +4,9 @@ import { MAX_ID_BYTES } from '../../../shared/model/message';
 /**
  * Converts a user id to its stored form, and checks other ids. Pure.
  *
- * Ingest accepts ids of at most 512 bytes. Records from before that limit may have ids of any
- * length, but an index row of PostgreSQL holds at most 2,704 bytes. So a longer id is stored as its
- * first 100 characters, `…`, and its SHA-256.
+ * Ingest accepts ids of at most 512 bytes, and an index row of PostgreSQL holds at most 2,704
+ * bytes. So a longer id, which only a bad record has, is stored as its first 100 characters, `…`,
+ * and its SHA-256.
  */
 
 const SHOWN_CHARACTERS = 100;
@@ -23,26 +23,6 @@ export function storedId(id: string): string {
   return `${Array.from(text.slice(0, 2 * SHOWN_CHARACTERS))
     .slice(0, SHOWN_CHARACTERS)
     .join('')}…${hash('sha256', text)}`;
-}
-
-/**
- * Returns the ids that a user's rows may have: older versions stored ids of up to about 2,700 bytes
- * whole.
- */
-export function storedIds(id: string): string[] {
-  const stored = storedId(id);
-  const whole = id.replaceAll('\0', '\ufffd');
-  return stored === whole ? [stored] : [stored, whole];
-}
-
-/**
- * Returns the statement that shortens ids stored by an older version, to run before the partition
- * is indexed.
- */
-export function shortenIds(part: string): string {
-  return `update waypost.${part}
-    set user_id = left(user_id, ${SHOWN_CHARACTERS}) || '…' || encode(sha256(convert_to(user_id, 'UTF8')), 'hex')
-    where octet_length(user_id) > ${MAX_ID_BYTES}`;
 }
 
 const MAX_ID_CHARACTERS = 256;

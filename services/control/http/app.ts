@@ -12,7 +12,6 @@ import { deletionHandlers } from '../deletions/routes';
 import { deliveryHandlers } from '../deliveries/routes';
 import { catalogHandlers, destinationHandlers } from '../destinations/routes';
 import { overviewHandlers } from '../overview/routes';
-import { recordFormatHandlers } from '../record-format/routes';
 import { replayHandlers } from '../replays/routes';
 import { sourceHandlers } from '../sources/routes';
 import { tokenHandlers } from '../tokens/routes';
@@ -60,7 +59,6 @@ function handlersOf(deps: ControlContext, access: Access): Handlers {
     ...filterHandlers(deps),
     ...noticeHandlers(deps),
     ...overviewHandlers(deps),
-    ...recordFormatHandlers(deps),
     ...replayHandlers(deps),
     ...sourceHandlers(deps),
     ...tokenHandlers(deps),

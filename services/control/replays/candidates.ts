@@ -18,15 +18,14 @@ import {
 import { routeOutcomeOf } from '../../../shared/model/route';
 import { filtersOf } from '../../../shared/cel/compile';
 import { type InRecord, type OutRecord } from '../../../shared/kafka/port';
-import { ATTEMPTS, DUE } from '../../../shared/kafka/topics';
-import { newerFormatOf } from '../../../shared/model/record-format';
+import { attemptsRecord, DUE } from '../../../shared/kafka/topics';
 import {
   type MessagePlace,
   placeOfMessage,
   renderFailedRecords,
 } from '../../../shared/render/render-failed';
 import { type RenderFailure, renderOnce } from '../../../shared/render/render-request';
-import { newerFormat } from '../../../shared/service/errors';
+import { requireKnownFormat } from '../../../shared/service/errors';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type Try } from '../history/tries';
 import { readsMessages, type Scope } from './job';
@@ -59,8 +58,7 @@ export function candidateOf(
   scope: Scope,
   config: Pick<ConfigView, 'source' | 'destination'>,
 ): Candidate | undefined {
-  const format = newerFormatOf(record.headers);
-  if (format !== undefined) throw newerFormat(record, format, 'this control process');
+  requireKnownFormat(record, 'this control process');
   const found = readsMessages(scope) ? fromMessage(record, scope, config) : deadDelivery(record);
   if (!found) return undefined;
   const { destinationId, acceptedAt, type, test } = found.delivery;
@@ -207,7 +205,7 @@ export function replayRecords(
     ...defined({ job }),
   };
   return [
-    { topic: ATTEMPTS, key: again.id, value: JSON.stringify(event) },
+    attemptsRecord(again.id, event),
     { topic: DUE, key, value: content, headers: encodeDelivery(again) },
   ];
 }

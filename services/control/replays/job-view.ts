@@ -59,7 +59,7 @@ export function jobView(job: Job, results?: JobResults) {
     deliveryStatus: scope.status,
     type: scope.type,
     includeDelivered: scope.includeDelivered,
-    onlyFailedUrls: scope.onlyFailedUrls ?? false,
+    onlyFailedUrls: scope.onlyFailedUrls,
     preview,
     maxPerSecond,
     pass: job.pass,

@@ -22,8 +22,7 @@ export interface Scope {
   status: DeliveryStatus | null;
   type: MessageType | null;
   includeDelivered: boolean;
-  /** absent in jobs of older versions */
-  onlyFailedUrls?: boolean;
+  onlyFailedUrls: boolean;
 }
 
 export interface Wanted {
@@ -103,7 +102,7 @@ export interface Place {
 export interface RecallProgress {
   /** the request was sent */
   requested: boolean;
-  /** when it was sent, ms since 1970; absent in jobs of older versions */
+  /** when it was sent, ms since 1970; absent: not sent yet */
   requestedAt?: number;
   /** time of the last note of retry, or of the first look of a process, ms since 1970 */
   notedAt?: number;
@@ -131,8 +130,6 @@ export interface Job {
   places: Place[];
   /** absent: they may still change, and the history counts them */
   results?: JobResults;
-  /** the history knows which deliveries the job sent; absent in jobs of older versions */
-  counted?: true;
   /** only for the actions retry and cancel */
   recall?: RecallProgress;
   matched: number;
@@ -144,8 +141,8 @@ export interface Job {
    */
   historyUpTo?: Range[];
   /**
-   * ends of `attempts` after the last saved chunk, before the events of all later ones; absent:
-   * saved by an older version
+   * ends of `attempts` after the last saved chunk, before the events of all later ones; absent: no
+   * chunk was sent
    */
   sentUpTo?: Range[];
 }
@@ -166,7 +163,6 @@ export function newJob(
     matched: 0,
     sent: 0,
     error: null,
-    counted: true,
     ...defined({ historyUpTo: made.historyUpTo }),
   };
 }
@@ -178,7 +174,14 @@ export function newRecallJob(
 ): Job {
   const { destination, action, maxPerSecond } = wanted;
   const to = made.now.getTime();
-  const all = { from: null, to, status: null, type: null, includeDelivered: false } as const;
+  const all = {
+    from: null,
+    to,
+    status: null,
+    type: null,
+    includeDelivered: false,
+    onlyFailedUrls: false,
+  } as const;
   const scope: Scope = { destination, origin: 'dead_letters', ...all };
   return {
     ...newJob({ scope, preview: false, maxPerSecond: 1 }, { ...made, places: [] }),

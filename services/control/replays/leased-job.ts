@@ -1,4 +1,4 @@
-import { messageOf, newerFormat } from '../../../shared/service/errors';
+import { messageOf, requireKnownFormat } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type Database } from '../history/database';
 import { type History } from '../history/history';
@@ -10,7 +10,6 @@ import { REPLAYED } from '../../../shared/model/reasons';
 import { type Kafka, type Range } from '../../../shared/kafka/port';
 import { scan } from '../../../shared/kafka/scan';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
-import { newerFormatOf } from '../../../shared/model/record-format';
 
 /**
  * Longer than `SEND_WITHIN_MS` and the longest append (10 s, `GIVE_UP_MS` of server.ts) together:
@@ -147,8 +146,7 @@ export async function sentSinceCheckpoint(
       // the save.
       until ??= LONGEST_PIECE_MS + Math.max(job.updatedAt + SLACK_MS, first.timestampMs);
       for (const record of records) {
-        const format = newerFormatOf(record.headers);
-        if (format !== undefined) throw newerFormat(record, format, 'this control process');
+        requireKnownFormat(record, 'this control process');
         const id = sentBy(job.id, record.value);
         if (id !== undefined) sent.add(id);
       }

@@ -13,7 +13,7 @@ import {
   STANDS_MS,
 } from '../../../shared/model/recall';
 import { sleep } from '../../../shared/service/async';
-import { messageOf } from '../../../shared/service/errors';
+import { messageOf, requireKnownFormat } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { windowOf } from './candidates';
@@ -109,11 +109,13 @@ export class RecallRun {
     const { job } = this;
     const [range] = await this.deps.kafka.ranges(RECALLS);
     const nowMs = this.deps.now().getTime();
-    // An older version did not note when, and retry may still work on its job.
     progress.notedAt ??= nowMs;
     const section = { topic: RECALLS, partition: 0, from: progress.next, to: range?.high ?? 0 };
     for await (const { records, next } of scan(this.deps.kafka, section)) {
-      for (const { value } of records) addNote(job, progress, readRecall(value), nowMs);
+      for (const record of records) {
+        requireKnownFormat(record, 'this control process');
+        addNote(job, progress, readRecall(record.value), nowMs);
+      }
       progress.next = next;
     }
     if (isActive(job)) Object.assign(job, endOf(job, progress, nowMs));

@@ -1,6 +1,5 @@
 import { type ConfigView } from '../../../shared/config/types';
 import { ALERTS_ID } from '../../../shared/model/config';
-import { RECALLS_FORMAT } from '../../../shared/model/recall';
 import { Problem } from '../http/problem';
 
 /** Refuses replays, retries and cancellations that would do harm or nothing. Pure. */
@@ -46,17 +45,3 @@ export function requireSendable({
   }
 }
 const OFF = { enabled: false, paused: false };
-
-/**
- * @throws Problem `conflict` while a process of an older version may run, which does not know
- *   recalls
- */
-export function requireRecalls(config: Pick<ConfigView, 'recordFormat'>): void {
-  if (config.recordFormat() >= RECALLS_FORMAT) return;
-  throw new Problem(
-    'conflict',
-    'Deliveries can be sent or cancelled early once every process has read record format ' +
-      `${RECALLS_FORMAT} for ten minutes. \`waypost record-format show\` names the processes ` +
-      'that hold it back',
-  );
-}

@@ -46,9 +46,8 @@ async function readResults(
   jobs: readonly Job[],
   nowMs: number,
 ): Promise<Map<string, JobResults>> {
-  // Control does not know what became of the jobs of older versions, and a cancellation has no
-  // results.
-  const counted = jobs.filter(({ counted, action }) => counted && action !== 'cancel');
+  // A cancellation has no results.
+  const counted = jobs.filter(({ action }) => action !== 'cancel');
   const changing = counted.filter(({ results }) => !results);
   const ended = changing.filter((job) => !isActive(job) && job.sentUpTo);
   // Before the count: it then has all that these jobs sent, unless a later job sent it again.
@@ -89,10 +88,7 @@ function judge(job: Job, counts: typeof NOTHING, isRead: boolean, nowMs: number)
   return { results: isOver ? finalOf(job, results) : results, isOver };
 }
 
-/**
- * Counts the rest as superseded where that is unknown: final results change no more. Older versions
- * did not store it.
- */
+/** Counts the rest as superseded where that is unknown: final results change no more. */
 function finalOf({ sent }: Job, results: JobResults): JobResults {
   return { superseded: Math.max(0, sent - results.delivered - results.failedAgain), ...results };
 }

@@ -19,8 +19,6 @@ const UNDER_WAY = OPEN_STATUSES.map((status) => `'${status}'`).join(', ');
 const ACTIVE = `status in ('counting', 'running')`;
 /** SQL: the job has no owner, or its lease ran out. */
 const FREE = `(owner is null or lease_until < ${NOW_MS})`;
-/** A version without leases saves a running job at least every 10 s, except while Kafka is away. */
-const UNLEASED_MS = 60_000;
 
 /** Adds a job, owned by the process that runs it. */
 export async function addJob(database: Database, job: Job, { owner, forMs }: Lease): Promise<void> {
@@ -92,7 +90,6 @@ export async function claimJobs(
        select id from waypost.replays
        where ${ACTIVE} and (
          lease_until < ${NOW_MS}
-         or (lease_until is null and (job::jsonb ->> 'updatedAt')::bigint < ${NOW_MS} - ${UNLEASED_MS})
          or ($3::boolean and owner is distinct from $1))
        order by at limit $4::int for update skip locked)
      returning job`,

@@ -114,8 +114,7 @@ export class EventNames {
 }
 
 /**
- * Returns the name of a track call whose record does not name it in a header: it is long, or an
- * older version stored it.
+ * Returns the name of a track call whose record does not name it in a header, because it is long.
  */
 function nameIn(value: Buffer | null): unknown {
   const message = value?.includes(TRACK) ? parseMessage(value) : '';

@@ -1,9 +1,5 @@
-import {
-  type Encryptor,
-  decryptWriteKey,
-  encryptWriteKey,
-} from '../../../shared/config/encryption';
-import { type ConfigView, type Entry } from '../../../shared/config/types';
+import { decryptWriteKey, encryptWriteKey } from '../../../shared/config/encryption';
+import { type Entry } from '../../../shared/config/types';
 import { type Source, type WriteKey } from '../../../shared/model/config';
 import { seesSecrets } from '../auth/authenticate';
 import { type Actor } from '../auth/identities';
@@ -17,7 +13,7 @@ import { listEventNames } from './store';
 
 /** /api/v1/sources */
 export function sourceHandlers(deps: ControlContext): HandlersOf<'sources'> {
-  const { config, entries, history, encryptor, seen, now, log } = deps;
+  const { entries, history, encryptor, seen, now, log } = deps;
   const openKey = (key: WriteKey, sourceId: string) => decryptWriteKey(key, sourceId, encryptor);
   const view = (by: Actor, entry: Entry<Source>) =>
     sourceView(entry, now(), seesSecrets(by) ? openKey : undefined);
@@ -26,7 +22,7 @@ export function sourceHandlers(deps: ControlContext): HandlersOf<'sources'> {
       pageOfEntries(entries.list('source'), query, (entry) => view(by, entry)),
     'POST /sources': async ({ body, by }) => {
       const id = newId('src', now());
-      const made = { id, key: makeWriteKey(id, config, encryptor), now: now() };
+      const made = { id, key: encryptWriteKey(newWriteKey(), id, encryptor), now: now() };
       const entry = await entries.create('source', by, () => createSource(body, made));
       log.info({ source: id }, 'source.created');
       return view(by, entry);
@@ -53,7 +49,7 @@ export function sourceHandlers(deps: ControlContext): HandlersOf<'sources'> {
       };
     },
     'POST /sources/{id}/rotate-key': async (call) => {
-      const made = { key: makeWriteKey(call.id, config, encryptor), now: now() };
+      const made = { key: encryptWriteKey(newWriteKey(), call.id, encryptor), now: now() };
       requireOwn(entries.get('source', call.id).data);
       const entry = await entries.change('source', call, (source) =>
         rotateKey(source, call.body, made),
@@ -62,21 +58,6 @@ export function sourceHandlers(deps: ControlContext): HandlersOf<'sources'> {
       return view(call.by, entry);
     },
   };
-}
-
-/**
- * Creates a write key in the form that every ingest process of this system can read: encrypted if
- * the system was created so or resealed (`config reseal`), otherwise plain.
- */
-function makeWriteKey(
-  sourceId: string,
-  config: Pick<ConfigView, 'system'>,
-  encryptor: Encryptor,
-): WriteKey {
-  const key = newWriteKey();
-  return config.system()?.data.writeKeys === 'sealed'
-    ? encryptWriteKey(key, sourceId, encryptor)
-    : { key };
 }
 
 /**

@@ -26,7 +26,7 @@ const NOT_KEPT = new Set(['set-cookie', 'set-cookie2']);
 interface Asked {
   id: string;
   origin: string;
-  destinationVersion?: number;
+  destinationVersion: number;
   retriedStatuses?: ReadonlySet<number>;
   /** texts to mask, from `secretTexts` */
   secrets: readonly string[];

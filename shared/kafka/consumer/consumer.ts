@@ -5,7 +5,7 @@ import { type Log } from '../../telemetry/log';
 import { Committer, type GroupOffsets } from './committer';
 import { RestartingConsumer, runConsumer } from '../kafkajs/restarting-consumer';
 import { type TopicPartition, type Partition } from './partition';
-import { LeaderCheck, readUnassignedLag } from './describe-group';
+import { readUnassignedLag } from './describe-group';
 import { AssignedPartitions } from './assigned-partitions';
 import { type Membership, reportAssignments, topicPartitionsOf } from './membership';
 import { SESSION_MS } from './returning-members';
@@ -44,7 +44,6 @@ interface Parts extends GroupOffsets {
 
 export class KafkaConsumption implements Consumption {
   readonly #owned: AssignedPartitions;
-  readonly #leaderCheck: LeaderCheck;
   readonly #restarting: RestartingConsumer;
   readonly #report: (payload: ConsumerGroupJoinEvent['payload']) => void;
   joined = false;
@@ -85,7 +84,6 @@ export class KafkaConsumption implements Consumption {
       stopping: () => this.#stopping,
       onMissed: (partition, reason, offsets) => this.#batches.missed(partition, reason, offsets),
     });
-    this.#leaderCheck = new LeaderCheck(parts);
     this.#dispatcher = new Dispatcher({
       onRecord: (record) => options.onRecord(record),
       command: (what, { topic, number }) => orders[what]([{ topic: parts.prefix + topic, number }]),
@@ -237,7 +235,6 @@ export class KafkaConsumption implements Consumption {
         this.options.topics.map((topic) => ({ topic: this.parts.prefix + topic })),
       );
     }
-    this.#leaderCheck.stop();
     this.#owned.drainAll('drain');
     // kafkajs drops commits silently once it is stopped, so the last commit comes first.
     const drained = () => [...this.#held()].every((partition) => partition.drained);
@@ -255,7 +252,6 @@ export class KafkaConsumption implements Consumption {
   async #end(): Promise<void> {
     this.joined = false;
     this.#stopping = true;
-    this.#leaderCheck.stop();
     this.#meter.end();
     await this.#restarting.stop();
   }
@@ -264,7 +260,6 @@ export class KafkaConsumption implements Consumption {
     this.#liveness.recordPoll();
     this.joined = true;
     this.#owned.enter(payload.memberId, topicPartitionsOf(payload.memberAssignment));
-    this.#leaderCheck.entered(payload);
     this.#report(payload);
   }
 }

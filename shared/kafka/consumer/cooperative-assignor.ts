@@ -13,7 +13,8 @@ interface Joining {
   memberId: string;
   /**
    * The generation of the group in which the member was last known to be alive. A newer claim wins:
-   * a member that lost its session comes back with an old one. Absent in members of older versions.
+   * a member that lost its session comes back with an old one. Absent: not known in its present
+   * session.
    */
   generation?: number | undefined;
   /** when it last joined, ms since 1970; compared if a generation is absent or both are equal */
@@ -37,8 +38,8 @@ export interface Member extends Joining {
 }
 
 /**
- * Assigns partitions. Topics with the same readers are co-partitioned. During an upgrade some
- * members may read topics that others do not know yet: these are divided among their readers alone.
+ * Assigns partitions. Topics with the same readers are co-partitioned. Some members may read topics
+ * that others do not read yet, as with new tiers: these are divided among their readers alone.
  * @param counts partitions of each topic
  * @returns the partitions of each member, by topic, ascending; a partition in no list waits for its
  *   owner to release it

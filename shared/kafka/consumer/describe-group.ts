@@ -1,11 +1,8 @@
-import { AssignerProtocol, type Admin, type ConsumerGroupJoinEvent } from 'kafkajs';
-import { messageOf } from '../../service/errors';
-import { type Log } from '../../telemetry/log';
+import { AssignerProtocol, type Admin } from 'kafkajs';
 import { idOf, type TopicPartition } from './partition';
-import { memberOf, type Membership, topicPartitionsOf } from './membership';
+import { memberOf, topicPartitionsOf } from './membership';
 import { type GroupOffsets } from './committer';
 import { type Bounds } from '../kafkajs/leaderless';
-import { type GroupFormats } from '../port';
 
 /**
  * Describes a consumer group from outside: which partitions each member reads, which have no
@@ -15,10 +12,6 @@ import { type GroupFormats } from '../port';
 export interface GroupView {
   members: {
     memberId: string;
-    /** its subscription, full names */
-    topics: readonly string[];
-    /** true if it runs this version or a newer one */
-    current: boolean;
     /** partitions assigned to it, by id */
     places: ReadonlyMap<string, TopicPartition>;
   }[];
@@ -30,30 +23,13 @@ export async function describeGroup(admin: Admin, groupId: string): Promise<Grou
   const [group] = groups;
   if (group?.state !== 'Stable') return undefined;
   const members = group.members.map(({ memberId, memberMetadata, memberAssignment }) => {
-    const { topics, current } = memberOf(memberId, memberMetadata);
+    const { topics } = memberOf(memberId, memberMetadata);
     const { assignment = {} } = AssignerProtocol.MemberAssignment.decode(memberAssignment) ?? {};
     // kafkajs does not read topics to which it has not subscribed.
     const read = Object.entries(assignment).filter(([topic]) => topics.includes(topic));
-    return { memberId, topics, current, places: topicPartitionsOf(Object.fromEntries(read)) };
+    return { memberId, places: topicPartitionsOf(Object.fromEntries(read)) };
   });
   return { members };
-}
-
-/** Describes all consumer groups of this installation. @param prefix of topics and groups */
-export async function readGroupFormats(admin: Admin, prefix: string): Promise<GroupFormats[]> {
-  const own = `${prefix}waypost-`;
-  const listed = await admin.listGroups();
-  const ids = listed.groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(own));
-  if (ids.length === 0) return [];
-  const { groups } = await admin.describeGroups(ids);
-  return groups.map(({ groupId, state, members }) => ({
-    group: groupId.slice(own.length),
-    settled: state === 'Stable' || state === 'Empty' || state === 'Dead',
-    members: members.map(({ memberId, memberMetadata, clientId: client, clientHost }) => {
-      const { reads } = memberOf(memberId, memberMetadata);
-      return { client, host: clientHost.replace(/^\//, ''), reads };
-    }),
-  }));
 }
 
 /**
@@ -70,57 +46,6 @@ export function unreadPlaces(
       (place) => !read.has(idOf(place)),
     ),
   );
-}
-
-/**
- * A leader of this version asks for another round itself when it left partitions to no member
- * (membership.ts). This is longer than that leader waits, and than most groups need for a change.
- */
-const DOUBT_MS = 3_000;
-
-/**
- * Asks for another round in place of a leader of an older version, which does not ask when
- * partitions have no reader.
- */
-export class LeaderCheck {
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(
-    private readonly parts: { admin: Admin; groupId: string; membership: Membership; log: Log },
-  ) {}
-
-  /** Call after each round. */
-  entered({ isLeader, leaderId }: ConsumerGroupJoinEvent['payload']): void {
-    this.stop();
-    if (!isLeader && !this.parts.membership.leaving) this.#lookLater(leaderId);
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-  }
-
-  #lookLater(leaderId: string): void {
-    this.#timer = setTimeout(() => void this.#look(leaderId), DOUBT_MS);
-  }
-
-  async #look(leaderId: string): Promise<void> {
-    const { admin, groupId, membership, log } = this.parts;
-    try {
-      const view = await describeGroup(admin, groupId);
-      const leader = view?.members.find(({ memberId }) => memberId === leaderId);
-      if (!view || !leader || leader.current) return;
-      // The leader knows no other topics, so another round would not help them.
-      const { topics } = await admin.fetchTopicMetadata({ topics: [...leader.topics] });
-      const unread = unreadPlaces(
-        view,
-        new Map(topics.map(({ name, partitions }) => [name, partitions.length])),
-      );
-      if (unread.length > 0 && !membership.leaving) membership.askForRound();
-    } catch (error) {
-      log.debug({ reason: messageOf(error) }, 'group.not_described');
-      if (!membership.leaving) this.#lookLater(leaderId);
-    }
-  }
 }
 
 /** The partitions of one topic without a reader. */

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { type Log } from '../../telemetry/log';
 import { joinAgain } from '../kafkajs/consumer-fetches';
 import { type ConsumerCommands } from '../kafkajs/restarting-consumer';
-import { READS_FORMAT } from '../topics';
 import { assignPlaces, type Member } from './cooperative-assignor';
 import { idOf, type TopicPartition } from './partition';
 import { ReturningMembers } from './returning-members';
@@ -23,9 +22,10 @@ const NAME = 'waypost-cooperative';
 
 /**
  * After an assignment that left partitions to no member, the leader asks for another round itself,
- * in case their owner never does (members of older versions forget to). The wait is longer than an
- * owner needs to release the deliveries of fast endpoints. It doubles each time, since a slow
- * endpoint needs its request timeout and each round pauses all members.
+ * in case their owner never does. The wait is longer than an owner needs to release the deliveries
+ * of
+ * fast endpoints. It doubles each time, since a slow endpoint needs its request timeout and each
+ * round pauses all members.
  */
 const FIRST_ASK_MS = 2_000;
 const LONGEST_ASK_MS = 30_000;
@@ -40,12 +40,10 @@ const LONGEST_RELEASE_MS = 1_000;
 
 const numbers = z.array(z.int().min(0));
 const userData = z.object({
-  owned: numbers,
+  places: z.record(z.string(), numbers),
   at: z.number(),
   leaving: z.boolean(),
   generation: z.int().optional(),
-  places: z.record(z.string(), numbers).optional(),
-  reads: z.int().min(1).optional(),
 });
 
 export class Membership {
@@ -178,24 +176,14 @@ export class Membership {
     },
   });
 
-  /**
-   * Returns the claims of this member. Leaders of older versions read only `owned`, the
-   * co-partitions.
-   */
+  /** Returns the claims of this member. */
   #metadata(topics: string[]): Buffer {
     const places: Record<string, number[]> = {};
     const claimed = new Map([...this.assigned, ...this.draining]);
     for (const { topic, number } of claimed.values()) (places[topic] ??= []).push(number);
-    const owned = [...new Set([...claimed.values()].map(({ number }) => number))];
     const { leaving, generation } = this;
-    const data = JSON.stringify({
-      owned,
-      at: this.#joinedAt,
-      leaving,
-      generation,
-      places,
-      reads: READS_FORMAT,
-    });
+    const said: z.infer<typeof userData> = { places, at: this.#joinedAt, leaving, generation };
+    const data = JSON.stringify(said);
     return AssignerProtocol.MemberMetadata.encode({
       version: 1,
       topics,
@@ -221,36 +209,17 @@ export class Membership {
   }
 }
 
-/** The part of a member's metadata that describes the version that it runs. */
-interface Version {
-  /** true if it runs this version or a newer one */
-  current: boolean;
-  /** the newest record format that it reads; a member of an older version does not say it */
-  reads: number;
-}
-
-/** Decodes the metadata with which a member joined, as far as this version understands it. */
-export function memberOf(memberId: string, memberMetadata: Buffer): Member & Version {
+/**
+ * Decodes the metadata with which a member joined. A member of another kind claims no partitions.
+ */
+export function memberOf(memberId: string, memberMetadata: Buffer): Member {
   // The broker describes the members of a group without their metadata while it rebalances.
   const decoded =
     memberMetadata.length > 0 ? AssignerProtocol.MemberMetadata.decode(memberMetadata) : null;
   const topics = decoded?.topics ?? [];
   const said = readUserData(decoded?.userData.toString() ?? '');
-  // A member of an older version owns its co-partitions in all its topics. A member of another kind
-  // claims none.
-  const places =
-    said?.places ?? Object.fromEntries(topics.map((topic) => [topic, said?.owned ?? []]));
-  const { at = 0, leaving = false, generation, reads = 1 } = said ?? {};
-  return {
-    memberId,
-    topics,
-    places,
-    at,
-    leaving,
-    generation,
-    reads,
-    current: said?.places !== undefined,
-  };
+  const { places = {}, at = 0, leaving = false, generation } = said ?? {};
+  return { memberId, topics, places, at, leaving, generation };
 }
 
 function readUserData(text: string): z.infer<typeof userData> | undefined {

@@ -33,12 +33,7 @@ const FORMATS: Record<BodyFormat, (message: Message, sourceId: string) => Format
   slack: (message) => json(slackBody(cardOf(message))),
   teams: (message) => json(teamsBody(cardOf(message))),
   discord: (message) => json(discordBody(cardOf(message))),
-  pagerduty: (message, sourceId) => ({
-    ...json(incidentBody(message, sourceId)),
-    // Said although it is the default: an older delivery process, which would not insert the key,
-    // then stops.
-    contentType: 'application/json',
-  }),
+  pagerduty: (message, sourceId) => json(incidentBody(message, sourceId)),
 };
 
 export function formatBody(format: BodyFormat, message: Message, sourceId: string): Formatted {

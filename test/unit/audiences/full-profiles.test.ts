@@ -160,7 +160,7 @@ describe('a profile', () => {
     ]);
   });
 
-  test('that an older version let grow too large stays, and does not grow', () => {
+  test('that is larger than the limit stays, and does not grow', () => {
     const { apply, store } = engineUnderTest();
     const old: Profile = {
       t: { s: { ['n'.repeat(400_000)]: ['v', NOW], plan: ['professional', NOW - 1] } },
@@ -248,6 +248,6 @@ test('an event of a newer format is not decoded, and ends the process before it 
     key: Buffer.from('ann'),
     value: Buffer.from(value),
   };
-  const record = { ...about, headers: { ...headers, format: '2' } } as unknown as InRecord;
-  expect(() => decodeEvent(record)).toThrow(/profiles\.events .*partition 1, offset 7.*format 2/);
+  const record = { ...about, headers: { ...headers, format: '9' } } as unknown as InRecord;
+  expect(() => decodeEvent(record)).toThrow(/profiles\.events .*partition 1, offset 7.*format 9/);
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { compileExpression } from '../../../shared/cel/compile';
 import { messageVariables } from '../../../shared/cel/json-values';
 import { type JsonObject, type Message } from '../../../shared/model/message';
+import { cases } from '../../support/cases';
 
 /**
  * No text of an expression, and no message of a client, causes an exception or blocks the process.
@@ -50,7 +51,7 @@ test('every text is an expression, or a mistake with a place inside the text', (
       expect(found.place.line).toBeGreaterThan(0);
       expect(found.place.column).toBeGreaterThan(0);
     }),
-    { numRuns: 800 },
+    { numRuns: cases(800) },
   );
 });
 
@@ -82,7 +83,7 @@ test('every message gives a match, no match, or a failure with a reason', () => 
         if (typeof outcome !== 'boolean') expect(outcome.message).not.toBe('');
       }
     }),
-    { numRuns: 300 },
+    { numRuns: cases(300) },
   );
 });
 

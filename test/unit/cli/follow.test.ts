@@ -6,6 +6,7 @@ import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../supp
 import { begin as beginCommand } from '../../support/cli';
 import { eventually } from '../../support/eventually';
 import { freePort } from '../../support/free-port';
+import { FORMAT_HEADER } from '../../../shared/model/record-format';
 
 /** Follows events of the real control API, each once, through every kind of broken connection. */
 
@@ -45,7 +46,7 @@ function accept(count: number): number[] {
       topic: 'messages',
       key: null,
       value: JSON.stringify({ type: 'track', messageId: String(n), event: 'E', userId: 'u' }),
-      headers: { format: '1', source: 'src_1' },
+      headers: { format: FORMAT_HEADER, source: 'src_1' },
     })),
   );
   return numbers;

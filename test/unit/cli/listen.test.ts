@@ -4,6 +4,7 @@ import { PassThrough } from 'node:stream';
 import { type Sink, startSink } from '../../../tools/harness/sink';
 import { begin, type Running } from '../../support/cli';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../support/control';
+import { FORMAT_HEADER } from '../../../shared/model/record-format';
 
 /**
  * `waypost listen` at a terminal, on the real control API in this process, with a real local
@@ -40,7 +41,12 @@ function accept(source: string, messageId: string): void {
     ...times,
   };
   control.memory.append([
-    { topic: 'messages', key: null, value: JSON.stringify(call), headers: { format: '1', source } },
+    {
+      topic: 'messages',
+      key: null,
+      value: JSON.stringify(call),
+      headers: { format: FORMAT_HEADER, source },
+    },
   ]);
 }
 

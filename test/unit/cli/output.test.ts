@@ -80,7 +80,14 @@ test.each([
       terminal: false,
       out: (text: string) => (out += text),
     } as unknown as ProcessContext;
-    const url = { url: 'whk_1', origin: 'https://a.example', outcome, status: 500, durationMs: 5 };
+    const url = {
+      url: 'whk_1',
+      origin: 'https://a.example',
+      destinationVersion: 1,
+      outcome,
+      status: 500,
+      durationMs: 5,
+    };
     const attempt = { n: 1, at: '', durationMs: 5, outcome, urls: [url] };
     const result: Test = { delivery: 'dlv_1', status, reason: null, attempt };
     showTest(createPrinter(world, false), result);
@@ -93,6 +100,7 @@ test('the attempts of a delivery name the URLs that were not called', () => {
   const url = {
     url: 'whk_1',
     origin: 'https://a.example',
+    destinationVersion: 1,
     durationMs: 9.6,
     outcome: 'delivered' as const,
     status: 200,
@@ -128,6 +136,7 @@ test('a URL that failed beside one that accepted the delivery is failed, and not
         durationMs: 1,
         outcome: 'retry' as const,
         status: 500,
+        destinationVersion: 1,
         address: null,
         request: null,
       },
@@ -153,6 +162,7 @@ test('the attempts of a delivery show the URL called, and each different request
         durationMs: 1,
         outcome: 'retry' as const,
         address: url,
+        destinationVersion: 1,
         request: { url, method: 'POST', headers },
       },
     ],

@@ -279,7 +279,7 @@ test.each<[string, Partial<Destination>]>([
   });
 });
 
-test('a file of an earlier version leaves the batches of a destination unchanged', () => {
+test('a file without the batches of a destination leaves them unchanged', () => {
   const destinations = FILE.destinations.map(({ batch, ...rest }) => rest);
   const { steps } = planImport({ ...FILE, destinations }, HERE, {}, false);
   expect(steps[1]).toMatchObject({ act: 'keep' });
@@ -361,13 +361,13 @@ test.each<[string, Partial<Audience>]>([
   });
 });
 
-test("an older version's export without audiences leaves those of the system unchanged", () => {
+test('a file without audiences leaves the audiences of the system unchanged', () => {
   const { audiences: _audiences, traits: _traits, ...older } = FILE;
   const { steps } = planImport(parseFile(JSON.stringify(older)), HERE, {}, false);
   expect(steps.map(({ kind }) => kind)).toEqual(['source', 'destination']);
 });
 
-test('an export of an older version leaves the trust and the limits of a source unchanged', () => {
+test('a file without the trust and the limits of a source leaves them unchanged', () => {
   const older = { ...FILE, sources: [{ name: 'Site', enabled: true, blockedEvents: ['Noise'] }] };
   const stepOf = (file: typeof older) =>
     planImport(parseFile(JSON.stringify(file)), HERE, {}, false).steps[0];
@@ -533,7 +533,7 @@ describe('the authentication, TLS settings and signatures of a destination', () 
     ]);
   });
 
-  test('need secrets again through another proxy, also if an earlier file lacks them', () => {
+  test('need their secrets again through another proxy, also if the file lacks them', () => {
     const [{ signature: _, webhooks, ...rest }] = file.destinations as [
       (typeof file.destinations)[number],
     ];
@@ -587,7 +587,7 @@ describe('the authentication, TLS settings and signatures of a destination', () 
     ]);
   });
 
-  test('stay as they are if a file of an earlier version lacks them', () => {
+  test('stay as they are if the file lacks them', () => {
     const [{ signature: _, webhooks, ...rest }] = file.destinations as [
       (typeof file.destinations)[number],
     ];

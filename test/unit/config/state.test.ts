@@ -11,6 +11,8 @@ import {
 import { createLog } from '../../../shared/telemetry/log';
 import { memoryLog } from '../../support/memory-log';
 import { aDestination } from '../../support/factories';
+import { FORMAT } from '../../../shared/model/record-format';
+import { aWriteKey } from '../../support/write-key';
 
 const AT = '2026-01-01T00:00:00.000Z';
 
@@ -19,7 +21,7 @@ function aSource(id: string, over: Partial<Source> = {}): Source {
     id,
     name: 'Site',
     enabled: true,
-    writeKeys: [{ key: `key-${id}` }],
+    writeKeys: [aWriteKey(`key-${id}`)],
     createdAt: AT,
     updatedAt: AT,
     ...over,
@@ -33,13 +35,21 @@ function put(
   replaces = version - 1,
 ) {
   const kind = 'writeKeys' in data ? 'source' : 'destination';
-  const record = { format: 1, kind, id: data.id, version, replaces, at: AT, data } as ConfigRecord;
+  const record = {
+    format: FORMAT,
+    kind,
+    id: data.id,
+    version,
+    replaces,
+    at: AT,
+    data,
+  } as ConfigRecord;
   return state.apply(configKey(kind, data.id), JSON.stringify(record));
 }
 
 function remove(state: ConfigState, id: string, version: number) {
   const record: ConfigRecord = {
-    format: 1,
+    format: FORMAT,
     kind: 'source',
     id,
     version,
@@ -90,23 +100,23 @@ describe('the state of config', () => {
     [
       'another key',
       'source:t',
-      JSON.stringify({ format: 1, kind: 'source', id: 's', version: 1, replaces: 0, at: AT }),
+      JSON.stringify({ format: FORMAT, kind: 'source', id: 's', version: 1, replaces: 0, at: AT }),
     ],
     [
       'no version',
       'source:s',
-      JSON.stringify({ format: 1, kind: 'source', id: 's', replaces: 0, at: AT }),
+      JSON.stringify({ format: FORMAT, kind: 'source', id: 's', replaces: 0, at: AT }),
     ],
     [
       'an unknown kind',
       'x:s',
-      JSON.stringify({ format: 1, kind: 'x', id: 's', version: 1, replaces: 0, at: AT }),
+      JSON.stringify({ format: FORMAT, kind: 'x', id: 's', version: 1, replaces: 0, at: AT }),
     ],
     [
       'data of another id',
       'source:s',
       JSON.stringify({
-        format: 1,
+        format: FORMAT,
         kind: 'source',
         id: 's',
         version: 1,
@@ -119,7 +129,7 @@ describe('the state of config', () => {
       'data without write keys',
       'source:s',
       JSON.stringify({
-        format: 1,
+        format: FORMAT,
         kind: 'source',
         id: 's',
         version: 1,
@@ -134,12 +144,15 @@ describe('the state of config', () => {
     expect(put(state, 1, aSource('s')).kind).toBe('applied');
   });
 
-  test('reports a newer format', () => {
+  test.each([
+    ['newer', FORMAT + 1],
+    ['older', FORMAT - 1],
+  ])('reports a %s format', (kind, format) => {
     const state = new ConfigState();
-    expect(state.apply('rule:r', '{"format":2,"anything":1}')).toEqual({
-      kind: 'newer',
+    expect(state.apply('rule:r', JSON.stringify({ format, anything: 1 }))).toEqual({
+      kind,
       key: 'rule:r',
-      format: 2,
+      format,
     });
   });
 });
@@ -148,7 +161,7 @@ describe('a record that only a newer Waypost can read', () => {
   const unreadable = (state: ConfigState) =>
     state.apply(
       'destination:d',
-      '{"format":1,"kind":"destination","id":"d","version":2,"replaces":1}',
+      '{"format":4,"kind":"destination","id":"d","version":2,"replaces":1}',
     );
 
   test('makes its entry unreadable, and no other', () => {
@@ -186,7 +199,7 @@ describe('a record that only a newer Waypost can read', () => {
     expect([asked(), state.unreadable]).toEqual([[[], [], []], 0]);
     state.apply(
       'destination:d',
-      '{"format":1,"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}',
+      '{"format":4,"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}',
     );
     expect([asked(), state.unreadable]).toEqual([[['d'], ['d'], []], 1]);
     put(state, 3, aDestination({ id: 'd', sources: ['u'] }), 1);
@@ -197,15 +210,15 @@ describe('a record that only a newer Waypost can read', () => {
     const state = new ConfigState();
     state.apply(
       'destination:d',
-      '{"format":1,"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}',
+      '{"format":4,"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}',
     );
-    state.apply('destination:d', '{"format":1,');
+    state.apply('destination:d', '{"format":4,');
     expect(state.unreadableDestinationsOf('t')).toEqual(['d']);
   });
 
   test('connects its destination to no source if none is readable', () => {
     const state = new ConfigState();
-    state.apply('destination:d', '{"format":1,');
+    state.apply('destination:d', '{"format":4,');
     expect([state.unreadableDestinationsOf('s'), state.unreadable]).toEqual([[], 1]);
   });
 
@@ -222,13 +235,13 @@ describe('a record that only a newer Waypost can read', () => {
 describe('a query of config', () => {
   test('finds a source by its present key, and by a rotated one until its time', () => {
     const state = new ConfigState();
-    put(state, 1, aSource('s', { writeKeys: [{ key: 'old' }] }));
-    put(state, 2, aSource('s', { writeKeys: [{ key: 'new' }, { key: 'old', until: 1_000 }] }));
+    put(state, 1, aSource('s', { writeKeys: [aWriteKey('old')] }));
+    put(state, 2, aSource('s', { writeKeys: [aWriteKey('new'), aWriteKey('old', 1_000)] }));
     expect(state.sourceByWriteKey('new', 5_000)?.data.id).toBe('s');
     expect(state.sourceByWriteKey('old', 999)?.data.id).toBe('s');
     expect(state.sourceByWriteKey('old', 1_000)).toBeUndefined();
     expect(state.sourceByWriteKey('never', 0)).toBeUndefined();
-    put(state, 3, aSource('s', { writeKeys: [{ key: 'new' }] }));
+    put(state, 3, aSource('s', { writeKeys: [aWriteKey('new')] }));
     expect(state.sourceByWriteKey('old', 0)).toBeUndefined();
     remove(state, 's', 4);
     expect(state.sourceByWriteKey('new', 0)).toBeUndefined();
@@ -246,7 +259,14 @@ describe('a query of config', () => {
     expect([of('a'), of('b')]).toEqual([['e@1'], ['d@2']]);
     state.apply(
       'destination:d',
-      JSON.stringify({ format: 1, kind: 'destination', id: 'd', version: 3, replaces: 2, at: AT }),
+      JSON.stringify({
+        format: FORMAT,
+        kind: 'destination',
+        id: 'd',
+        version: 3,
+        replaces: 2,
+        at: AT,
+      }),
     );
     expect(of('b')).toEqual([]);
   });
@@ -277,7 +297,7 @@ function logOf(scenario: Step[]): Logged[] {
     const state = seen[writer]!;
     const version = state.recordAt('source:s')?.version ?? 0;
     const record: ConfigRecord = {
-      format: 1,
+      format: FORMAT,
       kind: 'source',
       id: 's',
       version: version + 1,
@@ -390,7 +410,7 @@ describe('the part of config that a service holds', () => {
       topic: 'config',
       key: `${kind}:${data.id}`,
       value: JSON.stringify({
-        format: 1,
+        format: FORMAT,
         kind,
         id: data.id,
         version: 1,

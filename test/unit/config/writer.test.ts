@@ -4,6 +4,8 @@ import { openWriter } from '../../../shared/config/writer';
 import { type Source } from '../../../shared/model/config';
 import { AppError } from '../../../shared/service/errors';
 import { memoryLog, type MemoryLog } from '../../support/memory-log';
+import { FORMAT } from '../../../shared/model/record-format';
+import { aWriteKey } from '../../support/write-key';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const log = pino({ level: 'silent' });
@@ -11,7 +13,7 @@ const aSource = (name: string): Source => ({
   id: 's',
   name,
   enabled: true,
-  writeKeys: [{ key: 'k' }],
+  writeKeys: [aWriteKey('k')],
   createdAt: AT,
   updatedAt: AT,
 });
@@ -19,7 +21,7 @@ const record = (version: number, name: string, over: object = {}) => ({
   topic: 'config',
   key: 'source:s',
   value: JSON.stringify({
-    format: 1,
+    format: FORMAT,
     kind: 'source',
     id: 's',
     version,
@@ -58,15 +60,26 @@ describe('the reader of config', () => {
     expect([config.source('s')?.data.name, changes]).toEqual(['two', ['s@2']]);
   });
 
+  test('refuses entries of an earlier build in one sentence that says what to do', async () => {
+    const memory = memoryLog();
+    memory.append([record(1, 'one', { format: 1 })]);
+    await expect(open(memory)).rejects.toMatchObject({
+      code: 'older_format',
+      message: expect.stringMatching(
+        /^An earlier build .*\(source:s\) of format 1.*`waypost export` with that build.*new data.*`waypost import`/,
+      ),
+    });
+  });
+
   test('ends the process with a clear message at a record of a newer format', async () => {
     const memory = memoryLog();
     const { failures } = await open(memory);
-    memory.append([record(1, 'one', { format: 3 }), record(1, 'one', { format: 3 })]);
+    memory.append([record(1, 'one', { format: 9 }), record(1, 'one', { format: 9 })]);
     await new Promise((resolve) => setImmediate(resolve));
     expect(failures).toEqual([
       expect.objectContaining({
         code: 'newer_format',
-        message: expect.stringContaining('format 3'),
+        message: expect.stringContaining('format 9'),
       }),
     ]);
     await expect(open(memory)).rejects.toMatchObject({ code: 'newer_format' });

@@ -23,12 +23,8 @@ function anEvent(
   url: Partial<Attempt['urls'][number]> = {},
   more: Partial<Attempt> = {},
 ): Attempt {
-  const common = {
-    url: 'whk_1',
-    origin: 'https://a.example',
-    outcome: 'retry' as const,
-    durationMs: 12,
-  };
+  const at = { url: 'whk_1', origin: 'https://a.example', destinationVersion: 1 };
+  const common = { ...at, outcome: 'retry' as const, durationMs: 12 };
   return {
     n,
     replay: 0,

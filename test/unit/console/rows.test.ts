@@ -22,6 +22,7 @@ import { type Json, type JsonObject } from '../../../shared/model/message';
 import { compileExpression } from '../../../shared/cel/compile';
 import { type CounterCall } from '../../../shared/cel/aggregate-functions';
 import { userVariables } from '../../../shared/cel/json-values';
+import { cases } from '../../support/cases';
 
 const all = (...rows: Row[]): Group => ({ join: 'all', rows });
 const any = (...rows: Row[]): Group => ({ join: 'any', rows });
@@ -261,7 +262,7 @@ describe('any rows', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: cases(300) },
     );
   });
 });

@@ -27,6 +27,7 @@ const endpoint = (id: string): Endpoint => ({
   hash: `hash-${id}`,
   lane: `dst/${id}`,
   destinationId: 'dst',
+  destinationVersion: 1,
   shards: 4,
   origin: 'https://a.example',
   path: '/',

@@ -37,6 +37,7 @@ function held(change: Partial<Delivery> = {}): DeliveryInHand {
 const url = (outcome: UrlAttempt['outcome'], change: Partial<UrlAttempt> = {}): UrlAttempt => ({
   url: 'whk_a',
   origin: 'https://a.example',
+  destinationVersion: 1,
   outcome,
   durationMs: 5,
   ...change,
@@ -142,15 +143,7 @@ describe('the records of an attempt', () => {
         n: 1,
         outcome: 'delivered',
         durationMs: 6,
-        urls: [
-          {
-            url: 'whk_a',
-            origin: 'https://a.example',
-            outcome: 'delivered',
-            status: 204,
-            durationMs: 5,
-          },
-        ],
+        urls: [url('delivered', { status: 204 })],
       },
     ]);
   });

@@ -10,6 +10,7 @@ const ENDPOINT: Endpoint = {
   hash: 'hash',
   lane: 'dst/hash',
   destinationId: 'dst',
+  destinationVersion: 1,
   shards: 4,
   origin: 'https://a.example',
   path: '/',
@@ -22,16 +23,11 @@ const LOOKUP: Lookup = {
   destination: { enabled: true, paused: false, secrets: undefined, endpoints: [ENDPOINT] },
 };
 
-function setUp({ known = true } = {}) {
+function setUp() {
   const agenda = new Agenda();
   const producer = recordingProducer();
   const owns = (key: string) => key !== 'dst:3';
-  const recoveries = new Recoveries({
-    producer,
-    known: () => known,
-    owns,
-    time: new ProcessTime(agenda),
-  });
+  const recoveries = new Recoveries({ producer, owns, time: new ProcessTime(agenda) });
   const turn = (state: 'open' | 'closed') =>
     recoveries.turned({ endpoint: ENDPOINT, state, why: 'ok' });
   return { agenda, recoveries, turn, asked: () => producer.values('webhooks.recalls') };
@@ -90,15 +86,6 @@ test('a circuit that opens again stops what it asked for, although more is to co
   await agenda.run(20_000);
   const [{ id: recall }] = asked() as [{ id: string }];
   expect(asked().slice(1)).toEqual([{ kind: 'stop', recall }]);
-});
-
-test('while a process of an older version may run, no backlog is asked for', async () => {
-  const { agenda, recoveries, turn, asked } = setUp({ known: false });
-  turn('closed');
-  recoveries.arrived('dst', LOOKUP, 'circuit_open');
-  recoveries.recovered(LOOKUP, 'token');
-  await agenda.run(1_000);
-  expect(asked()).toEqual([]);
 });
 
 test('parked deliveries that return by themselves ask for the others once a minute', async () => {

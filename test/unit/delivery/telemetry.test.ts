@@ -46,6 +46,7 @@ const answer = (status: number): UrlAttempt => ({
   status,
   durationMs: 12,
   phases: { headers: 12 },
+  destinationVersion: 1,
   outcome: status < 300 ? 'delivered' : status < 500 ? 'rejected' : 'retry',
   ...defined({
     error:

@@ -4,6 +4,7 @@ import { metrics } from '../../../shared/telemetry/metrics';
 import { renderMetrics } from '../../../shared/telemetry/prometheus';
 import { aSource } from '../../support/fakes';
 import { aBrokenBatch } from '../../support/broken-batches';
+import { aWriteKey } from '../../support/write-key';
 import { basic, startTestIngest, type TestIngest } from './start';
 
 /** What ingest answers to broken bodies, and what it stores of them. */
@@ -11,7 +12,7 @@ import { basic, startTestIngest, type TestIngest } from './start';
 let ingest: TestIngest;
 beforeAll(async () => {
   ingest = await startTestIngest();
-  ingest.config.add(aSource({ id: 'src_2', writeKeys: [{ key: 'key-2' }] }));
+  ingest.config.add(aSource({ id: 'src_2', writeKeys: [aWriteKey('key-2')] }));
 });
 beforeEach(() => (ingest.producer.appends.length = 0));
 afterAll(() => ingest.stop());
@@ -111,7 +112,7 @@ describe('the envelopes of a broken body', () => {
 
   test('name the source if the header does not; an older key of the same source is no other', async () => {
     ingest.config.add(
-      aSource({ id: 'src_3', writeKeys: [{ key: 'key-3' }, { key: 'key-3-old' }] }),
+      aSource({ id: 'src_3', writeKeys: [aWriteKey('key-3'), aWriteKey('key-3-old')] }),
     );
     const body = `{"batch":[${A}]}{"batch":[${B}],"writeKey":"key-3"}{"batch":[${A}],"writeKey":"key-3-old"}`;
     expect(await ingest.post('/v1/batch', body, { authorization: '' })).toMatchObject({

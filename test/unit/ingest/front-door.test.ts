@@ -6,6 +6,7 @@ import { eventually } from '../../support/eventually';
 import { aSource } from '../../support/fakes';
 import { type IngestOptions } from '../../../services/ingest/service';
 import { basic, gzipped, rawSocket, startTestIngest, type TestIngest } from './start';
+import { aWriteKey } from '../../support/write-key';
 
 let ingest: TestIngest;
 afterEach(() => ingest.stop());
@@ -32,7 +33,7 @@ function head(key: string | undefined, contentLength: number, body = ''): string
 /** A second source, with limits. */
 async function startLimited(limits: SourceLimits): Promise<void> {
   ingest = await start();
-  ingest.config.add(aSource({ id: 'src_limited', writeKeys: [{ key: 'key-limited' }], limits }));
+  ingest.config.add(aSource({ id: 'src_limited', writeKeys: [aWriteKey('key-limited')], limits }));
 }
 
 describe('the write key before the body', () => {
@@ -49,7 +50,7 @@ describe('the write key before the body', () => {
 
   test('a key that is created while the request waits is accepted', async () => {
     ingest = await start();
-    ingest.config.addUnseen(aSource({ id: 'src_new', writeKeys: [{ key: 'key-made' }] }));
+    ingest.config.addUnseen(aSource({ id: 'src_new', writeKeys: [aWriteKey('key-made')] }));
     expect(await ingest.post('/v1/t', track, basic('key-made'))).toMatchObject({ status: 200 });
   });
 });
@@ -185,7 +186,7 @@ describe('the limit of an address', () => {
     const wrong = Array.from({ length: 40 }, () => ingest.post('/v1/t', track, basic('nobody')));
     for (const answer of await Promise.all(wrong)) expect(answer.status).toBe(429);
     expect(ingest.config.refreshes).toBeLessThan(20);
-    ingest.config.addUnseen(aSource({ id: 'src_new', writeKeys: [{ key: 'key-made' }] }));
+    ingest.config.addUnseen(aSource({ id: 'src_new', writeKeys: [aWriteKey('key-made')] }));
     expect(await ingest.post('/v1/t', track, basic('key-made'))).toMatchObject({ status: 200 });
   });
 
@@ -214,7 +215,7 @@ describe('the shares of memory', () => {
   const other = basic('key-2');
   beforeEach(async () => {
     ingest = await start({ budgets });
-    ingest.config.add(aSource({ id: 'src_2', writeKeys: [{ key: 'key-2' }] }));
+    ingest.config.add(aSource({ id: 'src_2', writeKeys: [aWriteKey('key-2')] }));
   });
 
   test.each([

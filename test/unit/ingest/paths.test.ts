@@ -1,6 +1,7 @@
 import request from 'supertest';
 import { routeOf } from '../../../services/ingest/routes';
 import { startTestIngest, basic, type TestIngest } from './start';
+import { FORMAT_HEADER } from '../../../shared/model/record-format';
 
 let ingest: TestIngest;
 beforeAll(async () => (ingest = await startTestIngest()));
@@ -135,7 +136,7 @@ describe('the response', () => {
     expect(first).toMatchObject({
       topic: 'messages.rejected',
       key: 'src_1',
-      headers: { format: '1', source: 'src_1' },
+      headers: { format: FORMAT_HEADER, source: 'src_1' },
     });
     expect(JSON.parse(String(first!.value))).toEqual({
       at: expect.stringMatching(/Z$/),
@@ -186,7 +187,7 @@ describe('a record on messages', () => {
     const [first, second] = ingest.producer.appends[0]!;
     expect(first).toMatchObject({ topic: 'messages', key: 'src_1:u' });
     expect(first!.headers).toEqual({
-      format: '1',
+      format: FORMAT_HEADER,
       body: '96,track,userId,',
       source: 'src_1',
       message: 'm1',

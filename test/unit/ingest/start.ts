@@ -9,6 +9,7 @@ import {
   recordingProducer,
   type RecordingProducer,
 } from '../../support/fakes';
+import { aWriteKey } from '../../support/write-key';
 
 /**
  * Starts ingest on a free port, between fakes: `key-1` opens `src_1`, `key-off` a source that is
@@ -34,8 +35,8 @@ export async function startTestIngest(options: Partial<IngestOptions> = {}): Pro
   const producer = recordingProducer();
   const config = fakeConfig(
     aSource(),
-    aSource({ id: 'src_off', enabled: false, writeKeys: [{ key: 'key-off' }] }),
-    aSource({ id: 'src_rotated', writeKeys: [{ key: 'key-new' }, { key: 'key-old', until: 1 }] }),
+    aSource({ id: 'src_off', enabled: false, writeKeys: [aWriteKey('key-off')] }),
+    aSource({ id: 'src_rotated', writeKeys: [aWriteKey('key-new'), aWriteKey('key-old', 1)] }),
   );
   const log = createLog('test', 'silent');
   const server = await startIngest({

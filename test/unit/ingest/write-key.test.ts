@@ -1,5 +1,6 @@
 import { aSource } from '../../support/fakes';
 import { basic, startTestIngest, type TestIngest } from './start';
+import { aWriteKey } from '../../support/write-key';
 
 let ingest: TestIngest;
 beforeEach(async () => (ingest = await startTestIngest()));
@@ -97,12 +98,12 @@ describe('which keys are refused', () => {
   });
 
   test('a key that was created a moment ago is accepted', async () => {
-    ingest.config.addUnseen(aSource({ id: 'src_new', writeKeys: [{ key: 'key-fresh' }] }));
+    ingest.config.addUnseen(aSource({ id: 'src_new', writeKeys: [aWriteKey('key-fresh')] }));
     expect(await ingest.post('/v1/t', track, basic('key-fresh'))).toMatchObject({ status: 200 });
   });
 
   test('a source that was enabled a moment ago is accepted', async () => {
-    ingest.config.addUnseen(aSource({ id: 'src_off', writeKeys: [{ key: 'key-off' }] }));
+    ingest.config.addUnseen(aSource({ id: 'src_off', writeKeys: [aWriteKey('key-off')] }));
     expect(await ingest.post('/v1/t', track, basic('key-off'))).toMatchObject({ status: 200 });
   });
 

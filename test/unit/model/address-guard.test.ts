@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { createAddressGuard, literalAddress } from '../../../shared/model/address-guard';
+import { cases } from '../../support/cases';
 
 const guard = createAddressGuard([]);
 
@@ -254,7 +255,7 @@ describe('the address guard', () => {
           expect(judge(`64:ff9b::${address}`)).toBe(judge(address));
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: cases(1_000) },
     );
   });
 
@@ -263,7 +264,7 @@ describe('the address guard', () => {
       fc.property(fc.oneof(fc.string(), fc.ipV4Extended(), fc.ipV6(), fc.domain()), (text) => {
         if (guard(text) === undefined) expect(literalAddress(text)).toEqual(expect.any(String));
       }),
-      { numRuns: 1_000 },
+      { numRuns: cases(1_000) },
     );
   });
 });

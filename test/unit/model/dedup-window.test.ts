@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { createDedupWindow, messageRef, type MessageRef } from '../../../shared/model/dedup-window';
+import { cases } from '../../support/cases';
 
 const at = (offset: number, partition = 0, messageId = 'm1', sourceId = 's1') =>
   messageRef(sourceId, messageId, partition, offset);
@@ -138,7 +139,7 @@ describe('the deduplication window', () => {
           }
         },
       ),
-      { numRuns: 500 },
+      { numRuns: cases(500) },
     );
   });
 });

@@ -5,6 +5,7 @@ import { formatBody } from '../../../shared/model/formats/format-body';
 import { MESSAGE_TYPES, type Message } from '../../../shared/model/message';
 import { BODY_FORMATS, type BodyFormat } from '../../../shared/model/request-settings';
 import { renderBody } from '../../../shared/model/webhook-body';
+import { cases } from '../../support/cases';
 
 /** Every format against the published schema or the documented limits of its receiver. */
 
@@ -182,7 +183,7 @@ describe.each(Object.entries(LIMITS))('the format %s', (format, limits) => {
         );
         expect(violated).toEqual([]);
       }),
-      { numRuns: 50 },
+      { numRuns: cases(50) },
     );
   });
 });

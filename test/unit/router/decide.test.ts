@@ -6,6 +6,7 @@ import { decide as decideRecord, type Routing } from '../../../services/router/d
 import { writeMessage } from '../../../shared/model/cut-body';
 import { type MessageHeaders, readMessageHeaders } from '../../../shared/model/message-codec';
 import { aDestination } from '../../support/factories';
+import { FORMAT_HEADER } from '../../../shared/model/record-format';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const ACCEPTED_MS = 1_700_000_000_000;
@@ -55,7 +56,7 @@ const decide = (of: MessageHeaders, whole: Buffer | null, by: Routing) =>
 
 describe('the headers of a message', () => {
   const headers = {
-    format: '1',
+    format: FORMAT_HEADER,
     source: 's1',
     message: 'm1',
     'accepted-at': String(ACCEPTED_MS),
@@ -67,13 +68,13 @@ describe('the headers of a message', () => {
   test('complete headers are read', () => expect(read(headers)).toEqual(head));
   test('headers without a traceparent are read', () =>
     expect(read(without('traceparent'))).toEqual({ ...head, traceparent: '' }));
-  test.each(['2', '10'])('format %s is newer than this router', (format) =>
+  test.each(['5', '10'])('format %s is newer than this router', (format) =>
     expect(read({ ...headers, format })).toEqual({ kind: 'newer', format }),
   );
   test.each<[string, Record<string, string | undefined>]>([
     ['without a format', without('format')],
     ['with an unknown format', { ...headers, format: 'x' }],
-    ['with an older format', { ...headers, format: '0' }],
+    ['of an earlier build', { ...headers, format: '1' }],
     ['without a source', without('source')],
     ['with an empty source', { ...headers, source: '' }],
     ['without a message id', without('message')],

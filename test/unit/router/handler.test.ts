@@ -6,6 +6,7 @@ import { type OutRecord } from '../../../shared/kafka/port';
 import { Router } from '../../../services/router/handler';
 import { fakeProgress } from '../../support/fakes';
 import { aDestination, aRecord } from '../../support/factories';
+import { FORMAT_HEADER } from '../../../shared/model/record-format';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const NOW = 1_700_000_000_000;
@@ -78,7 +79,7 @@ function aRouter() {
       userId: 'u',
     };
     const headers = {
-      format: '1',
+      format: FORMAT_HEADER,
       source: 's1',
       message: messageId,
       'accepted-at': String(NOW),
@@ -248,7 +249,7 @@ describe('Router', () => {
         expect(appends.map((a) => a.records[0]!.topic)).toEqual(['messages.rejected', 'webhooks']);
         expect(appends[0]!.records[0]).toMatchObject({
           key: 's1',
-          headers: { format: '1', source: 's1' },
+          headers: { format: FORMAT_HEADER, source: 's1' },
         });
         expect(rejection(appends[0]!.records[0]!)).toMatchObject({
           at: new Date(NOW).toISOString(),
@@ -310,9 +311,9 @@ describe('Router', () => {
 
   test('a record in a newer format stops the process, which then takes no record', () => {
     const { give, appends, done, fatal } = aRouter();
-    expect(give(7, { headers: { format: '2' } })).toBe('busy');
+    expect(give(7, { headers: { format: '9' } })).toBe('busy');
     expect(fatal).toEqual([expect.objectContaining({ code: 'newer_format' })]);
-    expect(String(fatal[0])).toMatch(/partition 3, offset 7.*format 2.*Upgrade/);
+    expect(String(fatal[0])).toMatch(/partition 3, offset 7.*format 9.*Upgrade/);
     expect(give(8)).toBe('busy');
     expect([appends, done, fatal.length]).toEqual([[], [], 1]);
   });

@@ -3,6 +3,7 @@ import { type ConsumeOptions, type Consumption } from '../../../shared/kafka/por
 import { createLog } from '../../../shared/telemetry/log';
 import { fakeProgress } from '../../support/fakes';
 import { aRecord } from '../../support/factories';
+import { FORMAT_HEADER } from '../../../shared/model/record-format';
 
 const AT = '2026-01-01T00:00:00.000Z';
 
@@ -54,7 +55,7 @@ async function setUp() {
         receivedAt: AT,
       }),
     ),
-    headers: { format: '1', source: 's1', message: 'm', 'accepted-at': '1700000000000' },
+    headers: { format: FORMAT_HEADER, source: 's1', message: 'm', 'accepted-at': '1700000000000' },
     done: () => events.push('done'),
     handBack: () => events.push('handBack') > 0,
     defer: () => events.push('defer'),

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -154,17 +154,6 @@ describe('the records of a broker in a container', () => {
     expect(engine.volumes).toEqual([name]);
     await (await launch()).discard();
     expect(engine.volumes).toEqual([]);
-  });
-
-  test('a folder of the first version with only ports keeps its path-named volume', async () => {
-    mkdirSync(dir);
-    writeFileSync(join(dir, 'ports.json'), '{"broker":29999,"controller":29998}');
-    await launch();
-    const first = volume();
-    rmSync(join(dir, 'volume'));
-    rmSync(join(dir, 'server.properties'));
-    await launch();
-    expect(volume()).toBe(first);
   });
 
   test('a folder with records of a broker without a container is refused', async () => {

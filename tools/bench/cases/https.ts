@@ -6,7 +6,7 @@ import { openLoop, until } from '../../harness/timing';
 import { cpuBetween, readCpu } from '../../harness/usage';
 import { type Progress } from '../progress';
 import { type HttpsFigure } from '../report/figures';
-import { firstAttempts, newestFormat, openSeeder, type Seeder } from '../seed';
+import { firstAttempts, openSeeder, type Seeder } from '../seed';
 import { type Bench, withSystem } from '../setup';
 import { metricOf } from './audiences-state';
 import { measureBare } from './baseline';
@@ -65,7 +65,6 @@ function measureSeldom(
   const before = async (system: { env: Record<string, string> }) => {
     Object.assign(system.env, env);
     seeder = await openSeeder(system.env);
-    await seeder.write([newestFormat()]);
     records = firstAttempts(await seeder.destinations(urls), {
       from: 0,
       count: rounds * endpoints,

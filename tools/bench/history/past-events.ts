@@ -76,6 +76,7 @@ export function eventsOf(past: Past, i: number): DeliveryEvent[] {
     origin: 'https://hooks.example.com',
     outcome: 'delivered',
     status: 200,
+    destinationVersion: 1,
     durationMs: 42,
     phases: { headers: 41, body: 1 },
     response: {

@@ -294,8 +294,7 @@ it as a variable: its version may be one that knows no file.
 - { name: WAYPOST_TOPIC_PREFIX, value: {{ $values.kafka.topicPrefix | quote }} }
 - { name: WAYPOST_PARTITIONS, value: {{ $values.kafka.partitions | quote }} }
 - { name: WAYPOST_REPLICATION, value: {{ $values.kafka.replication | quote }} }
-{{- /* A service with a tag of its own may be of a version that refuses the setting. */}}
-{{- if and $values.kafka.retention (not (dig "image" "tag" "" (get $values.services .service | default dict))) }}
+{{- if $values.kafka.retention }}
 - { name: WAYPOST_TOPIC_RETENTION, value: {{ include "waypost.pairs" $values.kafka.retention | quote }} }
 {{- end }}
 - { name: WAYPOST_DATA_DIR, value: /var/lib/waypost }

@@ -44,7 +44,7 @@ test.each([
     [5],
   ],
   [
-    'records of an older version are all counted',
+    'records that come from no call are all counted',
     [incoming(5, undefined), incoming(6, undefined)],
     [5, 6],
   ],

@@ -9,6 +9,7 @@ import {
 } from '../../../../services/audiences/profiles/partition-state';
 import { type Profile } from '../../../../services/audiences/profiles/profile';
 import { Store } from '../../../../services/audiences/profiles/store';
+import { cases } from '../../../support/cases';
 
 /** Compares the store on disk with a model of a few maps, also after it is closed and opened. */
 
@@ -186,7 +187,7 @@ test('every query of the store returns the written data, also after a reopening'
         await store.close();
       }
     }),
-    { numRuns: 60 },
+    { numRuns: cases(60) },
   );
 });
 

@@ -12,6 +12,7 @@ import { defined } from '../../../../shared/collections/defined';
 import { EMPTY_LOG, profileStore } from '../../../support/profiles';
 import { PARTITIONS, USERS, World } from '../audience-simulation';
 import { naiveCount, naiveTraits, naiveUsers } from '../naive-audiences';
+import { cases } from '../../../support/cases';
 
 /**
  * A preview equals the values computed from the calls, although nothing is defined, and it changes
@@ -201,7 +202,7 @@ test('a preview is the true count, or for earlier ids within its uncertainty', a
         );
       },
     ),
-    { numRuns: 300, examples: [[DELETED_TWICE, 2, undefined]] },
+    { numRuns: cases(300), examples: [[DELETED_TWICE, 2, undefined]] },
   );
 });
 

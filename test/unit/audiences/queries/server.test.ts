@@ -35,9 +35,9 @@ const ask = (id: string, question: object) =>
   ]);
 const preview = (id: string, condition = 'user.traits.plan == "pro"') =>
   ask(id, { kind: 'preview', condition });
-const resultsOf = (id: string, topic = 'profiles.results'): ProfileResult[] =>
+const resultsOf = (id: string): ProfileResult[] =>
   memory
-    .records(topic)
+    .records('profiles.results')
     .filter(({ key }) => String(key) === id)
     .map(({ value }) => readResult(value)!);
 
@@ -127,25 +127,6 @@ test('a cancelled or expired query gets no further results', async () => {
     { state: 'waiting' },
   ]);
   expect(resultsOf('late')).toEqual([]);
-});
-
-test("an older control process's query is answered by the old topic, if it exists", async () => {
-  const query = (id: string) =>
-    JSON.stringify({ id, kind: 'preview', condition: 'true', expiresAt: nowMs + 60_000 });
-  memory.append([{ topic: 'profiles.questions', key: 'unheard', value: query('unheard') }]);
-  expect(memory.records('profiles.answers')).toEqual([]);
-  const upgraded = await startQueryServer(memory, { ann: {} }, { now: () => nowMs });
-  memory.append([{ topic: 'profiles.questions', key: 'old', value: query('old') }]);
-  preview('new', 'true');
-  await eventually(() => {
-    expect(resultsOf('old', 'profiles.answers').at(-1)).toMatchObject({
-      state: 'done',
-      members: 1,
-    });
-    expect(resultsOf('new').at(-1)).toMatchObject({ state: 'done' });
-  });
-  expect([resultsOf('old'), resultsOf('new', 'profiles.answers')]).toEqual([[], []]);
-  await upgraded.stop();
 });
 
 test('a condition that this version cannot parse is refused', async () => {

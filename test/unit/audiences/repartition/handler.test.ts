@@ -78,7 +78,7 @@ const alias = { type: 'alias' as const, previousId: 'ann', userId: 'mallory' };
 
 test.each([
   ['an alias of a server source moves a profile', 'server', alias, ['ann']],
-  ['an alias of a source of an older version moves a profile', undefined, alias, ['ann']],
+  ['an alias of a source without a trust moves a profile', undefined, alias, ['ann']],
   ['an alias of a browser source moves no profile', 'browser', alias, []],
   [
     'an identify of a browser source is kept',

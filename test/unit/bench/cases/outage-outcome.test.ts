@@ -6,6 +6,7 @@ const circuit = (state: 'open' | 'closed', atMs: number): CircuitEvent => ({
   destination: 'dst',
   url: 'whk',
   origin: 'http://x',
+  destinationVersion: 1,
   state,
   why: 'failed',
   at: new Date(atMs).toISOString(),

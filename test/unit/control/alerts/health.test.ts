@@ -5,7 +5,6 @@ import {
   type Health,
   isQuiet,
   outageOf,
-  parseHealth,
   unknownHealth,
 } from '../../../../services/control/alerts/health';
 import { defined } from '../../../../shared/collections/defined';
@@ -98,18 +97,6 @@ test('a wait without its cause keeps the cause that is known', () => {
     text: 'no token',
     code: 'token',
   });
-});
-
-test("an earlier version's stored health keeps that nothing could be sent, until a success", () => {
-  const health = parseHealth(JSON.stringify({ ...unknownHealth(), blockedAt: 20 }));
-  expect(health).toEqual({
-    ...unknownHealth(),
-    blocked: { failures: [{ at: 20, count: 1 }], awaitedUntil: 0 },
-  });
-  expect(isQuiet(health)).toBe(false);
-  expect(isQuiet(addEvidence(health, [ok(30)]))).toBe(true);
-  const stored = after(blocked(10, 'no token'));
-  expect(parseHealth(JSON.stringify(stored))).toEqual(stored);
 });
 
 test('the health counts dead letters since the first one', () => {

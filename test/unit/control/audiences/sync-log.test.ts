@@ -61,6 +61,7 @@ const said = (partition: number, syncAt: number, over: Partial<StatusValue> = {}
     revision: 2,
     phase: 'live',
     profiles: 10,
+    full: 0,
     counted: 10,
     members: 2,
     told: 5,

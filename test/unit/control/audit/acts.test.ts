@@ -9,7 +9,7 @@ describe('the audit trail', () => {
   let control: ControlUnderTest;
   beforeAll(async () => {
     database = await memoryDatabase();
-    control = await controlUnderTest({ database, timeoutMs: -9_990, isNew: true });
+    control = await controlUnderTest({ database, timeoutMs: -9_990 });
   });
   afterAll(async () => {
     await control.replays.stop();

@@ -3,6 +3,7 @@ import { OPERATION_IDS, type Right, RIGHTS, rightsFor } from '../../../../shared
 import { operationOf } from '../../../../shared/api/operations';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { eventually } from '../../../support/eventually';
+import { FORMAT_HEADER } from '../../../../shared/model/record-format';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const aCall = (source: string, fields: object) => ({
@@ -15,7 +16,7 @@ const aCall = (source: string, fields: object) => ({
     receivedAt: AT,
     ...fields,
   }),
-  headers: { format: '1', source, message: 'm1', 'accepted-at': '1', traceparent: '' },
+  headers: { format: FORMAT_HEADER, source, message: 'm1', 'accepted-at': '1', traceparent: '' },
 });
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';

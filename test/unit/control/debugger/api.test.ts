@@ -3,6 +3,7 @@ import supertest from 'supertest';
 import { createServer, type Server } from 'node:http';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { eventually } from '../../../support/eventually';
+import { FORMAT_HEADER } from '../../../../shared/model/record-format';
 
 let control: ControlUnderTest;
 let server: Server;
@@ -30,7 +31,7 @@ const accept = (...calls: { userId: string; [key: string]: unknown }[]) =>
       topic: 'messages',
       key: `src_1:${call.userId}`,
       value: JSON.stringify({ type: 'track', ...call }),
-      headers: { format: '1', source: 'src_1' },
+      headers: { format: FORMAT_HEADER, source: 'src_1' },
     })),
   );
 const reject = (source: string) =>
@@ -44,7 +45,7 @@ const reject = (source: string) =>
         message: 'track has no event',
         call: { type: 'track' },
       }),
-      headers: { format: '1', source },
+      headers: { format: FORMAT_HEADER, source },
     },
   ]);
 

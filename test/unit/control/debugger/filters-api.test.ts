@@ -7,6 +7,7 @@ import { RESPONSES } from '../../../../shared/api/operations';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { aRecord } from '../../../support/factories';
+import { FORMAT_HEADER } from '../../../../shared/model/record-format';
 
 /** Filters, blocked events, and their display in the debugger. */
 
@@ -31,7 +32,13 @@ const accept = (...calls: object[]) =>
         userId: 'u',
         ...call,
       }),
-      headers: { format: '1', source, message: `m${i}`, 'accepted-at': '1', traceparent: '' },
+      headers: {
+        format: FORMAT_HEADER,
+        source,
+        message: `m${i}`,
+        'accepted-at': '1',
+        traceparent: '',
+      },
     })),
   );
 const make = async (over: object = {}) => {

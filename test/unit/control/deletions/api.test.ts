@@ -8,6 +8,7 @@ import { type ControlUnderTest, controlUnderTest } from '../../../support/contro
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
 import { anEvent, at } from '../../../support/events';
+import { FORMAT_HEADER } from '../../../../shared/model/record-format';
 
 let database: Database;
 let control: ControlUnderTest;
@@ -88,7 +89,7 @@ test('the message of a deletion is accepted by the router like any other', async
         receivedAt: at(100),
       },
       headers: {
-        format: '1',
+        format: FORMAT_HEADER,
         source,
         message: `${id}-0`,
         'accepted-at': String(Date.parse(at(100))),

@@ -881,30 +881,6 @@ describe('rotate-secret', () => {
   });
 });
 
-test('an old destination with a text body and pagerduty authentication can change', async () => {
-  const { id } = await make({
-    webhooks: [{ url: 'https://a.example.com/', auth: { type: 'pagerduty', routingKey: 'k' } }],
-    request: { body: '{"text": "earlier"}' },
-  });
-  const records = control.memory.records('config').map((record) => {
-    const value = record
-      .value!.toString()
-      .replace(JSON.stringify('{"text": "earlier"}'), JSON.stringify('"earlier"'));
-    return { ...record, value: Buffer.from(value) };
-  });
-  const { memoryLog } = await import('../../../support/memory-log');
-  control = await controlUnderTest({ memory: memoryLog(records) });
-  expect((await patch(id, { paused: true })).body).toMatchObject({
-    paused: true,
-    request: { body: '"earlier"' },
-  });
-  for (const request of [{ method: 'PUT' }, { body: 'userId + ""' }]) {
-    const answer = await patch(id, { request });
-    expect([answer.status, Object.keys(problems(answer.body))]).toEqual([422, ['#/request/body']]);
-  }
-  expect((await patch(id, { request: null })).status).toBe(200);
-});
-
 test('a destination can be read and repaired after its key was lost', async () => {
   const { id } = await make();
   const records = control.memory.records('config').map((record) => {

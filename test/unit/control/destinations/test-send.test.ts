@@ -32,6 +32,7 @@ const about = {
 const url = (id: string, outcome: UrlAttempt['outcome'], durationMs = 5): UrlAttempt => ({
   url: id,
   origin: 'https://a.example.com',
+  destinationVersion: 1,
   outcome,
   durationMs,
 });

@@ -39,7 +39,7 @@ afterEach(async () => {
   await queryServer.stop();
 });
 beforeEach(async () => {
-  control = await controlUnderTest({ timeoutMs: -9_990, database, isNew: true });
+  control = await controlUnderTest({ timeoutMs: -9_990, database });
   queryServer = await startQueryServer(control.memory);
   const source = await control.call('post', '/sources').send({ name: 'Site' });
   const webhooks = [{ url: 'https://a.example.com/', headers: { 'X-A': 'a' } }];
@@ -123,6 +123,7 @@ function aJob(id: string, status: 'running' | 'cancelled', destination: string):
     status: null,
     type: null,
     includeDelivered: false,
+    onlyFailedUrls: false,
   };
   const made = { id, now: new Date(0), places: [] };
   return { ...newJob({ scope, preview: false, maxPerSecond: 1 }, made), status, pass: 'running' };
@@ -167,7 +168,6 @@ test.each(operations)('%s exists and responds as documented', async (operation) 
     '/destinations/preview': { destination: ids.destinations },
     '/filters/try': { filter: 'type == "track"' },
     '/session': { token: ADMIN_TOKEN },
-    '/record-format': { automatic: true },
     '/audiences/preview': PRO,
     '/audiences': { name: 'Pros', ...PRO },
     '/computed-traits': { ...TRAIT, name: 'Completed' },
@@ -183,9 +183,7 @@ test.each(operations)('%s exists and responds as documented', async (operation) 
     ? await control.call('post', '/audiences/preview').send(PRO)
     : null;
   const request = control.call(method as 'get', path.replace('{id}', preview?.body.id ?? id));
-  const answer = await (method === 'post' || path === '/record-format'
-    ? request.send(made ?? {})
-    : request);
+  const answer = await (method === 'post' ? request.send(made ?? {}) : request);
   const [status, name] = operationOf(operation).ok;
   // Nothing delivers here. The integration tests check the response of a test send.
   const expected = name === 'Test' ? 504 : status;

@@ -19,6 +19,7 @@ import { type InRecord } from '../../../../shared/kafka/port';
 import { START } from '../../../support/events';
 import { aSource } from '../../../support/fakes';
 import { aDelivery, aDestination, aRecord } from '../../../support/factories';
+import { FORMAT_HEADER } from '../../../../shared/model/record-format';
 
 const DELIVERY = aDelivery({
   userId: 'kim',
@@ -39,6 +40,7 @@ const SCOPE: Scope = {
   status: null,
   type: null,
   includeDelivered: false,
+  onlyFailedUrls: false,
 };
 const DESTINATION = aDestination();
 const config = (source: Source = aSource(), destination: Destination = DESTINATION) => ({
@@ -83,7 +85,7 @@ describe('dead letters', () => {
     ['no dead letter from before the span', letter(), { from: START + 1 }, false],
     ['no dead letter from the end of the span, which is exclusive', letter(), { to: START }, false],
     ['no test send', letter({ test: true }), {}, false],
-    ['no unreadable record', inRecord('webhooks.dead', { format: '1' }, 'x'), {}, false],
+    ['no unreadable record', inRecord('webhooks.dead', { format: FORMAT_HEADER }, 'x'), {}, false],
   ])('a replay of dead letters selects %s (%#)', (_, record, over, taken) => {
     expect(candidateOf(record, { ...SCOPE, ...over }, config()) !== undefined).toBe(taken);
   });

@@ -15,6 +15,7 @@ const scope = {
   status: null,
   type: null,
   includeDelivered: false,
+  onlyFailedUrls: false,
 };
 const places = [
   { partition: 0, low: 0, next: 0, end: 10 },

@@ -33,9 +33,9 @@ beforeAll(async () => {
 afterAll(() => database.close());
 beforeEach(() => begin());
 
-async function begin({ isNew = true } = {}): Promise<void> {
+async function begin(): Promise<void> {
   historyHasRead = true;
-  control = await controlUnderTest({ database, isNew, historyHasRead: () => historyHasRead });
+  control = await controlUnderTest({ database, historyHasRead: () => historyHasRead });
   control.clock.now = new Date(at(3_600));
   await database.query('delete from waypost.deliveries');
   await database.query('delete from waypost.replays');
@@ -97,23 +97,6 @@ describe('one waiting delivery', () => {
     await change({ enabled: false });
     expect((await post('/deliveries/dlv_1/retry')).status).toBe(409);
     expect((await post('/deliveries/dlv_1/cancel')).status).toBe(202);
-  });
-
-  test("while an older version's process may run, nothing is sent or cancelled early", async () => {
-    await begin({ isNew: false });
-    await record(aFailure({ destination }));
-    for (const path of [
-      '/deliveries/dlv_1/retry',
-      '/deliveries/dlv_1/cancel',
-      `/destinations/${destination}/retry`,
-    ]) {
-      const { status, body } = await post(path);
-      expect([status, body.detail]).toEqual([
-        409,
-        expect.stringContaining('waypost record-format show'),
-      ]);
-    }
-    expect(asked()).toEqual([]);
   });
 });
 
@@ -280,34 +263,6 @@ describe('all that waits at a destination', () => {
       expect.stringContaining('The replay is done'),
     ]);
     await control.replays.stop();
-  });
-
-  test("an older version's job does not fail at an upgrade, even if over a day old", async () => {
-    await waiting('dlv_1', 'dlv_2');
-    const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
-    await requested();
-    note(takenNote(id, ['00000000000000aa']));
-    await eventually(async () => expect(await job(id)).toMatchObject({ sent: 1 }));
-    await control.replays.stop();
-    await database.query(
-      "update waypost.replays set job = (job::jsonb #- '{recall,requestedAt}' #- " +
-        "'{recall,notedAt}')::text",
-    );
-    const upgraded = await controlUnderTest({ database, memory: control.memory });
-    upgraded.clock.now = new Date(at(3_600 + 86_400 + 3_700));
-    await upgraded.replays.look();
-    const looked = { updatedAt: upgraded.clock.now.getTime() };
-    const stored = async () =>
-      (await database.query<{ job: string }>('select job from waypost.replays'))[0]!.job;
-    await eventually(async () => expect(JSON.parse(await stored())).toMatchObject(looked));
-    note(takenNote(id, ['00000000000000bb']));
-    await eventually(async () =>
-      expect((await upgraded.call('get', `/replays/${id}`)).body).toMatchObject({
-        status: 'running',
-        sent: 2,
-      }),
-    );
-    await upgraded.replays.stop();
   });
 
   test('a cancellation is not done while a delivery may come back from its attempt', async () => {

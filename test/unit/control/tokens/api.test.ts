@@ -3,7 +3,6 @@ import { OPERATION_IDS, RESOURCES, RIGHTS } from '../../../../shared/api/access'
 import { type Database } from '../../../../services/control/history/database';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
-import { memoryLog } from '../../../support/memory-log';
 
 let control: ControlUnderTest;
 beforeEach(async () => (control = await controlUnderTest()));
@@ -134,22 +133,6 @@ test('every path of the API has its resource among the rights', () => {
   const named = OPERATION_IDS.map((key) => key.replace(/^[A-Z]+ /, '').split('/')[1]!);
   expect([...new Set(named)].filter((each) => !open.includes(each)).sort()).toEqual([...RESOURCES]);
   expect(RIGHTS).toContain('events:read');
-});
-
-test('a token of an earlier version opens the API, and its new fields are null', async () => {
-  const token = 'wpt_planted-by-an-earlier-version';
-  const at = '2026-01-01T00:00:00.000Z';
-  const hash = 'JZjF4wj3BwBwfoInROiB4tvd18G7vt3rr-4hi03Ku2g';
-  const data = { id: 'tok_old', name: 'Old', role: 'operator', hash, createdAt: at, updatedAt: at };
-  const record = { format: 1, kind: 'token', id: 'tok_old', version: 1, replaces: 0, at, data };
-  const memory = memoryLog();
-  memory.append([{ topic: 'config', key: 'token:tok_old', value: JSON.stringify(record) }]);
-  control = await controlUnderTest({ memory });
-  expect((await as(token, '/sources')).status).toBe(200);
-  expect((await control.call('get', '/tokens/tok_old')).body).toMatchObject({
-    rights: null,
-    expiresAt: null,
-  });
 });
 
 describe('the last use of a token', () => {

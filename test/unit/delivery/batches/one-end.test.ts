@@ -1,5 +1,6 @@
 import { type Random, randomOf } from '../../../../tools/harness/random';
 import { type Answer, type Post, World } from './world';
+import { cases } from '../../../support/cases';
 
 /**
  * Random batches, failures, kills and rebalances. Each event has a fate: its receiver takes it,
@@ -7,7 +8,7 @@ import { type Answer, type Post, World } from './world';
  */
 
 type Fate = 'good' | 'bad' | 'flaky';
-const RUNS = 25;
+const RUNS = cases(25);
 const EVENTS = 60;
 
 interface Run {

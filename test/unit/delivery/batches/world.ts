@@ -6,7 +6,7 @@ import { keepLaneMs, laneOptions } from '../../../../services/delivery/lanes/tun
 import { StallClock } from '../../../../services/delivery/clock';
 import { defined } from '../../../../shared/collections/defined';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
-import { readEvents, ROWS_FORMAT } from '../../../../shared/model/attempt-rows';
+import { readEvents } from '../../../../shared/model/attempt-rows';
 import { type BatchSettings, DELIVERIES_HEADER } from '../../../../shared/model/batch';
 import { type Delivery, encodeDelivery } from '../../../../shared/model/delivery';
 import { type OutRecord } from '../../../../shared/kafka/port';
@@ -207,6 +207,7 @@ export class World {
       path,
       staticHeaders: [],
       secrets: [],
+      destinationVersion: 1,
       ...defined({ batch: this.batch }),
     }));
     return { enabled: true, paused: false, secrets: undefined, endpoints };
@@ -244,7 +245,6 @@ class DeliveryProcess {
       config: {
         completeAt: Infinity,
         changes: 0,
-        recordFormat: () => ROWS_FORMAT,
         onComplete: () => undefined,
         hasten: () => undefined,
       },

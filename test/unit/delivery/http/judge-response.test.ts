@@ -7,6 +7,7 @@ const ENDPOINT = {
   hash: 'h',
   lane: 'dst/h',
   destinationId: 'dst',
+  destinationVersion: 1,
   shards: 4,
   origin: 'https://a.example',
   path: '/',

@@ -7,6 +7,7 @@ import {
 } from '../../../../services/delivery/lanes/lane-context';
 import { SocketShares } from '../../../../services/delivery/lanes/socket-shares';
 import { park } from '../../../../shared/model/schedule';
+import { cases } from '../../../support/cases';
 
 const OPTIONS: LaneOptions = {
   floor: 1,
@@ -602,7 +603,7 @@ describe('lanes under any load', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: cases(300) },
     );
   });
 });

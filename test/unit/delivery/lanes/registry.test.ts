@@ -59,6 +59,7 @@ function endpoint(lane: string, maxPerSecond?: number): Endpoint {
     origin,
     path: '/',
     destinationId: 'dst_1',
+    destinationVersion: 1,
     shards: 1,
     staticHeaders: [],
     secrets: [],

@@ -304,7 +304,7 @@ test('a 401 without a new token spends the attempt and is retried', () => {
   answer('login', answered(500, ''));
   expect(results).toMatchObject([{ ok: false, error: { code: 'token' } }]);
   expect(results[0]).not.toHaveProperty('withheld');
-  const asked = { id: 'whk', origin: 'https://shop.example', secrets: [] };
+  const asked = { id: 'whk', origin: 'https://shop.example', destinationVersion: 1, secrets: [] };
   const judged = judgeResponse(asked, results[0]!, { nowMs: 0, keep: () => true });
   expect(judged).toMatchObject({ classification: 'retry', signal: { kind: 'withdrawn' } });
 });
@@ -321,7 +321,7 @@ test('a response that repeats the token is stored without it', () => {
     'x-form': encodeURIComponent('planted/a+b=='),
   };
   answer('shop', echo);
-  const asked = { id: 'whk', origin: 'https://shop.example', secrets: [] };
+  const asked = { id: 'whk', origin: 'https://shop.example', destinationVersion: 1, secrets: [] };
   const { attempt } = judgeResponse(asked, results[0]!, { nowMs: 0, keep: () => true });
   expect(attempt.response).toEqual({
     body: '{"got":"Bearer ***"}',

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { decodeRuns, encodeRuns } from '../../../../shared/kafka/consumer/last-commit';
 import { OffsetTracker } from '../../../../shared/kafka/consumer/offset-tracker';
+import { cases } from '../../../support/cases';
 
 /** The same rules in their simplest form: a set of open offsets. */
 class NaiveTracker {
@@ -111,7 +112,7 @@ describe('the offset tracker', () => {
           expect(openIn(tracker)).toEqual([...naive.open, ...naive.released].sort((a, b) => a - b));
         }
       }),
-      { numRuns: 300 },
+      { numRuns: cases(300) },
     );
   });
 
@@ -246,7 +247,7 @@ describe('commit metadata', () => {
           expect(third.open + done.size).toBe(count);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: cases(200) },
     );
   });
 

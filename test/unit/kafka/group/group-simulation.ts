@@ -13,7 +13,6 @@ import { createLog } from '../../../../shared/telemetry/log';
 import { randomOf, type Random } from '../../../../tools/harness/random';
 import { type Around, type Fate, ModelConsumer } from './consumer';
 import { Coordinator } from './coordinator';
-import { OldMembership } from './first-membership';
 import { VirtualTime } from './virtual-time';
 
 /**
@@ -22,7 +21,7 @@ import { VirtualTime } from './virtual-time';
  */
 
 export interface Options {
-  /** some members run the previous version */
+  /** some members do not read the topic `late` */
   mixed: boolean;
   /**
    * members neither leave nor die, but the broker stands still for longer than a session, once all
@@ -33,7 +32,6 @@ export interface Options {
 
 interface Process {
   name: string;
-  old: boolean;
   fate: Fate;
   /** its session was lost while it lived, or it stopped undrained: its records may be repeated */
   lost: boolean;
@@ -177,18 +175,15 @@ export class GroupWorld {
 
   #join(): void {
     const random = this.#random;
-    const old = this.options.mixed && random.next() < 0.5;
-    const name = `${old ? 'old' : 'new'}-${String(this.#processes.length)}`;
+    const early = this.options.mixed && random.next() < 0.5;
+    const name = `member-${String(this.#processes.length)}`;
     const fate: Fate = { dead: false, awayUntil: 0 };
     const read = new Set<string>();
-    const membership = old
-      ? new OldMembership((id) => read.has(id) || this.#coordinator.committed.has(id))
-      : new Membership();
-    const topics = [...this.#around.counts.keys()].filter((topic) => topic !== 'late' || !old);
+    const membership = new Membership();
+    const topics = [...this.#around.counts.keys()].filter((topic) => topic !== 'late' || !early);
     const handlerMs = random.one([0, 30, 700]);
     const process = {
       name,
-      old,
       fate,
       read,
       membership,
@@ -254,16 +249,12 @@ export class GroupWorld {
     return !fate.dead && !lost;
   }
 
-  /** Returns the partitions that living members can read, and that the leader knows. */
+  /** Returns the partitions that living members read. */
   #readable(): string[] {
     const living = this.#processes.filter(({ fate, leaving }) => !fate.dead && !leaving);
-    const leaderId = this.#coordinator.leaderId;
-    const leader = living.find(({ consumer }) => consumer.memberId === leaderId);
-    return this.#ids().filter((id) => {
-      const topic = id.split('/')[0] ?? '';
-      const known = leader?.old !== true || leader.topics.includes(topic);
-      return known && living.some(({ topics }) => topics.includes(topic));
-    });
+    return this.#ids().filter((id) =>
+      living.some(({ topics }) => topics.includes(id.split('/')[0] ?? '')),
+    );
   }
 
   /** Returns the members of each partition, by id, from the coordinator. */
@@ -328,9 +319,6 @@ export class GroupWorld {
 
   #isSettled(): boolean {
     const away = this.#processes.some(({ fate }) => this.#time.now < fate.awayUntil);
-    const living = this.#processes.filter(({ fate, leaving }) => !fate.dead && !leaving);
-    // A group of only old members is not expected to settle.
-    if (!living.some(({ old }) => !old)) return true;
     return !away && this.#open.size === this.#deadOpen() && this.#unsettled().length === 0;
   }
 

@@ -6,6 +6,7 @@ import {
 } from '../../../../shared/kafka/protocol/produce-request';
 import { crc32c, murmur2, partitionOf } from '../../../../shared/kafka/protocol/bytes';
 import { type FetchedRecord, type OutMessage } from '../../../../shared/kafka/protocol/batch';
+import { cases } from '../../../support/cases';
 
 /** Compares the codec with kafkajs's own: both must read and write the same. */
 
@@ -171,7 +172,7 @@ test('a produce request equals that of kafkajs byte for byte', async () => {
       const theirs = await theirRequest(input(topicData)).encode();
       expect(encodeProduce(input(topicData), NOW).buffer.equals(theirs.buffer)).toBe(true);
     }),
-    { numRuns: 60 },
+    { numRuns: cases(60) },
   );
 });
 
@@ -188,7 +189,7 @@ test('a fetch is decoded like in kafkajs', async () => {
         expect(ours).toEqual(theirs);
       },
     ),
-    { numRuns: 60 },
+    { numRuns: cases(60) },
   );
 });
 
@@ -289,7 +290,7 @@ test('murmur2 and the checksum give the same results as in kafkajs', () => {
       expect(murmur2(key)).toBe(theirMurmur2(key));
       expect(crc32c(key)).toBe(theirCrc32c(key));
     }),
-    { numRuns: 1_000 },
+    { numRuns: cases(1_000) },
   );
 });
 
