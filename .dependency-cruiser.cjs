@@ -31,7 +31,7 @@ module.exports = {
         pathNot: [
           '^services/ingest/calls/',
           '^shared/(model|collections|json)/',
-          '^(node:)?crypto$',
+          '^(node:)?(buffer|crypto|string_decoder)$',
           'node_modules/zod/',
         ],
       },

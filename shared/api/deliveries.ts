@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { ASKED_FOR } from '../model/attempt-events';
 import { MAX_ID_BYTES, MESSAGE_TYPES } from '../model/message';
 import { ODDITIES } from '../model/oddities';
+import { ASKED_FOR } from '../model/receiver-says';
 import { DELIVERY_STATUSES } from '../model/reasons';
 import { count, list, pageParameters, time, timeParameter } from './fields';
 import { type OperationsOf } from './operation';
@@ -100,7 +100,7 @@ const url = z.object({
     .meta({
       description:
         'What was odd about the response, whose status counted nevertheless: ' +
-        `${ODDITIES.join(', ')}`,
+        ODDITIES.join(', '),
     }),
   error: urlError.optional(),
   response: z

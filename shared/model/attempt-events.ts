@@ -3,6 +3,7 @@ import { type BatchPlace } from './batch';
 import { type Delivery } from './delivery';
 import { type MessageType } from './message';
 import { type Oddity } from './oddities';
+import { type AskedFor } from './receiver-says';
 import { isoTime } from './time';
 
 /**
@@ -31,13 +32,6 @@ export type Phases = Partial<Record<Phase, number>>;
 export type Classification = 'delivered' | 'retry' | 'rejected';
 /** The outcome of an attempt, from the classifications of its URLs. */
 export type Outcome = Classification;
-
-/**
- * What a receiver may ask for in the response header `webhook-delivery`: to send it this message
- * never again, or to send nothing more to its URL.
- */
-export const ASKED_FOR = ['abort-message', 'disable'] as const;
-export type AskedFor = (typeof ASKED_FOR)[number];
 
 export interface UrlError {
   code: UrlErrorCode;

@@ -1,9 +1,5 @@
-import {
-  type AskedFor,
-  type Classification,
-  type Outcome,
-  type UrlErrorCode,
-} from './attempt-events';
+import { type Classification, type Outcome, type UrlErrorCode } from './attempt-events';
+import { type AskedFor } from './receiver-says';
 
 /**
  * Classifies a response at one URL, or its absence:

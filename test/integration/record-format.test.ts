@@ -14,7 +14,6 @@ import { createLog } from '../../shared/telemetry/log';
 import { type Json } from '../../tools/harness/api';
 import { eventually } from '../support/eventually';
 import { anEvent } from '../support/events';
-import { readTopic } from '../support/topics';
 import { openProcesses, type Processes } from '../support/processes';
 
 /** Services on a real Kafka that meet what an earlier build wrote, or a newer one. */

@@ -83,7 +83,7 @@ function shown(field: string, value: Json | undefined): Json {
   if (typeof value === 'string') return isEncrypted(value) ? HIDDEN : cut(value);
   if (Array.isArray(value)) return listShown(field, value);
   if (typeof value !== 'object') return value;
-  const inner = Object.entries(value).map(([name, each]) =>
+  const inner = Object.entries(value as JsonObject).map(([name, each]) =>
     SECRET_VALUES.has(field) ? [name, HIDDEN] : [nameOf(name), shown(name, each)],
   );
   return Object.fromEntries(inner) as JsonObject;

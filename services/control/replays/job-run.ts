@@ -136,7 +136,7 @@ export class JobRun {
         ({ delivery: d }) => !history.forgotten.has({ ...d, source: d.sourceId }, d.acceptedAt),
       );
     const ids = candidates.map(({ delivery }) => delivery.id);
-    const withTries = job.scope.onlyFailedUrls === true;
+    const withTries = job.scope.onlyFailedUrls;
     const known = await history.ask((database) => knownOf(database, ids, { withTries }));
     const destination = withTries ? config.destination(job.scope.destination)?.data : undefined;
     const urls = urlHashes(destination, encryptor);

@@ -87,7 +87,7 @@ export const MOST_LISTED = 2 * MAX_CALLS;
  * Limit of the envelope's `context` and `integrations` together, since each of up to 2,500 calls
  * repeats them.
  */
-export const MAX_ENVELOPE_BYTES = 32_768;
+const MAX_ENVELOPE_BYTES = 32_768;
 export const NO_FAULTS: ReadonlyMap<number, FoundFault> = new Map();
 
 /**
