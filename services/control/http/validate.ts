@@ -159,7 +159,8 @@ const MAX_CONTAINERS = 10_000;
  */
 const texts = new WeakMap<IncomingMessage, string>();
 const keepText = (req: IncomingMessage, _: unknown, body: Buffer, charset: string) => {
-  texts.set(req, new TextDecoder(charset).decode(body));
+  // Express reads UTF-16 and UTF-32 too, for which its numbers must do.
+  if (charset === 'utf-8') texts.set(req, new TextDecoder().decode(body));
 };
 
 const parseLarge: RequestHandler = express.json({

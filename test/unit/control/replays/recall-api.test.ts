@@ -212,7 +212,8 @@ describe('all that waits at a destination', () => {
         `'{"delivered":1,"failedAgain":0}')::text`,
     );
     expect(await job(id)).toMatchObject({ delivered: 1, failedAgain: 0, superseded: 2 });
-  });
+    // Each look at the job waits three seconds for the silent Kafka.
+  }, 30_000);
 
   test('a cancellation also covers what is being attempted, and counts no results', async () => {
     await waiting('dlv_1');
