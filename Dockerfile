@@ -4,7 +4,7 @@
 # target `standalone` is the whole system with its own Kafka.
 # Node 26, the LTS, on Debian 13; 20.19 to 26 work. This version no longer carries the compromised authorities of
 # CVE-2026-111943 (docs/operations/security.md).
-# Not pinned by digest yet: no registry of images could be reached. Add `@sha256:…`; `node dist/tools/pins/main.js` then keeps it.
+# pin: none yet; `node dist/tools/pins/main.js images` writes it, and a release refuses to do without
 ARG NODE_IMAGE=node:26.12.1-trixie-slim
 
 FROM ${NODE_IMAGE} AS build

@@ -10,6 +10,9 @@ export interface PinnedImage {
 const PINNED = /(?<tag>[a-z0-9][\w./-]*:[\w.-]+)@(?<digest>sha256:[0-9a-f]{64})/g;
 /** A comment above an image that says where its digest comes from. */
 const ORIGIN = /^(?<start>\s*# pin: ).*$/;
+/** A comment above an image whose digest nobody has resolved yet. No release is made with one. */
+const UNRESOLVED = /^\s*# pin: none yet/;
+const UNPINNED = /(?<tag>[a-z0-9][\w./-]*:[\w.-]+)\s*$/;
 
 /** Returns the pinned images of a text, in order. */
 export function pinnedImages(text: string): PinnedImage[] {
@@ -19,13 +22,25 @@ export function pinnedImages(text: string): PinnedImage[] {
   }));
 }
 
+/** Returns the tags of a text that wait for their digest: those below `# pin: none yet`. */
+export function unresolvedTags(text: string): string[] {
+  return text.split('\n').flatMap((line, i, lines) => {
+    return UNRESOLVED.test(lines[i - 1] ?? '') ? (UNPINNED.exec(line)?.groups?.tag ?? []) : [];
+  });
+}
+
 /**
  * Returns the text with other digests, and with their origin in the comments above them.
  * @param digests by tag; images that are not in it stay
  */
 export function repin(text: string, digests: ReadonlyMap<string, string>, origin: string): string {
   const lines = text.split('\n');
-  for (const [i, line] of lines.entries()) {
+  const unresolved = new Set(unresolvedTags(text));
+  for (const [i, given] of lines.entries()) {
+    const line = given.replace(UNPINNED, (found, tag: string) => {
+      const digest = unresolved.has(tag) ? digests.get(tag) : undefined;
+      return digest === undefined ? found : `${tag}@${digest}`;
+    });
     const known = pinnedImages(line).filter(({ tag }) => digests.has(tag));
     if (known.length === 0) continue;
     lines[i] = line.replace(PINNED, (pinned, tag: string) => {

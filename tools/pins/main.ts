@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JAR_LIST } from '../../deploy/standalone/jar-list';
 import { ROOT } from '../../shared/service/repo-root';
-import { missingPlatforms, pinnedImages, repin } from './images';
+import { missingPlatforms, pinnedImages, repin, unresolvedTags } from './images';
 import { jarList } from './jars';
 
 /**
@@ -20,15 +20,17 @@ const FILES = [
   'deploy/helm/waypost/values.yaml',
   '.github/workflows/containers.yml',
 ];
+const RESOLVE = '`node dist/tools/pins/main.js images`';
 const USAGE = 'Usage: node dist/tools/pins/main.js images [--check] | jars';
 
 const docker = (...args: string[]) =>
   execFileSync('docker', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 
-/** Every pinned image of the repository, once. */
+/** Every image of the repository, once: by its digest, or by its tag if it waits for one. */
 function allImages(): string[] {
-  const found = FILES.flatMap((file) => pinnedImages(readFileSync(join(ROOT, file), 'utf8')));
-  return [...new Set(found.map(({ tag, digest }) => `${tag}@${digest}`))];
+  const texts = FILES.map((file) => readFileSync(join(ROOT, file), 'utf8'));
+  const pinned = texts.flatMap(pinnedImages).map(({ tag, digest }) => `${tag}@${digest}`);
+  return [...new Set([...pinned, ...texts.flatMap(unresolvedTags)])];
 }
 
 function updateImages(): void {
@@ -57,6 +59,7 @@ function updateImages(): void {
 function checkImages(): string[] {
   return allImages().filter((image) => {
     try {
+      if (!image.includes('@')) throw new Error(`it has no digest: run ${RESOLVE}`);
       const missing = missingPlatforms(
         JSON.parse(docker('buildx', 'imagetools', 'inspect', '--raw', image)),
       );

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileOf, kafkaVersion, readJarList } from '../../../deploy/standalone/jar-list';
 import { ROOT } from '../../../shared/service/repo-root';
-import { missingPlatforms, pinnedImages, repin } from '../../../tools/pins/images';
+import { missingPlatforms, pinnedImages, repin, unresolvedTags } from '../../../tools/pins/images';
 
 const OLD = `sha256:${'a'.repeat(64)}`;
 const NEW = `sha256:${'b'.repeat(64)}`;
@@ -27,6 +27,14 @@ test('A resolved digest replaces the old one, and its origin replaces the commen
   );
 });
 
+test('A tag below `pin: none yet` waits for its digest, and gets it', () => {
+  const text = `# pin: none yet\nARG NODE_IMAGE=node:26-slim\nARG OTHER_IMAGE=other:1\n`;
+  expect(unresolvedTags(text)).toEqual(['node:26-slim']);
+  expect(repin(text, new Map([['node:26-slim', NEW]]), 'resolved on 2026-11-26')).toBe(
+    `# pin: resolved on 2026-11-26\nARG NODE_IMAGE=node:26-slim@${NEW}\nARG OTHER_IMAGE=other:1\n`,
+  );
+});
+
 test('A manifest of one platform, or of the wrong ones, does not serve the released image', () => {
   const platform = (architecture: string) => ({ platform: { os: 'linux', architecture } });
   expect(
@@ -39,12 +47,14 @@ test('A manifest of one platform, or of the wrong ones, does not serve the relea
 });
 
 test.each(['Dockerfile', 'docker-compose.yml'])(
-  'Every image in %s that Waypost does not build has a digest',
+  'Every image in %s that Waypost does not build has a digest, or waits for one by name',
   (file) => {
-    const named = readFileSync(join(ROOT, file), 'utf8').match(
-      /^(?:ARG \w+_IMAGE=|\s+image: )(?!\$).*$/gm,
-    )!;
-    expect(named.filter((line) => pinnedImages(line).length !== 1)).toEqual([]);
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    const named = text.match(/^(?:ARG \w+_IMAGE=|\s+image: )(?!\$).*$/gm)!;
+    const waiting = unresolvedTags(text);
+    const isKnown = (line: string) =>
+      pinnedImages(line).length === 1 || waiting.some((tag) => line.endsWith(tag));
+    expect(named.filter((line) => !isKnown(line))).toEqual([]);
   },
 );
 
