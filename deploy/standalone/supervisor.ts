@@ -109,8 +109,6 @@ async function bringUp({
   fatal,
 }: BringUp): Promise<number | undefined> {
   const { env, settings } = localSettings(options.env);
-  const reason = outdatedNode();
-  if (reason !== undefined) output.event('node.outdated', { reason });
   const lock = takeLock(settings.WAYPOST_DATA_DIR);
   started.releaseLock = () => lock.release();
   const secrets = localSecrets(settings.WAYPOST_DATA_DIR, env);
@@ -131,6 +129,9 @@ async function bringUp({
   await makeTopics(loadSettings(serviceEnv), stopping);
   stopping.throwIfAborted();
 
+  // Not before: a start that is refused prints one sentence, which says why.
+  const reason = outdatedNode();
+  if (reason !== undefined) output.event('node.outdated', { reason });
   const healthPorts = Object.fromEntries(SERVICES.map((name) => [name, ports[healthPort(name)]]));
   const services = startServices({
     env: serviceEnv,

@@ -1,10 +1,13 @@
 import { z } from 'zod';
-import { MAX_ID_BYTES, MESSAGE_TYPES } from '../model/message';
+import { MESSAGE_TYPES } from '../model/message';
 import { ODDITIES } from '../model/oddities';
 import { ASKED_FOR } from '../model/receiver-says';
 import { DELIVERY_STATUSES } from '../model/reasons';
 import { count, list, pageParameters, time, timeParameter } from './fields';
 import { type OperationsOf } from './operation';
+
+/** A record that others wrote into Kafka may hold a longer id than ingest accepts. */
+const MAX_USER_CHARACTERS = 8_000;
 
 /** Deliveries and their attempts: requests, responses and operations. */
 
@@ -31,7 +34,7 @@ const deliveryFilter = z.strictObject({
   source: text.optional(),
   status: z.enum(DELIVERY_STATUSES).optional(),
   message: text.optional().meta({ description: "The message's id" }),
-  user: z.string().min(1).max(MAX_ID_BYTES).optional().meta({ description: "The user's id" }),
+  user: z.string().min(1).max(MAX_USER_CHARACTERS).optional().meta({ description: "The user's id" }),
   type: z.enum(MESSAGE_TYPES).optional(),
   batch: text.optional().meta({ description: 'Sent in this batch: its `webhook-id`, `bat_…`' }),
   event: z.string().min(1).max(MAX_EVENT_CHARACTERS).optional().meta({
