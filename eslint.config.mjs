@@ -37,7 +37,7 @@ const LITERAL_TEXTS = [
 const SHAPE = [
   {
     selector:
-      ':matches(ObjectExpression, ArrayExpression, CallExpression) > SpreadElement > :matches(ObjectExpression, ArrayExpression)',
+      ':matches(SpreadElement, JSXSpreadAttribute) > :matches(ObjectExpression, ArrayExpression)',
     message: 'A literal inside a literal is spread out: give each property its line.',
   },
   {

@@ -19,8 +19,12 @@ const TYPES = [
   `tsc -p console/tsconfig.json ${stored('console')}`,
 ].join(' && ');
 
-/** The tests of tools run in `npm test`: tools change seldom. */
-const UNIT_WITHOUT_TOOLS = 'test/unit/(?!bench|chaos|harness|release|simulator|tools)';
+/**
+ * Left to `npm test`: the tests of tools, which change seldom, and unit tests of more than two
+ * seconds, which are named `*.long.test.ts`.
+ */
+const QUICK_UNIT_TESTS =
+  'test/unit/(?!bench|chaos|harness|release|simulator|tools).*(?<!long)\\.test\\.ts';
 
 const PLANS = {
   check: () => [
@@ -34,7 +38,7 @@ const PLANS = {
   ],
   quick: (given) => [
     [
-      `${CODE} && QUICK=1 jest --selectProjects unit e2e --maxWorkers 2 --testPathPatterns '${UNIT_WITHOUT_TOOLS}' test/e2e/first-webhook ${given}`,
+      `${CODE} && QUICK=1 jest --selectProjects unit e2e --maxWorkers 2 --testPathPatterns '${QUICK_UNIT_TESTS}' test/e2e/first-webhook ${given}`,
       TYPES,
     ],
   ],

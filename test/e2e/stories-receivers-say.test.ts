@@ -35,7 +35,7 @@ const sendAndWait = async (connection: Connection, status: string): Promise<Json
   return data[0];
 };
 
-test('a URL that answers 410 gets nothing more until an operator switches it on, and then what it lacks', async () => {
+test('a URL that answers 410 gets nothing more until somebody switches it on', async () => {
   const { sink } = stage;
   sink.on('/gone', { status: 410 });
   const connection = await stage.connect({ webhooks: [{ url: sink.url('/gone') }] });
@@ -77,7 +77,7 @@ test('a URL that answers 410 gets nothing more until an operator switches it on,
   );
 });
 
-test('a URL that answers 410 leaves the others of its destination as they are, and is on with another address', async () => {
+test('a URL that answers 410 leaves the others alone, and is on with another address', async () => {
   const { sink } = stage;
   sink.on('/one-gone', { status: 410 }).on('/other', { status: 200 });
   const connection = await stage.connect({

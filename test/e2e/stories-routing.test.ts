@@ -438,7 +438,7 @@ describe('while deliveries wait', () => {
   });
 
   test.concurrent(
-    'after a change of the secret a retry has the same body and is signed with the new secret alone',
+    'after a new secret a retry has the same body, signed with the new secret alone',
     async () => {
       const { change } = await waiting('/secret', { sharedSecret: 'the old secret' });
       await change({ sharedSecret: 'the new secret' });
@@ -509,7 +509,7 @@ describe('while deliveries wait', () => {
   });
 
   test.concurrent(
-    'a paused destination holds deliveries without spending attempts, and gets them after the pause',
+    'a paused destination holds deliveries, and gets them after the pause',
     async () => {
       // One delivery already waits, and one comes during the pause.
       const { topics, sink } = stage;

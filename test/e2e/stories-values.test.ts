@@ -48,7 +48,7 @@ async function textOf(path: string): Promise<string> {
   return response.text();
 }
 
-test('a number that no double holds keeps its digits to the receiver, in a replay and in every view', async () => {
+test('a number that no double holds keeps its digits in each view and in a replay', async () => {
   const { sink, system } = stage;
   const connection = await stage.connect({ webhooks: [{ url: sink.url('/digits') }] });
   const { source, destination } = connection;

@@ -104,7 +104,7 @@ const told = (event: DeliveryEvent): OutRecord => ({
   value: JSON.stringify(event),
 });
 
-test('a user who was deleted through one process does not come back through the other', async () => {
+test('a user who was deleted through one process does not return through the other', async () => {
   const [one] = both();
   const source = (await one.call('POST', '/sources', { name: 'Site' })).id as string;
   const events = (user: string, count: number) =>

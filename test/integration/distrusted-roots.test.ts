@@ -127,7 +127,7 @@ test('a webhook is sent to the endpoint of an authority that is not listed', asy
   ]);
 });
 
-test('no webhook is sent to the endpoint of a listed authority, the error names it, and others go on', async () => {
+test('no webhook goes to the endpoint of a listed authority, and the error names it', async () => {
   expect(await inProcess('return [await post(BAD), await post(GOOD)]', { listed: true })).toEqual([
     REFUSED,
     'ok',
@@ -204,7 +204,7 @@ test.each([
   expect(await inProcess(statements, { ...options, listed: true })).toEqual([REFUSED, 'ok']);
 });
 
-test('the three compromised authorities are left out of all that Node carries, and nothing else is', async () => {
+test('the three compromised authorities are left out of what Node carries, no others', async () => {
   const statements = `
     await post(GOOD);
     const { X509Certificate } = require('node:crypto');
@@ -223,7 +223,7 @@ test('the three compromised authorities are left out of all that Node carries, a
   expect([...new Set(now)].sort()).toEqual([...new Set(wanted)].sort());
 });
 
-test('a service says once, when it starts, that its Node trusts compromised authorities', async () => {
+test('a service says once at its start that its Node trusts compromised authorities', async () => {
   const ingest = await startIngestProcess(process.env.KAFKA_BROKERS!);
   const lines = ingest.process
     .output()

@@ -211,7 +211,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list({ user: 'user-2' })).toEqual(['dlv_2']);
   });
 
-  test('finds the dead deliveries of a part of the time by an index, among many others', async () => {
+  test('finds the dead deliveries of a part of the time by an index, among many', async () => {
     await record(aDeath({ delivery: 'dlv_0' }));
     await database.query(
       `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id, status, settled_at,
@@ -256,7 +256,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await database.query(`update waypost.meta set value = '21' where key = 'version'`);
   });
 
-  test('refuses tables of a newer version, and of an earlier build in one sentence that says what to do', async () => {
+  test('refuses tables of a newer version, and of an earlier build in one sentence', async () => {
     const setVersion = (version: string) =>
       database.query(`update waypost.meta set value = $1 where key = 'version'`, [version]);
     await setVersion('999');

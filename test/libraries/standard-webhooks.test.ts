@@ -21,7 +21,7 @@ test('the library for Node verifies a request of the example', () => {
   expect(() => new Webhook(SECRET).verify(OTHER_BODY, headers())).toThrow('No matching signature');
 });
 
-test('the library for Node verifies with any other text in the way that the documentation says', () => {
+test('the library for Node verifies with any other text as the documentation says', () => {
   const secret = 'any other text';
   const signed = signedHeaders(secret, Buffer.from(BODY));
   expect(new Webhook(secret, { format: 'raw' }).verify(BODY, signed)).toMatchObject({

@@ -59,7 +59,9 @@ export function SettingsStep(stored: Stored) {
           <RateField {...fields} />
           <div>
             <SignatureSection
-              {...{ destination, etag, problems: fields.problems }}
+              destination={destination}
+              etag={etag}
+              problems={fields.problems}
               signature={draft.signature}
               onChange={(signature) => setDraft({ ...draft, signature })}
             />

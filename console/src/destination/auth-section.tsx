@@ -117,7 +117,10 @@ function Credentials({ auth, onChange, problems, field, lost, disabled }: Creden
           <Params
             params={auth.params}
             onChange={(params) => onChange({ ...auth, params })}
-            {...{ problems, field: `${field}/params`, lost, disabled }}
+            problems={problems}
+            field={`${field}/params`}
+            lost={lost}
+            disabled={disabled}
           />
         </>
       )}

@@ -74,7 +74,14 @@ export function EditForm({ destination, etag, onSaved, onBeside, disabled }: Pro
           <RateField {...fields} />
           <SwitchOffField {...fields} />
         </Main>
-        <Sections {...{ fields, set, destination, etag, onBeside, disabled }} />
+        <Sections
+          fields={fields}
+          set={set}
+          destination={destination}
+          etag={etag}
+          onBeside={onBeside}
+          disabled={disabled}
+        />
         <Unsaved
           saving={save}
           names={DESTINATION_FIELDS}
@@ -112,7 +119,10 @@ function Sections({ fields, set, destination, etag, onBeside, disabled }: Sectio
       <RequestSection {...fields} hasSecret={destination.hasSharedSecret} disabled={disabled} />
       <fieldset className="bare" disabled={disabled || !admin}>
         <SignatureSection
-          {...{ destination, etag, problems: fields.problems, onRotated: onBeside }}
+          destination={destination}
+          etag={etag}
+          problems={fields.problems}
+          onRotated={onBeside}
           signature={fields.draft.signature}
           onChange={(signature) => set({ signature })}
         />

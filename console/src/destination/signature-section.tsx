@@ -55,7 +55,9 @@ export function SignatureSection({
           onChange={(event) => onChange({ ...signature, ed25519: event.target.checked })}
         />
         {ed25519 && !hasKey && <Text size="sm">{words.keysWhenSaved}</Text>}
-        {ed25519 && hasKey && <PublicKeys {...{ destination, etag, onRotated }} />}
+        {ed25519 && hasKey && (
+          <PublicKeys destination={destination} etag={etag} onRotated={onRotated} />
+        )}
         <NativeSelect
           label={words.forOtherProducts}
           data={Object.entries(KINDS).map(([value, label]) => ({ value, label }))}

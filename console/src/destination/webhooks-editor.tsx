@@ -108,7 +108,10 @@ function WebhookFields({
         <Text className="break">{webhook.url}</Text>
       ) : (
         <UrlField
-          {...{ webhook, at, problems, disabled }}
+          webhook={webhook}
+          at={at}
+          problems={problems}
+          disabled={disabled}
           onChange={(url) => onChange({ ...webhook, url })}
         />
       )}
@@ -125,13 +128,16 @@ function WebhookFields({
           <AuthSection
             auth={webhook.auth}
             field={`webhooks/${at}/auth`}
-            {...{ problems, lost, disabled }}
+            problems={problems}
+            lost={lost}
+            disabled={disabled}
             onChange={(auth) => onChange(withAuth(webhook, auth))}
           />
           <TlsSection
             tls={webhook.tls}
             field={`webhooks/${at}/tls`}
-            {...{ problems, lost }}
+            problems={problems}
+            lost={lost}
             onChange={(tls) => onChange({ ...webhook, tls })}
           />
         </div>
@@ -139,7 +145,9 @@ function WebhookFields({
       {show !== 'urls' && (
         <HeadersField
           headers={webhook.headers}
-          {...{ at, problems, disabled }}
+          at={at}
+          problems={problems}
+          disabled={disabled}
           lost={headersLost(webhook, proxyChanges)}
           onChange={(headers) => onChange({ ...webhook, headers })}
         />

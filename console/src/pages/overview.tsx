@@ -121,7 +121,7 @@ function Loaded({ overview, calls, only, endMs, onZoom }: Props) {
     <Stack>
       <Checklist />
       <Figures of={overview} />
-      <Charts {...{ overview, calls, only, endMs, onZoom }} />
+      <Charts overview={overview} calls={calls} only={only} endMs={endMs} onZoom={onZoom} />
       <Circuits of={shown} />
       <PerDestination of={shown} />
       {overview.destinations > overview.data.length && (

@@ -122,7 +122,10 @@ function CallsChart({ calls, endMs, onZoom }: { calls: Calls } & Shown) {
   return (
     <Figure title={words.incomingEvents} says={says}>
       <Bars
-        {...{ steps, values, series, onZoom }}
+        steps={steps}
+        values={values}
+        series={series}
+        onZoom={onZoom}
         stepSeconds={calls.stepSeconds}
         onPick={(range) => void navigate(listOf('', range))}
       />
@@ -159,7 +162,10 @@ export function DeliveriesChart({
   return (
     <Figure title={words.deliveries} says={says}>
       <Bars
-        {...{ steps, values, series, onZoom }}
+        steps={steps}
+        values={values}
+        series={series}
+        onZoom={onZoom}
         stepSeconds={by.stepSeconds}
         onPick={(range, of) => void navigate(listOf(only, range, STATUS[of ?? '']))}
       />

@@ -148,7 +148,7 @@ describe('the ends of acknowledged messages', () => {
     expect(run.verdict().crimes.noLetter).toMatchObject([{ role: 'failing' }]);
   });
 
-  test('a call after its destination was disabled is not routed, and one before it must end', () => {
+  test('a call after its destination was disabled is not routed; one before must end', () => {
     const run = aRun(['identify-1', 'identify-2']);
     for (const message of ['identify-1', 'identify-2']) {
       run.take(message, 'steady');
@@ -215,7 +215,7 @@ describe('repeats', () => {
     expect(report(repeated([kill(T + IN_FLIGHT_MS + 1)]))?.unexplained).toHaveLength(1);
   });
 
-  test('a kill does not explain a repeat of a delivery that was committed shortly before it', () => {
+  test('a kill does not explain a repeat of a delivery committed shortly before', () => {
     const with_ = (...commit: [offset: number, at: number, metadata?: string]) => {
       const run = repeated([kill(T + 100)]);
       run.committed(...commit);

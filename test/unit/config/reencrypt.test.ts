@@ -220,7 +220,7 @@ test('a reseal with another key writes nothing', async () => {
   expect(memory.records('config')).toHaveLength(records);
 });
 
-test('a process with another key recognises it by the canary, before anything else is encrypted', async () => {
+test('a process with another key notices by the canary, before it encrypts anything', async () => {
   const { config, writer } = await open(memoryLog());
   await writer.write('system', 'system', newSystemEntry(old), { replaces: 0 });
   expect([keyProblem(config, old), keyProblem(config, both)]).toEqual([undefined, undefined]);

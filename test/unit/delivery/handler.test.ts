@@ -601,7 +601,7 @@ describe('a receiver that wants nothing more', () => {
     await settle();
   };
 
-  test('by a 410 gets nothing more at this URL at once, and what has no other URL ends', async () => {
+  test('by a 410 gets nothing more at once, and what has no other URL ends', async () => {
     story = new Story(['/gone']);
     story.answers = () => 410;
     await story.takeSome(10);
@@ -657,7 +657,7 @@ describe('a receiver that wants nothing more', () => {
     });
   });
 
-  test('gets messages again once it is switched on or has another address, and not before', async () => {
+  test('gets messages again once it is on or has another address, not before', async () => {
     story = new Story(['/gone']);
     story.answers = () => 410;
     await story.take();

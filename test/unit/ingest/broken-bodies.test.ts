@@ -63,7 +63,7 @@ describe('one fault in a batch spoils no neighbour', () => {
     expect(messages()).toMatchObject([{ event: 'n', properties: { a: null, b: [null, 'NaN'] } }]);
   });
 
-  test('the response names each lost call by its index, and the debugger shows its first bytes without the write key', async () => {
+  test('the response names each lost call, and the debugger shows its first bytes', async () => {
     const bad = `{"type":track,"writeKey":"key-1","pad":"${'é'.repeat(3_000)}"}`;
     const answer = await ingest.post('/v1/batch', `{"batch":[${A},${bad},,${B},"x"]`);
     expect(answer.body).toEqual({
@@ -110,7 +110,7 @@ describe('the envelopes of a broken body', () => {
     expect(losses()).toMatchObject([{ call: { event: 'B' } }, { call: { event: 'B' } }]);
   });
 
-  test('name the source if the header does not; an older key of the same source is no other', async () => {
+  test('name the source if the header does not; its older key is no other source', async () => {
     ingest.config.add(
       aSource({ id: 'src_3', writeKeys: [aWriteKey('key-3'), aWriteKey('key-3-old')] }),
     );
@@ -221,7 +221,7 @@ describe('the text of a body', () => {
   });
 });
 
-test('300 broken bodies over HTTP: every whole call is accepted once, and nothing else', async () => {
+test('of 300 broken bodies over HTTP each whole call is accepted once, no others', async () => {
   const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
   const random = randomOf(seed);
   for (let i = 0; i < 300; i++) {
@@ -243,7 +243,7 @@ test('300 broken bodies over HTTP: every whole call is accepted once, and nothin
   }
 });
 
-test('valid JSON is not read a second time: its envelope may name any key beside that of the header', async () => {
+test('valid JSON is read once: its envelope may name another key than the header', async () => {
   const body = `{"batch":[${A}],"writeKey":"key-2"}`;
   expect(await ingest.post('/v1/batch', body, basic('key-1'))).toMatchObject({
     status: 200,

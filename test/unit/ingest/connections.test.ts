@@ -105,7 +105,7 @@ test('a client that stops amid its body gets 408 after the limit for a request',
   expect(await closed).toMatch(/^HTTP\/1.1 408 .*"code":"request_timeout"/s);
 });
 
-test('a connection without a request is kept for the given time, which each response names', async () => {
+test('a connection without a request is kept for the time that responses name', async () => {
   await start({ keepAliveMs: 620_000 });
   const { socket } = open();
   socket.write(`${REQUEST}Content-Length: 0\r\n\r\n`);

@@ -84,7 +84,7 @@ test('what has no such number reads as by JSON.parse', () => {
   );
 });
 
-test('beside an exact number everything reads as by JSON.parse, and text that is no JSON is refused', () => {
+test('beside an exact number all else reads as by JSON.parse, and other texts are refused', () => {
   const pieces = fc.constantFrom(
     '{',
     '}',
@@ -157,7 +157,7 @@ test('the keys __proto__ and constructor are keys, and the last of two equal key
   });
 });
 
-test('an exact number is written with white space, in texts, and as a double by JSON.stringify', () => {
+test('an exact number is written with spaces, in texts, and as a double by JSON', () => {
   const value = parseJson('{"id":12345678901234567890}') as { id: ExactNumber };
   expect(stringifyJson(value, 2)).toBe('{\n  "id": 12345678901234567890\n}');
   expect(String(value.id)).toBe('12345678901234567890');

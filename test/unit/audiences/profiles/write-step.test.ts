@@ -88,7 +88,7 @@ describe('a step that Kafka refuses', () => {
     expect(written.get('ubob')).toBeNull();
   });
 
-  test('ends the process if Kafka refuses every record, since no single user causes it', async () => {
+  test('ends the process if Kafka refuses every record: no single user causes it', async () => {
     const { engine, store, records } = engineUnderTest();
     const step = engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW);
     const how = writing(broker(0).producer, store);

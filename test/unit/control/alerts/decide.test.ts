@@ -252,7 +252,7 @@ describe('switching off', () => {
   const off = { ...context, destination: aDestination({ enabled: false, switchOffAfterMs: 200 }) };
   const before = play([[failed(10), failed(210)]], context).health;
 
-  test('a switch-off is stored before it is done, and its notice follows, also after a crash', () => {
+  test('a switch-off is stored before it is done, and a notice follows after a crash', () => {
     expect(before.switchingOff).toEqual({ since: 10, failures: 2 });
     expect(decide(before, context).switchOff).toBe(true);
     const { notices, ended, health } = decide(before, off);

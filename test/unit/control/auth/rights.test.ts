@@ -87,7 +87,7 @@ describe('a token without events:read', () => {
     }
   });
 
-  test('a token without events:read cannot read events by the filter of a destination', async () => {
+  test("a token without events:read reads no events by a destination's filter", async () => {
     const webhooks = [{ url: 'https://a.example.com/' }];
     const made = {
       name: 'Hooks',

@@ -30,7 +30,7 @@ test.each([
   'destination_unreadable',
 ])('a delivery that waits for %s names none', (reason) => expect(shown(wait(reason))).toBeNull());
 
-test('a failed attempt names the next one, unless its endpoint asked for time or every URL is away', () => {
+test('a failed attempt names the next, unless something else than time ends its wait', () => {
   const failure = (reason: string) => aFailure({ reason, nextAttemptAt: at(60) });
   expect(shown(failure('backoff'))).toBe(at(60));
   expect(shown(failure('backoff'), { isAway: true })).toBeNull();

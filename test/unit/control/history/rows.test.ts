@@ -94,7 +94,7 @@ test('a row that cannot be used is left out, and the others of its record are us
   expect(parseEvents(record(rowsOf([bad, good])))).toEqual([undefined, eventOf(good)]);
 });
 
-test('the number of rows is estimated before they are read, however long their responses are', () => {
+test('the number of rows is estimated before reading, however long their responses are', () => {
   const given = fc.sample(success, { numRuns: 50, seed: 7 }).map((each, i) => {
     const response = { headers: {}, body: String(i).padEnd(16_000, 'x'), truncated: false };
     return { ...each, url: { ...each.url, response } };

@@ -200,7 +200,7 @@ describe('a response', () => {
     expect(world.ends('3')).toEqual(['delivered']);
   });
 
-  test('with 410 ends every event without halving the batch, and no later one is sent', async () => {
+  test('with 410 ends each event without halving the batch, and gets no later one', async () => {
     begin();
     world.answer = () => 410;
     accept('1', '2', '3', '4');

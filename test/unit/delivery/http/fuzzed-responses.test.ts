@@ -3,6 +3,7 @@ import { Sender } from '../../../../services/delivery/http/client';
 import { type SendResult } from '../../../../services/delivery/http/exchange';
 import { StallClock } from '../../../../services/delivery/clock';
 import { randomOf } from '../../../../tools/harness/random';
+import { cases } from '../../../support/cases';
 import { fuzzedResponse } from '../../../support/odd-responses';
 import { startRawReceiver, writes } from '../../../support/raw-receiver';
 
@@ -12,7 +13,7 @@ import { startRawReceiver, writes } from '../../../support/raw-receiver';
  * its own.
  */
 
-const RESPONSES = 5_000;
+const RESPONSES = cases(5_000);
 const AT_ONCE = 16;
 const SEED = Number(process.env.RESPONSE_SEED ?? 38);
 

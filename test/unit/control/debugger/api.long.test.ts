@@ -215,7 +215,7 @@ describe('a stream ends', () => {
     return stream;
   };
 
-  test('a stream ends when its token is deleted, and streams of other tokens continue', async () => {
+  test('a stream ends when its token is deleted, and those of other tokens continue', async () => {
     const { id, token } = await newToken();
     const [kims, ours] = [await openWith({ authorization: `Bearer ${token}` }), await openWith({})];
     await control.call('delete', `/tokens/${id}`);

@@ -490,7 +490,7 @@ describe('bad fields', () => {
     },
   );
 
-  test('POST refuses the header User-Agent unless it is static: then it replaces that of Waypost', async () => {
+  test('POST refuses the header User-Agent unless static: it replaces ours', async () => {
     const name = 'User-Agent';
     for (const over of [
       { webhooks: [{ url: URL_X, auth: { type: 'header', name, value: 'v' } }] },

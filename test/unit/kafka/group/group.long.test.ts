@@ -41,17 +41,17 @@ async function failing(
 afterEach(() => jest.restoreAllMocks());
 
 test.each(rangesOf(SCHEDULES))(
-  'while members join and leave, every partition has one owner at most two rounds later (seeds from %i to %i)',
+  'while members join and leave, partitions have one owner in two rounds (seeds %i to %i)',
   async (...seeds) => expect(await failing({ mixed: false }, seeds)).toEqual([]),
 );
 
 test.each(rangesOf(SCHEDULES))(
-  'while members that read different topics join and leave, every partition has one owner (seeds from %i to %i)',
+  'members that read different topics leave no partition without owner (seeds %i to %i)',
   async (...seeds) => expect(await failing({ mixed: true }, seeds)).toEqual([]),
 );
 
 test.each(rangesOf(SCHEDULES / 5))(
-  'after a broker stood still for longer than all sessions, no member repeats what another has done (seeds from %i to %i)',
+  'after a broker stood still beyond all sessions, nothing is repeated (seeds %i to %i)',
   async (...seeds) => expect(await failing({ mixed: false, pauses: true }, seeds)).toEqual([]),
 );
 

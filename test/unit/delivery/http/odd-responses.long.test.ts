@@ -236,7 +236,7 @@ test.each<[name: string, treatment: Treatment, message: string]>([
   },
 );
 
-test('a status in the headers of an interim response, or in front of garbage that came first, counts for nothing', async () => {
+test('a status inside an interim response or behind garbage counts for nothing', async () => {
   treatments = [writes([`HTTP/1.1 103 Hints\r\n${OK}a: b\r\n`]), writes([`garbage\r\n${PLAIN}`])];
   expect(brief(await post())).toEqual(['timeout', expect.any(String)]);
   expect(brief(await post())).toEqual(['connection', expect.stringContaining('byte 1')]);
@@ -248,7 +248,7 @@ test('an odd response does not stay for a request that fails on the next connect
   expect(await post()).toMatchObject({ ok: false, error: { code: 'connection' }, resent: true });
 });
 
-test('bytes that arrive on an idle connection end it, and are no response to the next request', async () => {
+test('bytes on an idle connection end it, and answer no later request', async () => {
   let kept: Socket | undefined;
   treatments = [
     (socket) => void (kept = socket).write(PLAIN),
@@ -268,7 +268,7 @@ test('empty lines on an idle connection end it', async () => {
   await eventually(() => expect([unasked, sender.connections.idle]).toEqual([1, 0]));
 });
 
-test('a second response in the same packet is no response to a request that is sent from within the first', async () => {
+test('a second response in one packet answers no request sent from within the first', async () => {
   treatments = [
     writes([`${PLAIN}HTTP/1.1 500 Second\r\ncontent-length: 3\r\n\r\nnot`]),
     writes(['HTTP/1.1 201 Own\r\ncontent-length: 2\r\n\r\nmy']),
@@ -283,7 +283,7 @@ test('a second response in the same packet is no response to a request that is s
   expect(brief(await second)).toEqual([201, 'my', []]);
 });
 
-test('a server that speaks before it is asked fails the request, and is not asked again and again', async () => {
+test('a server that speaks before it is asked fails the request, without more tries', async () => {
   await receiver.close();
   receiver = await startRawReceiver(
     () => () => undefined,

@@ -57,7 +57,7 @@ test('sequential requests share one connection', async () => {
   expect(opened).toBe(1);
 });
 
-test('a result gives the duration of each phase, also if its body does not end in time', async () => {
+test('a result gives the duration of each phase, also if its body never ends', async () => {
   const sent = post('/wait');
   await eventually(() => expect(waiting).toHaveLength(1));
   waiting[0]!.writeHead(200).write('first');

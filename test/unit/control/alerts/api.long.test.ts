@@ -577,7 +577,7 @@ describe('a URL whose receiver wants nothing more', () => {
     });
   beforeEach(() => set({ webhooks: [{ url: URL }] }));
 
-  test('is switched off with one notice and one alert, which end once somebody switches it on', async () => {
+  test('is switched off with one notice and one alert, which end once it is on', async () => {
     const id = await makeDestination();
     const { id: webhook } = await webhookOf(id);
     disabled(id, webhook, 10);
@@ -676,7 +676,7 @@ describe('a certificate near its end', () => {
     ]);
   beforeEach(() => set({ webhooks: [{ url: URL }] }));
 
-  test('raises one alert for the certificate of a server, and one once it is replaced', async () => {
+  test('raises one alert for the certificate of a server, one when it is replaced', async () => {
     const id = await makeDestination();
     await makeDestination({ webhooks: [{ url: 'https://b.example/' }] });
     await makeDestination({ enabled: false });
