@@ -183,13 +183,18 @@ test('every command of the guide to the command line and of the README ends well
 
 test('the guide for Segment brings a call to a receiver that checks X-Signature', async () => {
   const page = 'docs/guide/migrate-segment.md';
-  await shell(blockNamed(page, 'import').replace('https://example.com/segment', hook('/segment')));
+  const secret = 'the shared secret of Segment';
+  await shell(
+    blockNamed(page, 'import')
+      .replace('https://example.com/segment', hook('/segment'))
+      .replace('"sharedSecret": "…"', `"sharedSecret": "${secret}"`),
+  );
   const { writeKey } = await imported('Shop');
   file(page, 'client', 'client.mjs');
   await shell('node client.mjs', { WRITE_KEY: writeKey });
   const [request] = await stage.sink.waitFor(1, { path: '/segment' });
   expect(request!.headers.authorization).toBe('Bearer a-token');
-  expect(await received(page, 'the shared secret of Segment', request!)).toMatchObject({
+  expect(await received(page, secret, request!)).toMatchObject({
     event: 'Order Completed',
   });
 });
@@ -286,7 +291,7 @@ test("the guide for Outpost copies a tenant's webhooks, and delivers its topics"
   const { writeKey } = await imported('acme');
   await shell(blockNamed(page, 'client'), { WRITE_KEY: writeKey });
   const [request] = await stage.sink.waitFor(1, { path: '/outpost' });
-  expect([request!.method, request!.headers['x-key']]).toEqual(['PUT', 'k']);
+  expect(request!.headers['x-key']).toBe('k');
   const wanted = { topic: 'user.created', data: { user_id: 'usr_123' } };
   expect(await received(page, SECRET, request!)).toEqual(wanted);
 });

@@ -257,7 +257,6 @@ test.concurrent(
 
     const ours = [
       'Content-Type',
-      'User-Agent',
       'Traceparent',
       'tracestate',
       'X-Signature',
