@@ -2,7 +2,6 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { createEncryptor, type Encryptor, watchKey } from '../../shared/config/encryption';
 import { type FollowedConfig, openConfig } from '../../shared/config/reader';
-import { type ConfigReader } from '../../shared/config/types';
 import { openWriter } from '../../shared/config/writer';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { createClientAddress } from '../../shared/service/client-address';
@@ -48,6 +47,8 @@ const MB = 1024 * 1024;
 /** Defaults of the size limit: for a laptop's disk, and for the operator's own server. */
 const EMBEDDED_MB = 2_048;
 const SERVER_MB = 102_400;
+/** Bodies take at most this part of the history's size, in addition to it. */
+const BODIES_PART = 1 / 4;
 
 export interface RunningControl {
   port: number;
@@ -76,11 +77,22 @@ export async function startControl(
     degraded: () =>
       health.history?.trouble === undefined ? [] : [`history: ${health.history.trouble}`],
   };
-  const healthServer = await openHealth(settings, health);
+  const healthServer = await serveHealth({
+    host: settings.WAYPOST_HOST,
+    port: settings.WAYPOST_CONTROL_HEALTH_PORT,
+    health,
+  });
   const kafka = await connectKafka(settings, { clientId: 'control', log });
   // First, so that the history stores nothing of a system that this process must not open.
   const config = await openConfig(kafka, { name: 'control', log, onFatal: fatal });
-  const history = (health.history = openHistory({ kafka, settings, log, fatal }));
+  const history = (health.history = new History({
+    open: () => openDatabase(settings),
+    kafka,
+    keep: retentionOf(settings),
+    now: Date.now,
+    log,
+    onFatal: fatal,
+  }));
   await history.start();
   const { stop: stopBackend, ...backend } = await openBackend({
     kafka,
@@ -89,7 +101,7 @@ export async function startControl(
     settings,
     encryptor,
     log,
-    fatal,
+    onFatal: fatal,
   });
   const { entries, producer } = backend;
   reencryptHistory(history, encryptor, log);
@@ -112,8 +124,21 @@ export async function startControl(
   };
   const sendsMail = settings.WAYPOST_SMTP_URL !== undefined;
   const about = { tiersMs: settings.WAYPOST_RETRY_DELAYS, ingest, sendsMail, networks };
-  const access = await openAccess({ adminToken, secretKeys, settings, config, history, log });
-  const deps = { ...backend, ...jobs, ...about, uses: access.uses, encryptor, replays };
+  const sessions = new Sessions({
+    history,
+    secretKeys,
+    adminToken,
+    alone: isAlone(settings),
+    now: Date.now,
+    log,
+  });
+  const uses = new TokenUses(history, Date.now, log);
+  await sessions.start();
+  uses.start();
+  const clientAddress = createClientAddress(settings.WAYPOST_TRUSTED_PROXIES);
+  const refusals = new Refusals({ clientAddress, log, now: Date.now });
+  const access = { identities: openIdentities(adminToken, config), sessions, uses, refusals };
+  const deps = { ...backend, ...jobs, ...about, uses, encryptor, replays };
   const server = createServer(watched(createApp(deps, access)));
   observeHistory(history);
   observeAlerts(alerts);
@@ -126,7 +151,13 @@ export async function startControl(
       health.stopping = true;
       backend.events.streams.stop();
       await Promise.all([closeServer(server, deadlineMs / 2), history.stopReading(deadlineMs / 3)]);
-      await Promise.all([replays.stop(), alerts.stop(), mending.stop(), access.stop()]);
+      await Promise.all([
+        replays.stop(),
+        alerts.stop(),
+        mending.stop(),
+        sessions.stop(),
+        uses.stop(),
+      ]);
       await stopBackend(deadlineMs / 3);
       await history.stop();
       await kafka.close();
@@ -142,64 +173,18 @@ function reencryptHistory(history: History, encryptor: Encryptor, log: Log): voi
     .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'history.not_reencrypted'));
 }
 
-interface AccessOptions {
-  adminToken: string;
-  secretKeys: Buffer[];
-  settings: Settings;
-  config: ConfigReader;
-  history: History;
-  log: Log;
-}
-
-async function openAccess({
-  adminToken,
-  secretKeys,
-  settings,
-  config,
-  history,
-  log,
-}: AccessOptions) {
-  const sessions = new Sessions({
-    history,
-    secretKeys,
-    adminToken,
-    alone: isAlone(settings),
-    now: Date.now,
-    log,
-  });
-  const uses = new TokenUses(history, Date.now, log);
-  await sessions.start();
-  uses.start();
-  const stop = () => Promise.all([sessions.stop(), uses.stop()]);
-  const clientAddress = createClientAddress(settings.WAYPOST_TRUSTED_PROXIES);
-  const refusals = new Refusals({ clientAddress, log, now: Date.now });
-  return { identities: openIdentities(adminToken, config), sessions, uses, refusals, stop };
-}
-
-function openHealth(settings: Settings, health: Health) {
-  return serveHealth({
-    host: settings.WAYPOST_HOST,
-    port: settings.WAYPOST_CONTROL_HEALTH_PORT,
-    health,
-  });
-}
-
-function openHistory({ kafka, settings, log, fatal: onFatal }: BackendOptions): History {
-  const open = () => openDatabase(settings);
-  return new History({ open, kafka, keep: retentionOf(settings), now: Date.now, log, onFatal });
-}
-
 interface BackendOptions {
   kafka: Kafka;
+  config: FollowedConfig;
+  history: History;
   settings: Settings;
+  encryptor: Encryptor;
   log: Log;
-  fatal: (error: unknown) => void;
+  onFatal: (error: unknown) => void;
 }
 
-async function openBackend(
-  options: BackendOptions & { config: FollowedConfig; history: History; encryptor: Encryptor },
-) {
-  const { kafka, config, history, settings, encryptor, log, fatal: onFatal } = options;
+async function openBackend(options: BackendOptions) {
+  const { kafka, config, history, settings, encryptor, log, onFatal } = options;
   const now = () => new Date();
   const producer = await kafka.producer({
     maxPendingBytes: MAX_PENDING_BYTES,
@@ -212,7 +197,14 @@ async function openBackend(
   await markNewSystem(config, writer, encryptor);
   const tests = openTestSends({ kafka, producer, timeoutMs: settings.WAYPOST_TIMEOUT, now, log });
   const seen = new EventNames(history, log);
-  const bodies = new BodyIndex({ kafka, history, ...searchOf(settings), now, log });
+  const bodies = new BodyIndex({
+    kafka,
+    history,
+    retentionMs: settings.WAYPOST_SEARCH_RETENTION,
+    maxBytes: Math.floor(retentionOf(settings).maxBytes * BODIES_PART),
+    now,
+    log,
+  });
   bodies.start();
   await seen.start();
   const [events, about, limited] = await Promise.all([
@@ -270,16 +262,6 @@ function retentionOf(settings: Settings): Retention {
   return {
     forMs: settings.WAYPOST_HISTORY_RETENTION,
     maxBytes: (settings.WAYPOST_HISTORY_MAX_MB ?? defaultMb) * MB,
-  };
-}
-
-/** Bodies take at most this part of the history's size, in addition to it. */
-const BODIES_PART = 1 / 4;
-
-function searchOf(settings: Settings): { retentionMs: number; maxBytes: number } {
-  return {
-    retentionMs: settings.WAYPOST_SEARCH_RETENTION,
-    maxBytes: Math.floor(retentionOf(settings).maxBytes * BODIES_PART),
   };
 }
 

@@ -205,18 +205,18 @@ export class Attempt implements MemberOwner {
     const { inHand, context } = this;
     this.#isEnded = true;
     // The first 2xx ends the attempt: requests still queued in a lane are not sent.
-    if (this.#pending > 0) for (const request of this.#requests) this.#cancel(request);
+    if (this.#pending > 0) {
+      for (const request of this.#requests) {
+        if (!request.cancel()) continue;
+        this.#pending--;
+        (this.#notCalled ??= []).push(request.endpoint.id);
+      }
+    }
     const isAttempt = this.#asked || this.#leftOut.length === 0;
     const disposition = isAttempt
       ? concludeAttempt(inHand.delivery, this.#result(), timing)
       : this.#untried(timing);
     context.on.ended(inHand, disposition, timing.nowMs);
-  }
-
-  #cancel(request: Request): void {
-    if (!request.cancel()) return;
-    this.#pending--;
-    (this.#notCalled ??= []).push(request.endpoint.id);
   }
 
   /** Diverts the delivery to a tier if lanes refused every URL that was left out. */

@@ -3,19 +3,18 @@ import { createAddressGuard } from '../../shared/model/address-guard';
 import { shardKeys } from '../../shared/model/delivery';
 import { ConsumerHealth } from '../../shared/service/health';
 import { brokerClock } from '../../shared/kafka/broker-clock';
-import { type BatchProducer, type Consumption, type Kafka } from '../../shared/kafka/port';
+import { type BatchProducer, type Consumption } from '../../shared/kafka/port';
 import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
 import { runService } from '../../shared/service/run';
 import { requireSecretKeys, type Settings } from '../../shared/service/settings';
-import { type Log } from '../../shared/telemetry/log';
 import { NameResolver } from './http/resolver';
 import { Deliverer } from './handler';
 import { keepLaneMs, laneOptions, LIMITS, mostConnections, SOCKETS } from './lanes/tuning';
 import { readProcessLimits } from './process-limits';
-import { type CircuitTransition, LaneRegistry } from './lanes/registry';
+import { LaneRegistry } from './lanes/registry';
 import { deliveryMetrics, observeDelivery } from './metrics';
 import { certificateRecord, circuitRecord } from './side-events';
-import { CertificateWatch, type SeenCertificate } from './http/certificate-watch';
+import { CertificateWatch } from './http/certificate-watch';
 import { Sender } from './http/client';
 import { MailSender } from './http/mail';
 import { Proxies } from './http/proxies';
@@ -59,7 +58,18 @@ runService(
     const kafka = await connect(health);
     const config = await openConfig();
     health.trouble = watchKey(config, encryptor, log);
-    const { producer, divertProducer } = await openAppenders(kafka, tiersMs);
+    // For the records of steps. The producers retry without end and never refuse a record: the
+    // Deliverer's own limits bound them.
+    const appends = {
+      maxPendingBytes: Infinity,
+      deliveryTimeoutMs: 'retry',
+      divert: true,
+    } as const;
+    const producer = await kafka.producer({ ...appends, lingerMs: LINGER_MS });
+    const divertProducer = await kafka.producer({
+      ...appends,
+      lingerMs: Math.min(DIVERT_LINGER_MS, Math.min(...tiersMs) / 10),
+    });
     onStop(() => Promise.all([producer.close(1_000), divertProducer.close(1_000)]));
     const clock = new StallClock();
     onStop(() => clock.stop());
@@ -90,11 +100,14 @@ runService(
       pool: SOCKETS,
       keepMs: keepLaneMs(tiersMs),
       clock,
-
       // A process may use the part of a rate that corresponds to its part of the destination's
       // shards.
       rateShare: (id, shards) => shareOf(shardKeys(id, shards), consumption),
-      onCircuit: (turn) => tellOfCircuit(turn, { producer, recoveries, log }),
+      onCircuit: (turn) => {
+        recoveries.turned(turn);
+        circuitTurned(log, turn);
+        producer.send([circuitRecord(turn, brokerClock.now())]).catch(() => undefined);
+      },
     });
     onStop(() => lanes.stop());
     const deliverer = new Deliverer({
@@ -135,22 +148,6 @@ runService(
   warmUp,
 );
 
-/**
- * Opens the producers for the records of steps. They retry without end and never refuse a record:
- * the Deliverer's own limits bound them.
- */
-async function openAppenders(
-  kafka: Kafka,
-  tiersMs: number[],
-): Promise<{ producer: BatchProducer; divertProducer: BatchProducer }> {
-  const options = { maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' as const, divert: true };
-  const divertLingerMs = Math.min(DIVERT_LINGER_MS, Math.min(...tiersMs) / 10);
-  return {
-    producer: await kafka.producer({ ...options, lingerMs: LINGER_MS }),
-    divertProducer: await kafka.producer({ ...options, lingerMs: divertLingerMs }),
-  };
-}
-
 /** Sends to mailboxes by SMTP, and to URLs by HTTP. */
 function withMail(
   sender: AuthorizingSender,
@@ -163,7 +160,9 @@ function withMail(
 }
 
 function openSender(settings: Settings, clock: StallClock, producer: BatchProducer): Sender {
-  const certificates = new CertificateWatch((seen) => tellOfCertificate(seen, producer));
+  const certificates = new CertificateWatch((seen) => {
+    producer.send([certificateRecord(seen, brokerClock.now())]).catch(() => undefined);
+  });
   const {
     WAYPOST_TIMEOUT: timeoutMs,
     WAYPOST_DNS_SERVERS,
@@ -188,22 +187,6 @@ function openSender(settings: Settings, clock: StallClock, producer: BatchProduc
     onHandshake: (resumed) => handshakes[resumed ? 'resumed' : 'full'].value++,
     onUnasked: () => deliveryMetrics.oddities.extra_bytes.value++,
   });
-}
-
-interface CircuitParts {
-  producer: BatchProducer;
-  recoveries: Recoveries;
-  log: Log;
-}
-
-function tellOfCircuit(turn: CircuitTransition, { producer, recoveries, log }: CircuitParts): void {
-  recoveries.turned(turn);
-  circuitTurned(log, turn);
-  producer.send([circuitRecord(turn, brokerClock.now())]).catch(() => undefined);
-}
-
-function tellOfCertificate(seen: SeenCertificate, producer: BatchProducer): void {
-  producer.send([certificateRecord(seen, brokerClock.now())]).catch(() => undefined);
 }
 
 /** Returns whether a webhook of a destination has the credential with this key. */

@@ -74,9 +74,15 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
     const place = admission.enter(req, known);
     if (place === undefined) return refusal('overloaded');
     try {
+      // Whether the address already had too many refusals. It is charged for the refresh of
+      // `config`.
       const limited = known === undefined && admission.isLimited(req);
       const named = known ?? (key === undefined ? undefined : await sources.find(key, limited));
-      if (typeof named === 'string') return refuseKey(admission, { req, code: named, limited });
+      if (typeof named === 'string') {
+        return limited && named !== 'config_unavailable'
+          ? admission.searched(req)
+          : admission.refused(req, refusal(named));
+      }
       const prepared =
         (named && admission.limited(named)) ?? (await prepare(parts, received, named));
       if (!isPrepared(prepared)) return prepared;
@@ -90,25 +96,12 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
         storingAt,
         from: { req, route: received.route, startedAt },
       });
-      return failed ? refusal(failed) : response;
+      // A body that cannot be read stays refused while Kafka is away: it would not be better later.
+      return failed && response.status < 400 ? refusal(failed) : response;
     } finally {
       admission.leave(place);
     }
   };
-}
-
-/**
- * @param limited whether the address had too many refusals when the request came; the address is
- *   charged for the refresh of `config`
- */
-function refuseKey(
-  admission: Admission,
-  refused: { req: IncomingMessage; code: RefusalCode; limited: boolean },
-): HttpResponse {
-  const { req, code, limited } = refused;
-  return limited && code !== 'config_unavailable'
-    ? admission.searched(req)
-    : admission.refused(req, refusal(code));
 }
 
 function isPrepared(result: Prepared | HttpResponse | 'gone'): result is Prepared {

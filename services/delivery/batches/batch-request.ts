@@ -10,7 +10,6 @@ import { childTraceparent, isTraced } from '../../../shared/telemetry/trace';
 import { type NotTried } from '../admission';
 import { type Endpoint } from '../destinations';
 import { type JudgedResponse, type ResponseBudget } from '../http/judge-response';
-import { type SendResult } from '../http/exchange';
 import { type Lane } from '../lanes/lane';
 import { type Job, type Refusal } from '../lanes/types';
 import {
@@ -85,15 +84,6 @@ interface Ready {
   permit: Permit;
 }
 
-interface SentBatch {
-  id: string;
-  endpoint: Endpoint;
-  members: Member[];
-  traces: string[];
-  /** Sends the same members once more. */
-  again: () => void;
-}
-
 /**
  * Several deliveries to one URL as one request, from the first that waits until the response. It
  * gathers, then it is the job of its lane, and it takes further members until it begins.
@@ -128,13 +118,11 @@ export class BatchRequest implements Job {
     private readonly owner: BatchOwner,
     { lane, due, urgent = false, insists, gathering }: BatchKind,
   ) {
-    [this.lane, this.due, this.urgent, this.insists, this.gathering] = [
-      lane,
-      due,
-      urgent,
-      insists,
-      gathering,
-    ];
+    this.lane = lane;
+    this.due = due;
+    this.urgent = urgent;
+    this.insists = insists;
+    this.gathering = gathering;
     this.isPart = gathering === undefined;
   }
 
@@ -208,7 +196,7 @@ export class BatchRequest implements Job {
 
   #send(permit: Permit, ready: Ready[]): void {
     const { destination, endpoint } = permit;
-    const { sender, time } = this.owner.context;
+    const { sender, responses, time } = this.owner.context;
     const members = ready.map(({ member }) => member);
     const id = `bat_${randomBytes(20).toString('base64url')}`;
     const body = joinInPlace(members.map(({ owner }) => owner.inHand));
@@ -228,40 +216,34 @@ export class BatchRequest implements Job {
       DELIVERIES_HEADER,
       members.map(({ owner }) => owner.inHand.delivery.id).join(','),
     );
-    const again = () => this.#send(permit, ready);
-    sendRequest(sender, destination, request, (result) =>
-      this.#ended({ id, endpoint, members, traces, again }, result),
-    );
-  }
-
-  #ended({ id, endpoint, members, traces, again }: SentBatch, result: SendResult): void {
-    const { responses, time } = this.owner.context;
-    const size = members.length;
-    const nowMs = time.brokerMs();
-    const keep = (bytes: number) => responses.take(endpoint.destinationId, bytes, nowMs);
-    const { whole, isHalved, named, isUnreadable, signal } = judgeBatch(endpoint, result, {
-      size,
-      nowMs,
-      keep,
+    sendRequest(sender, destination, request, (result) => {
+      const size = members.length;
+      const nowMs = time.brokerMs();
+      const keep = (bytes: number) => responses.take(endpoint.destinationId, bytes, nowMs);
+      const { whole, isHalved, named, isUnreadable, signal } = judgeBatch(endpoint, result, {
+        size,
+        nowMs,
+        keep,
+      });
+      const withheld = !result.ok && !this.urgent && result.withheld;
+      if (!withheld) requestEnded(whole.attempt);
+      if (isUnreadable && !this.#isRepeated) {
+        this.#isRepeated = true;
+        this.#send(permit, ready);
+        return;
+      }
+      members.forEach(({ owner }, index) => {
+        const judged = named.get(index) ?? whole;
+        const attempt: UrlAttempt = { ...judged.attempt, batch: { id, size, index } };
+        const traceparent = traces[index] ?? '';
+        if (withheld) owner.withheld(withheld, attempt, endpoint);
+        else if (isHalved) owner.halved(endpoint, attempt, traceparent);
+        else owner.judged(endpoint, { ...judged, attempt }, traceparent);
+      });
+      // The halves come before others for the place that this request leaves.
+      if (isHalved) this.#halve(members);
+      this.lane.ended(this, this.#now(), signal);
     });
-    const withheld = !result.ok && !this.urgent && result.withheld;
-    if (!withheld) requestEnded(whole.attempt);
-    if (isUnreadable && !this.#isRepeated) {
-      this.#isRepeated = true;
-      again();
-      return;
-    }
-    members.forEach(({ owner }, index) => {
-      const judged = named.get(index) ?? whole;
-      const attempt: UrlAttempt = { ...judged.attempt, batch: { id, size, index } };
-      const traceparent = traces[index] ?? '';
-      if (withheld) owner.withheld(withheld, attempt, endpoint);
-      else if (isHalved) owner.halved(endpoint, attempt, traceparent);
-      else owner.judged(endpoint, { ...judged, attempt }, traceparent);
-    });
-    // The halves come before others for the place that this request leaves.
-    if (isHalved) this.#halve(members);
-    this.lane.ended(this, this.#now(), signal);
   }
 
   #halve(members: Member[]): void {

@@ -189,6 +189,10 @@ class CallFinder {
   readonly #calls: FoundCall[] = [];
   readonly #lost: number[] = [];
   #envelopes = 0;
+  /** Envelopes in an open one, before a fault: they were begun anew if nothing closes that one. */
+  readonly #undecided: Item[] = [];
+  /** The stretch that is being decided ends at a fault. */
+  #isAtFault = false;
   /** envelopes in one another that are being accepted */
   #nesting = 0;
   #faults = 0;
@@ -530,7 +534,10 @@ class CallFinder {
     const level = isNext ? opened.level - 2 : this.#isArray.length - 1;
     const siblings =
       level < 0 ? this.#groundItems : this.#isArray[level] ? this.#owners[level]?.batch : undefined;
-    doubt(siblings?.at(isNext ? -2 : -1));
+    const previous = siblings?.at(isNext ? -2 : -1);
+    // Within an array even an envelope is in doubt: it may be the inner part of a broken call.
+    if (level >= 0 && previous && previous.end >= 0) previous.isDoubtful = true;
+    else doubt(previous);
   }
 
   #quoteFault(at: number): number {
@@ -611,7 +618,10 @@ class CallFinder {
   #settle(at: number): EnvelopeParts | undefined {
     if (this.#array()) this.#endValue(at);
     const isEnd = at === this.text.length;
-    const { isFirst, closed, owed, parts, start } = this.#stretch;
+    const { isFirst, closed, parts, start } = this.#stretch;
+    const reachesRoot = isEnd && this.#closesAll();
+    this.#isAtFault = !isEnd;
+    if (isEnd) this.#decideNested(reachesRoot);
     const { batch, parts: members, isBatchKey } = this.#ground;
     const [first] = this.#groundItems;
     const beginsWithEnvelope = isFirst && closed === 0 && first?.batch !== undefined;
@@ -630,8 +640,6 @@ class CallFinder {
       return members;
     }
     const isFollowedByCall = first !== undefined && !isEnvelope(first, false);
-    // Brackets that the end of the text owes may be those that tell the level.
-    const reachesRoot = isEnd && (isFirst || closed >= owed - 1);
     if (reachesRoot && this.#pending && !isFollowedByCall) {
       this.#acceptPending(this.#pending);
       this.#acceptAtRoot(this.#groundItems, false);
@@ -643,6 +651,25 @@ class CallFinder {
       this.#lose(start);
     }
     return parts;
+  }
+
+  /** Whether the end of the text closes what was open at the fault before it. */
+  #closesAll(): boolean {
+    const { isFirst, closed, owed } = this.#stretch;
+    // Brackets that the end of the text owes may be those that tell the level.
+    return isFirst || closed >= owed - 1;
+  }
+
+  /**
+   * Decides about envelopes that stand in an open one, before a fault. If the text goes on to close
+   * the outer one, or was not read to its end, they are no batches of their own.
+   */
+  #decideNested(isClosed: boolean): void {
+    const isNone = isClosed || this.#faults > MOST_FAULTS;
+    for (const item of this.#undecided) {
+      if (isNone) this.#lose(item.start);
+      else this.#acceptEnvelope(item);
+    }
   }
 
   #lose(start: number): void {
@@ -662,7 +689,8 @@ class CallFinder {
     if (isFirst && closedBefore > 0) this.#lose(start);
     // The calls before a fault belong to the same envelope as those after it.
     const shared = this.#stretch.parts;
-    this.#accept(items, shared ? Object.assign(shared, parts) : parts);
+    // It was closed: an envelope in it is none.
+    this.#accept(items, shared ? Object.assign(shared, parts) : parts, false);
   }
 
   /**
@@ -708,10 +736,11 @@ class CallFinder {
 
   #accept(items: readonly Item[], parts: EnvelopeParts, mayHoldEnvelopes = true): void {
     for (const item of items) {
-      if (mayHoldEnvelopes && isEnvelope(item, false)) {
-        this.#acceptEnvelope(item);
-      } else if (item.isDoubtful) {
+      if (item.isDoubtful) {
         this.#lose(item.start);
+      } else if (mayHoldEnvelopes && isEnvelope(item, false)) {
+        if (this.#isAtFault) this.#undecided.push(item);
+        else this.#acceptEnvelope(item);
       } else if (item.end >= 0) {
         const { start, end, depth, containers, keys } = item;
         this.#calls.push({ range: [start, end], depth, containers, keys, parts });
@@ -744,7 +773,7 @@ class CallFinder {
   }
 }
 
-/** An envelope is beyond doubt: its own elements were closed before. */
+/** An envelope at the lowest level is beyond doubt: its own elements were closed before. */
 function doubt(item: Item | undefined): void {
   if (item && item.end >= 0 && !isEnvelope(item, false)) item.isDoubtful = true;
 }

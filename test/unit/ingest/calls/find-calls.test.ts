@@ -106,6 +106,28 @@ describe('a broken call', () => {
     });
   });
 
+  test.each([
+    ['the bracket before the key', `{"p":"batch":[${X}],"writeKey":"k"},"type":"c"}`],
+    ['a bracket too many before the object', `{"type":"c","p":}{"batch":[${X}],"sentAt":"s"}}`],
+    ['the bracket before the key, and another one', `{"p":"batch":[${X}],"x":[{]}},"type":"c"}`],
+  ])('that holds an envelope is lost, whose calls are none: %s', (_, call) => {
+    for (const end of [END, '']) {
+      const { calls } = find(`{"batch":[${A},${call},${B}${end}`);
+      expect(calls).not.toContain(X);
+      expect(calls).toContain(A);
+      // Without an end nothing tells the level behind a fault.
+      if (end) expect(calls).toContain(B);
+    }
+  });
+
+  test('behind an envelope that was begun anew costs none of its calls', () => {
+    const broken = '{"type":"t","p":{"l":[1}';
+    const { calls } = find(
+      `{"batch":[${A},{"batch":[${B},${C}${END},{"batch":[${A},${broken}${END}`,
+    );
+    expect(calls).toEqual([A, B, C, A]);
+  });
+
   test('that seems to end before its end is not taken for a shorter one', () => {
     const { calls } = find(
       `{"batch":[${A},{"type":"t","userId":"u","p":{}},"secret":1},${B}${END}`,
@@ -134,7 +156,7 @@ describe('no call is', () => {
     `{"sentAt":"r","batch":[{"type":"a","p":{"l":[${X},{"batch":[${X}]},${X}],"batch":[${X}],"x":${X}},"t":${inText}},` +
     `${B},{"type":"c","p":{"l":[[${X}]],"batch":[${X}]}},${C}${END}`;
 
-  test('wherever the text begins or ends, a call within a call is none, and no whole one is lost', () => {
+  test('wherever the text begins or ends, a call within a call is none', () => {
     const calls = find(whole).calls;
     expect(calls).toHaveLength(4);
     const firstEnd = whole.indexOf(B) - 1;
