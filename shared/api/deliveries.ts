@@ -34,7 +34,12 @@ const deliveryFilter = z.strictObject({
   source: text.optional(),
   status: z.enum(DELIVERY_STATUSES).optional(),
   message: text.optional().meta({ description: "The message's id" }),
-  user: z.string().min(1).max(MAX_USER_CHARACTERS).optional().meta({ description: "The user's id" }),
+  user: z
+    .string()
+    .min(1)
+    .max(MAX_USER_CHARACTERS)
+    .optional()
+    .meta({ description: "The user's id" }),
   type: z.enum(MESSAGE_TYPES).optional(),
   batch: text.optional().meta({ description: 'Sent in this batch: its `webhook-id`, `bat_…`' }),
   event: z.string().min(1).max(MAX_EVENT_CHARACTERS).optional().meta({
