@@ -1,9 +1,10 @@
 import { ExactNumber, stringifyJson } from '../../../shared/json/json';
-import { isEmptyArray, isObject } from './parse-batch';
+import { isEmptyArray } from './parse-batch';
 import {
   CALL_TYPES,
   type CallType,
   isCallType,
+  isJsonObject,
   type Json,
   type JsonObject,
   MAX_ID_BYTES,
@@ -74,7 +75,7 @@ export interface NormalizedCall {
  * shares its parts with the call; or the first fault found
  */
 export function normalize(call: Json, around: Surroundings): NormalizedCall | CallFault {
-  if (!isObject(call)) return fault('invalid_call', 'A call must be a JSON object.');
+  if (!isJsonObject(call)) return fault('invalid_call', 'A call must be a JSON object.');
   const type = around.type ?? call.type;
   if (!isCallType(type)) {
     return fault('invalid_type', `\`type\` must be one of ${CALL_TYPES.join(', ')}.`);
@@ -100,7 +101,7 @@ export function normalize(call: Json, around: Surroundings): NormalizedCall | Ca
       context !== undefined && Object.hasOwn(context, 'traits')
         ? context.traits
         : around.sharedTraits;
-    if (isObject(traits)) message.traits = traits;
+    if (isJsonObject(traits)) message.traits = traits;
   }
   return { message: message as Message, warnings };
 }
@@ -147,7 +148,7 @@ const READERS = {
   id: readId,
   messageId: readId,
   text: (value: Json) => (typeof value === 'string' ? value : null),
-  object: (value: Json) => (isObject(value) ? value : isEmptyArray(value) ? undefined : null),
+  object: (value: Json) => (isJsonObject(value) ? value : isEmptyArray(value) ? undefined : null),
 };
 const WANTED = {
   id: 'a text or a number',

@@ -108,8 +108,6 @@ export function isFault(result: object): result is RequestFault {
   return 'code' in result;
 }
 
-export { isJsonObject as isObject };
-
 /** PHP writes an empty map as `[]`. */
 export function isEmptyArray(value: Json | undefined): boolean {
   return Array.isArray(value) && value.length === 0;

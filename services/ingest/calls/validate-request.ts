@@ -2,7 +2,12 @@ import { isUtf8 } from 'node:buffer';
 import { parseJson, stringifyJson } from '../../../shared/json/json';
 import { type EventWarning } from '../../../shared/model/client-time';
 import { type WrittenMessage, writeMessage } from '../../../shared/model/cut-body';
-import { type CallType, type Json, type Message } from '../../../shared/model/message';
+import {
+  type CallType,
+  isJsonObject,
+  type Json,
+  type Message,
+} from '../../../shared/model/message';
 import {
   type CallFault,
   type RejectedCall,
@@ -15,7 +20,6 @@ import {
   type Envelope,
   type FoundFault,
   isFault,
-  isObject,
   MAX_CALLS,
   NO_FAULTS,
   type ParsedRequest,
@@ -274,7 +278,7 @@ export function rejectedRecord(
   at: string,
 ): RejectedRecord {
   const record = { at, source, code: fault.code, message: fault.message };
-  const shown = isObject(call) ? withoutKeys(call) : call;
+  const shown = isJsonObject(call) ? withoutKeys(call) : call;
   if (fault.code !== 'call_too_large') return { ...record, call: shown };
   return { ...record, call: stringifyJson(shown).slice(0, KEPT_TEXT_LENGTH), truncated: true };
 }
