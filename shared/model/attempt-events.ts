@@ -141,7 +141,7 @@ export interface WaitingEvent extends About {
   kind: 'waiting';
   /** attempts made */
   n: number;
-  /** one of `WAIT_REASONS`, or unknown */
+  /** one of `DIVERT_REASONS`, `replayed` or `retry_requested`, or unknown */
   reason: string;
   nextAttemptAt: string;
   /** requests that were not sent, each with its error; absent: none was tried */

@@ -6,17 +6,14 @@
  */
 
 /**
- * | status             | meaning                                                                                      |
- * | ------------------ |
- * -------------------------------------------------------------------------------------------- |
- * | `waiting`          | not tried since it was accepted or replayed, and nothing holds it                            |
- * | `retrying`         | an attempt failed, and the next one follows                                                  |
- * | `held`             | waits without an attempt, before the first one or between two; its reason says for what      |
- * | `delivered`        | a URL accepted it                                                                            |
- * | `partly_delivered` | a URL accepted it, but another rejected or failed it, or was not called;
- * follows `delivered` |
- * | `dead`             | given up                                                                                     |
- * | `cancelled`        | ended by a user, or because its destination was deleted or switched off                      |
+ * - `waiting`: not tried since it was accepted or replayed, and nothing holds it
+ * - `retrying`: an attempt failed, and the next one follows
+ * - `held`: waits without an attempt, before the first one or between two; its reason says for what
+ * - `delivered`: a URL accepted it
+ * - `partly_delivered`: a URL accepted it, but another rejected or failed it, or was not called;
+ *   follows `delivered`
+ * - `dead`: given up
+ * - `cancelled`: ended by a user, or because its destination was deleted or switched off
  */
 export const DELIVERY_STATUSES = [
   'waiting',
@@ -70,96 +67,109 @@ export function urlWord(
   return url === 'retry' && attempt === 'delivered' ? 'failed' : url;
 }
 
-/** The reason of a `waiting` event by control: the delivery was replayed. */
-export const REPLAYED = 'replayed';
-/**
- * The reason of a `waiting` event by retry: a user sends the delivery now, and it is on its way to
- * delivery.
- */
-export const RETRY_REQUESTED = 'retry_requested';
-
-/** The router cannot render the request, and there is no body (shared/render). */
-export const RENDER_FAILED = 'render_failed';
-
-/**
- * Waits caused by the endpoint rather than by Waypost: its full lane, its rate, its circuit, its
- * `Retry-After`, its token endpoint, and the proxy before it.
- */
-const ENDPOINT_WAITS = [
-  'lane_full',
-  'rate_limited',
-  'circuit_open',
-  'retry_after',
-  'token',
-  'proxy',
-] as const;
-/** Waits after a failed attempt. */
-export const RETRY_REASONS = ['backoff', 'retry_after'] as const;
-/** Waits without an attempt. */
-export const DIVERT_REASONS = [
-  ...ENDPOINT_WAITS,
-  // A wait of a retry plan goes through several tiers.
-  'backoff',
-  'handed_over',
-  'paused',
-  'secrets_unreadable',
-  'destination_unreadable',
-] as const;
-/**
- * Waits without an attempt that hold nothing back: the delivery returns to the flow, or its delay
- * continues.
- */
-const PASSING_WAITS: readonly string[] = ['backoff', 'handed_over', REPLAYED, RETRY_REQUESTED];
-
-/**
- * Returns the status of a delivery that waits without an attempt.
- * @param made number of attempts
- */
-export function waitStatus(reason: string, made: number): DeliveryStatus {
-  if (!PASSING_WAITS.includes(reason)) return 'held';
-  return made > 0 ? 'retrying' : 'waiting';
+/** What a reason can be the reason of. */
+interface ReasonFacts {
+  /** of a wait after a failed attempt */
+  retry?: true;
+  /** of a wait in a tier without an attempt */
+  divert?: true;
+  /**
+   * of a wait that holds nothing back: the delivery returns to the flow, or its delay continues.
+   * Any other wait is shown as `held`.
+   */
+  passing?: true;
+  /** the endpoint causes the wait, not Waypost, and the delivery can end dead while it waits */
+  endpoint?: true;
+  /** of an end without success */
+  dead?: true;
+  /** of a cancellation */
+  cancelled?: true;
 }
 
-/** `backoff` and `retry_after` are in it twice. */
-export const WAIT_REASONS = [
-  ...RETRY_REASONS,
-  ...DIVERT_REASONS,
-  REPLAYED,
-  RETRY_REQUESTED,
-] as const;
 /**
- * Apart from the waits caused by the endpoint, no name is also a wait's: the reason alone would not
- * say which it is. `unreadable` is only in the headers of a dead letter: its delivery is unknown,
- * so it has no event.
+ * Every reason. Apart from the waits that the endpoint causes, no reason of an end is also one of a
+ * wait: the reason alone would not say which it is.
  */
-export const DEAD_REASONS = [
-  'rejected',
-  'window_closed',
-  ...ENDPOINT_WAITS,
+const REASONS = {
+  lane_full: { divert: true, endpoint: true, dead: true },
+  // The rate limit of the destination.
+  rate_limited: { divert: true, endpoint: true, dead: true },
+  circuit_open: { divert: true, endpoint: true, dead: true },
+  retry_after: { retry: true, divert: true, endpoint: true, dead: true },
+  // The token endpoint gives no OAuth2 token.
+  token: { divert: true, endpoint: true, dead: true },
+  // The egress proxy before the endpoint is away.
+  proxy: { divert: true, endpoint: true, dead: true },
+  // A wait of a retry plan goes through several tiers: it is also one without an attempt.
+  backoff: { retry: true, divert: true, passing: true },
+  handed_over: { divert: true, passing: true },
+  paused: { divert: true },
+  secrets_unreadable: { divert: true },
+  destination_unreadable: { divert: true },
+  // Control writes a `waiting` event with it: the delivery was replayed.
+  replayed: { passing: true },
+  // Retry writes a `waiting` event with it: a user sends the delivery now, and it is on its way to
+  // delivery.
+  retry_requested: { passing: true },
+  rejected: { dead: true },
+  window_closed: { dead: true },
   // All its URLs that could take it are switched off.
-  'url_disabled',
+  url_disabled: { dead: true },
   // The receiver asked for it in a response.
-  'aborted_by_receiver',
-  'unreadable',
-  RENDER_FAILED,
-] as const;
-export const CANCEL_REASONS = [
-  'destination_disabled',
-  'destination_deleted',
-  'cancelled_by_user',
-] as const;
+  aborted_by_receiver: { dead: true },
+  // Only in the headers of a dead letter: its delivery is unknown, so it has no event.
+  unreadable: { dead: true },
+  // The router cannot render the request, and there is no body (shared/render).
+  render_failed: { dead: true },
+  destination_disabled: { cancelled: true },
+  destination_deleted: { cancelled: true },
+  cancelled_by_user: { cancelled: true },
+} as const satisfies Record<string, ReasonFacts>;
 
-export type EndpointWait = (typeof ENDPOINT_WAITS)[number];
-export type RetryReason = (typeof RETRY_REASONS)[number];
-export type DivertReason = (typeof DIVERT_REASONS)[number];
-type WaitReason = (typeof WAIT_REASONS)[number];
-export type DeadReason = (typeof DEAD_REASONS)[number];
-export type CancelReason = (typeof CANCEL_REASONS)[number];
-export type Reason = WaitReason | DeadReason | CancelReason;
+export type Reason = keyof typeof REASONS;
+type ReasonWith<Fact extends keyof ReasonFacts> = {
+  [R in Reason]: (typeof REASONS)[R] extends Record<Fact, true> ? R : never;
+}[Reason];
+export type EndpointWait = ReasonWith<'endpoint'>;
+export type RetryReason = ReasonWith<'retry'>;
+export type DivertReason = ReasonWith<'divert'>;
+export type DeadReason = ReasonWith<'dead'>;
+export type CancelReason = ReasonWith<'cancelled'>;
+
+export const RETRY_REASONS = reasonsWith('retry');
+export const DIVERT_REASONS = reasonsWith('divert');
+export const DEAD_REASONS = reasonsWith('dead');
+export const CANCEL_REASONS = reasonsWith('cancelled');
+
+export const REPLAYED = 'replayed' satisfies Reason;
+export const RETRY_REQUESTED = 'retry_requested' satisfies Reason;
+export const RENDER_FAILED = 'render_failed' satisfies Reason;
 
 /**
  * @param reason as read from a record: another version of Waypost may have written an unknown one
  */
 export function isEndpointWait(reason: string | undefined): reason is EndpointWait {
-  return (ENDPOINT_WAITS as readonly (string | undefined)[]).includes(reason);
+  return factsOf(reason)?.endpoint ?? false;
+}
+
+/**
+ * Returns the status of a delivery that waits without an attempt.
+ * @param reason as read from a record: an unknown one holds it
+ * @param attemptsMade number of attempts
+ */
+export function waitStatus(reason: string, attemptsMade: number): DeliveryStatus {
+  if (!factsOf(reason)?.passing) return 'held';
+  return attemptsMade > 0 ? 'retrying' : 'waiting';
+}
+
+function factsOf(reason: string | undefined): ReasonFacts | undefined {
+  return reason !== undefined && Object.hasOwn(REASONS, reason)
+    ? REASONS[reason as Reason]
+    : undefined;
+}
+
+function reasonsWith<Fact extends keyof ReasonFacts>(fact: Fact): readonly ReasonWith<Fact>[] {
+  return (Object.keys(REASONS) as Reason[]).filter(
+    (reason): reason is ReasonWith<Fact> => factsOf(reason)?.[fact] ?? false,
+  );
 }
