@@ -5,8 +5,7 @@ import { type AskedFor } from './receiver-says';
  * Classifies a response at one URL, or its absence:
  *
  * | at one URL                                                  | classification                                |
- * | ----------------------------------------------------------- |
- * --------------------------------------------- |
+ * | ----------------------------------------------------------- | --------------------------------------------- |
  * | 2xx                                                         | delivered                                     |
  * | no complete response in time (timeout)                      | retry                                         |
  * | 5xx, 408, 423, 425, 429                                     | retry, on 429 and 503 after `Retry-After`     |
@@ -16,7 +15,8 @@ import { type AskedFor } from './receiver-says';
  * | 3xx (never followed), other 4xx                             | rejected: not tried again at this URL         |
  * | 410; `webhook-delivery: disable` with any status            | rejected, and the URL is switched off         |
  * | `webhook-delivery: abort-message` with any status but 2xx   | rejected                                      |
- * | no OAuth2 token (token), or its egress proxy is away (proxy): no request was sent | retry                    |
+ * | no OAuth2 token (token): no request was sent                | retry                                         |
+ * | its egress proxy is away (proxy): no request was sent       | retry                                         |
  * | forbidden_address, invalid_url: no request was sent         | rejected                                      |
  * | a status that HTTP does not define as final (1xx, 600 up)   | retry: the receiver did not refuse it         |
  */

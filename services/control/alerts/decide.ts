@@ -9,8 +9,7 @@ const LEAST_FAILURES = 2;
  * Decides what to do about the health of a destination at a moment. Pure.
  *
  * | Health                                               | Decision                                              |
- * | ---------------------------------------------------- |
- * ----------------------------------------------------- |
+ * | ---------------------------------------------------- | ----------------------------------------------------- |
  * | failed for `failingFor`, and no success              | notice `failing`, open                                |
  * | nothing could be sent for `failingFor`, likewise      | notice `failing`, open                                |
  * | `failing`, and a success after it began              | notice `recovered`; `failing` ends                    |

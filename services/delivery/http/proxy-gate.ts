@@ -6,14 +6,11 @@ import { type Refusal } from '../lanes/types';
  * one connection at a time probe it. A proxy that refuses one endpoint holds the deliveries of this
  * endpoint alone. `now` is the clock of the lanes.
  *
- * | the proxy                                       | connections are refused                                   |
- * | ----------------------------------------------- |
- * --------------------------------------------------------- |
- * | answers                                         | never                                                     |
- * | failed five times in a row                      | except one a second, once no other waits for it           |
- * | refused one endpoint five times in a row        | to this endpoint, except one a second once no other waits |
- * | was silent for a second to all that wait for it | if five wait already, so that a hanging one
- * holds no more |
+ * - The proxy answers: the gate refuses no connection.
+ * - It failed five times in a row: the gate lets through one a second, once no other waits for it.
+ * - It refused one endpoint five times in a row: the same, for connections to this endpoint.
+ * - It was silent for a second to all that wait for it: the gate refuses a connection if five wait
+ *   already, so that a hanging proxy holds no more.
  */
 
 const FAILURES_TO_CLOSE = 5;

@@ -3,13 +3,12 @@ import { type Refusal, type Signal } from './types';
 /**
  * Decides whether an endpoint may be asked at all. Pure, one per URL; `now` is the stall clock's.
  *
- * | state        | lets through                    | becomes                                                             |
- * | ------------ | ------------------------------- |
- * ------------------------------------------------------------------- |
- * | `closed`     | everything                      | `open` after enough failures in a row, or fewer timeouts in silence |
- * | `open`       | one probe at a time, with pauses | `recovering` when a probe is answered                               |
- * | `recovering` | `limit` at once: 1, then 1 more with each success | `closed` at the usual limit;
- * `open` after enough failures in a row |
+ * - `closed` lets everything through. It becomes `open` after enough failures in a row, or after
+ *   fewer timeouts in silence.
+ * - `open` lets one probe through at a time, with pauses. It becomes `recovering` when a probe is
+ *   answered.
+ * - `recovering` lets `limit` through at once: 1, then 1 more with each success. It becomes `closed`
+ *   at the usual limit, and `open` after enough failures in a row.
  *
  * A request that a user sends now probes at once. In addition, `Retry-After` holds everything else
  * back, and an egress proxy that is away (http/proxy-gate.ts) everything. When it is over, the
