@@ -20,6 +20,7 @@ export class Endpoint {
   readonly #waiting: ((message: FromReceiver) => void)[] = [];
   readonly #origins: string[] = [];
   #accepted = 0;
+  #stopped = false;
 
   private constructor(
     private readonly child: ChildProcess,
@@ -30,6 +31,10 @@ export class Endpoint {
       const told = message as FromReceiver;
       if (told.kind === 'count') this.#accepted = told.accepted;
       for (const listener of [...this.#waiting]) listener(told);
+    });
+    child.once('exit', (code, signal) => {
+      // Otherwise the measurement would wait for its reports for ever.
+      if (!this.#stopped) throw new Error(`the receiver ended: ${String(signal ?? code)}`);
     });
   }
 
@@ -137,6 +142,7 @@ export class Endpoint {
   }
 
   stop(): void {
+    this.#stopped = true;
     this.child.kill('SIGKILL');
   }
 

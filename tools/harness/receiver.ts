@@ -225,7 +225,8 @@ function flood(socket: Socket, as: Hostile): void {
   const more = () => {
     if (socket.destroyed) return;
     if (as === 'trickle') setTimeout(() => socket.write(part, more), TRICKLE_MS);
-    else socket.write(part, more);
+    // A write that the kernel takes at once must not keep the receiver from everything else.
+    else socket.write(part, () => setImmediate(more));
   };
   socket.write(start, more);
 }
