@@ -112,6 +112,7 @@ export class Connections {
       },
       pipelining: 1,
       allowH2: false,
+      // `incoming` ends the connection before.
       maxHeaderSize: MOST_HEAD_BYTES,
       keepAliveTimeout: KEEP_IDLE_MS,
     });

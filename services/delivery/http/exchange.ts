@@ -163,12 +163,13 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   ): void {
     this.#status = status;
     this.#headers = headers;
-    this.connection.incoming.headRead(KEEP_BODY_BYTES);
+    this.connection.incoming.headRead();
     this.phase = 'body';
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#ended) return;
+    this.connection.incoming.bodyRead(chunk.length);
     const room = KEEP_BODY_BYTES - this.#bytes;
     if (chunk.length <= room) {
       this.#chunks.push(chunk);
@@ -226,8 +227,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
       this.#headers = reading.headers;
       this.#chunks = [reading.body.subarray(0, KEEP_BODY_BYTES)];
       const oddities = [...reading.oddities];
-      const isOver = incoming.fault?.why === 'header_size' || codeOf(error) === HEADERS_OVERFLOW;
-      if (isOver) oddities.push('header_size');
+      if (incoming.fault?.why === 'header_size') oddities.push('header_size');
       else if (!isParserError(error)) oddities.push('body_cut');
       else if (oddities.length === 0) oddities.push('header_syntax');
       this.#responded(!reading.isWhole || reading.body.length > KEEP_BODY_BYTES, ...oddities);
@@ -332,7 +332,6 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
 
 /** The name of the error: its code depends on undici's version of the parser. */
 const PARSER_ERROR = 'HTTPParserError';
-const HEADERS_OVERFLOW = 'UND_ERR_HEADERS_OVERFLOW';
 const LENGTH_MISMATCH = 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
 /** The statuses that have no body, whatever their headers say. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304]);
@@ -340,17 +339,13 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304]);
 /** Returns whether undici could not read the response, although its connection works. */
 function isParserError(error: unknown): boolean {
   const code = codeOf(error);
-  return (
-    (error instanceof Error && error.name === PARSER_ERROR) ||
-    code === HEADERS_OVERFLOW ||
-    code === LENGTH_MISMATCH
-  );
+  return (error instanceof Error && error.name === PARSER_ERROR) || code === LENGTH_MISMATCH;
 }
 
 /** Returns what was odd about a response whose headers undici has read, and no more. */
 function oddityOf(error: unknown, status: number, fault: string | undefined): Oddity {
   const code = codeOf(error);
-  if (fault === 'framing_size' || code === HEADERS_OVERFLOW) return 'framing_size';
+  if (fault === 'framing_size') return 'framing_size';
   if (code === LENGTH_MISMATCH) return WITHOUT_BODY.has(status) ? 'content_length' : 'body_cut';
   return isParserError(error) ? 'chunk_syntax' : 'body_cut';
 }

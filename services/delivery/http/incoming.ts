@@ -9,20 +9,32 @@ import { findStatusLine, type Reading, readResponse } from './read-response';
  * `100 Continue` for an error.
  *
  * An ordinary response costs some comparisons for each read of the socket: its first bytes are kept
- * by reference, and no byte is copied or looked at again.
+ * by reference, and no byte is copied. Whatever an endpoint sends, one response costs about a
+ * millisecond.
  */
 
 /** More than real headers have: 20 KB were seen. */
 export const MOST_HEAD_BYTES = 32 * 1024;
 /**
- * Reads of the socket for one head. A header in countless pieces would be joined again and again.
+ * Reads of the socket for one head, and again for one body. Each costs the event loop as much as a
+ * small response.
  */
-const MOST_PIECES = 200;
+const MOST_READS = 64;
+/** Lines of one head. Real ones have fewer than a hundred, and each costs the parsers time. */
+const MOST_HEAD_LINES = 256;
+/** A head of fewer bytes is not looked at for its lines: most responses are that small. */
+const SMALL_HEAD_BYTES = 1024;
 /** Bytes behind the headers beside the body: chunk sizes and extensions, trailers. */
-const MOST_FRAMING_BYTES = 32 * 1024;
+const MOST_FRAMING_BYTES = 8 * 1024;
+/**
+ * undici parses at most so much between two looks at the bounds. A read of the socket has up to
+ * 64 KB, which may be thousands of headers or trailers.
+ */
+const SLICE_BYTES = 4 * 1024;
 
 const NONE: Buffer = Buffer.alloc(0);
 const LF = 0x0a;
+const CR = 0x0d;
 
 /**
  * The first byte of `HTTP/1.1 200 OK`, and the place and the least value of the first digit of its
@@ -49,11 +61,13 @@ export class Incoming {
    */
   #kept = NONE;
   #keptBytes = 0;
-  #pieces = 0;
+  #reads = 0;
   #hadContinue = false;
   /** what undici was given last */
   #last = NONE;
-  #left = 0;
+  /** what was read and not given to undici yet */
+  #rest = NONE;
+  #framingLeft = 0;
 
   /** True until the first byte of the response has arrived. */
   get isSilent(): boolean {
@@ -73,15 +87,21 @@ export class Incoming {
   begin(): void {
     this.#state = 'before status';
     this.#kept = NONE;
-    this.#keptBytes = this.#pieces = 0;
+    this.#keptBytes = this.#reads = 0;
     this.#hadContinue = false;
     this.fault = undefined;
   }
 
-  /** undici has read the headers. @param bodyBytes most bytes of the body that are read */
-  headRead(bodyBytes: number): void {
+  /** undici has read the headers. */
+  headRead(): void {
     this.#state = 'body';
-    this.#left = bodyBytes + MOST_FRAMING_BYTES;
+    this.#reads = 0;
+    this.#framingLeft = MOST_FRAMING_BYTES;
+  }
+
+  /** undici has read so many bytes of the body. */
+  bodyRead(bytes: number): void {
+    this.#framingLeft = Math.min(MOST_FRAMING_BYTES, this.#framingLeft + bytes);
   }
 
   /** The response has ended, and its connection stays open. */
@@ -103,36 +123,46 @@ export class Incoming {
    * @param body the last part of the body
    */
   hasMore(body: Buffer | undefined): boolean {
+    if (this.#rest.length > 0) return true;
     const { buffer, byteOffset, length } = this.#last;
     if (length === 0 || this.#last[length - 1] === LF) return false;
     const isBody = body?.buffer === buffer && body.byteOffset + body.length === byteOffset + length;
     return !isBody;
   }
 
+  /** False once undici was given all that was read. */
+  get hasRest(): boolean {
+    return this.#rest.length > 0;
+  }
+
+  /** Receives what was read. */
+  receive(chunk: Buffer): void {
+    this.#reads++;
+    this.#rest = chunk;
+  }
+
   /**
-   * Receives what was read.
-   * @returns the part for undici, which may be empty; undefined: the connection must be ended
+   * Takes the next part of what was read.
+   * @returns what is for undici, which may be empty; undefined: the connection must be ended
    */
-  take(chunk: Buffer): Buffer | undefined {
+  take(): Buffer | undefined {
+    const chunk = this.#rest.subarray(0, SLICE_BYTES);
+    this.#rest = chunk.length < this.#rest.length ? this.#rest.subarray(SLICE_BYTES) : NONE;
     switch (this.#state) {
       case 'before status':
         return this.#isPlain(chunk) ? this.#beginHead(chunk) : this.#takeEarly(chunk);
       case 'body':
-        if (this.#left < 0) {
+        if (this.#framingLeft <= 0) {
           this.fault = { why: 'framing_size' };
           return undefined;
         }
-        // What goes beyond the bound is passed on once more: a long body ends the exchange by
-        // itself.
-        this.#left -= chunk.length;
+        if (this.#reads > MOST_READS) return undefined;
+        this.#framingLeft -= chunk.length;
         this.#last = chunk;
         return chunk;
       case 'head':
         this.#keep(chunk);
-        this.#last = chunk;
-        if (!this.#isTooMuch) return chunk;
-        this.fault = { why: 'header_size' };
-        return undefined;
+        return this.#passHead(chunk);
       case 'idle':
         return undefined;
     }
@@ -146,11 +176,21 @@ export class Incoming {
     );
   }
 
-  #beginHead(chunk: Buffer): Buffer {
+  #beginHead(chunk: Buffer): Buffer | undefined {
     this.#state = 'head';
-    this.#kept = this.#last = chunk;
+    this.#kept = chunk;
     this.#keptBytes = chunk.length;
-    return chunk;
+    return this.#passHead(chunk);
+  }
+
+  /** @param chunk the last part of what is kept */
+  #passHead(chunk: Buffer): Buffer | undefined {
+    this.#last = chunk;
+    const hasTooManyLines =
+      this.#keptBytes > SMALL_HEAD_BYTES && hasMoreLines(this.#keptNow(), MOST_HEAD_LINES);
+    if (!this.#isTooMuch && !hasTooManyLines) return chunk;
+    this.fault = { why: 'header_size' };
+    return undefined;
   }
 
   /** Skips empty lines and interim responses. */
@@ -170,12 +210,11 @@ export class Incoming {
   }
 
   get #isTooMuch(): boolean {
-    return this.#keptBytes > MOST_HEAD_BYTES || this.#pieces > MOST_PIECES;
+    return this.#keptBytes > MOST_HEAD_BYTES || this.#reads > MOST_READS;
   }
 
   /** Appends to what is kept. The first bytes are kept by reference, others are copied. */
   #keep(chunk: Buffer): void {
-    this.#pieces++;
     const bytes = this.#keptBytes + chunk.length;
     if (this.#keptBytes === 0) this.#kept = chunk;
     else if (bytes <= this.#kept.length) chunk.copy(this.#kept, this.#keptBytes);
@@ -193,6 +232,18 @@ export class Incoming {
   }
 }
 
+/** Returns whether a head has more lines than this, as far as it is there. */
+function hasMoreLines(bytes: Buffer, most: number): boolean {
+  let line = 0;
+  for (let lines = 0; lines <= most; lines++) {
+    const end = bytes.indexOf(LF, line);
+    // The last line has not arrived to its end, or an empty one ends the head.
+    if (end < 0 || end === line || (end === line + 1 && bytes[line] === CR)) return false;
+    line = end + 1;
+  }
+  return true;
+}
+
 /**
  * Lets a connection's bytes pass through `incoming` on their way to undici, which reads its socket
  * by `read`.
@@ -202,9 +253,12 @@ export function passThrough(socket: Socket, incoming: Incoming, onUnasked: () =>
   const read = socket.read.bind(socket);
   socket.read = (size) => {
     for (;;) {
-      const chunk = read(size) as Buffer | null;
-      if (chunk === null) return null;
-      const part = incoming.take(chunk);
+      if (!incoming.hasRest) {
+        const chunk = read(size) as Buffer | null;
+        if (chunk === null) return null;
+        incoming.receive(chunk);
+      }
+      const part = incoming.take();
       if (part === undefined) {
         if (incoming.isIdle) onUnasked();
         socket.destroy();

@@ -1,0 +1,92 @@
+import { Incoming } from '../../../../services/delivery/http/incoming';
+
+const OK = 'HTTP/1.1 200 OK\r\n';
+const CHUNKED = `${OK}transfer-encoding: chunked\r\n\r\n`;
+
+interface Passed {
+  /** what undici was given */
+  text: string;
+  /** why the connection was ended; undefined: it was not */
+  ended: string | undefined;
+}
+
+/** Passes the reads of a socket on, as undici takes them. @param headBytes length of the head */
+function pass(reads: readonly string[], headBytes: number): Passed {
+  const incoming = new Incoming();
+  incoming.begin();
+  let text = '';
+  for (const read of reads) {
+    incoming.receive(Buffer.from(read));
+    while (incoming.hasRest) {
+      const part = incoming.take();
+      if (part === undefined) return { text, ended: incoming.fault?.why ?? 'reads' };
+      if (text.length < headBytes && text.length + part.length >= headBytes) incoming.headRead();
+      text += part.toString();
+    }
+  }
+  return { text, ended: undefined };
+}
+
+const lines = (count: number) => 'a: b\r\n'.repeat(count);
+
+test.each([
+  ['headers without end in one read', [OK + lines(10_000)], Infinity, 'header_size', 0],
+  [
+    'headers without end in small reads',
+    [OK, ...Array<string>(50).fill(lines(100))],
+    Infinity,
+    'header_size',
+    2_000,
+  ],
+  [
+    'trailers without end',
+    [`${CHUNKED}2\r\nok\r\n0\r\n${lines(10_000)}`],
+    CHUNKED.length,
+    'framing_size',
+    13_000,
+  ],
+  [
+    'an endless chunk extension',
+    [`${CHUNKED}2${';a=b'.repeat(20_000)}`],
+    CHUNKED.length,
+    'framing_size',
+    13_000,
+  ],
+  [
+    'a body that trickles',
+    [CHUNKED, ...Array<string>(1_000).fill('1\r\nx\r\n')],
+    CHUNKED.length,
+    'reads',
+    500,
+  ],
+])('%s costs a bounded part of it', (_, reads, headBytes, ended, most) => {
+  const passed = pass(reads, headBytes);
+  expect(passed.ended).toBe(ended);
+  expect(passed.text.length).toBeLessThanOrEqual(most);
+});
+
+test.each([
+  [
+    'a head and a large body in one read',
+    [`${OK}content-length: 60000\r\n\r\n${'x\n'.repeat(2_000)}`],
+    OK.length + 25,
+  ],
+  ['a head of 200 lines', [`${OK}${lines(200)}\r\n`], OK.length + 1_202],
+  [
+    'a head of 20 KB',
+    [`${OK}${`set-cookie: ${'x'.repeat(1_000)}\r\n`.repeat(20)}\r\n`],
+    OK.length + 20_282,
+  ],
+])('%s passes unchanged', (_, reads, headBytes) => {
+  expect(pass(reads, headBytes)).toEqual({ text: reads.join(''), ended: undefined });
+});
+
+test('what was read behind the end of a response is known to follow it', () => {
+  const incoming = new Incoming();
+  incoming.begin();
+  const response = `${OK}content-length: 4096\r\n\r\n${'x'.repeat(4_096)}`;
+  incoming.receive(Buffer.from(`${response}${OK}`));
+  incoming.take();
+  incoming.headRead();
+  expect(incoming.hasMore(undefined)).toBe(true);
+});
