@@ -86,7 +86,9 @@ export class Attempt implements MemberOwner {
     if (admission.kind !== 'try') return admission;
     const { destination } = admission.lookup;
     if (admission === this.admitted) return { destination, endpoint };
-    const current = admission.open.find(({ hash }) => hash === endpoint.hash);
+    const current = admission.open.find(
+      ({ id, hash }) => id === endpoint.id && hash === endpoint.hash,
+    );
     return current && { destination, endpoint: current };
   }
 

@@ -229,7 +229,7 @@ function endpointOf(
   const [bad] = checkStaticHeaders(headers);
   if (bad) return { ...base, problem: `header ${bad.name}: ${bad.problem}` };
   const { origin } = checked.url;
-  const path = requestTarget(url, checked.url);
+  const path = requestTarget(url);
   const {
     headers: authHeaders,
     secrets: others,

@@ -73,20 +73,18 @@ export function checkWebhookUrl(text: string): UrlCheck {
   return { ok: true, url };
 }
 
-/** What a request line can carry as it is. */
-const TARGET = /^[\x21-\x7e]*$/;
-
 /**
  * Returns path and query byte for byte as the customer wrote them, since receivers sign the URL
  * that they know: the WHATWG parser would write `'` as `%27`, drop a `?` at the end, and resolve
- * `..`. Other characters than printable ASCII are encoded as it does.
+ * `..`. A request line carries printable ASCII only: other characters are encoded, as it does.
  * @param text that `checkWebhookUrl` accepts
- * @param url the same, parsed
  */
-export function requestTarget(text: string, { pathname, search }: URL): string {
+export function requestTarget(text: string): string {
   const written = /^https?:\/\/[^/?]*(.*)$/is.exec(text)?.[1] ?? '';
-  if (!TARGET.test(written)) return pathname + search;
-  return written.startsWith('/') ? written : `/${written}`;
+  const encoded = written.replace(/[^\x21-\x7e]+/g, (part) =>
+    Buffer.from(part).toString('hex').toUpperCase().replace(/../g, '%$&'),
+  );
+  return encoded.startsWith('/') ? encoded : `/${encoded}`;
 }
 
 /**

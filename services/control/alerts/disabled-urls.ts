@@ -58,10 +58,12 @@ async function write(
 ): Promise<boolean> {
   const { destination: id, webhook, reason, at } = event;
   try {
-    await entries.change('destination', { id, ifMatch: undefined, by: WAYPOST }, (before) =>
-      holds(event, before) ? disableWebhook(before, webhook, { at, reason }, now()) : before,
-    );
-    log.warn({ destination: id, url: webhook, reason }, 'webhook.disabled');
+    let isChanged = false as boolean;
+    await entries.change('destination', { id, ifMatch: undefined, by: WAYPOST }, (before) => {
+      isChanged = holds(event, before);
+      return isChanged ? disableWebhook(before, webhook, { at, reason }, now()) : before;
+    });
+    if (isChanged) log.warn({ destination: id, url: webhook, reason }, 'webhook.disabled');
     return true;
   } catch (error) {
     log.warn({ destination: id, url: webhook, reason: messageOf(error) }, 'webhook.not_disabled');

@@ -120,14 +120,16 @@ function withSecret<V extends object>(
 async function enable(deps: ControlContext, call: At & { body: Json | undefined }) {
   const { entries, history, now, log } = deps;
   const { webhook } = parseBody(webhookChoice, call.body);
-  const { disabled } = webhookOf(entries.get('destination', call.id).data, webhook);
+  const { data } = entries.get('destination', call.id);
+  const { disabled } = webhookOf(data, webhook);
   await entries.change('destination', call, (before) => enableWebhook(before, webhook, now()));
   log.info({ destination: call.id, url: webhook }, 'webhook.enabled');
-  if (!disabled) return { lostSince: null, count: 0 };
-  const { at } = disabled;
+  // Delivery stops by itself, and control may not have recorded that yet.
+  const at = disabled?.at ?? data.updatedAt;
   const lost = await history
     .ask((database) => lostToDisabled(database, call.id, Date.parse(at)))
     .catch(() => ({ count: null, firstAt: null }));
+  if (!disabled && lost.count === 0) return { lostSince: null, count: 0 };
   return {
     lostSince: lost.firstAt === null ? at : new Date(lost.firstAt).toISOString(),
     count: lost.count,

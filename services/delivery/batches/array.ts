@@ -1,5 +1,5 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
-import { type EndpointResponse } from '../http/exchange';
+import { type EndpointResponse, headerOf } from '../http/exchange';
 
 /** The body of a batch, and the response to one. Pure. */
 
@@ -35,6 +35,9 @@ export function joinInPlace(holders: readonly { body: Buffer }[]): Buffer {
   return body;
 }
 
+/** Some receivers begin their JSON with it, and readers of JSON skip it. */
+const BYTE_ORDER_MARK = /^\ufeff/;
+
 const LEAST_STATUS = 100;
 const MOST_STATUS = 599;
 
@@ -57,11 +60,12 @@ const DECOMPRESS: Readonly<
  *   members unseen
  */
 export function failedMembers(
-  { body, headers, truncated }: Pick<EndpointResponse, 'body' | 'headers' | 'truncated'>,
+  response: Pick<EndpointResponse, 'body' | 'headers' | 'truncated'>,
   size: number,
 ): ReadonlyMap<number, number> | undefined {
-  const type = headers['content-type'];
-  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+  const { body, truncated } = response;
+  const type = headerOf(response, 'content-type');
+  const encoding = headerOf(response, 'content-encoding')?.trim().toLowerCase() ?? 'identity';
   const isPlain = encoding === 'identity' || encoding === '';
   const claimsJson =
     type === undefined
@@ -70,8 +74,11 @@ export function failedMembers(
   if (!claimsJson || (body.length === 0 && !truncated)) return new Map();
   try {
     const options = { maxOutputLength: MOST_DECOMPRESSED_BYTES };
-    const text = isPlain ? body : DECOMPRESS[encoding]?.(body, options);
-    return text && membersIn(JSON.parse(text.toString('utf8')), size);
+    const bytes = isPlain ? body : DECOMPRESS[encoding]?.(body, options);
+    if (bytes === undefined) return undefined;
+    const text = bytes.toString('utf8').replace(BYTE_ORDER_MARK, '').trim();
+    if (text === '' && !truncated) return new Map();
+    return membersIn(JSON.parse(text), size);
   } catch {
     return undefined;
   }

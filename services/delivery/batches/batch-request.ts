@@ -57,8 +57,8 @@ export interface BatchOwner {
   readonly context: BatchContext;
   /** The batch takes no more members, and waits no longer. */
   closed(batch: BatchRequest): void;
-  /** Sends the halves of a batch. */
-  resend(halves: BatchRequest[]): void;
+  /** Sends the parts of a batch that was sent before. */
+  resend(parts: BatchRequest[]): void;
 }
 
 /** Further members join the batch with their key until this time, by the stall clock. */
@@ -72,8 +72,10 @@ interface BatchKind {
   due: boolean;
   urgent?: boolean;
   insists?: Job['insists'];
-  /** absent: a half of a rejected batch, which takes no further members */
+  /** absent: a part of a batch that was sent already, which takes no further members */
   gathering?: Gathering;
+  /** its members were sent before, and nobody could read the 2xx */
+  isRepeat?: boolean;
 }
 
 /** The members revoke their records one by one. */
@@ -104,8 +106,6 @@ export class BatchRequest implements Job {
   /** true once it was offered to its lane */
   isOffered = false;
   #bodyBytes = 0;
-  /** true once it was sent again, because its 2xx could not be read */
-  #isRepeated = false;
 
   readonly lane: Lane;
   readonly due: boolean;
@@ -113,10 +113,11 @@ export class BatchRequest implements Job {
   readonly insists: Job['insists'];
   readonly gathering: Gathering | undefined;
   readonly isPart: boolean;
+  readonly isRepeat: boolean;
 
   constructor(
     private readonly owner: BatchOwner,
-    { lane, due, urgent = false, insists, gathering }: BatchKind,
+    { lane, due, urgent = false, insists, gathering, isRepeat = false }: BatchKind,
   ) {
     this.lane = lane;
     this.due = due;
@@ -124,6 +125,7 @@ export class BatchRequest implements Job {
     this.insists = insists;
     this.gathering = gathering;
     this.isPart = gathering === undefined;
+    this.isRepeat = isRepeat;
   }
 
   /** Adds a delivery whose bytes were counted for the lane. */
@@ -227,9 +229,9 @@ export class BatchRequest implements Job {
       });
       const withheld = !result.ok && !this.urgent && result.withheld;
       if (!withheld) requestEnded(whole.attempt);
-      if (isUnreadable && !this.#isRepeated) {
-        this.#isRepeated = true;
-        this.#send(permit, ready);
+      if (isUnreadable && !this.isRepeat) {
+        this.#sendAgain([members], true);
+        this.lane.ended(this, this.#now(), signal);
         return;
       }
       members.forEach(({ owner }, index) => {
@@ -241,20 +243,24 @@ export class BatchRequest implements Job {
         else owner.judged(endpoint, { ...judged, attempt }, traceparent);
       });
       // The halves come before others for the place that this request leaves.
-      if (isHalved) this.#halve(members);
+      if (isHalved) {
+        const middle = Math.ceil(size / 2);
+        this.#sendAgain([members.slice(0, middle), members.slice(middle)], false);
+      }
       this.lane.ended(this, this.#now(), signal);
     });
   }
 
-  #halve(members: Member[]): void {
-    const middle = Math.ceil(members.length / 2);
-    const halves = [members.slice(0, middle), members.slice(middle)].map((half) => {
-      const part = new BatchRequest(this.owner, { lane: this.lane, due: this.due });
-      for (const member of half) part.add(member);
-      this.lane.bytes.add(part.#bodyBytes);
+  /** Offers the members to the lane once more. The limits of their URL hold as for any batch. */
+  #sendAgain(groups: Member[][], isRepeat: boolean): void {
+    const { lane, due, urgent, insists } = this;
+    const parts = groups.map((group) => {
+      const part = new BatchRequest(this.owner, { lane, due, urgent, insists, isRepeat });
+      for (const member of group) part.add(member);
+      lane.bytes.add(part.#bodyBytes);
       return part;
     });
-    this.owner.resend(halves);
+    this.owner.resend(parts);
   }
 
   #now(): number {

@@ -47,11 +47,11 @@ export class Batches implements BatchOwner {
     this.#seal(batch);
   }
 
-  resend(halves: BatchRequest[]): void {
+  resend(parts: BatchRequest[]): void {
     const now = this.#now();
-    for (const half of halves) this.#waiting.add(half);
+    for (const part of parts) this.#waiting.add(part);
     // The last one offered is the first in the queue.
-    for (const half of halves.reverse()) half.offer(now);
+    for (const part of parts.reverse()) part.offer(now);
   }
 
   /**
@@ -85,11 +85,9 @@ export class Batches implements BatchOwner {
     const settings = endpoint.batch;
     const now = this.#now();
     const lane = this.context.lanes.of(endpoint);
-    const [due, urgent, insists] = [
-      record.topic === DUE,
-      delivery.test === true,
-      insistenceOf(delivery),
-    ];
+    const due = record.topic === DUE;
+    const urgent = delivery.test === true;
+    const insists = insistenceOf(delivery);
     const away = urgent ? undefined : lane.away(now);
     if (!settings || record.isRevoking || (away && !insists)) {
       owner.leftOut(away, endpoint);

@@ -45,9 +45,11 @@ export function judgeBatch(
     whole.attempt.oddities = [...(whole.attempt.oddities ?? []), 'body_unreadable'];
     if (whole.signal.kind === 'ok') whole.signal = { kind: 'slow' };
   }
-  // A receiver that wants nothing more would reject the halves likewise.
-  const isDisabled = whole.says?.disables !== undefined;
-  const isHalved = result.ok && whole.classification === 'rejected' && size > 1 && !isDisabled;
+  // The receiver asks not to get these messages again, or nothing more: it gets no halves either.
+  const { asked, disables } = whole.says ?? {};
+  const isFinal = asked !== undefined || disables !== undefined;
+  if (isFinal) isUnreadable = false;
+  const isHalved = result.ok && whole.classification === 'rejected' && size > 1 && !isFinal;
   return { whole, isHalved, named, isUnreadable, signal: signalOf(whole, named, size) };
 }
 

@@ -78,7 +78,6 @@ export class Sender {
     const exchange = new Exchange(request, this.#owner, this.options.clock, done);
     this.#chainOf(request).push(exchange);
     this.#dispatch(exchange);
-    exchange.isSent = true;
   }
 
   /** Waits for the requests in flight, at most until their deadline, and closes. */
@@ -111,9 +110,8 @@ export class Sender {
     this.#chainOf(exchange.request).delete(exchange);
     if (complete) this.connections.giveBack(exchange.connection);
     else this.connections.drop(exchange.connection);
-    // A forbidden literal address is refused during the dispatch.
-    if (exchange.isSent) exchange.done(result);
-    else queueMicrotask(() => exchange.done(result));
+    // An exception of the caller must end the process, and undici would swallow it.
+    queueMicrotask(() => exchange.done(result));
   }
 
   #chainOf({ timeoutMs }: SendRequest): Chain<Exchange> {

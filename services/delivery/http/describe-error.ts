@@ -26,6 +26,19 @@ export function codeOf(error: unknown): string {
   );
 }
 
+const CLOSED_EARLY = 'the endpoint closed it before it had answered';
+const NO_ROUTE = 'no route leads to its network';
+/** The codes of the system and of undici, in words. */
+const CAUSES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens at its port',
+  ECONNRESET: CLOSED_EARLY,
+  EPIPE: CLOSED_EARLY,
+  UND_ERR_SOCKET: CLOSED_EARLY,
+  EHOSTUNREACH: NO_ROUTE,
+  ENETUNREACH: NO_ROUTE,
+  ETIMEDOUT: 'the endpoint did not accept it in time',
+};
+
 /**
  * Classifies an error of the connection. Messages name host and cause, never path, query or header.
  */
@@ -62,7 +75,8 @@ export function describeError(error: unknown, phase: Phase, hint: string | undef
     };
   }
   const when = phase === 'headers' || phase === 'body' ? 'was interrupted' : 'could not be opened';
-  return { code: 'connection', phase, message: because(`the connection ${when} (${code})`, hint) };
+  const message = because(`the connection ${when} (${code})`, hint ?? CAUSES[code]);
+  return { code: 'connection', phase, message };
 }
 
 function because(message: string, cause: string | undefined): string {

@@ -54,15 +54,27 @@ export interface SendRequest {
   credentials?: ClientCredentials;
 }
 
+export type ResponseHeaders = Record<string, string | string[] | undefined>;
+
 export interface EndpointResponse {
   status: number;
-  headers: IncomingHttpHeaders;
+  /** names in lower case; a header that was sent several times may have several values */
+  headers: ResponseHeaders;
   /** at most 16 KiB */
   body: Buffer;
   /** there was more, or the response broke off after the status */
   truncated: boolean;
   /** what was odd about it; absent: nothing */
   oddities?: Oddity[];
+}
+
+/** Returns the values of a header that may have been sent several times, separated by commas. */
+export function headerOf(
+  { headers }: Pick<EndpointResponse, 'headers'>,
+  name: string,
+): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
 }
 
 export type SendResult = (
@@ -107,11 +119,9 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   /** when it last asked the proxy: for a connection, or to carry this request */
   opening: Opening | undefined = undefined;
   connection: Connection;
-  /** true once `Sender.send` has returned */
-  isSent = false;
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
-  #headers: IncomingHttpHeaders = {};
+  #headers: ResponseHeaders = {};
   #chunks: Buffer[] = [];
   #bytes = 0;
   #resent = false;
@@ -183,7 +193,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   }
 
   onResponseEnd(): void {
-    if (this.connection.incoming.hasMore(this.#chunks.at(-1))) {
+    const isDelimited = 'content-length' in this.#headers;
+    if (this.connection.incoming.hasMore(this.#chunks.at(-1), isDelimited)) {
       this.#responded(false, 'extra_bytes');
     } else this.#responded(false);
   }
@@ -193,7 +204,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   }
 
   fail(error: unknown): void {
-    if (this.#ended || this.#hasAnswered(error)) return;
+    if (this.#ended || this.#endByStatus(error)) return;
     if (!this.#isStale(error)) {
       this.#failed(describeError(error, this.phase, this.#hint(error)));
       return;
@@ -205,7 +216,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   }
 
   expire(timeoutMs: number): void {
-    if (!this.#hasAnswered(TOO_LATE)) this.#failed(this.#lateness(timeoutMs));
+    if (!this.#endByStatus(TOO_LATE)) this.#failed(this.#lateness(timeoutMs));
     if (this.#controller) this.#controller.abort(TOO_LATE);
     else this.socket?.destroy(TOO_LATE);
   }
@@ -213,8 +224,9 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   /**
    * Ends the exchange with the status, if it has arrived, or with the reason why it cannot be read.
    * @param error why the response is not read any further
+   * @returns false if neither has arrived
    */
-  #hasAnswered(error: unknown): boolean {
+  #endByStatus(error: unknown): boolean {
     const { incoming } = this.connection;
     if (this.#status > 0) {
       this.#responded(true, oddityOf(error, this.#status, incoming.fault?.why));

@@ -1,5 +1,5 @@
 import { type Socket } from 'node:net';
-import { findStatusLine, type Reading, readResponse } from './read-response';
+import { endOfHead, findStatusLine, type Reading, readResponse } from './read-response';
 
 /**
  * The bytes of one connection on their way from its socket to undici, whose parser fails a whole
@@ -34,7 +34,6 @@ const SLICE_BYTES = 4 * 1024;
 
 const NONE: Buffer = Buffer.alloc(0);
 const LF = 0x0a;
-const CR = 0x0d;
 
 /**
  * The first byte of `HTTP/1.1 200 OK`, and the place and the least value of the first digit of its
@@ -87,7 +86,8 @@ export class Incoming {
   begin(): void {
     this.#state = 'before status';
     this.#kept = NONE;
-    this.#keptBytes = this.#reads = 0;
+    this.#keptBytes = 0;
+    this.#reads = 0;
     this.#hadContinue = false;
     this.fault = undefined;
   }
@@ -118,16 +118,20 @@ export class Incoming {
   }
 
   /**
-   * Returns whether bytes follow the end of the body, as far as that shows: the last bytes that
+   * Returns whether bytes follow the end of the response, as far as that shows: the last bytes that
    * were read are the body's end, or the end of a line (of the headers, or of the last chunk).
    * @param body the last part of the body
+   * @param isDelimited the headers told the length of the body
    */
-  hasMore(body: Buffer | undefined): boolean {
+  hasMore(body: Buffer | undefined, isDelimited: boolean): boolean {
     if (this.#rest.length > 0) return true;
     const { buffer, byteOffset, length } = this.#last;
-    if (length === 0 || this.#last[length - 1] === LF) return false;
-    const isBody = body?.buffer === buffer && body.byteOffset + body.length === byteOffset + length;
-    return !isBody;
+    if (length === 0) return false;
+    if (body?.buffer === buffer && body.byteOffset + body.length === byteOffset + length) {
+      return false;
+    }
+    const endsWithLine = this.#last[length - 1] === LF;
+    return !endsWithLine || (isDelimited && body !== undefined);
   }
 
   /** False once undici was given all that was read. */
@@ -187,7 +191,8 @@ export class Incoming {
   #passHead(chunk: Buffer): Buffer | undefined {
     this.#last = chunk;
     const hasTooManyLines =
-      this.#keptBytes > SMALL_HEAD_BYTES && hasMoreLines(this.#keptNow(), MOST_HEAD_LINES);
+      this.#keptBytes > SMALL_HEAD_BYTES &&
+      endOfHead(this.#keptNow(), 0, MOST_HEAD_LINES).lines > MOST_HEAD_LINES;
     if (!this.#isTooMuch && !hasTooManyLines) return chunk;
     this.fault = { why: 'header_size' };
     return undefined;
@@ -230,18 +235,6 @@ export class Incoming {
   #keptNow(): Buffer {
     return this.#kept.subarray(0, this.#keptBytes);
   }
-}
-
-/** Returns whether a head has more lines than this, as far as it is there. */
-function hasMoreLines(bytes: Buffer, most: number): boolean {
-  let line = 0;
-  for (let lines = 0; lines <= most; lines++) {
-    const end = bytes.indexOf(LF, line);
-    // The last line has not arrived to its end, or an empty one ends the head.
-    if (end < 0 || end === line || (end === line + 1 && bytes[line] === CR)) return false;
-    line = end + 1;
-  }
-  return true;
 }
 
 /**

@@ -1,4 +1,3 @@
-import { type IncomingHttpHeaders } from 'node:http';
 import { type Classification, type UrlAttempt } from '../../../shared/model/attempt-events';
 import {
   classifyError,
@@ -7,7 +6,7 @@ import {
   type ReceiverSays,
   retryAfterMs,
 } from '../../../shared/model/classify-response';
-import { type EndpointResponse, type SendResult } from './exchange';
+import { type EndpointResponse, headerOf, type ResponseHeaders, type SendResult } from './exchange';
 import { type Signal } from '../lanes/types';
 
 /**
@@ -83,25 +82,18 @@ export function judgeResponse(
   if (classification !== 'delivered') {
     attempt.error = { code: 'status', message: statusMessage(status, says) };
   }
-  if (isRefused) {
-    return { attempt, classification, retryAfterMs: undefined, says, signal: { kind: 'ok' } };
-  }
   const wait = retryAfterMs(status, headerOf(response, 'retry-after'), context.nowMs);
-  const signal = statusSignal(status, wait);
-  const isSlow = response.oddities !== undefined && signal.kind === 'ok';
+  const byWait = statusSignal(status, wait);
+  const signal: Signal = isRefused && byWait.kind === 'failed' ? { kind: 'ok' } : byWait;
+  // Its connection is closed, and the next request opens another.
+  const isSlow = response.truncated || response.oddities !== undefined;
   return {
     attempt,
     classification,
-    retryAfterMs: wait,
+    retryAfterMs: isRefused ? undefined : wait,
     says,
-    signal: isSlow ? { kind: 'slow' } : signal,
+    signal: isSlow && signal.kind === 'ok' ? { kind: 'slow' } : signal,
   };
-}
-
-/** Returns the values of a header that may have been sent several times, separated by commas. */
-function headerOf({ headers }: EndpointResponse, name: string): string | undefined {
-  const value = headers[name];
-  return Array.isArray(value) ? value.join(', ') : value;
 }
 
 const ASKS: Record<NonNullable<ReceiverSays['asked']>, string> = {
@@ -152,10 +144,7 @@ function kept(
   };
 }
 
-function keptHeaders(
-  headers: IncomingHttpHeaders,
-  secrets: readonly string[],
-): Record<string, string> {
+function keptHeaders(headers: ResponseHeaders, secrets: readonly string[]): Record<string, string> {
   const result: Record<string, string> = {};
   let left = MOST_HEADER_BYTES;
   for (const [name, value] of Object.entries(headers)) {

@@ -10,6 +10,9 @@ import { type Oddity } from '../../../shared/model/oddities';
 
 /** More than any server sends before its answer. */
 const MOST_INTERIM = 8;
+/** Lines of one interim response: its bytes are looked at again with each read of the socket. */
+const MOST_INTERIM_LINES = 64;
+const MOST_EMPTY_BYTES = 64;
 
 export type Reading =
   | {
@@ -65,8 +68,9 @@ export function findStatusLine(bytes: Buffer): StatusLine {
     }
     if (status >= 200) return { kind: 'found', at, status, hadContinue };
     if (status === 100) hadContinue = true;
-    const end = endOfHead(bytes, at);
+    const { end, lines } = endOfHead(bytes, at, MOST_INTERIM_LINES);
     if (end === undefined) {
+      if (lines > MOST_INTERIM_LINES) return TOO_LONG_INTERIM;
       return interim < MOST_INTERIM ? { kind: 'unfinished' } : TOO_MANY_INTERIM;
     }
     at = end;
@@ -79,9 +83,14 @@ const TOO_MANY_INTERIM: StatusLine = {
   why: `the endpoint sent more than ${String(MOST_INTERIM)} interim responses before its answer`,
 };
 
+const TOO_LONG_INTERIM: StatusLine = {
+  kind: 'unreadable',
+  why: `the endpoint sent an interim response of more than ${String(MOST_INTERIM_LINES)} lines`,
+};
+
 function afterEmptyLines(bytes: Buffer, from: number): number {
   let at = from;
-  while (bytes[at] === CR || bytes[at] === LF) at++;
+  while (at < from + MOST_EMPTY_BYTES && (bytes[at] === CR || bytes[at] === LF)) at++;
   return at;
 }
 
@@ -136,23 +145,33 @@ function faultIn(bytes: Buffer, at: number, place: number): string {
   );
 }
 
-/** Returns the place behind the empty line that ends a head; undefined if it has not arrived. */
-function endOfHead(bytes: Buffer, from: number): number | undefined {
+/**
+ * Finds the end of a head.
+ * @returns the place behind its empty line, undefined if that has not arrived or comes later than
+ *   `most` lines; and the number of lines that were seen
+ */
+export function endOfHead(
+  bytes: Buffer,
+  from: number,
+  most = Infinity,
+): { end: number | undefined; lines: number } {
   let line = from;
-  for (;;) {
+  let lines = 0;
+  for (; lines <= most; lines++) {
     const end = bytes.indexOf(LF, line);
-    if (end < 0) return undefined;
+    if (end < 0) break;
     const length = end - line - (bytes[end - 1] === CR ? 1 : 0);
-    if (length <= 0 && line > from) return end + 1;
+    if (length <= 0 && line > from) return { end: end + 1, lines };
     line = end + 1;
   }
+  return { end: undefined, lines };
 }
 
 function readAnswer(
   bytes: Buffer,
   { at, status, hadContinue }: StatusLine & { kind: 'found' },
 ): Reading {
-  const end = endOfHead(bytes, at);
+  const { end } = endOfHead(bytes, at);
   const oddities = new Set<Oddity>();
   if (hadContinue) oddities.add('interim');
   const head = bytes.toString('latin1', at, end ?? bytes.length);
@@ -228,7 +247,9 @@ function readBody(
   const { status, headers, oddities } = head;
   const text = headers['content-length']?.toString();
   const length = lengthOf(text);
-  if (text !== undefined && length === undefined) oddities.add('content_length');
+  if (text !== undefined && (length === undefined || text.includes(','))) {
+    oddities.add('content_length');
+  }
   const isChunked = /\bchunked\s*$/i.test(headers['transfer-encoding']?.toString() ?? '');
   if (isChunked && text !== undefined) oddities.add('content_length');
   if (status === 204 || status === 304) {

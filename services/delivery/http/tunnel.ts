@@ -5,7 +5,7 @@ import { literalAddress } from '../../../shared/model/address-guard';
 import { loginOf, type ProxyUrl } from '../../../shared/model/proxy-url';
 import { ForbiddenAddressError } from './forbidden-address';
 import { type Opening, type ProxyGate } from './proxy-gate';
-import { readResponse } from './read-response';
+import { endOfHead, findStatusLine } from './read-response';
 
 /** Opens connections through egress proxies: HTTP CONNECT and SOCKS5. */
 
@@ -128,8 +128,12 @@ const UNREACHABLE: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** More than any proxy answers before the tunnel is open. */
 const MOST_ANSWER_BYTES = 32 * 1024;
-const MOST_PIECES = 200;
+/** Reads of the socket for one answer, which is looked at again with each. */
+const MOST_READS = 64;
+const MOST_ANSWER_LINES = 256;
 const TOO_MUCH = 'the proxy sent more than belongs to an answer';
+
+const NO_HEAD = { end: undefined, lines: 0 };
 
 function httpTunnel(socket: Socket, proxy: Proxy, { host, port }: TunnelTarget): Promise<Socket> {
   const authority = `${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
@@ -143,7 +147,7 @@ function httpTunnel(socket: Socket, proxy: Proxy, { host, port }: TunnelTarget):
   socket.write(`${lines.join('\r\n')}\r\n\r\n`);
   return new Promise((resolve, reject) => {
     let bytes: Buffer = Buffer.alloc(0);
-    let pieces = 0;
+    let reads = 0;
     const leave = () => void socket.off('readable', read).off('close', closed);
     const closed = () => reject(new ProxyError('the proxy closed the connection'));
     const fail = (error: Error) => {
@@ -155,18 +159,28 @@ function httpTunnel(socket: Socket, proxy: Proxy, { host, port }: TunnelTarget):
       const part = socket.read() as Buffer | null;
       if (!part) return;
       bytes = Buffer.concat([bytes, part]);
-      const answer = readResponse(bytes);
-      if (answer.kind === 'unreadable') {
-        fail(new ProxyError(`the answer of the proxy cannot be read: ${answer.why}`));
-      } else if (answer.kind === 'answered' && answer.status >= 300) fail(refusedBy(answer.status));
-      else if (answer.kind === 'answered' && answer.bodyAt !== undefined) {
+      reads++;
+      const line = findStatusLine(bytes);
+      if (line.kind === 'unreadable') {
+        fail(new ProxyError(`the answer of the proxy cannot be read: ${line.why}`));
+        return;
+      }
+      if (line.kind === 'found' && line.status >= 300) {
+        fail(refusedBy(line.status));
+        return;
+      }
+      const { end, lines } =
+        line.kind === 'found' ? endOfHead(bytes, line.at, MOST_ANSWER_LINES) : NO_HEAD;
+      if (end !== undefined) {
         leave();
         // What the endpoint has sent already.
-        if (answer.bodyAt < bytes.length) socket.unshift(bytes.subarray(answer.bodyAt));
+        if (end < bytes.length) socket.unshift(bytes.subarray(end));
         resolve(opened(socket));
-      } else if (bytes.length > MOST_ANSWER_BYTES || ++pieces > MOST_PIECES) {
-        fail(new ProxyError(TOO_MUCH));
+        return;
       }
+      const isTooMuch =
+        bytes.length > MOST_ANSWER_BYTES || reads > MOST_READS || lines > MOST_ANSWER_LINES;
+      if (isTooMuch) fail(new ProxyError(TOO_MUCH));
     };
     socket.on('readable', read).on('close', closed);
     socket.once('error', (error) => reject(proxyErrorOf(error)));

@@ -78,10 +78,12 @@ export class AuthorizingSender {
       uses?: (destination: string, key: string) => boolean;
     } = {},
   ) {
-    [this.now, this.onRecovered, this.uses] = [now, onRecovered, uses];
+    this.now = now;
+    this.onRecovered = onRecovered;
+    this.uses = uses;
   }
 
-  /** Requests no token that no webhook waits for. */
+  /** Renews no token any more. A webhook that still waits for one gets it. */
   stop(): void {
     this.#isStopped = true;
     for (const { timer } of this.#entries.values()) clearTimeout(timer);

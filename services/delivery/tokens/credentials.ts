@@ -59,7 +59,7 @@ export function clientCredentials(
     key,
     destination,
     origin,
-    path: requestTarget(tokenUrl, url),
+    path: requestTarget(tokenUrl),
     headers,
     body: Buffer.from(form),
   };

@@ -235,8 +235,9 @@ test.each([
   ['https://example.com//two', '//two'],
   ['https://example.com?mail=a@b/c', '/?mail=a@b/c'],
   ['https://example.com/%C3%BC?%zz', '/%C3%BC?%zz'],
-  ["https://example.com/ü?'", '/%C3%BC?%27'],
+  ["https://example.com/ü?'", "/%C3%BC?'"],
+  ['https://example.com/\ud800', '/%EF%BF%BD'],
 ])('the request line of %s has %s, byte for byte where it can', (text, target) => {
   const result = checkWebhookUrl(text);
-  expect(result.ok && requestTarget(text, result.url)).toBe(target);
+  expect(result.ok && requestTarget(text)).toBe(target);
 });

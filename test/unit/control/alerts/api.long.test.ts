@@ -615,6 +615,8 @@ describe('a URL whose receiver wants nothing more', () => {
     const { id: webhook } = await webhookOf(id);
     // Delivery has stopped, and control has not read so yet.
     expect((await enable(id, webhook)).body).toEqual({ lostSince: null, count: 0 });
+    await recordEvents(database, [died(id, 9)], await readParts(database));
+    expect((await enable(id, webhook)).body).toEqual({ lostSince: at(4), count: 1 });
     disabled(id, webhook, 10);
     disabled(id, 'whk_none', 10);
     disabled('dst_none', webhook, 10);
@@ -622,7 +624,7 @@ describe('a URL whose receiver wants nothing more', () => {
     disabled(id, webhook, 10, { enables: 'many' });
     await look(20);
     expect(await webhookOf(id)).toMatchObject({ disabled: null });
-    disabled(id, webhook, 25, { enables: 1, reason: 'asked' });
+    disabled(id, webhook, 25, { enables: 2, reason: 'asked' });
     await look(30);
     expect(await webhookOf(id)).toMatchObject({ disabled: { reason: 'asked' } });
     const moved = { webhooks: [{ id: webhook, url: 'https://a.example/moved' }] };

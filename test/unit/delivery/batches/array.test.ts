@@ -1,5 +1,5 @@
-import { type IncomingHttpHeaders } from 'node:http';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { type EndpointResponse } from '../../../../services/delivery/http/exchange';
 import { batchBytes, failedMembers, joinBodies } from '../../../../services/delivery/batches/array';
 
 const bodies = (...texts: string[]) => texts.map((text) => Buffer.from(text));
@@ -47,7 +47,7 @@ const bomb = gzipSync(Buffer.alloc(1024 * 1024, ' '));
 test.each<
   [
     name: string,
-    headers: IncomingHttpHeaders,
+    headers: EndpointResponse['headers'],
     body: string | Buffer,
     truncated: boolean,
     named: unknown,
@@ -97,6 +97,22 @@ test.each<
   ['JSON of which nothing came', JSON_TYPE, '', true, undefined],
   ['JSON that is broken', JSON_TYPE, 'ok', false, undefined],
   ['an empty body that says JSON', JSON_TYPE, '', false, []],
+  ['a line feed that says JSON', JSON_TYPE, '\r\n', false, []],
+  ['JSON behind a byte order mark', JSON_TYPE, `\ufeff${FAILED}`, false, [[1, 503]]],
+  [
+    'a compression that is named twice',
+    { ...JSON_TYPE, 'content-encoding': ['gzip', 'gzip'] },
+    gzipSync(FAILED),
+    false,
+    undefined,
+  ],
+  [
+    'a type that is named twice',
+    { 'content-type': ['application/json', 'application/json'] },
+    FAILED,
+    false,
+    [[1, 503]],
+  ],
   ['a text that is cut', { 'content-type': 'text/plain' }, '{"failed"', true, []],
   ['a page that is too long', {}, '<html>', true, []],
 ])(

@@ -191,7 +191,8 @@ describe('a response', () => {
 
   test('with 429 and Retry-After delays every event', async () => {
     begin();
-    world.answer = ({ atMs }) => (atMs < 100 ? { status: 429, retryAfter: '3' } : 204);
+    world.answer = ({ atMs }) =>
+      atMs < 100 ? { status: 429, headers: { 'retry-after': '3' } } : 204;
     accept('1', '2', '3', '4');
     await world.run(100);
     expect(world.attempts('3')).toMatchObject([{ reason: 'retry_after' }]);
@@ -208,6 +209,14 @@ describe('a response', () => {
     expect('1234'.split('').map((id) => world.ends(id))).toEqual(Array(4).fill(['url_disabled']));
     expect(world.open).toEqual([]);
     accept('5', '6', '7', '8');
+    await world.run(2_000);
+    expect(ids(world.posts)).toEqual(['1 2 3 4']);
+  });
+
+  test('whose receiver asks not to get it again is not halved', async () => {
+    begin();
+    world.answer = () => ({ status: 400, headers: { 'webhook-delivery': 'abort-message' } });
+    accept('1', '2', '3', '4');
     await world.run(2_000);
     expect(ids(world.posts)).toEqual(['1 2 3 4']);
   });
@@ -371,6 +380,26 @@ describe('a 2xx whose body may name failed events, and cannot be read', () => {
     expect(ids(world.posts)).toEqual(['1 2', '1 2']);
     expect([world.ends('1'), world.ends('2')]).toEqual([['delivered'], ['rejected']]);
     expect(new Set(world.posts.map(({ id }) => id)).size).toBe(2);
+  });
+
+  test('is not asked for again once its events may not be sent any more', async () => {
+    begin();
+    world.answer = () => {
+      world.configure(BATCH, { paused: true });
+      return cut;
+    };
+    accept('1', '2');
+    await world.run(1_000);
+    expect(ids(world.posts)).toEqual(['1 2']);
+  });
+
+  test('is not asked for again if its receiver asks for an end', async () => {
+    begin();
+    world.answer = () => ({ ...cut, headers: { 'webhook-delivery': 'disable' } });
+    accept('1', '2');
+    await world.run(1_000);
+    expect(ids(world.posts)).toEqual(['1 2']);
+    expect([world.ends('1'), world.ends('2')]).toEqual([['delivered'], ['delivered']]);
   });
 
   test('counts as it is if the second cannot be read either', async () => {

@@ -33,7 +33,13 @@ export interface Post {
   headers: Record<string, string>;
 }
 export type Answer =
-  number | { status: number; body?: string; retryAfter?: string; truncated?: boolean };
+  | number
+  | {
+      status: number;
+      headers?: Record<string, string>;
+      body?: string;
+      truncated?: boolean;
+    };
 interface LogRecord {
   topic: string;
   partition: number;
@@ -336,10 +342,9 @@ function resultOf(answer: Answer, durationMs: number): SendResult {
   const {
     status,
     body = '',
-    retryAfter,
+    headers = {},
     truncated = false,
   } = typeof answer === 'number' ? { status: answer } : answer;
-  const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
   return {
     ok: true,
     response: { status, headers, body: Buffer.from(body), truncated },

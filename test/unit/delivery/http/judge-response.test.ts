@@ -45,6 +45,25 @@ describe('the signal of a result', () => {
     expect(judgeResponse(ENDPOINT, responded(status, retryAfter), CONTEXT).signal).toEqual(signal);
   });
 
+  test.each([
+    [503, { 'retry-after': '7' }, { kind: 'throttled', retryAfterMs: 7_000 }],
+    [429, {}, { kind: 'throttled' }],
+    [500, {}, { kind: 'ok' }],
+    [404, {}, { kind: 'ok' }],
+  ])('the signal of %d when the receiver asks for an end, with %p', (status, headers, signal) => {
+    const result = responded(status);
+    if (result.ok) result.response.headers = { ...headers, 'webhook-delivery': 'abort-message' };
+    const judged = judgeResponse(ENDPOINT, result, CONTEXT);
+    expect(judged).toMatchObject({ classification: 'rejected', signal });
+    expect(judged.retryAfterMs).toBeUndefined();
+  });
+
+  test('a body that is longer than what is read counts as slow', () => {
+    const result = responded(200);
+    if (result.ok) result.response.truncated = true;
+    expect(judgeResponse(ENDPOINT, result, CONTEXT).signal).toEqual({ kind: 'slow' });
+  });
+
   test.each<[UrlErrorCode, string]>([
     ['timeout', 'timeout'],
     ['dns', 'failed'],

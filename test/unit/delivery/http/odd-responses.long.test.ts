@@ -216,9 +216,14 @@ test.each<[name: string, treatment: Treatment, message: string]>([
   [
     'an interim response whose headers do not end',
     floods('HTTP/1.1 102 P\r\n', 'a: b\r\n'),
+    'an interim response of more than 64 lines',
+  ],
+  [
+    'an interim response whose header does not end',
+    floods('HTTP/1.1 102 P\r\na: ', 'b'),
     'too much before its status',
   ],
-  ['empty lines without end', floods('', '\r\n'), 'too much before its status'],
+  ['empty lines without end', floods('', '\r\n'), 'byte 65 of the response (0x0d)'],
   [
     'a switch of protocols',
     writes(['HTTP/1.1 101 X\r\nupgrade: a\r\nconnection: upgrade\r\n\r\n']),

@@ -194,6 +194,12 @@ test.each([
   ],
   ['HTTP/2', '\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\x03', 'speaks HTTP/2 only'],
   ['TLS', '\x15\x03\x01\x00\x02\x02\x46', 'speaks TLS here'],
+  [
+    'an interim response without end',
+    `HTTP/1.1 103 P\r\n${'a:\n'.repeat(65)}`,
+    'an interim response of more than 64 lines',
+  ],
+  ['empty lines without end', '\r\n'.repeat(40), 'byte 65 of the response (0x0d)'],
   ['a text before the status', `hello\r\n${OK}\r\n`, 'byte 1 of the response (0x68)'],
 ])('%s cannot be read, and the reason says why', (_, text, why) => {
   expect(readResponse(bytes(text))).toEqual({
