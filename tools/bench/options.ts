@@ -55,8 +55,8 @@ const ASKED: readonly Part[] = ['soak'];
 const USAGE = `Usage: npm run bench -- [--quick | --long] [--only ${PARTS.join(',')}] [--rounds N]
   [--capacity CALLS_PER_SECOND] [--waiting N] [--partitions N] [--tier-partitions N] [--users N] [--minutes N, with soak] [--together, with --only isolation or load] [--json FILE] [--write FILE.md] [--profile DIR]`;
 
-/** Destination of the table and the plots of a whole run. */
-const PAGE = 'docs/lab/benchmarks.md';
+/** Destination of the table and the plots of a whole run; git ignores the folder. */
+const PAGE = 'bench-results/benchmarks.md';
 
 export interface Options {
   only: ReadonlySet<Part>;

@@ -27,7 +27,7 @@ describe('the command line', () => {
   });
 
   test('writes its page after a whole run, else where it is told to', () => {
-    expect(readOptions([]).page).toBe('docs/lab/benchmarks.md');
+    expect(readOptions([]).page).toBe('bench-results/benchmarks.md');
     expect(readOptions(['--quick']).page).toBeUndefined();
     expect(readOptions(['--only', 'bare']).page).toBeUndefined();
     expect(readOptions(['--quick', '--write', 'a.md']).page).toBe('a.md');

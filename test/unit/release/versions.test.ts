@@ -81,7 +81,7 @@ test.each([
     'oci://ghcr.io/waypost/charts/waypost --version 0.2.0',
   ],
   [
-    'docs/lab/benchmarks.md',
+    'docs/performance.md',
     'measured with @waypost/node@0.1.0',
     'measured with @waypost/node@0.1.0',
   ],
