@@ -10,7 +10,6 @@ export const PARTS = [
   'bare',
   'delivery',
   'https',
-  'http2',
   'telemetry',
   'filters',
   'load',
@@ -22,7 +21,6 @@ export const PARTS = [
   'processes',
   'rolling',
   'isolation',
-  'proxies',
   'backlog',
   'outage',
   'waiting',
@@ -34,7 +32,6 @@ export type Part = (typeof PARTS)[number];
 
 /** These take long for each figure: once a run, unless --long is set. */
 const ONCE: readonly Part[] = [
-  'http2',
   'telemetry',
   'filters',
   'load',
@@ -42,7 +39,6 @@ const ONCE: readonly Part[] = [
   'sustained',
   'processes',
   'rolling',
-  'proxies',
   'outage',
   'waiting',
   'audiences',

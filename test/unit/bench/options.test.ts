@@ -35,7 +35,6 @@ describe('the command line', () => {
 
   test('measures what takes long once, but with --long', () => {
     const once = [
-      'http2',
       'telemetry',
       'filters',
       'load',
@@ -43,7 +42,6 @@ describe('the command line', () => {
       'sustained',
       'processes',
       'rolling',
-      'proxies',
       'outage',
       'waiting',
     ];
