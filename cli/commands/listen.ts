@@ -16,7 +16,11 @@ import { parseTarget } from '../listen/target';
 import { readInput, readSecretFile } from '../secret-input';
 import { CliError, FAILED, usage } from '../process-context';
 
-/** `waypost listen`: forwards the live events of a destination or a source to a local server. */
+/**
+ * `waypost listen`: forwards the live events of a destination or a source to a local server. It
+ * reads the stream of the debugger and not Kafka, so it needs a token and no broker. No API shows a
+ * stored secret, so it signs with one that you give, or makes one for the run.
+ */
 
 interface ListenOptions {
   to?: string;

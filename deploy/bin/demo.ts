@@ -12,7 +12,7 @@ import { type LocalSystem, supervise } from '../standalone/supervisor';
 /**
  * `npm run demo`: starts the system with a source, a signed destination with two URLs, and a
  * receiver, and prints arrivals live. Both URLs refuse one call at first, so that you see its
- * retry.
+ * retry. It has a client and a receiver of its own, because the image contains no tools.
  */
 
 const PATHS = ['/crm', '/warehouse'];

@@ -10,7 +10,6 @@ export const PARTS = [
   'bare',
   'delivery',
   'https',
-  'http2',
   'telemetry',
   'filters',
   'load',
@@ -22,7 +21,6 @@ export const PARTS = [
   'processes',
   'rolling',
   'isolation',
-  'proxies',
   'backlog',
   'outage',
   'waiting',
@@ -34,7 +32,6 @@ export type Part = (typeof PARTS)[number];
 
 /** These take long for each figure: once a run, unless --long is set. */
 const ONCE: readonly Part[] = [
-  'http2',
   'telemetry',
   'filters',
   'load',
@@ -42,7 +39,6 @@ const ONCE: readonly Part[] = [
   'sustained',
   'processes',
   'rolling',
-  'proxies',
   'outage',
   'waiting',
   'audiences',
@@ -55,8 +51,8 @@ const ASKED: readonly Part[] = ['soak'];
 const USAGE = `Usage: npm run bench -- [--quick | --long] [--only ${PARTS.join(',')}] [--rounds N]
   [--capacity CALLS_PER_SECOND] [--waiting N] [--partitions N] [--tier-partitions N] [--users N] [--minutes N, with soak] [--together, with --only isolation or load] [--json FILE] [--write FILE.md] [--profile DIR]`;
 
-/** Destination of the table and the plots of a whole run. */
-const PAGE = 'docs/lab/benchmarks.md';
+/** Destination of the table and the plots of a whole run; git ignores the folder. */
+const PAGE = 'bench-results/benchmarks.md';
 
 export interface Options {
   only: ReadonlySet<Part>;

@@ -7,7 +7,6 @@ import { measureBare } from './cases/baseline';
 import { measureDelivery } from './cases/delivery';
 import { measureFilters } from './cases/filters';
 import { measureHostile } from './cases/hostile';
-import { measureHttp2 } from './cases/http2';
 import { measureHttps } from './cases/https';
 import { measureIsolation } from './cases/isolation';
 import { latencyMs, measureLatency } from './cases/latency';
@@ -15,7 +14,6 @@ import { measureLoadCurve } from './cases/load-curve';
 import { measureOutage } from './cases/outage';
 import { measurePipeline, type Target } from './cases/pipeline';
 import { measureProcesses } from './cases/processes';
-import { measureProxies } from './cases/proxies';
 import { measureRolling } from './cases/rolling';
 import { measureSoak } from './cases/soak';
 import { measureSustained } from './cases/sustained';
@@ -55,7 +53,6 @@ export async function runRound(
   const https = await attempts.run('https', 'delivery over TLS', (p) =>
     measureHttps(bench, sizes.https, p),
   );
-  const http2 = await attempts.run('http2', 'HTTP/2', (p) => measureHttp2(sizes.http2, p));
   const telemetry = await attempts.run('telemetry', 'telemetry', (p) =>
     measureTelemetry(bench, sizes.delivery, p),
   );
@@ -81,9 +78,6 @@ export async function runRound(
   const isolation = await attempts.run('isolation', 'isolation', (p) =>
     measureIsolation(bench, sizes.isolation, p),
   );
-  const proxies = await attempts.run('proxies', 'bad proxies', (p) =>
-    measureProxies(bench, sizes.proxies, p),
-  );
   const backlog = await attempts.run('backlog', 'backlog', (p) =>
     measureBacklog(bench, sizes.backlog, p),
   );
@@ -103,7 +97,6 @@ export async function runRound(
   const alone = {
     delivery,
     https,
-    http2,
     telemetry,
     filters,
     load,
@@ -111,7 +104,6 @@ export async function runRound(
     processes,
     rolling,
     isolation,
-    proxies,
   };
   const troubled = { backlog, outage, waiting, audiences, hostile, soak };
   return { bare, ...alone, ...troubled, ...together, failures: attempts.failures };

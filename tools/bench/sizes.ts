@@ -3,7 +3,6 @@ import { type BacklogSize } from './cases/backlog';
 import { type BatchedSize } from './cases/batched';
 import { type FiltersSize } from './cases/filters';
 import { type HostileSize } from './cases/hostile';
-import { type Http2Size } from './cases/http2';
 import { type HttpsSize } from './cases/https';
 import { type IsolationSize } from './cases/isolation';
 import { type LatencySize } from './cases/latency';
@@ -11,7 +10,6 @@ import { type LoadCurveSize } from './cases/load-curve';
 import { type OutageSize } from './cases/outage';
 import { type LoopSize } from './cases/pipeline';
 import { type ProcessesSize } from './cases/processes';
-import { type ProxiesSize } from './cases/proxies';
 import { type RollingSize } from './cases/rolling';
 import { type SoakSize } from './cases/soak';
 import { type SustainedSize } from './cases/sustained';
@@ -27,7 +25,6 @@ export interface Sizes {
   bare: { warmUp: number; count: number };
   delivery: { warmUp: number; count: number };
   https: HttpsSize;
-  http2: Http2Size;
   batches: LoopSize;
   singles: LoopSize;
   batched: BatchedSize;
@@ -37,7 +34,6 @@ export interface Sizes {
   processes: ProcessesSize;
   rolling: RollingSize;
   isolation: IsolationSize;
-  proxies: ProxiesSize;
   backlog: BacklogSize;
   outage: OutageSize;
   waiting: WaitingSize;
@@ -60,7 +56,6 @@ export const WHOLE: Sizes = {
     busy: { warmUp: 15_000, count: 35_000 },
     ...SELDOM,
   },
-  http2: { delayMs: 50, streams: [1, 10, 100], seconds: 20, warmUp: 10_000, openings: 2_000 },
   batches: { warmUp: 30_000, count: 60_000, ...BATCHES },
   singles: { warmUp: 15_000, count: 30_000, ...SINGLES },
   batched: {
@@ -91,7 +86,6 @@ export const WHOLE: Sizes = {
     loadPercent: 60,
     capacity: { warmUp: 5_000, count: 10_000, ...SINGLES },
   },
-  proxies: { free: 30, behind: 10, perSecond: 300, seconds: 30, warmUpSeconds: 30 },
   backlog: { count: 10_000, answerMs: 100 },
   outage: { perSecond: 150, beforeSeconds: 10, deadSeconds: 120 },
   waiting: {
@@ -122,8 +116,8 @@ export const LONG: Sizes = {
 };
 
 /**
- * About eleven minutes; each of the first five parts in a few seconds, without the start of broker
- * and services.
+ * About ten minutes. Bare, delivery, https and telemetry take a few seconds each, without the start
+ * of broker and services.
  */
 export const QUICK: Sizes = {
   bare: { warmUp: 5_000, count: 30_000 },
@@ -133,7 +127,6 @@ export const QUICK: Sizes = {
     busy: { warmUp: 5_000, count: 20_000 },
     ...SELDOM,
   },
-  http2: { delayMs: 50, streams: [1, 10, 100], seconds: 8, warmUp: 5_000, openings: 500 },
   batches: { warmUp: 5_000, count: 20_000, ...BATCHES },
   singles: { warmUp: 2_000, count: 8_000, ...SINGLES },
   batched: {
@@ -156,7 +149,6 @@ export const QUICK: Sizes = {
     warmUpSeconds: 5,
     capacity: { warmUp: 2_000, count: 6_000, ...SINGLES },
   },
-  proxies: { free: 30, behind: 10, perSecond: 200, seconds: 12, warmUpSeconds: 8 },
   backlog: { count: 10_000, answerMs: 100 },
   outage: { perSecond: 150, beforeSeconds: 5, deadSeconds: 20 },
   waiting: { ...WHOLE.waiting, count: 20_000, perSecond: 100, seconds: 12 },

@@ -33,7 +33,7 @@ export const PLACES: Place[] = [
   {
     // Examples in pages, and manifests that require a client.
     files:
-      /^(README\.md|docs\/(?!lab\/|design\/)|examples\/|clients\/|cli\/|deploy\/|.*\/go\.mod$)/,
+      /^(README\.md|docs\/(?!performance\.md|design\/)|examples\/|clients\/|cli\/|deploy\/|.*\/go\.mod$)/,
     version: after(
       '@waypost/(?:node|cli)(?:@|": "\\^?)|/clients/go(?: v|@v)|/waypost:|/charts/waypost ' +
         '(?:\\\\\\n +)?--version ',

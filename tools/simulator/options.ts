@@ -42,7 +42,7 @@ export function help({ usual, others }: Known): string {
       '[--plots FOLDER]',
     '',
     'Plays delivery and retry in virtual time, and checks at each step what is promised ' +
-      '(docs/lab/simulation.md).',
+      '(docs/performance.md).',
     '',
     ...rows(usual),
     `  ${'all'.padEnd(width)}  all of these`,

@@ -46,7 +46,8 @@ export function toQueued(message: Message): Queued {
 
 /**
  * Returns the body of a request. Each try writes a new `sentAt` into each live message: the server
- * corrects the time of a call by its age when it was sent.
+ * corrects the time of a call by its age when it was sent. A `sentAt` of the whole batch would also
+ * shift a time that the caller set.
  */
 export function toBody(batch: readonly Queued[], now: number, writeKeyInBody?: string): string {
   const sentAt = `,"sentAt":"${new Date(now).toISOString()}"}`;

@@ -69,6 +69,7 @@ export function createSender(
           body: zipped ?? text,
           // A redirected POST would arrive elsewhere as a GET, and get a 200.
           redirect: 'manual',
+          // The request survives when the page closes.
           keepalive: platform.browser,
           signal: controller.signal,
         });

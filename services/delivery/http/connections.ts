@@ -9,12 +9,11 @@ import { type Proxy } from './tunnel';
 /**
  * The open connections of the process: one undici Client each, which serves one request at a time
  * and is kept after its response. (undici's Pool searches all of its clients for a free one, and
- * prefers a client other than the last used. It kept twice as many sockets open as it had requests.
- * docs/design/decisions/0010-client-per-connection.md)
+ * takes a client for busy while its last response is handled, when a lane starts its next request.
+ * It kept twice as many sockets open as it had requests.)
  *
  * Most endpoints get a webhook now and then. For them, opening a TLS connection costs more than ten
- * times as much as the request, so idle connections are kept as long as endpoints allow
- * (docs/design/decisions/0041-kept-connections.md).
+ * times as much as the request, so idle connections are kept as long as endpoints allow.
  */
 
 /**

@@ -272,7 +272,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
 
   /**
    * Returns whether a kept connection broke under the request, and the endpoint has not begun to
-   * respond.
+   * respond. Then the request is sent once more over a new connection, in the same attempt. A new
+   * connection that breaks says something about the endpoint, and is a failed attempt.
    */
   #isStale(error: unknown): boolean {
     return (

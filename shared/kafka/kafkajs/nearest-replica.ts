@@ -4,6 +4,9 @@
  * minutes. kafkajs keeps the name although the broker is down, so that the partition would stop for
  * that time. It also takes "offset out of range" from a replica, which may only lag, for the end of
  * retention, and would read the partition from its start.
+ *
+ * Only consumers of groups read from a replica: a tail must prove the end of the log, and a replica
+ * may report an older one.
  */
 
 interface ConsumerGroup {

@@ -5,8 +5,8 @@ import { type Token } from './bearer-token';
 
 /**
  * Signs tokens for IAM authentication of Amazon MSK: a presigned URL of the action
- * kafka-cluster:Connect (Signature Version 4), in base64url. The AWS SDK finds the credentials, and
- * is loaded only here.
+ * kafka-cluster:Connect (Signature Version 4), in base64url. The AWS SDK finds the credentials
+ * (environment, containers, web identity, instance metadata), and is loaded only here.
  */
 
 interface Credentials {

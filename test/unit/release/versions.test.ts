@@ -80,11 +80,7 @@ test.each([
     'oci://ghcr.io/waypost/charts/waypost --version 0.1.0',
     'oci://ghcr.io/waypost/charts/waypost --version 0.2.0',
   ],
-  [
-    'docs/lab/benchmarks.md',
-    'measured with @waypost/node@0.1.0',
-    'measured with @waypost/node@0.1.0',
-  ],
+  ['docs/performance.md', 'measured with @waypost/node@0.1.0', 'measured with @waypost/node@0.1.0'],
 ])('a new version changes only the version of Waypost in %s', (file, before, after) => {
   expect(withVersion(file, before, '0.2.0')).toBe(after);
 });

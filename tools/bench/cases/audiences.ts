@@ -22,7 +22,6 @@ import { messageRecord, openSeeder, type Seeder, SOURCE, sourceOf } from '../see
 import { type Bench, withSystem } from '../setup';
 import { callOfUser, definitionEntries, DEFINITIONS } from '../shop';
 import { DefinitionStatus, diskBytes, metricOf } from './audiences-state';
-import { measurePreviews } from './previews';
 
 /**
  * Audiences of many users: the rate at which the service processes a backlog, beside the router
@@ -224,7 +223,6 @@ async function measureRestored(rig: Rig, storeBytes: number, pids: Pids, memory:
     restore,
     traffic: drainBetween(from, to),
     idleCores: await measureIdle(rig, pids),
-    previews: await measurePreviews(seeder, loadSettings(system.env).WAYPOST_PARTITIONS),
     memory: { restore: restoreMemory, traffic: trafficMemory },
   };
 }

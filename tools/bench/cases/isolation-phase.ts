@@ -9,8 +9,8 @@ import { type Bench } from '../setup';
 import { type Target } from './pipeline';
 
 /**
- * One phase of the isolation benchmarks: the load amid a trouble, until all of it has been
- * delivered.
+ * One phase of the isolation benchmark: the load while some endpoints misbehave, until all of it has
+ * been delivered.
  */
 
 const CONNECTIONS = 64;
@@ -35,8 +35,6 @@ export interface PhaseSize {
   measured: number;
   perSecond: number;
   seconds: number;
-  /** runs at the beginning of the phase, and when its load has ended */
-  trouble?: { begin(): void; end(): void };
 }
 
 interface Sent {
@@ -54,7 +52,6 @@ export async function measurePhase(
   const hung = size.origins.slice(0, size.hanging);
   endpoint.reset({ ids: true });
   endpoint.behave(hung, size.as ?? 'hang');
-  size.trouble?.begin();
   const from = readCpu(target.pids);
   const { sent, refused, startMs, endMs } = await offer(target, size);
   const cpu = cpuBetween(from, readCpu(target.pids));
@@ -70,7 +67,6 @@ export async function measurePhase(
   };
   await until(allThere, POLL_MS, ARRIVAL_MS);
   endpoint.behave(hung, 'path');
-  size.trouble?.end();
   await until(() => endpoint.accepted >= sent.length, POLL_MS, SETTLE_MS);
 
   const arrived = measured.flatMap(({ id, atMs }) => {

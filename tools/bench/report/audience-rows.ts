@@ -47,8 +47,7 @@ function turnsOf({ cases }: FiltersFigure, name: string): number[] {
 
 const MB = 1024 * 1024;
 
-export function audienceRows(rounds: readonly Round[]): Row[] {
-  const previews = first(rounds, (round) => round.audiences)?.previews ?? [];
+export function audienceRows(): Row[] {
   return rows('audiences', (round) => round.audiences, [
     [': users', 'users', (a) => a.users],
     [', the router over the same messages', 'messages/s', (a) => a.router.perSecond],
@@ -78,7 +77,6 @@ export function audienceRows(rounds: readonly Round[]): Row[] {
     [': new messages, syncs running', 'messages/s', (a) => a.traffic.perSecond],
     [': new messages, syncs running', PER_MESSAGE, (a) => micros(a.traffic, 'audiences')],
     [': idle', 'cores', (a) => a.idleCores],
-    ...previews.flatMap(({ what }) => previewColumns(what)),
     ...memoryColumns('counting', 'counting'),
     ...memoryColumns('first sync', 'firstSync'),
     ...memoryColumns('restoring', 'restore'),
@@ -91,15 +89,6 @@ export function audienceRows(rounds: readonly Round[]): Row[] {
       (a) => a.changelogBytes && a.changelogBytes / MB,
     ],
   ]);
-}
-
-function previewColumns(what: string): Column<AudiencesFigure>[] {
-  const of = ({ previews }: AudiencesFigure) => previews.find((each) => each.what === what);
-  return [
-    [`: preview ${what}, first figure`, 's', (a) => of(a)?.firstSeconds],
-    [`: preview ${what}, whole`, 's', (a) => of(a)?.seconds],
-    [`: preview ${what}, users looked at`, 'users', (a) => of(a)?.looked],
-  ];
 }
 
 function memoryColumns(

@@ -1,7 +1,5 @@
 import { type Hostile } from '../../harness/receiver';
-import { type Mood } from '../../../test/support/egress-proxies';
 import { type CpuUse, type Memory, type Usage } from '../../harness/usage';
-import { type PreviewFigure } from '../cases/previews';
 import { type DrainFigure } from '../drain';
 import { type SoakFigure } from './soak-figure';
 
@@ -63,29 +61,6 @@ export interface HttpsFigure {
   };
 }
 
-export type Protocol = 'HTTP/1.1' | 'HTTP/2' | 'HTTP/2, a connection for each';
-
-/** Requests of one protocol, in a separate process. */
-export interface ProtocolFigure extends Times {
-  protocol: Protocol;
-  /** concurrent requests; 0: each had a new connection */
-  streams: number;
-  /** CPU-µs a request */
-  microsEach: number;
-  /** the largest number of open sockets */
-  sockets: number;
-  cpu: CpuUse;
-}
-
-/** HTTP/1.1 and HTTP/2 to one TLS endpoint. */
-export interface Http2Figure {
-  /** the time that the endpoint takes */
-  delayMs: number;
-  cases: ProtocolFigure[];
-  /** requests with a new connection each, which continues a TLS session */
-  openings: ProtocolFigure[];
-}
-
 /** The delivery service without telemetry, and with. */
 export interface TelemetryFigure {
   /** fraction of traced messages */
@@ -130,7 +105,6 @@ export interface AudiencesFigure {
   /** messages of known users, while syncs run */
   traffic: DrainFigure;
   idleCores: number;
-  previews: PreviewFigure[];
   /** the maximum of each phase */
   memory: Record<'counting' | 'firstSync' | 'restore' | 'traffic', Memory>;
   storeBytes: number;
@@ -243,21 +217,6 @@ export interface IsolationFigure {
   phases: IsolationPhase[];
 }
 
-/** What the proxy of some destinations does; the figures are of destinations without one. */
-export interface ProxyPhase extends IsolationPhase {
-  mood: Mood;
-}
-
-export interface ProxiesFigure {
-  /** destinations without a proxy, which are measured, and behind it */
-  free: number;
-  behind: number;
-  /** to all destinations together */
-  perSecond: number;
-  /** the first one is clean, and each of the others is between two clean ones */
-  phases: ProxyPhase[];
-}
-
 export interface BurstFigure {
   drainMs: number;
   /** times the ideal */
@@ -329,7 +288,6 @@ export interface Round {
   bare: BareFigure[];
   delivery?: DeliveryFigure | undefined;
   https?: HttpsFigure | undefined;
-  http2?: Http2Figure | undefined;
   telemetry?: TelemetryFigure | undefined;
   batches?: PipelineFigure | undefined;
   singles?: PipelineFigure | undefined;
@@ -342,7 +300,6 @@ export interface Round {
   /** of the services of the last four together */
   warnings?: Record<string, number> | undefined;
   isolation?: IsolationFigure | undefined;
-  proxies?: ProxiesFigure | undefined;
   backlog?: BacklogFigure | undefined;
   outage?: OutageFigure | undefined;
   waiting?: WaitingFigure | undefined;

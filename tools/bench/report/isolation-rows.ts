@@ -45,8 +45,7 @@ export function isolationRows(rounds: readonly Round[]): Row[] {
       [
         'healthy p99',
         '× clean around it',
-        (all) =>
-          besideClean(all, (phase) => phase.hanging === hanging && phase.as === undefined, isClean),
+        (all) => besideClean(all, (phase) => phase.hanging === hanging && phase.as === undefined),
         clean && isolationGoal(clean.median),
       ],
       column(
@@ -64,7 +63,7 @@ export function isolationRows(rounds: readonly Round[]): Row[] {
       [
         'healthy p99',
         '× clean around it',
-        (all) => besideClean(all, (phase) => phase.as === as, isClean),
+        (all) => besideClean(all, (phase) => phase.as === as),
         clean && isolationGoal(clean.median),
       ],
     ]),
@@ -100,10 +99,9 @@ const p99Of = ({ p99Ms }: { p99Ms: number }) => p99Ms;
 const isClean = ({ hanging }: IsolationPhase) => hanging === 0;
 
 /** Returns the p99 of the wanted phase as a multiple of the clean phases' before and after it. */
-export function besideClean<P extends { p99Ms: number }>(
-  phases: readonly P[],
-  isWanted: (phase: P) => boolean,
-  isClean: (phase: P) => boolean,
+function besideClean(
+  phases: readonly IsolationPhase[],
+  isWanted: (phase: IsolationPhase) => boolean,
 ): number {
   const at = phases.findIndex(isWanted);
   const around = [phases[at - 1], phases[at + 1]].flatMap((phase) =>

@@ -33,15 +33,6 @@ const PARTS: Record<Part, { method: string; size: (sizes: Sizes) => string }> = 
       `${after(h.busy)}; ${String(h.endpoints)} endpoints, ${String(h.rounds)} rounds of ` +
       `${String(h.roundSeconds)} s`,
   },
-  http2: {
-    method:
-      'undici to an endpoint that speaks both, over TLS, each case in a process of its ' +
-      'own; HTTP/1.1 as delivery uses it, with a kept connection for each concurrent ' +
-      'request; CPU of the client alone',
-    size: ({ http2: h }) =>
-      `${String(h.delayMs)} ms an answer, ${h.streams.join(', ')} at once, ` +
-      `${String(h.seconds)} s each; ${String(h.openings)} new connections`,
-  },
   telemetry: {
     method:
       'as delivery, alternately without and with OpenTelemetry; with it: 5 % of the ' +
@@ -115,14 +106,6 @@ const PARTS: Record<Part, { method: string; size: (sizes: Sizes) => string }> = 
       `${String(i.endpoints)} endpoints, ${String(i.seconds)} s a phase, at ` +
       `${String(i.loadPercent)} % of ` +
       `capacity${i.together ? '; all services in one process' : ''}`,
-  },
-  proxies: {
-    method:
-      'as isolation; the proxy of some destinations works, or hangs, refuses or closes ' +
-      'each connection; measures destinations without a proxy',
-    size: ({ proxies: p }) =>
-      `${String(p.free)} destinations without a proxy and ${String(p.behind)} behind it, ` +
-      `${String(p.perSecond)} calls/s, ${String(p.seconds)} s a phase`,
   },
   backlog: {
     method: 'to a new lane, then again; ideal: the lane at its widest from the start',
@@ -278,10 +261,6 @@ function faultsOfRound(round: Round): string[] {
       'connections more than a lane may have',
     );
   }
-  for (const { mood, refused, missing } of round.proxies?.phases ?? []) {
-    say(`proxies, it ${mood}`, refused, 'calls that ingest did not accept');
-    say(`proxies, it ${mood}`, missing, 'accepted and not delivered');
-  }
   say('backlog, a new lane', backlog?.first.repeats ?? 0, 'POSTs more than deliveries');
   say('backlog, a used lane', backlog?.second.repeats ?? 0, 'POSTs more than deliveries');
   for (const { name, lateness } of waiting?.phases ?? []) {
@@ -302,8 +281,6 @@ function othersUsed(rounds: Results['rounds']): number[] {
     round.latency,
     round.sustained,
     ...(round.isolation?.phases ?? []),
-    ...(round.proxies?.phases ?? []),
-    ...(round.http2?.cases ?? []),
     ...Object.values(round.batched?.delivery ?? {}),
     ...Object.values(round.batched?.all ?? {}),
     ...(round.filters?.cases ?? []).flatMap(({ turns }) => turns),

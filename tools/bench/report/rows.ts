@@ -16,27 +16,25 @@ import {
   rows,
 } from './columns';
 import { type DeliveryFigure, type PipelineFigure, type Round } from './figures';
-import { batchedRows, http2Rows, proxyRows } from './egress-rows';
+import { batchedRows } from './batched-rows';
 import { isolationRows } from './isolation-rows';
 import { soakRows } from './soak-rows';
 
 /** The rows of the report, in their order. Pure. */
 
-/** @param rounds they name the cases, phases and previews that have rows */
+/** @param rounds they name the cases and phases that have rows */
 export function rowsOf(rounds: readonly Round[]): Row[] {
   return [
     ...costs(),
-    ...http2Rows(rounds),
     ...batchedRows(rounds),
     ...loadRows(rounds),
     ...rolling(rounds),
     ...isolationRows(rounds),
-    ...proxyRows(rounds),
     ...troubles(),
     ...waiting(rounds),
     ...hostile(),
     ...filterRows(rounds),
-    ...audienceRows(rounds),
+    ...audienceRows(),
     ...soakRows(),
   ];
 }

@@ -3,9 +3,6 @@ import { type CpuUse } from '../../../../tools/harness/usage';
 import {
   type DeliveryFigure,
   type PipelineFigure,
-  type Protocol,
-  type ProtocolFigure,
-  type ProxyPhase,
   type Results,
   type Round,
   type WaitingPhase,
@@ -135,34 +132,7 @@ describe('the report', () => {
   });
 });
 
-describe('the way to endpoints in the report', () => {
-  test('each protocol is compared with HTTP/1.1 at the same number of requests per round', () => {
-    const figure = (protocol: Protocol, streams: number, microsEach: number): ProtocolFigure => ({
-      protocol,
-      streams,
-      microsEach,
-      count: 100,
-      p50Ms: 51,
-      p99Ms: 60,
-      sockets: 1,
-      cpu: cpu({}),
-    });
-    const cases = [
-      figure('HTTP/1.1', 1, 400),
-      figure('HTTP/2', 1, 800),
-      figure('HTTP/1.1', 10, 100),
-    ];
-    cases.push(figure('HTTP/2', 10, 150));
-    const openings = [figure('HTTP/1.1', 0, 1_000), figure('HTTP/2', 0, 1_500)];
-    const text = report(results([{ ...aRound(20), http2: { delayMs: 50, cases, openings } }]));
-    const ratios = text.split('\n').filter((line) => line.includes('× HTTP/1.1'));
-    expect(ratios).toEqual([
-      expect.stringMatching(/^endpoint of 50 ms, 1 at once, HTTP\/2 +2\.00 /),
-      expect.stringMatching(/^endpoint of 50 ms, 10 at once, HTTP\/2 +1\.50 /),
-      expect.stringMatching(/^new TLS connection and one request, HTTP\/2 +1\.50 /),
-    ]);
-  });
-
+describe('batches of events in the report', () => {
   test('batches are compared with single POSTs, for delivery alone and for all services', () => {
     const alone = (seconds: number, eventsPerPost: number): DeliveryFigure => ({
       ...aLoop({ cpu: cpu({ delivery: seconds, broker: 0.3 }), eventsPerPost }),
@@ -184,35 +154,6 @@ describe('the way to endpoints in the report', () => {
     expect(lineOf(text, /^delivery alone with the broker, batches .*× single/)).toMatch(/ 0\.538 /);
     expect(lineOf(text, /^all services with the broker, batches .*× single/)).toMatch(/ 0\.750 /);
     expect(lineOf(text, /^batches of up to 50 events: delivery alone/)).toMatch(/ 49\.0 /);
-  });
-
-  test('a bad proxy is compared with the clean phases around it', () => {
-    const phase = (mood: ProxyPhase['mood'], p99Ms: number): ProxyPhase => ({
-      mood,
-      p99Ms,
-      hanging: 0,
-      count: 1,
-      p50Ms: 1,
-      maxMs: 100,
-      offeredPerSecond: 100,
-      deliveredPerSecond: 100,
-      mostConnections: 0,
-      refused: 0,
-      missing: 0,
-      cpu: cpu({}),
-    });
-    const phases = [
-      phase('works', 50),
-      phase('hangs', 63),
-      phase('works', 70),
-      phase('closes', 160),
-      phase('works', 90),
-    ];
-    const proxies = { free: 30, behind: 10, perSecond: 100, phases };
-    const text = report(results([{ ...aRound(20), proxies }]));
-    expect(lineOf(text, /proxy of others hangs: p99 .*× clean/)).toMatch(/1\.05 .*≤ 1\.20 +met/);
-    expect(lineOf(text, /proxy of others closes: p99 .*× clean/)).toMatch(/2\.00 .*missed by 67 %/);
-    expect(lineOf(text, /proxy of others works: p99/)).toMatch(/ 70\.0 /);
   });
 });
 
