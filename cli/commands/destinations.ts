@@ -194,7 +194,7 @@ function addWebhookSwitches(destinations: Group): void {
       ]);
       if (lostSince === null || count === 0) return;
       print.note(
-        `To send these again: waypost replay all --destination ${id} --status dead --since ` +
+        `To send again all that died since then: waypost replay all --destination ${id} --status dead --since ` +
           lostSince,
       );
     },

@@ -64,8 +64,8 @@ export const endpoint = {
     lostUnknown: 'The history is away: what was lost while the URL was off is not known.',
     lost: (deliveries: string) => `${deliveries} ended while the URL was off.`,
     deliveries: (n: number) => (n === 1 ? '1 delivery' : `${count(n)} deliveries`),
-    replay: 'Replay them',
-    replayTask: 'replay them',
+    replay: 'Replay all that died since then',
+    replayTask: 'replay what died',
   },
   filterField: {
     mistakeAt: (line: string, column: string, message: string) =>
