@@ -5,9 +5,9 @@ import { type Clock, systemClock } from './clock';
 import { type Destinations, type Endpoint } from './destinations';
 import { DisabledUrls } from './disabled-urls';
 import { type DeliveryInHand, type Disposition } from './disposition';
-import { ResponseBudget } from './http/judge-response';
 import { type LaneRegistry } from './lanes/registry';
 import { type RequestContext } from './request';
+import { ResponseBudget } from './response-budget';
 
 /** The surroundings of an attempt. */
 

@@ -95,8 +95,8 @@ export class Attempt implements MemberOwner {
   ended({ endpoint, traceparent, result }: EndedRequest): Signal {
     const { inHand, context } = this;
     const timing = this.#timing();
-    const keep = (bytes: number) =>
-      context.responses.take(inHand.delivery.destinationId, bytes, timing.nowMs);
+    const { destinationId, test = false } = inHand.delivery;
+    const keep = context.responses.keepOf(destinationId, test, timing.nowMs);
     const judged = judgeResponse(endpoint, result, { nowMs: timing.nowMs, keep });
     const withheld = !result.ok && !inHand.delivery.test && result.withheld;
     if (withheld) this.withheld(withheld, judged.attempt, endpoint);

@@ -99,9 +99,12 @@ const url = z.object({
         'this URL',
     }),
   batch: z
-    .object({ id: z.string(), size: z.int(), index: z.int() })
+    .object({ id: z.string(), size: z.int(), index: z.int(), first: z.string() })
     .optional()
-    .meta({ description: 'The batch that it was sent in, and its place there' }),
+    .meta({
+      description:
+        'The batch that it was sent in, its place there, and the first delivery of the batch',
+    }),
   oddities: z
     .array(z.string())
     .optional()
@@ -113,7 +116,13 @@ const url = z.object({
   error: urlError.optional(),
   response: z
     .object({ headers: z.record(z.string(), z.string()), body: z.string(), truncated: z.boolean() })
-    .optional(),
+    .optional()
+    .meta({
+      description:
+        'Without headers and body, and truncated, if the budget for responses of the ' +
+        'destination was used up. Absent in lists, and for the oldest attempts of a delivery ' +
+        'with more than 256 KiB of responses',
+    }),
 });
 /** An attempt of a test. */
 export const testAttempt = z.strictObject({

@@ -64,7 +64,23 @@ export interface UrlAttempt {
   /** what was odd about the response, whose status counts nevertheless; absent: nothing */
   oddities?: Oddity[];
   error?: UrlError;
-  response?: { headers: Record<string, string>; body: string; truncated: boolean };
+  /**
+   * Absent if there was none. That of a batch is with its first delivery only (`BatchPlace.first`).
+   */
+  response?: StoredResponse;
+}
+
+/** The part of a response that Waypost stores: no cookies, and no secret of its request. */
+export interface StoredResponse {
+  headers: Record<string, string>;
+  body: string;
+  /** more was received, or the budget of the destination's responses was used up */
+  truncated: boolean;
+}
+
+/** Returns the bytes that a response takes in an event and in the history. */
+export function storedBytes(response: StoredResponse): number {
+  return Buffer.byteLength(JSON.stringify(response));
 }
 
 interface About {

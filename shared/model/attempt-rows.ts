@@ -65,7 +65,7 @@ export interface Rows {
   responses: Pick<UrlAttempt, 'status' | 'response' | 'gzip' | 'oddities'>[];
   rows: unknown[][];
   /** absent if no row was sent in a batch */
-  batches?: Pick<BatchPlace, 'id' | 'size'>[];
+  batches?: Omit<BatchPlace, 'index'>[];
 }
 
 /** A successful attempt with one request, which was no test. */
@@ -97,7 +97,7 @@ export class AttemptRows {
   readonly #contextTexts: string[] = [];
   readonly #responses = new Map<string, number>();
   readonly #rows: unknown[][] = [];
-  readonly #batches: Pick<BatchPlace, 'id' | 'size'>[] = [];
+  readonly #batches: Omit<BatchPlace, 'index'>[] = [];
   #bytes = HEAD.length;
 
   /** About the length of the record. */
@@ -180,9 +180,9 @@ export class AttemptRows {
     return this.#contextTexts.push(text) - 1;
   }
 
-  #batch({ id, size, index }: BatchPlace): [at: number, index: number] {
+  #batch({ id, size, index, first }: BatchPlace): [at: number, index: number] {
     // Deliveries of a batch follow each other.
-    if (this.#batches.at(-1)?.id !== id) this.#batches.push({ id, size });
+    if (this.#batches.at(-1)?.id !== id) this.#batches.push({ id, size, first });
     return [this.#batches.length - 1, index];
   }
 

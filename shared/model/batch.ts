@@ -19,6 +19,8 @@ export interface BatchPlace {
   size: number;
   /** position in the array, from 0 */
   index: number;
+  /** id of the first delivery in the array, with which the response to the batch is stored */
+  first: string;
 }
 
 /** Lists the ids of a batch's deliveries, in the order of the array, separated by commas. */

@@ -38,6 +38,14 @@ export class TokenBuckets {
     return bucket.tokens >= WHOLE ? 0 : ((1 - bucket.tokens) / rate.perSecond) * 1_000;
   }
 
+  /** Returns whether the bucket of a key holds this many tokens. */
+  holds(key: string, count: number, rate: BucketRate, nowMs: number): boolean {
+    const bucket = this.#buckets.get(key);
+    if (bucket === undefined) return count <= rate.burst;
+    refill(bucket, rate, nowMs);
+    return count <= bucket.tokens;
+  }
+
   /** Takes tokens, whether the key is open or not. */
   take(key: string, cost: number, rate: BucketRate, nowMs: number): void {
     let bucket = this.#buckets.get(key);

@@ -70,6 +70,7 @@ import {
   openDeliveries,
 } from '../../services/control/history/queries';
 import { type Admit, readParts, recordEvents } from '../../services/control/history/record-events';
+import { parseEvents } from '../../services/control/history/parse-events';
 import { cleanUp, keepWithin } from '../../services/control/history/retention';
 import { addEventNames, listEventNames } from '../../services/control/sources/store';
 import {
@@ -79,6 +80,7 @@ import {
   type SyncRow,
   thinSyncs,
 } from '../../services/control/audiences/store';
+import { readResponses } from '../../services/control/deliveries/stored-responses';
 import { databaseId, migrate } from '../../services/control/history/schema';
 import {
   dropVersions,
@@ -92,7 +94,7 @@ import { type Destination } from '../../shared/model/config';
 import { encodeDelivery } from '../../shared/model/delivery';
 import { memoryLog } from '../support/memory-log';
 import { type CircuitEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
-import { type PostgresServer, postgresServer } from '../support/database';
+import { dropDeliveries, type PostgresServer, postgresServer } from '../support/database';
 import { eventually } from '../support/eventually';
 import {
   aCancellation,
@@ -105,6 +107,7 @@ import {
   START,
 } from '../support/events';
 import { aDelivery } from '../support/factories';
+import { aSuccess, rowsOf } from '../support/successes';
 
 /**
  * The history on both databases: rows written from events, found by filters and dropped in time.
@@ -144,9 +147,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await kind.remove();
   });
   beforeEach(async () => {
-    for (const part of parts) await database.query(`drop table waypost.${part.name}`);
+    await dropDeliveries(database);
     for (const table of [
-      'parts',
       'counts',
       'circuits',
       'deletions',
@@ -253,7 +255,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await database.query('insert into waypost.later (a, b) values (1, 2)');
     await expect(migrate(database)).rejects.toMatchObject({ code: 'newer_format' });
     await database.query('drop table waypost.later');
-    await database.query(`update waypost.meta set value = '21' where key = 'version'`);
+    await database.query(`update waypost.meta set value = '22' where key = 'version'`);
   });
 
   test('refuses tables of a newer version, and of an earlier build in one sentence', async () => {
@@ -261,12 +263,12 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       database.query(`update waypost.meta set value = $1 where key = 'version'`, [version]);
     await setVersion('999');
     await expect(migrate(database)).rejects.toMatchObject({ code: 'newer_format' });
-    await setVersion('20');
+    await setVersion('21');
     await expect(migrate(database)).rejects.toMatchObject({
       code: 'older_format',
-      message: expect.stringMatching(/tables of version 20.*`waypost export` with that build/),
+      message: expect.stringMatching(/tables of version 21.*`waypost export` with that build/),
     });
-    await setVersion('21');
+    await setVersion('22');
   });
 
   test('returns a delivery with the state of its events', async () => {
@@ -285,7 +287,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
 
   test('finds the members of each batch of a delivery, also in an indexed partition', async () => {
     const sent = (id: string, index: number) => [
-      aUrl({ outcome: 'retry', batch: { id, size: 2, index } }),
+      aUrl({ outcome: 'retry', batch: { id, size: 2, index, first: 'dlv_1' } }),
     ];
     await record(
       aFailure({ urls: sent('bat_-_1', 0) }),
@@ -810,6 +812,80 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect((await listDeletions(database, page)).map(({ id }) => id)).toEqual(['del_1']);
   });
 
+  describe('stores responses beside the rows', () => {
+    const answer = (body: string) => ({ headers: { server: 'x' }, body, truncated: false });
+    const failure = (n: number, body: string, delivery = 'dlv_1') => {
+      const urls = [aUrl({ outcome: 'retry', status: 425, response: answer(body) })];
+      return aFailure({ delivery, n, hop: n, at: at(n), urls });
+    };
+    const stored = () =>
+      database.query<{ delivery: string; seq: number; response: string }>(
+        'select delivery, seq, response from waypost.responses order by delivery, seq',
+      );
+    const shown = async (id: string) => {
+      const row = await getDelivery(database, id);
+      return [...(await readResponses(database, row!)).values()].reverse();
+    };
+
+    test('in the transaction of the row, each once, even if its event comes again', async () => {
+      const odd = 'a\tb\\\n"\0\ud800';
+      await record(failure(1, 'one'), failure(2, odd), failure(1, 'other', 'dlv_2'));
+      await record(failure(3, 'three'));
+      await record(failure(2, odd), failure(3, 'three'), failure(4, 'four'));
+      expect((await stored()).map(({ delivery, seq }) => [delivery, seq])).toEqual([
+        ['dlv_1', 0],
+        ['dlv_1', 1],
+        ['dlv_1', 2],
+        ['dlv_1', 3],
+        ['dlv_2', 0],
+      ]);
+      expect(await shown('dlv_1')).toEqual(['one', odd, 'three', 'four'].map(answer));
+      expect(await shown('dlv_2')).toEqual([answer('other')]);
+    });
+
+    test('of a first attempt that succeeded, as rows of attempts bring it', async () => {
+      const success = aSuccess({ id: 'dlv_1', messageId: 'm', hop: 0, replay: 0, attempt: 0 });
+      const { batch: _, ...url } = success.url;
+      const value = rowsOf([{ ...success, url: { ...url, response: answer('a\tb\\\0') } }]);
+      const events = parseEvents({ value, timestampMs: START }).flatMap((event) => event ?? []);
+      expect(events).toMatchObject([{ kind: 'delivered' }]);
+      await recordEvents(database, events, parts);
+      await recordEvents(database, events, parts);
+      expect(await shown('dlv_1')).toEqual([answer('a\tb\\\0')]);
+    });
+
+    test('at most 256 KiB of a delivery, the newest, whatever its endpoint answers', async () => {
+      const hostile = '\u0001'.repeat(16 * 1024);
+      for (let n = 1; n <= 10; n++) await record(failure(n, hostile));
+      const kept = await stored();
+      expect(kept.map(({ seq }) => seq)).toEqual([8, 9]);
+      expect(kept.reduce((sum, { response }) => sum + response.length, 0)).toBeLessThan(256 * 1024);
+      const row = (await getDelivery(database, 'dlv_1'))!;
+      expect(row.tries).toHaveLength(10);
+      expect(JSON.stringify(row).length).toBeLessThan(10_000);
+    });
+
+    test('until the rows are deleted with their user, or dropped with their partition', async () => {
+      await record(failure(1, 'one'), { ...failure(1, 'two', 'dlv_2'), userId: 'lee' });
+      const deletion = { id: 'del_1', at: START + 50_000, users: ['user-1'], anonymous: [] };
+      const done = { sources: null, affected: [], messages: 0 };
+      expect(await recordDeletion(database, { ...deletion, ...done })).toBe(1);
+      expect((await stored()).map(({ delivery }) => delivery)).toEqual(['dlv_2']);
+      parts = await keepWithin(database, { forMs: 1, maxBytes: 1e12 }, START + 3 * 86_400_000);
+      expect([parts, await stored()]).toEqual([[], []]);
+    });
+
+    test('and a database that refuses a row stores none of them', async () => {
+      const admit: Admit = async ({ query }) => {
+        await query('alter table waypost.counts add constraint nothing check (count < 0)');
+        return () => true;
+      };
+      const refused = recordEvents(database, [failure(1, 'one')], parts, admit);
+      await expect(refused).rejects.toMatchObject({ code: '23514' });
+      expect([await stored(), await list()]).toEqual([[], []]);
+    });
+  });
+
   describe('keeps no row of a user whom another process deletes', () => {
     const kim = anEvent({ delivery: 'd1', userId: 'kim' });
     const lee = anEvent({ delivery: 'd2', userId: 'lee' });
@@ -910,8 +986,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       expect(left.length).toBeGreaterThan(149);
       expect(left.length).toBeLessThan(1_500);
       const [size] = await database.query<{ bytes: number }>(
-        "select sum(pg_total_relation_size(('waypost.' || name)::regclass))::bigint as " +
-          'bytes from waypost.parts',
+        `select sum(pg_total_relation_size(relid))::bigint as bytes from pg_stat_user_tables
+         where schemaname = 'waypost' and relname ~ '^(deliveries|responses)_'`,
       );
       // Within the limit, plus rows written between two retention runs.
       expect(size!.bytes).toBeLessThan(keep.maxBytes * 2);

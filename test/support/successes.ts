@@ -34,7 +34,7 @@ const url: fc.Arbitrary<UrlAttempt> = fc.record({
   batch: optional(
     fc
       .tuple(fc.nat(3), fc.nat(99))
-      .map(([of, index]) => ({ id: `bat_${String(of)}`, size: 100 - of, index })),
+      .map(([of, index]) => ({ id: `bat_${String(of)}`, size: 100 - of, index, first: 'dlv_1' })),
   ),
   response: optional(response) as fc.Arbitrary<NonNullable<UrlAttempt['response']>>,
 });

@@ -14,11 +14,23 @@ import { clockMs } from './timing';
 /** This file, to be started as a process. */
 export const RECEIVER_MAIN = __filename;
 
+/** What a hostile endpoint sends without end, as fast as it is read. */
+type Flood = 'interim' | 'headers' | 'trailers' | 'trickle';
 /**
- * What a hostile endpoint sends, as fast as it is read; `trickle`: a byte of a body each few ms,
- * without end.
+ * What hostile endpoints do.
+ * - `trickle`: a byte of a body each few ms
+ * - `controls`: 16 KB of control characters, which take six times that as JSON, with a status that
+ *   is retried and opens no circuit
+ * - `batched`: the same to batches
  */
-export const HOSTILE = ['interim', 'headers', 'trailers', 'trickle'] as const;
+export const HOSTILE = [
+  'interim',
+  'headers',
+  'trailers',
+  'trickle',
+  'controls',
+  'batched',
+] as const satisfies readonly (Flood | 'controls' | 'batched')[];
 export type Hostile = (typeof HOSTILE)[number];
 /** `path`: as the path says; `hang`: reads and never responds; `fail`: 503 immediately. */
 export type Behaviour = 'path' | 'hang' | 'fail' | Hostile;
@@ -58,10 +70,22 @@ export type FromReceiver =
     };
 
 const OK = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+/** The longest body that delivery reads. */
+const CONTROLS_BYTES = 16 * 1024;
+export const CONTROLS = Buffer.from(
+  `HTTP/1.1 425 Too Early\r\ncontent-length: ${String(CONTROLS_BYTES)}\r\n\r\n` +
+    '\u0001'.repeat(CONTROLS_BYTES),
+);
 const FAILED = Buffer.from('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n');
 const TELL_EVERY_MS = 5;
 /** No webhook is delivered to these. */
-const WITHOUT_STATUS: ReadonlySet<Behaviour> = new Set(['hang', 'fail', 'interim']);
+const WITHOUT_STATUS: ReadonlySet<Behaviour> = new Set([
+  'hang',
+  'fail',
+  'interim',
+  'controls',
+  'batched',
+]);
 
 /** One port. */
 interface Door {
@@ -199,6 +223,10 @@ function answer(socket: Socket, path: string, { as }: Door): void {
     socket.write(FAILED);
     return;
   }
+  if (as === 'controls' || as === 'batched') {
+    socket.write(CONTROLS);
+    return;
+  }
   if (as !== 'path') {
     flood(socket, as);
     return;
@@ -210,7 +238,7 @@ function answer(socket: Socket, path: string, { as }: Door): void {
 
 const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 /** What comes first, and then again and again. */
-const FLOODS: Readonly<Record<Hostile, readonly [first: string, again: string]>> = {
+const FLOODS: Readonly<Record<Flood, readonly [first: string, again: string]>> = {
   interim: ['', 'HTTP/1.1 102 Processing\r\n\r\n'],
   headers: ['HTTP/1.1 200 OK\r\n', 'a: b\r\n'],
   trailers: [`${CHUNKED}2\r\nok\r\n0\r\n`, 'a: b\r\n'],
@@ -219,7 +247,7 @@ const FLOODS: Readonly<Record<Hostile, readonly [first: string, again: string]>>
 const FLOOD_BYTES = 16 * 1024;
 const TRICKLE_MS = 5;
 
-function flood(socket: Socket, as: Hostile): void {
+function flood(socket: Socket, as: Flood): void {
   const [start, again] = FLOODS[as];
   const part = as === 'trickle' ? again : again.repeat(Math.ceil(FLOOD_BYTES / again.length));
   const more = () => {

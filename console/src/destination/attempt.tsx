@@ -125,6 +125,13 @@ function ResponseView({
   response: NonNullable<Try['response']>;
 }) {
   const value = jsonIn(body);
+  if (truncated && body === '' && Object.keys(headers).length === 0) {
+    return (
+      <Text size="sm" className="quiet">
+        {words.responseNotStored}
+      </Text>
+    );
+  }
   return (
     <details>
       <summary>{words.response}</summary>

@@ -35,6 +35,8 @@ export const destination = {
     responseHeaders: 'response headers',
     responseCode: 'response',
     truncated: 'Response truncated',
+    responseNotStored:
+      'The response was not stored: the destination had sent more than Waypost stores.',
     bodyExpired: 'Body expired: Kafka no longer has it.',
     body: 'body',
   },

@@ -46,14 +46,20 @@ export async function recordDeletion(database: Database, deletion: Deletion): Pr
       ['anonymous_id', anonymous] as const,
     ]) {
       if (ids.length === 0) continue;
-      const removed = await query(
-        `delete from waypost.deliveries
-         where ${column} in (select jsonb_array_elements_text($1::jsonb)) and accepted_at < $2::bigint
-           and ($3::boolean or source in (select jsonb_array_elements_text($4::jsonb)))
-         returning id`,
+      const [removed] = await query<{ count: number }>(
+        `with gone as (
+           delete from waypost.deliveries
+           where ${column} in (select jsonb_array_elements_text($1::jsonb)) and accepted_at < $2::bigint
+             and ($3::boolean or source in (select jsonb_array_elements_text($4::jsonb)))
+           returning accepted_at, id
+         ), responses as (
+           delete from waypost.responses r using gone
+           where r.accepted_at = gone.accepted_at and r.delivery = gone.id
+         )
+         select count(*)::bigint as count from gone`,
         [databaseJson(ids.map(storedId)), at, sources === null, databaseJson(sources ?? [])],
       );
-      rows += removed.length;
+      rows += removed?.count ?? 0;
     }
     return rows;
   });

@@ -1,5 +1,6 @@
 import { type Query } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
+import { type StoredResponse } from '../../../shared/model/attempt-events';
 import { cutEventName } from '../../../shared/model/message';
 import {
   type DeliveryStatus,
@@ -9,7 +10,7 @@ import {
 } from '../../../shared/model/reasons';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type Filter } from '../history/filter';
-import { lastOf, lastReplay, type Try } from '../history/tries';
+import { lastOf, lastReplay, type TriedUrl, type Try } from '../history/tries';
 import { Problem } from '../http/problem';
 import { type CalledUrl } from './called-url';
 
@@ -45,7 +46,7 @@ export interface Present {
   isAway: (destination: string) => boolean;
 }
 
-/** Returns the view in a list, without bodies, which may be megabytes. */
+/** Returns the view in a list, without body and responses. */
 export function deliveryView(row: DeliveryRow, present: Present) {
   const last = lastOf(row);
   return {
@@ -66,7 +67,7 @@ export function deliveryView(row: DeliveryRow, present: Present) {
     replay: lastReplay(row),
     attemptsMade: row.made,
     test: row.test,
-    attempts: row.tries.map((each) => attemptView(each, ({ response, ...url }) => url)),
+    attempts: row.tries.map((each) => attemptView(each, ({ stored, ...url }) => url)),
   };
 }
 
@@ -105,7 +106,11 @@ function nextAttemptAt(row: DeliveryRow, present: Present): string | null {
 }
 
 /** Returns the full view. `body` is added by the caller that can read it. */
-export function deliveryDetail(row: DeliveryRow, present: Present, called: CalledUrl) {
+export function deliveryDetail(
+  row: DeliveryRow,
+  present: Present,
+  { called, responses }: { called: CalledUrl; responses: ReadonlyMap<TriedUrl, StoredResponse> },
+) {
   const view = deliveryView(row, present);
   return {
     ...view,
@@ -116,14 +121,18 @@ export function deliveryDetail(row: DeliveryRow, present: Present, called: Calle
       waitsFor: isUnderWay(view.status) ? view.reason : null,
     },
     attempts: row.tries.map((each) =>
-      attemptView(each, (url) => ({ ...url, ...called(url, each.replay) })),
+      attemptView(each, (tried) => {
+        const { stored, ...url } = tried;
+        const response = responses.get(tried);
+        return { ...url, ...defined({ response }), ...called(url, each.replay) };
+      }),
     ),
   };
 }
 
 function attemptView<T>(
   { n, replay, at, durationMs, outcome, notCalled, withheld, urls }: Try,
-  view: (url: Try['urls'][number]) => T,
+  view: (url: TriedUrl) => T,
 ) {
   return {
     n,

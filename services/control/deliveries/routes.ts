@@ -27,6 +27,7 @@ import { calledUrl } from './called-url';
 import { bodyJson, findMessageOf, findRecord } from './delivery-body';
 import { deliveryDetail, deliveryView, filterOf, type Present } from './model';
 import { closedExcept, recallDelivery } from './recall';
+import { readResponses } from './stored-responses';
 
 /** /api/v1/deliveries */
 export function deliveryHandlers(deps: ControlContext): HandlersOf<'deliveries'> {
@@ -199,8 +200,9 @@ async function showDelivery(deps: ControlContext, id: string, seesUrls: boolean)
     encryptor,
     seesUrls,
   });
+  const responses = await deps.history.ask((database) => readResponses(database, row));
   return {
-    ...deliveryDetail(row, await presentOf(deps), called),
+    ...deliveryDetail(row, await presentOf(deps), { called, responses }),
     body: record?.value ? bodyJson(record.value) : null,
   };
 }

@@ -1,4 +1,4 @@
-import { type AttemptEvent } from '../../../shared/model/attempt-events';
+import { type AttemptEvent, storedBytes } from '../../../shared/model/attempt-events';
 import {
   batchOf,
   contextOf,
@@ -11,15 +11,18 @@ import { isTime } from '../../../shared/model/delivery';
 import { cutEventName } from '../../../shared/model/message';
 import { isoTime } from '../../../shared/model/time';
 import { type CountSums } from './minute-counts';
+import { MOST_RESPONSE_BYTES, responseLine } from './responses';
 import { copied, copiedJson, copiedList, NULL } from './row-codec';
 import { isId, storedId } from './stored-id';
+import { type StoredPlace } from './tries';
 
 /**
  * A row of `attempts` that adds a delivery: its first attempt succeeded. Most deliveries have no
  * other event, so the history goes from the cells of the row to the line of COPY, without an event
  * and the row of the delivery in between.
  *
- * Invariant: it adds the same line and counts as its event (`applyEvent`, `toCopy`, `countsOf`).
+ * Invariant: it adds the same lines and counts as its event (`applyEvent`, `moveResponses`, `toCopy`,
+ * `responseLine`, `countsOf`).
  */
 export class DeliveredRow {
   readonly kind = 'delivered';
@@ -71,6 +74,7 @@ export class DeliveredRow {
     if (phases) request += `,"phases":${copiedJson(phases)}`;
     if (number(places.resent) === 1) request += ',"resent":true';
     if (batch) request += `,"batch":${copiedJson(batch)}`;
+    if (response?.place !== undefined) request += `,"stored":${response.place}`;
     const tries =
       `[{"n":${n},"replay":0,"at":"${isoTime(atMs)}","durationMs":${number(places.durationMs)},` +
       `"outcome":"delivered","urls":[${request}}]}]`;
@@ -103,6 +107,14 @@ export class DeliveredRow {
     ].join('\t');
   }
 
+  /** Returns the line of its response, as `line` does; undefined if it has none. */
+  responseLine(): string | undefined {
+    const { responses, places } = this.record;
+    const text = responses[this.cells[places.response] as number]?.text;
+    if (text === undefined) return undefined;
+    return responseLine({ acceptedAt: this.acceptedAtMs, delivery: this.delivery, seq: 0, text });
+  }
+
   get #atMs(): number {
     return this.acceptedAtMs + (this.cells[this.record.places.ageMs] as number);
   }
@@ -133,7 +145,19 @@ interface OpenRows {
   rows: Rows;
   places: Places;
   contexts: ContextText[];
-  responses: { status: number | undefined; json: string }[];
+  responses: ResponseText[];
+}
+
+/** The parts of a response as they are in the lines of each row that has it. */
+interface ResponseText {
+  status: number | undefined;
+  /** the fields of its request */
+  json: string;
+  /** its place, and itself; undefined: there is none */
+  place: string | undefined;
+  text: string | undefined;
+  /** false if it is too long to be stored */
+  usable: boolean;
 }
 
 /**
@@ -164,9 +188,16 @@ export function openRows(rows: Rows): (DeliveredRow | AttemptEvent)[] {
       usable: [source, destination, type, topic].every(isId) && Number.isInteger(partition),
     };
   });
-  const responses = rows.responses.map((response) => {
-    const json = copiedJson(response).slice(1, -1);
-    return { status: response.status, json: json && `,${json}` };
+  const responses = rows.responses.map(({ response, ...rest }): ResponseText => {
+    const json = copiedJson(rest).slice(1, -1);
+    const bytes = response ? storedBytes(response) : 0;
+    return {
+      status: rest.status,
+      json: json && `,${json}`,
+      place: response && copiedJson({ seq: 0, bytes } satisfies StoredPlace),
+      text: response && copiedJson(response),
+      usable: bytes <= MOST_RESPONSE_BYTES,
+    };
   });
   const record: OpenRows = { rows, places, contexts, responses };
   return rows.rows.map((row) =>
@@ -184,10 +215,11 @@ const NUMBERS = [
   'urlDurationMs',
 ] as const;
 
-function isPlain({ places, contexts }: OpenRows, row: readonly unknown[]): boolean {
+function isPlain({ places, contexts, responses }: OpenRows, row: readonly unknown[]): boolean {
   if (row[places.replay] !== 0 || row[places.hop] !== 0) return false;
   for (const column of NUMBERS) if (!Number.isSafeInteger(row[places[column]])) return false;
   if (!contextOf(contexts, row[places.context]).usable) return false;
+  if (responses[row[places.response] as number]?.usable === false) return false;
   if (!isId(row[places.delivery]) || !isId(row[places.message])) return false;
   const [acceptedAt, windowMs, ageMs] = [
     row[places.acceptedAt],

@@ -1,4 +1,5 @@
 import { compact } from '../../../shared/collections/defined';
+import { type StoredResponse } from '../../../shared/model/attempt-events';
 import { COLUMNS, fromColumns } from './row-codec';
 import { type Database, databaseJson, type Queries } from './database';
 import { byOneIndex, conditionsOf, type Filter, parameters, timesOf, whereOf } from './filter';
@@ -69,6 +70,48 @@ export async function getDelivery(
     id,
   ]);
   return row && fromColumns(row);
+}
+
+/** Returns the deliveries with these ids, in any order. */
+export async function getDeliveries(
+  database: Database,
+  ids: readonly string[],
+): Promise<DeliveryRow[]> {
+  if (ids.length === 0) return [];
+  const rows = await database.query(
+    `select ${COLUMNS} from waypost.deliveries
+     where id in (select jsonb_array_elements_text($1::jsonb))`,
+    [databaseJson(ids)],
+  );
+  return rows.map(fromColumns);
+}
+
+/** Names a stored response. */
+export interface ResponseKey {
+  /** of its delivery */
+  acceptedAt: number;
+  delivery: string;
+  seq: number;
+}
+
+/** Returns these responses, by `delivery/seq`. */
+export async function getResponses(
+  database: Database,
+  keys: readonly ResponseKey[],
+): Promise<ReadonlyMap<string, StoredResponse>> {
+  if (keys.length === 0) return new Map();
+  const rows = await database.query<{ delivery: string; seq: number; response: string }>(
+    `select r.delivery, r.seq, r.response from waypost.responses r
+     join jsonb_to_recordset($1::jsonb) as k("acceptedAt" bigint, delivery text, seq int)
+       on r.accepted_at = k."acceptedAt" and r.delivery = k.delivery and r.seq = k.seq`,
+    [databaseJson(keys)],
+  );
+  return new Map(
+    rows.map(({ delivery, seq, response }) => [
+      `${delivery}/${String(seq)}`,
+      JSON.parse(response) as StoredResponse,
+    ]),
+  );
 }
 
 export interface DestinationCount {

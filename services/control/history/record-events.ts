@@ -8,8 +8,10 @@ import {
   newPart,
   type TablePartition,
   partOf,
+  responsesOf,
 } from './table-partitions';
 import { type MinuteCount, CountSums, countsOf } from './minute-counts';
+import { moveResponses, RESPONSE_COLUMNS, responseLine, type ResponseRow } from './responses';
 import { closeAnswered, turnCircuits } from './circuits';
 import { type DeliveryEntry, type Event } from './parse-events';
 
@@ -126,22 +128,38 @@ function fold(
 
 /** @throws `23505` if one of the deliveries exists already */
 async function add(
-  { copy }: Transaction,
+  transaction: Transaction,
   deliveries: DeliveryEntry[][],
   counts: CountSums,
 ): Promise<void> {
   const lines: string[] = [];
+  const responses: string[] = [];
   for (const entries of deliveries) {
     const [only] = entries;
     if (entries.length === 1 && only?.kind === 'delivered') {
       only.count(counts);
       lines.push(only.line());
+      const response = only.responseLine();
+      if (response !== undefined) responses.push(response);
     } else {
-      const row = fold(undefined, entries, counts);
-      if (row) lines.push(toCopy(row));
+      const folded = fold(undefined, entries, counts);
+      if (!folded) continue;
+      const { row, added } = moveResponses(undefined, folded);
+      lines.push(toCopy(row));
+      responses.push(...added.map(responseLine));
     }
   }
-  if (lines.length > 0) await copy('waypost.deliveries', COLUMNS, `${lines.join('\n')}\n`);
+  await copyLines(transaction, 'waypost.deliveries', COLUMNS, lines);
+  await copyLines(transaction, 'waypost.responses', RESPONSE_COLUMNS, responses);
+}
+
+async function copyLines(
+  { copy }: Transaction,
+  table: string,
+  columns: string,
+  lines: readonly string[],
+): Promise<void> {
+  if (lines.length > 0) await copy(table, columns, `${lines.join('\n')}\n`);
 }
 
 /**
@@ -149,11 +167,12 @@ async function add(
  * @throws `23505` if another process adds one of the deliveries at the same time
  */
 async function change(
-  { query }: Queries,
+  transaction: Transaction,
   deliveries: DeliveryEntry[][],
   counts: CountSums,
 ): Promise<number[]> {
   if (deliveries.length === 0) return [];
+  const { query } = transaction;
   const keys = deliveries.flatMap(([event]) =>
     event ? [{ accepted_at: acceptedAtIn(event), id: event.delivery }] : [],
   );
@@ -166,10 +185,17 @@ async function change(
   const known = new Map(found.map(fromColumns).map((row) => [row.id, row]));
   const added: DeliveryRow[] = [];
   const updated: DeliveryRow[] = [];
+  const responses: ResponseRow[] = [];
+  const outdated: Omit<ResponseRow, 'text'>[] = [];
   for (const events of deliveries) {
     const before = known.get(events[0]?.delivery ?? '');
-    const row = fold(before, events, counts);
-    if (row && row !== before) (before ? updated : added).push(row);
+    const folded = fold(before, events, counts);
+    if (!folded || folded === before) continue;
+    const moved = moveResponses(before, folded);
+    (before ? updated : added).push(moved.row);
+    responses.push(...moved.added);
+    const { acceptedAt, id: delivery } = folded;
+    outdated.push(...moved.removed.map((seq) => ({ acceptedAt, delivery, seq })));
   }
   const insert = (rows: DeliveryRow[], onConflict: string) =>
     query(
@@ -183,7 +209,22 @@ async function change(
   if (updated.length > 0) {
     await insert(updated, `on conflict (accepted_at, id) do update set ${COLUMN_UPDATES}`);
   }
+  await removeResponses(transaction, outdated);
+  await copyLines(transaction, 'waypost.responses', RESPONSE_COLUMNS, responses.map(responseLine));
   return updated.map(({ acceptedAt }) => acceptedAt);
+}
+
+async function removeResponses(
+  { query }: Queries,
+  outdated: readonly Omit<ResponseRow, 'text'>[],
+): Promise<void> {
+  if (outdated.length === 0) return;
+  await query(
+    `delete from waypost.responses r
+     using jsonb_to_recordset($1::jsonb) as o("acceptedAt" bigint, delivery text, seq int)
+     where r.accepted_at = o."acceptedAt" and r.delivery = o.delivery and r.seq = o.seq`,
+    [databaseJson(outdated)],
+  );
 }
 
 async function makeParts(
@@ -204,16 +245,22 @@ async function makeParts(
     if (last) touched.set(last.name, 0);
     if (last) continue;
     const part = newPart(all, at);
-    await query(
-      `create table waypost.${part.name} partition of waypost.deliveries for values from ` +
-        `(${part.from}) to (${part.to})`,
-    );
+    const responses = responsesOf(part.name);
+    for (const [name, table] of [
+      [part.name, 'deliveries'],
+      [responses, 'responses'],
+    ] as const) {
+      await query(
+        `create table waypost.${name} partition of waypost.${table} for values from ` +
+          `(${part.from}) to (${part.to})`,
+      );
+    }
     await query('insert into waypost.parts (name, from_ms, to_ms) values ($1, $2, $3)', [
       part.name,
       part.from,
       part.to,
     ]);
-    await query(spareStatistics(part.name));
+    for (const sql of spareStatistics(part.name)) await query(sql);
     if (kind === 'server') for (const sql of indexing(part.name)) await query(sql);
     made.push(part);
     touched.set(part.name, 0);

@@ -12,6 +12,7 @@ import {
   partsToDrop,
   partsToEnd,
   partsToIndex,
+  responsesOf,
   type SizedPartition,
 } from './table-partitions';
 import { type DeliveryEntry, type Event } from './parse-events';
@@ -194,7 +195,7 @@ async function alone(
 
 async function dropPart(database: Database, { name }: SizedPartition): Promise<void> {
   await database.transaction(async ({ query }) => {
-    await query(`drop table waypost.${name}`);
+    await query(`drop table waypost.${name}, waypost.${responsesOf(name)}`);
     await query('delete from waypost.parts where name = $1', [name]);
   });
 }
@@ -210,22 +211,33 @@ async function indexPart(database: Database, { name }: SizedPartition): Promise<
       await query(sql);
     });
   }
-  await database.query(`vacuum analyze waypost.${name}`);
+  await vacuum(database, name);
+}
+
+async function vacuum(database: Database, part: string): Promise<void> {
+  for (const table of [part, responsesOf(part)]) {
+    await database.query(`vacuum analyze waypost.${table}`);
+  }
 }
 
 /** Ends the partition after its newest row. Deliveries accepted later go to another partition. */
 async function endPart(database: Database, { name, from }: SizedPartition): Promise<void> {
   await database.transaction(async ({ query }) => {
     await query(UNHURRIED);
-    await query(`alter table waypost.deliveries detach partition waypost.${name}`);
+    const tables = { deliveries: name, responses: responsesOf(name) };
+    for (const [table, part] of Object.entries(tables)) {
+      await query(`alter table waypost.${table} detach partition waypost.${part}`);
+    }
     const [row] = await query<{ last: number }>(
       `select max(accepted_at) as last from waypost.${name}`,
     );
     const to = (row?.last ?? from) + 1;
-    await query(
-      `alter table waypost.deliveries attach partition waypost.${name} for values from ` +
-        `(${from}) to (${to})`,
-    );
+    for (const [table, part] of Object.entries(tables)) {
+      await query(
+        `alter table waypost.${table} attach partition waypost.${part} for values from ` +
+          `(${from}) to (${to})`,
+      );
+    }
     await query('update waypost.parts set to_ms = $2 where name = $1', [name, to]);
   });
 }
@@ -236,9 +248,13 @@ type Sized = Pick<SizedPartition, 'name' | 'bytes' | 'indexed'> & {
   row_bytes: number;
 };
 
+/** `responsesOf` in SQL. */
+const RESPONSES_NAME = `replace(name, 'deliveries_', 'responses_')`;
+
 async function readSizes(database: Database): Promise<SizedPartition[]> {
+  const bytesOf = (name: string) => `pg_total_relation_size(('waypost.' || ${name})::regclass)`;
   const rows = await database.query<Sized>(
-    `select name, from_ms, to_ms, indexed, pg_total_relation_size(('waypost.' || name)::regclass) as bytes,
+    `select name, from_ms, to_ms, indexed, ${bytesOf('name')} + ${bytesOf(RESPONSES_NAME)} as bytes,
        pg_relation_size(('waypost.' || name)::regclass) as row_bytes from waypost.parts`,
   );
   return rows.map(({ from_ms: from, to_ms: to, row_bytes: rowBytes, ...part }) => ({
@@ -262,7 +278,7 @@ export async function cleanUp(
   const grown = parts.filter(({ name }) => (changed.get(name) ?? 0) >= VACUUM_AFTER_ROWS);
   for (const { name } of grown) {
     changed.delete(name);
-    await database.query(`vacuum analyze waypost.${name}`);
+    await vacuum(database, name);
   }
   // The rows of these tables are updated all the time.
   for (const table of [

@@ -3,8 +3,8 @@ import { type Database } from './database';
 import { MIGRATIONS } from './migrations';
 
 /**
- * The tables of a new database. Each partition of the deliveries has its own indexes
- * (table-partitions.ts).
+ * The tables of a new database. Deliveries and their responses have the same partitions, with their
+ * own indexes (table-partitions.ts).
  */
 const TABLES: readonly string[] = [
   `create table waypost.deliveries (
@@ -36,6 +36,14 @@ const TABLES: readonly string[] = [
      -- the results of replays and retries are counted by it
      job text,
      primary key (accepted_at, id)
+   ) partition by range (accepted_at)`,
+  // Apart from the rows of deliveries, which lists read (responses.ts).
+  `create table waypost.responses (
+     accepted_at bigint not null,
+     delivery text not null,
+     seq int not null,
+     response text not null,
+     primary key (accepted_at, delivery, seq)
    ) partition by range (accepted_at)`,
   `create table waypost.parts (
      name text primary key,
@@ -165,8 +173,8 @@ const TABLES: readonly string[] = [
    )`,
 ];
 
-/** The version of `TABLES`. Builds before the first release counted to 20. */
-const TABLES_VERSION = 21;
+/** The version of `TABLES`. Builds before the first release counted to 21. */
+const TABLES_VERSION = 22;
 
 /** An advisory lock, which needs no table: if two processes start, only one creates the tables. */
 const LOCK = 7_290_316;

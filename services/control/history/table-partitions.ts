@@ -1,6 +1,7 @@
 /**
- * Partitions the deliveries by their time of acceptance, so that the oldest partition can be
- * dropped whole: no row is deleted, nothing is vacuumed, and the space is free immediately. Pure.
+ * Partitions the deliveries, and with them their responses, by the time of acceptance, so that the
+ * oldest partition can be dropped whole: no row is deleted, nothing is vacuumed, and the space is
+ * free immediately. Pure.
  *
  * A partition covers a day at most. It ends early when it has reached its share of the space, or
  * when it has no indexes and as many rows as one query may scan.
@@ -8,14 +9,16 @@
 
 /** Times are ms since 1970; `to` is exclusive. */
 export interface TablePartition {
+  /** of the table with the rows; `responsesOf` has that of the other one */
   name: string;
   from: number;
   to: number;
 }
 
 export interface SizedPartition extends TablePartition {
+  /** of both tables */
   bytes: number;
-  /** without indexes and TOAST */
+  /** of the rows, without indexes and TOAST */
   rowBytes: number;
   indexed: boolean;
 }
@@ -48,7 +51,14 @@ export function newPart(parts: readonly TablePartition[], atMs: number): TablePa
     day + DAY_MS,
     ...parts.filter((part) => part.from > atMs).map((part) => part.from),
   );
-  return { name: `deliveries_${from}`, from, to };
+  return { name: `${PREFIX}${String(from)}`, from, to };
+}
+
+const PREFIX = 'deliveries_';
+
+/** Returns the table with the responses of a partition. */
+export function responsesOf(part: string): string {
+  return `responses_${part.slice(PREFIX.length)}`;
 }
 
 /**
@@ -158,9 +168,13 @@ export function indexing(part: string): string[] {
  */
 const STATISTICS = { tries: 0, record: 0, reason: 0, id: 1, message: 1 };
 
-export function spareStatistics(part: string): string {
+/** Returns the statements that set them for a new partition. */
+export function spareStatistics(part: string): string[] {
   const columns = Object.entries(STATISTICS).map(
     ([column, closely]) => `alter column ${column} set statistics ${String(closely)}`,
   );
-  return `alter table waypost.${part} ${columns.join(', ')}`;
+  return [
+    `alter table waypost.${part} ${columns.join(', ')}`,
+    `alter table waypost.${responsesOf(part)} alter column response set statistics 0`,
+  ];
 }

@@ -11,6 +11,18 @@ import { RENDER_FAILED } from '../../../shared/model/reasons';
 
 /** The attempts in the row of a delivery. Pure. */
 
+/** The place of a response in the table `responses`. */
+export interface StoredPlace {
+  /** counts the responses of the delivery */
+  seq: number;
+  bytes: number;
+}
+
+/** A request. A row that is stored has no response, but its place (responses.ts). */
+export interface TriedUrl extends UrlAttempt {
+  stored?: StoredPlace;
+}
+
 /** One attempt. `n` restarts with each replay. */
 export interface Try {
   n: number;
@@ -18,7 +30,7 @@ export interface Try {
   at: string;
   durationMs: number;
   outcome: Outcome;
-  urls: UrlAttempt[];
+  urls: TriedUrl[];
   /** ids of URLs that a delivered attempt did not call; absent: none */
   notCalled?: string[];
   /** no request was sent, for example without an OAuth2 token: it counts as no attempt */
@@ -27,7 +39,6 @@ export interface Try {
 
 /** Bounds the row if an endpoint keeps failing or a tier lasts milliseconds. */
 const MAX_TRIES = 100;
-const MAX_RESPONSES = 30;
 
 /** Adds the try of an event. Returns the same list if it already contains the try. */
 export function addTry(tries: Try[], event: AttemptEvent): Try[] {
@@ -44,13 +55,13 @@ export function addTry(tries: Try[], event: AttemptEvent): Try[] {
   // Most deliveries have one attempt.
   if (tries.length === 0) return [added];
   const same = tries.filter((each) => each.n === n && each.replay === replay && !each.withheld);
-  if (!event.late) return same.some((each) => each.at === at) ? tries : bounded([...tries, added]);
+  if (!event.late) return same.some((each) => each.at === at) ? tries : append(tries, added);
   // Requests that ended after the response of another URL had settled the attempt. A crash may have
   // repeated the attempt: the URLs are added to the last try without them.
   const lacks = (each: Try) =>
     !urls.some(({ url }) => each.urls.some((known) => known.url === url));
   const target = same.findLast(lacks);
-  if (!target) return same.length > 0 ? tries : bounded([...tries, added]);
+  if (!target) return same.length > 0 ? tries : append(tries, added);
   const merged = {
     ...target,
     durationMs: Math.max(target.durationMs, durationMs),
@@ -68,19 +79,12 @@ export function addWithheld(tries: Try[], { n, replay, at, urls }: WaitingEvent)
   if (!urls) return tries;
   if (tries.some((each) => each.at === at && each.replay === replay)) return tries;
   const durationMs = Math.max(...urls.map((url) => url.durationMs));
-  return bounded([
-    ...tries,
-    { n: n + 1, replay, at, durationMs, outcome: 'retry', urls, withheld: true },
-  ]);
+  const added: Try = { n: n + 1, replay, at, durationMs, outcome: 'retry', urls, withheld: true };
+  return append(tries, added);
 }
 
-function bounded(tries: Try[]): Try[] {
-  const kept = tries.slice(-MAX_TRIES);
-  return kept.map((each, i) => (i < kept.length - MAX_RESPONSES ? withoutResponses(each) : each));
-}
-
-function withoutResponses(each: Try): Try {
-  return { ...each, urls: each.urls.map(({ response, ...rest }) => rest) };
+function append(tries: Try[], added: Try): Try[] {
+  return [...tries, added].slice(-MAX_TRIES);
 }
 
 /**

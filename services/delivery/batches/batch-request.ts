@@ -9,9 +9,10 @@ import { type UrlAttempt } from '../../../shared/model/attempt-events';
 import { childTraceparent, isTraced } from '../../../shared/telemetry/trace';
 import { type NotTried } from '../admission';
 import { type Endpoint } from '../destinations';
-import { type JudgedResponse, type ResponseBudget } from '../http/judge-response';
+import { type JudgedResponse } from '../http/judge-response';
 import { type Lane } from '../lanes/lane';
 import { type Job, type Refusal } from '../lanes/types';
+import { type ResponseBudget } from '../response-budget';
 import {
   buildRequest,
   type Permit,
@@ -201,6 +202,7 @@ export class BatchRequest implements Job {
     const { sender, responses, time } = this.owner.context;
     const members = ready.map(({ member }) => member);
     const id = `bat_${randomBytes(20).toString('base64url')}`;
+    const first = members[0]?.owner.inHand.delivery.id ?? '';
     const body = joinInPlace(members.map(({ owner }) => owner.inHand));
     const traces = members.map(({ owner }) => childTraceparent(owner.inHand.delivery.traceparent));
     const traceparent = traces.find(isTraced) ?? traces[0] ?? '';
@@ -221,33 +223,29 @@ export class BatchRequest implements Job {
     sendRequest(sender, destination, request, (result) => {
       const size = members.length;
       const nowMs = time.brokerMs();
-      const keep = (bytes: number) => responses.take(endpoint.destinationId, bytes, nowMs);
-      const { whole, isHalved, named, isUnreadable, signal } = judgeBatch(endpoint, result, {
-        size,
-        nowMs,
-        keep,
-      });
+      const keep = responses.keepOf(endpoint.destinationId, this.urgent, nowMs);
+      const batch = judgeBatch(endpoint, result, { size, nowMs, keep });
       const withheld = !result.ok && !this.urgent && result.withheld;
-      if (!withheld) requestEnded(whole.attempt);
-      if (isUnreadable && !this.isRepeat) {
+      if (!withheld) requestEnded(batch.whole.attempt);
+      if (batch.isUnreadable && !this.isRepeat) {
         this.#sendAgain([members], true);
-        this.lane.ended(this, this.#now(), signal);
+        this.lane.ended(this, this.#now(), batch.signal);
         return;
       }
       members.forEach(({ owner }, index) => {
-        const judged = named.get(index) ?? whole;
-        const attempt: UrlAttempt = { ...judged.attempt, batch: { id, size, index } };
+        const judged = batch.members[index] ?? batch.whole;
+        const attempt: UrlAttempt = { ...judged.attempt, batch: { id, size, index, first } };
         const traceparent = traces[index] ?? '';
         if (withheld) owner.withheld(withheld, attempt, endpoint);
-        else if (isHalved) owner.halved(endpoint, attempt, traceparent);
+        else if (batch.isHalved) owner.halved(endpoint, attempt, traceparent);
         else owner.judged(endpoint, { ...judged, attempt }, traceparent);
       });
       // The halves come before others for the place that this request leaves.
-      if (isHalved) {
+      if (batch.isHalved) {
         const middle = Math.ceil(size / 2);
         this.#sendAgain([members.slice(0, middle), members.slice(middle)], false);
       }
-      this.lane.ended(this, this.#now(), signal);
+      this.lane.ended(this, this.#now(), batch.signal);
     });
   }
 

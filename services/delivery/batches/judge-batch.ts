@@ -1,6 +1,5 @@
-import { defined } from '../../../shared/collections/defined';
 import { type Endpoint } from '../destinations';
-import { judgeResponse, type JudgedResponse } from '../http/judge-response';
+import { judgeResponse, type JudgedResponse, type Keep } from '../http/judge-response';
 import { type SendResult } from '../http/exchange';
 import { type Signal } from '../lanes/types';
 import { failedMembers } from './array';
@@ -12,8 +11,11 @@ export interface JudgedBatch {
   whole: JudgedResponse;
   /** true if it was rejected and has several deliveries, so that its halves follow */
   isHalved: boolean;
-  /** by index, of the deliveries that a 2xx names; `whole` holds for the others */
-  named: ReadonlyMap<number, JudgedResponse>;
+  /**
+   * of each delivery, by index. The first one has the response: a copy for each would let an
+   * endpoint fill the disk by a hundred times what it sends
+   */
+  members: readonly JudgedResponse[];
   /**
    * a 2xx whose body may name failed deliveries, and cannot be read: the batch is sent once more
    */
@@ -22,23 +24,19 @@ export interface JudgedBatch {
   signal: Signal;
 }
 
-/** @param keep returns whether the history has room for this number of bytes */
 export function judgeBatch(
   endpoint: Endpoint,
   result: SendResult,
-  { size, nowMs, keep }: { size: number; nowMs: number; keep: (bytes: number) => boolean },
+  { size, nowMs, keep }: { size: number; nowMs: number; keep: Keep },
 ): JudgedBatch {
-  const isSuccess = result.ok && result.response.status >= 200 && result.response.status < 300;
-  // Successes share the response in the history, and others have one each.
-  const copies = isSuccess ? 1 : size;
-  const whole = judgeResponse(endpoint, result, { nowMs, keep: (bytes) => keep(bytes * copies) });
+  const whole = judgeResponse(endpoint, result, { nowMs, keep });
   const named = new Map<number, JudgedResponse>();
   let isUnreadable = false;
   if (result.ok && whole.classification === 'delivered') {
     const failed = failedMembers(result.response, size);
     isUnreadable = failed === undefined;
     for (const [index, status] of failed ?? []) {
-      named.set(index, judgeNamed(endpoint, result, whole, status));
+      named.set(index, judgeNamed(endpoint, result, status));
     }
   }
   if (isUnreadable) {
@@ -50,31 +48,40 @@ export function judgeBatch(
   const isFinal = asked !== undefined || disables !== undefined;
   if (isFinal) isUnreadable = false;
   const isHalved = result.ok && whole.classification === 'rejected' && size > 1 && !isFinal;
-  return { whole, isHalved, named, isUnreadable, signal: signalOf(whole, named, size) };
+  const members = membersOf(whole, named, size);
+  return { whole, isHalved, members, isUnreadable, signal: signalOf(whole, named, size) };
+}
+
+/** Returns the judgement of each delivery; `whole` holds for those that are not named. */
+function membersOf(
+  whole: JudgedResponse,
+  named: ReadonlyMap<number, JudgedResponse>,
+  size: number,
+): JudgedResponse[] {
+  const { response, ...attempt } = whole.attempt;
+  const unnamed = { ...whole, attempt };
+  return Array.from({ length: size }, (_, index) => {
+    const judged = named.get(index) ?? unnamed;
+    if (index > 0 || response === undefined) return judged;
+    return { ...judged, attempt: { ...judged.attempt, response } };
+  });
 }
 
 /** Judges a delivery as if it had been answered with this status alone. */
 function judgeNamed(
   endpoint: Endpoint,
   result: SendResult & { ok: true },
-  whole: JudgedResponse,
   status: number,
 ): JudgedResponse {
   const alone = { status, headers: {}, body: Buffer.alloc(0), truncated: false };
   // A 410 is then about the delivery: the receiver has just accepted others at this URL.
-  const { says: _, ...judged } = judgeResponse(
+  const { says: _says, ...judged } = judgeResponse(
     endpoint,
     { ...result, response: alone },
     { nowMs: 0, keep: () => true },
   );
-  const { response } = whole.attempt;
-  return {
-    ...judged,
-    attempt: {
-      ...judged.attempt,
-      ...defined({ response }),
-    },
-  };
+  const { response: _response, ...attempt } = judged.attempt;
+  return { ...judged, attempt };
 }
 
 /** A 2xx for any delivery shows that the endpoint works. */

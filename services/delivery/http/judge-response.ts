@@ -1,4 +1,9 @@
-import { type Classification, type UrlAttempt } from '../../../shared/model/attempt-events';
+import {
+  type Classification,
+  storedBytes,
+  type StoredResponse,
+  type UrlAttempt,
+} from '../../../shared/model/attempt-events';
 import {
   classifyError,
   classifyStatus,
@@ -47,11 +52,13 @@ export interface JudgedResponse {
 const REQUEST_TIMEOUT = 408;
 const TOO_MANY_REQUESTS = 429;
 
-/** @param keep returns true if the history still has room for this response's body */
+/** Returns whether a response with this classification and so many bytes may be stored. */
+export type Keep = (bytes: number, classification: Classification) => boolean;
+
 export function judgeResponse(
   endpoint: Asked,
   result: SendResult,
-  context: { nowMs: number; keep: (bytes: number) => boolean },
+  context: { nowMs: number; keep: Keep },
 ): JudgedResponse {
   const { durationMs, phases, resent, gzip } = result;
   const { id: url, origin, destinationVersion } = endpoint;
@@ -75,8 +82,14 @@ export function judgeResponse(
   const classification = isRefused ? 'rejected' : byStatus;
   const { masked } = result;
   const secrets = masked ? [...masked.flatMap(formsOf), ...endpoint.secrets] : endpoint.secrets;
-  const stored = kept(response, secrets, context.keep);
-  const attempt: UrlAttempt = { ...asSent, outcome: classification, status, response: stored };
+  const stored = storedPart(response, secrets);
+  const isKept = context.keep(storedBytes(stored), classification);
+  const attempt: UrlAttempt = {
+    ...asSent,
+    outcome: classification,
+    status,
+    response: isKept ? stored : NOT_STORED,
+  };
   if (says.asked !== undefined) attempt.asked = says.asked;
   if (response.oddities) attempt.oddities = response.oddities;
   if (classification !== 'delivered') {
@@ -131,16 +144,14 @@ function statusSignal(status: number, retryAfterMs: number | undefined): Signal 
   return { kind: status < 200 || status >= 500 || status === REQUEST_TIMEOUT ? 'failed' : 'ok' };
 }
 
-function kept(
-  response: EndpointResponse,
-  secrets: readonly string[],
-  keep: (bytes: number) => boolean,
-): NonNullable<UrlAttempt['response']> {
-  const room = keep(response.body.length);
+/** Stands for a response that is not stored, because its endpoint has used up the budget. */
+const NOT_STORED: StoredResponse = { headers: {}, body: '', truncated: true };
+
+function storedPart(response: EndpointResponse, secrets: readonly string[]): StoredResponse {
   return {
     headers: keptHeaders(response.headers, secrets),
-    body: room ? redact(response.body.toString('utf8'), secrets, response.truncated) : '',
-    truncated: response.truncated || (!room && response.body.length > 0),
+    body: redact(response.body.toString('utf8'), secrets, response.truncated),
+    truncated: response.truncated,
   };
 }
 
@@ -155,28 +166,6 @@ function keptHeaders(headers: ResponseHeaders, secrets: readonly string[]): Reco
     result[name] = name === 'location' ? redactLocation(text) : redact(text, secrets);
   }
   return result;
-}
-
-/**
- * Per destination: a burst, then a steady trickle, so that a failing endpoint cannot fill the
- * history's disk.
- */
-const BURST_BYTES = 1024 * 1024;
-const BYTES_PER_MS = 16;
-
-export class ResponseBudget {
-  readonly #left = new Map<string, { bytes: number; at: number }>();
-
-  /** @returns whether a body of this size may be stored */
-  take(destinationId: string, bytes: number, nowMs: number): boolean {
-    let left = this.#left.get(destinationId);
-    if (!left) this.#left.set(destinationId, (left = { bytes: BURST_BYTES, at: nowMs }));
-    left.bytes = Math.min(BURST_BYTES, left.bytes + Math.max(0, nowMs - left.at) * BYTES_PER_MS);
-    left.at = nowMs;
-    if (left.bytes < bytes) return false;
-    left.bytes -= bytes;
-    return true;
-  }
 }
 
 const MASK = '***';

@@ -1,5 +1,6 @@
+import { classifyStatus } from '../../../shared/model/classify-response';
 import { readHead } from '../../../tools/harness/raw-server';
-import { delayOf } from '../../../tools/harness/receiver';
+import { CONTROLS, delayOf } from '../../../tools/harness/receiver';
 
 const request = (body: string, headers = '') =>
   `POST /ok/customer HTTP/1.1\r\nhost: x\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`;
@@ -58,4 +59,11 @@ describe('the delay of a receiver', () => {
     ['/slow-x', 0],
     ['/hang/1', 'never'],
   ])('delayOf gives the path %s the delay %p', (path, delay) => expect(delayOf(path)).toBe(delay));
+});
+
+test('a hostile answer has 16 KB of control characters, and a status that is retried', () => {
+  const [head = '', body = ''] = CONTROLS.toString('latin1').split('\r\n\r\n');
+  expect(head).toMatch(/^HTTP\/1\.1 425 .*content-length: 16384$/s);
+  expect(body).toBe('\u0001'.repeat(16_384));
+  expect(classifyStatus(425)).toBe('retry');
 });

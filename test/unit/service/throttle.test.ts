@@ -58,3 +58,11 @@ test('beyond the most keys the oldest is forgotten', () => {
     true,
   ]);
 });
+
+test('a bucket holds its burst at first, and what has been added since', () => {
+  const buckets = new TokenBuckets(10);
+  expect([20, 21].map((count) => buckets.holds('a', count, RATE, 0))).toEqual([true, false]);
+  buckets.take('a', 15, RATE, 0);
+  expect([5, 6].map((count) => buckets.holds('a', count, RATE, 0))).toEqual([true, false]);
+  expect([15, 16].map((count) => buckets.holds('a', count, RATE, 1_000))).toEqual([true, false]);
+});

@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import { deliveryId } from '../../../shared/model/delivery';
 import { type Hostile } from '../../harness/receiver';
 import { clockMs, openLoop, until } from '../../harness/timing';
@@ -6,6 +7,7 @@ import { percentile } from '../arithmetic';
 import { Calls, type Customer } from '../load';
 import { type IsolationPhase } from '../report/figures';
 import { type Bench } from '../setup';
+import { diskBytes } from './audiences-state';
 import { type Target } from './pipeline';
 
 /**
@@ -49,6 +51,8 @@ export async function measurePhase(
   size: PhaseSize,
 ): Promise<IsolationPhase> {
   const { endpoint } = bench;
+  const before = kafkaBytes(bench);
+  const beginMs = clockMs();
   const hung = size.origins.slice(0, size.hanging);
   endpoint.reset({ ids: true });
   endpoint.behave(hung, size.as ?? 'hang');
@@ -68,6 +72,8 @@ export async function measurePhase(
   await until(allThere, POLL_MS, ARRIVAL_MS);
   endpoint.behave(hung, 'path');
   await until(() => endpoint.accepted >= sent.length, POLL_MS, SETTLE_MS);
+  const { count: webhooks } = await endpoint.report();
+  const after = kafkaBytes(bench);
 
   const arrived = measured.flatMap(({ id, atMs }) => {
     const arrivedMs = report.arrivals.get(id);
@@ -88,7 +94,18 @@ export async function measurePhase(
     refused,
     missing: sent.length - endpoint.accepted,
     cpu,
+    ...defined({
+      disk:
+        before === undefined || after === undefined
+          ? undefined
+          : { bytes: after - before, webhooks, seconds: (clockMs() - beginMs) / 1000 },
+    }),
   };
+}
+
+/** Returns the bytes of all records in Kafka; undefined if it runs in a container. */
+function kafkaBytes({ broker: { folder } }: Bench): number | undefined {
+  return folder === undefined ? undefined : diskBytes(folder);
 }
 
 /** Offers the load to the endpoints in rotation. */

@@ -1,8 +1,10 @@
 import { processNames } from '../../../deploy/standalone/service-list';
 import { laneOptions } from '../../../services/delivery/lanes/tuning';
 import { loadSettings } from '../../../shared/service/settings';
+import { apiOf } from '../../harness/api';
 import { HOSTILE, type Hostile } from '../../harness/receiver';
-import { createCustomers } from '../load';
+import { type SystemEnv } from '../../harness/services';
+import { createCustomers, type Customer } from '../load';
 import { type Progress } from '../progress';
 import { type IsolationFigure, type IsolationPhase } from '../report/figures';
 import { type Bench, withSystem } from '../setup';
@@ -29,7 +31,7 @@ export interface IsolationSize {
   endpoints: number;
   /** the number of hanging endpoints in each phase; with a clean phase before and after each */
   hanging: number[];
-  /** of the hanging ones, how many flood or trickle in a phase for each way to do so */
+  /** of the hanging ones, how many are hostile in a phase for each way to be so */
   hostile: number;
   /** of each phase */
   seconds: number;
@@ -105,10 +107,13 @@ export function measureIsolation(
       const name = `phase-${String(i)}`;
       const phase: PhaseSize = { name, origins, hanging, measured, perSecond, seconds };
       if (as) phase.as = as;
+      const hung = target.customers.slice(0, hanging);
+      if (as === 'batched') await setBatch(system, hung, {});
       const expectedMs = seconds * 1000 + (hanging > 0 ? SETTLE_MS : 0);
       phases.push(
         await progress.during(what, expectedMs, () => measurePhase(bench, target, phase)),
       );
+      if (as === 'batched') await setBatch(system, hung, null);
     }
     const { ceiling } = laneOptions(loadSettings(system.env).WAYPOST_RETRY_DELAYS);
     return {
@@ -120,4 +125,19 @@ export function measureIsolation(
       phases,
     };
   });
+}
+
+/** Sends events of these customers in batches, or alone (`null`). */
+async function setBatch(
+  system: SystemEnv,
+  customers: readonly Customer[],
+  batch: object | null,
+): Promise<void> {
+  const api = apiOf(system);
+  for (const { destinationId } of customers) {
+    const { status, body } = await api.control('PATCH', `/destinations/${destinationId}`, {
+      batch,
+    });
+    if (status !== 200) throw new Error(`the destination was not changed: ${JSON.stringify(body)}`);
+  }
 }

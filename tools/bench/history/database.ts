@@ -78,8 +78,9 @@ async function countOf({ query }: Database): Promise<number> {
 
 async function sizeOf({ query }: Database, dir: string | undefined): Promise<string> {
   const [row] = await query<{ rows: number; indexes: number }>(
-    `select sum(pg_table_size(('waypost.' || name)::regclass))::bigint as rows,
-       sum(pg_indexes_size(('waypost.' || name)::regclass))::bigint as indexes from waypost.parts`,
+    `select sum(pg_table_size(relid))::bigint as rows, sum(pg_indexes_size(relid))::bigint as indexes
+     from pg_stat_user_tables
+     where schemaname = 'waypost' and relname ~ '^(deliveries|responses)_'`,
   );
   const mb = (bytes: number) => `${String(Math.round(bytes / MB))} MB`;
   const files =

@@ -201,6 +201,16 @@ export interface IsolationPhase extends Times {
   /** calls, of all endpoints, that were accepted and not delivered after the phase either */
   missing: number;
   cpu: CpuUse;
+  /** until everything was delivered; absent if Kafka runs in a container */
+  disk?: DiskGrowth;
+}
+
+/** What a phase has written to Kafka's disk. */
+interface DiskGrowth {
+  bytes: number;
+  /** webhooks that arrived, each attempt of a delivery counted */
+  webhooks: number;
+  seconds: number;
 }
 
 export interface IsolationFigure {

@@ -1,3 +1,4 @@
+import { OF_ALL, OF_DESTINATION } from '../../../services/delivery/response-budget';
 import { HOSTILE } from '../../harness/receiver';
 import { median, spread } from '../arithmetic';
 import { first, type Goal, isolationGoal, most, type Row, rows } from './columns';
@@ -48,6 +49,7 @@ export function isolationRows(rounds: readonly Round[]): Row[] {
         (all) => besideClean(all, (phase) => phase.hanging === hanging && phase.as === undefined),
         clean && isolationGoal(clean.median),
       ],
+      column("Kafka's disk", 'MB', ({ disk }) => (disk?.bytes ?? NaN) / BYTES_PER_MB),
       column(
         'most connections to a hung endpoint',
         '',
@@ -65,6 +67,12 @@ export function isolationRows(rounds: readonly Round[]): Row[] {
         '× clean around it',
         (all) => besideClean(all, (phase) => phase.as === as),
         clean && isolationGoal(clean.median),
+      ],
+      [
+        "Kafka's disk beyond clean",
+        '× its budget',
+        (all) => diskShare(all, (phase) => phase.as === as),
+        most(1),
       ],
     ]),
   );
@@ -92,6 +100,33 @@ export function ofPhases(
   return median(
     phases.filter((phase) => phase.hanging === hanging && phase.as === undefined).map(of),
   );
+}
+
+const BYTES_PER_MB = 1024 * 1024;
+/** Of one more attempt, without its response: its event, and the record that waits for the next. */
+const ATTEMPT_BYTES = 4 * 1024;
+
+/**
+ * Returns what a phase wrote to Kafka's disk beyond the clean phases around it, as a share of what
+ * its responses and repeated attempts may take; undefined if the disk was not measured.
+ */
+function diskShare(
+  phases: readonly IsolationPhase[],
+  isWanted: (phase: IsolationPhase) => boolean,
+): number | undefined {
+  const at = phases.findIndex(isWanted);
+  const wanted = phases[at];
+  const around = [phases[at - 1]?.disk, phases[at + 1]?.disk].flatMap((disk) => disk ?? []);
+  if (!wanted?.disk || around.length === 0) return undefined;
+  const { bytes, webhooks, seconds } = wanted.disk;
+  const clean = {
+    bytes: median(around.map((disk) => disk.bytes)),
+    webhooks: median(around.map((disk) => disk.webhooks)),
+  };
+  const allowed = ({ burst, perSecond }: typeof OF_ALL) => burst + perSecond * seconds;
+  const responses = Math.min(wanted.hanging * allowed(OF_DESTINATION), allowed(OF_ALL));
+  const repeats = Math.max(0, webhooks - clean.webhooks) * ATTEMPT_BYTES;
+  return (bytes - clean.bytes) / (responses + repeats);
 }
 
 const p99Of = ({ p99Ms }: { p99Ms: number }) => p99Ms;

@@ -94,6 +94,29 @@ describe('isolation in the report', () => {
     );
   });
 
+  test("Kafka's disk beyond the clean phases is compared with its budget", () => {
+    const MB = 1024 * 1024;
+    const disk = (mb: number, webhooks = 1_000) => ({
+      disk: { bytes: mb * MB, webhooks, seconds: 64 },
+    });
+    const hostile = (as: IsolationPhase['as'], mb: number) =>
+      phase(10, { as, ...disk(mb, 1_000 + 256) });
+    // Ten destinations may store 1 MB and 64 times 16 KB, and 256 attempts take 1 MB: 21 MB.
+    const phases = [
+      phase(0, disk(5)),
+      phase(10, disk(6)),
+      phase(0, disk(5)),
+      hostile('controls', 5 + 10.5),
+      phase(0, disk(5)),
+      hostile('batched', 5 + 42),
+      phase(0, disk(5)),
+    ];
+    const text = report(results([aRound(phases)]));
+    expect(lineOf(text, /\(controls\): Kafka's disk/)).toMatch(/0\.5\d* .*met/);
+    expect(lineOf(text, /\(batched\): Kafka's disk/)).toMatch(/2\.0\d* .*missed by 100 %/);
+    expect(lineOf(text, /10 % hang: Kafka's disk/)).toMatch(/ 6\.\d+ /);
+  });
+
   test('refused and missing calls and excess connections are faults', () => {
     const bad = phase(10, { refused: 2, missing: 3, mostConnections: 260 });
     const text = report(results([aRound([phase(0), bad])]));

@@ -19,7 +19,7 @@ afterAll(() => database.close());
 beforeEach(async () => {
   control = await controlUnderTest({ database });
   control.clock.now = new Date(at(100));
-  await database.query('delete from waypost.deliveries');
+  await database.query('truncate waypost.deliveries, waypost.responses');
   await database.query('delete from waypost.deletions');
 });
 

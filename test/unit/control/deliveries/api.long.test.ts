@@ -9,7 +9,7 @@ import { type OpenRecord } from '../../../../shared/kafka/port';
 import { type DeliveryEvent, type UrlAttempt } from '../../../../shared/model/attempt-events';
 import { type Delivery, encodeDelivery } from '../../../../shared/model/delivery';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
-import { memoryDatabase } from '../../../support/database';
+import { dropDeliveries, memoryDatabase } from '../../../support/database';
 import { aDeath, aFailure, anEvent, at, aUrl, aWait } from '../../../support/events';
 import { aDelivery } from '../../../support/factories';
 import { FORMAT_HEADER } from '../../../../shared/model/record-format';
@@ -22,9 +22,8 @@ beforeAll(async () => {
 afterAll(() => database.close());
 beforeEach(async () => {
   control = await controlUnderTest({ database });
-  const parts = await database.query<{ name: string }>('select name from waypost.parts');
-  for (const { name } of parts) await database.query(`drop table waypost.${name}`);
-  for (const table of ['parts', 'counts', 'circuits', 'audit', 'destination_versions']) {
+  await dropDeliveries(database);
+  for (const table of ['counts', 'circuits', 'audit', 'destination_versions']) {
     await database.query(`delete from waypost.${table}`);
   }
 });
@@ -141,6 +140,17 @@ describe('GET /deliveries', () => {
     expect(JSON.stringify(await get('/deliveries'))).not.toContain('planted');
     expect(JSON.stringify(await get('/deliveries/dlv_5'))).toContain('planted');
   });
+
+  test('the list reads rows without responses, whatever an endpoint answers', async () => {
+    const body = '\u0001'.repeat(16 * 1024);
+    const response = { headers: {}, body, truncated: false };
+    const urls = [1, 2, 3, 4, 5].map((i) => aUrl({ url: `whk_${String(i)}`, response }));
+    await record(anEvent({ delivery: 'dlv_5', acceptedAt: at(5), urls }));
+    const [row] = await database.query<{ bytes: number }>(
+      `select octet_length(tries) as bytes from waypost.deliveries where id = 'dlv_5'`,
+    );
+    expect(row!.bytes).toBeLessThan(2_000);
+  });
 });
 
 describe('GET /deliveries/{id}', () => {
@@ -155,6 +165,43 @@ describe('GET /deliveries/{id}', () => {
       offset: control.memory.records('webhooks').length - 1,
     };
   };
+
+  test('a delivery of a batch has the response that is stored with the first one', async () => {
+    const response = { headers: {}, body: 'no room', truncated: false };
+    const sent = (id: string, index: number) =>
+      aUrl({ outcome: 'retry', status: 503, batch: { id, size: 2, index, first: 'dlv_1' } });
+    await record(
+      aFailure({ urls: [{ ...sent('bat_1', 0), response: { ...response, body: 'other' } }] }),
+      aFailure({ n: 2, hop: 1, at: at(2), urls: [{ ...sent('bat_2', 0), response }] }),
+      aFailure({ delivery: 'dlv_2', urls: [sent('bat_2', 1)] }),
+      aFailure({ delivery: 'dlv_3', urls: [{ ...sent('bat_3', 1), url: 'whk_9' }] }),
+    );
+    const [url] = (await get('/deliveries/dlv_2')).attempts[0].urls;
+    expect(url).toMatchObject({ batch: { id: 'bat_2', first: 'dlv_1' }, response });
+    expect((await get('/deliveries/dlv_3')).attempts[0].urls[0]).not.toHaveProperty('response');
+    await database.query(`delete from waypost.deliveries where id = 'dlv_1'`);
+    const [alone] = (await get('/deliveries/dlv_2')).attempts[0].urls;
+    expect(alone).not.toHaveProperty('response');
+  });
+
+  test('a delivery shows no more than 256 KiB of responses, the newest', async () => {
+    const response = { headers: {}, body: '\u0001'.repeat(16 * 1024), truncated: false };
+    for (let n = 1; n <= 30; n++) {
+      const first = { id: `bat_${String(n)}`, size: 2, index: 0, first: `first_${String(n)}` };
+      const urls = (batch: typeof first) => [aUrl({ outcome: 'retry', status: 425, batch })];
+      await record(
+        aFailure({
+          delivery: first.first,
+          urls: urls(first).map((url) => ({ ...url, response })),
+        }),
+        aFailure({ n, hop: n, at: at(n), urls: urls({ ...first, index: 1 }) }),
+      );
+    }
+    const answer = await control.call('get', '/deliveries/dlv_1');
+    const attempts = answer.body.attempts as { n: number; urls: { response?: object }[] }[];
+    const shown = attempts.filter(({ urls }) => urls[0]!.response).map(({ n }) => n);
+    expect(shown).toEqual([29, 30]);
+  });
 
   test('a delivery contains its body, its attempts and its remaining time', async () => {
     const record1 = held(BODY);
@@ -299,7 +346,7 @@ describe('GET /deliveries/{id}', () => {
         anEvent({
           delivery: 'dlv_2',
           destination: made.id,
-          urls: [{ ...url, batch: { id: 'bat_1', size: 2, index: 0 } }],
+          urls: [{ ...url, batch: { id: 'bat_1', size: 2, index: 0, first: 'dlv_2' } }],
         }),
       );
       const sentBy = async (id: string) =>

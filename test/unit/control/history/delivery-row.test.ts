@@ -359,17 +359,11 @@ describe('requests that end after their attempt', () => {
   });
 });
 
-test('a row keeps a limited number of attempts and responses, the last ones', () => {
-  const response = { headers: {}, body: 'no', truncated: false };
+test('a row keeps a limited number of attempts, the last ones', () => {
   let row: DeliveryRow | undefined;
   for (let i = 0; i < 250; i++) {
-    row = applyEvent(
-      row,
-      aFailure({ n: i + 1, hop: i, at: at(i), urls: [aUrl({ outcome: 'retry', response })] }),
-    );
+    row = applyEvent(row, aFailure({ n: i + 1, hop: i, at: at(i) }));
   }
   expect(row!.tries.map(({ n }) => n)).toEqual(Array.from({ length: 100 }, (_, i) => i + 151));
-  expect(row!.tries.filter(({ urls }) => urls[0]!.response)).toHaveLength(30);
-  expect(row!.tries.at(-1)!.urls[0]!.response).toEqual(response);
   expect(row!.made).toBe(250);
 });

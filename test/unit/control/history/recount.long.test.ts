@@ -3,7 +3,7 @@ import { readParts, recordEvents } from '../../../../services/control/history/re
 import { DELIVERY_STATUSES, findsStatus } from '../../../../shared/model/reasons';
 import { type Database } from '../../../../services/control/history/database';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
-import { memoryDatabase } from '../../../support/database';
+import { dropDeliveries, memoryDatabase } from '../../../support/database';
 import { at } from '../../../support/events';
 import { randomHistory, type Story } from '../../../support/stories';
 import { seedRanges } from '../../../support/cases';
@@ -47,14 +47,8 @@ test.each(seedRanges(25, 5))(
     const get = async (path: string) => (await control.call('get', path)).body;
     await fc.assert(
       fc.asyncProperty(randomHistory(made), async ({ stories, batches }) => {
-        for (const { name } of await database.query<{ name: string }>(
-          'select name from waypost.parts',
-        )) {
-          await database.query(`drop table waypost.${name}`);
-        }
-        for (const table of ['parts', 'counts']) {
-          await database.query(`delete from waypost.${table}`);
-        }
+        await dropDeliveries(database);
+        await database.query('delete from waypost.counts');
         for (const batch of batches) await recordEvents(database, batch, await readParts(database));
 
         const { data, series, open } = await get('/overview');

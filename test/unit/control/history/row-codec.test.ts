@@ -53,7 +53,9 @@ test.each([
 });
 
 test('COPY can read the batches of a delivery', () => {
-  const urls = ['bat_1', 'bat_2', 'bat_1'].map((id) => aUrl({ batch: { id, size: 2, index: 0 } }));
+  const urls = ['bat_1', 'bat_2', 'bat_1'].map((id) =>
+    aUrl({ batch: { id, size: 2, index: 0, first: 'dlv_1' } }),
+  );
   const row = applyEvent(undefined, anEvent({ urls }));
   expect(toCopy(row).endsWith('\t{"bat_1","bat_2"}\t\\N')).toBe(true);
   expect(toColumns(row).batches).toEqual(['bat_1', 'bat_2']);

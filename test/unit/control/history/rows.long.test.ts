@@ -3,11 +3,16 @@ import { evidenceOf } from '../../../../services/control/alerts/evidence';
 import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
 import { countsOf, CountSums } from '../../../../services/control/history/minute-counts';
 import { parseEvents, parseLater } from '../../../../services/control/history/parse-events';
+import {
+  MOST_RESPONSE_BYTES,
+  moveResponses,
+  responseLine,
+} from '../../../../services/control/history/responses';
 import { toCopy } from '../../../../services/control/history/row-codec';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { START } from '../../../support/events';
 import { type PlainSuccess } from '../../../../shared/model/attempt-rows';
-import { eventOf, rowsOf, success } from '../../../support/successes';
+import { aSuccess, eventOf, rowsOf, success } from '../../../support/successes';
 
 const successes = fc.array(success, { minLength: 1, maxLength: 20 });
 const record = (value: Buffer) => ({ value, timestampMs: START }) as unknown as OpenRecord;
@@ -44,19 +49,29 @@ const first = success.map((each) => ({
   delivery: { ...each.delivery, hop: 0, replay: 0 },
 }));
 
-test('a first attempt adds the same line and counts as its event', () => {
+test('a first attempt adds the same lines and counts as its event', () => {
   fc.assert(
     fc.property(first, (given) => {
       for (const entry of usable([given]).flatMap((each) => parseEvents(record(rowsOf([each]))))) {
         if (entry?.kind !== 'delivered') throw new Error('not taken for a first attempt');
         const row = applyEvent(undefined, entry.event());
-        expect(entry.line()).toBe(toCopy(row));
+        const moved = moveResponses(undefined, row);
+        expect(entry.line()).toBe(toCopy(moved.row));
+        expect(entry.responseLine()).toBe(moved.added.map(responseLine)[0]);
         const counts = new CountSums();
         entry.count(counts);
         expect(counts.all()).toEqual(new CountSums(countsOf(undefined, row)).all());
       }
     }),
   );
+});
+
+test('a response that is longer than a delivery may store is read as an event', () => {
+  const given = aSuccess({ hop: 0, replay: 0, messageId: 'm' });
+  const response = { headers: {}, body: 'x'.repeat(MOST_RESPONSE_BYTES), truncated: false };
+  const value = rowsOf([{ ...given, url: { ...given.url, response } }]);
+  const [entry] = parseEvents(record(value));
+  expect(entry).toMatchObject({ kind: 'attempt', urls: [{ response }] });
 });
 
 test('the sender of a row is that of its event', () => {

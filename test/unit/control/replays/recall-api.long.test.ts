@@ -37,7 +37,7 @@ async function begin(): Promise<void> {
   historyHasRead = true;
   control = await controlUnderTest({ database, historyHasRead: () => historyHasRead });
   control.clock.now = new Date(at(3_600));
-  await database.query('delete from waypost.deliveries');
+  await database.query('truncate waypost.deliveries, waypost.responses');
   await database.query('delete from waypost.replays');
   const urls = [{ url: 'https://a.example/' }, { url: 'https://b.example/' }];
   const made = { name: 'Hooks', type: 'webhooks', sources: [], webhooks: urls, enabled: true };
@@ -155,7 +155,7 @@ describe('all that waits at a destination', () => {
       { id, delivered: 2, failedAgain: 1 },
     ]);
     // The results are final, and are not counted again.
-    await database.query('delete from waypost.deliveries');
+    await database.query('truncate waypost.deliveries, waypost.responses');
     expect((await control.call('get', '/replays')).body.data).toMatchObject([
       { id, delivered: 2, failedAgain: 1 },
     ]);
@@ -194,7 +194,7 @@ describe('all that waits at a destination', () => {
     await record(anEvent({ delivery: 'dlv_4', destination, n: 2, hop: 1, at: at(34) }));
     const results = { delivered: 1, failedAgain: 0, superseded: 3 };
     expect(await job(id)).toMatchObject(results);
-    await database.query('delete from waypost.deliveries');
+    await database.query('truncate waypost.deliveries, waypost.responses');
     expect(await job(id)).toMatchObject(results);
   });
 

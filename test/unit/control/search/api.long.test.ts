@@ -4,7 +4,7 @@ import { entriesOf, unpack } from '../../../../services/control/search/chunk';
 import { coverageOf } from '../../../../services/control/search/store';
 import { encodeDelivery } from '../../../../shared/model/delivery';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
-import { memoryDatabase } from '../../../support/database';
+import { dropDeliveries, memoryDatabase } from '../../../support/database';
 import { aFailure, anEvent } from '../../../support/events';
 import { aDelivery } from '../../../support/factories';
 
@@ -17,9 +17,8 @@ afterAll(() => database.close());
 beforeEach(async () => {
   control = await controlUnderTest({ database });
   control.clock.now = new Date();
-  const parts = await database.query<{ name: string }>('select name from waypost.parts');
-  for (const { name } of parts) await database.query(`drop table waypost.${name}`);
-  for (const table of ['parts', 'counts', 'search_chunks', 'search_positions', 'deletions']) {
+  await dropDeliveries(database);
+  for (const table of ['counts', 'search_chunks', 'search_positions', 'deletions']) {
     await database.query(`delete from waypost.${table}`);
   }
   await database.query(`delete from waypost.meta where key like 'search%'`);

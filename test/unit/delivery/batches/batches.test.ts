@@ -154,7 +154,7 @@ describe('a response', () => {
     expect(['1', '2'].map((id) => world.ends(id))).toEqual([['delivered'], ['delivered']]);
     const batch = world.posts[0]!.id;
     expect(world.attempts('2')).toMatchObject([
-      { n: 1, urls: [{ status: 204, batch: { id: batch, size: 2, index: 1 } }] },
+      { n: 1, urls: [{ status: 204, batch: { id: batch, size: 2, index: 1, first: '1' } }] },
     ]);
   });
 
@@ -174,6 +174,32 @@ describe('a response', () => {
       ['delivered'],
       ['delivered'],
     ]);
+  });
+
+  test('is stored once, however many events it names, in each kind of answer', async () => {
+    const pad = '\\"'.repeat(7_000);
+    const all = [...Array(100).keys()];
+    const failed = JSON.stringify(all.slice(1).map((index) => ({ index, status: 503 })));
+    const answers = [
+      { status: 200, body: `{"failed":${failed},"pad":"${pad}"}` },
+      { status: 200, body: `{"pad":"${pad}"}` },
+      { status: 425, body: '\u0001'.repeat(16 * 1024) },
+      { status: 400, body: '\u0001'.repeat(16 * 1024) },
+    ];
+    for (const answer of answers) {
+      begin(['/a'], { ...BATCH, maxEvents: 100 });
+      world.answer = ({ events }) => (events.length === 100 ? answer : 204);
+      // Attempts that are not the first one have an event each.
+      all.forEach((id) => world.accept(String(id), { attempt: id % 2, hop: id % 2 }));
+      await world.run(700);
+      expect(ids(world.posts)[0]).toBe(all.join(' '));
+      const stored = world.events.map((event) =>
+        'urls' in event ? (event.urls?.[0]?.response?.body.length ?? 0) : 0,
+      );
+      expect(stored.filter((length) => length > 0)).toEqual([answer.body.length]);
+      const [first] = world.attempts('0');
+      expect(first?.urls[0]?.response?.body).toBe(answer.body);
+    }
   });
 
   test('with a retriable failure sends each event again on its own plan', async () => {

@@ -1,0 +1,43 @@
+import { type BucketRate, TokenBuckets } from '../../shared/service/load-limits';
+import { type Keep } from './http/judge-response';
+
+/**
+ * Bounds the bytes of responses that endpoints make Waypost store in Kafka and in the history: for
+ * each destination, and for all of them together, since anyone with many endpoints could fill the
+ * disk otherwise. A response is charged as the JSON that its event contains. Each delivery process
+ * has its own budget, so that two of them store twice as much.
+ */
+
+const KIB = 1024;
+export const OF_DESTINATION: BucketRate = { perSecond: 16 * KIB, burst: 1024 * KIB };
+export const OF_ALL: BucketRate = { perSecond: 256 * KIB, burst: 16 * 1024 * KIB };
+const ALL = 'all';
+
+/**
+ * A success leaves this share of the budgets to failures and tests, whose responses somebody reads:
+ * a busy destination would otherwise have none left when it begins to fail.
+ */
+const SHARE_FOR_FAILURES = 0.5;
+
+/** Far more destinations than the configuration takes. */
+const MAX_DESTINATIONS = 1_000_000;
+
+export class ResponseBudget {
+  readonly #ofDestination = new TokenBuckets(MAX_DESTINATIONS);
+  readonly #ofAll = new TokenBuckets(1);
+
+  /** Returns a function that charges a response, if both budgets have room for it. */
+  keepOf(destinationId: string, isTest: boolean, nowMs: number): Keep {
+    return (bytes, classification) => {
+      const leaves = classification === 'delivered' && !isTest ? SHARE_FOR_FAILURES : 0;
+      const needs = ({ burst }: BucketRate) => bytes + leaves * burst;
+      const hasRoom =
+        this.#ofDestination.holds(destinationId, needs(OF_DESTINATION), OF_DESTINATION, nowMs) &&
+        this.#ofAll.holds(ALL, needs(OF_ALL), OF_ALL, nowMs);
+      if (!hasRoom) return false;
+      this.#ofDestination.take(destinationId, bytes, OF_DESTINATION, nowMs);
+      this.#ofAll.take(ALL, bytes, OF_ALL, nowMs);
+      return true;
+    };
+  }
+}
