@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { type Server } from 'node:http';
 import { join } from 'node:path';
 import { createEncryptor, type Encryptor, watchKey } from '../../shared/config/encryption';
 import { type FollowedConfig, openConfig } from '../../shared/config/reader';
@@ -18,6 +18,7 @@ import { TokenUses } from './tokens/token-uses';
 import { Alerts } from './alerts/runner';
 import { createApp } from './http/app';
 import { DefinitionRepair } from './audiences/definition-entries';
+import { createControlServer } from './http/server';
 import { markNewSystem, openConfigEntries } from './config/config-entries';
 import { EventNames } from './sources/event-names';
 import { openEvents } from './debugger/events';
@@ -82,6 +83,7 @@ export async function startControl(
     port: settings.WAYPOST_CONTROL_HEALTH_PORT,
     health,
   });
+    maxConnections: settings.WAYPOST_HEALTH_CONNECTIONS,
   const kafka = await connectKafka(settings, { clientId: 'control', log });
   // First, so that the history stores nothing of a system that this process must not open.
   const config = await openConfig(kafka, { name: 'control', log, onFatal: fatal });
@@ -139,7 +141,9 @@ export async function startControl(
   const refusals = new Refusals({ clientAddress, log, now: Date.now });
   const access = { identities: openIdentities(adminToken, config), sessions, uses, refusals };
   const deps = { ...backend, ...jobs, ...about, uses, encryptor, replays };
-  const server = createServer(watched(createApp(deps, access)));
+  const server = createControlServer(watched(createApp(deps, access)), {
+    maxConnections: settings.WAYPOST_CONTROL_CONNECTIONS,
+  });
   observeHistory(history);
   observeAlerts(alerts);
   const port = await listen(server, settings.WAYPOST_CONTROL_PORT, settings.WAYPOST_HOST);

@@ -106,7 +106,12 @@ export function createContext(parts: ContextParts): OpenContext {
     connect: async (own) => {
       health = own;
       const port = settings[`WAYPOST_${name.toUpperCase() as Uppercase<ServiceName>}_HEALTH_PORT`];
-      const server = await serveHealth({ host: settings.WAYPOST_HOST, port, health });
+      const server = await serveHealth({
+        host: settings.WAYPOST_HOST,
+        port,
+        maxConnections: settings.WAYPOST_HEALTH_CONNECTIONS,
+        health,
+      });
       stops.push(() => server.close());
       const client = (kafka = await connectKafka(settings, { clientId: name, log }));
       stops.push(() => client.close());
