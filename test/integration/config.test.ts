@@ -10,6 +10,8 @@ import {
   encryptWriteKey,
   newSystemEntry,
 } from '../../shared/config/encryption';
+import { createAuthenticator } from '../../shared/config/authentication';
+import { secretFields } from '../../shared/model/secret-fields';
 import { openWriter } from '../../shared/config/writer';
 import { type Destination, type Source } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client';
@@ -27,6 +29,7 @@ const AT = '2026-11-21T08:00:00.000Z';
 const log = createLog('test', 'silent');
 /** the secret key with which control seals write keys */
 const OLD_KEY = randomBytes(32);
+const authenticator = createAuthenticator([OLD_KEY]);
 const aSource = (id: string, name: string): Source => ({
   id,
   name,
@@ -60,7 +63,7 @@ async function openControl() {
     onFatal: (error) => failures.push(error),
   });
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
-  const writer = openWriter({ config, producer, log, now: () => new Date() });
+  const writer = openWriter({ config, producer, authenticator, log, now: () => new Date() });
   closing.push(async () => {
     await writer.close();
     await producer.close(1_000);
@@ -203,7 +206,7 @@ test('config is encrypted again while control reads, so the old key can be remov
     webhooks: [
       {
         id: 'whk_1',
-        url: encryptor.encrypt('https://a.example/in', 'dst_1'),
+        url: encryptor.encrypt('https://a.example/in', secretFields.url('dst_1', 'whk_1')),
         origin: 'https://a.example',
         headers: {},
       },
@@ -227,7 +230,9 @@ test('config is encrypted again while control reads, so the old key can be remov
   expect(control.config.source('site')!.data).toEqual(site);
   expect(await run(newer, old)).toMatch(/entries sealed/);
   const { url } = control.config.destination('dst_1')!.data.webhooks[0]!;
-  expect(createEncryptor([newer]).decrypt(url, 'dst_1').text).toBe('https://a.example/in');
+  expect(createEncryptor([newer]).decrypt(url, secretFields.url('dst_1', 'whk_1')).text).toBe(
+    'https://a.example/in',
+  );
   expect(
     decryptWriteKey(
       control.config.source('site')!.data.writeKeys[0]!,

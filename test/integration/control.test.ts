@@ -8,6 +8,7 @@ import { RESPONSES } from '../../shared/api/operations';
 import { type RunningControl, startControl } from '../../services/control/server';
 import { openConfig } from '../../shared/config/reader';
 import { createEncryptor } from '../../shared/config/encryption';
+import { mapSecrets } from '../../shared/model/secret-fields';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
 import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
@@ -82,10 +83,15 @@ test('another service knows a new source in a second, and decrypts a new destina
       return found!;
     });
     const encryptor = createEncryptor(requireSecretKeys(settings));
-    const [webhook] = entry.data.webhooks;
-    expect(encryptor.decrypt(webhook!.url, made.body.id).text).toBe('https://example.com/in');
-    expect(encryptor.decrypt(webhook!.headers['X-Key']!, made.body.id).text).toBe('value');
-    expect(encryptor.decrypt(entry.data.secrets!.current, made.body.id).text).toBe('shared secret');
+    const opened = mapSecrets(
+      entry.data,
+      (sealed, field) => encryptor.decrypt(sealed, field).text!,
+    );
+    expect(opened.webhooks[0]).toMatchObject({
+      url: 'https://example.com/in',
+      headers: { 'X-Key': 'value' },
+    });
+    expect(opened.secrets!.current).toBe('shared secret');
 
     expect((await call('delete', `/destinations/${made.body.id}`)).status).toBe(204);
     await eventually(() => expect(config.destinationsOf(source.id)).toEqual([]));
