@@ -96,7 +96,9 @@ class CurrentRecords {
     const [key, value] = [record.key?.toString() ?? null, record.value?.toString() ?? null];
     // Readers skip records without a key.
     if (key === null) return;
-    const verdict = this.#state.apply(key, value, this.authenticator?.distrust(record));
+    const distrust = this.authenticator?.distrust(record);
+    if (distrust && !distrust.isOfOtherKey) return;
+    const verdict = this.#state.apply(key, value, distrust);
     if (verdict.kind === 'ignored') return;
     const line = { key, value, headers: record.headers };
     if (

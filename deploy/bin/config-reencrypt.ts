@@ -19,16 +19,22 @@ const GIVE_UP_MS = 10_000;
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 const PROGRESS_EVERY = 100;
 
+interface ResealChoices {
+  keyLost?: boolean;
+  dropUnauthenticated?: boolean;
+}
+
 /**
  * @param keyLost encrypts again even if no key of the list decrypts any entry, and believes every
  *   record of `config`
+ * @param dropUnauthenticated deletes the entries that control did not write
  * @throws AppError `cannot_start` if no key of the list decrypts `config`, and then writes nothing;
  * also if no key of the list decrypts one entry, after it has encrypted the others
  */
 export async function reencrypt(
   env: NodeJS.ProcessEnv,
   say: (line: string) => void,
-  { keyLost = false }: { keyLost?: boolean } = {},
+  { keyLost = false, dropUnauthenticated = false }: ResealChoices = {},
 ): Promise<void> {
   const settings = loadSettings(env);
   const secretKeys = requireSecretKeys(settings);
@@ -52,11 +58,20 @@ export async function reencrypt(
     const progress = (report: ReencryptReport) => {
       if (report.entries % PROGRESS_EVERY === 0) say(`${String(report.entries)} entries looked at`);
     };
-    const report = await reencryptConfig({ config, writer, encryptor, keyLost, progress });
+    const report = await reencryptConfig({
+      config,
+      writer,
+      encryptor,
+      keyLost,
+      dropUnauthenticated,
+      progress,
+    });
     if (fatal !== undefined) throw fatal as Error;
     say(
       `${String(report.resealed)} of ${String(report.entries)} entries sealed with the first key`,
     );
+    if (report.dropped.length > 0)
+      say(`Deleted, since control did not write them: ${report.dropped.join(', ')}`);
     if (keyLost) for (const line of believed(config.list('token'))) say(line);
     if (report.unreadable.length > 0) throw unreadable(report.unreadable);
   } finally {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ConfigRecord, configKey } from '../model/config';
+import { type ConfigRecord, configKey, KINDS } from '../model/config';
 import { FORMAT } from '../model/record-format';
 
 /** Parses the records of `config`, as far as readers rely on their fields. */
@@ -7,7 +7,7 @@ import { FORMAT } from '../model/record-format';
 const header = z.object({ format: z.number() });
 const head = z.object({
   format: z.literal(FORMAT),
-  kind: z.enum(['source', 'destination', 'token', 'audience', 'computed_trait', 'system']),
+  kind: z.enum(KINDS),
   id: z.string().min(1),
   version: z.int().min(1),
   replaces: z.int().min(0),

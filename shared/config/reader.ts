@@ -41,6 +41,8 @@ export interface FollowedConfig extends ConfigReader {
   recordAt(key: string): ConfigRecord | undefined;
   /** see ConfigState.lastVersion */
   lastVersion(key: string): number;
+  /** see ConfigState.refused */
+  refused(): readonly string[];
   /** Returns the keys whose record in force is not authenticated with the first key. */
   outdated(): readonly string[];
 }
@@ -162,6 +164,7 @@ function follow(state: ConfigState, tail: Tail, following: Following): FollowedC
     unsettled: () => state.unsettled(),
     recordAt: (key) => state.recordAt(key),
     lastVersion: (key) => state.lastVersion(key),
+    refused: () => state.refused(),
     outdated: () => [...following.outdated],
     refresh: singleFlight((deadlineMs) => tail.caughtUp(deadlineMs)),
     onVerdict: (listener) => following.onVerdict.push(listener),

@@ -1,4 +1,11 @@
-import { type Destination, type Kind, type Kinds, type Source, SYSTEM_ID } from '../model/config';
+import {
+  type Destination,
+  type Kind,
+  type Kinds,
+  KINDS,
+  type Source,
+  SYSTEM_ID,
+} from '../model/config';
 import { mapSecrets } from '../model/secret-fields';
 import { AppError } from '../service/errors';
 import {
@@ -14,8 +21,8 @@ import { type ConfigWriter } from './writer';
 
 /**
  * Encrypts and authenticates all of `config` with the first key of WAYPOST_SECRET_KEY, so that the
- * other keys can be retired. It is safe while control runs, since each write names the version that it replaces, and
- * can be repeated.
+ * other keys can be retired. It is safe while control runs, since each write names the version that
+ * it replaces, and can be repeated.
  */
 
 const REFRESH_MS = 10_000;
@@ -68,14 +75,18 @@ export interface ReencryptReport {
   entries: number;
   /** `kind:id` of entries with a text that no key decrypts */
   unreadable: string[];
+  /** `kind:id` of entries that control did not write, and that are deleted now */
+  dropped: string[];
 }
 
 interface ResealOptions {
-  config: Pick<FollowedConfig, 'recordAt' | 'outdated'> & ConfigReader;
+  config: Pick<FollowedConfig, 'recordAt' | 'outdated' | 'refused'> & ConfigReader;
   writer: Pick<ConfigWriter, 'write'>;
   encryptor: Encryptor;
   /** encrypts with a key that decrypts nothing in `config`, for a system whose key is lost */
   keyLost?: boolean;
+  /** deletes the entries that control did not write */
+  dropUnauthenticated?: boolean;
   /** called after each entry */
   progress?: (report: ReencryptReport) => void;
 }
@@ -88,7 +99,7 @@ export async function reencryptConfig(options: ResealOptions): Promise<Reencrypt
   const { config, encryptor, keyLost = false, progress } = options;
   // A canary under a wrong key would make every process with the right key not ready.
   if (!keyLost && keyProblem(config, encryptor) !== undefined) throw wrongKey();
-  const report: ReencryptReport = { resealed: 0, entries: 0, unreadable: [] };
+  const report: ReencryptReport = { resealed: 0, entries: 0, unreadable: [], dropped: [] };
   const one = async <K extends Kind>(kind: K, id: string, find: Find<K>, decide: Decide<K>) => {
     const { written, unreadable } = await resealEntry(options, { kind, id, find, decide });
     report.entries++;
@@ -112,6 +123,7 @@ export async function reencryptConfig(options: ResealOptions): Promise<Reencrypt
       decided(resealDestination, encryptor),
     );
   }
+  if (options.dropUnauthenticated) report.dropped = await dropRefused(options);
   for (const key of config.outdated()) {
     await authenticateAgain(options, key);
     report.entries++;
@@ -119,6 +131,22 @@ export async function reencryptConfig(options: ResealOptions): Promise<Reencrypt
     progress?.(report);
   }
   return report;
+}
+
+/**
+ * Deletes the entries that control did not write, also for services that believed them.
+ * @returns their keys
+ */
+async function dropRefused({ config, writer }: ResealOptions): Promise<string[]> {
+  const dropped: string[] = [];
+  for (const key of config.refused()) {
+    const colon = key.indexOf(':');
+    const kind = KINDS.find((each) => each === key.slice(0, colon));
+    if (kind === undefined) continue;
+    const { ok } = await writer.write(kind, key.slice(colon + 1), undefined, { replaces: 0 });
+    if (ok) dropped.push(key);
+  }
+  return dropped;
 }
 
 /** Writes an entry, or its deletion, as it is: the writer authenticates it with the first key. */

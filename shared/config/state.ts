@@ -121,7 +121,7 @@ export class ConfigState implements ConfigView {
     this.#unreadable.set(key, {
       sources: [...(sourcesIn(value) ?? before?.sources ?? NONE), ...this.#sourcesOf(key)],
       isOfOtherKey,
-      believedVersion: this.#believedVersion(key, parsed),
+      believedVersion: isOfOtherKey ? this.lastVersion(key) : this.#believedVersion(key, parsed),
     });
     const verdict: ApplyResult =
       'kind' in parsed
@@ -185,6 +185,13 @@ export class ConfigState implements ConfigView {
 
   isUnreadable(kind: Kind, id: string): boolean {
     return this.#unreadable.has(configKey(kind, id));
+  }
+
+  /** Keys of unreadable entries of which nothing is in force, and that no other key authenticated. */
+  refused(): readonly string[] {
+    return [...this.#unreadable].flatMap(([key, { isOfOtherKey }]) =>
+      isOfOtherKey || this.#stored.has(key) ? [] : [key],
+    );
   }
 
   isOfOtherKey(kind: Kind, id: string): boolean {

@@ -110,12 +110,13 @@ function createWrite(options: ConfigWriterOptions): Write {
     const key = configKey(kind, id);
     const current = config.recordAt(key);
     if ((current?.version ?? 0) !== replaces) return { ok: false, reason: 'conflict' };
+    const last = config.lastVersion(key);
     const record: ConfigRecord = {
       format: FORMAT,
       kind,
       id,
-      version: replaces + 1,
-      replaces,
+      version: last + 1,
+      replaces: last,
       at: now().toISOString(),
       ...defined({ data: data || undefined }),
     };

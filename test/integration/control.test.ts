@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { RESPONSES } from '../../shared/api/operations';
 import { type RunningControl, startControl } from '../../services/control/server';
 import { openConfig } from '../../shared/config/reader';
 import { createEncryptor } from '../../shared/config/encryption';
+import { FORMAT } from '../../shared/model/record-format';
 import { mapSecrets } from '../../shared/model/secret-fields';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
@@ -125,6 +126,38 @@ test('control answers a change before the next poll, though it reads its record 
   }
   // The faster half of them: a busy machine delays some, and a wait for the next poll delays all.
   expect(times.sort((a, b) => a - b)[rounds / 2]).toBeLessThan(250);
+});
+
+test('a token that somebody appends to config, who has no key, gives no access', async () => {
+  const mine = 'wpt_attacker_chosen_token_0123456789';
+  const at = new Date().toISOString();
+  const data = {
+    id: 'tok_attacker',
+    name: 'attacker',
+    role: 'admin',
+    createdAt: at,
+    updatedAt: at,
+  };
+  const record = {
+    format: FORMAT,
+    kind: 'token',
+    id: data.id,
+    version: 1,
+    replaces: 0,
+    at,
+    data: { ...data, hash: createHash('sha256').update(mine).digest('base64url') },
+  };
+  const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
+  const key = `token:${data.id}`;
+  await producer.send([{ topic: 'config', key, value: JSON.stringify(record) }]);
+  await producer.close(1_000);
+  // Control reads its own records after this one.
+  expect((await call('post', '/sources').send({ name: 'Later' })).status).toBe(201);
+  const asAttacker = await call('get', '/tokens').set('Authorization', `Bearer ${mine}`);
+  expect(asAttacker.status).toBe(401);
+  expect((await call('get', '/tokens')).body.data).toEqual([]);
+  const metrics = await fetch(`http://127.0.0.1:${String(control.healthPort)}/metrics`);
+  expect(await metrics.text()).toMatch(/^waypost_config_unreadable(\{[^}]*\})? 1$/m);
 });
 
 test('control has all entries after a restart', async () => {

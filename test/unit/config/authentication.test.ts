@@ -240,6 +240,25 @@ describe('the rotation of the key', () => {
     expect(await reencryptConfig({ config, writer, encryptor })).toMatchObject({ resealed: 0 });
   });
 
+  test('reseal deletes what a stranger added, also for services without the key, if asked to', async () => {
+    const memory = await aSystem();
+    const router = await open(memory, []);
+    memory.append([
+      record('destination', aDestination({ id: 'dst_evil' })),
+      record('token', aToken('tok_evil')),
+    ]);
+    await router.config.refresh(1_000);
+    expect(router.config.destination('dst_evil')).toBeDefined();
+    const { config, writer } = await openControl(memory);
+    const encryptor = createEncryptor([KEY]);
+    const report = await reencryptConfig({ config, writer, encryptor, dropUnauthenticated: true });
+    expect(report.dropped).toEqual(['destination:dst_evil', 'token:tok_evil']);
+    await router.config.refresh(1_000);
+    expect(router.config.destination('dst_evil')).toBeUndefined();
+    expect(router.config.list('token').map(({ data }) => data.id)).toEqual(['tok_1']);
+    expect([config.refused(), config.isUnreadable('token', 'tok_evil')]).toEqual([[], false]);
+  });
+
   test('a process that lacks the new key keeps its entries, and undoes nothing', async () => {
     const memory = await aSystem();
     const former = await openControl(memory);

@@ -99,6 +99,7 @@ test('reseal encrypts every text with the first key, so the old key can be remov
     resealed: 3,
     entries: 3,
     unreadable: [],
+    dropped: [],
   });
   expect(opened(config.destination('dst_1')!.data, only)).toEqual(plain);
   expect(
@@ -187,6 +188,7 @@ test('reseal leaves texts that no key decrypts unchanged, and names the entry', 
     resealed: 1,
     entries: 3,
     unreadable: ['source:src_1', 'destination:dst_1'],
+    dropped: [],
   });
   expect(config.destination('dst_1')).toEqual({ version: 1, data: destination });
 });
