@@ -71,8 +71,8 @@ export async function reencrypt(
       `${String(report.resealed)} of ${String(report.entries)} entries sealed with the first key`,
     );
     if (report.dropped.length > 0)
-      say(`Deleted, since control did not write them: ${report.dropped.join(', ')}`);
-    if (keyLost) for (const line of believed(config.list('token'))) say(line);
+      {say(`Deleted, since control did not write them: ${report.dropped.join(', ')}`);}
+    if (keyLost) believed(config.list('token')).forEach(say);
     if (report.unreadable.length > 0) throw unreadable(report.unreadable);
   } finally {
     await writer.close();

@@ -161,7 +161,7 @@ describe('a record that only a newer Waypost can read', () => {
   const unreadable = (state: ConfigState) =>
     state.apply(
       'destination:d',
-      '{"format":4,"kind":"destination","id":"d","version":2,"replaces":1}',
+      `{"format":${FORMAT},"kind":"destination","id":"d","version":2,"replaces":1}`,
     );
 
   test('makes its entry unreadable, and no other', () => {
@@ -199,7 +199,7 @@ describe('a record that only a newer Waypost can read', () => {
     expect([asked(), state.unreadable]).toEqual([[[], [], []], 0]);
     state.apply(
       'destination:d',
-      '{"format":4,"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}',
+      `{"format":${FORMAT},"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}`,
     );
     expect([asked(), state.unreadable]).toEqual([[['d'], ['d'], []], 1]);
     put(state, 3, aDestination({ id: 'd', sources: ['u'] }), 1);
@@ -210,15 +210,15 @@ describe('a record that only a newer Waypost can read', () => {
     const state = new ConfigState();
     state.apply(
       'destination:d',
-      '{"format":4,"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}',
+      `{"format":${FORMAT},"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}`,
     );
-    state.apply('destination:d', '{"format":4,');
+    state.apply('destination:d', `{"format":${FORMAT},`);
     expect(state.unreadableDestinationsOf('t')).toEqual(['d']);
   });
 
   test('connects its destination to no source if none is readable', () => {
     const state = new ConfigState();
-    state.apply('destination:d', '{"format":4,');
+    state.apply('destination:d', `{"format":${FORMAT},`);
     expect([state.unreadableDestinationsOf('s'), state.unreadable]).toEqual([[], 1]);
   });
 
