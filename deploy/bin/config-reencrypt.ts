@@ -70,8 +70,9 @@ export async function reencrypt(
     say(
       `${String(report.resealed)} of ${String(report.entries)} entries sealed with the first key`,
     );
-    if (report.dropped.length > 0)
-      {say(`Deleted, since control did not write them: ${report.dropped.join(', ')}`);}
+    if (report.dropped.length > 0) {
+      say(`Deleted, since control did not write them: ${report.dropped.join(', ')}`);
+    }
     if (keyLost) believed(config.list('token')).forEach(say);
     if (report.unreadable.length > 0) throw unreadable(report.unreadable);
   } finally {
