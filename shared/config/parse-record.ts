@@ -55,7 +55,9 @@ export function parseRecord(key: string, value: string): Parsed {
   if (format !== FORMAT) return { kind: format > FORMAT ? 'newer' : 'older', key, format };
   const parsed = head.safeParse(json);
   if (!parsed.success) return unreadable(`invalid fields: ${fieldsOf(parsed.error)}`);
-  const { kind, id, data } = parsed.data;
+  const { kind, id, version, replaces, data } = parsed.data;
+  // Otherwise one record could take the last number, and none could replace it.
+  if (version !== replaces + 1) return unreadable('its version does not follow the replaced one');
   if (configKey(kind, id) !== key) return unreadable('its key and its id differ');
   if (data) {
     const shape = shapes[kind].safeParse(data);

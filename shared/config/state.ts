@@ -136,10 +136,11 @@ export class ConfigState implements ConfigView {
 
   /** Returns the version that readers have who believe every record. */
   #believedVersion(key: string, parsed: Parsed): number {
-    const version = this.lastVersion(key);
-    return 'record' in parsed && parsed.record.replaces === version
+    const known = this.lastVersion(key);
+    // Any version counts for an unknown key.
+    return 'record' in parsed && (known === 0 || parsed.record.replaces === known)
       ? parsed.record.version
-      : version;
+      : known;
   }
 
   /**

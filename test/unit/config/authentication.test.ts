@@ -102,7 +102,11 @@ describe('a record is refused', () => {
   test.each([
     ['without an authentication', with_({ headers: {} }), /has no authentication/],
     ['with another role', with_({ value: signed.value.replace('admin', 'operator') }), WRONG],
-    ['as a later version', with_({ value: signed.value.replace(':1,', ':2,') }), WRONG],
+    [
+      'as a later version',
+      with_({ value: signed.value.replace('1,"replaces":0', '2,"replaces":1') }),
+      WRONG,
+    ],
     ['with another note', with_({ headers: { ...signed.headers, [NOTE_HEADER]: '{}' } }), WRONG],
     ['with half of an authentication', with_({ headers: { authentication: id } }), WRONG],
     [
@@ -153,6 +157,22 @@ test('an entry that a stranger overwrites is restored, also for services without
   await control.writer.write('destination', 'dst_1', renamed, { replaces: 3 });
   await router.config.refresh(1_000);
   expect(router.config.destination('dst_1')?.data.name).toBe('Renamed');
+});
+
+test('a stranger cannot take the last version, after which no record could follow', async () => {
+  const memory = memoryLog();
+  const control = await openControl(memory);
+  const router = await open(memory, []);
+  const ours = aDestination();
+  await control.writer.write('destination', 'dst_1', ours, { replaces: 0 });
+  const last = record('destination', aDestination({ name: 'theirs' }), { version: 2 });
+  const value = last.value.replace('"version":2', `"version":${Number.MAX_SAFE_INTEGER}`);
+  memory.append([{ ...last, value }]);
+  await eventually(async () => {
+    await Promise.all([router.config.refresh(1_000), control.config.refresh(1_000)]);
+    expect(control.config.isUnreadable('destination', 'dst_1')).toBe(false);
+    expect(router.config.destination('dst_1')).toEqual({ version: 2, data: ours });
+  });
 });
 
 test('a stranger cannot delete an entry', async () => {
@@ -244,7 +264,7 @@ describe('the rotation of the key', () => {
     const memory = await aSystem();
     const router = await open(memory, []);
     memory.append([
-      record('destination', aDestination({ id: 'dst_evil' })),
+      record('destination', aDestination({ id: 'dst_evil' }), { version: 5 }),
       record('token', aToken('tok_evil')),
     ]);
     await router.config.refresh(1_000);

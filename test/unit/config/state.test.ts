@@ -202,7 +202,7 @@ describe('a record that only a newer Waypost can read', () => {
       `{"format":${FORMAT},"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}`,
     );
     expect([asked(), state.unreadable]).toEqual([[['d'], ['d'], []], 1]);
-    put(state, 3, aDestination({ id: 'd', sources: ['u'] }), 1);
+    put(state, 3, aDestination({ id: 'd', sources: ['u'] }));
     expect([asked(), state.unreadable]).toEqual([[[], [], []], 0]);
   });
 
