@@ -155,7 +155,7 @@ const DELIVERY = {
 
 const CONTROL = {
   WAYPOST_ADMIN_TOKEN: {
-    text: 'Token of the administrator of the control API, at least 16 characters.',
+    text: 'Token of the administrator of the control API: at least 16 random characters.',
     default: 'generated under `npm start`',
   },
   WAYPOST_SECRET_KEY: {
