@@ -1,10 +1,22 @@
-import { type Source } from '../../shared/api/operations';
+import { type Operations, type Source } from '../../shared/api/operations';
 import { compact, defined } from '../../shared/collections/defined';
+import { TRUSTS } from '../../shared/model/config';
 import { type Group, type Session } from '../command';
 import { find, type Patch, patchEntry } from '../entries';
+import { choiceField, type Fields, optionsOf, readFields } from '../fields';
 import { addDelete, addList, addShow } from '../resource';
 
 /** `waypost sources`: the senders of calls, and their track events, which you can block. */
+
+/** What a source may have from the start. */
+const CREATE: Fields<Pick<Operations['POST /sources']['body'], 'trust'>> = {
+  trust: choiceField(
+    '--trust <sender>',
+    TRUSTS,
+    'who sends its calls: server (default), or browser for a page or an app, where everybody can ' +
+      'read the write key',
+  ),
+};
 
 export function addSources(program: Group): void {
   const sources = program.group('sources', 'Sources: list, create, edit');
@@ -23,9 +35,15 @@ export function addSources(program: Group): void {
   addShow(sources, 'source', { summary: 'Show one source', show });
   sources.leaf(
     'create <name>',
-    { summary: 'Create a source', example: 'sources create "My site"' },
-    async (session, _, name = '') =>
-      show(session, (await session.api().call('POST /sources', { body: { name } })).data),
+    {
+      summary: 'Create a source',
+      example: 'sources create "My site" --trust browser',
+      options: optionsOf(CREATE),
+    },
+    async (session, options, name = '') => {
+      const body = { name, ...(await readFields(session, options, CREATE)) };
+      show(session, (await session.api().call('POST /sources', { body })).data);
+    },
   );
   addEvents(sources);
   addChanges(sources);
@@ -131,11 +149,12 @@ async function patch(
 }
 
 function show({ print }: Session, source: Source): void {
-  const { id, name, enabled, writeKey, oldWriteKeys } = source;
+  const { id, name, enabled, trust, writeKey, oldWriteKeys } = source;
   print.thing(source, [
     ['id', id],
     ['name', name],
     ['on', enabled ? 'yes' : 'no'],
+    ['trust', trust],
     ['write key', writeKey ?? 'administrators only'],
     ...oldWriteKeys.map(({ key, until }): [string, string] => ['old key', `${key} until ${until}`]),
   ]);

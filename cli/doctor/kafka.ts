@@ -1,5 +1,7 @@
-import { ALERTS_ID } from '../../shared/model/config';
-import { createEncryptor } from '../../shared/config/encryption';
+import { ALERTS_ID, type Destination } from '../../shared/model/config';
+import { mapSecrets } from '../../shared/model/secret-fields';
+import { createAuthenticator } from '../../shared/config/authentication';
+import { createEncryptor, type Encryptor } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
 import { messageOf } from '../../shared/service/errors';
 import { kafkaAddress, probeKafka } from '../../shared/kafka/connection';
@@ -67,8 +69,10 @@ async function lookInside(settings: Settings): Promise<Check[]> {
 
 async function configChecks(kafka: Kafka, settings: Settings): Promise<Check[]> {
   try {
+    const keys = settings.WAYPOST_SECRET_KEY;
     const config = await openConfig(kafka, {
       name: 'doctor',
+      authenticator: keys && createAuthenticator(keys),
       log: createLog('doctor', 'silent'),
       onFatal: () => undefined,
     });
@@ -82,13 +86,9 @@ async function configChecks(kafka: Kafka, settings: Settings): Promise<Check[]> 
       `read to its end: ${String(sources)} sources (with those of audiences and traits), ` +
         `${String(shown)} destinations`,
     );
-    if (!settings.WAYPOST_SECRET_KEY) return [readable];
-    const encryptor = createEncryptor(settings.WAYPOST_SECRET_KEY);
-    const lost = destinations.filter(({ id, webhooks, secrets }) => {
-      const sealed = webhooks.flatMap(({ url, headers }) => [url, ...Object.values(headers)]);
-      if (secrets) sealed.push(secrets.current);
-      return sealed.some((text) => encryptor.decrypt(text, id).text === undefined);
-    });
+    if (!keys) return [readable];
+    const encryptor = createEncryptor(keys);
+    const lost = destinations.filter((destination) => isLost(destination, encryptor));
     return [
       readable,
       keyCheck(
@@ -105,6 +105,16 @@ async function configChecks(kafka: Kafka, settings: Settings): Promise<Check[]> 
       ),
     ];
   }
+}
+
+/** Returns whether a text of the destination is encrypted with another key. */
+function isLost(destination: Destination, encryptor: Encryptor): boolean {
+  let lost = false;
+  mapSecrets(destination, (sealed, field) => {
+    if (encryptor.decrypt(sealed, field).text === undefined) lost = true;
+    return sealed;
+  });
+  return lost;
 }
 
 /** A broker reveals its clock only through records: its newest record cannot be from the future. */

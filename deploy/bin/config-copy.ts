@@ -2,19 +2,21 @@ import { createInterface } from 'node:readline';
 import { type Readable, type Writable } from 'node:stream';
 import { defined } from '../../shared/collections/defined';
 import { parseRecord } from '../../shared/config/parse-record';
-import { ConfigState } from '../../shared/config/state';
+import { type Authenticator, createAuthenticator } from '../../shared/config/authentication';
+import { ConfigState, keepsDeletion } from '../../shared/config/state';
 import { AppError, fromEarlierBuild } from '../../shared/service/errors';
 import { connectKafka } from '../../shared/kafka/client';
 import { type InRecord, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { scan } from '../../shared/kafka/scan';
 import { CONFIG } from '../../shared/kafka/topics';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings, type Settings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 
 /**
  * `main.js config backup` writes the entries of topic `config` to stdout, one record a line, and
  * `config restore` writes such lines to an empty topic. A backup omits superseded records: they may
- * hold write keys in the clear, or texts that a retired key decrypts. Secrets stay encrypted:
+ * hold texts that a retired key decrypts. With WAYPOST_SECRET_KEY it also passes over records that
+ * control did not write. Secrets stay encrypted:
  * without WAYPOST_SECRET_KEY neither a backup nor a restored topic is usable.
  */
 
@@ -44,19 +46,21 @@ export async function copyConfig(
   }
   // The copy goes to stdout.
   const log = createLog('config', 'silent');
-  const kafka = await connectKafka(loadSettings(env), { clientId: 'config', log });
+  const settings = loadSettings(env);
+  const kafka = await connectKafka(settings, { clientId: 'config', log });
   try {
     const copied =
-      direction === 'backup' ? await backUp(kafka, output) : await restore(kafka, input);
+      direction === 'backup' ? await backUp(kafka, settings, output) : await restore(kafka, input);
     process.stderr.write(`${String(copied)} records of config\n`);
   } finally {
     await kafka.close();
   }
 }
 
-async function backUp(kafka: Kafka, output: Writable): Promise<number> {
+async function backUp(kafka: Kafka, settings: Settings, output: Writable): Promise<number> {
   const [range = { low: 0, high: 0 }] = await kafka.ranges(CONFIG);
-  const current = new CurrentRecords();
+  const keys = settings.WAYPOST_SECRET_KEY;
+  const current = new CurrentRecords(keys && createAuthenticator(keys));
   for await (const piece of scan(kafka, {
     topic: CONFIG,
     partition: 0,
@@ -85,16 +89,23 @@ class CurrentRecords {
    */
   readonly #lines = new Map<string, Line[]>();
 
+  /** @param authenticator undefined: without WAYPOST_SECRET_KEY every record is believed */
+  constructor(private readonly authenticator: Authenticator | undefined) {}
+
   take(record: Pick<InRecord, 'key' | 'value' | 'headers'>): void {
     const [key, value] = [record.key?.toString() ?? null, record.value?.toString() ?? null];
     // Readers skip records without a key.
     if (key === null) return;
-    const verdict = this.#state.apply(key, value);
+    const distrust = this.authenticator?.distrust(record);
+    if (distrust && !distrust.isOfOtherKey) return;
+    const verdict = this.#state.apply(key, value, distrust);
     if (verdict.kind === 'ignored') return;
     const line = { key, value, headers: record.headers };
     if (
       verdict.kind === 'removed' ||
-      (verdict.kind === 'applied' && verdict.record.data === undefined)
+      (verdict.kind === 'applied' &&
+        verdict.record.data === undefined &&
+        !keepsDeletion(verdict.record.kind))
     ) {
       this.#lines.delete(key);
     } else if (verdict.kind === 'applied') this.#lines.set(key, [line]);

@@ -48,6 +48,7 @@ async function configure([command, ...options]: string[]): Promise<void> {
     const { reencrypt } = await import('./config-reencrypt');
     return reencrypt(process.env, (line) => process.stderr.write(`${line}\n`), {
       keyLost: options.includes('--key-lost'),
+      dropUnauthenticated: options.includes('--drop-unauthenticated'),
     });
   }
   const { copyConfig } = await import('./config-copy');

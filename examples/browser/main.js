@@ -5,7 +5,8 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const { WRITE_KEY, ENDPOINT = 'http://localhost:8080', PORT = '3000' } = process.env;
-if (!WRITE_KEY) throw new Error('Set WRITE_KEY to the write key of a source.');
+if (!WRITE_KEY)
+  throw new Error('Set WRITE_KEY to the write key of a source for pages (trust: browser).');
 
 const CLIENT = new URL('.', import.meta.resolve('@waypost/node'));
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.json': 'application/json' };

@@ -1,5 +1,6 @@
-import { createServer, type Server } from 'node:http';
+import { type Server } from 'node:http';
 import { join } from 'node:path';
+import { type Authenticator, createAuthenticator } from '../../shared/config/authentication';
 import { createEncryptor, type Encryptor, watchKey } from '../../shared/config/encryption';
 import { type FollowedConfig, openConfig } from '../../shared/config/reader';
 import { openWriter } from '../../shared/config/writer';
@@ -17,6 +18,7 @@ import { Sessions } from './auth/sessions';
 import { TokenUses } from './tokens/token-uses';
 import { Alerts } from './alerts/runner';
 import { createApp } from './http/app';
+import { createControlServer } from './http/server';
 import { DefinitionRepair } from './audiences/definition-entries';
 import { markNewSystem, openConfigEntries } from './config/config-entries';
 import { EventNames } from './sources/event-names';
@@ -69,6 +71,7 @@ export async function startControl(
   const adminToken = requireAdminToken(settings);
   const secretKeys = requireSecretKeys(settings);
   const encryptor = createEncryptor(secretKeys);
+  const authenticator = createAuthenticator(secretKeys);
   const health: Health & { ready: boolean; history?: History; keyTrouble?: () => string[] } = {
     ready: false,
     notLive: () => [],
@@ -80,14 +83,21 @@ export async function startControl(
   const healthServer = await serveHealth({
     host: settings.WAYPOST_HOST,
     port: settings.WAYPOST_CONTROL_HEALTH_PORT,
+    maxConnections: settings.WAYPOST_HEALTH_CONNECTIONS,
     health,
   });
   const kafka = await connectKafka(settings, { clientId: 'control', log });
   // First, so that the history stores nothing of a system that this process must not open.
-  const config = await openConfig(kafka, { name: 'control', log, onFatal: fatal });
+  const config = await openConfig(kafka, {
+    name: 'control',
+    authenticator,
+    log,
+    onFatal: fatal,
+  });
   const history = (health.history = new History({
     open: () => openDatabase(settings),
     kafka,
+    authenticator,
     keep: retentionOf(settings),
     now: Date.now,
     log,
@@ -100,6 +110,7 @@ export async function startControl(
     history,
     settings,
     encryptor,
+    authenticator,
     log,
     onFatal: fatal,
   });
@@ -139,7 +150,9 @@ export async function startControl(
   const refusals = new Refusals({ clientAddress, log, now: Date.now });
   const access = { identities: openIdentities(adminToken, config), sessions, uses, refusals };
   const deps = { ...backend, ...jobs, ...about, uses, encryptor, replays };
-  const server = createServer(watched(createApp(deps, access)));
+  const server = createControlServer(watched(createApp(deps, access)), {
+    maxConnections: settings.WAYPOST_CONTROL_CONNECTIONS,
+  });
   observeHistory(history);
   observeAlerts(alerts);
   const port = await listen(server, settings.WAYPOST_CONTROL_PORT, settings.WAYPOST_HOST);
@@ -179,12 +192,13 @@ interface BackendOptions {
   history: History;
   settings: Settings;
   encryptor: Encryptor;
+  authenticator: Authenticator;
   log: Log;
   onFatal: (error: unknown) => void;
 }
 
 async function openBackend(options: BackendOptions) {
-  const { kafka, config, history, settings, encryptor, log, onFatal } = options;
+  const { kafka, config, history, settings, encryptor, authenticator, log, onFatal } = options;
   const now = () => new Date();
   const producer = await kafka.producer({
     maxPendingBytes: MAX_PENDING_BYTES,
@@ -193,7 +207,7 @@ async function openBackend(options: BackendOptions) {
   const retention = settings.WAYPOST_TOPIC_RETENTION;
   requireRetention(retention, config.list('destination'));
   await kafka.setRetention();
-  const writer = openWriter({ config, producer, log, now });
+  const writer = openWriter({ config, producer, authenticator, log, now });
   await markNewSystem(config, writer, encryptor);
   const tests = openTestSends({ kafka, producer, timeoutMs: settings.WAYPOST_TIMEOUT, now, log });
   const seen = new EventNames(history, log);

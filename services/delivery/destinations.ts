@@ -13,6 +13,7 @@ import { urlHash } from '../../shared/model/delivery';
 import { mapAuth, mapSignature, mapTls } from '../../shared/model/endpoint-auth';
 import { prepareSignatures, type PreparedSignatures } from '../../shared/model/custom-signatures';
 import { type RetryPlan } from '../../shared/model/retry-plan';
+import { type SecretField, secretFields } from '../../shared/model/secret-fields';
 import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../../shared/model/sign';
 import {
   checkStaticHeaders,
@@ -98,7 +99,7 @@ export interface OpenLookup {
 export type Lookup =
   | OpenLookup
   | { kind: 'deleted' }
-  /** its secrets cannot be decrypted by this process */
+  /** WAYPOST_SECRET_KEY of this process neither decrypts its secrets nor proves its author */
   | { kind: 'sealed'; version: number; why: string }
   /**
    * its record in `config` cannot be read by this process: a newer Waypost wrote it, or it is
@@ -106,11 +107,18 @@ export type Lookup =
    */
   | { kind: 'unreadable' };
 
+const OF_OTHER_KEY: Lookup = {
+  kind: 'sealed',
+  // Later records of `config` would not help.
+  version: Infinity,
+  why: 'It was authenticated with a key that WAYPOST_SECRET_KEY does not contain',
+};
+
 export class Destinations {
   readonly #opened = new Map<string, { version: number; lookup: Lookup }>();
 
   constructor(
-    private readonly config: Pick<ConfigView, 'destination' | 'isUnreadable'>,
+    private readonly config: Pick<ConfigView, 'destination' | 'isUnreadable' | 'isOfOtherKey'>,
     private readonly encryptor: Encryptor,
     private readonly log: Log,
     /** default: none, for all destinations */
@@ -118,6 +126,7 @@ export class Destinations {
   ) {}
 
   lookup(destinationId: string): Lookup {
+    if (this.config.isOfOtherKey('destination', destinationId)) return OF_OTHER_KEY;
     if (this.config.isUnreadable('destination', destinationId)) return { kind: 'unreadable' };
     const entry = this.config.destination(destinationId);
     if (!entry) {
@@ -134,19 +143,26 @@ export class Destinations {
   #open(destination: Destination, version: number): Lookup {
     const { id, enabled, paused, request: { gzipAbove } = {} } = destination;
     let why: string | undefined;
-    const open: Open = (sealed) => {
-      const opened = this.encryptor.decrypt(sealed, id);
+    const open: Open = (sealed, field) => {
+      const opened = this.encryptor.decrypt(sealed, field);
       why ??= opened.why;
       return opened.text ?? '';
     };
-    const proxy = this.proxies?.of(destination.proxy, open);
+    const proxy = this.proxies?.of(destination.proxy, (userInfo, address) =>
+      open(userInfo, secretFields.proxy(id, address)),
+    );
     const webhooks = destination.webhooks.map((webhook) => ({
       ...endpointOf(destination, version, webhook, open),
       ...defined({ proxy }),
     }));
     const endpoints = [...webhooks, ...mailboxesOf(destination, version)];
-    const secrets = destination.secrets && secretsOf(destination.secrets, open);
-    const signature = destination.signature && mapSignature(destination.signature, open);
+    const shared = secretFields.sharedSecret(id);
+    const secrets =
+      destination.secrets && secretsOf(destination.secrets, (sealed) => open(sealed, shared));
+    const ed25519 = secretFields.ed25519(id);
+    const signature =
+      destination.signature &&
+      mapSignature(destination.signature, (sealed) => open(sealed, ed25519));
     if (why === undefined) {
       this.#reportIgnored(destination);
       return {
@@ -185,7 +201,7 @@ export class Destinations {
  * Decrypts a text of this destination. Returns an empty text on failure, and then nothing is sent
  * at all.
  */
-type Open = (sealed: Encrypted) => string;
+type Open = (sealed: Encrypted, field: SecretField) => string;
 
 function endpointOf(
   destination: Destination,
@@ -200,10 +216,15 @@ function endpointOf(
     batch,
     retry: { timeoutMs, on } = {},
   } = destination;
-  const url = open(webhook.url);
+  const url = open(webhook.url, secretFields.url(owner, webhook.id));
   const hash = urlHash(url);
   const sendable = Object.entries(webhook.headers).filter(([name]) => !isOwnHeader(name));
-  const headers = Object.fromEntries(sendable.map(([name, value]) => [name, open(value)]));
+  const headers = Object.fromEntries(
+    sendable.map(([name, value]) => [
+      name,
+      open(value, secretFields.header(owner, webhook.id, name)),
+    ]),
+  );
   const base = {
     id: webhook.id,
     hash,
@@ -234,7 +255,7 @@ function endpointOf(
     headers: authHeaders,
     secrets: others,
     ...auth
-  } = prepareAuth(openAuth(webhook, open), owner);
+  } = prepareAuth(openAuth(owner, webhook, open), owner);
   const secrets = secretTexts(path, [...Object.entries(headers).flat(), ...authHeaders], others);
   const isUserAgent = ([name]: [string, string]) => name.toLowerCase() === USER_AGENT;
   const added = Object.entries(headers).filter((header) => !isUserAgent(header));
@@ -246,8 +267,11 @@ function endpointOf(
   return endpoint;
 }
 
-function openAuth({ auth, tls }: EncryptedWebhook, open: Open) {
-  return { auth: auth && mapAuth(auth, open), tls: tls && mapTls(tls, open) };
+function openAuth(owner: string, { id, auth, tls }: EncryptedWebhook, open: Open) {
+  return {
+    auth: auth && mapAuth(auth, (sealed, name) => open(sealed, secretFields.auth(owner, id, name))),
+    tls: tls && mapTls(tls, (sealed) => open(sealed, secretFields.tlsKey(owner, id))),
+  };
 }
 
 /**
@@ -277,7 +301,10 @@ function mailboxesOf(
   });
 }
 
-function secretsOf(secrets: NonNullable<Destination['secrets']>, open: Open): SigningSecrets {
+function secretsOf(
+  secrets: NonNullable<Destination['secrets']>,
+  open: (sealed: Encrypted) => string,
+): SigningSecrets {
   const { current, previous, overlapUntil, switchAt } = secrets;
   return {
     current: open(current),

@@ -1,3 +1,4 @@
+import { createAuthenticator } from '../../shared/config/authentication';
 import { watchKey, createEncryptor } from '../../shared/config/encryption';
 import { createAddressGuard } from '../../shared/model/address-guard';
 import { shardKeys } from '../../shared/model/delivery';
@@ -47,7 +48,8 @@ const DRAINED_MS = 1_000;
 runService(
   'delivery',
   async ({ settings, log, onFatal, connect, openConfig, onStop, stopWithin }) => {
-    const encryptor = createEncryptor(requireSecretKeys(settings));
+    const secretKeys = requireSecretKeys(settings);
+    const encryptor = createEncryptor(secretKeys);
     const {
       WAYPOST_TIMEOUT: timeoutMs,
       WAYPOST_RETRY_DELAYS: tiersMs,
@@ -56,7 +58,7 @@ runService(
     let consumption: Consumption | undefined = undefined;
     const health = new ConsumerHealth(() => consumption);
     const kafka = await connect(health);
-    const config = await openConfig();
+    const config = await openConfig(createAuthenticator(secretKeys));
     health.trouble = watchKey(config, encryptor, log);
     // For the records of steps. The producers retry without end and never refuse a record: the
     // Deliverer's own limits bound them.

@@ -9,6 +9,7 @@ import { WEBHOOKS } from '../../shared/kafka/topics';
 import { createAddressGuard } from '../../shared/model/address-guard';
 import { type Destination } from '../../shared/model/config';
 import { encodeDelivery } from '../../shared/model/delivery';
+import { secretFields } from '../../shared/model/secret-fields';
 import { type Log } from '../../shared/telemetry/log';
 import { StallClock } from './clock';
 import { Destinations } from './destinations';
@@ -34,6 +35,7 @@ const MOST_MS = 3_000;
 const TIMEOUT_MS = 5_000;
 const MINUTE_MS = 60_000;
 const DESTINATION_ID = 'warm-up';
+const WEBHOOK_ID = 'warm-up';
 const BODY = JSON.stringify({ event: 'Warmed Up', properties: { text: 'x'.repeat(900) } });
 
 /**
@@ -118,7 +120,6 @@ const NOWHERE: BatchProducer = {
 };
 
 function destinationAt(origin: string, encryptor: Encryptor): Destination {
-  const seal = (text: string) => encryptor.encrypt(text, DESTINATION_ID);
   const now = new Date().toISOString();
   return {
     id: DESTINATION_ID,
@@ -127,8 +128,20 @@ function destinationAt(origin: string, encryptor: Encryptor): Destination {
     enabled: true,
     paused: false,
     sources: [],
-    webhooks: [{ id: 'warm-up', url: seal(`${origin}/`), origin, headers: {} }],
-    secrets: { current: seal(`whsec_${randomBytes(24).toString('base64')}`) },
+    webhooks: [
+      {
+        id: WEBHOOK_ID,
+        url: encryptor.encrypt(`${origin}/`, secretFields.url(DESTINATION_ID, WEBHOOK_ID)),
+        origin,
+        headers: {},
+      },
+    ],
+    secrets: {
+      current: encryptor.encrypt(
+        `whsec_${randomBytes(24).toString('base64')}`,
+        secretFields.sharedSecret(DESTINATION_ID),
+      ),
+    },
     createdAt: now,
     updatedAt: now,
   };
@@ -143,6 +156,7 @@ function configOf(destination: Destination) {
     onComplete: () => undefined,
     destination: () => entry,
     isUnreadable: () => false,
+    isOfOtherKey: () => false,
   };
 }
 

@@ -16,6 +16,7 @@ import {
   type Store,
 } from './store-messages';
 import { watchStored } from './telemetry';
+import { withSource } from './with-source';
 
 /**
  * Handles a request and returns its response. It reports success only after Kafka acknowledged
@@ -65,43 +66,32 @@ interface Prepared {
 }
 
 export function createRequestHandler(parts: RequestHandlerParts): RequestHandler {
-  const { admission, sources, store } = parts;
-  return async (received) => {
+  return (received) => {
     const { req } = received;
     const startedAt = performance.now();
     const key = namedKey(req.headers.authorization, req.url ?? '');
-    const known = key === undefined ? undefined : sources.known(key);
-    const place = admission.enter(req, known);
-    if (place === undefined) return refusal('overloaded');
-    try {
-      // Whether the address already had too many refusals. It is charged for the refresh of
-      // `config`.
-      const limited = known === undefined && admission.isLimited(req);
-      const named = known ?? (key === undefined ? undefined : await sources.find(key, limited));
-      if (typeof named === 'string') {
-        return limited && named !== 'config_unavailable'
-          ? admission.searched(req)
-          : admission.refused(req, refusal(named));
-      }
-      const prepared =
-        (named && admission.limited(named)) ?? (await prepare(parts, received, named));
-      if (!isPrepared(prepared)) return prepared;
-      const { messages, rejected, rejectedRecords, response, receivedSteadyMs } = prepared;
-      const storingAt = performance.now();
-      const failed = await store({ messages, rejected: rejectedRecords, receivedSteadyMs });
-      watchStored({
-        records: messages,
-        rejected,
-        failed,
-        storingAt,
-        from: { req, route: received.route, startedAt },
-      });
-      // A body that cannot be read stays refused while Kafka is away: it would not be better later.
-      return failed && response.status < 400 ? refusal(failed) : response;
-    } finally {
-      admission.leave(place);
-    }
+    return withSource(parts, { req, key }, async (named) => {
+      const limited = named && parts.admission.limited(named);
+      const prepared = limited ?? (await prepare(parts, received, named));
+      return isPrepared(prepared)
+        ? storePrepared(parts.store, prepared, { req, route: received.route, startedAt })
+        : prepared;
+    });
   };
+}
+
+/** Returns the response: success once all is stored. */
+async function storePrepared(
+  store: Store,
+  prepared: Prepared,
+  from: { req: IncomingMessage; route: string; startedAt: number },
+): Promise<HttpResponse> {
+  const { messages, rejected, rejectedRecords, response, receivedSteadyMs } = prepared;
+  const storingAt = performance.now();
+  const failed = await store({ messages, rejected: rejectedRecords, receivedSteadyMs });
+  watchStored({ records: messages, rejected, failed, storingAt, from });
+  // A body that cannot be read stays refused while Kafka is away: it would not be better later.
+  return failed && response.status < 400 ? refusal(failed) : response;
 }
 
 function isPrepared(result: Prepared | HttpResponse | 'gone'): result is Prepared {

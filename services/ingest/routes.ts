@@ -12,20 +12,17 @@ import {
   success,
 } from './responses';
 import { pixelBody } from './pixel-body';
-import { type Sources } from './write-key';
 import { discardRest } from './read-body';
-import { type Admission } from './admission';
 import { type RequestHandler } from './handle-request';
+import { withSource, type WithSourceParts } from './with-source';
 
 /**
  * The paths and methods of ingest. Every response, errors too, is JSON (or the pixel), and a
  * browser's page may read it.
  */
 
-export interface AppParts {
+export interface AppParts extends WithSourceParts {
   intake: RequestHandler;
-  sources: Pick<Sources, 'find'>;
-  admission: Pick<Admission, 'refused'>;
   /** whether this process may get traffic */
   isReady: () => boolean;
   log: Log;
@@ -214,13 +211,11 @@ function health({ isReady }: AppParts): Handle {
 }
 
 /** Answers with the settings that analytics.js fetches first. */
-function settings({ sources, admission }: AppParts): Handle {
+function settings(parts: AppParts): Handle {
   return async (req, res) => {
-    const writeKey = parameter(req, 'writeKey');
-    const source = await sources.find(writeKey);
-    const refused =
-      typeof source === 'string' ? admission.refused(req, refusal(source)) : undefined;
-    send(req, res, refused ?? browserSettings(writeKey, req.headers));
+    const key = parameter(req, 'writeKey');
+    const response = await withSource(parts, { req, key }, () => browserSettings(key, req.headers));
+    send(req, res, response);
   };
 }
 

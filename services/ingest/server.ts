@@ -4,27 +4,16 @@ import { Server as NetServer } from 'node:net';
 import { type Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { withTimeout } from '../../shared/service/async';
-import { addressKey } from '../../shared/service/client-address';
+import { shareConnections, type Timeouts } from '../../shared/service/connections';
 import { listen } from '../../shared/service/health';
 import { watchRequest } from '../../shared/telemetry/http-server';
 import { type HttpResponse, corsHeaders, refusal, type RefusalCode } from './responses';
 import { routeOf } from './routes';
-import { FairShares } from './admission';
 
 /**
  * The HTTP server around the app: timeouts, responses to requests that are not valid HTTP, and a
  * graceful stop that answers every request.
  */
-
-/** Time limits of a connection, ms, by the names of Node's options. */
-export interface Timeouts {
-  /** from the start of the connection, or of its next request, to the end of the headers */
-  headersTimeout: number;
-  /** to the end of the body */
-  requestTimeout: number;
-  /** interval in which Node checks connections against the first two */
-  connectionsCheckingInterval: number;
-}
 
 const TIMEOUTS: Timeouts = {
   headersTimeout: 10_000,
@@ -73,7 +62,6 @@ export async function startServer(
   },
 ): Promise<IngestServer> {
   const { host, port, maxConnections, keepAliveMs, timeouts = TIMEOUTS } = options;
-  const connections = new FairShares(maxConnections);
   const latest = new Map<Duplex, { req: IncomingMessage; res: ServerResponse }>();
   let stopping = false;
 
@@ -91,18 +79,8 @@ export async function startServer(
     watchRequest(req, res, () => routeOf(url));
     app(req, res);
   });
-  server.on('connection', (socket) => {
-    const share = connections.of(addressKey(socket.remoteAddress ?? ''));
-    // One address must not take all connections; two thirds are enough for a load balancer.
-    if (!connections.take(share, 1)) {
-      socket.destroy();
-      return;
-    }
-    socket.once('close', () => {
-      latest.delete(socket);
-      connections.give(share, 1);
-    });
-  });
+  shareConnections(server, maxConnections);
+  server.on('connection', (socket) => socket.once('close', () => latest.delete(socket)));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const last = latest.get(socket);
     // A complete request still waits for its response: the client would take this one for it.

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, hash } from 'node:crypto';
 import { type Encrypted, type WriteKey, SYSTEM_ID, type SystemEntry } from '../model/config';
+import { type SecretField, writeKeyField } from '../model/secret-fields';
 import { AppError } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { type ConfigReader, type ConfigView } from './types';
@@ -7,8 +8,9 @@ import { type ConfigReader, type ConfigView } from './types';
 /**
  * Encrypts the confidential parts of `config`: shared secrets, header values, URLs and write keys.
  *
- * An encrypted text can be decrypted only for its own entry, since the entry's id is authenticated
- * with it. A writer of `config` therefore cannot move a customer's secret to another destination.
+ * An encrypted text can be decrypted only for its own field of its own entry, since both are
+ * authenticated with it. A writer of `config` therefore cannot move a customer's secret to another
+ * destination, nor into a header that a receiver reads.
  */
 
 const ALGORITHM = 'aes-256-gcm';
@@ -19,13 +21,13 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 export interface Encryptor {
-  /** @param ownerId the entry that the text belongs to */
-  encrypt(text: string, ownerId: string): Encrypted;
+  /** @param field that the text belongs to */
+  encrypt(text: string, field: SecretField): Encrypted;
   /**
-   * Returns the text, or a reason if no key decrypts it for this owner. Such a failure concerns one
+   * Returns the text, or a reason if no key decrypts it for this field. Such a failure concerns one
    * entry, and each caller handles it in its own way.
    */
-  decrypt(sealed: Encrypted, ownerId: string): Opened;
+  decrypt(sealed: Encrypted, field: SecretField): Opened;
   /** Returns whether the first key encrypted it, judged by the key's name without decrypting */
   isCurrent(sealed: Encrypted): boolean;
 }
@@ -53,8 +55,8 @@ export function createEncryptor(keys: readonly Buffer[]): Encryptor {
     );
   }
   return {
-    encrypt: (text, ownerId) => seal(first, text, ownerId),
-    decrypt: (sealed, ownerId) => open(ring, sealed, ownerId),
+    encrypt: (text, field) => seal(first, text, field),
+    decrypt: (sealed, field) => open(ring, sealed, field),
     isCurrent: (sealed) => sealed.startsWith(`${first.id}.`),
   };
 }
@@ -67,10 +69,15 @@ export function isEncrypted(text: string): boolean {
   return SEALED.test(text);
 }
 
-function seal(key: Key, text: string, ownerId: string): Encrypted {
+/** As JSON, so that no two fields have the same bytes. */
+function boundTo({ kind, id, path }: SecretField): Buffer {
+  return Buffer.from(JSON.stringify([kind, id, ...path]));
+}
+
+function seal(key: Key, text: string, field: SecretField): Encrypted {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(ALGORITHM, key.bytes, iv, { authTagLength: TAG_BYTES });
-  cipher.setAAD(Buffer.from(ownerId));
+  cipher.setAAD(boundTo(field));
   const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
   return [
     key.id,
@@ -78,7 +85,8 @@ function seal(key: Key, text: string, ownerId: string): Encrypted {
   ].join('.');
 }
 
-function open(ring: readonly Key[], sealed: Encrypted, ownerId: string): Opened {
+function open(ring: readonly Key[], sealed: Encrypted, field: SecretField): Opened {
+  const owner = field.id;
   const [id, ...parts] = sealed.split('.');
   const [iv, ciphertext, tag] = parts.map((part) => Buffer.from(part, 'base64url'));
   // GCM would accept a truncated tag, which is easier to guess.
@@ -90,31 +98,31 @@ function open(ring: readonly Key[], sealed: Encrypted, ownerId: string): Opened 
     iv.length !== IV_BYTES ||
     tag.length !== TAG_BYTES
   ) {
-    return { why: `A sealed text of ${ownerId} is malformed` };
+    return { why: `A sealed text of ${owner} is malformed` };
   }
   const candidates = ring.filter((key) => key.id === id);
   if (candidates.length === 0) {
     return {
       why:
-        `A sealed text of ${ownerId} was written with a key that WAYPOST_SECRET_KEY does not ` +
+        `A sealed text of ${owner} was written with a key that WAYPOST_SECRET_KEY does not ` +
         'contain. Add the previous key to the end of the list',
     };
   }
   for (const key of candidates) {
-    const text = decrypt(key, { iv, ciphertext, tag }, ownerId);
+    const text = decrypt(key, { iv, ciphertext, tag }, field);
     if (text !== undefined) return { text };
   }
-  return { why: `A sealed text of ${ownerId} is damaged, or belongs to another entry` };
+  return { why: `A sealed text of ${owner} is damaged, or belongs to another field or entry` };
 }
 
-/** @returns undefined if the text was not encrypted with this key for this owner */
+/** @returns undefined if the text was not encrypted with this key for this field */
 function decrypt(
   key: Key,
   parts: { iv: Buffer; ciphertext: Buffer; tag: Buffer },
-  ownerId: string,
+  field: SecretField,
 ): string | undefined {
   const decipher = createDecipheriv(ALGORITHM, key.bytes, parts.iv, { authTagLength: TAG_BYTES });
-  decipher.setAAD(Buffer.from(ownerId));
+  decipher.setAAD(boundTo(field));
   decipher.setAuthTag(parts.tag);
   const start = decipher.update(parts.ciphertext);
   try {
@@ -127,7 +135,7 @@ function decrypt(
 }
 
 /** Identifies a key without revealing it: 48 bits of a hash of 256 random bits. */
-function keyId(key: Buffer): string {
+export function keyId(key: Buffer): string {
   return createHash('sha256')
     .update('waypost key id\0')
     .update(key)
@@ -151,7 +159,7 @@ export function writeKeyHash(key: string): string {
  * @param sourceId the entry that the key belongs to
  */
 export function encryptWriteKey(key: string, sourceId: string, encryptor: Encryptor): WriteKey {
-  return { key: writeKeyHash(key), sealed: encryptor.encrypt(key, sourceId) };
+  return { key: writeKeyHash(key), sealed: encryptor.encrypt(key, writeKeyField(sourceId)) };
 }
 
 /** @returns undefined if no key of the encryptor decrypts it */
@@ -160,7 +168,7 @@ export function decryptWriteKey(
   sourceId: string,
   encryptor: Encryptor,
 ): string | undefined {
-  return encryptor.decrypt(sealed, sourceId).text;
+  return encryptor.decrypt(sealed, writeKeyField(sourceId)).text;
 }
 
 /**
@@ -168,9 +176,10 @@ export function decryptWriteKey(
  * `config`.
  */
 const CANARY = 'waypost canary';
+const CANARY_FIELD: SecretField = { kind: 'system', id: SYSTEM_ID, path: ['canary'] };
 
 export function newSystemEntry(encryptor: Encryptor): SystemEntry {
-  return { id: SYSTEM_ID, canary: encryptor.encrypt(CANARY, SYSTEM_ID) };
+  return { id: SYSTEM_ID, canary: encryptor.encrypt(CANARY, CANARY_FIELD) };
 }
 
 /**
@@ -182,7 +191,7 @@ export function keyProblem(
   encryptor: Encryptor,
 ): string | undefined {
   const system = config.system()?.data;
-  if (!system || encryptor.decrypt(system.canary, SYSTEM_ID).text === CANARY) return undefined;
+  if (!system || encryptor.decrypt(system.canary, CANARY_FIELD).text === CANARY) return undefined;
   return (
     'WAYPOST_SECRET_KEY differs from the key that sealed config. Give control and delivery ' +
     'the same list of keys; if that ' +

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ConfigRecord, configKey } from '../model/config';
+import { type ConfigRecord, configKey, KINDS } from '../model/config';
 import { FORMAT } from '../model/record-format';
 
 /** Parses the records of `config`, as far as readers rely on their fields. */
@@ -7,7 +7,7 @@ import { FORMAT } from '../model/record-format';
 const header = z.object({ format: z.number() });
 const head = z.object({
   format: z.literal(FORMAT),
-  kind: z.enum(['source', 'destination', 'token', 'audience', 'computed_trait', 'system']),
+  kind: z.enum(KINDS),
   id: z.string().min(1),
   version: z.int().min(1),
   replaces: z.int().min(0),
@@ -55,7 +55,9 @@ export function parseRecord(key: string, value: string): Parsed {
   if (format !== FORMAT) return { kind: format > FORMAT ? 'newer' : 'older', key, format };
   const parsed = head.safeParse(json);
   if (!parsed.success) return unreadable(`invalid fields: ${fieldsOf(parsed.error)}`);
-  const { kind, id, data } = parsed.data;
+  const { kind, id, version, replaces, data } = parsed.data;
+  // Otherwise one record could take the last number, and none could replace it.
+  if (version !== replaces + 1) return unreadable('its version does not follow the replaced one');
   if (configKey(kind, id) !== key) return unreadable('its key and its id differ');
   if (data) {
     const shape = shapes[kind].safeParse(data);

@@ -4,6 +4,7 @@ import { type InRecord, type Kafka, type Tail } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';
 import { metrics } from '../telemetry/metrics';
+import { type Authenticator } from './authentication';
 import { type ConfigPart, WHOLE } from './part';
 import { FORMAT } from '../model/record-format';
 import { ConfigState, type ApplyResult } from './state';
@@ -23,6 +24,8 @@ export interface OpenConfigOptions {
   name: string;
   /** default: all of `config` */
   part?: ConfigPart;
+  /** absent: the service has no key, and believes every record */
+  authenticator?: Authenticator | undefined;
   log: Log;
   /** the state can no longer be followed: end the process */
   onFatal(error: unknown): void;
@@ -36,6 +39,12 @@ export interface FollowedConfig extends ConfigReader {
   unsettled(): readonly string[];
   /** see ConfigState.recordAt */
   recordAt(key: string): ConfigRecord | undefined;
+  /** see ConfigState.lastVersion */
+  lastVersion(key: string): number;
+  /** see ConfigState.refused */
+  refused(): readonly string[];
+  /** Returns the keys whose record in force is not authenticated with the first key. */
+  outdated(): readonly string[];
 }
 
 /**
@@ -47,9 +56,14 @@ export async function openConfig(
   kafka: Kafka,
   options: OpenConfigOptions,
 ): Promise<FollowedConfig> {
-  const { part = WHOLE } = options;
+  const { part = WHOLE, authenticator } = options;
   const state = new ConfigState(part);
-  const following: Following = { changes: 0, onVerdict: [], onComplete: [] };
+  const following: Following = {
+    changes: 0,
+    onVerdict: [],
+    onComplete: [],
+    outdated: new Set(),
+  };
   let fatal: unknown;
   const onFatal = (error: unknown) => {
     // Report only once: every later record would repeat it.
@@ -60,8 +74,14 @@ export async function openConfig(
   const onRecord = (record: InRecord) => {
     const key = record.key?.toString() ?? '';
     if (part.skips.has(key.slice(0, key.indexOf(':')) as Kind)) return;
-    const verdict = state.apply(key, record.value?.toString() ?? null);
+    const value = record.value?.toString() ?? null;
+    const verdict = state.apply(key, value, authenticator?.distrust(record));
     following.changes++;
+    if (verdict.kind === 'applied' && authenticator?.isCurrent(record) === false) {
+      following.outdated.add(key);
+    } else if (verdict.kind === 'applied' || verdict.kind === 'removed') {
+      following.outdated.delete(key);
+    }
     report(verdict, record, options.log);
     if (verdict.kind === 'newer') onFatal(newerFormat(verdict));
     if (verdict.kind === 'older') onFatal(olderFormat(verdict));
@@ -90,6 +110,8 @@ export async function openConfig(
 
 interface Following {
   changes: number;
+  /** keys whose record in force is not authenticated with the first key */
+  outdated: Set<string>;
   onVerdict: ((verdict: ApplyResult, record: InRecord) => void)[];
   onComplete: (() => void)[];
 }
@@ -128,6 +150,7 @@ function follow(state: ConfigState, tail: Tail, following: Following): FollowedC
     destinationsOf: (sourceId) => state.destinationsOf(sourceId),
     list: (kind) => state.list(kind),
     isUnreadable: (kind, id) => state.isUnreadable(kind, id),
+    isOfOtherKey: (kind, id) => state.isOfOtherKey(kind, id),
     unreadableDestinationsOf: (sourceId) => state.unreadableDestinationsOf(sourceId),
     get changes() {
       return following.changes;
@@ -140,6 +163,9 @@ function follow(state: ConfigState, tail: Tail, following: Following): FollowedC
     stuck: () => tail.stuck(),
     unsettled: () => state.unsettled(),
     recordAt: (key) => state.recordAt(key),
+    lastVersion: (key) => state.lastVersion(key),
+    refused: () => state.refused(),
+    outdated: () => [...following.outdated],
     refresh: singleFlight((deadlineMs) => tail.caughtUp(deadlineMs)),
     onVerdict: (listener) => following.onVerdict.push(listener),
     onChange: (listener) => {

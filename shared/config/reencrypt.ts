@@ -1,13 +1,12 @@
-import { defined } from '../collections/defined';
 import {
   type Destination,
   type Kind,
   type Kinds,
-  type Encrypted,
+  KINDS,
   type Source,
   SYSTEM_ID,
 } from '../model/config';
-import { mapAuth, mapSignature, mapTls } from '../model/endpoint-auth';
+import { mapSecrets } from '../model/secret-fields';
 import { AppError } from '../service/errors';
 import {
   keyProblem,
@@ -16,13 +15,14 @@ import {
   decryptWriteKey,
   encryptWriteKey,
 } from './encryption';
+import { type FollowedConfig } from './reader';
 import { type ConfigReader, type Entry } from './types';
 import { type ConfigWriter } from './writer';
 
 /**
- * Encrypts all of `config` with the first key of WAYPOST_SECRET_KEY, so that the other keys can be
- * retired. It is safe while control runs, since each write names the version that it replaces, and
- * can be repeated.
+ * Encrypts and authenticates all of `config` with the first key of WAYPOST_SECRET_KEY, so that the
+ * other keys can be retired. It is safe while control runs, since each write names the version that
+ * it replaces, and can be repeated.
  */
 
 const REFRESH_MS = 10_000;
@@ -42,36 +42,15 @@ export function resealDestination(
   destination: Destination,
   encryptor: Encryptor,
 ): Resealed<Destination> {
-  const { id, webhooks, secrets, signature } = destination;
-  const again = resealer(id, encryptor);
-  const seal = (sealed: Encrypted) => again.seal(sealed);
-  const data: Destination = {
-    ...destination,
-    webhooks: webhooks.map(({ url, headers, auth, tls, ...webhook }) => ({
-      ...webhook,
-      ...defined({
-        auth: auth ? mapAuth(auth, seal) : undefined,
-        tls: tls ? mapTls(tls, seal) : undefined,
-      }),
-      url: again.seal(url),
-      headers: Object.fromEntries(
-        Object.entries(headers).map(([name, value]) => [name, again.seal(value)]),
-      ),
-    })),
-    ...defined({
-      signature: signature ? mapSignature(signature, seal) : undefined,
-      secrets: secrets
-        ? {
-            ...secrets,
-            current: again.seal(secrets.current),
-            ...defined({
-              previous: secrets.previous !== undefined ? again.seal(secrets.previous) : undefined,
-            }),
-          }
-        : undefined,
-    }),
-  };
-  return { data: again.changed ? data : undefined, unreadable: again.unreadable };
+  let [changed, unreadable] = [false, false];
+  const data = mapSecrets(destination, (sealed, field) => {
+    if (encryptor.isCurrent(sealed)) return sealed;
+    const { text } = encryptor.decrypt(sealed, field);
+    if (text === undefined) unreadable = true;
+    else changed = true;
+    return text === undefined ? sealed : encryptor.encrypt(text, field);
+  });
+  return { data: changed ? data : undefined, unreadable };
 }
 
 /** Pure, except for the random parts of encrypted texts. */
@@ -89,21 +68,6 @@ function resealSource(source: Source, encryptor: Encryptor): Resealed<Source> {
   return { data: changed ? { ...source, writeKeys } : undefined, unreadable };
 }
 
-function resealer(ownerId: string, encryptor: Encryptor) {
-  const state = {
-    changed: false,
-    unreadable: false,
-    seal(sealed: Encrypted): Encrypted {
-      if (encryptor.isCurrent(sealed)) return sealed;
-      const { text } = encryptor.decrypt(sealed, ownerId);
-      if (text === undefined) state.unreadable = true;
-      else state.changed = true;
-      return text === undefined ? sealed : encryptor.encrypt(text, ownerId);
-    },
-  };
-  return state;
-}
-
 export interface ReencryptReport {
   /** entries written */
   resealed: number;
@@ -111,14 +75,18 @@ export interface ReencryptReport {
   entries: number;
   /** `kind:id` of entries with a text that no key decrypts */
   unreadable: string[];
+  /** `kind:id` of entries that control did not write, and that are deleted now */
+  dropped: string[];
 }
 
 interface ResealOptions {
-  config: ConfigReader;
+  config: Pick<FollowedConfig, 'recordAt' | 'outdated' | 'refused'> & ConfigReader;
   writer: Pick<ConfigWriter, 'write'>;
   encryptor: Encryptor;
   /** encrypts with a key that decrypts nothing in `config`, for a system whose key is lost */
   keyLost?: boolean;
+  /** deletes the entries that control did not write */
+  dropUnauthenticated?: boolean;
   /** called after each entry */
   progress?: (report: ReencryptReport) => void;
 }
@@ -131,7 +99,7 @@ export async function reencryptConfig(options: ResealOptions): Promise<Reencrypt
   const { config, encryptor, keyLost = false, progress } = options;
   // A canary under a wrong key would make every process with the right key not ready.
   if (!keyLost && keyProblem(config, encryptor) !== undefined) throw wrongKey();
-  const report: ReencryptReport = { resealed: 0, entries: 0, unreadable: [] };
+  const report: ReencryptReport = { resealed: 0, entries: 0, unreadable: [], dropped: [] };
   const one = async <K extends Kind>(kind: K, id: string, find: Find<K>, decide: Decide<K>) => {
     const { written, unreadable } = await resealEntry(options, { kind, id, find, decide });
     report.entries++;
@@ -155,7 +123,47 @@ export async function reencryptConfig(options: ResealOptions): Promise<Reencrypt
       decided(resealDestination, encryptor),
     );
   }
+  if (options.dropUnauthenticated) report.dropped = await dropRefused(options);
+  for (const key of config.outdated()) {
+    await authenticateAgain(options, key);
+    report.entries++;
+    report.resealed++;
+    progress?.(report);
+  }
   return report;
+}
+
+/**
+ * Deletes the entries that control did not write, also for services that believed them.
+ * @returns their keys
+ */
+async function dropRefused({ config, writer }: ResealOptions): Promise<string[]> {
+  const dropped: string[] = [];
+  for (const key of config.refused()) {
+    const colon = key.indexOf(':');
+    const kind = KINDS.find((each) => each === key.slice(0, colon));
+    if (kind === undefined) continue;
+    const { ok } = await writer.write(kind, key.slice(colon + 1), undefined, { replaces: 0 });
+    if (ok) dropped.push(key);
+  }
+  return dropped;
+}
+
+/** Writes an entry, or its deletion, as it is: the writer authenticates it with the first key. */
+async function authenticateAgain({ config, writer }: ResealOptions, key: string): Promise<void> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const present = config.recordAt(key);
+    if (!present || !config.outdated().includes(key)) return;
+    const { kind, id, version: replaces, data } = present;
+    const { ok } = await writer.write(kind, id, data, { replaces, ...noteOf(data) });
+    if (ok) return;
+    await config.refresh(REFRESH_MS);
+  }
+  throw overtaken(key);
+}
+
+function overtaken(entry: string): AppError {
+  return new AppError('overloaded', `Others keep changing the ${entry}. Run it again`, true);
 }
 
 function wrongKey(): AppError {
@@ -189,12 +197,12 @@ async function resealEntry<K extends Kind>(
     if (ok) return { written: true, unreadable };
     await config.refresh(REFRESH_MS);
   }
-  throw new AppError('overloaded', `Others keep changing the ${kind} ${id}. Run it again`, true);
+  throw overtaken(`${kind} ${id}`);
 }
 
 /** For the audit trail, which shows entries that users create. */
-function noteOf(data: Kinds[Kind]): { note?: string } {
-  if (!('name' in data)) return {};
+function noteOf(data: Kinds[Kind] | undefined): { note?: string } {
+  if (!data || !('name' in data)) return {};
   const by = { id: 'waypost', name: 'Waypost', role: 'operator' };
   const changes = [{ field: 'sealing', from: '***', to: '***' }];
   return { note: JSON.stringify({ by, action: 'changed', name: data.name, changes }) };

@@ -10,6 +10,7 @@ import {
   type Token,
 } from '../model/config';
 import { type Audience, type ComputedTrait } from '../model/audience-definition';
+import { type Distrust } from './authentication';
 import { type ConfigPart, WHOLE } from './part';
 import { ConfigIndex } from './config-index';
 import { parseRecord, sourcesIn } from './parse-record';
@@ -23,7 +24,29 @@ import { type ConfigView, type Entry } from './types';
  * reader. The only exception is an unknown key: any version counts there, since compaction removes
  * the records before it. After compaction, an ignored last record would mislead a new reader;
  * `unsettled` lists such keys.
+ *
+ * A record that must not be believed (authentication.ts) is treated as unreadable: the present entry
+ * stays in force, and control appends it again. A deleted token keeps the record of its deletion
+ * instead of a tombstone. Otherwise an old record of it, whose authentication is valid, would bring
+ * it back.
  */
+
+/** An entry whose last record is unreadable. */
+interface Unreadable {
+  /** of its destination, as far as they are known */
+  sources: readonly string[];
+  /** the record was authenticated with a key that this process does not have */
+  isOfOtherKey: boolean;
+  /** of readers who believe every record */
+  believedVersion: number;
+}
+
+type Parsed = ReturnType<typeof parseRecord>;
+
+/** Returns whether the record of a deletion stays in `config`; a tombstone follows the others. */
+export function keepsDeletion(kind: Kind): boolean {
+  return kind === 'token';
+}
 
 const DESTINATION = configKey('destination', '');
 const NONE: readonly string[] = [];
@@ -44,28 +67,20 @@ export class ConfigState implements ConfigView {
   /** lists of `#entries`, made on demand */
   readonly #lists = new Map<Kind, readonly Entry<Kinds[Kind]>[]>();
   readonly #unsettled = new Set<string>();
-  /**
-   * keys whose last record is unreadable, each with the sources of its destination as far as they
-   * are known
-   */
-  readonly #unreadable = new Map<string, readonly string[]>();
+  /** by key: entries whose last record is unreadable */
+  readonly #unreadable = new Map<string, Unreadable>();
   readonly #index = new ConfigIndex();
 
   constructor(private readonly part: ConfigPart = WHOLE) {}
 
-  /** Applies the next record of the log. Never throws. `value` null is a tombstone. */
-  apply(key: string, value: string | null): ApplyResult {
+  /**
+   * Applies the next record of the log. Never throws. `value` null is a tombstone.
+   * @param distrust why the record must not be believed
+   */
+  apply(key: string, value: string | null, distrust?: Distrust): ApplyResult {
     if (value === null) return this.#applyTombstone(key);
     const parsed = parseRecord(key, value);
-    if ('kind' in parsed) {
-      this.#unreadable.set(key, [
-        ...(sourcesIn(value) ?? this.#unreadable.get(key) ?? NONE),
-        ...this.#sourcesOf(key),
-      ]);
-      // Compaction would keep only this record, and later readers would lose the entry.
-      if (parsed.kind === 'unreadable' && this.#stored.has(key)) this.#unsettled.add(key);
-      return parsed;
-    }
+    if ('kind' in parsed || distrust) return this.#refuse(key, value, parsed, distrust);
     const record = this.part.trim(parsed.record);
     const present = this.#stored.get(key);
     if (
@@ -76,7 +91,9 @@ export class ConfigState implements ConfigView {
       // A record with the same content (a repeated append, or two repairs at the same time) is
       // harmless.
       if (contentOf(record) !== contentOf(present)) this.#unsettled.add(key);
-      else if (present.data !== undefined) this.#unsettled.delete(key);
+      else if (present.data !== undefined || keepsDeletion(present.kind)) {
+        this.#unsettled.delete(key);
+      }
       return {
         kind: 'ignored',
         key,
@@ -93,9 +110,44 @@ export class ConfigState implements ConfigView {
     else this.#entriesOf(kind).set(id, { version, data });
     this.#index.replace(present, record);
     // The tombstone of a deleted entry settles it.
-    if (record.data === undefined) this.#unsettled.add(key);
+    if (record.data === undefined && !keepsDeletion(kind)) this.#unsettled.add(key);
     else this.#unsettled.delete(key);
     return { kind: 'applied', record };
+  }
+
+  #refuse(key: string, value: string, parsed: Parsed, distrust: Distrust | undefined): ApplyResult {
+    const before = this.#unreadable.get(key);
+    const isOfOtherKey = distrust?.isOfOtherKey ?? false;
+    this.#unreadable.set(key, {
+      sources: [...(sourcesIn(value) ?? before?.sources ?? NONE), ...this.#sourcesOf(key)],
+      isOfOtherKey,
+      believedVersion: isOfOtherKey ? this.lastVersion(key) : this.#believedVersion(key, parsed),
+    });
+    const verdict: ApplyResult =
+      'kind' in parsed
+        ? parsed
+        : { kind: 'unreadable', key, reason: distrust?.reason ?? 'it is not believed' };
+    // Compaction would keep only this record, and later readers would lose the entry.
+    if (verdict.kind === 'unreadable' && !isOfOtherKey && this.#stored.has(key)) {
+      this.#unsettled.add(key);
+    }
+    return verdict;
+  }
+
+  /** Returns the version that readers have who believe every record. */
+  #believedVersion(key: string, parsed: Parsed): number {
+    const known = this.lastVersion(key);
+    // Any version counts for an unknown key.
+    return 'record' in parsed && (known === 0 || parsed.record.replaces === known)
+      ? parsed.record.version
+      : known;
+  }
+
+  /**
+   * Returns the version that the next record of a key must replace, so that every reader applies it.
+   */
+  lastVersion(key: string): number {
+    return this.#unreadable.get(key)?.believedVersion ?? this.#stored.get(key)?.version ?? 0;
   }
 
   /**
@@ -109,7 +161,7 @@ export class ConfigState implements ConfigView {
   #applyTombstone(key: string): ApplyResult {
     this.#unreadable.delete(key);
     const present = this.#stored.get(key);
-    if (present?.data !== undefined) {
+    if (present && (present.data !== undefined || keepsDeletion(present.kind))) {
       this.#unsettled.add(key);
       return { kind: 'ignored', key, reason: 'a tombstone for an entry that is not deleted' };
     }
@@ -136,9 +188,20 @@ export class ConfigState implements ConfigView {
     return this.#unreadable.has(configKey(kind, id));
   }
 
+  /** Keys of unreadable entries of which nothing is in force, and that no other key authenticated. */
+  refused(): readonly string[] {
+    return [...this.#unreadable].flatMap(([key, { isOfOtherKey }]) =>
+      isOfOtherKey || this.#stored.has(key) ? [] : [key],
+    );
+  }
+
+  isOfOtherKey(kind: Kind, id: string): boolean {
+    return this.#unreadable.get(configKey(kind, id))?.isOfOtherKey === true;
+  }
+
   unreadableDestinationsOf(sourceId: string): readonly string[] {
     if (this.#unreadable.size === 0) return NONE;
-    return [...this.#unreadable].flatMap(([key, sources]) => {
+    return [...this.#unreadable].flatMap(([key, { sources }]) => {
       return key.startsWith(DESTINATION) && sources.includes(sourceId)
         ? [key.slice(DESTINATION.length)]
         : [];

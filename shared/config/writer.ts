@@ -6,9 +6,10 @@ import { AppError, messageOf } from '../service/errors';
 import { type BatchProducer, type OutRecord } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';
+import { type Authenticator, NOTE_HEADER } from './authentication';
 import { type FollowedConfig } from './reader';
 import { FORMAT } from '../model/record-format';
-import { type ApplyResult } from './state';
+import { type ApplyResult, keepsDeletion } from './state';
 
 /**
  * Writes `config`. Only control uses it.
@@ -31,8 +32,6 @@ const WRITE_DEADLINE_MS = 10_000;
 const MAX_TURNS = 200;
 /** Identifies a writer's own records. */
 const WRITE_HEADER = 'write';
-/** Author and reason of a change, for the audit trail. Readers of `config` ignore it. */
-export const NOTE_HEADER = 'note';
 
 type Written<K extends Kind> =
   | { ok: true; version: number; data: Kinds[K] | undefined }
@@ -65,6 +64,7 @@ export interface ConfigWriter {
 export interface ConfigWriterOptions {
   config: FollowedConfig;
   producer: BatchProducer;
+  authenticator: Authenticator;
   log: Log;
   now: () => Date;
 }
@@ -104,18 +104,19 @@ export function openWriter(options: ConfigWriterOptions): ConfigWriter {
 
 /** Creates the function that writes, to be called within a turn. */
 function createWrite(options: ConfigWriterOptions): Write {
-  const { config, producer, now } = options;
+  const { config, producer, authenticator, now } = options;
   const verdicts = awaitResults(config);
   return async (kind, id, data, { replaces, note }) => {
     const key = configKey(kind, id);
     const current = config.recordAt(key);
     if ((current?.version ?? 0) !== replaces) return { ok: false, reason: 'conflict' };
+    const last = config.lastVersion(key);
     const record: ConfigRecord = {
       format: FORMAT,
       kind,
       id,
-      version: replaces + 1,
-      replaces,
+      version: last + 1,
+      replaces: last,
       at: now().toISOString(),
       ...defined({ data: data || undefined }),
     };
@@ -125,13 +126,16 @@ function createWrite(options: ConfigWriterOptions): Write {
         [WRITE_HEADER]: own.mark,
         ...defined({ [NOTE_HEADER]: note }),
       };
-      await withDeadline(WRITE_DEADLINE_MS, producer.send([outRecord(key, record, headers)]));
+      await withDeadline(
+        WRITE_DEADLINE_MS,
+        producer.send([outRecord(authenticator, record, headers)]),
+      );
       const verdict = await withDeadline(WRITE_DEADLINE_MS, own.verdict);
       if (verdict.kind !== 'applied') return { ok: false, reason: 'conflict' };
     } finally {
       own.forget();
     }
-    if (data === undefined) await writeTombstone(key, options);
+    if (data === undefined && !keepsDeletion(kind)) await writeTombstone(key, options);
     return { ok: true, version: record.version, data };
   };
 }
@@ -152,16 +156,21 @@ async function writeTombstone(key: string, { producer, log }: ConfigWriterOption
 async function repairCompaction({
   config,
   producer,
+  authenticator,
   log,
   now,
 }: ConfigWriterOptions): Promise<void> {
   for (const key of config.unsettled()) {
     const present = config.recordAt(key);
     const at = now().toISOString();
-    const next = present?.data
-      ? { ...present, version: present.version + 1, replaces: present.version, at }
-      : undefined;
-    const record = next ? outRecord(key, next, { [WRITE_HEADER]: randomUUID() }) : tombstone(key);
+    const replaces = config.lastVersion(key);
+    const next =
+      present && (present.data !== undefined || keepsDeletion(present.kind))
+        ? { ...present, version: replaces + 1, replaces, at }
+        : undefined;
+    const record = next
+      ? outRecord(authenticator, next, { [WRITE_HEADER]: randomUUID() })
+      : tombstone(key);
     await withDeadline(WRITE_DEADLINE_MS, producer.send([record]));
     log.info({ key }, 'config.repaired');
   }
@@ -169,8 +178,18 @@ async function repairCompaction({
   await config.refresh(WRITE_DEADLINE_MS);
 }
 
-function outRecord(key: string, record: ConfigRecord, headers: Record<string, string>): OutRecord {
-  return { topic: CONFIG, key, value: JSON.stringify(record), headers };
+function outRecord(
+  authenticator: Authenticator,
+  record: ConfigRecord,
+  headers: Record<string, string>,
+): OutRecord {
+  const value = JSON.stringify(record);
+  return {
+    topic: CONFIG,
+    key: configKey(record.kind, record.id),
+    value,
+    headers: authenticator.sign(value, headers),
+  };
 }
 
 function tombstone(key: string): OutRecord {

@@ -24,16 +24,49 @@ type Network = [Address, number];
 export type AddressGuard = (address: string) => string | undefined;
 
 /**
- * Addresses on which clouds serve credentials. Some are in refused ranges anyway; 168.63.129.16
- * (Azure) is not.
+ * Addresses on which clouds serve credentials to their machines, with the vendor's page that names
+ * them. Several are in ranges that are refused anyway, but a setting may open such a range.
  */
-const METADATA: ReadonlySet<string> = new Set([
+export const METADATA_ADDRESSES = [
+  // Amazon EC2, Azure, Google, Oracle, IBM, Akamai, every OpenStack, and most others:
+  // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
+  // https://learn.microsoft.com/azure/virtual-machines/instance-metadata-service
+  // https://docs.oracle.com/en-us/iaas/Content/Compute/Tasks/gettingmetadata.htm
+  // https://cloud.ibm.com/apidocs/vpc-identity
   '169.254.169.254',
-  '169.254.170.2',
-  '100.100.100.200',
-  '168.63.129.16',
+  // Amazon EC2 over IPv6, on the same page.
   'fd00:ec2::254',
-]);
+  // Amazon ECS: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html
+  '169.254.170.2',
+  // Amazon EKS: https://docs.aws.amazon.com/eks/latest/userguide/pod-id-how-it-works.html
+  '169.254.170.23',
+  'fd00:ec2::23',
+  // Azure: https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
+  '168.63.129.16',
+  // Google over IPv6: https://cloud.google.com/compute/docs/metadata/querying-metadata
+  'fd20:ce::254',
+  // Google GKE: https://cloud.google.com/kubernetes-engine/docs/concepts/workload-identity
+  '169.254.169.252',
+  // Oracle over IPv6, in its SDK: https://github.com/oracle/oci-python-sdk/blob/master/src/oci/auth/signers/instance_principals_security_token_signer.py
+  'fd00:c1::a9fe:a9fe',
+  // Oracle Cloud at Customer: https://docs.oracle.com/en/cloud/cloud-at-customer/occ-get-started/retrieve-predefined-instance-metadata.html
+  '192.0.0.192',
+  // Akamai over IPv6: https://techdocs.akamai.com/cloud-computing/docs/metadata-service-api
+  'fd00:a9fe:a9fe::1',
+  // OpenStack over IPv6: https://docs.openstack.org/nova/latest/user/metadata.html
+  'fe80::a9fe:a9fe',
+  // Scaleway: https://www.scaleway.com/en/developers/api/instance/user-data
+  '169.254.42.42',
+  'fd00:42::42',
+  // Alibaba: https://www.alibabacloud.com/help/en/ecs/user-guide/view-instance-metadata
+  '100.100.100.200',
+  // Alibaba over IPv6, in cloud-init: https://github.com/canonical/cloud-init/blob/main/cloudinit/sources/DataSourceAliYun.py
+  'fd00:100::100:200',
+  // Tencent: https://www.tencentcloud.com/document/product/213/4934
+  '169.254.0.23',
+] as const;
+
+const METADATA: readonly Network[] = METADATA_ADDRESSES.map(exactly);
 
 /** The reason for an address in a forbidden network. */
 export const FORBIDDEN = 'forbidden by WAYPOST_FORBIDDEN_NETWORKS';
@@ -68,9 +101,7 @@ export function createAddressGuard(
     const isInSome = (networks: readonly Network[]) =>
       networks.some((network) => isIn(address, network) || isIn(target, network));
     if (isInSome(forbidden)) return FORBIDDEN;
-    return isInSome(METADATA.has(target.toString()) ? exact : allowed)
-      ? undefined
-      : refusal(target);
+    return isInSome(isMetadata(target) ? exact : allowed) ? undefined : refusal(target);
   };
 }
 
@@ -92,8 +123,19 @@ function parse(text: string): Address | undefined {
   return ipaddr.isValid(exact) ? ipaddr.parse(exact) : undefined;
 }
 
+/** Returns the network of one address. */
+function exactly(text: string): Network {
+  const address = ipaddr.parse(text);
+  return [address, address.kind() === 'ipv4' ? 32 : 128];
+}
+
+/** Compares the bits alone: a zone, as in `fe80::1%eth0`, does not make another address. */
+function isMetadata(address: Address): boolean {
+  return METADATA.some((network) => isIn(address, network));
+}
+
 function refusal(address: Address): string | undefined {
-  if (METADATA.has(address.toString())) return 'metadata service';
+  if (isMetadata(address)) return 'metadata service';
   const range = address.range();
   // linkLocal → link-local
   if (range !== 'unicast') return range.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

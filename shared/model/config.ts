@@ -225,6 +225,14 @@ export interface Kinds {
   computed_trait: ComputedTrait;
   system: SystemEntry;
 }
+export const KINDS = [
+  'source',
+  'destination',
+  'token',
+  'audience',
+  'computed_trait',
+  'system',
+] as const satisfies readonly (keyof Kinds)[];
 export type Kind = keyof Kinds;
 /**
  * Limit of the entries of a kind, because services hold them in memory (docs/operations/sizing.md

@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { compact, defined } from '../collections/defined';
+import { shareConnections, type Timeouts } from './connections';
 import { AppError } from './errors';
 import { metrics } from '../telemetry/metrics';
 import { PROMETHEUS_TYPE, renderMetrics } from '../telemetry/prometheus';
@@ -98,13 +99,23 @@ export class PollLiveness {
   }
 }
 
+/** Requests have no body, and come from the same network. */
+const TIMEOUTS: Timeouts = {
+  headersTimeout: 5_000,
+  requestTimeout: 10_000,
+  connectionsCheckingInterval: 2_000,
+};
+
 /** Serves `/livez`, `/readyz` and `/metrics` on a separate port. `close` is idempotent. */
 export async function serveHealth(options: {
   host: string;
   port: number;
+  maxConnections: number;
   health: Health;
+  timeouts?: Timeouts;
 }): Promise<{ port: number; close(): void }> {
-  const server = createServer((req, res) => {
+  const { timeouts = TIMEOUTS, maxConnections } = options;
+  const server = createServer(timeouts, (req, res) => {
     const path = (req.url ?? '/').split('?', 1)[0];
     if (path === '/livez') {
       answer(res, livenessOf(options.health));
@@ -119,6 +130,7 @@ export async function serveHealth(options: {
       res.writeHead(404).end();
     }
   });
+  shareConnections(server, maxConnections);
   const port = await listen(server, options.port, options.host);
   return { port, close: () => server.close() };
 }

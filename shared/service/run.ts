@@ -1,3 +1,4 @@
+import { type Authenticator } from '../config/authentication';
 import { PARTS, WHOLE } from '../config/part';
 import { openConfig } from '../config/reader';
 import { type ConfigReader } from '../config/types';
@@ -23,8 +24,11 @@ export interface ServiceContext {
   readonly onFatal: (error: unknown) => void;
   /** Serves the health on the service's port, and connects to Kafka. */
   readonly connect: (health: Health) => Promise<Kafka>;
-  /** Opens `config`, on which the health depends from now on. Call it after `connect`. */
-  readonly openConfig: () => Promise<ConfigReader>;
+  /**
+   * Opens `config`, on which the health depends from now on. Call it after `connect`.
+   * @param authenticator of a service that has WAYPOST_SECRET_KEY
+   */
+  readonly openConfig: (authenticator?: Authenticator) => Promise<ConfigReader>;
   /**
    * Registers a part to be stopped. The part that was opened last stops first, and each has stopped
    * before the next. `deadlineMs` is the time for all parts.
@@ -106,17 +110,23 @@ export function createContext(parts: ContextParts): OpenContext {
     connect: async (own) => {
       health = own;
       const port = settings[`WAYPOST_${name.toUpperCase() as Uppercase<ServiceName>}_HEALTH_PORT`];
-      const server = await serveHealth({ host: settings.WAYPOST_HOST, port, health });
+      const server = await serveHealth({
+        host: settings.WAYPOST_HOST,
+        port,
+        maxConnections: settings.WAYPOST_HEALTH_CONNECTIONS,
+        health,
+      });
       stops.push(() => server.close());
       const client = (kafka = await connectKafka(settings, { clientId: name, log }));
       stops.push(() => client.close());
       return client;
     },
-    openConfig: async () => {
+    openConfig: async (authenticator) => {
       if (!health || !kafka) throw new Error('connect comes before openConfig');
       const config = (health.config = await openConfig(kafka, {
         name,
         part: PARTS[name] ?? WHOLE,
+        authenticator,
         log,
         onFatal,
       }));

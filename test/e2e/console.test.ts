@@ -781,3 +781,35 @@ story(
   },
   MINUTES,
 );
+
+story(
+  'the code for a page warns of the key of a server, and creates a source whose key is public',
+  async () => {
+    const { page } = tab;
+    await page.goto(at(`/sources/${shop.id}`));
+    const warning = page.getByText('The write key of this source is secret');
+    await page.getByText('Browser', { exact: true }).click();
+    await warning.waitFor();
+    await page.getByText('curl', { exact: true }).click();
+    await warning.waitFor({ state: 'detached' });
+    await page.getByText('Browser', { exact: true }).click();
+    await page.getByRole('button', { name: 'Create a source for pages' }).click();
+    await page.getByRole('heading', { name: 'Web shop (pages)' }).waitFor();
+    await page.getByText('Browser', { exact: true }).click();
+    await page.getByRole('region', { name: 'code for Browser' }).waitFor();
+    await warning.waitFor({ state: 'detached' });
+    const id = page.url().split('/').at(-1)!;
+    const { body: made } = await stage.system.control('GET', `/sources/${id}`);
+    expect(made).toMatchObject({ name: 'Web shop (pages)', trust: 'browser' });
+
+    await page.goto(at('/sources'));
+    await page.getByLabel('New source name').fill('App');
+    await page.getByLabel('Its calls come from').selectOption('a page or an app');
+    await page.getByRole('button', { name: 'Create source' }).click();
+    await page.getByRole('heading', { name: 'App' }).waitFor();
+    const app = page.url().split('/').at(-1)!;
+    const { body: ofPage } = await stage.system.control('GET', `/sources/${app}`);
+    expect(ofPage).toMatchObject({ name: 'App', trust: 'browser' });
+  },
+  MINUTES,
+);

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +6,7 @@ import { QueryClient } from '../../services/control/audiences/query-client';
 import { type Place, MemberPages } from '../../services/control/audiences/member-pages';
 import { Previews, type PreviewView } from '../../services/control/audiences/previews';
 import { openConfig } from '../../shared/config/reader';
+import { createAuthenticator } from '../../shared/config/authentication';
 import { type ConfigWriter, openWriter } from '../../shared/config/writer';
 import { type Source } from '../../shared/model/config';
 import { type Audience, type ComputedTrait } from '../../shared/model/audience-definition';
@@ -67,8 +68,9 @@ const ids = new Set<string>();
 beforeAll(async () => {
   kafka = await connectKafka(loadSettings(env), { clientId: 'test', log });
   producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
+  const authenticator = createAuthenticator([randomBytes(32)]);
   const config = await openConfig(kafka, { name: 'test', log, onFatal });
-  writer = openWriter({ config, producer, log, now: () => new Date() });
+  writer = openWriter({ config, producer, authenticator, log, now: () => new Date() });
   tail = await kafka.tail({
     name: 'receiver',
     topic: MESSAGES,

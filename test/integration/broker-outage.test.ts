@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createEncryptor } from '../../shared/config/encryption';
-import { type ConfigRecord, configKey, type Destination } from '../../shared/model/config';
+import { secretFields } from '../../shared/model/secret-fields';
+import { type ConfigRecord, type Destination } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { CONFIG, MESSAGES, WEBHOOKS } from '../../shared/kafka/topics';
@@ -9,6 +10,7 @@ import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { freePorts } from '../support/free-port';
+import { configRecord } from '../support/processes';
 import { type Service, startService } from '../support/service';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { startThreeBrokers, type ThreeBrokers } from '../support/three-brokers';
@@ -147,7 +149,7 @@ function configOf(env: Record<string, string>): OutRecord[] {
     id: 'whk_1',
     origin: sink.url(''),
     headers: {},
-    url: encryptor.encrypt(sink.url('/hook'), 'dst_1'),
+    url: encryptor.encrypt(sink.url('/hook'), secretFields.url('dst_1', 'whk_1')),
   };
   const data: Destination = {
     id: 'dst_1',
@@ -165,11 +167,7 @@ function configOf(env: Record<string, string>): OutRecord[] {
     { ...entry, kind: 'source', id: 'src_1', data: aSource() },
     { ...entry, kind: 'destination', id: data.id, data },
   ];
-  return records.map((record) => ({
-    topic: CONFIG,
-    key: configKey(record.kind, record.id),
-    value: JSON.stringify(record),
-  }));
+  return records.map((record) => configRecord(record, env));
 }
 
 function message(id: string): OutRecord {

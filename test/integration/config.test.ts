@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { Readable, Writable } from 'node:stream';
 import { copyConfig } from '../../deploy/bin/config-copy';
 import { reencrypt } from '../../deploy/bin/config-reencrypt';
@@ -10,8 +10,17 @@ import {
   encryptWriteKey,
   newSystemEntry,
 } from '../../shared/config/encryption';
+import { createAuthenticator } from '../../shared/config/authentication';
+import { secretFields } from '../../shared/model/secret-fields';
 import { openWriter } from '../../shared/config/writer';
-import { type Destination, type Source } from '../../shared/model/config';
+import {
+  configKey,
+  type Destination,
+  type Kind,
+  type Source,
+  type Token,
+} from '../../shared/model/config';
+import { FORMAT } from '../../shared/model/record-format';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/service/settings';
@@ -27,6 +36,7 @@ const AT = '2026-11-21T08:00:00.000Z';
 const log = createLog('test', 'silent');
 /** the secret key with which control seals write keys */
 const OLD_KEY = randomBytes(32);
+
 const aSource = (id: string, name: string): Source => ({
   id,
   name,
@@ -46,21 +56,42 @@ const kafkas: Kafka[] = [];
 const closing: (() => Promise<void>)[] = [];
 const failures: unknown[] = [];
 
+const aToken = (id: string): Token => ({
+  id,
+  name: id,
+  role: 'admin',
+  hash: createHash('sha256').update(id).digest('base64url'),
+  createdAt: AT,
+  updatedAt: AT,
+});
+
+/** Appends an entry as somebody does who may write the topic, and has no key. */
+async function appendAsStranger(kind: Kind, data: Token, on?: Kafka): Promise<void> {
+  const kafka = on ?? (await connect());
+  const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
+  const record = { format: FORMAT, kind, id: data.id, version: 1, replaces: 0, at: AT, data };
+  const key = configKey(kind, data.id);
+  await producer.send([{ topic: 'config', key, value: JSON.stringify(record) }]);
+  await producer.close(1_000);
+}
+
 async function connect(): Promise<Kafka> {
   const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log });
   kafkas.push(kafka);
   return kafka;
 }
 
-async function openControl() {
+async function openControl(secretKeys = [OLD_KEY]) {
+  const authenticator = createAuthenticator(secretKeys);
   const kafka = await connect();
   const config = await openConfig(kafka, {
     name: 'test',
+    authenticator,
     log,
     onFatal: (error) => failures.push(error),
   });
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
-  const writer = openWriter({ config, producer, log, now: () => new Date() });
+  const writer = openWriter({ config, producer, authenticator, log, now: () => new Date() });
   closing.push(async () => {
     await writer.close();
     await producer.close(1_000);
@@ -153,13 +184,16 @@ test('config can be copied to a new system and not to one that has entries', asy
       done();
     },
   });
-  await copyConfig('backup', env, { input: Readable.from([]), output });
+  await appendAsStranger('token', aToken('tok_stranger'));
+  const withKey = { ...env, WAYPOST_SECRET_KEY: OLD_KEY.toString('base64') };
+  await copyConfig('backup', withKey, { input: Readable.from([]), output });
   const keys = lines
     .trim()
     .split('\n')
     .map((line) => (JSON.parse(line) as { key: string }).key);
   expect(keys.filter((key) => key === 'source:copied')).toHaveLength(1);
   expect(keys).not.toContain('source:deleted');
+  expect(keys).not.toContain('token:tok_stranger');
 
   const elsewhere = { ...env, WAYPOST_TOPIC_PREFIX: `copy-${randomUUID().slice(0, 8)}.` };
   const restore = () => copyConfig('restore', elsewhere, { input: Readable.from([lines]), output });
@@ -168,6 +202,7 @@ test('config can be copied to a new system and not to one that has entries', asy
   kafkas.push(kafka);
   const copy = await openConfig(kafka, {
     name: 'test',
+    authenticator: createAuthenticator([OLD_KEY]),
     log,
     onFatal: (error) => failures.push(error),
   });
@@ -192,7 +227,7 @@ test('a backup of an earlier build is refused, and nothing of it is written', as
 
 test('config is encrypted again while control reads, so the old key can be removed', async () => {
   const [old, newer] = [OLD_KEY, randomBytes(32)];
-  const control = await openControl();
+  const control = await openControl([old, newer]);
   const destination = (encryptor: Encryptor): Destination => ({
     id: 'dst_1',
     name: 'Hooks',
@@ -203,7 +238,7 @@ test('config is encrypted again while control reads, so the old key can be remov
     webhooks: [
       {
         id: 'whk_1',
-        url: encryptor.encrypt('https://a.example/in', 'dst_1'),
+        url: encryptor.encrypt('https://a.example/in', secretFields.url('dst_1', 'whk_1')),
         origin: 'https://a.example',
         headers: {},
       },
@@ -227,7 +262,9 @@ test('config is encrypted again while control reads, so the old key can be remov
   expect(control.config.source('site')!.data).toEqual(site);
   expect(await run(newer, old)).toMatch(/entries sealed/);
   const { url } = control.config.destination('dst_1')!.data.webhooks[0]!;
-  expect(createEncryptor([newer]).decrypt(url, 'dst_1').text).toBe('https://a.example/in');
+  expect(createEncryptor([newer]).decrypt(url, secretFields.url('dst_1', 'whk_1')).text).toBe(
+    'https://a.example/in',
+  );
   expect(
     decryptWriteKey(
       control.config.source('site')!.data.writeKeys[0]!,
@@ -237,6 +274,32 @@ test('config is encrypted again while control reads, so the old key can be remov
   ).toBe('key-site');
   expect(control.config.sourceByWriteKey('key-site', 0)?.data.id).toBe('site');
   expect(await run(newer)).toMatch(/^0 of/);
+  const reader = await openControl([newer]);
+  expect(reader.config.source('site')).toEqual(control.config.source('site'));
+  expect(reader.config.list('token')).toEqual([]);
+});
+
+test('with a lost key an administrator accepts every entry, and hears of the tokens', async () => {
+  const elsewhere = { ...env, WAYPOST_TOPIC_PREFIX: `lost-${randomUUID().slice(0, 8)}.` };
+  const kafka = await connectKafka(loadSettings(elsewhere), { clientId: 'test', log });
+  kafkas.push(kafka);
+  await appendAsStranger('token', aToken('tok_1'), kafka);
+  const newer = randomBytes(32);
+  const settings = { ...elsewhere, WAYPOST_SECRET_KEY: newer.toString('base64') };
+  const said: string[] = [];
+  await reencrypt(settings, (line) => said.push(line));
+  expect(said.join('\n')).not.toContain('tok_1');
+  await reencrypt(settings, (line) => said.push(line), { keyLost: true });
+  expect(said.at(-2)).toMatch(/nothing shows who wrote config.*Delete each token/);
+  expect(said.at(-1)).toBe('  tok_1 admin tok_1');
+  const reader = await openConfig(kafka, {
+    name: 'test',
+    authenticator: createAuthenticator([newer]),
+    log,
+    onFatal: (error) => failures.push(error),
+  });
+  closing.push(() => reader.stop());
+  expect(reader.list('token').map(({ data }) => data.id)).toEqual(['tok_1']);
 });
 
 test('a record of a newer format ends the readers of config', async () => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,10 @@ import { RESPONSES } from '../../shared/api/operations';
 import { type RunningControl, startControl } from '../../services/control/server';
 import { openConfig } from '../../shared/config/reader';
 import { createEncryptor } from '../../shared/config/encryption';
+import { configKey, type Kind } from '../../shared/model/config';
+import { FORMAT } from '../../shared/model/record-format';
+import { CONFIG } from '../../shared/kafka/topics';
+import { mapSecrets } from '../../shared/model/secret-fields';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
 import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
@@ -82,10 +86,15 @@ test('another service knows a new source in a second, and decrypts a new destina
       return found!;
     });
     const encryptor = createEncryptor(requireSecretKeys(settings));
-    const [webhook] = entry.data.webhooks;
-    expect(encryptor.decrypt(webhook!.url, made.body.id).text).toBe('https://example.com/in');
-    expect(encryptor.decrypt(webhook!.headers['X-Key']!, made.body.id).text).toBe('value');
-    expect(encryptor.decrypt(entry.data.secrets!.current, made.body.id).text).toBe('shared secret');
+    const opened = mapSecrets(
+      entry.data,
+      (sealed, field) => encryptor.decrypt(sealed, field).text!,
+    );
+    expect(opened.webhooks[0]).toMatchObject({
+      url: 'https://example.com/in',
+      headers: { 'X-Key': 'value' },
+    });
+    expect(opened.secrets!.current).toBe('shared secret');
 
     expect((await call('delete', `/destinations/${made.body.id}`)).status).toBe(204);
     await eventually(() => expect(config.destinationsOf(source.id)).toEqual([]));
@@ -121,6 +130,39 @@ test('control answers a change before the next poll, though it reads its record 
   expect(times.sort((a, b) => a - b)[rounds / 2]).toBeLessThan(250);
 });
 
+/** Appends an entry as somebody does who may write the topic, and has no key. */
+async function appendAsStranger(
+  kind: Kind,
+  data: { id: string; [field: string]: unknown },
+): Promise<void> {
+  const at = new Date().toISOString();
+  const whole = { ...data, createdAt: at, updatedAt: at };
+  const record = { format: FORMAT, kind, id: data.id, version: 1, replaces: 0, at, data: whole };
+  const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
+  const key = configKey(kind, data.id);
+  await producer.send([{ topic: CONFIG, key, value: JSON.stringify(record) }]);
+  await producer.close(1_000);
+}
+
+/** Returns how many entries a process refuses, as its metrics say. */
+async function refusedEntries(healthPort: number): Promise<number> {
+  const metrics = await fetch(`http://127.0.0.1:${String(healthPort)}/metrics`);
+  const [, count] = /^waypost_config_unreadable(?:\{[^}]*\})? (\d+)$/m.exec(await metrics.text())!;
+  return Number(count);
+}
+
+test('a token that somebody appends to config, who has no key, gives no access', async () => {
+  const mine = 'wpt_attacker_chosen_token_0123456789';
+  const hash = createHash('sha256').update(mine).digest('base64url');
+  await appendAsStranger('token', { id: 'tok_evil', name: 'evil', role: 'admin', hash });
+  // Control reads its own records after this one.
+  expect((await call('post', '/sources').send({ name: 'Later' })).status).toBe(201);
+  const asAttacker = await call('get', '/tokens').set('Authorization', `Bearer ${mine}`);
+  expect(asAttacker.status).toBe(401);
+  expect((await call('get', '/tokens')).body.data).toEqual([]);
+  expect(await refusedEntries(control.healthPort)).toBe(1);
+});
+
 test('control has all entries after a restart', async () => {
   const { id, writeKey } = (await call('post', '/sources').send({ name: 'Kept' })).body;
   await control.stop(5_000);
@@ -130,9 +172,11 @@ test('control has all entries after a restart', async () => {
 
 describe('a test send', () => {
   let delivery: Supervised;
+  let healthPort: number;
   let sink: Sink;
   beforeAll(async () => {
-    const [healthPort] = await freePorts(1);
+    const [port] = await freePorts(1);
+    healthPort = port!;
     sink = await startSink();
     sink
       .on('/ok', { status: 204 })
@@ -159,6 +203,13 @@ describe('a test send', () => {
     await delivery.end('SIGTERM');
     await sink.close();
   });
+  test('delivery refuses a destination that somebody appends, who has no key', async () => {
+    expect(await refusedEntries(healthPort)).toBe(0);
+    const fields = { name: 'evil', type: 'webhooks', enabled: true, paused: false };
+    await appendAsStranger('destination', { id: 'dst_evil', ...fields, sources: [], webhooks: [] });
+    await eventually(async () => expect(await refusedEntries(healthPort)).toBe(1));
+  });
+
   const make = async (paths: string[], over: object = {}) => {
     const webhooks = paths.map((path) => ({ url: sink.url(path), headers: { 'X-Key': 'value' } }));
     const body = { ...aDestination('none'), sources: [], webhooks, ...over };

@@ -4,7 +4,9 @@ import { decide } from '../../services/router/decide';
 import { type Router } from '../../services/router/handler';
 import { startRouter } from '../../services/router/start';
 import { openConfig } from '../../shared/config/reader';
+import { createAuthenticator } from '../../shared/config/authentication';
 import { createEncryptor } from '../../shared/config/encryption';
+import { secretFields } from '../../shared/model/secret-fields';
 import { openWriter } from '../../shared/config/writer';
 import { type Destination } from '../../shared/model/config';
 import { readMessageHeaders } from '../../shared/model/message-codec';
@@ -37,7 +39,9 @@ const settings = loadSettings({
   WAYPOST_PARTITIONS: '2',
   WAYPOST_REPLICATION: '1',
 });
-const encryptor = createEncryptor([randomBytes(32)]);
+const secretKeys = [randomBytes(32)];
+const encryptor = createEncryptor(secretKeys);
+const authenticator = createAuthenticator(secretKeys);
 
 let sink: Sink;
 let control: Awaited<ReturnType<typeof openControl>>;
@@ -91,7 +95,7 @@ function aDestinationAt(path: string, id: string, over: Partial<Destination> = {
   const url = sink.url(path);
   const webhook = {
     id: `wh_${id}`,
-    url: encryptor.encrypt(url, id),
+    url: encryptor.encrypt(url, secretFields.url(id, `wh_${id}`)),
     origin: new URL(url).origin,
     headers: {},
   };
@@ -100,9 +104,9 @@ function aDestinationAt(path: string, id: string, over: Partial<Destination> = {
 
 async function openControl() {
   const kafka = await connect();
-  const config = await openConfig(kafka, { name: 'control', log, onFatal });
+  const config = await openConfig(kafka, { name: 'control', authenticator, log, onFatal });
   const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
-  const writer = openWriter({ config, producer, log, now: () => new Date() });
+  const writer = openWriter({ config, producer, authenticator, log, now: () => new Date() });
   closing.push(() => Promise.all([producer.close(1_000), config.stop()]));
   return { config, producer, writer };
 }

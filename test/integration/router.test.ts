@@ -327,7 +327,7 @@ test('messages of an unreadable source wait for it in Kafka, while others pass',
     {
       topic: 'config',
       key: configKey('source', 'src_2'),
-      value: '{"format":4,"of a newer":"kind"}',
+      value: `{"format":${FORMAT},"of a newer":"kind"}`,
     },
   ]);
   const calls = Array.from({ length: 21_000 }, (_, i) => ({

@@ -48,7 +48,7 @@ async function setUp(): Promise<Processes> {
 function configOf(processes: Processes): OutRecord[] {
   const entry = { format: FORMAT, version: 1, replaces: 0, at: AT };
   return [
-    configRecord({ ...entry, kind: 'source', id: 'src_1', data: aSource() }),
+    configRecord({ ...entry, kind: 'source', id: 'src_1', data: aSource() }, processes.env),
     ...Array.from({ length: DESTINATIONS }, (_, i) =>
       destinationAt(processes, `dst_${String(i)}`, `/hook/${String(i)}`),
     ),

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { type Admin, ConfigResourceTypes, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { connectKafka } from '../../shared/kafka/client';
 import { makeTopics } from '../../deploy/bin/topics';
@@ -131,15 +131,18 @@ test("the job that makes topics refuses a retention below a destination's window
     updatedAt: AT,
   } as unknown as Destination;
   await producer.send([
-    configRecord({
-      format: FORMAT,
-      version: 1,
-      replaces: 0,
-      at: AT,
-      kind: 'destination',
-      id: 'dst_1',
-      data,
-    }),
+    configRecord(
+      {
+        format: FORMAT,
+        version: 1,
+        replaces: 0,
+        at: AT,
+        kind: 'destination',
+        id: 'dst_1',
+        data,
+      },
+      { WAYPOST_SECRET_KEY: randomBytes(32).toString('base64') },
+    ),
   ]);
   await expect(makeTopics([], { ...env, WAYPOST_LOG_LEVEL: 'silent' })).rejects.toThrow(
     'WAYPOST_TOPIC_RETENTION: webhooks must keep at least 12h, the window of destination dst_1',

@@ -2,7 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { type Admin, logLevel } from 'kafkajs';
 import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
 import { type ServiceName } from '../../deploy/standalone/service-list';
+import { createAuthenticator } from '../../shared/config/authentication';
 import { createEncryptor } from '../../shared/config/encryption';
+import { secretFields } from '../../shared/model/secret-fields';
 import { configKey, type ConfigRecord } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client';
 import {
@@ -112,20 +114,30 @@ export function destinationAt({ sink, env }: Processes, id: string, path: string
     id: `whk_${id}`,
     origin: sink.url(''),
     headers: {},
-    url: encryptor.encrypt(sink.url(path), id),
+    url: encryptor.encrypt(sink.url(path), secretFields.url(id, `whk_${id}`)),
   };
   const data = aDestination({ id, webhooks: [url] });
-  return configRecord({
-    format: FORMAT,
-    version: 1,
-    replaces: 0,
-    at: AT,
-    kind: 'destination',
-    id,
-    data,
-  });
+  return configRecord(
+    {
+      format: FORMAT,
+      version: 1,
+      replaces: 0,
+      at: AT,
+      kind: 'destination',
+      id,
+      data,
+    },
+    env,
+  );
 }
 
-export function configRecord(record: ConfigRecord): OutRecord {
-  return { topic: CONFIG, key: configKey(record.kind, record.id), value: JSON.stringify(record) };
+/** @param env the settings of control, which has WAYPOST_SECRET_KEY */
+export function configRecord(
+  record: ConfigRecord,
+  env: Record<string, string | undefined>,
+): OutRecord {
+  const authenticator = createAuthenticator(requireSecretKeys(loadSettings(env)));
+  const value = JSON.stringify(record);
+  const key = configKey(record.kind, record.id);
+  return { topic: CONFIG, key, value, headers: authenticator.sign(value, {}) };
 }

@@ -1,3 +1,4 @@
+import { createAuthenticator } from '../../shared/config/authentication';
 import { createEncryptor } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
 import { openWriter, type Write } from '../../shared/config/writer';
@@ -18,6 +19,7 @@ import {
 } from '../../shared/model/delivery';
 import { writeMessage } from '../../shared/model/cut-body';
 import { type Message, messageHeaders, messageKey } from '../../shared/model/message';
+import { secretFields } from '../../shared/model/secret-fields';
 import { loadSettings, requireSecretKeys, type Settings } from '../../shared/service/settings';
 import { createLog, type Log } from '../../shared/telemetry/log';
 import { newTraceparent } from '../../shared/telemetry/trace';
@@ -64,10 +66,10 @@ export async function openSeeder(env: Record<string, string>): Promise<Seeder> {
         ...more,
       }));
       const entries = destinations.map((data): Entry => ({ kind: 'destination', data }));
-      await writeEntries({ kafka, producer, log }, entries);
+      await writeEntries({ kafka, producer, settings, log }, entries);
       return destinations;
     },
-    write: (entries) => writeEntries({ kafka, producer, log }, entries),
+    write: (entries) => writeEntries({ kafka, producer, settings, log }, entries),
     append: (records) => appendAll(producer, records),
     close: async () => {
       await producer.close(1_000);
@@ -176,15 +178,22 @@ export type Entry = { [K in keyof Kinds]: { kind: K; data: Kinds[K] } }[keyof Ki
 
 /** Appends entries of `config` as control does: as first versions, one after the other. */
 async function writeEntries(
-  { kafka, producer, log }: { kafka: Kafka; producer: BatchProducer; log: Log },
+  {
+    kafka,
+    producer,
+    settings,
+    log,
+  }: { kafka: Kafka; producer: BatchProducer; settings: Settings; log: Log },
   entries: readonly Entry[],
 ): Promise<void> {
+  const authenticator = createAuthenticator(requireSecretKeys(settings));
   const config = await openConfig(kafka, {
     name: 'bench',
+    authenticator,
     log,
     onFatal: (error) => log.error(error),
   });
-  const writer = openWriter({ config, producer, log, now: () => new Date() });
+  const writer = openWriter({ config, producer, authenticator, log, now: () => new Date() });
   try {
     for (const entry of entries) await writeOne(writer.write, entry);
   } finally {
@@ -210,9 +219,14 @@ function destinationOf(id: string, url: string, settings: Settings): Destination
     paused: false,
     sources: [SOURCE],
     webhooks: [
-      { id: `${id}_1`, url: encryptor.encrypt(url, id), origin: new URL(url).origin, headers: {} },
+      {
+        id: `${id}_1`,
+        url: encryptor.encrypt(url, secretFields.url(id, `${id}_1`)),
+        origin: new URL(url).origin,
+        headers: {},
+      },
     ],
-    secrets: { current: encryptor.encrypt(SECRET, id) },
+    secrets: { current: encryptor.encrypt(SECRET, secretFields.sharedSecret(id)) },
     ...dates(),
   };
 }

@@ -88,6 +88,10 @@ const NETWORK = {
   WAYPOST_RETRY_HEALTH_PORT: 'The same for retry.',
   WAYPOST_CONTROL_HEALTH_PORT: 'The same for control.',
   WAYPOST_AUDIENCES_HEALTH_PORT: 'The same for audiences.',
+  WAYPOST_CONTROL_CONNECTIONS:
+    'Open connections of control. One address gets at most two thirds of them. An open page of ' +
+    'the console takes up to six.',
+  WAYPOST_HEALTH_CONNECTIONS: 'Open connections of each health port, shared in the same way.',
   WAYPOST_TRUSTED_PROXIES: {
     text:
       'Networks of proxies whose `X-Forwarded-For` counts, such as `10.0.0.0/8`, separated ' +
@@ -151,7 +155,7 @@ const DELIVERY = {
 
 const CONTROL = {
   WAYPOST_ADMIN_TOKEN: {
-    text: 'Token of the administrator of the control API, at least 16 characters.',
+    text: 'Token of the administrator of the control API: at least 16 random characters.',
     default: 'generated under `npm start`',
   },
   WAYPOST_SECRET_KEY: {

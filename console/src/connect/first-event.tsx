@@ -23,6 +23,7 @@ export function FirstEvent({ destination }: { destination: Destination }) {
     { query: { destination: destination.id, limit: 5 } },
     { every: 1_500 },
   );
+  const sender = source.data?.data;
   const real = deliveries.data?.data.data.filter(({ test }) => !test) ?? [];
   const arrived = real.some(({ status }) => status === 'delivered');
   return (
@@ -43,7 +44,9 @@ export function FirstEvent({ destination }: { destination: Destination }) {
           </Alert>
         )}
       </div>
-      {source.data?.data.writeKey != null && <Snippets writeKey={source.data.data.writeKey} />}
+      {sender && sender.writeKey !== null && (
+        <Snippets source={sender} writeKey={sender.writeKey} />
+      )}
       <section className="card" aria-label={words.received}>
         <strong>{words.receivedWaypost}</strong>
         <EventList events={events} empty={words.nothingYet} />

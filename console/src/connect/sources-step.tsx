@@ -1,8 +1,9 @@
-import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useNavigate, useSearchParams } from 'react-router';
-import { useChange, useRead } from '../lib/api';
-import { Failure, Unread } from '../ui/ui';
+import { useRead } from '../lib/api';
+import { NewSource } from '../source/new-source';
+import { Unread } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.connect.sourcesStep;
@@ -34,8 +35,9 @@ export function ChooseSources() {
         </Checkbox.Group>
       )}
       <NewSource
-        first={sources.length === 0}
-        onMade={(id) => setChosen((before) => [...before, id])}
+        label={sources.length === 0 ? words.nameFirst : words.newSourceName}
+        suggestedName={sources.length === 0 ? words.suggestedName : ''}
+        onMade={({ id }) => setChosen((before) => [...before, id])}
       />
       <Group>
         <Button onClick={next} disabled={chosen.length === 0}>
@@ -44,40 +46,5 @@ export function ChooseSources() {
         {chosen.length === 0 && <Text size="sm">{words.chooseOne}</Text>}
       </Group>
     </Stack>
-  );
-}
-
-function NewSource({ first, onMade }: { first: boolean; onMade: (id: string) => void }) {
-  const [name, setName] = useState(first ? words.suggestedName : '');
-  const make = useChange('POST /sources', {
-    onDone: ({ data }) => {
-      setName('');
-      onMade(data.id);
-    },
-  });
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        make.mutate({ body: { name: name.trim() } });
-      }}
-    >
-      <Group align="flex-end">
-        <TextInput
-          label={first ? words.nameFirst : words.newSourceName}
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-        />
-        <Button
-          type="submit"
-          variant="default"
-          loading={make.isPending}
-          disabled={name.trim() === ''}
-        >
-          {words.createSource}
-        </Button>
-      </Group>
-      {make.error && <Failure error={make.error} what={words.createTask} />}
-    </form>
   );
 }

@@ -8,6 +8,8 @@ const words = text.lib.snippets;
 interface Snippet {
   name: string;
   code: string;
+  /** it puts the write key into a page, where everybody can read it */
+  inPage?: boolean;
 }
 
 /** @param ingest the address of ingest for clients */
@@ -35,6 +37,7 @@ export function snippetsFor(ingest: string, writeKey: string): Snippet[] {
         `);`,
         `analytics.track('First Event', { plan: 'free' });`,
       ].join('\n'),
+      inPage: true,
     },
     {
       name: 'Node',

@@ -61,7 +61,7 @@ function Loaded({ source, etag }: Props) {
         <>
           <Key source={source} etag={etag} />
           <Section title={words.sendCalls}>
-            <Snippets writeKey={source.writeKey} />
+            <Snippets source={source} writeKey={source.writeKey} />
           </Section>
         </>
       )}

@@ -1,11 +1,11 @@
-import { Button, Group, Text, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { Text } from '@mantine/core';
 import { useNavigate } from 'react-router';
-import { useChange, useRead } from '../lib/api';
+import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { useTelling } from '../lib/sources';
+import { NewSource } from '../source/new-source';
 import { Pager, useFilters } from '../ui/filters';
-import { Empty, Failure, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.setup.sources;
@@ -14,11 +14,17 @@ const words = text.setup.sources;
 export function Sources() {
   const filters = useFilters();
   const admin = useMay('POST /sources');
+  const navigate = useNavigate();
   const telling = useTelling();
   const read = useRead('GET /sources', { query: { ...filters.query(['after']), total: 'true' } });
   return (
     <Page title={words.sources}>
-      {admin && <NewSource />}
+      {admin && (
+        <NewSource
+          label={words.newSourceName}
+          onMade={({ id }) => void navigate(`/sources/${id}`)}
+        />
+      )}
       {!read.data || read.error ? (
         <Unread read={read} what={words.list} />
       ) : read.data.data.data.length === 0 ? (
@@ -45,33 +51,5 @@ export function Sources() {
       )}
       <Pager filters={filters} page={read.data?.data} />
     </Page>
-  );
-}
-
-function NewSource() {
-  const [name, setName] = useState('');
-  const navigate = useNavigate();
-  const make = useChange('POST /sources', {
-    onDone: ({ data }) => void navigate(`/sources/${data.id}`),
-  });
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        make.mutate({ body: { name: name.trim() } });
-      }}
-    >
-      <Group align="flex-end">
-        <TextInput
-          label={words.newSourceName}
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-        />
-        <Button type="submit" loading={make.isPending} disabled={name.trim() === ''}>
-          {words.createSource}
-        </Button>
-      </Group>
-      {make.error && <Failure error={make.error} what={words.createTask} />}
-    </form>
   );
 }

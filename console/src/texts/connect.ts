@@ -54,8 +54,6 @@ export const connect = {
     suggestedName: 'My site',
     nameFirst: 'No sources yet. Name your first source',
     newSourceName: 'New source name',
-    createSource: 'Create source',
-    createTask: 'create the source',
   },
   storedStep: {
     cancel: 'Cancel',

@@ -163,7 +163,5 @@ export const setup = {
     created: 'Created',
     fromAudience: ' (from an audience or trait)',
     newSourceName: 'New source name',
-    createSource: 'Create source',
-    createTask: 'create the source',
   },
 };

@@ -21,6 +21,13 @@ export const source = {
       'A blocked event counts as received and appears in the debugger, but is not delivered.',
     changeTask: 'change it',
   },
+  newSource: {
+    sender: 'Its calls come from',
+    server: 'a server',
+    page: 'a page or an app',
+    createSource: 'Create source',
+    createTask: 'create the source',
+  },
   limitsDraft: {
     notANumber: 'Must be a number',
   },

@@ -59,6 +59,14 @@ export const ui = {
     clientsSend: (code: ReactNode) => nodes`Clients send to ${code}`,
     client: 'Client',
     codeFor: (name: string) => `code for ${name}`,
+    secretKey: 'The write key of this source is secret',
+    secretKeyHint:
+      'In a page or an app everybody can read it, and send calls about any user that audiences ' +
+      'count. Put the key of a source for pages there, and connect that source to your ' +
+      'destinations.',
+    createForPages: 'Create a source for pages',
+    nameForPages: (name: string) => `${name} (pages)`,
+    createTask: 'create the source',
   },
   sparkline: {
     attempts: (n: number) => counted(n, 'attempt'),

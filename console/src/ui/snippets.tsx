@@ -1,22 +1,29 @@
-import { SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { type About } from '../../../shared/api/operations';
-import { useRead } from '../lib/api';
+import { useNavigate } from 'react-router';
+import { type About, type Source } from '../../../shared/api/operations';
+import { useChange, useRead } from '../lib/api';
+import { useMay } from '../lib/session';
 import { ingestAddress, snippetsFor } from '../lib/snippets';
 import { Code } from './code';
-import { Unread } from './ui';
+import { Failure, Unread } from './ui';
 import { text } from '../texts';
 
 const words = text.ui.snippets;
 
-/** Code to copy, with the write key in it. */
-export function Snippets({ writeKey }: { writeKey: string }) {
-  const read = useRead('GET /about', {});
-  if (!read.data) return <Unread read={read} what={words.theAddress} />;
-  return <Ready writeKey={writeKey} ingest={read.data.data.ingest} />;
+interface Props {
+  source: Pick<Source, 'name' | 'trust'>;
+  writeKey: string;
 }
 
-function Ready({ writeKey, ingest }: { writeKey: string; ingest: About['ingest'] }) {
+/** Code to copy, with the write key in it. */
+export function Snippets(props: Props) {
+  const read = useRead('GET /about', {});
+  if (!read.data) return <Unread read={read} what={words.theAddress} />;
+  return <Ready {...props} ingest={read.data.data.ingest} />;
+}
+
+function Ready({ source, writeKey, ingest }: Props & { ingest: About['ingest'] }) {
   const [address, setAddress] = useState(() => ingestAddress(ingest, location.origin));
   const [name, setName] = useState('curl');
   const snippets = snippetsFor(address, writeKey);
@@ -41,7 +48,31 @@ function Ready({ writeKey, ingest }: { writeKey: string; ingest: About['ingest']
           onChange={setName}
         />
       </div>
+      {chosen?.inPage && source.trust === 'server' && <SecretKey name={source.name} />}
       {chosen && <Code label={words.codeFor(chosen.name)} text={chosen.code} />}
     </Stack>
+  );
+}
+
+/** Warns of the key of a server in a page, and offers a source for pages. */
+function SecretKey({ name }: { name: string }) {
+  const admin = useMay('POST /sources');
+  const navigate = useNavigate();
+  const make = useChange('POST /sources', {
+    onDone: ({ data }) => void navigate(`/sources/${data.id}`),
+  });
+  const create = () => make.mutate({ body: { name: words.nameForPages(name), trust: 'browser' } });
+  return (
+    <Alert color="yellow" title={words.secretKey}>
+      <Stack gap="sm" align="flex-start">
+        <Text size="sm">{words.secretKeyHint}</Text>
+        {admin && (
+          <Button size="xs" variant="default" loading={make.isPending} onClick={create}>
+            {words.createForPages}
+          </Button>
+        )}
+        {make.error && <Failure error={make.error} what={words.createTask} />}
+      </Stack>
+    </Alert>
   );
 }

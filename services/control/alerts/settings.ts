@@ -12,6 +12,7 @@ import {
   type EncryptedWebhook,
 } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
+import { secretFields } from '../../../shared/model/secret-fields';
 import { secretErrors } from '../destinations/model';
 import { secretsNow, secretsView } from '../destinations/rotation';
 import { openWebhooks } from '../destinations/stored-webhook';
@@ -77,7 +78,7 @@ export function patchAlerts(
   const secrets =
     fields.sharedSecret === undefined
       ? kept
-      : { current: encryptor.encrypt(fields.sharedSecret, ALERTS_ID) };
+      : { current: encryptor.encrypt(fields.sharedSecret, secretFields.sharedSecret(ALERTS_ID)) };
   const sealing = { ownerId: ALERTS_ID, encryptor, newId: newWebhookId };
   const isGiven = has(patch, 'webhooks');
   const webhooks = isGiven ? sealWebhooks(fields.webhooks, stored, sealing) : before.webhooks;

@@ -1,5 +1,6 @@
 import { type Json, type JsonObject } from '../../../shared/model/message';
 import { type Encryptor } from '../../../shared/config/encryption';
+import { secretFields } from '../../../shared/model/secret-fields';
 import { type Versions, versionKey } from '../destinations/versions';
 import { type AuditRow } from './store';
 
@@ -32,8 +33,9 @@ export function withAddresses(
     const sealed = new Map(destination.webhooks.map(({ id, url }) => [id, url]));
     return webhooks.map((webhook) => {
       const { id } = webhook as JsonObject;
-      const url = typeof id === 'string' ? sealed.get(id) : undefined;
-      const text = url && encryptor.decrypt(url, destination.id).text;
+      if (typeof id !== 'string') return webhook;
+      const url = sealed.get(id);
+      const text = url && encryptor.decrypt(url, secretFields.url(destination.id, id)).text;
       return text === undefined || text === ''
         ? webhook
         : { ...(webhook as JsonObject), address: text };

@@ -3,7 +3,7 @@ import { type Response } from 'express';
 import { type Total } from '../../../shared/api/fields';
 import { type Act, type AuditKind } from '../../../shared/api/operation';
 import { type ConfigView } from '../../../shared/config/types';
-import { NOTE_HEADER } from '../../../shared/config/writer';
+import { type Authenticator, NOTE_HEADER } from '../../../shared/config/authentication';
 import { type OpenRecord } from '../../../shared/kafka/port';
 import { type ApiKind, type ConfigRecord, type Role } from '../../../shared/model/config';
 import { messageOf } from '../../../shared/service/errors';
@@ -33,8 +33,17 @@ export interface AuditRow extends AuditNote {
 export type ConfigFact =
   { kind: 'audit'; row: AuditRow } | { kind: 'version'; row: DestinationVersion };
 
-/** @returns the facts of a record; undefined in place of each that cannot be read */
-export function parseFacts(record: OpenRecord): Parsing<ConfigFact> {
+const NO_FACTS: Parsing<ConfigFact> = { count: 0, events: () => [] };
+
+/**
+ * @returns the facts of a record; undefined in place of each that cannot be read; none of a record
+ *   that control did not write, which changed nothing
+ */
+export function parseFacts(
+  record: OpenRecord,
+  authenticator: Pick<Authenticator, 'distrust'>,
+): Parsing<ConfigFact> {
+  if (authenticator.distrust(record)) return NO_FACTS;
   const facts = [
     ...factsOf('audit', parseNotes, record),
     ...factsOf('version', parseVersion, record),

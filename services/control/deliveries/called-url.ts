@@ -9,6 +9,7 @@ import {
 } from '../../../shared/model/config';
 import { type Delivery } from '../../../shared/model/delivery';
 import { authHeaderName, mapAuth } from '../../../shared/model/endpoint-auth';
+import { type SecretField, secretFields } from '../../../shared/model/secret-fields';
 import {
   CONTENT_ENCODING,
   CONTENT_TYPE,
@@ -62,7 +63,7 @@ export function calledUrl(context: CalledContext): CalledUrl {
     const webhook = webhookOf(then, url);
     if (!then || !webhook) return { address: null, request: null };
     const address = seesUrls
-      ? (context.encryptor.decrypt(webhook.url, then.id).text ?? null)
+      ? (context.encryptor.decrypt(webhook.url, secretFields.url(then.id, webhook.id)).text ?? null)
       : null;
     const changedHeaders = changes(context, then, url);
     const sent = context.sent?.replay === replay ? context.sent : requestBy(then);
@@ -154,19 +155,15 @@ function secretHeaders(
   webhook: EncryptedWebhook | undefined,
 ): Record<string, string> {
   if (!destination) return {};
-  const open = (sealed: Encrypted) => encryptor.decrypt(sealed, destination.id).text ?? sealed;
-  const { secrets, signature = {} } = destination;
-  const secret = secrets && open(secrets.current);
+  const { id, secrets, signature = {} } = destination;
+  const open = (sealed: Encrypted, field: SecretField) =>
+    encryptor.decrypt(sealed, field).text ?? sealed;
+  const secret = secrets && open(secrets.current, secretFields.sharedSecret(id));
   const { xSignature = true, custom, ed25519 } = signature;
   const headers: Record<string, string> = {};
-  for (const [name, sealed] of Object.entries(webhook?.headers ?? {})) {
-    if (!isOwnHeader(name)) headers[name.toLowerCase()] = open(sealed);
-  }
-  const auth = webhook?.auth;
-  const authHeader = auth && authHeaderName(auth);
-  if (auth && authHeader !== undefined) headers[authHeader] = JSON.stringify(mapAuth(auth, open));
+  if (webhook) Object.assign(headers, headersWithSecrets(id, webhook, open));
   if (secret !== undefined && xSignature) headers['x-signature'] = secret;
-  const key = ed25519 && open(ed25519.current.privateKey);
+  const key = ed25519 && open(ed25519.current.privateKey, secretFields.ed25519(id));
   if (secret !== undefined || key !== undefined) {
     headers['webhook-signature'] = JSON.stringify([secret, key]);
   }
@@ -174,4 +171,25 @@ function secretHeaders(
     headers[custom.header.toLowerCase()] = JSON.stringify([secret, custom]);
   }
   return headers;
+}
+
+/** Returns the static headers of a webhook and the header of its authentication. */
+function headersWithSecrets(
+  destination: string,
+  { id, headers, auth }: EncryptedWebhook,
+  open: (sealed: Encrypted, field: SecretField) => string,
+): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const [name, sealed] of Object.entries(headers)) {
+    if (isOwnHeader(name)) continue;
+    found[name.toLowerCase()] = open(sealed, secretFields.header(destination, id, name));
+  }
+  const authHeader = auth && authHeaderName(auth);
+  if (auth && authHeader !== undefined) {
+    const opened = mapAuth(auth, (sealed, name) =>
+      open(sealed, secretFields.auth(destination, id, name)),
+    );
+    found[authHeader] = JSON.stringify(opened);
+  }
+  return found;
 }

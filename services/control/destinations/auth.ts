@@ -71,12 +71,13 @@ function secretsIn(auth: Auth<Encrypted>): Map<string, Encrypted> {
 export function sealAuth(
   fields: AuthFields,
   stored: Auth<Encrypted> | undefined,
-  encrypt: (text: string) => Encrypted,
+  /** @param field as `mapAuth` names it */
+  encrypt: (text: string, field: string) => Encrypted,
 ): Auth<Encrypted> {
   const kept = stored ? secretsIn(stored) : new Map<string, Encrypted>();
   return mapAuth(shapeOf(fields), (value, field) =>
     // `authErrors` has refused a value to keep that is not stored.
-    isKeepValue(value) ? (kept.get(field) ?? encrypt('')) : encrypt(value),
+    isKeepValue(value) ? (kept.get(field) ?? encrypt('', field)) : encrypt(value, field),
   );
 }
 

@@ -7,6 +7,7 @@ import { type Destination, type StoredProxy } from '../../../shared/model/config
 import { isJsonObject, type Json, type JsonObject } from '../../../shared/model/message';
 import { HIDDEN_USER_INFO, NO_PROXY, readProxyUrl } from '../../../shared/model/proxy-url';
 import { effectiveDelay, leastDelay, type RetryPlan } from '../../../shared/model/retry-plan';
+import { secretFields } from '../../../shared/model/secret-fields';
 import { parseDuration } from '../../../shared/model/time';
 import { retentionOfDeliveries, type TopicRetention } from '../../../shared/service/retention';
 import { type FieldError, pointer } from '../http/problem';
@@ -132,7 +133,10 @@ export function sealProxy(
   return {
     address,
     ...defined({
-      userInfo: userInfo !== undefined ? encryptor.encrypt(userInfo, ownerId) : undefined,
+      userInfo:
+        userInfo !== undefined
+          ? encryptor.encrypt(userInfo, secretFields.proxy(ownerId, address))
+          : undefined,
     }),
   };
 }

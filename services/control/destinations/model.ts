@@ -10,6 +10,7 @@ import { type Encryptor } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
 import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
+import { secretFields } from '../../../shared/model/secret-fields';
 import { type TopicRetention } from '../../../shared/service/retention';
 import { mergePatch } from '../http/entry-patch';
 import { type FieldError, pointer } from '../http/problem';
@@ -180,12 +181,12 @@ function assemble(fields: Fields, before: Destination | undefined, making: Makin
   const secrets =
     fields.sharedSecret === undefined
       ? secretsNow(before?.secrets, now)
-      : { current: encryptor.encrypt(fields.sharedSecret, id) };
+      : { current: encryptor.encrypt(fields.sharedSecret, secretFields.sharedSecret(id)) };
   const stored = before ? openWebhooks(before, encryptor) : [];
   const sealing = { ownerId: id, encryptor, newId: making.newWebhookId };
   const retry = planOf(fields.retry);
   const proxy = sealProxy(fields.proxy, before?.proxy, sealing);
-  const encrypt = (text: string) => encryptor.encrypt(text, id);
+  const encrypt = (key: string) => encryptor.encrypt(key, secretFields.ed25519(id));
   return {
     id,
     name: fields.name,

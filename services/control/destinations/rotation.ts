@@ -6,6 +6,7 @@ import {
   type EncryptedSecrets,
   GENERATE_SECRET,
 } from '../../../shared/model/config';
+import { secretFields } from '../../../shared/model/secret-fields';
 import { pointer, Problem } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
 import { rotateEd25519 } from './signature';
@@ -61,7 +62,10 @@ export function rotateSecret(
     throw invalidFields([{ pointer: pointer(['switchAt']), detail }]);
   }
   const given = fields.sharedSecret === GENERATE_SECRET ? undefined : fields.sharedSecret;
-  const current = encryptor.encrypt(given ?? made.secret, destination.id);
+  const current = encryptor.encrypt(
+    given ?? made.secret,
+    secretFields.sharedSecret(destination.id),
+  );
   const secrets: EncryptedSecrets =
     before && fields.overlap > 0
       ? { current, previous: before.current, overlapUntil, switchAt }
@@ -85,7 +89,8 @@ function rotateKeyPair(
   if (wrong.length > 0) {
     throw invalidFields(wrong.map((field) => ({ pointer: pointer([field]), detail })));
   }
-  const encrypt = (text: string) => encryptor.encrypt(text, destination.id);
+  const field = secretFields.ed25519(destination.id);
+  const encrypt = (key: string) => encryptor.encrypt(key, field);
   return rotateEd25519(destination, fields.overlap, { now, encrypt });
 }
 

@@ -6,6 +6,7 @@ import {
 } from '../../../shared/model/config';
 import { urlHash } from '../../../shared/model/delivery';
 import { authHeaderName } from '../../../shared/model/endpoint-auth';
+import { type SecretField, secretFields } from '../../../shared/model/secret-fields';
 
 /** A stored webhook with its decrypted URLs and private key; without them if a key was lost. */
 export interface StoredWebhook {
@@ -48,13 +49,17 @@ export function headerNames({
 export function openWebhooks(destination: Destination, encryptor: Encryptor): StoredWebhook[] {
   // Decryption fails only after WAYPOST_SECRET_KEY was lost or changed. The entry stays editable,
   // so that the URL can be set again.
-  const open = (text: Encrypted | undefined) =>
-    text === undefined ? text : encryptor.decrypt(text, destination.id).text;
-  return destination.webhooks.map((sealed) => ({
+  const { id, webhooks } = destination;
+  const open = (text: Encrypted | undefined, field: SecretField) =>
+    text === undefined ? text : encryptor.decrypt(text, field).text;
+  return webhooks.map((sealed) => ({
     sealed,
-    url: open(sealed.url),
-    tokenUrl: sealed.auth?.type === 'oauth2' ? open(sealed.auth.tokenUrl) : undefined,
-    tlsKey: open(sealed.tls?.key),
+    url: open(sealed.url, secretFields.url(id, sealed.id)),
+    tokenUrl:
+      sealed.auth?.type === 'oauth2'
+        ? open(sealed.auth.tokenUrl, secretFields.auth(id, sealed.id, 'tokenUrl'))
+        : undefined,
+    tlsKey: open(sealed.tls?.key, secretFields.tlsKey(id, sealed.id)),
   }));
 }
 

@@ -8,6 +8,7 @@ import {
   type Encrypted,
   type EncryptedWebhook,
 } from '../../../shared/model/config';
+import { secretFields } from '../../../shared/model/secret-fields';
 import { type FieldError, pointer } from '../http/problem';
 import { authErrors, authView, sealAuth } from './auth';
 import {
@@ -145,23 +146,27 @@ export function sealWebhooks(
 ): EncryptedWebhook[] {
   const { ownerId, encryptor, newId } = making;
   const matches = matchStored(webhooks, stored);
-  const encrypt = (text: string) => encryptor.encrypt(text, ownerId);
   return webhooks.map(({ url, headers, auth, tls }, i) => {
     const match = matches[i];
+    const id = match?.sealed.id ?? newId();
     const sealed = Object.entries(headers).flatMap(([header, value]): [string, Encrypted][] => {
-      if (!isKeepValue(value)) return [[header, encrypt(value)]];
+      if (!isKeepValue(value)) {
+        return [[header, encryptor.encrypt(value, secretFields.header(ownerId, id, header))]];
+      }
       const kept = match && storedHeader(match, header);
       return kept === undefined ? [] : [[header, kept]];
     });
-    const sealedTls = tls ? sealTls(tls, match?.sealed.tls, encrypt) : undefined;
+    const encryptAuth = (text: string, name: string) =>
+      encryptor.encrypt(text, secretFields.auth(ownerId, id, name));
+    const encryptKey = (key: string) => encryptor.encrypt(key, secretFields.tlsKey(ownerId, id));
     const webhook: EncryptedWebhook = {
-      id: match?.sealed.id ?? newId(),
-      url: encrypt(url),
+      id,
+      url: encryptor.encrypt(url, secretFields.url(ownerId, id)),
       origin: new URL(url).origin,
       headers: Object.fromEntries(sealed),
       ...defined({
-        auth: auth ? sealAuth(auth, match?.sealed.auth, encrypt) : undefined,
-        tls: sealedTls,
+        auth: auth ? sealAuth(auth, match?.sealed.auth, encryptAuth) : undefined,
+        tls: tls ? sealTls(tls, match?.sealed.tls, encryptKey) : undefined,
       }),
     };
     const { disabled, enables } = standingOf(match, url);

@@ -1,3 +1,4 @@
+import { type Authenticator } from '../../../shared/config/authentication';
 import { backoff, inTurn, sleep, withTimeout } from '../../../shared/service/async';
 import { newerFormatOf } from '../../../shared/model/record-format';
 import { AppError, messageOf, newerFormat } from '../../../shared/service/errors';
@@ -32,6 +33,8 @@ export interface HistoryOptions {
   /** opens the database; called again after a failure */
   open: () => Promise<Database>;
   kafka: Pick<Kafka, 'consume' | 'committed'>;
+  /** of the records of `config` */
+  authenticator: Pick<Authenticator, 'distrust'>;
   keep: Retention;
   now: () => number;
   log: Log;
@@ -71,7 +74,7 @@ export class History {
     });
     this.#audit = new BatchWriter({
       ...common,
-      parse: parseFacts,
+      parse: (record) => parseFacts(record, options.authenticator),
       write: (facts) => this.#writing((database) => recordFacts(database, facts)),
     });
   }

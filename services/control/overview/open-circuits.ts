@@ -1,3 +1,4 @@
+import { secretFields } from '../../../shared/model/secret-fields';
 import { type ControlContext } from '../context';
 import { readVersions, type Versions, versionKey } from '../destinations/versions';
 import { type CircuitRow, openCircuits } from '../history/circuits';
@@ -34,6 +35,7 @@ function isCurrent(
   const then = versions.get(versionKey(circuit.destination, circuit.version));
   const before = then?.webhooks.find(({ id }) => id === circuit.url);
   if (!before || before.url === webhook.url) return true;
-  const open = (sealed: string) => encryptor.decrypt(sealed, today.data.id).text;
+  const field = secretFields.url(today.data.id, webhook.id);
+  const open = (sealed: string) => encryptor.decrypt(sealed, field).text;
   return open(before.url) === open(webhook.url);
 }

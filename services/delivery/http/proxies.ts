@@ -23,16 +23,19 @@ export class Proxies {
   ) {}
 
   /** Returns the proxy of a destination; undefined if it is connected to directly. */
-  of(stored: StoredProxy | undefined, open: (sealed: Encrypted) => string): Proxy | undefined {
+  of(
+    stored: StoredProxy | undefined,
+    open: (userInfo: Encrypted, address: string) => string,
+  ): Proxy | undefined {
     if (!stored) return this.options.usual && this.#proxyOf(this.options.usual, true);
     if (stored.address === NO_PROXY) return undefined;
     const read = readProxyUrl(stored.address);
     // Control has validated it. Without a proxy nothing may be sent, so a damaged one must not lead
     // past it.
     if (typeof read === 'string') throw new Error(`the stored proxy ${stored.address} ${read}`);
-    const { userInfo } = stored;
+    const { userInfo, address } = stored;
     return this.#proxyOf(
-      userInfo === undefined ? read : { ...read, userInfo: open(userInfo) },
+      userInfo === undefined ? read : { ...read, userInfo: open(userInfo, address) },
       false,
     );
   }

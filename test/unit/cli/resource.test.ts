@@ -8,6 +8,7 @@ const site = {
   id: 'src_1',
   name: 'Site',
   enabled: true,
+  trust: 'server',
   writeKey: 'k',
   oldWriteKeys: [],
   version: 7,
@@ -97,6 +98,20 @@ test('a list of sources shows a dash as the write key of an audience, which has 
   const { out } = await run('sources', 'list');
   PAGES['/sources second'] = { data: sources.slice(2), next: null };
   expect(out).toMatch(/src_3 +Members +yes +-\n$/);
+});
+
+test('a source for a page is created with a public write key, by --trust browser', async () => {
+  const sent: unknown[] = [];
+  jest.spyOn(globalThis, 'fetch').mockImplementation((_, init) => {
+    sent.push(JSON.parse(init?.body as string));
+    return Promise.resolve(Response.json({ ...site, trust: 'browser' }));
+  });
+  const { code, out } = await run('sources', 'create', 'Site', '--trust', 'browser');
+  await run('sources', 'create', 'Server');
+  expect(sent).toEqual([{ name: 'Site', trust: 'browser' }, { name: 'Server' }]);
+  expect([code, out]).toEqual([0, expect.stringMatching(/^trust +browser$/m)]);
+  const wrong = await run('sources', 'create', 'Site', '--trust', 'everybody');
+  expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('server, browser')]);
 });
 
 test('a destination is created and edited with a filter and a time to switch off', async () => {

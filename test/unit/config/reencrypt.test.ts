@@ -2,6 +2,7 @@ import { WAYPOST } from '../../../services/control/auth/identities';
 import { randomBytes } from 'node:crypto';
 import pino from 'pino';
 import {
+  type Encryptor,
   keyProblem,
   newSystemEntry,
   createEncryptor,
@@ -11,10 +12,11 @@ import {
 import { openConfig } from '../../../shared/config/reader';
 import { reencryptConfig } from '../../../shared/config/reencrypt';
 import { openWriter } from '../../../shared/config/writer';
-import { type Source } from '../../../shared/model/config';
-import { type EndpointTls, type OAuth2 } from '../../../shared/model/endpoint-auth';
+import { type Destination, type Source } from '../../../shared/model/config';
 import { memoryLog, type MemoryLog } from '../../support/memory-log';
 import { aDestination } from '../../support/factories';
+import { createAuthenticator } from '../../../shared/config/authentication';
+import { mapSecrets, secretFields } from '../../../shared/model/secret-fields';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const dates = { createdAt: AT, updatedAt: AT };
@@ -36,49 +38,49 @@ const source: Source = {
     { ...encryptWriteKey('planted-old', 'src_1', old), until: 5_000 },
   ],
 };
-const destination = aDestination({
+/** Its secrets in the clear. */
+const plain = aDestination({
   webhooks: [
-    {
-      id: 'whk_1',
-      url: old.encrypt('https://a.example/in', 'dst_1'),
-      origin: 'https://a.example',
-      headers: {},
-    },
+    { id: 'whk_1', url: 'https://a.example/in', origin: 'https://a.example', headers: {} },
     {
       id: 'whk_2',
-      url: old.encrypt('https://b.example/in', 'dst_1'),
+      url: 'https://b.example/in',
       origin: 'https://b.example',
-      headers: { 'X-Key': old.encrypt('planted-value', 'dst_1') },
+      headers: { 'X-Key': 'planted-value' },
       auth: {
         type: 'oauth2',
         tokenOrigin: 'https://c.example',
         clientId: 'shop',
-        tokenUrl: old.encrypt('https://c.example/token', 'dst_1'),
-        clientSecret: old.encrypt('planted-client', 'dst_1'),
-        params: { resource: old.encrypt('planted-resource', 'dst_1') },
+        tokenUrl: 'https://c.example/token',
+        clientSecret: 'planted-client',
+        params: { resource: 'planted-resource' },
       },
-      tls: { certificate: 'a certificate', key: old.encrypt('planted-key', 'dst_1') },
+      tls: { certificate: 'a certificate', key: 'planted-key' },
     },
   ],
-  secrets: {
-    current: old.encrypt('planted-secret', 'dst_1'),
-    previous: old.encrypt('planted-before', 'dst_1'),
-  },
+  secrets: { current: 'planted-secret', previous: 'planted-before' },
   signature: {
-    ed25519: {
-      current: {
-        publicKey: 'whpk_',
-        privateKey: old.encrypt('planted-private', 'dst_1'),
-        createdAt: AT,
-      },
-    },
+    ed25519: { current: { publicKey: 'whpk_', privateKey: 'planted-private', createdAt: AT } },
   },
+  proxy: { address: 'http://proxy.example:3128', userInfo: 'planted:login' },
 });
+const destination = mapSecrets(plain, (text, field) => old.encrypt(text, field));
+const opened = (stored: Destination, encryptor: Encryptor) =>
+  mapSecrets(stored, (sealed, field) => encryptor.decrypt(sealed, field).text ?? 'lost');
 
-async function open(memory: MemoryLog) {
-  const config = await openConfig(memory.kafka, { name: 'test', log, onFatal: () => undefined });
+async function open(memory: MemoryLog, keys = [OLD]) {
+  const authenticator = createAuthenticator(keys);
+  const config = await openConfig(memory.kafka, {
+    name: 'test',
+    authenticator,
+    log,
+    onFatal: () => undefined,
+  });
   const producer = await memory.kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 1_000 });
-  return { config, writer: openWriter({ config, producer, log, now: () => new Date(AT) }) };
+  return {
+    config,
+    writer: openWriter({ config, producer, authenticator, log, now: () => new Date(AT) }),
+  };
 }
 
 async function aSystem() {
@@ -97,30 +99,9 @@ test('reseal encrypts every text with the first key, so the old key can be remov
     resealed: 3,
     entries: 3,
     unreadable: [],
+    dropped: [],
   });
-  const { webhooks, secrets, signature } = config.destination('dst_1')!.data;
-  const { auth, tls } = webhooks[1] as { auth: OAuth2<string>; tls: EndpointTls<string> };
-  const sealed = [
-    ...webhooks.flatMap(({ url, headers }) => [url, ...Object.values(headers)]),
-    ...Object.values(secrets!),
-    auth.tokenUrl,
-    auth.clientSecret,
-    ...Object.values(auth.params!),
-    tls.key,
-    signature!.ed25519!.current.privateKey,
-  ];
-  expect(sealed.map((text) => only.decrypt(text as string, 'dst_1').text)).toEqual([
-    'https://a.example/in',
-    'https://b.example/in',
-    'planted-value',
-    'planted-secret',
-    'planted-before',
-    'https://c.example/token',
-    'planted-client',
-    'planted-resource',
-    'planted-key',
-    'planted-private',
-  ]);
+  expect(opened(config.destination('dst_1')!.data, only)).toEqual(plain);
   expect(
     config.source('src_1')!.data.writeKeys.map((key) => decryptWriteKey(key, 'src_1', only)),
   ).toEqual(['planted-new', 'planted-old']);
@@ -139,6 +120,7 @@ test('reseal keeps all other fields, and write keys still open their source', as
   expect(config.destination('dst_1')!.data).toMatchObject({
     ...destination,
     webhooks: [{ id: 'whk_1' }, {}],
+    proxy: { address: 'http://proxy.example:3128' },
     secrets: {},
     signature: {},
   });
@@ -192,11 +174,11 @@ test('reseal loses no change that control makes at the same time', async () => {
   };
   await reencryptConfig({ config, writer: { write: racing }, encryptor: both });
   const { data, version } = config.destination('dst_1')!;
-  expect([data.name, version, only.decrypt(data.webhooks[0]!.url, 'dst_1').text]).toEqual([
-    'Renamed',
-    3,
-    'https://a.example/in',
-  ]);
+  expect([
+    data.name,
+    version,
+    only.decrypt(data.webhooks[0]!.url, secretFields.url('dst_1', 'whk_1')).text,
+  ]).toEqual(['Renamed', 3, 'https://a.example/in']);
 });
 
 test('reseal leaves texts that no key decrypts unchanged, and names the entry', async () => {
@@ -206,6 +188,7 @@ test('reseal leaves texts that no key decrypts unchanged, and names the entry', 
     resealed: 1,
     entries: 3,
     unreadable: ['source:src_1', 'destination:dst_1'],
+    dropped: [],
   });
   expect(config.destination('dst_1')).toEqual({ version: 1, data: destination });
 });

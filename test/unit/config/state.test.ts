@@ -28,19 +28,14 @@ function aSource(id: string, over: Partial<Source> = {}): Source {
   };
 }
 
-function put(
-  state: ConfigState,
-  version: number,
-  data: Source | Destination,
-  replaces = version - 1,
-) {
+function put(state: ConfigState, version: number, data: Source | Destination) {
   const kind = 'writeKeys' in data ? 'source' : 'destination';
   const record = {
     format: FORMAT,
     kind,
     id: data.id,
     version,
-    replaces,
+    replaces: version - 1,
     at: AT,
     data,
   } as ConfigRecord;
@@ -71,7 +66,7 @@ describe('the state of config', () => {
   test('ignores a record that replaces an unknown version, even if it is newer', () => {
     const state = new ConfigState();
     put(state, 2, aSource('s', { name: 'at hand' }));
-    expect(put(state, 5, aSource('s', { name: 'from nowhere' }), 4).kind).toBe('ignored');
+    expect(put(state, 5, aSource('s', { name: 'from nowhere' })).kind).toBe('ignored');
     expect([state.source('s')?.data.name, state.unsettled()]).toEqual(['at hand', ['source:s']]);
   });
 
@@ -161,7 +156,7 @@ describe('a record that only a newer Waypost can read', () => {
   const unreadable = (state: ConfigState) =>
     state.apply(
       'destination:d',
-      '{"format":4,"kind":"destination","id":"d","version":2,"replaces":1}',
+      `{"format":${FORMAT},"kind":"destination","id":"d","version":2,"replaces":1}`,
     );
 
   test('makes its entry unreadable, and no other', () => {
@@ -199,10 +194,10 @@ describe('a record that only a newer Waypost can read', () => {
     expect([asked(), state.unreadable]).toEqual([[[], [], []], 0]);
     state.apply(
       'destination:d',
-      '{"format":4,"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}',
+      `{"format":${FORMAT},"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}`,
     );
     expect([asked(), state.unreadable]).toEqual([[['d'], ['d'], []], 1]);
-    put(state, 3, aDestination({ id: 'd', sources: ['u'] }), 1);
+    put(state, 3, aDestination({ id: 'd', sources: ['u'] }));
     expect([asked(), state.unreadable]).toEqual([[[], [], []], 0]);
   });
 
@@ -210,15 +205,15 @@ describe('a record that only a newer Waypost can read', () => {
     const state = new ConfigState();
     state.apply(
       'destination:d',
-      '{"format":4,"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}',
+      `{"format":${FORMAT},"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}`,
     );
-    state.apply('destination:d', '{"format":4,');
+    state.apply('destination:d', `{"format":${FORMAT},`);
     expect(state.unreadableDestinationsOf('t')).toEqual(['d']);
   });
 
   test('connects its destination to no source if none is readable', () => {
     const state = new ConfigState();
-    state.apply('destination:d', '{"format":4,');
+    state.apply('destination:d', `{"format":${FORMAT},`);
     expect([state.unreadableDestinationsOf('s'), state.unreadable]).toEqual([[], 1]);
   });
 
@@ -226,7 +221,7 @@ describe('a record that only a newer Waypost can read', () => {
     const state = new ConfigState();
     put(state, 1, aDestination({ id: 'd', sources: ['s'] }));
     unreadable(state);
-    expect(put(state, 1, aDestination({ id: 'd', sources: [] }), 0)).toMatchObject({
+    expect(put(state, 1, aDestination({ id: 'd', sources: [] }))).toMatchObject({
       kind: 'ignored',
     });
   });

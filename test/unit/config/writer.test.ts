@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import pino from 'pino';
+import { createAuthenticator } from '../../../shared/config/authentication';
 import { openConfig } from '../../../shared/config/reader';
 import { openWriter } from '../../../shared/config/writer';
 import { type Source } from '../../../shared/model/config';
@@ -9,6 +11,7 @@ import { aWriteKey } from '../../support/write-key';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const log = pino({ level: 'silent' });
+const authenticator = createAuthenticator([randomBytes(32)]);
 const aSource = (name: string): Source => ({
   id: 's',
   name,
@@ -43,7 +46,7 @@ async function open(memory: MemoryLog) {
   return {
     config,
     failures,
-    writer: openWriter({ config, producer, log, now: () => new Date(AT) }),
+    writer: openWriter({ config, producer, authenticator, log, now: () => new Date(AT) }),
   };
 }
 

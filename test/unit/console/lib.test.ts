@@ -95,6 +95,11 @@ describe('labels', () => {
 });
 
 describe('snippets', () => {
+  test('only the code for a browser puts the write key where everybody can read it', () => {
+    const inPage = snippetsFor('http://localhost:8080', 'key-1').filter((each) => each.inPage);
+    expect(inPage.map(({ name }) => name)).toEqual(['Browser']);
+  });
+
   test('contain the write key and the address in every language', () => {
     const snippets = snippetsFor('http://localhost:8080/', 'key-1');
     expect(snippets.map(({ name }) => name)).toEqual(['curl', 'Browser', 'Node', 'Python', 'Go']);

@@ -5,6 +5,7 @@ import { withBodyStart } from '../../../services/delivery/endpoint-auth';
 import { createEncryptor, type Encryptor } from '../../../shared/config/encryption';
 import { type ConfigView } from '../../../shared/config/types';
 import { type Destination } from '../../../shared/model/config';
+import { secretFields } from '../../../shared/model/secret-fields';
 import { type Auth, mapAuth, type OAuth2 } from '../../../shared/model/endpoint-auth';
 import { aDestination } from '../../support/factories';
 
@@ -37,22 +38,30 @@ function sealedBy(by: Change): Destination {
     webhooks: [
       {
         id: 'wh_1',
-        url: url.encrypt('https://shop.example/in?token=t', owner),
+        url: url.encrypt('https://shop.example/in?token=t', secretFields.url(owner, 'wh_1')),
         origin: 'https://shop.example',
-        headers: { [name]: header.encrypt('a b', owner), 'X-Other': header.encrypt('c', owner) },
+        headers: {
+          [name]: header.encrypt('a b', secretFields.header(owner, 'wh_1', name)),
+          'X-Other': header.encrypt('c', secretFields.header(owner, 'wh_1', 'X-Other')),
+        },
       },
     ],
-    secrets: { current: secret.encrypt('shared', owner) },
+    secrets: { current: secret.encrypt('shared', secretFields.sharedSecret(owner)) },
   });
 }
 
+const sealAuth = (auth: Auth<string>, by: Encryptor) =>
+  mapAuth(auth, (secret, name) => by.encrypt(secret, secretFields.auth(ID, 'wh_1', name)));
+
 function lookupOf(...versions: Destination[]) {
   let unreadable = false;
+  let ofOtherKey = false;
   let version = 1;
   const logged: string[] = [];
   const config = {
     destination: () => ({ version, data: versions[version - 1] }),
-    isUnreadable: () => unreadable,
+    isUnreadable: () => unreadable || ofOtherKey,
+    isOfOtherKey: () => ofOtherKey,
   } as unknown as ConfigView;
   const destinations = new Destinations(
     config,
@@ -62,6 +71,7 @@ function lookupOf(...versions: Destination[]) {
   return {
     logged,
     damage: () => (unreadable = true),
+    changeKey: () => (ofOtherKey = true),
     lookup: (atVersion = 1) => {
       version = atVersion;
       return destinations.lookup(ID);
@@ -115,6 +125,15 @@ test('a destination with an unreadable record is neither used nor taken for dele
   expect(lookup()).toEqual({ kind: 'unreadable' });
 });
 
+test('a destination that another key authenticated waits as one whose secrets are sealed', () => {
+  const { lookup, changeKey } = lookupOf(sealedBy({}));
+  changeKey();
+  expect(lookup()).toMatchObject({
+    kind: 'sealed',
+    why: expect.stringContaining('WAYPOST_SECRET_KEY'),
+  });
+});
+
 test.each(['Traceparent', 'webhook-later', 'X-Signature'])(
   'a stored static header %s, reserved by Waypost, is left out and logged once for each version',
   (name) => {
@@ -162,7 +181,7 @@ test.each<[string, Auth<string>, object]>([
   ],
 ])('the authentication %s is compiled once, and its secrets are masked', (_, auth, expected) => {
   const destination = sealedBy({});
-  destination.webhooks[0]!.auth = mapAuth(auth, (secret) => OURS.encrypt(secret, ID));
+  destination.webhooks[0]!.auth = sealAuth(auth, OURS);
   const found = lookupOf(destination).lookup();
   expect(found).toMatchObject({ kind: 'open', destination: { endpoints: [expected] } });
   const [endpoint] = found.kind === 'open' ? found.destination.endpoints : [];
@@ -179,7 +198,7 @@ test('a URL without authentication and TLS settings has no field for them', () =
 
 test('a destination whose OAuth2 secrets are encrypted for others is sealed as a whole', () => {
   const destination = sealedBy({});
-  destination.webhooks[0]!.auth = mapAuth(OAUTH2, (secret) => OTHERS.encrypt(secret, ID));
+  destination.webhooks[0]!.auth = sealAuth(OAUTH2, OTHERS);
   expect(lookupOf(destination).lookup().kind).toBe('sealed');
 });
 

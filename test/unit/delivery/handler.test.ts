@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { defined } from '../../../shared/collections/defined';
 import { createEncryptor } from '../../../shared/config/encryption';
+import { secretFields } from '../../../shared/model/secret-fields';
 import { type ConfigView } from '../../../shared/config/types';
 import { readEvents } from '../../../shared/model/attempt-rows';
 import { decodeDelivery, encodeDelivery, type Delivery } from '../../../shared/model/delivery';
@@ -197,11 +198,11 @@ function resolved(headers: Record<string, string>): OpenDestination {
   const encryptor = createEncryptor([randomBytes(32)]);
   const encrypted = Object.entries(headers).map(([name, value]) => [
     name,
-    encryptor.encrypt(value, 'dst'),
+    encryptor.encrypt(value, secretFields.header('dst', 'whk/a', name)),
   ]);
   const webhook = {
     id: 'whk/a',
-    url: encryptor.encrypt('https://a.example/a', 'dst'),
+    url: encryptor.encrypt('https://a.example/a', secretFields.url('dst', 'whk/a')),
     origin: 'https://a.example',
   };
   const data = aDestination({
@@ -211,6 +212,7 @@ function resolved(headers: Record<string, string>): OpenDestination {
   const config = {
     destination: () => ({ version: 1, data }),
     isUnreadable: () => false,
+    isOfOtherKey: () => false,
   } as unknown as ConfigView;
   const lookup = new Destinations(config, encryptor, createLog('test', 'silent')).lookup('dst');
   if (lookup.kind !== 'open') throw new Error(`the destination is ${lookup.kind}`);

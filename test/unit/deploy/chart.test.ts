@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import ipaddr from 'ipaddr.js';
 import { SERVICES } from '../../../deploy/standalone/service-list';
+import { createAddressGuard, METADATA_ADDRESSES } from '../../../shared/model/address-guard';
 import { HELM, testWith } from '../../support/external-tools';
 import {
   CHART,
@@ -272,6 +274,41 @@ story('brokers outside of the cluster need networkPolicy.kafka.to', async () => 
   });
   expect(await message({ ...REQUIRED, kafka, networkPolicy: { enabled: false } })).toBe('rendered');
 });
+
+/** The public networks that the template opens for delivery, without the values of a user. */
+const openNetworks = (): { cidr: string; except: string[] }[] => {
+  const template = read('deploy/helm/waypost/templates/networkpolicies.yaml');
+  const from = template.indexOf('- ipBlock:\n            cidr: 0.0.0.0/0');
+  const rules = template.slice(from, template.indexOf('{{- with $.Values.allowedNetworks }}'));
+  return (parse(`        ${rules}`) as { ipBlock: { cidr: string; except: string[] } }[]).map(
+    ({ ipBlock }) => ipBlock,
+  );
+};
+const isWithin = (address: string, cidr: string) => {
+  const [parsed, network] = [ipaddr.parse(address), ipaddr.parseCIDR(cidr)];
+  return parsed.kind() === network[0].kind() && parsed.match(network);
+};
+
+test.each(METADATA_ADDRESSES)('no rule of the chart opens the metadata service %s', (address) => {
+  const opening = openNetworks().filter(
+    ({ cidr, except }) =>
+      isWithin(address, cidr) && !except.some((range) => isWithin(address, range)),
+  );
+  expect(opening).toEqual([]);
+});
+
+test('the chart closes no network that delivery may reach', () => {
+  const guard = createAddressGuard([]);
+  const ends = openNetworks().flatMap(({ except }) => except.flatMap(endsOf));
+  expect(ends).toHaveLength(40);
+  expect(ends.filter((address) => guard(address) === undefined)).toEqual([]);
+});
+
+/** Returns the first and the last address of a network. */
+function endsOf(cidr: string): string[] {
+  const kind = cidr.includes(':') ? ipaddr.IPv6 : ipaddr.IPv4;
+  return [kind.networkAddressFromCIDR(cidr), kind.broadcastAddressFromCIDR(cidr)].map(String);
+}
 
 story(
   'no rule of delivery opens a private network, except an allowed one at its ports',

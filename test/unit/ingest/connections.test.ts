@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import express from 'express';
-import { type IngestServer, startServer, type Timeouts } from '../../../services/ingest/server';
+import { type IngestServer, startServer } from '../../../services/ingest/server';
+import { type Timeouts } from '../../../shared/service/connections';
 
 /**
  * The limits of connections, over real sockets. All of 127.0.0.0/8 is this machine, so that a test

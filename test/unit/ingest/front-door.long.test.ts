@@ -4,6 +4,7 @@ import { type LimitedRecord } from '../../../shared/model/rejected-calls';
 import { type SourceLimits } from '../../../shared/model/config';
 import { eventually } from '../../support/eventually';
 import { aSource } from '../../support/fakes';
+import { budgetsOf } from '../../../services/ingest/admission';
 import { type IngestOptions } from '../../../services/ingest/service';
 import { basic, gzipped, rawSocket, startTestIngest, type TestIngest } from './start';
 import { aWriteKey } from '../../support/write-key';
@@ -188,6 +189,44 @@ describe('the limit of an address', () => {
     expect(ingest.config.refreshes).toBeLessThan(20);
     ingest.config.addUnseen(aSource({ id: 'src_new', writeKeys: [aWriteKey('key-made')] }));
     expect(await ingest.post('/v1/t', track, basic('key-made'))).toMatchObject({ status: 200 });
+  });
+
+  test('3,000 settings requests with wrong keys are paced, and a valid key gets them', async () => {
+    const budgets = { ...budgetsOf({ limit: 1e9, heap: 5e8 }), requests: 10_000 };
+    ingest = await start({ budgets });
+    /** Sends requests on one connection, and counts the statuses of the responses. */
+    const statusesOf = async (count: number) => {
+      const { socket, closed } = rawSocket(ingest.port);
+      const get = (i: number, more = '') =>
+        `GET /v1/projects/nobody-${i}/settings HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+      for (let i = 1; i < count; i++) socket.write(get(i));
+      socket.write(get(count, 'Connection: close\r\n'));
+      const statuses = (await closed).match(/HTTP\/1.1 \d+/g) ?? [];
+      return [statuses.length, new Set(statuses)];
+    };
+    expect(await statusesOf(100)).toEqual([100, new Set(['HTTP/1.1 401'])]);
+    expect(await statusesOf(2_900)).toEqual([2_900, new Set(['HTTP/1.1 429'])]);
+    // The requests of a limited address share reads of `config`.
+    expect(ingest.config.refreshes).toBeLessThan(1_000);
+    expect((await fetch(`${ingest.url}/v1/projects/key-1/settings`)).status).toBe(200);
+  });
+
+  test('settings requests hold no more than the share of their address', async () => {
+    const budgets = { ...budgetsOf({ limit: 1e9, heap: 5e8 }), requests: 30 };
+    ingest = await start({ budgets });
+    let release = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    jest.spyOn(ingest.config, 'refresh').mockReturnValue(held);
+    const statuses: number[] = [];
+    const answers = Array.from({ length: 60 }, async (_, i) => {
+      const { status } = await fetch(`${ingest.url}/v1/projects/nobody-${i}/settings`);
+      statuses.push(status);
+    });
+    await eventually(() => expect(statuses).toHaveLength(40));
+    expect(new Set(statuses)).toEqual(new Set([503]));
+    release();
+    await Promise.all(answers);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(20);
   });
 
   test('each client behind a trusted proxy has its own limit of refusals', async () => {

@@ -1,5 +1,9 @@
 import fc from 'fast-check';
-import { createAddressGuard, literalAddress } from '../../../shared/model/address-guard';
+import {
+  createAddressGuard,
+  literalAddress,
+  METADATA_ADDRESSES,
+} from '../../../shared/model/address-guard';
 import { cases } from '../../support/cases';
 
 const guard = createAddressGuard([]);
@@ -209,6 +213,42 @@ describe('the address guard', () => {
 
   test('an invalid network is refused when the guard is created', () => {
     expect(() => createAddressGuard(['10.0.0.1'])).toThrow();
+  });
+});
+
+describe('metadata services of clouds', () => {
+  const WIDE = [
+    '0.0.0.0/0',
+    '::/0',
+    '169.254.0.0/16',
+    '169.254.170.0/24',
+    '100.64.0.0/10',
+    '192.0.0.0/24',
+    '168.63.129.0/24',
+    'fc00::/7',
+    'fd00:ec2::/32',
+    'fe80::/10',
+  ];
+  const isIPv4 = (address: string) => address.includes('.');
+
+  test.each(METADATA_ADDRESSES)('%s is refused, also within allowed networks', (address) => {
+    expect(guard(address)).toBe('metadata service');
+    expect(createAddressGuard(WIDE)(address)).toBe('metadata service');
+  });
+
+  test.each(METADATA_ADDRESSES)('%s is allowed by its exact address alone', (address) => {
+    const bits = isIPv4(address) ? 32 : 128;
+    expect(createAddressGuard([`${address}/${bits}`])(address)).toBeUndefined();
+    expect(createAddressGuard([`${address}/${bits - 1}`])(address)).toBe('metadata service');
+  });
+
+  test.each(METADATA_ADDRESSES.filter(isIPv4))('%s is refused in its IPv6 forms', (address) => {
+    expect(createAddressGuard(WIDE)(`::ffff:${address}`)).toBe('metadata service');
+    expect(createAddressGuard(WIDE)(`64:ff9b::${address}`)).toBe('metadata service');
+  });
+
+  test('a zone does not hide a metadata service', () => {
+    expect(createAddressGuard(['fe80::/10'])('fe80::a9fe:a9fe%eth0')).toBe('metadata service');
   });
 });
 

@@ -6,7 +6,7 @@ import { decide as decideRecord, type Routing } from '../../../services/router/d
 import { writeMessage } from '../../../shared/model/cut-body';
 import { type MessageHeaders, readMessageHeaders } from '../../../shared/model/message-codec';
 import { aDestination } from '../../support/factories';
-import { FORMAT_HEADER } from '../../../shared/model/record-format';
+import { FORMAT, FORMAT_HEADER } from '../../../shared/model/record-format';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const ACCEPTED_MS = 1_700_000_000_000;
@@ -68,7 +68,7 @@ describe('the headers of a message', () => {
   test('complete headers are read', () => expect(read(headers)).toEqual(head));
   test('headers without a traceparent are read', () =>
     expect(read(without('traceparent'))).toEqual({ ...head, traceparent: '' }));
-  test.each(['5', '10'])('format %s is newer than this router', (format) =>
+  test.each([String(FORMAT + 1), '10'])('format %s is newer than this router', (format) =>
     expect(read({ ...headers, format })).toEqual({ kind: 'newer', format }),
   );
   test.each<[string, Record<string, string | undefined>]>([

@@ -11,7 +11,7 @@ beforeEach(async () => {
   now = 0;
   consumption = undefined;
   health = new ConsumerHealth(() => consumption);
-  server = await serveHealth({ host: '127.0.0.1', port: 0, health });
+  server = await serveHealth({ host: '127.0.0.1', port: 0, maxConnections: 9, health });
 });
 afterEach(() => server.close());
 

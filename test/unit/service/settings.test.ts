@@ -26,6 +26,15 @@ test.each([
   expect(() => dns(value)).toThrow(`WAYPOST_DNS_SERVERS: must be addresses`);
 });
 
+test('an admin token of fewer than 16 characters is refused, and not shown', () => {
+  const load = (token: string) => loadSettings({ WAYPOST_ADMIN_TOKEN: token });
+  expect(load('1234567890abcdef').WAYPOST_ADMIN_TOKEN).toBe('1234567890abcdef');
+  expect(() => load('1234567890abcde')).toThrow(
+    'These settings are wrong:\n  WAYPOST_ADMIN_TOKEN: must have at least 16 characters',
+  );
+  expect(() => load('1234567890abcde')).not.toThrow('1234567890abcde');
+});
+
 test('one error lists all mistakes, and suggests a name for an unknown one', () => {
   const wrong = { WAYPOST_RETRY_DELAY: '1s', WAYPOST_TIMEOUT: 'soon', WAYPOST_PARTITIONS: '0' };
   expect(() => loadSettings(wrong)).toThrow(

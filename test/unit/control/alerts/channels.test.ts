@@ -3,6 +3,7 @@ import { sampleNotice } from '../../../../services/control/alerts/notice';
 import { blankAlerts } from '../../../../services/control/alerts/settings';
 import { createEncryptor } from '../../../../shared/config/encryption';
 import { ALERTS_ID, type AlertFormat, DEFAULT_ALERTS } from '../../../../shared/model/config';
+import { secretFields } from '../../../../shared/model/secret-fields';
 import { urlHash } from '../../../../shared/model/delivery';
 
 const encryptor = createEncryptor([Buffer.alloc(32)]);
@@ -14,8 +15,10 @@ const channelsTo = (formats: readonly AlertFormat[], email: string[] = []) =>
     {
       ...blankAlerts(new Date(NOW)),
       webhooks: formats.map((format, i) => {
-        const url = encryptor.encrypt(`https://ops.example/${String(i)}`, ALERTS_ID);
-        return { id: `whk_${String(i)}`, url, origin: 'https://ops.example', headers: {} };
+        const id = `whk_${String(i)}`;
+        const field = secretFields.url(ALERTS_ID, id);
+        const url = encryptor.encrypt(`https://ops.example/${String(i)}`, field);
+        return { id, url, origin: 'https://ops.example', headers: {} };
       }),
       alerts: {
         ...DEFAULT_ALERTS,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { auditNote } from '../../../../services/control/audit/model';
 import { createEncryptor } from '../../../../shared/config/encryption';
+import { writeKeyField } from '../../../../shared/model/secret-fields';
 import { type ApiKind, type Destination, type Kinds } from '../../../../shared/model/config';
 import { aSource } from '../../../support/fakes';
 import { aDestination } from '../../../support/factories';
@@ -108,7 +109,7 @@ describe('every changed field', () => {
   const encryptor = createEncryptor([Buffer.alloc(32, 7)]);
   const text = fc.string({ maxLength: 20 });
   const secret = fc.uuid().map((uuid) => `planted-${uuid}`);
-  const sealed = secret.map((plain) => encryptor.encrypt(plain, 'x'));
+  const sealed = secret.map((plain) => encryptor.encrypt(plain, writeKeyField('x')));
   const perMs = fc.nat(1e9);
   const webhook = fc.record(
     {

@@ -1,4 +1,5 @@
 import { createEncryptor } from '../../../../shared/config/encryption';
+import { secretFields } from '../../../../shared/model/secret-fields';
 import { type Destination } from '../../../../shared/model/config';
 import { requireRetention } from '../../../../shared/service/retention';
 import { type ControlUnderTest, controlUnderTest, SECRET_KEY } from '../../../support/control';
@@ -166,7 +167,10 @@ describe('a proxy', () => {
     expect(proxy).toBe('http://***@proxy.example:3128');
     const { proxy: sealed } = stored(id);
     expect(sealed?.address).toBe('http://proxy.example:3128');
-    const open = createEncryptor([SECRET_KEY]).decrypt(sealed!.userInfo!, id);
+    const open = createEncryptor([SECRET_KEY]).decrypt(
+      sealed!.userInfo!,
+      secretFields.proxy(id, 'http://proxy.example:3128'),
+    );
     expect(open.text).toBe('me:planted-password');
     const refused = await patch(id, {
       proxy: 'http://me:planted-password@proxy.example:3128/path',

@@ -1,6 +1,7 @@
 import { History } from '../../../../services/control/history/history';
 import { type Database } from '../../../../services/control/history/database';
 import { getDelivery } from '../../../../services/control/history/queries';
+import { createAuthenticator } from '../../../../shared/config/authentication';
 import { type ConsumeOptions } from '../../../../shared/kafka/port';
 import { ATTEMPTS } from '../../../../shared/kafka/topics';
 import { createLog } from '../../../../shared/telemetry/log';
@@ -32,6 +33,7 @@ beforeAll(async () => {
   history = new History({
     open: () => Promise.resolve(database),
     kafka,
+    authenticator: createAuthenticator([Buffer.alloc(32)]),
     keep: { forMs: 1e12, maxBytes: 1e12 },
     now: Date.now,
     log: createLog('test', 'silent'),

@@ -1,0 +1,301 @@
+import { randomBytes } from 'node:crypto';
+import pino from 'pino';
+import {
+  type Authenticator,
+  createAuthenticator,
+  NOTE_HEADER,
+} from '../../../shared/config/authentication';
+import { createEncryptor, keyProblem, newSystemEntry } from '../../../shared/config/encryption';
+import { openConfig } from '../../../shared/config/reader';
+import { reencryptConfig } from '../../../shared/config/reencrypt';
+import { openWriter } from '../../../shared/config/writer';
+import { type InRecord, type OutRecord } from '../../../shared/kafka/port';
+import { configKey, type Kind, type Token } from '../../../shared/model/config';
+import { FORMAT } from '../../../shared/model/record-format';
+import { eventually } from '../../support/eventually';
+import { aDestination } from '../../support/factories';
+import { aSource } from '../../support/fakes';
+import { memoryLog, type MemoryLog } from '../../support/memory-log';
+
+/** What who may write the topic `config`, and has no key, can and cannot do. */
+
+const AT = '2026-01-01T00:00:00.000Z';
+const [KEY, NEWER] = [randomBytes(32), randomBytes(32)];
+const OURS = createAuthenticator([KEY]);
+
+const aToken = (id: string, over: Partial<Token> = {}): Token => ({
+  id,
+  name: id,
+  role: 'admin',
+  hash: `hash of ${id}`,
+  createdAt: AT,
+  updatedAt: AT,
+  ...over,
+});
+
+/** Opens `config` as a process does that has these keys; without keys, as one that has none. */
+async function open(memory: MemoryLog, keys: readonly Buffer[] = [KEY]) {
+  const logged: string[] = [];
+  const log = pino({}, { write: (line) => logged.push(line) });
+  const authenticator = keys.length > 0 ? createAuthenticator(keys) : undefined;
+  const onFatal = (error: unknown) => {
+    throw error;
+  };
+  const config = await openConfig(memory.kafka, { name: 'test', authenticator, log, onFatal });
+  return { config, logged };
+}
+
+/** Opens `config` and its writer, as control does. */
+async function openControl(memory: MemoryLog, keys: readonly Buffer[] = [KEY]) {
+  const { config, logged } = await open(memory, keys);
+  const producer = await memory.kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 1_000 });
+  const authenticator = createAuthenticator(keys);
+  const log = pino({ level: 'silent' });
+  const now = () => new Date(AT);
+  return {
+    config,
+    logged,
+    writer: openWriter({ config, producer, authenticator, log, now }),
+  };
+}
+
+/** Returns a record as a stranger appends it. */
+function record(
+  kind: Kind,
+  data: { id: string } | undefined,
+  {
+    id = data?.id ?? '',
+    version = 1,
+    by,
+  }: { id?: string; version?: number; by?: Authenticator } = {},
+) {
+  const entry = { format: FORMAT, kind, id, version, replaces: version - 1, at: AT, data };
+  const value = JSON.stringify(entry);
+  return { topic: 'config', key: configKey(kind, id), value, headers: by?.sign(value, {}) ?? {} };
+}
+
+/** Returns a record of the topic as it may be appended again. */
+function asWritten({ topic, key, value, headers }: InRecord): OutRecord {
+  return {
+    topic,
+    key: String(key),
+    value: String(value),
+    headers: headers as Record<string, string>,
+  };
+}
+
+test('a token that a stranger appends to config gives no access, and is logged', async () => {
+  const memory = memoryLog();
+  const { config, logged } = await open(memory);
+  memory.append([record('token', aToken('tok_attacker'))]);
+  await config.refresh(1_000);
+  expect([config.token('tok_attacker'), config.list('token')]).toEqual([undefined, []]);
+  expect(config.isUnreadable('token', 'tok_attacker')).toBe(true);
+  expect(logged.join('')).toMatch(/token:tok_attacker.*it has no authentication of control/);
+});
+
+describe('a record is refused', () => {
+  const signed = record('token', aToken('tok_1'), { by: OURS });
+  const [id, mac] = signed.headers.authentication!.split('.') as [string, string];
+  const with_ = (over: object) => ({ ...signed, ...over });
+  const WRONG = /its authentication is wrong/;
+  test.each([
+    ['without an authentication', with_({ headers: {} }), /has no authentication/],
+    ['with another role', with_({ value: signed.value.replace('admin', 'operator') }), WRONG],
+    [
+      'as a later version',
+      with_({ value: signed.value.replace('1,"replaces":0', '2,"replaces":1') }),
+      WRONG,
+    ],
+    ['with another note', with_({ headers: { ...signed.headers, [NOTE_HEADER]: '{}' } }), WRONG],
+    ['with half of an authentication', with_({ headers: { authentication: id } }), WRONG],
+    [
+      'with a truncated authentication',
+      with_({ headers: { authentication: `${id}.${mac.slice(0, 8)}` } }),
+      WRONG,
+    ],
+    [
+      'by another key under the same name',
+      with_({ headers: createAuthenticator([NEWER]).sign(signed.value, {}) }),
+      /a key that WAYPOST_SECRET_KEY does not contain/,
+    ],
+  ])('%s', async (_, given, reason) => {
+    const memory = memoryLog();
+    const { config, logged } = await open(memory);
+    memory.append([given]);
+    await config.refresh(1_000);
+    expect(config.list('token')).toEqual([]);
+    expect(logged.join('')).toMatch(reason);
+  });
+
+  test('but not as control wrote it', async () => {
+    const memory = memoryLog();
+    memory.append([signed]);
+    const { config, logged } = await open(memory);
+    expect([config.token('tok_1')?.data.role, logged]).toEqual(['admin', []]);
+  });
+});
+
+test('an entry that a stranger overwrites is restored, also for services without the key', async () => {
+  const memory = memoryLog();
+  const control = await openControl(memory);
+  const router = await open(memory, []);
+  const ours = aDestination({ sources: ['src_1'] });
+  await control.writer.write('destination', 'dst_1', ours, { replaces: 0 });
+  const theirs = aDestination({ sources: ['src_2'], proxy: { address: 'http://evil.example:1' } });
+  memory.append([record('destination', theirs, { version: 2 })]);
+  await eventually(async () => {
+    await Promise.all([router.config.refresh(1_000), control.config.refresh(1_000)]);
+    expect(router.config.destination('dst_1')).toEqual({ version: 3, data: ours });
+    expect(control.config.destination('dst_1')).toEqual({ version: 3, data: ours });
+  });
+  expect(control.config.isUnreadable('destination', 'dst_1')).toBe(false);
+  // Later readers, after compaction, and later changes.
+  const reopened = memoryLog(memory.compacted('config'));
+  expect((await open(reopened)).config.destination('dst_1')?.data).toEqual(ours);
+  const renamed = { ...ours, name: 'Renamed' };
+  await control.writer.write('destination', 'dst_1', renamed, { replaces: 3 });
+  await router.config.refresh(1_000);
+  expect(router.config.destination('dst_1')?.data.name).toBe('Renamed');
+});
+
+test('a stranger cannot take the last version, after which no record could follow', async () => {
+  const memory = memoryLog();
+  const control = await openControl(memory);
+  const router = await open(memory, []);
+  const ours = aDestination();
+  await control.writer.write('destination', 'dst_1', ours, { replaces: 0 });
+  const last = record('destination', aDestination({ name: 'theirs' }), { version: 2 });
+  const value = last.value.replace('"version":2', `"version":${Number.MAX_SAFE_INTEGER}`);
+  memory.append([{ ...last, value }]);
+  await eventually(async () => {
+    await Promise.all([router.config.refresh(1_000), control.config.refresh(1_000)]);
+    expect(control.config.isUnreadable('destination', 'dst_1')).toBe(false);
+    expect(router.config.destination('dst_1')).toEqual({ version: 2, data: ours });
+  });
+});
+
+test('a stranger cannot delete an entry', async () => {
+  const memory = memoryLog();
+  const control = await openControl(memory);
+  await control.writer.write('token', 'tok_1', aToken('tok_1'), { replaces: 0 });
+  memory.append([
+    record('token', undefined, { id: 'tok_1', version: 2 }),
+    { topic: 'config', key: 'token:tok_1', value: null },
+  ]);
+  await control.config.refresh(1_000);
+  expect(control.config.token('tok_1')?.data.role).toBe('admin');
+});
+
+describe('an older record of control, which a stranger appends again', () => {
+  async function withDeletedToken() {
+    const memory = memoryLog();
+    const control = await openControl(memory);
+    await control.writer.write('token', 'tok_1', aToken('tok_1'), { replaces: 0 });
+    const [first] = memory.records('config');
+    await control.writer.write('token', 'tok_1', undefined, { replaces: 1 });
+    return { memory, control, again: asWritten(first!) };
+  }
+
+  test('does not bring back a deleted token, also after a tombstone', async () => {
+    const { memory, control, again } = await withDeletedToken();
+    memory.append([{ topic: 'config', key: 'token:tok_1', value: null }, again]);
+    await control.config.refresh(1_000);
+    expect(control.config.list('token')).toEqual([]);
+    expect((await open(memory)).config.list('token')).toEqual([]);
+  });
+
+  test('does not bring it back after a restart on the compacted topic', async () => {
+    const { memory, control, again } = await withDeletedToken();
+    memory.append([again]);
+    const isRepaired = () => {
+      const [last] = memory.compacted('config');
+      expect(JSON.parse(last!.value!.toString())).not.toHaveProperty('data');
+    };
+    await eventually(async () => {
+      await control.config.refresh(1_000);
+      isRepaired();
+    });
+    const compacted = memoryLog(memory.compacted('config'));
+    compacted.append([again]);
+    expect((await open(compacted)).config.list('token')).toEqual([]);
+  });
+
+  test('does not give a token its former role again', async () => {
+    const memory = memoryLog();
+    const control = await openControl(memory);
+    await control.writer.write('token', 'tok_1', aToken('tok_1'), { replaces: 0 });
+    const [first] = memory.records('config');
+    const reader = aToken('tok_1', { role: 'read_only' });
+    await control.writer.write('token', 'tok_1', reader, { replaces: 1 });
+    memory.append([asWritten(first!)]);
+    await control.config.refresh(1_000);
+    expect(control.config.token('tok_1')?.data.role).toBe('read_only');
+  });
+});
+
+describe('the rotation of the key', () => {
+  async function aSystem() {
+    const memory = memoryLog();
+    const { writer } = await openControl(memory);
+    await writer.write('system', 'system', newSystemEntry(createEncryptor([KEY])), { replaces: 0 });
+    await writer.write('token', 'tok_1', aToken('tok_1'), { replaces: 0 });
+    await writer.write('token', 'tok_2', aToken('tok_2'), { replaces: 0 });
+    await writer.write('token', 'tok_2', undefined, { replaces: 1 });
+    await writer.write('source', 'src_1', aSource({ writeKeys: [] }), { replaces: 0 });
+    return memory;
+  }
+
+  test('reseal authenticates every entry and deletion again, and a stranger’s record not', async () => {
+    const memory = await aSystem();
+    memory.append([record('token', aToken('tok_attacker'))]);
+    const { config, writer } = await openControl(memory, [NEWER, KEY]);
+    const encryptor = createEncryptor([NEWER, KEY]);
+    expect(await reencryptConfig({ config, writer, encryptor })).toMatchObject({ resealed: 4 });
+    expect(config.outdated()).toEqual([]);
+    const after = await open(memory, [NEWER]);
+    expect(after.config.list('token').map(({ data }) => data.id)).toEqual(['tok_1']);
+    expect(after.config.source('src_1')).toBeDefined();
+    expect(after.config.isUnreadable('token', 'tok_2')).toBe(false);
+    expect(await reencryptConfig({ config, writer, encryptor })).toMatchObject({ resealed: 0 });
+  });
+
+  test('reseal deletes what a stranger added, also for services without the key, if asked to', async () => {
+    const memory = await aSystem();
+    const router = await open(memory, []);
+    memory.append([
+      record('destination', aDestination({ id: 'dst_evil' }), { version: 5 }),
+      record('token', aToken('tok_evil')),
+    ]);
+    await router.config.refresh(1_000);
+    expect(router.config.destination('dst_evil')).toBeDefined();
+    const { config, writer } = await openControl(memory);
+    const encryptor = createEncryptor([KEY]);
+    const report = await reencryptConfig({ config, writer, encryptor, dropUnauthenticated: true });
+    expect(report.dropped).toEqual(['destination:dst_evil', 'token:tok_evil']);
+    await router.config.refresh(1_000);
+    expect(router.config.destination('dst_evil')).toBeUndefined();
+    expect(router.config.list('token').map(({ data }) => data.id)).toEqual(['tok_1']);
+    expect([config.refused(), config.isUnreadable('token', 'tok_evil')]).toEqual([[], false]);
+  });
+
+  test('a process that lacks the new key keeps its entries, and undoes nothing', async () => {
+    const memory = await aSystem();
+    const former = await openControl(memory);
+    const later = await openControl(memory, [NEWER, KEY]);
+    const renamed = aToken('tok_1', { name: 'Renamed' });
+    await later.writer.write('token', 'tok_1', renamed, { replaces: 1 });
+    const before = memory.records('config').length;
+    await former.config.refresh(1_000);
+    await former.writer.inTurn(() => Promise.resolve());
+    expect(former.config.token('tok_1')?.data.name).toBe('tok_1');
+    expect(former.config.isOfOtherKey('token', 'tok_1')).toBe(true);
+    expect(memory.records('config')).toHaveLength(before);
+  });
+
+  test('a process with another key finds the canary, and no entry that gives rights', async () => {
+    const { config } = await open(await aSystem(), [NEWER]);
+    expect(keyProblem(config, createEncryptor([NEWER]))).toMatch(/WAYPOST_SECRET_KEY differs/);
+    expect(config.list('token')).toEqual([]);
+  });
+});
