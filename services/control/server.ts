@@ -19,6 +19,7 @@ import { Alerts } from './alerts/runner';
 import { createApp } from './http/app';
 import { DefinitionRepair } from './audiences/definition-entries';
 import { markNewSystem, openConfigEntries } from './config/config-entries';
+import { ExpressionWork } from './expressions/work';
 import { EventNames } from './sources/event-names';
 import { openEvents } from './debugger/events';
 import { History } from './history/history';
@@ -138,7 +139,8 @@ export async function startControl(
   const clientAddress = createClientAddress(settings.WAYPOST_TRUSTED_PROXIES);
   const refusals = new Refusals({ clientAddress, log, now: Date.now });
   const access = { identities: openIdentities(adminToken, config), sessions, uses, refusals };
-  const deps = { ...backend, ...jobs, ...about, uses, encryptor, replays };
+  const work = new ExpressionWork();
+  const deps = { ...backend, ...jobs, ...about, work, uses, encryptor, replays };
   const server = createServer(watched(createApp(deps, access)));
   observeHistory(history);
   observeAlerts(alerts);

@@ -9,6 +9,7 @@ import { Alerts } from '../../services/control/alerts/runner';
 import { createApp } from '../../services/control/http/app';
 import { DefinitionRepair } from '../../services/control/audiences/definition-entries';
 import { markNewSystem, openConfigEntries } from '../../services/control/config/config-entries';
+import { ExpressionWork } from '../../services/control/expressions/work';
 import { EventNames } from '../../services/control/sources/event-names';
 import { openLimitedCalls } from '../../services/control/overview/call-counts';
 import { openEvents } from '../../services/control/debugger/events';
@@ -69,6 +70,8 @@ export async function controlUnderTest(
     adminToken?: string;
     /** WAYPOST_TOPIC_RETENTION */
     retention?: TopicRetention;
+    /** ms; measures the work of expressions. Default: it takes no time */
+    workClock?: () => number;
     /** default: true */
     sendsMail?: boolean;
     networks?: { allowed: string[]; forbidden: string[] };
@@ -82,6 +85,7 @@ export async function controlUnderTest(
   const now = () => clock.now;
   const onFatal = (error: unknown) => lines.push(String(error));
   const { kafka } = memory;
+  const { workClock = () => 0 } = options;
   const config = await openConfig(kafka, { name: 'control', log, onFatal });
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 1_000 });
   const writer = openWriter({ config, producer, log, now });
@@ -95,6 +99,7 @@ export async function controlUnderTest(
     history,
     alone: false,
     now: () => clock.now.getTime(),
+    clock: workClock,
     onFatal,
   });
   const { calls: limited } = await openLimitedCalls(kafka, onFatal);
@@ -148,6 +153,7 @@ export async function controlUnderTest(
   const uses = new TokenUses(history, nowMs, log);
   await sessions.sync();
   const deps = {
+    work: new ExpressionWork(workClock),
     uses,
     config,
     entries,
