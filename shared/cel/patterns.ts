@@ -11,8 +11,8 @@ import { charge } from './work-limit';
 const MAX_PATTERN_LENGTH = 500;
 /** Counted repetitions multiply: `(a{100}){10}` is a thousand. */
 const MAX_INSTRUCTIONS = 1_000;
-/** Of all patterns of an expression: 40 ms to compile them. */
-const MAX_INSTRUCTIONS_TOGETHER = 4_000;
+/** Of all patterns of an expression: 30 ms to compile them. */
+const MAX_INSTRUCTIONS_TOGETHER = 3_000;
 /** Of all patterns of an expression: each class takes the parser up to 0.4 ms. */
 const MAX_UNICODE_CLASSES = 50;
 /**
@@ -87,18 +87,22 @@ const refused = new Map<string, string>();
 /** Half a MB of texts. Beyond it all are forgotten, and found again on demand. */
 const MAX_REFUSED = 500;
 
-/** @throws Error that explains the problem of the pattern */
-function compile(text: string): RE2JS {
+/**
+ * Returns the size of a pattern.
+ * @throws Error that explains the problem of the pattern
+ */
+function sizeOf(text: string): number {
   if (text.length > MAX_PATTERN_LENGTH) {
     throw new Error(`the pattern is longer than ${MAX_PATTERN_LENGTH} characters`);
   }
   const known = refused.get(text);
   if (known !== undefined) throw new Error(known);
   try {
-    if (instructionsOf(text) > MAX_INSTRUCTIONS) {
+    const size = instructionsOf(text);
+    if (size > MAX_INSTRUCTIONS) {
       throw new Error('the pattern is too large: use smaller counts in {}');
     }
-    return RE2JS.compile(text);
+    return size;
   } catch (error) {
     if (refused.size >= MAX_REFUSED) refused.clear();
     refused.set(text, (error as Error).message);
@@ -169,12 +173,8 @@ export class Patterns {
   add(text: string): void {
     if (this.#compiled.has(text)) return;
     this.#admit(text);
-    const regex = compile(text);
+    const regex = RE2JS.compile(text);
     const { dfa, prog } = regex.re2();
-    this.#instructions += prog.numInst();
-    if (this.#instructions > MAX_INSTRUCTIONS_TOGETHER) {
-      throw new Error('the patterns of the expression are too large together');
-    }
     this.#limit(dfa);
     this.#automata.push(dfa);
     const steps = prog.numInst() / STEPS_PER_UNIT;
@@ -188,7 +188,7 @@ export class Patterns {
     });
   }
 
-  /** @throws Error before the parser would take long */
+  /** @throws Error before the parser or the compiler would take long */
   #admit(text: string): void {
     this.#unicodeClasses += text.match(UNICODE_CLASS)?.length ?? 0;
     if (this.#unicodeClasses > MAX_UNICODE_CLASSES) {
@@ -201,6 +201,10 @@ export class Patterns {
       throw new Error(
         `the ranges of patterns with (?i) have at most ${MAX_FOLDED_CHARACTERS} characters`,
       );
+    }
+    this.#instructions += sizeOf(text);
+    if (this.#instructions > MAX_INSTRUCTIONS_TOGETHER) {
+      throw new Error('the patterns of the expression are too large together');
     }
   }
 

@@ -99,7 +99,7 @@ export async function controlUnderTest(
     history,
     alone: false,
     now: () => clock.now.getTime(),
-    clock: workClock,
+    cpu: workClock,
     onFatal,
   });
   const { calls: limited } = await openLimitedCalls(kafka, onFatal);
@@ -153,7 +153,7 @@ export async function controlUnderTest(
   const uses = new TokenUses(history, nowMs, log);
   await sessions.sync();
   const deps = {
-    work: new ExpressionWork(workClock),
+    work: new ExpressionWork({ cpu: workClock, now: nowMs, wait: () => Promise.resolve() }),
     uses,
     config,
     entries,

@@ -51,7 +51,7 @@ export interface RunningQueryServer {
 export async function startQueryServer(
   { kafka }: MemoryLog,
   profiles: Readonly<Record<string, Profile>> = {},
-  { now = Date.now, clock }: { now?: () => number; clock?: () => number } = {},
+  { now = Date.now, cpu }: { now?: () => number; cpu?: () => number } = {},
 ): Promise<RunningQueryServer> {
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 1_000 });
   const processors: RunningQueryServer['processors'] = new Map();
@@ -67,7 +67,7 @@ export async function startQueryServer(
     processors: () => processors,
     onPreview: () => undefined,
     now,
-    ...defined({ clock }),
+    ...defined({ cpu }),
     log,
     onFatal,
   });

@@ -1,4 +1,5 @@
 import { defined } from '../../../shared/collections/defined';
+import { cpuMs } from '../../../shared/service/cpu-clock';
 import { stringifyJson } from '../../../shared/json/json';
 import { type JsonObject } from '../../../shared/model/message';
 import {
@@ -39,22 +40,22 @@ export type Figures = Omit<PreviewResult, 'kind' | 'partition'>;
 export class PreviewWork {
   spentMs = 0;
 
-  /** @param clock ms */
-  constructor(private readonly clock: () => number = () => performance.now()) {}
+  /** @param cpu ms of CPU */
+  constructor(private readonly cpu: () => number = cpuMs) {}
 
   /**
    * Evaluates users for a short time.
    * @returns how many of them, from the first on; at least one if there is any
    */
   evaluate(users: readonly string[], evaluate: (user: string) => void): number {
-    const startedAt = this.clock();
+    const startedAt = this.cpu();
     let known = 0;
     for (const user of users) {
       evaluate(user);
       known++;
-      if (this.clock() - startedAt >= PIECE_MS) break;
+      if (known % USERS_BETWEEN_LOOKS === 0 && this.cpu() - startedAt >= PIECE_MS) break;
     }
-    this.spentMs += this.clock() - startedAt;
+    this.spentMs += this.cpu() - startedAt;
     return known;
   }
 }
@@ -71,6 +72,8 @@ const CHUNK = 100;
 const IDS_CHUNK = 2_000;
 /** Work between yields. A costly condition takes some ms for each profile. */
 const PIECE_MS = 10;
+/** A look at the clock takes as long as half of an ordinary evaluation. */
+const USERS_BETWEEN_LOOKS = 4;
 /**
  * Limit for each partition. It gives the size of a 10 % audience within ± 1.3 %, and over 12
  * partitions within ± 0.4 %.

@@ -49,7 +49,7 @@ export interface QueryServerOptions {
   onPreview: () => void;
   now: () => number;
   /** measures the work of previews, in ms */
-  clock?: () => number;
+  cpu?: () => number;
   log: Log;
   onFatal: (error: unknown) => void;
 }
@@ -168,7 +168,7 @@ export class QueryServer {
     for (const [id] of previews.slice(0, Math.max(0, previews.length + 1 - MAX_PREVIEWS))) {
       this.#refuse(id, 'Too many previews are running. Request it again');
     }
-    const work = new PreviewWork(this.options.clock);
+    const work = new PreviewWork(this.options.cpu);
     this.#open.set(query.id, { query, parts: new Map(), work });
   }
 

@@ -46,7 +46,7 @@ export interface EventsOptions {
   alone: boolean;
   now: () => number;
   /** measures the work of streams, in ms */
-  clock?: () => number;
+  cpu?: () => number;
   onFatal: (error: unknown) => void;
 }
 
@@ -55,7 +55,7 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
   const { forgotten } = history;
   const ring = new EventBuffer(undefined, forgotten);
   const show = (entry: Entry, work: RequestWork) => showEvent(entry, config, work);
-  const streams = new EventStreams(now, show, options.clock);
+  const streams = new EventStreams(now, show, options.cpu);
   config.onChange(({ kind }) => {
     if (kind === 'token') streams.recheck();
   });

@@ -1,5 +1,6 @@
 import { stringifyJson } from '../../../shared/json/json';
 import { type Response } from 'express';
+import { cpuMs } from '../../../shared/service/cpu-clock';
 import { AppError } from '../../../shared/service/errors';
 import { RequestWork } from '../expressions/work';
 import { Problem } from '../http/problem';
@@ -76,12 +77,12 @@ export class EventStreams {
 
   /**
    * @param show returns an event as readers see it
-   * @param clock measures the work of renderings, in ms
+   * @param cpu measures the work of renderings, in ms
    */
   constructor(
     private readonly now: () => number,
     private readonly show: (entry: Entry, work: RequestWork) => DebugEvent,
-    private readonly clock: () => number = () => performance.now(),
+    private readonly cpu: () => number = cpuMs,
   ) {
     this.#timers = [
       setInterval(() => this.#ping(), PING_MS).unref(),
@@ -182,7 +183,7 @@ export class EventStreams {
   }
 
   #newWork(): RequestWork {
-    return new RequestWork(this.clock, undefined, { ms: MAX_WORK_MS, bytes: Infinity });
+    return new RequestWork(this.cpu, undefined, { ms: MAX_WORK_MS, bytes: Infinity });
   }
 
   /** Keeps the order: the reader has not yet got what it missed before. */

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sleep } from '../../../shared/service/async';
+import { cpuMs } from '../../../shared/service/cpu-clock';
 import { type BucketRate, TokenBuckets } from '../../../shared/service/load-limits';
 import { Problem } from '../http/problem';
 
@@ -21,7 +22,7 @@ const REQUEST_MS = 500;
 const REQUEST_BYTES = 16 * 1024 * 1024;
 /** Between two pieces control serves others. */
 const PIECE_MS = 20;
-/** ms of work: a third of the thread, and a second of it after a rest. */
+/** ms of CPU: a third of the thread, and a second of it after a rest. */
 const TOKEN_RATE: BucketRate = { perSecond: 300, burst: 1_000 };
 /** Of one token. A page of the console sends one or two such requests. */
 const MAX_WAITING = 16;
@@ -34,18 +35,21 @@ interface Line {
   last: Promise<unknown>;
 }
 
-/** A clock for durations, in ms. */
-type Clock = () => number;
+/** Clocks in ms; tests set them. */
+export interface WorkClocks {
+  /** CPU time */
+  cpu: () => number;
+  now: () => number;
+  wait: (ms: number) => Promise<void>;
+}
+
+const CLOCKS: WorkClocks = { cpu: cpuMs, now: () => performance.now(), wait: sleep };
 
 export class ExpressionWork {
   readonly #shares = new TokenBuckets(MAX_TOKENS);
   readonly #lines = new Map<string, Line>();
 
-  /** @param wait lets ms pass */
-  constructor(
-    private readonly clock: Clock = () => performance.now(),
-    private readonly wait: (ms: number) => Promise<void> = sleep,
-  ) {}
+  constructor(private readonly clocks: WorkClocks = CLOCKS) {}
 
   /**
    * Lets a request work after the earlier ones of its token.
@@ -57,9 +61,10 @@ export class ExpressionWork {
     this.#lines.set(token, line);
     line.length++;
     const result = line.last.then(async () => {
-      const waitMs = this.#shares.waitMs(token, TOKEN_RATE, this.clock());
-      if (waitMs > 0) await this.wait(waitMs);
-      return use(new RequestWork(this.clock, (ms) => this.#charge(token, ms)));
+      const { cpu, now, wait } = this.clocks;
+      const waitMs = this.#shares.waitMs(token, TOKEN_RATE, now());
+      if (waitMs > 0) await wait(waitMs);
+      return use(new RequestWork(cpu, (ms) => this.#charge(token, ms)));
     });
     line.last = result.catch(() => undefined);
     try {
@@ -71,7 +76,7 @@ export class ExpressionWork {
   }
 
   #charge(token: string, ms: number): void {
-    this.#shares.take(token, ms, TOKEN_RATE, this.clock());
+    this.#shares.take(token, ms, TOKEN_RATE, this.clocks.now());
   }
 }
 
@@ -84,7 +89,7 @@ export class RequestWork {
   #runsSince: number | undefined;
 
   constructor(
-    private readonly clock: Clock,
+    private readonly cpu: WorkClocks['cpu'],
     private readonly onWork: (ms: number) => void = () => undefined,
     private readonly limits: { ms: number; bytes: number } = {
       ms: REQUEST_MS,
@@ -94,7 +99,7 @@ export class RequestWork {
 
   /** Returns whether nothing is left, also while a piece runs. */
   get isSpent(): boolean {
-    const running = this.#runsSince === undefined ? 0 : this.clock() - this.#runsSince;
+    const running = this.#runsSince === undefined ? 0 : this.cpu() - this.#runsSince;
     return this.#spentMs + running >= this.limits.ms;
   }
 
@@ -107,12 +112,12 @@ export class RequestWork {
   /** Runs a piece of work, whatever is left. It may be part of another one. */
   measure<T>(piece: () => T): T {
     if (this.#runsSince !== undefined) return piece();
-    const startedAt = (this.#runsSince = this.clock());
+    const startedAt = (this.#runsSince = this.cpu());
     try {
       return piece();
     } finally {
       this.#runsSince = undefined;
-      const ms = this.clock() - startedAt;
+      const ms = this.cpu() - startedAt;
       this.#spentMs += ms;
       this.#pieceMs += ms;
       this.onWork(ms);

@@ -12,7 +12,8 @@ beforeEach(() => {
     waitedMs += ms;
     return Promise.resolve();
   };
-  work = new ExpressionWork(() => nowMs, wait);
+  const now = () => nowMs;
+  work = new ExpressionWork({ cpu: now, now, wait });
 });
 
 const take = (ms: number) => () => {
