@@ -61,7 +61,7 @@ export class PreviewWork {
 }
 
 /** What a preview is computed with. */
-export interface PreviewOptions {
+interface PreviewOptions {
   now: () => number;
   /** ids of the sources whose write keys are public */
   browser?: ReadonlySet<string> | undefined;

@@ -28,7 +28,7 @@ export interface Deps {
 }
 
 /** What `decide` knows beside the expressions of the request. */
-export type Making = Omit<WholeMaking, 'expressions'>;
+type Making = Omit<WholeMaking, 'expressions'>;
 
 type Kind = 'audience' | 'computed_trait';
 type Data = Audience | ComputedTrait;

@@ -36,7 +36,7 @@ interface Line {
 }
 
 /** Clocks in ms; tests set them. */
-export interface WorkClocks {
+interface WorkClocks {
   /** CPU time */
   cpu: () => number;
   now: () => number;
