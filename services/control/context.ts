@@ -7,6 +7,7 @@ import { type Log } from '../../shared/telemetry/log';
 import { type TokenUses } from './tokens/token-uses';
 import { type ConfigEntries } from './config/config-entries';
 import { type Events } from './debugger/events';
+import { type ExpressionWork } from './expressions/work';
 import { type EventNames } from './sources/event-names';
 import { type History } from './history/history';
 import { type ProfileStatus } from './audiences/status';
@@ -20,6 +21,8 @@ import { type TestSends } from './destinations/test-send';
 /** Everything the routes need. */
 export interface ControlContext {
   config: ConfigView;
+  /** bounds the expressions of requests */
+  work: Pick<ExpressionWork, 'inTurn'>;
   entries: ConfigEntries;
   encryptor: Encryptor;
   tests: TestSends;

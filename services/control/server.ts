@@ -21,6 +21,7 @@ import { createApp } from './http/app';
 import { createControlServer } from './http/server';
 import { DefinitionRepair } from './audiences/definition-entries';
 import { markNewSystem, openConfigEntries } from './config/config-entries';
+import { ExpressionWork } from './expressions/work';
 import { EventNames } from './sources/event-names';
 import { openEvents } from './debugger/events';
 import { History } from './history/history';
@@ -149,7 +150,8 @@ export async function startControl(
   const clientAddress = createClientAddress(settings.WAYPOST_TRUSTED_PROXIES);
   const refusals = new Refusals({ clientAddress, log, now: Date.now });
   const access = { identities: openIdentities(adminToken, config), sessions, uses, refusals };
-  const deps = { ...backend, ...jobs, ...about, uses, encryptor, replays };
+  const work = new ExpressionWork();
+  const deps = { ...backend, ...jobs, ...about, work, uses, encryptor, replays };
   const server = createControlServer(watched(createApp(deps, access)), {
     maxConnections: settings.WAYPOST_CONTROL_CONNECTIONS,
   });

@@ -116,6 +116,7 @@ const params = z
   .superRefine((given, ctx) => {
     if (Object.keys(given).length > MAX_PARAMS) {
       ctx.addIssue({ code: 'custom', message: `must have at most ${MAX_PARAMS} fields` });
+      return;
     }
     for (const name of Object.keys(given)) {
       const problem = OWN_PARAMS.has(name)

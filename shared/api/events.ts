@@ -58,10 +58,14 @@ const event = z.strictObject({
   }),
   code: z.string().optional().meta({ description: 'Machine-readable rejection code' }),
   message: z.string().optional().meta({ description: 'Human-readable rejection message' }),
-  destinations: z.array(reached).optional().meta({
-    description:
-      'Destinations of an accepted event, or why it skips them, by the current configuration',
-  }),
+  destinations: z
+    .array(reached)
+    .optional()
+    .meta({
+      description:
+        'Destinations of an accepted event, or why it skips them, by the current configuration. ' +
+        'Missing if their filters take too much work',
+    }),
 });
 
 const place = {

@@ -9,8 +9,9 @@ import {
   readCountersBy,
   type ReadCounter,
 } from './aggregate-functions';
-import { type EnvironmentName, environmentOf, STEP, compilePattern } from './environment';
+import { type EnvironmentName, environmentOf, STEP } from './environment';
 import { type Failure, failureOf, thrownFailure } from './evaluation-error';
+import { Patterns, usePatterns } from './patterns';
 import {
   type Expr,
   mistake,
@@ -41,6 +42,8 @@ export interface Expression {
   text: string;
   /** the counters that it reads, each once; none in a filter */
   counters: readonly CounterCall[];
+  /** the most memory that it takes */
+  bytes: number;
   /**
    * @param read reads the evaluated user's counters; needed if there are `counters`
    * @param units limit of its work (`work-limit.ts`)
@@ -55,8 +58,8 @@ export interface Expression {
 export function compileExpression(text: string, name: EnvironmentName): Expression | Mistake {
   const compiled = compileTo(text, name, { wrongType: notACondition, read: toBoolean });
   if (compiled.kind === 'mistake') return compiled;
-  const { counters, evaluate } = compiled;
-  return { kind: 'expression', text, counters, evaluate };
+  const { counters, bytes, evaluate } = compiled;
+  return { kind: 'expression', text, counters, bytes, evaluate };
 }
 
 function notACondition(type: CelType): string | undefined {
@@ -89,6 +92,7 @@ interface Compiled<T> {
   kind: 'compiled';
   type: CelType;
   counters: readonly CounterCall[];
+  bytes: number;
   evaluate: (variables: Variables, read?: ReadCounter, units?: number) => T | Failure;
 }
 
@@ -105,18 +109,34 @@ export function compileTo<T>(
   if ('kind' in checked) return checked;
   const wrong = result.wrongType(checked.type);
   if (wrong !== undefined) return mistake(wrong, tree.placeOf(tree.expr));
-  const counters = prepare(tree);
-  if ('kind' in counters) return counters;
-  const evaluate = evaluator(tree, environment.charged, counters, result);
-  return { kind: 'compiled', type: checked.type, counters, evaluate };
+  const prepared = prepare(tree);
+  if ('kind' in prepared) return prepared;
+  const { counters, patterns } = prepared;
+  return {
+    kind: 'compiled',
+    type: checked.type,
+    counters,
+    bytes: sizeOf(tree.expr) * PART_BYTES + patterns.bytes,
+    evaluate: evaluator(tree, environment.charged, prepared, result),
+  };
+}
+
+/** A compiled part of an expression. */
+const PART_BYTES = 400;
+
+/** What an evaluation reads beside the variables. */
+interface Prepared {
+  counters: CounterCall[];
+  patterns: Patterns;
 }
 
 /**
  * Rewrites the tree for evaluation: counters become indexes, each step of a loop is charged,
  * patterns are compiled.
  */
-function prepare(tree: Tree): CounterCall[] | Mistake {
+function prepare(tree: Tree): Prepared | Mistake {
   const counters = new Map<string, { index: number; call: CounterCall }>();
+  const patterns = new Patterns();
   const walk = (expr: Expr): Mistake | undefined => {
     if (isCounter(expr)) {
       const call = readCounter(expr);
@@ -135,19 +155,20 @@ function prepare(tree: Tree): CounterCall[] | Mistake {
       if (found) return found;
     }
     if (kind.case === 'callExpr' && kind.value.function === 'matches') {
-      return patternMistake(expr, tree);
+      return patternMistake(expr, tree, patterns);
     }
     if (kind.case === 'comprehensionExpr') payForSteps(expr);
     return undefined;
   };
-  return walk(tree.expr) ?? Array.from(counters.values(), ({ call }) => call);
+  const calls = () => Array.from(counters.values(), ({ call }) => call);
+  return walk(tree.expr) ?? { counters: calls(), patterns };
 }
 
 /** Compiles the pattern, which the type checker has verified to be a literal. */
-function patternMistake(expr: Expr, tree: Tree): Mistake | undefined {
+function patternMistake(expr: Expr, tree: Tree, patterns: Patterns): Mistake | undefined {
   const pattern = expr.exprKind.case === 'callExpr' ? expr.exprKind.value.args.at(-1) : undefined;
   try {
-    compilePattern(textOf(pattern) ?? '');
+    patterns.add(textOf(pattern) ?? '');
     return undefined;
   } catch (error) {
     const reason = (error as Error).message.replace(/^error parsing regexp: /, '');
@@ -181,13 +202,14 @@ function constant({ id }: Expr, constantKind: Constant): Expr {
 function evaluator<T>(
   tree: Tree,
   env: CelEnv,
-  counters: readonly CounterCall[],
+  { counters, patterns }: Prepared,
   { read: convert }: Result<T>,
 ): Compiled<T>['evaluate'] {
   const run = plan(env, tree.expr);
   return (variables, read = () => undefined, units = BUDGET) => {
     refill(units);
     if (counters.length > 0) readCountersBy(counters, read);
+    if (patterns.size > 0) usePatterns(patterns);
     // Creating an error's stack costs more than the evaluation, and the stack is not used.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;

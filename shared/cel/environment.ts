@@ -12,7 +12,7 @@ import { strings } from '@bufbuild/cel/ext';
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { boundedJoin, charge, charged } from './work-limit';
 import { counterByIndex, counterFunctions } from './aggregate-functions';
-import { RE2JS } from '@bufbuild/re2';
+import { patternInUse } from './patterns';
 
 /**
  * The names that an expression may use: fields of a message (`filter`), these and the whole message
@@ -92,7 +92,7 @@ function makeEnvironment(name: EnvironmentName): Environment {
     ...strings.filter((func) => TEXT_FUNCTIONS.has(func.name)),
     ...OWN_FUNCTIONS[name],
   ];
-  const plain = celEnv({ variables, funcs, re2: { compile: compilePattern } });
+  const plain = celEnv({ variables, funcs, re2: { compile: patternInUse } });
   const step = celFunc(STEP, [BOOL, DOUBLE], BOOL, (goesOn, units) => {
     charge(units);
     return goesOn;
@@ -106,49 +106,4 @@ function makeEnvironment(name: EnvironmentName): Environment {
     functions,
     charged: celEnv({ variables, funcs: [...charged(plain.funcs), step] }),
   };
-}
-
-const MAX_PATTERN_LENGTH = 500;
-/** Counted repetitions multiply: `(a{100}){10}` is a thousand. */
-const MAX_INSTRUCTIONS = 1_000;
-/** Instructions times characters for one unit of work (65 ns each, at worst). */
-const STEPS_PER_UNIT = 50;
-/**
- * Limit of the cached patterns. Beyond it the cache is cleared, and patterns are compiled again on
- * demand.
- */
-const MAX_KEPT = 1_000;
-
-export interface Pattern {
-  test(text: string): boolean;
-}
-
-const kept = new Map<string, Pattern>();
-
-/**
- * Compiles patterns of `matches` with RE2, which does not backtrack: at worst, the time is the
- * text's length times the pattern's size. A pattern is a literal in the expression, so it is
- * compiled with the expression, and never for a message.
- * @throws Error that explains the problem of the pattern
- */
-export function compilePattern(text: string): Pattern {
-  const known = kept.get(text);
-  if (known) return known;
-  if (text.length > MAX_PATTERN_LENGTH) {
-    throw new Error(`the pattern is longer than ${MAX_PATTERN_LENGTH} characters`);
-  }
-  const regex = RE2JS.compile(text);
-  const size = regex.re2().prog.numInst();
-  if (size > MAX_INSTRUCTIONS) {
-    throw new Error('the pattern is too large: use smaller counts in {}');
-  }
-  const pattern = {
-    test(value: string) {
-      charge((size * value.length) / STEPS_PER_UNIT);
-      return regex.test(value);
-    },
-  };
-  if (kept.size >= MAX_KEPT) kept.clear();
-  kept.set(text, pattern);
-  return pattern;
 }

@@ -22,6 +22,8 @@ export interface Template<T> {
   kind: 'template';
   /** kind of every result; undefined if the message decides */
   yields: 'map' | 'list' | 'text' | undefined;
+  /** the most memory that it takes */
+  bytes: number;
   /** @param units limit of its work (`work-limit.ts`) */
   render: (variables: Variables, units?: number) => T | Failure;
 }
@@ -78,10 +80,11 @@ function compileTemplate<T>(
     read: (result, _, variables) => read(result, variables),
   });
   if (compiled.kind === 'mistake') return compiled;
-  const { type, evaluate } = compiled;
+  const { type, bytes, evaluate } = compiled;
   return {
     kind: 'template',
     yields: yieldsOf(type),
+    bytes,
     render: (variables, units) => evaluate(variables, undefined, units),
   };
 }

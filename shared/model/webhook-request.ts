@@ -112,7 +112,7 @@ export interface HeaderProblem {
   problem: string;
 }
 
-const MAX_HEADERS = 20;
+export const MAX_HEADERS = 20;
 const MAX_VALUE_BYTES = 1_024;
 
 /** RFC 9110 section 5.6.2: the characters of a field name. */
@@ -188,14 +188,12 @@ function checkHeaders(
   headers: Record<string, unknown>,
   wrongName: typeof nameProblem,
 ): HeaderProblem[] {
-  const problems: HeaderProblem[] = [];
   const entries = Object.entries(headers);
   if (entries.length > MAX_HEADERS) {
-    problems.push({
-      name: '',
-      problem: `there are ${entries.length} headers; at most ${MAX_HEADERS} are allowed`,
-    });
+    const problem = `there are ${entries.length} headers; at most ${MAX_HEADERS} are allowed`;
+    return [{ name: '', problem }];
   }
+  const problems: HeaderProblem[] = [];
   const seen = new Set<string>();
   for (const [name, value] of entries) {
     const lower = name.toLowerCase();

@@ -51,13 +51,23 @@ interface Templates {
 /** By the object of the entry, which is new for each version of the entry. */
 const compiled = new WeakMap<Target, Templates>();
 
-function templatesOf(destination: Target): Templates {
+/** Compiles expressions, or finds them compiled. */
+interface Compiler {
+  body(text: string): Template<RenderedText> | Mistake;
+  header(text: string): Template<string> | Mistake;
+}
+
+const COMPILER: Compiler = { body: compileBody, header: compileHeader };
+
+function templatesOf(destination: Target, compiler = COMPILER): Templates {
   let templates = compiled.get(destination);
   if (!templates) {
     const { body, headers = {} } = destination.request ?? {};
     templates = {
-      body: body === undefined ? undefined : compileBody(body),
-      headers: Object.entries(headers).map(([name, text]) => [name, compileHeader(text)] as const),
+      body: body === undefined ? undefined : compiler.body(body),
+      headers: Object.entries(headers).map(
+        ([name, text]) => [name, compiler.header(text)] as const,
+      ),
     };
     compiled.set(destination, templates);
   }
@@ -99,12 +109,18 @@ export function rendererOf(message: Message, sourceId: string, destinations = 1)
   };
 }
 
-/** Renders one message for one destination. For a process that renders now and then. */
+/**
+ * Renders one message for one destination. For a process that renders now and then.
+ * @param compiler of its expressions, within limits of its own
+ */
 export function renderOnce(
   message: Message,
   sourceId: string,
   destination: Target,
+  compiler?: Compiler,
 ): Rendered | RenderFailure {
+  // Keeps the compiled templates for the rendering.
+  templatesOf(destination, compiler);
   return rendererOf(message, sourceId)(destination);
 }
 

@@ -335,7 +335,7 @@ const inAs = (key: string, value: unknown) =>
 
 /** Starts a preview and waits until it has ended or failed. */
 async function previewed(condition: string): Promise<PreviewView> {
-  const { id } = await previews.start({ condition });
+  const { id } = await previews.start({ condition }, 'admin');
   return eventually(
     () => {
       const view = previews.get(id);
@@ -402,7 +402,7 @@ test('while partitions move, no preview reports a wrong size as complete', async
 test('without an audiences process previews and lists are unavailable, not empty', async () => {
   await Promise.all([...running.keys()].map(kill));
   const unavailable = { status: 503, also: { headers: { 'Retry-After': '5' } } };
-  await expect(previews.start({ condition: 'true' })).rejects.toMatchObject(unavailable);
+  await expect(previews.start({ condition: 'true' }, 'admin')).rejects.toMatchObject(unavailable);
   await expect(
     members.page({
       definition: 'aud_buyers',

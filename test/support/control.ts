@@ -9,6 +9,7 @@ import { Alerts } from '../../services/control/alerts/runner';
 import { createApp } from '../../services/control/http/app';
 import { DefinitionRepair } from '../../services/control/audiences/definition-entries';
 import { markNewSystem, openConfigEntries } from '../../services/control/config/config-entries';
+import { ExpressionWork } from '../../services/control/expressions/work';
 import { EventNames } from '../../services/control/sources/event-names';
 import { openLimitedCalls } from '../../services/control/overview/call-counts';
 import { openEvents } from '../../services/control/debugger/events';
@@ -70,6 +71,8 @@ export async function controlUnderTest(
     adminToken?: string;
     /** WAYPOST_TOPIC_RETENTION */
     retention?: TopicRetention;
+    /** ms; measures the work of expressions. Default: it takes no time */
+    workClock?: () => number;
     /** default: true */
     sendsMail?: boolean;
     networks?: { allowed: string[]; forbidden: string[] };
@@ -83,6 +86,7 @@ export async function controlUnderTest(
   const now = () => clock.now;
   const onFatal = (error: unknown) => lines.push(String(error));
   const { kafka } = memory;
+  const { workClock = () => 0 } = options;
   const authenticator = createAuthenticator([SECRET_KEY]);
   const config = await openConfig(kafka, { name: 'control', authenticator, log, onFatal });
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 1_000 });
@@ -97,6 +101,7 @@ export async function controlUnderTest(
     history,
     alone: false,
     now: () => clock.now.getTime(),
+    cpu: workClock,
     onFatal,
   });
   const { calls: limited } = await openLimitedCalls(kafka, onFatal);
@@ -150,6 +155,7 @@ export async function controlUnderTest(
   const uses = new TokenUses(history, nowMs, log);
   await sessions.sync();
   const deps = {
+    work: new ExpressionWork({ cpu: workClock, now: nowMs, wait: () => Promise.resolve() }),
     uses,
     config,
     entries,

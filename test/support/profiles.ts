@@ -3,6 +3,7 @@ import { type MemberReader } from '../../services/audiences/queries/members';
 import { type Snapshot } from '../../services/audiences/queries/preview';
 import { type Profile } from '../../services/audiences/profiles/profile';
 import { QueryServer } from '../../services/audiences/queries/server';
+import { defined } from '../../shared/collections/defined';
 import { type MemoryLog } from './memory-log';
 
 /** In-memory profiles of one partition, and a query server for them. */
@@ -50,7 +51,7 @@ export interface RunningQueryServer {
 export async function startQueryServer(
   { kafka }: MemoryLog,
   profiles: Readonly<Record<string, Profile>> = {},
-  { now = Date.now }: { now?: () => number } = {},
+  { now = Date.now, cpu }: { now?: () => number; cpu?: () => number } = {},
 ): Promise<RunningQueryServer> {
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 1_000 });
   const processors: RunningQueryServer['processors'] = new Map();
@@ -66,6 +67,7 @@ export async function startQueryServer(
     processors: () => processors,
     onPreview: () => undefined,
     now,
+    ...defined({ cpu }),
     log,
     onFatal,
   });

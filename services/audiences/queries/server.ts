@@ -20,12 +20,13 @@ import {
 import { PROFILE_QUERIES, PROFILE_RESULTS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { type MemberReader, membersOf } from './members';
-import { type Figures, type Snapshot, previewOf } from './preview';
+import { type Figures, previewOf, PreviewWork, type Snapshot } from './preview';
 
 /**
  * Answers queries of control for the partitions that this process owns at the time. A query stays
  * open until it is cancelled or expires. A partition that is assigned in between is answered from
- * the start, so that its final owner answers.
+ * the start, so that its final owner answers. A preview from before the start of this process is
+ * refused: if it ended the process before, it would end it again.
  *
  * Queries run between the steps of the processors, in small pieces, and get less time while
  * processors are busy.
@@ -38,7 +39,7 @@ interface ProcessorView {
 }
 
 export interface QueryServerOptions {
-  kafka: Pick<Kafka, 'tail'>;
+  kafka: Pick<Kafka, 'tail' | 'ranges'>;
   producer: Pick<BatchProducer, 'send' | 'pendingBytes'>;
   /** the partitions that this process owns now */
   processors: () => Iterable<[number, ProcessorView]>;
@@ -47,6 +48,8 @@ export interface QueryServerOptions {
   /** a preview was requested, so profiles are needed */
   onPreview: () => void;
   now: () => number;
+  /** measures the work of previews, in ms */
+  cpu?: () => number;
   log: Log;
   onFatal: (error: unknown) => void;
 }
@@ -58,6 +61,11 @@ export interface QueryServerOptions {
 const KEEP_PROFILES_MS = 3_600_000;
 /** The whole retention of the topic: queries from that time may still need their profiles. */
 const LOOK_BACK = { ms: KEEP_PROFILES_MS, records: 10_000 };
+/**
+ * Limit of the evaluations of one preview in this process. A condition on traits takes 5 µs a
+ * profile, which makes two million; the work limit of an evaluation is a thousand times that.
+ */
+const MAX_WORK_MS = 10_000;
 /** Concurrent previews. Another one cancels the oldest. */
 const MAX_PREVIEWS = 4;
 const POLL_MS = 50;
@@ -68,6 +76,9 @@ const MAX_PENDING_BYTES = 1024 * 1024;
 const PAUSE_FACTOR = 3;
 const LONGEST_PAUSE_MS = 50;
 const RETRY_AFTER_MS = 1_000;
+
+const TOO_MUCH_WORK =
+  'The condition takes too much work for this many profiles. Use shorter patterns and fewer loops';
 
 /** One partition's part of a preview. */
 interface Part {
@@ -81,11 +92,13 @@ interface Part {
 }
 
 type OpenQuery =
-  | { query: PreviewQuery; parts: Map<number, Part> }
+  | { query: PreviewQuery; parts: Map<number, Part>; work: PreviewWork }
   | { query: MembersQuery; answered: Set<number>; parts?: undefined };
 
 export class QueryServer {
   readonly #open = new Map<string, OpenQuery>();
+  /** by partition of the topic: the first offset that was not there at the start */
+  readonly #startedAt = new Map<number, number>();
   #tail: Tail | undefined;
   #working: Promise<void> | undefined;
   #previewedAt = -Infinity;
@@ -95,6 +108,9 @@ export class QueryServer {
 
   async start(): Promise<void> {
     const { kafka, now, onFatal } = this.options;
+    for (const { partition, high } of await kafka.ranges(PROFILE_QUERIES)) {
+      this.#startedAt.set(partition, high);
+    }
     this.#tail = await kafka.tail({
       name: 'audiences-queries',
       topic: PROFILE_QUERIES,
@@ -116,7 +132,7 @@ export class QueryServer {
     await this.#working;
   }
 
-  #onRecord({ value, timestampMs }: InRecord): void {
+  #onRecord({ value, timestampMs, partition, offset }: InRecord): void {
     const query = readQuery(value);
     if (!query) return;
     const nowMs = this.options.now();
@@ -129,6 +145,10 @@ export class QueryServer {
       if (this.wantsProfiles(nowMs)) this.options.onPreview();
     }
     if (query.expiresAt <= nowMs) return;
+    if (query.kind === 'preview' && offset < (this.#startedAt.get(partition) ?? 0)) {
+      this.#refuse(query.id, 'An audiences process started meanwhile. Request it again');
+      return;
+    }
     this.#send(query.id, { kind: 'heard' });
     this.#begin(query);
     this.#working ??= this.#work().finally(() => (this.#working = undefined));
@@ -141,19 +161,15 @@ export class QueryServer {
     }
     const expression = compileExpression(query.condition, 'audience');
     if (expression.kind === 'mistake') {
-      const reason = `The condition cannot be read: ${mistakeText(expression)}`;
-      this.#send(query.id, { kind: 'refused', reason });
+      this.#refuse(query.id, `The condition cannot be read: ${mistakeText(expression)}`);
       return;
     }
     const previews = [...this.#open].filter(([, { parts }]) => parts);
     for (const [id] of previews.slice(0, Math.max(0, previews.length + 1 - MAX_PREVIEWS))) {
-      this.#open.delete(id);
-      this.#send(id, {
-        kind: 'refused',
-        reason: 'Too many previews are running. Request it again',
-      });
+      this.#refuse(id, 'Too many previews are running. Request it again');
     }
-    this.#open.set(query.id, { query, parts: new Map() });
+    const work = new PreviewWork(this.options.cpu);
+    this.#open.set(query.id, { query, parts: new Map(), work });
   }
 
   async #work(): Promise<void> {
@@ -195,7 +211,11 @@ export class QueryServer {
   ) {
     const { now, log } = this.options;
     const begin = () =>
-      previewOf(open.query, () => processor.snapshot, now, this.options.browser?.());
+      previewOf(open.query, () => processor.snapshot, {
+        now,
+        browser: this.options.browser?.(),
+        work: open.work,
+      });
     let part = open.parts.get(partition);
     if (part?.processor !== processor) {
       if (!processor.snapshot) return false;
@@ -209,6 +229,8 @@ export class QueryServer {
       part.done = !figures;
       if (figures) this.#report(open, partition, part, figures);
       if (figures?.state === 'waiting') part.nextAt = now() + POLL_MS;
+      const isCounting = figures !== undefined && figures.state !== 'done';
+      if (isCounting && open.work.spentMs > MAX_WORK_MS) this.#refuse(open.query.id, TOO_MUCH_WORK);
     } catch (error) {
       log.warn({ partition, reason: messageOf(error) }, 'preview.interrupted');
       Object.assign(part, { work: begin(), nextAt: now() + RETRY_AFTER_MS });
@@ -229,6 +251,12 @@ export class QueryServer {
       Object.assign(part, { lastSent: text, lastSentAt: now() });
     }
     this.#send(query.id, result);
+  }
+
+  /** Ends a query without its result. */
+  #refuse(id: string, reason: string): void {
+    this.#open.delete(id);
+    this.#send(id, { kind: 'refused', reason });
   }
 
   async #yieldTo({ queued }: ProcessorView, workedMs: number): Promise<void> {

@@ -5,7 +5,7 @@ import { Problem } from '../http/problem';
 import { type Kafka } from '../../../shared/kafka/port';
 import { MESSAGES } from '../../../shared/kafka/topics';
 import { type Actor, WAYPOST } from '../auth/identities';
-import { type Made, type Making, sourceOf } from './model';
+import { type Made, type Making as WholeMaking, sourceOf } from './model';
 import { type At, type ConfigEntries, newId } from '../config/config-entries';
 import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
@@ -27,6 +27,9 @@ export interface Deps {
   kafka: Pick<Kafka, 'ranges'>;
   now: () => Date;
 }
+
+/** What `decide` knows beside the expressions of the request. */
+type Making = Omit<WholeMaking, 'expressions'>;
 
 type Kind = 'audience' | 'computed_trait';
 type Data = Audience | ComputedTrait;

@@ -7,8 +7,7 @@ import {
   keyOf,
 } from '../../../shared/model/audience-definition';
 import { type Json } from '../../../shared/model/message';
-import { compileExpression } from '../../../shared/cel/compile';
-import { mistakeText } from '../../../shared/cel/syntax';
+import { expressionErrors, type RequestExpressions } from '../expressions/request-expressions';
 import { type FieldError, pointer } from '../http/problem';
 import { mergePatch } from '../http/entry-patch';
 import { parseBody } from '../http/validate';
@@ -32,6 +31,7 @@ export interface Making extends Known {
   now: Date;
   /** by partition of `messages`, its current end */
   history: number[];
+  expressions: RequestExpressions;
 }
 
 /** An entry with the destinations to connect. */
@@ -137,11 +137,11 @@ export function patchTrait(
 /** @throws Problem `invalid_fields`, as for a new audience */
 export function readPreview(
   body: unknown,
-  known: Pick<Known, 'sourceExists'>,
+  known: Pick<Making, 'sourceExists' | 'expressions'>,
 ): z.output<typeof previewBody> {
   const { condition, sources } = fieldsOf(body);
   const errors = [
-    ...conditionErrors(condition),
+    ...expressionErrors({ condition }, known.expressions),
     ...unknownIds('sources', sources, (id) => known.sourceExists(id)),
   ];
   return parseBody(previewBody, body, errors);
@@ -221,14 +221,9 @@ function countedAnew<T extends Audience | ComputedTrait>(
 function audienceErrors(body: unknown, known: Making, before?: Audience): FieldError[] {
   const errors = commonErrors(body, known, before);
   const { condition } = fieldsOf(body);
-  return condition === before?.condition ? errors : [...errors, ...conditionErrors(condition)];
-}
-
-function conditionErrors(condition: unknown): FieldError[] {
-  const expression =
-    typeof condition === 'string' ? compileExpression(condition, 'audience') : undefined;
-  if (expression?.kind !== 'mistake') return [];
-  return [{ pointer: pointer(['condition']), detail: mistakeText(expression) }];
+  return condition === before?.condition
+    ? errors
+    : [...errors, ...expressionErrors({ condition }, known.expressions)];
 }
 
 /** Functions that need a property. */

@@ -29,10 +29,17 @@ const HEARD_MS = 3_000;
 const SWEEP_EVERY_MS = 5_000;
 /** Enough for a few people at work. A new one replaces the oldest. */
 const MAX_PREVIEWS = 100;
+/**
+ * Running ones of one token; a new one ends the oldest. The audiences service runs four, so two are
+ * left to other tokens. An author at the console ends one and begins the next.
+ */
+const MAX_RUNNING_OF_ONE = 2;
 
 export type PreviewView = { id: string; expiresAt: string } & PreviewFigures;
 
 interface Preview {
+  /** id of the token that asked */
+  token: string;
   question: PreviewQuery;
   partitions: number;
   progress: PreviewProgress;
@@ -58,9 +65,13 @@ export class Previews {
 
   /**
    * Starts a preview, and waits briefly for first figures.
+   * @param token id of the token that asks
    * @throws Problem `unavailable` if no process answers; AppError `kafka_unavailable`, `overloaded`
    */
-  async start(asked: Pick<PreviewQuery, 'condition' | 'sources'>): Promise<PreviewView> {
+  async start(
+    asked: Pick<PreviewQuery, 'condition' | 'sources'>,
+    token: string,
+  ): Promise<PreviewView> {
     const now = this.now();
     const id = newId('pre', now);
     const question = {
@@ -71,6 +82,7 @@ export class Previews {
     };
     const partitions = await this.asking.partitions();
     const preview: Preview = {
+      token,
       question,
       partitions,
       progress: NO_PROGRESS,
@@ -78,6 +90,7 @@ export class Previews {
       lookedAt: now.getTime(),
       changed: () => undefined,
     };
+    this.#replaceOldest(token);
     this.#keep(id, preview);
     try {
       await this.asking.ask(question, (answer) => {
@@ -134,6 +147,18 @@ export class Previews {
     if (this.#previews.size >= MAX_PREVIEWS && oldest !== undefined) this.#forget(oldest);
     this.#previews.set(id, preview);
     this.#sweeping ??= setInterval(() => this.sweep(), SWEEP_EVERY_MS).unref();
+  }
+
+  #replaceOldest(token: string): void {
+    const running = [...this.#previews.values()].filter(
+      (preview) => preview.token === token && !preview.over,
+    );
+    const [oldest] = running;
+    if (!oldest || running.length < MAX_RUNNING_OF_ONE) return;
+    const refused = 'A newer preview of the same token took its place. Request it again';
+    oldest.progress = { ...oldest.progress, heard: true, refused };
+    this.#end(oldest);
+    oldest.changed();
   }
 
   #forget(id: string): void {

@@ -6,6 +6,7 @@ import { type Json } from '../../../shared/model/message';
 import { type Actor } from '../auth/identities';
 import { type At } from '../config/config-entries';
 import { type ControlContext } from '../context';
+import { compileInTurn } from '../expressions/request-expressions';
 import { type HandlersOf } from '../http/mount';
 import { pageOfEntries, type PageQuery, readPage } from '../http/paging';
 import {
@@ -99,19 +100,22 @@ function definitionHandlers<K extends Kind, V extends object>(
   return {
     list: ({ query }: { query: PageQuery }) => pageOfEntries(entries.list(kind), query, shown),
     create: async ({ body, by }: { body: Json | undefined; by: Actor }) => {
+      const expressions = await compileInTurn(deps, by, [body]);
       const entry = await createDefinition<Kinds[K]>(deps, kind, by, (making) =>
-        create(body, making),
+        create(body, { ...making, expressions }),
       );
       log.info({ [kind]: entry.data.id }, `${kind}.created`);
       return shown(entry);
     },
     get: ({ id }: { id: string }) => shown(entries.get(kind, id)),
     change: async (call: Changing) => {
+      const expressions = await compileInTurn(deps, call.by, [call.body]);
       const entry = await changeDefinition<Kinds[K]>(
         deps,
         kind,
         call,
-        (before, connected, making) => patch(before, connected, call.body ?? {}, making),
+        (before, connected, making) =>
+          patch(before, connected, call.body ?? {}, { ...making, expressions }),
       );
       log.info({ [kind]: call.id, version: entry.version }, `${kind}.changed`);
       return shown(entry);
@@ -129,18 +133,15 @@ function definitionHandlers<K extends Kind, V extends object>(
 type Preview =
   'POST /audiences/preview' | 'GET /audiences/previews/{id}' | 'DELETE /audiences/previews/{id}';
 
-function previewHandlers({
-  config,
-  previews,
-}: ControlContext): Pick<HandlersOf<'audiences'>, Preview> {
+function previewHandlers(deps: ControlContext): Pick<HandlersOf<'audiences'>, Preview> {
+  const { config, previews } = deps;
   return {
-    'POST /audiences/preview': ({ body }) => {
-      const asked = readPreview(body, { sourceExists: (id) => isMessageSource(config, id) });
-      const { condition, sources } = asked;
-      return previews.start({
-        condition,
-        ...defined({ sources }),
-      });
+    'POST /audiences/preview': async ({ body, by }) => {
+      const expressions = await compileInTurn(deps, by, [body]);
+      const sourceExists = (id: string) => isMessageSource(config, id);
+      const { condition, sources } = readPreview(body, { sourceExists, expressions });
+      const asked = { condition, ...defined({ sources }) };
+      return previews.start(asked, by.id);
     },
     'GET /audiences/previews/{id}': ({ id }) => previews.get(id),
     'DELETE /audiences/previews/{id}': ({ id }) => {

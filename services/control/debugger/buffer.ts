@@ -196,6 +196,12 @@ export class EventBuffer {
     return [...this.#bySource.values()].flatMap(({ entries }) => entries);
   }
 
+  /** Returns an event by its id, if it is still there and may be shown. */
+  find(id: string): Entry | undefined {
+    const entry = this.#find(id);
+    return entry && !this.hides(entry) ? entry : undefined;
+  }
+
   #find(id: string): Entry | undefined {
     for (const { entries } of this.#bySource.values()) {
       const found = entries.find((entry) => entry.id === id);

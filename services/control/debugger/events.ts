@@ -9,6 +9,7 @@ import { filtersOf } from '../../../shared/cel/compile';
 import { type History } from '../history/history';
 import { Periodic } from '../../../shared/service/async';
 import { newerFormat } from '../../../shared/service/errors';
+import { type RequestWork } from '../expressions/work';
 import { type EventNames } from '../sources/event-names';
 import { type DebugEvent, type Entry, EventBuffer } from './buffer';
 import { EventStreams } from './sse';
@@ -44,6 +45,8 @@ export interface EventsOptions {
   /** no other process uses the database */
   alone: boolean;
   now: () => number;
+  /** measures the work of streams, in ms */
+  cpu?: () => number;
   onFatal: (error: unknown) => void;
 }
 
@@ -51,7 +54,8 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
   const { kafka, config, seen, history, now, onFatal } = options;
   const { forgotten } = history;
   const ring = new EventBuffer(undefined, forgotten);
-  const streams = new EventStreams(now, (entry) => showEvent(entry, config));
+  const show = (entry: Entry, work: RequestWork) => showEvent(entry, config, work);
+  const streams = new EventStreams(now, show, options.cpu);
   config.onChange(({ kind }) => {
     if (kind === 'token') streams.recheck();
   });
@@ -127,7 +131,10 @@ interface Reached {
 }
 
 export type ShownEvent = DebugEvent & {
-  /** results for the destinations of its source; only for accepted events */
+  /**
+   * results for the destinations of its source; only for accepted events, and only if there was
+   * time for their filters
+   */
   destinations?: Reached[];
 };
 
@@ -136,23 +143,31 @@ type Config = Pick<ConfigView, 'source' | 'destinationsOf'>;
 /** Keeps the list readable. Few sources have more destinations. */
 const MAX_SHOWN = 50;
 
-export function showEvent(entry: Entry, config: Config): ShownEvent {
+/** @param work the filters of the destinations are part of it */
+export function showEvent(entry: Entry, config: Config, work: RequestWork): ShownEvent {
   const event = entry.view();
-  return entry.accepted ? { ...event, destinations: reached(entry, config) } : event;
+  if (!entry.accepted || work.isSpent) return event;
+  const destinations = work.measure(() => reached(entry, config, work));
+  return destinations ? { ...event, destinations } : event;
 }
 
-function reached({ source: id, value }: Entry, config: Config): Reached[] {
+/** @returns undefined if the work is spent before all are known */
+function reached(
+  { source: id, value }: Entry,
+  config: Config,
+  work: Pick<RequestWork, 'isSpent'>,
+): Reached[] | undefined {
   const source = config.source(id)?.data;
   const message = parseMessage(value);
   if (!source || typeof message === 'string') return [];
   const ask = filtersOf(message);
-  return config
-    .destinationsOf(id)
-    .filter(({ data }) => data.id !== ALERTS_ID)
-    .slice(0, MAX_SHOWN)
-    .map(({ data }) => ({
-      destination: data.id,
-      name: data.name,
-      ...routeOutcomeOf(message, source, data, ask),
-    }));
+  const found: Reached[] = [];
+  for (const { data } of config.destinationsOf(id)) {
+    if (data.id === ALERTS_ID) continue;
+    if (found.length === MAX_SHOWN) break;
+    if (work.isSpent) return undefined;
+    const outcome = routeOutcomeOf(message, source, data, ask);
+    found.push({ destination: data.id, name: data.name, ...outcome });
+  }
+  return found;
 }

@@ -1,10 +1,12 @@
 import { type z } from 'zod';
 import { trialBody } from '../../../shared/api/events';
-import { compileExpression } from '../../../shared/cel/compile';
 import { messageVariables } from '../../../shared/cel/json-values';
 import { type Message } from '../../../shared/model/message';
 import { parseMessage } from '../../../shared/model/message-codec';
+import { type Actor } from '../auth/identities';
 import { type ControlContext } from '../context';
+import { RequestExpressions } from '../expressions/request-expressions';
+import { type RequestWork } from '../expressions/work';
 import { parseBody } from '../http/validate';
 import { type Entry } from './buffer';
 
@@ -12,11 +14,6 @@ import { type Entry } from './buffer';
  * Checks filters and conditions, and tries them on recent events before anything depends on them.
  */
 
-/**
- * A person waits for the result, and other requests for control. The remaining events are not
- * tried.
- */
-const TRY_MS = 250;
 /** Further reasons are counted as other reasons. */
 const MAX_REASONS = 20;
 
@@ -24,8 +21,6 @@ const MAX_REASONS = 20;
 interface Trial {
   filter: string;
   entries: readonly Entry[];
-  /** ms, by any clock */
-  clock: () => number;
 }
 
 /** @throws Problem `invalid_fields`; a mistake in the filter is part of the result */
@@ -33,9 +28,12 @@ export function readTrial(body: unknown): z.output<typeof trialBody> {
   return parseBody(trialBody, body);
 }
 
-/** Returns the result of the filter for each event, or the place of its mistake. */
-function tryFilter({ filter, entries, clock }: Trial) {
-  const expression = compileExpression(filter, 'filter');
+/**
+ * Returns the result of the filter for each event, or the place of its mistake. Once the budget is
+ * spent, the remaining events are not tried.
+ */
+async function tryFilter({ filter, entries }: Trial, work: RequestWork) {
+  const expression = new RequestExpressions(work).filter(filter);
   if (expression.kind === 'mistake') {
     const { message, place } = expression;
     return {
@@ -49,21 +47,24 @@ function tryFilter({ filter, entries, clock }: Trial) {
   }
   const results: Result[] = [];
   const reasons = new Map<string, number>();
-  const startedAt = clock();
-  for (const entry of entries) {
-    if (clock() - startedAt > TRY_MS) break;
-    const message = entry.accepted ? parseMessage(entry.value) : 'rejected';
+  const tryOn = (entry: Entry) => {
+    const message = parseMessage(entry.value);
     // A deletion passes every filter, so it does not test this one.
-    if (typeof message === 'string' || message.type === 'delete') continue;
+    if (typeof message === 'string' || message.type === 'delete') return;
     const result = expression.evaluate(messageVariables(message));
     if (typeof result === 'boolean') {
       results.push(resultOf(entry, message, result ? 'match' : 'no_match', null));
-      continue;
+      return;
     }
     const reason =
       reasons.has(result.message) || reasons.size < MAX_REASONS ? result.message : 'other reasons';
     reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
     results.push(resultOf(entry, message, 'failed', result.message));
+  };
+  for (const entry of entries) {
+    if (work.isSpent) break;
+    work.measure(() => tryOn(entry));
+    await work.pause();
   }
   const count = (outcome: MatchOutcome) =>
     results.filter((result) => result.outcome === outcome).length;
@@ -94,18 +95,24 @@ function resultOf(entry: Entry, message: Message, outcome: MatchOutcome, reason:
   };
 }
 
-/** Tries a filter on the newest events of these sources, or of all. */
+/**
+ * Tries a filter on the newest accepted events of these sources, or of all.
+ * @throws Problem `rate_limited`
+ */
 export function tryOnEvents(
-  { events }: Pick<ControlContext, 'events'>,
+  { events, work }: Pick<ControlContext, 'events' | 'work'>,
+  { id }: Pick<Actor, 'id'>,
   {
     filter,
     sources,
     limit,
   }: { filter: string; sources?: readonly string[] | undefined; limit: number },
 ) {
-  const found = (sources ?? [undefined]).flatMap((source) =>
-    events.ring.newest({ source, accepted: true }, { limit }),
-  );
-  const entries = found.sort((a, b) => b.order - a.order).slice(0, limit);
-  return tryFilter({ filter, entries, clock: () => performance.now() });
+  return work.inTurn(id, (budget) => {
+    const found = [...new Set(sources ?? [undefined])].flatMap((source) =>
+      events.ring.newest({ source, accepted: true }, { limit }),
+    );
+    const entries = found.sort((a, b) => b.order - a.order).slice(0, limit);
+    return tryFilter({ filter, entries }, budget);
+  });
 }

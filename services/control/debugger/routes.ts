@@ -5,13 +5,15 @@ import { showEvent } from './events';
 import { readTrial, tryOnEvents } from './filters';
 
 /** /api/v1/events */
-export function eventHandlers({ events, config }: ControlContext): HandlersOf<'events'> {
+export function eventHandlers({ events, config, work }: ControlContext): HandlersOf<'events'> {
   return {
-    'GET /events': ({ query: { limit, after, ...filter } }) =>
-      pageOf(events.ring.newest(filter, { limit: limit + 1, before: after }), limit, {
-        nextOf: ({ id }) => id,
-        view: (entry) => showEvent(entry, config),
-      }),
+    'GET /events': ({ query: { limit, after, ...filter }, by }) =>
+      work.inTurn(by.id, (budget) =>
+        pageOf(events.ring.newest(filter, { limit: limit + 1, before: after }), limit, {
+          nextOf: ({ id }) => id,
+          view: (entry) => showEvent(entry, config, budget),
+        }),
+      ),
     'GET /events/stream': ({ query: filter, by, stillAllowed, req, res }) => {
       const seen = req.get('last-event-id');
       const first = seen === undefined ? [] : events.ring.since(seen, filter);
@@ -22,5 +24,5 @@ export function eventHandlers({ events, config }: ControlContext): HandlersOf<'e
 
 /** /api/v1/filters */
 export function filterHandlers(deps: ControlContext): HandlersOf<'filters'> {
-  return { 'POST /filters/try': ({ body }) => tryOnEvents(deps, readTrial(body)) };
+  return { 'POST /filters/try': ({ body, by }) => tryOnEvents(deps, by, readTrial(body)) };
 }

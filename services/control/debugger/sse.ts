@@ -1,11 +1,17 @@
 import { stringifyJson } from '../../../shared/json/json';
 import { type Response } from 'express';
+import { cpuMs } from '../../../shared/service/cpu-clock';
 import { AppError } from '../../../shared/service/errors';
+import { RequestWork } from '../expressions/work';
+import { Problem } from '../http/problem';
 import { type DebugEvent, type Entry, type EventFilter } from './buffer';
 
 /**
  * Streams events to readers by Server-Sent Events. While a reader's connection is full, events are
  * left out and counted, so that a slow reader costs one buffer and delays no other reader.
+ *
+ * An event is rendered once for all readers. The streams of one token share a number of events and
+ * a time for rendering them.
  */
 
 const MAX_READERS = 100;
@@ -13,15 +19,31 @@ const MAX_READERS = 100;
 const MAX_READERS_OF_ONE = 20;
 /** Most bytes that wait for one reader. A burst fits in; with all readers stalled it is 50 MB. */
 const MAX_WAITING_BYTES = 512 * 1024;
-/** More than a person can read. A page that draws thousands a second freezes. */
+/**
+ * Events for all streams of one token. More than a person can read: a page that draws thousands a
+ * second freezes.
+ */
 const MAX_PER_SECOND = 200;
+/** Time of one token's renderings in a second. An event takes 0.1 to 1 ms. */
+const MAX_WORK_MS = 200;
+const RETRY_AFTER_S = 5;
 /** Most missed events that a returning reader gets. */
 const MAX_BACKLOG = 500;
 const PING_MS = 15_000;
 /** A connection that accepts nothing for this long is given up. */
 const STALLED_MS = 60_000;
 
-/** The owner of a stream. */
+/** The streams of one token. */
+interface Owner {
+  token: string;
+  readers: Set<Reader>;
+  /** events that they got in this second */
+  events: number;
+  /** renderings of this second */
+  work: RequestWork;
+}
+
+/** Who opens a stream. */
 export interface ReaderOf {
   /** id of the token */
   token: string;
@@ -32,29 +54,35 @@ export interface ReaderOf {
   stillAllowed: () => boolean;
 }
 
-interface Reader extends ReaderOf {
+interface Reader {
+  owner: Owner;
+  stillAllowed: () => boolean;
   response: Response;
   filter: EventFilter;
   /**
-   * Missed events that wait for the connection. Weak references, so that a slow reader does not
+   * Missed events that wait for the connection, or for the next second. Weak references, so that a slow reader does not
    * hold events that left the buffer.
    */
   missed: WeakRef<Entry>[];
   skipped: number;
-  thisSecond: number;
   /** since when the connection is full, ms since 1970 */
   fullSince: number | undefined;
 }
 
 export class EventStreams {
-  readonly #readers = new Set<Reader>();
+  /** by token. One without streams stays to the end of its second, so that no token begins anew. */
+  readonly #owners = new Map<string, Owner>();
   readonly #timers: NodeJS.Timeout[];
   #stopped = false;
 
-  /** @param show returns an event as readers see it */
+  /**
+   * @param show returns an event as readers see it
+   * @param cpu measures the work of renderings, in ms
+   */
   constructor(
     private readonly now: () => number,
-    private readonly show: (entry: Entry) => DebugEvent = (entry) => entry.view(),
+    private readonly show: (entry: Entry, work: RequestWork) => DebugEvent,
+    private readonly cpu: () => number = cpuMs,
   ) {
     this.#timers = [
       setInterval(() => this.#ping(), PING_MS).unref(),
@@ -62,40 +90,44 @@ export class EventStreams {
     ];
   }
 
-  get readers(): number {
-    return this.#readers.size;
-  }
-
   /**
    * Starts a stream: first the given events, then each new one.
    * @throws AppError `overloaded` if there are too many readers, or control is stopping
+   * @throws Problem `rate_limited` if the token has too many
    */
-  open(response: Response, filter: EventFilter, first: readonly Entry[], of: ReaderOf): void {
-    if (this.#readers.size >= MAX_READERS || this.#stopped) {
+  open(
+    response: Response,
+    filter: EventFilter,
+    first: readonly Entry[],
+    { token, stillAllowed }: ReaderOf,
+  ): void {
+    const owner = this.#owners.get(token) ?? {
+      token,
+      readers: new Set(),
+      events: 0,
+      work: this.#newWork(),
+    };
+    if (owner.readers.size >= MAX_READERS_OF_ONE) throw tooManyStreams();
+    if (this.#readers().length >= MAX_READERS || this.#stopped) {
       throw new AppError('overloaded', 'Too many streams are open; try again shortly', true);
     }
-    if ([...this.#readers].filter(({ token }) => token === of.token).length >= MAX_READERS_OF_ONE) {
-      const detail =
-        `This token has ${MAX_READERS_OF_ONE} open streams, which is the limit. Close one ` +
-        'first';
-      throw new AppError('overloaded', detail, true);
-    }
+    this.#owners.set(token, owner);
     // Proxies must not buffer the stream.
     response.status(200).set({ 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
     response.flushHeaders();
     const missed = first.slice(-MAX_BACKLOG).map((entry) => new WeakRef(entry));
     const skipped = first.length - missed.length;
     const reader: Reader = {
-      ...of,
+      owner,
+      stillAllowed,
       response,
       filter,
       missed,
       skipped,
-      thisSecond: 0,
       fullSince: undefined,
     };
-    this.#readers.add(reader);
-    response.on('close', () => this.#readers.delete(reader));
+    owner.readers.add(reader);
+    response.on('close', () => owner.readers.delete(reader));
     response.on('drain', () => {
       reader.fullSince = undefined;
       this.#giveMissed(reader);
@@ -107,21 +139,35 @@ export class EventStreams {
 
   /** Ends the streams of readers that are no longer allowed to read. */
   recheck(): void {
-    for (const reader of this.#readers) if (!reader.stillAllowed()) this.#end(reader);
+    for (const reader of this.#readers()) if (!reader.stillAllowed()) this.#end(reader);
   }
 
   /** Sends an event to all matching readers. */
   publish(entry: Entry): void {
-    for (const reader of this.#readers) {
-      if (isFull(reader)) this.#skip(reader, entry);
-      else if (entry.matches(reader.filter)) this.#give(reader, entry);
+    let shared: string | undefined;
+    for (const owner of this.#owners.values()) {
+      const isOver = owner.events >= MAX_PER_SECOND || owner.work.isSpent;
+      let given = 0;
+      for (const reader of owner.readers) {
+        if (isOver || reader.fullSince !== undefined) this.#skip(reader, entry);
+        else if (!entry.matches(reader.filter)) continue;
+        else if (reader.missed.length > 0) this.#giveLater(reader, entry);
+        else {
+          const text = shared ?? this.#render(entry, owner);
+          // A token whose time is over sees less of an event, and others do not.
+          if (!owner.work.isSpent) shared = text;
+          this.#write(reader, text);
+          given = 1;
+        }
+      }
+      owner.events += given;
     }
   }
 
   stop(): void {
     this.#stopped = true;
     for (const timer of this.#timers) clearInterval(timer);
-    for (const { response } of this.#readers) response.end();
+    for (const { response } of this.#readers()) response.end();
   }
 
   /**
@@ -132,35 +178,55 @@ export class EventStreams {
     if (reader.filter.source === undefined || reader.filter.source === source) reader.skipped++;
   }
 
-  /** Sends missed events until the connection is full; `drain` continues. */
+  #readers(): Reader[] {
+    return [...this.#owners.values()].flatMap(({ readers }) => [...readers]);
+  }
+
+  #newWork(): RequestWork {
+    return new RequestWork(this.cpu, undefined, { ms: MAX_WORK_MS, bytes: Infinity });
+  }
+
+  /** Keeps the order: the reader has not yet got what it missed before. */
+  #giveLater(reader: Reader, entry: Entry): void {
+    if (reader.missed.length < MAX_BACKLOG) reader.missed.push(new WeakRef(entry));
+    else reader.skipped++;
+  }
+
+  /**
+   * Sends missed events until the connection is full or the token's time is over; `drain` and the
+   * next second continue.
+   */
   #giveMissed(reader: Reader): void {
+    const { missed, owner } = reader;
     let given = 0;
-    for (; given < reader.missed.length && reader.fullSince === undefined; given++) {
-      const entry = reader.missed[given]?.deref();
-      if (entry) this.#write(reader, entry);
+    for (; given < missed.length && reader.fullSince === undefined; given++) {
+      if (owner.work.isSpent) break;
+      const entry = missed[given]?.deref();
+      if (entry) this.#write(reader, this.#render(entry, owner));
       else reader.skipped++;
     }
-    reader.missed.splice(0, given);
+    missed.splice(0, given);
+  }
+
+  /** Returns an event as it is sent. */
+  #render(entry: Entry, { work }: Owner): string {
+    const render = () => stringifyJson(this.show(entry, work));
+    return `id: ${entry.id}\ndata: ${work.measure(render)}\n\n`;
   }
 
   /** Destroys the connection, and drops the bytes that wait for it. */
   #end(reader: Reader): void {
-    this.#readers.delete(reader);
+    reader.owner.readers.delete(reader);
     reader.response.destroy();
   }
 
-  #give(reader: Reader, entry: Entry): void {
-    reader.thisSecond++;
-    this.#write(reader, entry);
-  }
-
-  #write(reader: Reader, entry: Entry): void {
+  #write(reader: Reader, text: string): void {
     if (reader.skipped > 0) {
       const { skipped } = reader;
       reader.skipped = 0;
       this.#send(reader, `event: skipped\ndata: ${JSON.stringify({ count: skipped })}\n\n`);
     }
-    this.#send(reader, `id: ${entry.id}\ndata: ${stringifyJson(this.show(entry))}\n\n`);
+    this.#send(reader, text);
   }
 
   #send(reader: Reader, text: string): void {
@@ -170,18 +236,27 @@ export class EventStreams {
   }
 
   #ping(): void {
-    for (const reader of this.#readers) {
+    for (const reader of this.#readers()) {
       if (reader.fullSince === undefined) this.#send(reader, ': here\n\n');
       else if (this.now() - reader.fullSince > STALLED_MS) this.#end(reader);
     }
   }
 
   #nextSecond(): void {
-    for (const reader of this.#readers) reader.thisSecond = 0;
+    for (const owner of this.#owners.values()) {
+      owner.events = 0;
+      owner.work = this.#newWork();
+      if (owner.readers.size === 0) this.#owners.delete(owner.token);
+    }
     this.recheck();
+    for (const reader of this.#readers()) this.#giveMissed(reader);
   }
 }
 
-function isFull({ fullSince, thisSecond }: Reader): boolean {
-  return fullSince !== undefined || thisSecond >= MAX_PER_SECOND;
+function tooManyStreams(): Problem {
+  return new Problem(
+    'rate_limited',
+    `This token has ${MAX_READERS_OF_ONE} open streams, which is the limit. Close one first`,
+    { headers: { 'Retry-After': String(RETRY_AFTER_S) } },
+  );
 }

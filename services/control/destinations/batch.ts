@@ -1,5 +1,5 @@
-import { compileBody } from '../../../shared/cel/template';
 import { isJsonObject, type Json, type JsonObject } from '../../../shared/model/message';
+import { type RequestExpressions } from '../expressions/request-expressions';
 import { type FieldError, pointer } from '../http/problem';
 import { isAuth } from './stored-webhook';
 
@@ -11,7 +11,11 @@ const SINGLE = ['slack', 'teams', 'discord', 'pagerduty', 'cloudevents-binary'];
  * batch is a JSON array of whole events.
  * @param webhooks sent or stored
  */
-export function batchErrors(body: Json, webhooks: readonly { auth?: unknown }[]): FieldError[] {
+export function batchErrors(
+  body: Json,
+  webhooks: readonly { auth?: unknown }[],
+  expressions: RequestExpressions,
+): FieldError[] {
   const { batch, request } = asObject(body);
   if (batch === undefined || batch === null) return [];
   if (webhooks.some(({ auth }) => isAuth(auth) && auth.type === 'pagerduty')) {
@@ -30,7 +34,7 @@ export function batchErrors(body: Json, webhooks: readonly { auth?: unknown }[])
       ),
     ];
   }
-  const compiled = typeof template === 'string' ? compileBody(template) : undefined;
+  const compiled = typeof template === 'string' ? expressions.body(template) : undefined;
   const isText = compiled?.kind === 'template' && compiled.yields === 'text';
   return isText
     ? [error('cannot be used with a body that is text, because a batch is a JSON array')]

@@ -1,10 +1,8 @@
-import { z } from 'zod';
+import { type z } from 'zod';
 import { batchToView } from '../../../shared/api/batch';
 import { destinationBody } from '../../../shared/api/destinations';
 import { durationText } from '../../../shared/api/fields';
 import { secretChangeProblem } from '../../../shared/api/webhooks';
-import { compileExpression } from '../../../shared/cel/compile';
-import { mistakeText } from '../../../shared/cel/syntax';
 import { defined } from '../../../shared/collections/defined';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
@@ -12,6 +10,7 @@ import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
 import { secretFields } from '../../../shared/model/secret-fields';
 import { type TopicRetention } from '../../../shared/service/retention';
+import { expressionErrors, type RequestExpressions } from '../expressions/request-expressions';
 import { mergePatch } from '../http/entry-patch';
 import { type FieldError, pointer } from '../http/problem';
 import { parseBody } from '../http/validate';
@@ -25,7 +24,7 @@ import {
   retryErrors,
   sealProxy,
 } from './delivery-options';
-import { bodyClashes, headerClashes, requestFields, requestView, storedRequest } from './request';
+import { bodyClashes, headerClashes, requestView, storedRequest } from './request';
 import { secretsNow, secretsView } from './rotation';
 import { sealSignature, signatureErrors, signatureFields, signatureView } from './signature';
 import { openWebhooks } from './stored-webhook';
@@ -46,22 +45,11 @@ export interface Making {
   /** WAYPOST_RETRY_DELAYS */
   tiersMs: readonly number[];
   retention: TopicRetention;
+  expressions: RequestExpressions;
 }
 
-const filter = z.string().superRefine((text, ctx) => {
-  const found = compileExpression(text, 'filter');
-  if (found.kind === 'mistake') ctx.addIssue({ code: 'custom', message: mistakeText(found) });
-});
-/**
- * The body with its expressions compiled, in the same order of fields, so that one response names
- * every bad field.
- */
-const destinationFields = destinationBody.extend({
-  filter: filter.optional(),
-  request: requestFields,
-});
 /** PATCH without `webhooks` leaves the encrypted webhooks unchanged. */
-const withoutWebhooks = destinationFields.partial({ webhooks: true });
+const withoutWebhooks = destinationBody.partial({ webhooks: true });
 type Fields = z.output<typeof withoutWebhooks>;
 
 /** @throws Problem `invalid_fields` */
@@ -76,9 +64,8 @@ export function createDestination(body: unknown, making: Making): Destination {
       webhooks: webhooksIn(given),
     }),
     ...optionErrors(given, { webhooks: webhooksIn(given) }, making),
-    ...bodyClashes(given, webhooksIn(given)),
   ];
-  const fields = parseBody(destinationFields, given, errors);
+  const fields = parseBody(destinationBody, given, errors);
   return assemble(fields, undefined, making);
 }
 
@@ -99,9 +86,8 @@ export function patchDestination(before: Destination, patch: Json, making: Makin
     ...secretErrors(patch),
     ...signatureErrors(merged, { isSigned, webhooks }),
     ...optionErrors(merged, { ...before, webhooks }, making),
-    ...bodyClashes(merged, webhooks),
   ];
-  const fields = parseBody(setsWebhooks ? destinationFields : withoutWebhooks, merged, errors);
+  const fields = parseBody(setsWebhooks ? destinationBody : withoutWebhooks, merged, errors);
   const after = assemble(fields, before, making);
   if (has(patch, 'sharedSecret') && fields.sharedSecret === undefined) delete after.secrets;
   return after;
@@ -145,18 +131,21 @@ function patchable(destination: Destination, { sourceExists }: Making): JsonObje
 }
 
 /**
- * Returns the errors in the request, the retry plan and the proxy that the schema does not find.
+ * Returns the errors in the expressions, the request, the retry plan and the proxy that the schema
+ * does not find.
  */
 function optionErrors(
   body: Json,
   { webhooks, ...before }: Pick<Destination, 'proxy'> & { webhooks: readonly object[] },
-  { tiersMs, retention }: Making,
+  { tiersMs, retention, expressions }: Making,
 ): FieldError[] {
   return [
+    ...expressionErrors(body, expressions),
     ...headerClashes(body, webhooks),
     ...retryErrors(body, { tiersMs, retention }),
     ...proxyErrors(body, before),
-    ...batchErrors(body, webhooks),
+    ...batchErrors(body, webhooks, expressions),
+    ...bodyClashes(body, webhooks, expressions),
   ];
 }
 

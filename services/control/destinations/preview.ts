@@ -10,10 +10,16 @@ import { parseMessage } from '../../../shared/model/message-codec';
 import { addOwnHeaders, CONTENT_ENCODING } from '../../../shared/model/webhook-request';
 import { type Rendered, renderOnce } from '../../../shared/render/render-request';
 import { requireRights } from '../auth/authenticate';
+import { type Identity } from '../auth/identities';
 import { type ControlContext } from '../context';
+import {
+  compileAll,
+  expressionErrors,
+  RequestExpressions,
+} from '../expressions/request-expressions';
 import { pointer, type Problem } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
-import { fieldError, requestFields, storedRequest } from './request';
+import { fieldError, storedRequest } from './request';
 import { headerNames } from './stored-webhook';
 import { sampleMessage } from './test-send';
 
@@ -23,9 +29,7 @@ const MASKED = '***';
 /** Stands for the source and the destination of a message that has none. */
 const PREVIEW = 'preview';
 
-const draft = z.object({
-  destination: destinationBody.extend({ request: requestFields }).partial(),
-});
+const draft = z.object({ destination: destinationBody.partial() });
 
 type Target = Pick<Destination, 'id' | 'request'> & {
   signature?: {
@@ -39,27 +43,30 @@ type Target = Pick<Destination, 'id' | 'request'> & {
 };
 
 /**
- * @param rights the token's rights; undefined if it has all that its role allows
  * @throws Problem `invalid_fields` with the field that is wrong, or that the message cannot be
- * rendered for; `forbidden` if the token may not read the event
+ * rendered for; `forbidden` if the token may not read the event; `rate_limited` and
+ * `too_much_work` for its expressions
  */
-export function previewRequest(
-  deps: ControlContext,
-  body: unknown,
-  rights: readonly string[] | undefined,
-) {
+export function previewRequest(deps: ControlContext, body: unknown, { actor, rights }: Identity) {
   const { destination, event, message } = parseBody(previewBody, body);
   if (event !== undefined) requireRights(['events:read'], rights);
-  const target = typeof destination === 'string' ? stored(deps, destination) : drafted(body);
-  const shown =
-    event === undefined ? { source: PREVIEW, message: given(deps, message) } : recent(deps, event);
-  if (event !== undefined && message !== undefined) {
-    throw wrong('message', 'cannot be combined with event');
-  }
-  const rendered = renderOnce(shown.message, shown.source, target);
-  if (rendered.kind === 'failed') throw invalidFields([fieldError(rendered, ['destination'])]);
-  const id = deliveryId(shown.source, shown.message.messageId, target.id);
-  return view(target, rendered, id);
+  return deps.work.inTurn(actor.id, async (work) => {
+    const expressions = new RequestExpressions(work);
+    const known = typeof destination === 'string' ? stored(deps, destination) : undefined;
+    await compileAll(expressions, work, known ?? destination);
+    const target = known ?? drafted(body, destination, expressions);
+    const shown =
+      event === undefined
+        ? { source: PREVIEW, message: given(deps, message) }
+        : recent(deps, event);
+    if (event !== undefined && message !== undefined) {
+      throw wrong('message', 'cannot be combined with event');
+    }
+    const rendered = work.run(() => renderOnce(shown.message, shown.source, target, expressions));
+    if (rendered.kind === 'failed') throw invalidFields([fieldError(rendered, ['destination'])]);
+    const id = deliveryId(shown.source, shown.message.messageId, target.id);
+    return view(target, rendered, id);
+  });
 }
 
 function wrong(field: string, detail: string): Problem {
@@ -81,8 +88,9 @@ function stored({ config }: ControlContext, id: string): Target {
   };
 }
 
-function drafted(body: unknown): Target {
-  const { destination } = parseBody(draft, body);
+function drafted(body: unknown, fields: unknown, expressions: RequestExpressions): Target {
+  const errors = expressionErrors(fields, expressions, ['destination']);
+  const { destination } = parseBody(draft, body, errors);
   const request = storedRequest(destination.request);
   const { signature, webhooks, sharedSecret } = destination;
   return {
@@ -107,11 +115,9 @@ function given({ now }: ControlContext, fields: object = {}): Message {
 }
 
 function recent({ events }: ControlContext, id: string): { source: string; message: Message } {
-  const entry = events.ring
-    .newest({ accepted: true }, { limit: Infinity })
-    .find((each) => each.id === id);
-  const message = entry && parseMessage(entry.value);
-  if (message && typeof message !== 'string') return { source: entry.source, message };
+  const entry = events.ring.find(id);
+  const message = entry?.accepted ? parseMessage(entry.value) : undefined;
+  if (entry && message && typeof message !== 'string') return { source: entry.source, message };
   throw wrong('event', 'is not the id of a recent accepted event');
 }
 

@@ -1,35 +1,19 @@
 import { type z } from 'zod';
-import { requestBody } from '../../../shared/api/request';
-import { mistakeText, type Mistake } from '../../../shared/cel/syntax';
-import { compileBody, compileHeader, type Template } from '../../../shared/cel/template';
+import { type requestBody } from '../../../shared/api/request';
 import { defined } from '../../../shared/collections/defined';
 import { type RequestSettings } from '../../../shared/model/request-settings';
 import { type Json } from '../../../shared/model/message';
 import { type RenderFailure } from '../../../shared/render/render-request';
-import { headerNames, isAuth } from './stored-webhook';
+import { type RequestExpressions } from '../expressions/request-expressions';
 import { type FieldError, pointer } from '../http/problem';
+import { headerNames, isAuth } from './stored-webhook';
 
 /**
- * Validates the `request` of a destination, and converts it between its API form and its stored
- * form. Pure.
+ * Validates the `request` of a destination beyond its schema and its expressions, and converts it
+ * between its API form and its stored form. Pure.
  */
 
-/** The field with its expressions compiled. */
-export const requestFields = requestBody
-  .superRefine(({ body, headers }, ctx) => {
-    const check = (compiled: Template<unknown> | Mistake, path: string[]) => {
-      if (compiled.kind === 'mistake') {
-        ctx.addIssue({ code: 'custom', message: mistakeText(compiled), path });
-      }
-    };
-    if (body != null) check(compileBody(body), ['body']);
-    for (const [name, text] of Object.entries(headers ?? {})) {
-      if (text !== null) check(compileHeader(text), ['headers', name]);
-    }
-  })
-  .nullish();
-
-type Given = z.output<typeof requestFields>;
+type Given = z.output<typeof requestBody> | null | undefined;
 
 /** Returns what is stored: only the given fields; undefined if all of them are the default. */
 export function storedRequest(given: Given): RequestSettings | undefined {
@@ -89,7 +73,11 @@ export function headerClashes(
  * @param body after the merge
  * @param webhooks sent or stored
  */
-export function bodyClashes(body: Json, webhooks: readonly { auth?: unknown }[]): FieldError[] {
+export function bodyClashes(
+  body: Json,
+  webhooks: readonly { auth?: unknown }[],
+  expressions: RequestExpressions,
+): FieldError[] {
   const template = field(field(body, 'request'), 'body');
   if (
     typeof template !== 'string' ||
@@ -97,7 +85,7 @@ export function bodyClashes(body: Json, webhooks: readonly { auth?: unknown }[])
   ) {
     return [];
   }
-  const compiled = compileBody(template);
+  const compiled = expressions.body(template);
   const yields = compiled.kind === 'template' ? compiled.yields : undefined;
   if (yields === undefined || yields === 'map') return [];
   const detail =

@@ -8,6 +8,7 @@ import { type Actor } from '../auth/identities';
 import { type At, newId, newSharedSecret } from '../config/config-entries';
 import { type ControlContext } from '../context';
 import { tryOnEvents } from '../debugger/filters';
+import { compileInTurn } from '../expressions/request-expressions';
 import { type HandlersOf } from '../http/mount';
 import { pageOfEntries } from '../http/paging';
 import { Problem } from '../http/problem';
@@ -38,19 +39,21 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
     'POST /destinations': async ({ body, by }) => {
       const id = newId('dst', deps.now());
       const { given, made } = withMadeSecret(body);
+      const expressions = await compileInTurn(deps, by, [given]);
       const entry = await entries.create('destination', by, () =>
-        createDestination(given, making(deps, id)),
+        createDestination(given, { ...making(deps, id), expressions }),
       );
       deps.log.info({ destination: id }, 'destination.created');
       return withSecret(view(by, entry), made);
     },
-    'POST /destinations/preview': ({ body, identity }) =>
-      previewRequest(deps, body, identity.rights),
+    'POST /destinations/preview': ({ body, identity }) => previewRequest(deps, body, identity),
     'GET /destinations/{id}': (call) => view(call.by, entries.get('destination', own(call).id)),
     'PATCH /destinations/{id}': async (call) => {
       const { id, body: patch = {} } = own(call);
+      const { data } = entries.get('destination', id);
+      const expressions = await compileInTurn(deps, call.by, [patch, data]);
       const entry = await entries.change('destination', call, (before) =>
-        patchDestination(before, patch, making(deps, id)),
+        patchDestination(before, patch, { ...making(deps, id), expressions }),
       );
       deps.log.info({ destination: id, version: entry.version }, 'destination.changed');
       return view(call.by, entry);
@@ -84,7 +87,7 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
     'GET /destinations/{id}/health': (call) => showHealth(deps, own(call).id, call.query),
     'GET /destinations/{id}/filter': (call) => {
       const { filter = 'true', sources } = entries.get('destination', own(call).id).data;
-      return tryOnEvents(deps, { filter, sources, limit: LOOKED_AT });
+      return tryOnEvents(deps, call.by, { filter, sources, limit: LOOKED_AT });
     },
     'POST /destinations/{id}/retry': (call) => recallAll(deps, own(call), 'retry'),
     'POST /destinations/{id}/cancel': (call) => recallAll(deps, own(call), 'cancel'),
@@ -177,7 +180,7 @@ async function rotate(deps: ControlContext, call: At & { body: Json | undefined 
 function making(
   { encryptor, config, now, tiersMs, retention }: ControlContext,
   id: string,
-): Making {
+): Omit<Making, 'expressions'> {
   const time = now();
   return {
     id,

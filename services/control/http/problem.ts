@@ -23,6 +23,7 @@ const PROBLEMS = {
   too_large: [413, 'The body is too large'],
   unsupported: [415, 'Unsupported encoding of the body'],
   invalid_fields: [422, 'Invalid fields'],
+  too_much_work: [422, 'Too much work'],
   rate_limited: [429, 'Too many requests'],
   internal: [500, 'Internal error'],
   unavailable: [503, 'Temporarily unavailable'],

@@ -152,6 +152,11 @@ const MAX_DEPTH = 32;
  * validators 100 ms and more.
  */
 const MAX_CONTAINERS = 10_000;
+/**
+ * Of one list or object: ten times the longest valid list. A validator names each wrong member
+ * before it counts them, which takes a second for 100,000.
+ */
+const MAX_MEMBERS = 10_000;
 
 /**
  * The text of each body that Express's parser read: it checks the body, but loses digits of its
@@ -228,6 +233,9 @@ export function oddity(body: unknown): string | undefined {
     if (depth > MAX_DEPTH) return `The body is nested more than ${MAX_DEPTH} levels deep`;
     count += level.length;
     if (count > MAX_CONTAINERS) return `The body has more than ${MAX_CONTAINERS} lists and objects`;
+    if (level.some((container) => membersOf(container) > MAX_MEMBERS)) {
+      return `The body has a list or an object with more than ${MAX_MEMBERS} members`;
+    }
     // Validators and merges ignore this key, each in its own way.
     if (level.some((container) => Object.hasOwn(container, '__proto__'))) {
       return 'The body has a key named __proto__';
@@ -235,6 +243,10 @@ export function oddity(body: unknown): string | undefined {
     level = level.flatMap((container) => containersIn(Object.values(container) as unknown[]));
   }
   return undefined;
+}
+
+function membersOf(container: object): number {
+  return Array.isArray(container) ? container.length : Object.keys(container).length;
 }
 
 function containersIn(values: readonly unknown[]): object[] {

@@ -99,6 +99,11 @@ test.each([
   ['backslashes', `"${'\\'.repeat(1_990)}`],
   ['too long', 'event == "x" || '.repeat(1_000)],
   ['a pattern that grows', `event.matches("${'(a{1,30}){1,30}'.repeat(4)}")`],
+  ['lists that are not closed', '['.repeat(700)],
+  ['maps that are not closed', '{1:'.repeat(400)],
+  ['brackets beside texts that close them', '[")",'.repeat(300)],
+  ['brackets behind a raw text', `r"\\" == "" || ${'['.repeat(700)}`],
+  ['brackets behind a comment', `// "\n${'['.repeat(700)}`],
 ])('%s: the text is refused quickly', (_, text) => {
   expect(runs(text)).toMatchObject({ kind: 'mistake' });
 });
@@ -158,6 +163,21 @@ test.each([
 function keyed(count: number): JsonObject {
   return Object.fromEntries(Array.from({ length: count }, (_, i) => [`key${String(i)}`, i]));
 }
+
+test.each([
+  ['texts', `event in [${Array(20).fill('"(((((", r"[[[[\\", \'{{{{\'').join()}]`],
+  ['triple quotes', `event == """${'("'.repeat(70)} """ || event == '''${"{'".repeat(70)} '''`],
+])('%s: brackets in texts are not nested', (_, text) => {
+  expect(runs(text)).toBe(false);
+});
+
+test('brackets are refused before they are parsed, at the one that is too deep', () => {
+  expect(runs(`true || ${'['.repeat(61)}`)).toMatchObject({
+    kind: 'mistake',
+    message: expect.stringContaining('nested more than 60 levels'),
+    place: { offset: 68 },
+  });
+});
 
 test('a reasonable expression stays within the work limit', () => {
   const products = Array.from({ length: 300 }, (_, i) => ({

@@ -5,6 +5,7 @@ import {
   type Snapshot,
   MAX_SAMPLE,
   previewOf,
+  PreviewWork,
 } from '../../../../services/audiences/queries/preview';
 import { type Profile } from '../../../../services/audiences/profiles/profile';
 import { HashSample } from '../../../../services/audiences/queries/sample';
@@ -185,11 +186,10 @@ test('a preview is the true count, or for earlier ids within its uncertainty', a
         for (let p = 0; p < PARTITIONS; p++) {
           const snapshot = glanceAt(world, p);
           const figures = await ended(
-            previewOf(
-              question(condition, sources),
-              () => snapshot,
-              () => world.nowMs,
-            ),
+            previewOf(question(condition, sources), () => snapshot, {
+              now: () => world.nowMs,
+              work: new PreviewWork(),
+            }),
           );
           expect([figures.state, figures.known]).toEqual(['done', figures.profiles]);
           members += figures.members;
@@ -223,11 +223,10 @@ const glanceOf = (profiles: Record<string, Profile>): Snapshot => ({
 test('a preview reads all profiles for trait conditions, and a sample for events', async () => {
   const snapshot = glanceOf(many(2 * MAX_SAMPLE));
   const traits = await ended(
-    previewOf(
-      question('user.traits.n < 1000'),
-      () => snapshot,
-      () => 0,
-    ),
+    previewOf(question('user.traits.n < 1000'), () => snapshot, {
+      now: () => 0,
+      work: new PreviewWork(),
+    }),
   );
   expect(traits).toMatchObject({
     state: 'done',
@@ -236,11 +235,10 @@ test('a preview reads all profiles for trait conditions, and a sample for events
     looked: 2 * MAX_SAMPLE,
   });
   const events = await ended(
-    previewOf(
-      question('user.traits.n < 1000 && count("x") == 0'),
-      () => snapshot,
-      () => 0,
-    ),
+    previewOf(question('user.traits.n < 1000 && count("x") == 0'), () => snapshot, {
+      now: () => 0,
+      work: new PreviewWork(),
+    }),
   );
   expect(events).toMatchObject({
     state: 'done',
@@ -256,20 +254,18 @@ test('a preview shows ten members, with the traits of the condition first', asyn
   );
   const snapshot = glanceOf({ ...many(20), big: { t: { s: { ...traits, plan: ['best', 0] } } } });
   const { sample } = await ended(
-    previewOf(
-      question('user.traits.plan == "pro"'),
-      () => snapshot,
-      () => 0,
-    ),
+    previewOf(question('user.traits.plan == "pro"'), () => snapshot, {
+      now: () => 0,
+      work: new PreviewWork(),
+    }),
   );
   expect(sample).toHaveLength(10);
   expect(sample[0]).toEqual({ userId: 'user-0', traits: { plan: 'pro', n: 0 } });
   const big = await ended(
-    previewOf(
-      question('user.traits.plan == "best"'),
-      () => snapshot,
-      () => 0,
-    ),
+    previewOf(question('user.traits.plan == "best"'), () => snapshot, {
+      now: () => 0,
+      work: new PreviewWork(),
+    }),
   );
   expect(Object.keys(big.sample[0]!.traits)[0]).toBe('plan');
   expect(JSON.stringify(big.sample).length).toBeLessThan(3_000);
@@ -278,22 +274,20 @@ test('a preview shows ten members, with the traits of the condition first', asyn
 test('a preview counts failed evaluations as no members, and reports their number', async () => {
   const snapshot = glanceOf({ ...many(3), none: {} });
   const figures = await ended(
-    previewOf(
-      question('user.traits.plan == "pro"'),
-      () => snapshot,
-      () => 0,
-    ),
+    previewOf(question('user.traits.plan == "pro"'), () => snapshot, {
+      now: () => 0,
+      work: new PreviewWork(),
+    }),
   );
   expect(figures).toMatchObject({ members: 3, failed: 1, known: 4 });
 });
 
 test('a preview waits until earlier messages count, and ends with a lost partition', async () => {
   let snapshot: Snapshot | undefined = { ...glanceOf(many(500)), ready: false };
-  const work = previewOf(
-    question('true'),
-    () => snapshot,
-    () => 0,
-  );
+  const work = previewOf(question('true'), () => snapshot, {
+    now: () => 0,
+    work: new PreviewWork(),
+  });
   expect((await work.next()).value).toMatchObject({ state: 'waiting', known: 0, of: 500 });
   snapshot.ready = true;
   expect((await work.next()).value).toMatchObject({ state: 'counting', looked: 100, of: 500 });

@@ -139,6 +139,54 @@ test('a condition that this version cannot parse is refused', async () => {
   });
 });
 
+test('a preview from before the start is refused and not counted, so that it cannot end the process again', async () => {
+  await process.stop();
+  preview('pre_1');
+  ask('pre_2', { kind: 'preview', condition: 'true', expiresAt: nowMs - 1 });
+  ask('all', { kind: 'members', definition: 'aud_1', limit: 9, partitions: [{ partition: 0 }] });
+  const { kafka } = memory;
+  const tail: typeof kafka.tail = (options) => kafka.tail({ ...options, from: 'beginning' });
+  const before = { ...memory, kafka: { ...kafka, tail } };
+  process = await startQueryServer(before, { ann: {} }, { now: () => nowMs });
+  const read = jest.spyOn(process.processors.get(0)!.snapshot!.store, 'users');
+  preview('pre_3', 'false');
+  await eventually(() => {
+    expect(resultsOf('pre_3').at(-1)).toMatchObject({ state: 'done' });
+  });
+  expect(resultsOf('pre_1').at(-1)).toMatchObject({
+    kind: 'refused',
+    reason: expect.stringContaining('started meanwhile'),
+  });
+  expect(resultsOf('pre_2')).toEqual([]);
+  expect(resultsOf('all').at(-1)).toMatchObject({ kind: 'members' });
+  expect(read).toHaveBeenCalledTimes(1);
+  expect(process.server.wantsProfiles(nowMs)).toBe(true);
+});
+
+test('a condition that takes too much work is refused, and others are counted', async () => {
+  await process.stop();
+  let cpuMs = 0;
+  let stepMs = 6;
+  const many = Object.fromEntries(Array.from({ length: 9_000 }, (_, i) => [`user-${i}`, {}]));
+  process = await startQueryServer(memory, many, { cpu: () => (cpuMs += stepMs) });
+  const evaluated = jest.spyOn(process.processors.get(0)!.snapshot!.store, 'get');
+  preview('pre_1', 'true');
+  await eventually(() => {
+    expect(resultsOf('pre_1').at(-1)).toMatchObject({
+      kind: 'refused',
+      reason: expect.stringContaining('takes too much work for this many profiles'),
+    });
+  });
+  // A piece has eight profiles, at whose end it looks at the clock for the third time.
+  expect(evaluated.mock.calls.length).toBeGreaterThan(4_000);
+  expect(evaluated.mock.calls.length).toBeLessThan(4_600);
+  stepMs = 0;
+  preview('pre_2', 'true');
+  await eventually(() => {
+    expect(resultsOf('pre_2').at(-1)).toMatchObject({ state: 'done', members: 9_000 });
+  });
+});
+
 test('profiles are needed for an hour after the last preview', async () => {
   expect(process.server.wantsProfiles(nowMs)).toBe(false);
   preview('pre_1');

@@ -260,6 +260,32 @@ describe('a preview', () => {
     expect((await control.call('delete', `/audiences/previews/${body.id}`)).status).toBe(204);
   });
 
+  test('a third preview of a token ends its oldest, and leaves those of other tokens', async () => {
+    queryServer = await startQueryServer(control.memory);
+    queryServer.processors.clear();
+    const { token } = (
+      await control.call('post', '/tokens').send({ name: 'ro', role: 'read_only' })
+    ).body;
+    const other = supertest(control.app)
+      .post('/api/v1/audiences/preview')
+      .set('Authorization', `Bearer ${token}`)
+      .send(PRO);
+    const made = await Promise.all([other, ask(PRO), ask(PRO), ask(PRO)]);
+    const [theirs, ...ours] = await Promise.all(
+      made.map(
+        async ({ body }) => (await control.call('get', `/audiences/previews/${body.id}`)).body,
+      ),
+    );
+    expect(theirs).toMatchObject({ phase: 'counting' });
+    const ended = ours.filter(({ phase }) => phase !== 'counting');
+    expect(ended).toEqual([
+      expect.objectContaining({
+        phase: 'failed',
+        detail: expect.stringContaining('newer preview of the same token'),
+      }),
+    ]);
+  });
+
   test.each([
     [{ condition: 'count("Order Completed"' }, '#/condition', /^line 1, column \d+: /],
     [{ ...PRO, sources: ['src_none'] }, '#/sources/0', /unknown source/],

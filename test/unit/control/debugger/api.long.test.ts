@@ -250,15 +250,16 @@ test('a token has at most 20 streams, and other tokens still get one', async () 
   const streams = Array.from({ length: 20 }, () => openStream());
   await Promise.all(streams.map((stream) => stream.begun()));
   const refused = openStream();
-  await eventually(() => expect(refused.text()).toContain(' 503 '));
+  await eventually(() => expect(refused.text()).toContain(' 429 '));
   await eventually(() => expect(refused.text()).toContain('20 open streams'));
+  expect(refused.text().toLowerCase()).toContain('retry-after: 5');
   const { token } = (await control.call('post', '/tokens').send({ name: 'Kim', role: 'read_only' }))
     .body;
   await openStream('', { authorization: `Bearer ${token}` }).begun();
   streams[0]!.socket.destroy();
   await eventually(async () => {
     const next = openStream();
-    await eventually(() => expect(next.text()).toMatch(/ (200|503) /));
+    await eventually(() => expect(next.text()).toMatch(/ (200|429) /));
     expect(next.text()).toContain(' 200 ');
   });
 });

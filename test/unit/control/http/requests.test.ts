@@ -105,6 +105,21 @@ describe('bodies', () => {
     expect(oddity(deep)).toMatch(/deep/);
     expect(oddity({ a: [{ b: 1 }] })).toBeUndefined();
   });
+
+  test('members are counted before each of them is validated', async () => {
+    const types = Array.from({ length: 10_001 }, () => 'x');
+    const headers = Object.fromEntries(types.map((value, i) => [`h${i}`, value]));
+    for (const body of [{ destination: { types } }, { destination: { request: { headers } } }]) {
+      const { status, body: problem } = await control
+        .call('post', '/destinations/preview')
+        .send(body);
+      expect([status, problem.detail]).toEqual([
+        400,
+        'The body has a list or an object with more than 10000 members',
+      ]);
+    }
+    expect(oddity({ a: types.slice(1) })).toBeUndefined();
+  });
 });
 
 describe('responses', () => {

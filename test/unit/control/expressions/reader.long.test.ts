@@ -1,0 +1,97 @@
+import { RE2JS } from '@bufbuild/re2';
+import supertest from 'supertest';
+import { RequestWork } from '../../../../services/control/expressions/work';
+import { FORMAT_HEADER } from '../../../../shared/model/record-format';
+import { readerRequests } from '../../../../tools/chaos/reader';
+import { controlUnderTest } from '../../../support/control';
+import { seedRanges } from '../../../support/cases';
+
+/**
+ * A read-only token tries what it may, by a seed, and the test counts the work. The command
+ * `node dist/tools/chaos/reader-main.js` does it for minutes, and measures.
+ */
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+const seen = new Set<string>();
+
+test.each(seedRanges(9, 1))(
+  'whatever a read-only token asks with seed %i, a request compiles and holds a bounded amount',
+  async (seed) => {
+    const control = await controlUnderTest();
+    const source = (await control.call('post', '/sources').send({ name: 'Shop' })).body
+      .id as string;
+    const fields = { name: 'Hooks', type: 'webhooks', sources: [source] };
+    const destination = (
+      await control
+        .call('post', '/destinations')
+        .send({ ...fields, webhooks: [{ url: 'https://a.example.com/' }] })
+    ).body.id as string;
+    const { token } = (
+      await control.call('post', '/tokens').send({ name: 'ro', role: 'read_only' })
+    ).body;
+    const at = '2026-01-01T00:00:00.000Z';
+    control.memory.append(
+      Array.from({ length: 20 }, (_, i) => ({
+        topic: 'messages',
+        key: `${source}:u`,
+        value: JSON.stringify({
+          type: 'track',
+          event: 'e',
+          messageId: `0123456789abcdef-${i}`,
+          timestamp: at,
+          receivedAt: at,
+          properties: {},
+        }),
+        headers: { format: FORMAT_HEADER, source },
+      })),
+    );
+
+    let instructions = 0;
+    const compile = RE2JS.compile.bind(RE2JS);
+    const compiled: RE2JS[] = [];
+    jest.spyOn(RE2JS, 'compile').mockImplementation((text) => {
+      const regex = compile(text);
+      instructions += regex.re2().prog.numInst();
+      compiled.push(regex);
+      return regex;
+    });
+    const pieces = jest.spyOn(RequestWork.prototype, 'measure');
+    const held = jest.spyOn(RequestWork.prototype, 'hold');
+    const known = { sources: [source], destinations: [destination] };
+    const requests = readerRequests(seed, known);
+    for (let i = 0; i < 8; i++) {
+      const { operation, method, path, body, stream } = requests.next().value;
+      // Without an audiences process a preview waits for seconds.
+      if (stream || operation === 'POST /audiences/preview') continue;
+      instructions = compiled.length = 0;
+      pieces.mockClear();
+      held.mockClear();
+      const call = method === 'POST' ? 'post' : 'get';
+      const { status } = await supertest(control.app)
+        [call](`/api/v1${path}`)
+        .set('Authorization', `Bearer ${token}`)
+        .send(body);
+      seen.add(`${operation} ${status}`);
+      expect([200, 400, 404, 413, 422, 503]).toContain(status);
+      // 22 expressions at most, and the size of each is known before.
+      expect(instructions).toBeLessThan(22 * 5_100);
+      expect(pieces.mock.calls.length).toBeLessThan(600);
+      const bytes = held.mock.calls.reduce((sum, [each]) => sum + each, 0);
+      expect(bytes).toBeLessThan(20 * 1024 * 1024);
+      for (const regex of compiled) expect(regex.re2().dfa.stateCount).toBeLessThan(350);
+    }
+  },
+);
+
+test('the requests of these seeds reach what they attack', () => {
+  expect([...seen]).toEqual(
+    expect.arrayContaining([
+      'POST /destinations/preview 200',
+      'POST /destinations/preview 422',
+      'POST /filters/try 200',
+    ]),
+  );
+});
