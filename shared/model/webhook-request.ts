@@ -82,7 +82,7 @@ export function checkWebhookUrl(text: string): UrlCheck {
 export function requestTarget(text: string): string {
   const written = /^https?:\/\/[^/?]*(.*)$/is.exec(text)?.[1] ?? '';
   const encoded = written.replace(/[^\x21-\x7e]+/g, (part) =>
-    Buffer.from(part).toString('hex').toUpperCase().replace(/../g, '%$&'),
+    encodeURIComponent(part.replace(/\p{Surrogate}/gu, '\ufffd')),
   );
   return encoded.startsWith('/') ? encoded : `/${encoded}`;
 }
