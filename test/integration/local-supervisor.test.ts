@@ -31,6 +31,7 @@ beforeEach(async () => {
   const ports = await freePorts(PORTS.length);
   env = {
     WAYPOST_DATA_DIR: join(dir, 'data'),
+    XDG_STATE_HOME: join(dir, 'state'),
     WAYPOST_PARTITIONS: '1',
     WAYPOST_RETRY_DELAYS: '1s',
     ...Object.fromEntries(PORTS.map((name, i) => [name, String(ports[i]!)])),
