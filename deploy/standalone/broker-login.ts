@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromEarlierBuild } from '../../shared/service/errors';
+import { createSecretFile } from './secrets';
 
 /**
  * The login of the embedded broker. Its ports are open to every user of the machine, and who writes
@@ -34,7 +35,7 @@ export function brokerLogin(dir: string, hasRecords: boolean): BrokerLogin {
   const file = join(dir, 'password');
   if (!existsSync(file)) {
     if (hasRecords) throw fromEarlierBuild(`the Kafka in ${dir} has no password`);
-    writeFileSync(file, `${newPassword()}\n`, { mode: 0o600 });
+    createSecretFile(file, newPassword());
   }
   return {
     file,

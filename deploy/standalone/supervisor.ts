@@ -5,7 +5,7 @@ import { connectKafka } from '../../shared/kafka/client';
 import { outdatedNode } from '../../shared/service/distrusted-roots';
 import { takeLock } from '../../shared/service/data-dir';
 import { returnIdleMemory } from '../../shared/service/idle-memory';
-import { enterSystem, stateFolder } from '../../shared/service/local-systems';
+import { enterSystem } from '../../shared/service/local-systems';
 import { loadSettings, type Settings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type RestartedProgram } from './restart';
@@ -171,21 +171,23 @@ function sayWhere(
   { controlUrl, ingestUrl, embedded, kafka, healthPorts, settings, output }: LocalSystem,
   env: NodeJS.ProcessEnv,
 ): void {
-  const place = { env, home: homedir() };
   try {
-    enterSystem(place, {
-      dir: settings.WAYPOST_DATA_DIR,
-      control: controlUrl,
-      ingest: ingestUrl,
-      embedded,
-      kafka,
-      health: healthPorts,
-    });
+    enterSystem(
+      { env, home: homedir() },
+      {
+        dir: settings.WAYPOST_DATA_DIR,
+        control: controlUrl,
+        ingest: ingestUrl,
+        embedded,
+        kafka,
+        health: healthPorts,
+      },
+    );
   } catch (error) {
     output.error(
-      `Nothing can be written to ${stateFolder(place)} (${messageOf(error)}), so that \`waypost\` ` +
-        'cannot use this system by itself: set XDG_STATE_HOME to a folder of this user, for both, ' +
-        'or give `waypost` WAYPOST_URL and WAYPOST_TOKEN.',
+      '`waypost` cannot use this system by itself, because the folder of its state cannot be ' +
+        `written (${messageOf(error)}): set XDG_STATE_HOME to a folder of this user, for both, or ` +
+        'give `waypost` WAYPOST_URL and WAYPOST_TOKEN.',
     );
   }
 }

@@ -179,6 +179,12 @@ test('the default is a service image, and both run and check health without root
   }
 });
 
+test('the image of the whole system has a folder for the state of the command line', () => {
+  const [, dataDir] = /WAYPOST_DATA_DIR=(\S+)/.exec(stage('standalone'))!;
+  expect(stage('standalone')).toContain(`XDG_STATE_HOME=${dataDir!}/`);
+  expect(stage('standalone')).toContain(`install -d -o 10001 -g 10001 ${dataDir!}`);
+});
+
 /** Returns the lines of one stage of the Dockerfile. */
 function stage(name: string): string {
   return read('Dockerfile')
