@@ -62,7 +62,9 @@ RUN mkdir -p /usr/share/man/man1 && apt-get update && \
     DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends default-jre-headless tini && \
     rm -rf /var/lib/apt/lists/* && install -d -o 10001 -g 10001 /data
 COPY --from=kafka /app/deploy/kafka deploy/kafka
+# The user has no home: `waypost` in the container finds the system by its state in the volume.
 ENV WAYPOST_DATA_DIR=/data \
+    XDG_STATE_HOME=/data/state \
     WAYPOST_HOST=0.0.0.0
 USER 10001:10001
 EXPOSE 8080 8090

@@ -16,9 +16,17 @@ export interface Api {
   call: Call;
 }
 
-/** @throws CliError if a file with the address cannot be read */
-export function findPlace(world: ProcessContext, url: string | undefined): Place {
-  return resolvePlace({ url, env: world.env, kept: readLogin(world), local: readLocal(world) });
+/**
+ * @param options `adminToken`: the admin token of the services may be used; default: true
+ * @throws CliError if a file with the address cannot be read
+ */
+export function findPlace(
+  world: ProcessContext,
+  url: string | undefined,
+  { adminToken = true }: { adminToken?: boolean } = {},
+): Place {
+  const { env } = world;
+  return resolvePlace({ url, env, kept: readLogin(world), local: readLocal(world), adminToken });
 }
 
 /** @throws CliError if no token is known for it */

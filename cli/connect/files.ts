@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { SYSTEM_FILE } from '../../shared/service/data-dir';
+import { findSystem } from '../../shared/service/local-systems';
 import { CliError, type ProcessContext } from '../process-context';
 import { type StoredLogin, type Local } from './resolve-place';
 
@@ -59,21 +59,27 @@ export function writePrivately(file: string, text: string): void {
   renameSync(draft, file);
 }
 
-export function readLocal({ env, cwd }: Pick<ProcessContext, 'env' | 'cwd'>): Local | undefined {
+/**
+ * Returns the data dir in this folder, if there is one. Nothing in it is read, not even its token,
+ * unless `npm start` of this user made it.
+ */
+export function readLocal({
+  env,
+  cwd,
+  home,
+}: Pick<ProcessContext, 'env' | 'cwd' | 'home'>): Local | undefined {
   const dir = resolve(cwd, env.WAYPOST_DATA_DIR || '.waypost');
-  const tokenFile = join(dir, 'admin-token');
-  if (!existsSync(tokenFile)) return undefined;
-  const system = join(dir, SYSTEM_FILE);
-  const said = existsSync(system)
-    ? (parse(readFileSync(system, 'utf8')) as Partial<Record<string, unknown>>)
-    : {};
-  const text = (value: unknown) =>
-    typeof value === 'string' && URL.canParse(value) ? value : undefined;
+  if (!existsSync(dir)) return undefined;
+  const system = findSystem({ env, home }, dir);
+  if (!system) return { dir };
+  const tokenFile = join(system.dir, 'admin-token');
   return {
     dir,
-    url: text(said.control),
-    ingestUrl: text(said.ingest),
-    token: readFileSync(tokenFile, 'utf8').trim() || undefined,
+    login: {
+      url: system.control,
+      ingestUrl: system.ingest,
+      token: existsSync(tokenFile) ? readFileSync(tokenFile, 'utf8').trim() : undefined,
+    },
   };
 }
 

@@ -1,9 +1,9 @@
-import { usage } from '../process-context';
+import { CliError, usage } from '../process-context';
 
 /**
  * Resolves the address of Waypost and the token for it. A token goes only to its own address: a
- * stored token is never sent to another address, and the token of a data dir goes only to this
- * machine.
+ * stored token is never sent to another address. A data dir counts only if `npm start` of this user
+ * made it.
  */
 
 /** The stored login. */
@@ -13,13 +13,11 @@ export interface StoredLogin {
   token: string;
 }
 
-/** Addresses and token that a local system writes to its data dir. */
+/** The data dir in the present folder. */
 export interface Local {
   dir: string;
-  /** undefined: the file is missing or unreadable */
-  url?: string | undefined;
-  ingestUrl?: string | undefined;
-  token?: string | undefined;
+  /** undefined: no `npm start` of this user has made the folder */
+  login?: Omit<StoredLogin, 'token'> & { token: string | undefined };
 }
 
 export interface Given {
@@ -28,6 +26,8 @@ export interface Given {
   env: Record<string, string | undefined>;
   kept?: StoredLogin | undefined;
   local?: Local | undefined;
+  /** the admin token of the services may be used, from the environment and from the data dir */
+  adminToken?: boolean;
 }
 
 export interface Place {
@@ -44,16 +44,20 @@ export interface Place {
 const DEFAULT_CONTROL = 'http://127.0.0.1:8090';
 const DEFAULT_INGEST = 'http://127.0.0.1:8080';
 
-/** @throws CliError for an invalid address */
-export function resolvePlace({ url, env, kept, local }: Given): Place {
+/** @throws CliError for an invalid address, and for a data dir that only seems to give one */
+export function resolvePlace({ url, env, kept, local, adminToken = true }: Given): Place {
   const named = url ?? (env.WAYPOST_URL || undefined);
-  const envToken = env.WAYPOST_TOKEN || env.WAYPOST_ADMIN_TOKEN || undefined;
+  const envToken = env.WAYPOST_TOKEN || (adminToken && env.WAYPOST_ADMIN_TOKEN) || undefined;
+  const here = local?.login && {
+    ...local.login,
+    token: adminToken ? local.login.token : undefined,
+  };
   const envIngest = env.WAYPOST_INGEST_URL
     ? checkUrl(env.WAYPOST_INGEST_URL, 'WAYPOST_INGEST_URL')
     : undefined;
   if (named !== undefined) {
     const place = checkUrl(named, url === undefined ? 'WAYPOST_URL' : '--url');
-    const same = [kept, localKept(local)].find((one) => one && sameOrigin(one.url, place));
+    const same = [kept, here].find((one) => one && sameOrigin(one.url, place));
     return {
       url: place,
       ingestUrl: envIngest ?? same?.ingestUrl ?? ingestBeside(place),
@@ -69,20 +73,22 @@ export function resolvePlace({ url, env, kept, local }: Given): Place {
       from: 'waypost login',
     };
   }
-  const here = localKept(local);
+  if (local && !local.login) throw unknownDataDir(local.dir);
   return {
     url: here?.url ?? DEFAULT_CONTROL,
     ingestUrl: envIngest ?? here?.ingestUrl ?? DEFAULT_INGEST,
     token: envToken ?? here?.token,
-    from: here && local ? `the data dir ${local.dir}` : 'the defaults',
+    from: local ? `the data dir ${local.dir}` : 'the defaults',
   };
 }
 
-function localKept(local: Local | undefined): StoredLogin | undefined {
-  if (!local?.token) return undefined;
-  const url = local.url ?? DEFAULT_CONTROL;
-  // Anyone with write access to the directory could have written this file.
-  return isLoopback(url) ? { url, ingestUrl: local.ingestUrl, token: local.token } : undefined;
+/** The folder may have come with a repository, and would then name a stranger's addresses. */
+function unknownDataDir(dir: string): CliError {
+  return new CliError(
+    `No \`npm start\` of yours has made ${dir}, so nothing in it is used. If you have moved the ` +
+      'folder here, or use another XDG_STATE_HOME, run `npm start` here again. For another ' +
+      'Waypost, run `waypost login --url ADDRESS`, or set WAYPOST_URL and WAYPOST_TOKEN.',
+  );
 }
 
 /** If control listens on its default port, assume that ingest does too. */
@@ -108,8 +114,4 @@ export function checkUrl(text: string, name: string): string {
 
 function sameOrigin(a: string, b: string): boolean {
   return new URL(a).origin === new URL(b).origin;
-}
-
-function isLoopback(url: string): boolean {
-  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
 }

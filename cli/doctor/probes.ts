@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { defined } from '../../shared/collections/defined';
-import { SYSTEM_FILE, type SystemFile } from '../../shared/service/data-dir';
+import { findSystem, type LocalSystemEntry } from '../../shared/service/local-systems';
 import { type ProcessContext } from '../process-context';
 import { type Health } from './check';
 
@@ -12,23 +12,22 @@ const PATIENCE_MS = 5_000;
 export interface Surroundings {
   /** the environment of this system's services, as far as it is known here */
   env: Record<string, string | undefined>;
-  /** the system file of `npm start`, if it runs on this machine */
-  local: SystemFile | undefined;
+  /** the system of this data dir, if `npm start` of this user runs it */
+  local: LocalSystemEntry | undefined;
 }
 
-/** @param url the control API in use: the file of another system does not count */
+/** @param url the control API in use: the data dir of another system does not count */
 export function surroundings(
-  { env, cwd }: Pick<ProcessContext, 'env' | 'cwd'>,
+  { env, cwd, home }: Pick<ProcessContext, 'env' | 'cwd' | 'home'>,
   url: string,
 ): Surroundings {
-  const dir = resolve(cwd, env.WAYPOST_DATA_DIR || '.waypost');
-  const said = readJson(join(dir, SYSTEM_FILE)) as SystemFile | undefined;
-  const local = said?.control === url ? said : undefined;
+  const found = findSystem({ env, home }, resolve(cwd, env.WAYPOST_DATA_DIR || '.waypost'));
+  const local = found?.control === url ? found : undefined;
   if (!local) return { env, local };
-  const key = join(dir, 'secret-key');
+  const key = join(local.dir, 'secret-key');
   const filled = {
     ...env,
-    KAFKA_BROKERS: env.KAFKA_BROKERS || local.brokers.join(','),
+    ...(env.KAFKA_BROKERS ? undefined : local.kafka),
     WAYPOST_SECRET_KEY:
       env.WAYPOST_SECRET_KEY || (existsSync(key) ? readFileSync(key, 'utf8').trim() : undefined),
     ...defined({
@@ -36,14 +35,6 @@ export function surroundings(
     }),
   };
   return { env: filled, local };
-}
-
-function readJson(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    return undefined;
-  }
 }
 
 /** @returns undefined if nothing responds */

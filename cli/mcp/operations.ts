@@ -42,12 +42,22 @@ export interface OperationTool {
   parameters: string[];
   /** query parameters that are times */
   times: string[];
+  /** fields of the body that the tool sets itself */
+  fixed: Record<string, unknown>;
   annotations: {
     readOnlyHint: boolean;
     destructiveHint: boolean;
     idempotentHint: boolean;
     openWorldHint: boolean;
   };
+}
+
+/** Which tools an assistant is offered, besides those that read. */
+export interface Allowed {
+  /** tools that change something */
+  writes: boolean;
+  /** all tools of tokens and of deletions of users */
+  admin: boolean;
 }
 
 /**
@@ -57,7 +67,7 @@ export interface OperationTool {
 export function operationTools(
   { paths }: OpenApi,
   { role, rights }: Pick<Session, 'role' | 'rights'>,
-  readOnly: boolean,
+  allowed: Allowed,
 ): OperationTool[] {
   const all = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]) => ({
@@ -73,8 +83,18 @@ export function operationTools(
         mayAct(role, needed) && needs.every((right) => hasRight(rights ?? undefined, right));
       return may && !isStream(described) && path !== '/session';
     })
-    .map(({ method, path, described }) => toolOf(method, path, described))
-    .filter(({ annotations }) => !readOnly || annotations.readOnlyHint);
+    .flatMap(({ method, path, described }) => toolsOf(method, path, described))
+    .filter(({ operation, annotations }) =>
+      isAdministration(operation) ? allowed.admin : allowed.writes || annotations.readOnlyHint,
+    );
+}
+
+/**
+ * Tokens give access, and a deletion of a user cannot be undone: an assistant that follows a text of
+ * a stranger would do the most harm with them.
+ */
+function isAdministration(operation: string): boolean {
+  return /^\w+ \/(tokens|deletions)(\/|$)/.test(operation);
 }
 
 function isStream({ responses }: OpenApiOperation): boolean {
@@ -111,6 +131,35 @@ function singular(word: string): string {
   return word.replace(/ies$/, 'y').replace(/s$/, '');
 }
 
+/** Without one of these verbs, a tool that changes something may destroy something. */
+const ADDS = /^(acknowledge|replay|resume|retry|test)_|^create_replay$/;
+
+/**
+ * Returns the tools of an operation. One whose body can ask for a preview becomes two: a host allows
+ * tools by their names, and no tool both reads and writes.
+ */
+function toolsOf(method: string, path: string, described: OpenApiOperation): OperationTool[] {
+  const body = described.requestBody?.content['application/json']?.schema;
+  const { preview, ...properties } = (body?.properties ?? {}) as Record<string, JsonSchema>;
+  if (preview === undefined) return [toolOf(method, path, described)];
+  const tool = toolOf(method, path, described);
+  const input = {
+    ...tool.input,
+    properties: { ...tool.input.properties, body: { ...body, properties } },
+  };
+  return [
+    {
+      ...tool,
+      input,
+      name: tool.name.replace(/^[a-z]+/, 'preview'),
+      summary: `${tool.summary}: count only, and send nothing`,
+      fixed: { preview: true },
+      annotations: annotationsOf('preview', { method, reads: true }),
+    },
+    { ...tool, input, fixed: { preview: false } },
+  ];
+}
+
 function toolOf(method: string, path: string, described: OpenApiOperation): OperationTool {
   const { summary, parameters = [], requestBody, 'x-waypost-role': role } = described;
   const query = parameters.filter((parameter) => parameter.in === 'query');
@@ -145,13 +194,14 @@ function toolOf(method: string, path: string, described: OpenApiOperation): Oper
     'lines',
   ];
   const needsBody = Array.isArray(body?.required) && body.required.length > 0;
+  const name = toolName(
+    method,
+    path,
+    query.some((parameter) => parameter.name === 'limit'),
+  );
   return {
     operation: `${method} ${path}`,
-    name: toolName(
-      method,
-      path,
-      query.some(({ name }) => name === 'limit'),
-    ),
+    name,
     summary,
     input: {
       type: 'object',
@@ -163,13 +213,23 @@ function toolOf(method: string, path: string, described: OpenApiOperation): Oper
       additionalProperties: false,
     },
     parameters: query.map(({ name }) => name),
-    times: query.flatMap(({ name, schema }) => (schema.format === 'date-time' ? [name] : [])),
-    annotations: {
-      readOnlyHint: reads,
-      destructiveHint: method === 'DELETE' || method === 'PUT' || path.endsWith('/cancel'),
-      idempotentHint: method !== 'POST' && method !== 'PATCH',
-      openWorldHint: !reads,
-    },
+    times: query.flatMap((parameter) =>
+      parameter.schema.format === 'date-time' ? [parameter.name] : [],
+    ),
+    fixed: {},
+    annotations: annotationsOf(name, { method, reads }),
+  };
+}
+
+function annotationsOf(
+  name: string,
+  { method, reads }: { method: string; reads: boolean },
+): OperationTool['annotations'] {
+  return {
+    readOnlyHint: reads,
+    destructiveHint: !reads && !ADDS.test(name),
+    idempotentHint: method !== 'POST' && method !== 'PATCH',
+    openWorldHint: !reads,
   };
 }
 

@@ -2,24 +2,12 @@ import { existsSync } from 'node:fs';
 import { AppError } from '../../shared/service/errors';
 import { loadSettings, type Settings } from '../../shared/service/settings';
 import { SERVICES, serviceMain, type ServiceName } from '../standalone/service-list';
+import { neededSecrets } from '../standalone/process-environment';
 import { copyKey, localSecrets, type Secrets, storedSecrets } from '../standalone/secrets';
 
 /**
  * `npm run service -- <name> …`: runs one or several services in this process, as in a container.
  */
-
-/**
- * The secrets that each service requires to start. A service that needs no secret receives none,
- * nor a folder with one.
- */
-const NEEDS: Record<ServiceName, readonly (keyof Secrets)[]> = {
-  ingest: [],
-  router: [],
-  delivery: ['WAYPOST_SECRET_KEY'],
-  retry: [],
-  audiences: [],
-  control: ['WAYPOST_ADMIN_TOKEN', 'WAYPOST_SECRET_KEY'],
-};
 
 /**
  * Becomes the services, which take over signals, title and exit code.
@@ -46,7 +34,7 @@ export async function runService(args: string[], env: NodeJS.ProcessEnv): Promis
   }
   const settings = loadSettings(env);
   for (const each of names) {
-    const needed = NEEDS[each].filter((secret) => !env[secret]);
+    const needed = neededSecrets(each).filter((secret) => !env[secret]);
     if (needed.length > 0) takeSecrets(each, { missing: needed, env, settings });
   }
   const [first] = names;

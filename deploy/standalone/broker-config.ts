@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { type BrokerLogin, loginProperties } from './broker-login';
 
 /** Returns the configuration files of the embedded broker as text. */
 
@@ -17,22 +18,26 @@ const OFFSETS_RETENTION_MINUTES = 30 * 24 * 60;
 
 /**
  * Returns the properties of a single KRaft node on loopback.
- * @param where its ports, and the folder of its records
+ * @param where its ports, the folder of its records, and the login for both ports; without one, for
+ *   tests, every process of the machine may do everything
  */
 export function brokerProperties(where: {
   ports: BrokerPorts;
   logDir: string;
+  login?: BrokerLogin | undefined;
 }): Record<string, string> {
-  const { ports, logDir } = where;
+  const { ports, logDir, login } = where;
+  const protocol = login ? 'SASL_PLAINTEXT' : 'PLAINTEXT';
   return {
+    ...loginProperties(login),
     'process.roles': 'broker,controller',
     'node.id': '1',
     'controller.quorum.voters': `1@127.0.0.1:${String(ports.controller)}`,
     'controller.listener.names': 'CONTROLLER',
-    listeners: `PLAINTEXT://127.0.0.1:${String(ports.broker)},CONTROLLER://127.0.0.1:${String(ports.controller)}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${String(ports.broker)}`,
-    'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
-    'inter.broker.listener.name': 'PLAINTEXT',
+    listeners: `${protocol}://127.0.0.1:${String(ports.broker)},CONTROLLER://127.0.0.1:${String(ports.controller)}`,
+    'advertised.listeners': `${protocol}://127.0.0.1:${String(ports.broker)}`,
+    'listener.security.protocol.map': `CONTROLLER:${protocol},${protocol}:${protocol}`,
+    'inter.broker.listener.name': protocol,
     'log.dirs': logDir,
     'auto.create.topics.enable': 'false',
     'unclean.leader.election.enable': 'false',

@@ -10,7 +10,7 @@ import { AppError } from '../../shared/service/errors';
 
 export const recordsOf = (dir: string) => join(dir, 'records');
 export const propertiesFile = (dir: string) => join(dir, 'server.properties');
-const volumeFile = (dir: string) => join(dir, 'volume');
+export const volumeFile = (dir: string) => join(dir, 'volume');
 
 /**
  * Returns the name of the folder's volume, which is chosen once.

@@ -15,7 +15,8 @@ import { promisify } from 'node:util';
 import { compact } from '../../shared/collections/defined';
 import { sleep } from '../../shared/service/async';
 import { AppError, messageOf } from '../../shared/service/errors';
-import { waitForKafka } from '../../shared/kafka/connection';
+import { kafkaAddress, waitForKafka } from '../../shared/kafka/connection';
+import { loadSettings } from '../../shared/service/settings';
 import { isAlive, parseProcessId, processId } from '../../shared/service/process-id';
 import { storedPorts } from './stored-ports';
 import {
@@ -28,7 +29,9 @@ import {
   SHORT_LIVED,
 } from './broker-config';
 import { propertiesFile, recordsOf, requireNoVolume } from './broker-folder';
+import { type BrokerLogin, brokerLogin, clientSettings, formatArguments } from './broker-login';
 import { startDyingWithParent } from './die-with-parent';
+import { javaEnvironment } from './process-environment';
 import { type Ending, type RunningProgram } from './child-process';
 
 /**
@@ -46,8 +49,8 @@ export interface BrokerOptions {
   jars: string;
   /** properties that override the defaults, for tests */
   properties?: Record<string, string>;
-  /** more arguments for formatting its folder, for tests: its first users */
-  formatArguments?: string[];
+  /** for tests: without a login, open to every process of the machine */
+  open?: boolean;
   /** for tests: start quickly rather than run fast */
   shortLived?: boolean;
 }
@@ -56,6 +59,8 @@ export interface BrokerOptions {
 export interface Broker extends RunningProgram {
   /** host:port */
   address: string;
+  /** the settings with which a service connects to it */
+  environment: Record<string, string>;
   /** undefined in a container */
   pid?: number;
   /** @throws AppError `cannot_start` if it ends first, or is not usable after `deadlineMs` */
@@ -78,16 +83,16 @@ export const STALE_STOP_MS = 15_000;
 export async function launchBroker(options: BrokerOptions): Promise<Broker> {
   const { dir } = options;
   requireNoVolume(dir);
-  mkdirSync(dir, { recursive: true });
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
   await endStale(dir);
+  const login = options.open ? undefined : brokerLogin(dir, existsSync(recordsOf(dir)));
   const ports = await storedPorts(dir);
   writeFileSync(join(dir, 'log4j2.properties'), loggingProperties(join(dir, 'kafka.log')));
-  await format(options, ports);
-  const properties = {
-    ...brokerProperties({ ports, logDir: recordsOf(dir) }),
+  await format(options, ports, login);
+  writeProperties(dir, {
+    ...brokerProperties({ ports, logDir: recordsOf(dir), login }),
     ...options.properties,
-  };
-  writeFileSync(propertiesFile(dir), propertiesText(properties));
+  });
 
   const output = openSync(join(dir, 'kafka.out'), 'w');
   const java = compact([
@@ -102,6 +107,7 @@ export async function launchBroker(options: BrokerOptions): Promise<Broker> {
   writeFileSync(pidFile(dir), JSON.stringify(processId(program.pid) ?? {}));
 
   const address = `127.0.0.1:${String(ports.broker)}`;
+  const environment = clientSettings(address, login);
   const signal = (name: NodeJS.Signals) => {
     kill(program.pid, name);
     return Promise.resolve();
@@ -109,7 +115,8 @@ export async function launchBroker(options: BrokerOptions): Promise<Broker> {
   return {
     ...program,
     address,
-    ready: (deadlineMs) => readyUnlessEnded(program.ended, { address, dir, deadlineMs }),
+    environment,
+    ready: (deadlineMs) => readyUnlessEnded(program.ended, { environment, dir, deadlineMs }),
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
     discard: async () => {
@@ -125,7 +132,7 @@ export async function launchBroker(options: BrokerOptions): Promise<Broker> {
  */
 export async function readyUnlessEnded(
   ended: Promise<Ending>,
-  where: { address: string; dir: string; deadlineMs: number },
+  where: { environment: Record<string, string>; dir: string; deadlineMs: number },
 ): Promise<void> {
   const giveUp = new AbortController();
   const died = ended.then((how) => {
@@ -136,7 +143,7 @@ export async function readyUnlessEnded(
     );
   });
   await Promise.race([
-    waitForKafka({ brokers: [where.address] }, where.deadlineMs, giveUp.signal),
+    waitForKafka(kafkaAddress(loadSettings(where.environment)), where.deadlineMs, giveUp.signal),
     died,
   ]);
 }
@@ -162,34 +169,44 @@ async function endStale(dir: string): Promise<void> {
  * Kafka formats its folder once. It formats a folder with another name and then renames it, so that
  * a partial one never counts.
  */
-async function format(options: BrokerOptions, ports: BrokerPorts): Promise<void> {
+async function format(
+  options: BrokerOptions,
+  ports: BrokerPorts,
+  login: BrokerLogin | undefined,
+): Promise<void> {
   const { dir } = options;
   if (existsSync(recordsOf(dir))) return;
   const unfinished = `${recordsOf(dir)}.unfinished`;
   rmSync(unfinished, { recursive: true, force: true });
-  writeFileSync(
-    propertiesFile(dir),
-    propertiesText(brokerProperties({ ports, logDir: unfinished })),
-  );
+  writeProperties(dir, brokerProperties({ ports, logDir: unfinished, login }));
+  const users = join(dir, 'format-arguments');
+  if (login) writeFileSync(users, formatArguments(login), { mode: 0o600 });
   const java = [SHORT_LIVED, ...javaArguments(options.jars, join(dir, 'log4j2.properties'))];
-  const tool = [
+  const tool = compact([
     'kafka.tools.StorageTool',
     'format',
     '-t',
     newClusterId(),
     '-c',
     propertiesFile(dir),
-    ...(options.formatArguments ?? []),
-  ];
+    login ? `@${users}` : undefined,
+  ]);
   try {
-    await promisify(execFile)(options.java, [...java, ...tool]);
+    await promisify(execFile)(options.java, [...java, ...tool], { env: javaEnvironment() });
   } catch (error) {
     throw new AppError(
       'cannot_start',
       `The folder of the embedded Kafka could not be prepared: ${messageOf(error)}`,
     );
+  } finally {
+    rmSync(users, { force: true });
   }
   renameSync(unfinished, recordsOf(dir));
+}
+
+/** The properties hold passwords. */
+function writeProperties(dir: string, properties: Record<string, string>): void {
+  writeFileSync(propertiesFile(dir), propertiesText(properties), { mode: 0o600 });
 }
 
 const pidFile = (dir: string) => join(dir, 'broker.pid');

@@ -12,7 +12,8 @@ import {
   propertiesText,
   SHORT_LIVED,
 } from './broker-config';
-import { propertiesFile, volumeOf } from './broker-folder';
+import { propertiesFile, recordsOf, volumeFile, volumeOf } from './broker-folder';
+import { brokerLogin, clientSettings, formatArguments } from './broker-login';
 import { type Ending } from './child-process';
 import { type ContainerEngine, type EngineContainer } from './container-engine';
 import { storedPorts } from './stored-ports';
@@ -42,23 +43,29 @@ export async function launchContainer(
   pollMs = POLL_MS,
 ): Promise<Broker> {
   const { dir } = options;
-  mkdirSync(dir, { recursive: true });
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const hasRecords = existsSync(volumeFile(dir)) || existsSync(recordsOf(dir));
+  const login = options.open ? undefined : brokerLogin(dir, hasRecords);
   const volume = volumeOf(dir);
   await engine.remove(volume, STALE_STOP_MS);
   const ports = await storedPorts(dir);
   const text = propertiesText(
     published(
-      { ...brokerProperties({ ports, logDir: RECORDS }), ...options.properties },
+      { ...brokerProperties({ ports, logDir: RECORDS, login }), ...options.properties },
       ports.broker,
       engine.host,
     ),
   );
-  writeFileSync(propertiesFile(dir), text);
+  writeFileSync(propertiesFile(dir), text, { mode: 0o600 });
   const container = await engine.run({
     name: volume,
     image: IMAGE,
     command: ['sh', '-c', script(options)],
-    environment: { WAYPOST_PROPERTIES: text, WAYPOST_LOGGING: loggingProperties() },
+    environment: {
+      WAYPOST_PROPERTIES: text,
+      WAYPOST_LOGGING: loggingProperties(),
+      WAYPOST_FORMAT: login ? formatArguments(login) : '',
+    },
     port: ports.broker,
     // An engine on another machine must listen where this one reaches it.
     loopback: engine.host === '127.0.0.1',
@@ -83,10 +90,12 @@ export async function launchContainer(
     await ended;
   };
   const address = `${engine.host}:${String(ports.broker)}`;
+  const environment = clientSettings(address, login);
   return {
     address,
+    environment,
     ended,
-    ready: (deadlineMs) => readyUnlessEnded(ended, { address, dir, deadlineMs }),
+    ready: (deadlineMs) => readyUnlessEnded(ended, { environment, dir, deadlineMs }),
     stop,
     // If the engine does not answer, the broker's end is not seen either.
     kill: () => void container.signal('SIGKILL').catch(() => undefined),
@@ -118,22 +127,33 @@ function published(
 
 /**
  * Returns the shell script of the container. It formats a new volume: Kafka writes
- * `meta.properties` last.
+ * `meta.properties` last. Passwords are in variables and files, because every user of the machine
+ * can read the arguments of a process.
  */
-function script(options: Pick<BrokerOptions, 'formatArguments' | 'shortLived'>): string {
+function script(options: Pick<BrokerOptions, 'open' | 'shortLived'>): string {
   const java = compact([
     'java',
     options.shortLived ? SHORT_LIVED : undefined,
     ...javaArguments(JARS, '/tmp/logging.properties'),
   ]);
   const config = '/tmp/broker.properties';
-  const format = ['kafka.tools.StorageTool', 'format', '-t', newClusterId(), '-c', config];
+  const users = '/tmp/format-arguments';
+  const format = compact([
+    'kafka.tools.StorageTool',
+    'format',
+    '-t',
+    newClusterId(),
+    '-c',
+    config,
+    options.open ? undefined : `@${users}`,
+  ]);
   return [
     'set -e',
+    'umask 077',
     `printf %s "$WAYPOST_PROPERTIES" > ${config}`,
     'printf %s "$WAYPOST_LOGGING" > /tmp/logging.properties',
-    `[ -e ${RECORDS}/meta.properties ] || ` +
-      quoted([...java, ...format, ...(options.formatArguments ?? [])]),
+    `printf %s "$WAYPOST_FORMAT" > ${users}`,
+    `[ -e ${RECORDS}/meta.properties ] || ${quoted([...java, ...format])}`,
     `exec ${quoted([...java, 'kafka.Kafka', config])}`,
   ].join('\n');
 }

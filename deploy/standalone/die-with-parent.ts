@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type Ending, ending, type RunningProcess } from './child-process';
+import { javaEnvironment } from './process-environment';
 
 /**
- * Runs a program that ends when this process does, even after `kill -9`, without its cooperation.
+ * Runs a Java program that ends when this process does, even after `kill -9`, without its cooperation.
  *
  * The program has a watcher beside it, a shell that reads a pipe from this process. Nothing ever
  * writes to the pipe: the read ends when this process does, and then the watcher ends the program.
@@ -39,6 +40,7 @@ export async function startDyingWithParent(
 ): Promise<RunningProcess> {
   const child = spawn('sh', ['-c', SCRIPT, 'waypost-watch', command, ...args], {
     detached: true,
+    env: javaEnvironment(),
     stdio: ['pipe', output, output],
   });
   const ended = new Promise<Ending>((resolve) => {

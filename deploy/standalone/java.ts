@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { compact } from '../../shared/collections/defined';
+import { toolEnvironment } from './process-environment';
 
 /** Finds the Java of this machine by asking for its version. */
 
@@ -45,7 +46,7 @@ export async function commandOutput(
 ): Promise<string | undefined> {
   try {
     const { stdout, stderr } = await promisify(execFile)(command, args, {
-      env,
+      env: toolEnvironment(env),
       timeout: ANSWER_MS,
     });
     return stdout + stderr;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { kafkaAddress, probeKafka, waitForKafka } from '../../shared/kafka/connection';
-import { type Settings } from '../../shared/service/settings';
+import { loadSettings, type Settings } from '../../shared/service/settings';
 import { type Broker } from './broker';
 import { findKafka } from './kafka-source';
 import { restartOnExit, type RestartedProgram } from './restart';
@@ -22,6 +22,8 @@ const GIVEN_READY_MS = 10_000;
 export interface LocalKafka {
   brokers: string[];
   embedded: boolean;
+  /** the settings with which a service connects to it; of an external Kafka, its brokers */
+  environment: Record<string, string>;
 }
 
 /**
@@ -43,7 +45,8 @@ export async function localKafka(options: {
   const { settings, output, stopping, find = findKafka } = options;
   if (settings.KAFKA_BROKERS && settings.KAFKA_BROKERS.length > 0) {
     await waitForGiven(settings);
-    return { brokers: settings.KAFKA_BROKERS, embedded: false };
+    const brokers = settings.KAFKA_BROKERS;
+    return { brokers, embedded: false, environment: { KAFKA_BROKERS: brokers.join(',') } };
   }
   const launch = await find((text) => output.say(`  ${text} …`), settings);
   stopping.throwIfAborted();
@@ -56,7 +59,8 @@ export async function localKafka(options: {
         address = broker.address;
         broker.ready(READY_MS).then(() => {
           wasReady = true;
-          resolve({ brokers: [broker.address], embedded: true });
+          const { address, environment } = broker;
+          resolve({ brokers: [address], embedded: true, environment });
         }, reject);
       } else if (address !== broker.address) {
         options.fatal(
@@ -93,9 +97,8 @@ export async function localKafka(options: {
 async function startAnewIfStuck(broker: Broker, output: Output): Promise<void> {
   const ended = new AbortController();
   void broker.ended.then(() => ended.abort());
-  if (!(await isCoordinatorStuck(() => probeKafka({ brokers: [broker.address] }), ended.signal))) {
-    return;
-  }
+  const kafka = kafkaAddress(loadSettings(broker.environment));
+  if (!(await isCoordinatorStuck(() => probeKafka(kafka), ended.signal))) return;
   output.event('kafka.stuck', {
     why: 'it refuses consumer groups since its last start',
     then: 'it is restarted',

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { compact } from '../../shared/collections/defined';
 import { commandOutput } from './java';
+import { toolEnvironment } from './process-environment';
 
 /** Runs the Maven of this machine, which knows the settings and the mirrors of its user. */
 
@@ -32,6 +33,7 @@ export async function copyJars(
       'mvn',
       compact(['-q', '-B', offline ? '-o' : undefined, '-f', pom, ...goal]),
       {
+        env: toolEnvironment(),
         maxBuffer: 16 * 1024 * 1024,
       },
     );

@@ -29,7 +29,7 @@ export function localSecrets(dir: string, env: NodeJS.ProcessEnv): Secrets {
   createDataDir(dir);
   for (const [name, { file, encoding }] of Object.entries(FILES)) {
     if (!env[name] && !existsSync(join(dir, file))) {
-      make(join(dir, file), randomBytes(32).toString(encoding));
+      createSecretFile(join(dir, file), randomBytes(32).toString(encoding));
     }
   }
   return storedSecrets(dir, env) as Secrets;
@@ -60,10 +60,10 @@ export function copyKey(dir: string, folder: string): void {
 }
 
 /**
- * A link appears with its whole content or not at all. If two are created at the same time, the
- * first stays.
+ * Creates a file that only its owner can read. A link appears with its whole content or not at all.
+ * If two are created at the same time, the first stays.
  */
-function make(file: string, secret: string): void {
+export function createSecretFile(file: string, secret: string): void {
   const draft = `${file}.${randomUUID()}`;
   writeFileSync(draft, `${secret}\n`, { mode: 0o600 });
   try {

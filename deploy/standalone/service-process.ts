@@ -5,6 +5,7 @@ import { type Output } from './output';
 import { type ProcessName } from './service-list';
 import { lowerPriority } from './nice';
 import { type Ending, ending, type RunningProcess } from './child-process';
+import { serviceEnvironment } from './process-environment';
 
 /**
  * Runs one service, or all of them, as a process. It has its own session, so that the terminal's
@@ -74,7 +75,8 @@ export interface ServiceProcess extends RunningProcess {
 }
 
 /**
- * Starts `entry`, a file with its arguments, under the name of a service, with this environment.
+ * Starts `entry`, a file with its arguments, under the name of a service, with this environment
+ * except for the secrets of other services.
  */
 export async function startService(options: {
   name: ProcessName;
@@ -88,7 +90,7 @@ export async function startService(options: {
   const child = spawn(process.execPath, [...NODE_FLAGS, ...(frugal?.flags ?? []), ...entry], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { ...ONE_ARENA, ...frugal?.env, ...env },
+    env: { ...ONE_ARENA, ...frugal?.env, ...serviceEnvironment(name, env) },
   });
   let started = false;
   const early: string[] = [];

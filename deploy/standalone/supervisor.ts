@@ -1,11 +1,11 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { homedir } from 'node:os';
 import { defined } from '../../shared/collections/defined';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { connectKafka } from '../../shared/kafka/client';
 import { outdatedNode } from '../../shared/service/distrusted-roots';
-import { SYSTEM_FILE, type SystemFile, takeLock } from '../../shared/service/data-dir';
+import { takeLock } from '../../shared/service/data-dir';
 import { returnIdleMemory } from '../../shared/service/idle-memory';
+import { enterSystem } from '../../shared/service/local-systems';
 import { loadSettings, type Settings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type RestartedProgram } from './restart';
@@ -30,6 +30,8 @@ export interface LocalSystem {
   controlUrl: string;
   brokers: string[];
   embedded: boolean;
+  /** the settings with which a service connects to its Kafka */
+  kafka: Record<string, string>;
   healthPorts: Record<ServiceName, number>;
   adminToken: string;
   settings: Settings;
@@ -70,6 +72,8 @@ interface Started {
  */
 export async function supervise(options: SuperviseOptions): Promise<number> {
   process.title = 'waypost';
+  // What this process and its children write, the records of Kafka among it, is for this user only.
+  process.umask(0o077);
   returnIdleMemory();
   const output = createOutput();
   const started: Started = {};
@@ -147,33 +151,45 @@ async function bringUp({
   const system: LocalSystem = {
     ingestUrl: urlOf(settings.WAYPOST_HOST, ports.WAYPOST_INGEST_PORT),
     controlUrl: urlOf(settings.WAYPOST_HOST, ports.WAYPOST_CONTROL_PORT),
-    ...kafka,
+    brokers: kafka.brokers,
+    embedded: kafka.embedded,
+    kafka: kafka.environment,
     healthPorts: healthPorts as Record<ServiceName, number>,
     adminToken: secrets.WAYPOST_ADMIN_TOKEN,
     settings,
     output,
   };
-  sayWhere(system);
+  sayWhere(system, env);
   return options.onReady(system, stopping);
 }
 
-/** Writes the addresses to a file for the command line. */
-function sayWhere({
-  controlUrl,
-  ingestUrl,
-  brokers,
-  embedded,
-  healthPorts,
-  settings,
-}: LocalSystem): void {
-  const said: SystemFile = {
-    control: controlUrl,
-    ingest: ingestUrl,
-    brokers,
-    embedded,
-    health: healthPorts,
-  };
-  writeFileSync(join(settings.WAYPOST_DATA_DIR, SYSTEM_FILE), `${JSON.stringify(said, null, 2)}\n`);
+/**
+ * Enters the addresses for the command line. Without a folder for them, as in a container whose
+ * file system is read-only, everything else works.
+ */
+function sayWhere(
+  { controlUrl, ingestUrl, embedded, kafka, healthPorts, settings, output }: LocalSystem,
+  env: NodeJS.ProcessEnv,
+): void {
+  try {
+    enterSystem(
+      { env, home: homedir() },
+      {
+        dir: settings.WAYPOST_DATA_DIR,
+        control: controlUrl,
+        ingest: ingestUrl,
+        embedded,
+        kafka,
+        health: healthPorts,
+      },
+    );
+  } catch (error) {
+    output.error(
+      '`waypost` cannot use this system by itself, because the folder of its state cannot be ' +
+        `written (${messageOf(error)}): set XDG_STATE_HOME to a folder of this user, for both, or ` +
+        'give `waypost` WAYPOST_URL and WAYPOST_TOKEN.',
+    );
+  }
 }
 
 /**
@@ -200,7 +216,7 @@ async function makeTopics(settings: Settings, stopping: AbortSignal): Promise<vo
 function kafkaEnvironment(kafka: LocalKafka, settings: Settings): Record<string, string> {
   const replication = settings.WAYPOST_REPLICATION ?? (kafka.embedded ? 1 : undefined);
   return {
-    KAFKA_BROKERS: kafka.brokers.join(','),
+    ...kafka.environment,
     ...defined({
       WAYPOST_REPLICATION: replication === undefined ? undefined : String(replication),
     }),

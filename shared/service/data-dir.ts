@@ -14,7 +14,7 @@ import { AppError, messageOf } from './errors';
 import { isAlive, ownId, parseProcessId, type ProcessId } from './process-id';
 
 /**
- * The files of a data dir by which programs of one machine know of each other.
+ * A data dir, and the lock by which programs of one machine know of each other.
  *
  * The lock allows one Waypost per data dir. It is a file that names its owner by pid and start
  * time, so it needs no clean end: an owner that was killed, or whose pid now belongs to another
@@ -23,20 +23,6 @@ import { isAlive, ownId, parseProcessId, type ProcessId } from './process-id';
  * A lock appears complete or not at all (a link to a finished file). A stale lock is moved aside
  * before it is replaced, so that only one of two concurrent starts wins.
  */
-
-/** The file in which a local system publishes its addresses for other programs of the machine. */
-export const SYSTEM_FILE = 'system.json';
-
-/** The content of the file. It holds no secret: the token is in another file. */
-export interface SystemFile {
-  control: string;
-  ingest: string;
-  brokers: string[];
-  /** the system runs the brokers itself, with one copy of each record */
-  embedded: boolean;
-  /** health ports by service */
-  health: Record<string, number>;
-}
 
 /** A lock that this process holds. */
 export interface Lock {
@@ -74,12 +60,12 @@ export function takeLock(dir: string): Lock {
 }
 
 /**
- * Creates a data dir if it is missing.
+ * Creates a data dir, which only its owner can read, if it is missing.
  * @throws AppError `cannot_start` if this process cannot write there
  */
 export function createDataDir(dir: string): void {
   try {
-    mkdirSync(dir, { recursive: true });
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
     accessSync(dir, constants.W_OK);
   } catch (error) {
     const why = (error as NodeJS.ErrnoException).code ?? messageOf(error);

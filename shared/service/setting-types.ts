@@ -132,6 +132,31 @@ export const proxyUrl = z.string().transform((text, ctx) => {
 });
 
 /**
+ * The URL of a mail server. A password goes over TLS only: `tls=off` excludes one. The message never
+ * repeats the value, because it may hold a password.
+ */
+export const smtpUrl = z
+  .url({
+    protocol: /^smtps?$/,
+    error: 'must be an address such as smtps://user:password@mail.example.com',
+  })
+  .superRefine((text, ctx) => {
+    const message = URL.canParse(text) ? tlsProblem(new URL(text)) : undefined;
+    if (message !== undefined) ctx.addIssue({ code: 'custom', message });
+  });
+
+function tlsProblem({ protocol, username, password, searchParams }: URL): string | undefined {
+  const tls = searchParams.get('tls');
+  if (tls === null) return undefined;
+  if (tls !== 'off') return 'tls must be off or absent, and if it is absent, TLS is used';
+  if (protocol === 'smtps:') return 'tls=off contradicts smtps://, which is TLS from the start';
+  if (username || password) {
+    return 'tls=off excludes a password, which would cross the network in clear text';
+  }
+  return undefined;
+}
+
+/**
  * `10.0.0.2`, `10.0.0.2:5353`, `fd00::2`, `[fd00::2]:5353`: an address, and a port other than 53.
  */
 const DNS_SERVER = /^(?:\[(?<six>[^\]]+)\]|(?<four>[\d.]+)):(?<port>\d{1,5})$/;

@@ -17,6 +17,7 @@ import {
   proxyUrl,
   retryDelays,
   secretKeys,
+  smtpUrl,
 } from './setting-types';
 
 /**
@@ -97,13 +98,7 @@ const table = {
   WAYPOST_TIMEOUT: duration('5s'),
   WAYPOST_RETRY_WINDOW: duration('4h'),
   WAYPOST_RETRY_DELAYS: retryDelays.prefault('10s,1m,5m,15m,30m'),
-  WAYPOST_SMTP_URL: z
-    // The message never repeats the value, because it may hold a password.
-    .url({
-      protocol: /^smtps?$/,
-      error: 'must be an address such as smtps://user:password@mail.example.com',
-    })
-    .optional(),
+  WAYPOST_SMTP_URL: smtpUrl.optional(),
   WAYPOST_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
       error: 'must be trace, debug, info, warn, error, fatal or silent',

@@ -25,7 +25,11 @@ beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'waypost-cli-'));
   production = await startSink();
   system = await startSystem();
-  around = { home, cwd: home, env: { WAYPOST_DATA_DIR: system.dataDir } };
+  around = {
+    home,
+    cwd: home,
+    env: { WAYPOST_DATA_DIR: system.dataDir, XDG_STATE_HOME: system.env.XDG_STATE_HOME },
+  };
   file('secret', `${SECRET}\n`);
 }, 240_000);
 afterAll(async () => {
@@ -422,6 +426,7 @@ test('the CLI finds deliveries and replays dead ones', async () => {
   ];
   const mcp = await waypost(['mcp'], {
     ...around,
+    env: { WAYPOST_URL: system.controlUrl, WAYPOST_TOKEN: system.adminToken },
     input: input.map((line) => `${JSON.stringify(line)}\n`).join(''),
   });
   expect([mcp.code, mcp.out]).toEqual([
@@ -845,7 +850,8 @@ test('a mistake causes one sentence and the documented exit code', async () => {
 
 test('the CLI accepts a closed pipe, ends on Ctrl-C and completes in a shell', async () => {
   const bin = join(ROOT, 'cli/waypost.cjs');
-  const env = { WAYPOST_DATA_DIR: system.dataDir, HOME: home };
+  const XDG_STATE_HOME = system.env.XDG_STATE_HOME!;
+  const env = { WAYPOST_DATA_DIR: system.dataDir, XDG_STATE_HOME, HOME: home };
   // The first run may have to build it.
   const version = startProgram(process.execPath, [bin, '--version'], { env });
   await version.printed(/^\d+\.\d+\.\d+$/m);

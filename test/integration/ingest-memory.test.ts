@@ -29,7 +29,7 @@ let ingest: IngestProcess;
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'waypost-ingest-memory-'));
-  broker = await (await findKafka(() => undefined))({ dir });
+  broker = await (await findKafka(() => undefined))({ dir, open: true });
   await broker.ready(120_000);
   const more = {
     NODE_OPTIONS: '--max-old-space-size=320',

@@ -17,7 +17,7 @@ let ingest: IngestProcess;
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'waypost-ingest-'));
   launch = await findKafka(() => undefined);
-  broker = await launch({ dir });
+  broker = await launch({ dir, open: true });
   await broker.ready(120_000);
   ingest = await startIngestProcess(broker.address);
   await ingest.addSources(aSource());
@@ -65,7 +65,7 @@ test('while Kafka is down ingest answers 503 within 5 s to any key, and then 200
   expect(await ingest.post('key-1', '/v1/batch', { batch: [] })).toMatchObject({ status: 200 });
   expect(await ingest.post('key-1', '/v1/batch', [])).toMatchObject({ status: 400 });
 
-  broker = await launch({ dir });
+  broker = await launch({ dir, open: true });
   await broker.ready(120_000);
   await accepted();
   // Calls may be accepted before `config` can be read to its end.

@@ -68,7 +68,12 @@ const running: Service[] = [];
 
 beforeAll(async () => {
   const launch = await findKafka(() => undefined);
-  broker = await launch({ dir, shortLived: true, properties: await securedProperties() });
+  broker = await launch({
+    dir,
+    shortLived: true,
+    open: true,
+    properties: await securedProperties(),
+  });
   const admin = { ...environment('admin'), KAFKA_SASL_MECHANISM: 'plain' };
   await waitForKafka(addressOf(admin), READY_MS);
   await grant(admin, grantsOf(PREFIX, USER));

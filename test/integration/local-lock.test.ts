@@ -53,6 +53,11 @@ describe('the lock of a data dir', () => {
   });
 });
 
+test('a new data dir is closed to other users', () => {
+  takeLock(join(dir, 'new', 'data')).release();
+  expect(statSync(join(dir, 'new', 'data')).mode & 0o777).toBe(0o700);
+});
+
 describe('the generated secrets', () => {
   test('are created once, readable by their owner alone', () => {
     const first = localSecrets(dir, {});

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { getPriority, tmpdir } from 'node:os';
@@ -31,6 +31,7 @@ beforeEach(async () => {
   const ports = await freePorts(PORTS.length);
   env = {
     WAYPOST_DATA_DIR: join(dir, 'data'),
+    XDG_STATE_HOME: join(dir, 'state'),
     WAYPOST_PARTITIONS: '1',
     WAYPOST_RETRY_DELAYS: '1s',
     ...Object.fromEntries(PORTS.map((name, i) => [name, String(ports[i]!)])),
@@ -222,6 +223,16 @@ describe('a refused start prints one sentence about', () => {
     );
     expect(text).toMatch(new RegExp(`^${sentence}.*ingest\\|router`));
   });
+});
+
+test('a start without a folder for its state goes on, and says what `waypost` then needs', async () => {
+  // A file is in its place, so that root cannot create it either.
+  writeFileSync(join(dir, 'file'), '');
+  const system = stubs({ ...shared(), XDG_STATE_HOME: join(dir, 'file') });
+  await system.printed('waypost ready');
+  expect(system.output()).toMatch(
+    /cannot be written \(.*\): set XDG_STATE_HOME .* WAYPOST_URL and WAYPOST_TOKEN\./,
+  );
 });
 
 test('a clean stop removes the lock and keeps the secrets', async () => {

@@ -41,7 +41,7 @@ export function assistantWith({ system }: StorySystem, token: string): Use {
       { jsonrpc: '2.0', method: 'notifications/initialized' },
       { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: tool, arguments: args } },
     ];
-    const { out, err } = await waypost(['mcp'], {
+    const { out, err } = await waypost(['mcp', '--allow-writes', '--allow-admin'], {
       env: { WAYPOST_URL: system.controlUrl, WAYPOST_TOKEN: token },
       input: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
     });
@@ -51,7 +51,8 @@ export function assistantWith({ system }: StorySystem, token: string): Use {
     if (text === undefined || answer?.result?.isError) {
       throw new Error(`${tool}: ${text ?? answer?.error?.message ?? err}`);
     }
-    return (text.startsWith('{') ? JSON.parse(text) : { text }) as Awaited<ReturnType<Use>>;
+    const data = text.split('\n').slice(1, -1).join('\n');
+    return (data.startsWith('{') ? JSON.parse(data) : { text: data }) as Awaited<ReturnType<Use>>;
   };
 }
 

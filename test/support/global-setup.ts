@@ -51,6 +51,7 @@ async function giveKafka(): Promise<() => Promise<void>> {
   const broker = await launch({
     dir,
     shortLived: true,
+    open: true,
     // Every test creates topics: index files are preallocated small, and the log cleaner need not
     // run often.
     properties: { 'log.index.size.max.bytes': '262144', 'log.cleaner.backoff.ms': '500' },

@@ -38,7 +38,7 @@ export interface Topics {
 
 /** Reads `attempts` and `webhooks.dead` from the beginning. */
 export async function openTopics(system: System): Promise<Topics> {
-  const settings = loadSettings({ ...system.env, KAFKA_BROKERS: system.brokers });
+  const settings = loadSettings(system.env);
   const kafka = await connectKafka(settings, {
     clientId: 'test',
     log: createLog('test', 'silent'),

@@ -107,7 +107,7 @@ interface BenchBroker {
 /** @param note receives the name of each slow step */
 async function startBroker(dir: string, note: (text: string) => void): Promise<BenchBroker> {
   const launch = await findKafka(note);
-  const broker = await launch({ dir: join(dir, 'kafka') });
+  const broker = await launch({ dir: join(dir, 'kafka'), open: true });
   let admin: Admin;
   try {
     await broker.ready(READY_MS);

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { waitForKafka } from '../../shared/kafka/connection';
+import { kafkaAddress, waitForKafka } from '../../shared/kafka/connection';
+import { loadSettings } from '../../shared/service/settings';
 import { eventually } from '../../test/support/eventually';
 import { type System } from '../harness/system';
 import { type Cluster, type Node } from './cluster';
@@ -29,7 +30,7 @@ export function embeddedBroker(system: System): BrokerControl {
       if (!found) throw new Error('no broker runs');
       return found.pid;
     });
-  const answers = () => waitForKafka({ brokers: [system.brokers] }, WHOLE_MS);
+  const answers = () => waitForKafka(kafkaAddress(loadSettings(system.env)), WHOLE_MS);
   return {
     end: async (_which, signal) => {
       process.kill(await pid(), signal);

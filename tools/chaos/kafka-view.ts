@@ -1,4 +1,5 @@
 import { type Admin, logLevel } from 'kafkajs';
+import { type KafkaAddress } from '../../shared/kafka/connection';
 import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
 
 /** Queries Kafka from outside: leaders, replicas in sync, and unread records. */
@@ -9,14 +10,18 @@ export class KafkaView {
   readonly #admin: Admin;
 
   private constructor(
-    brokers: string[],
+    kafka: KafkaAddress,
     private readonly prefix: string,
   ) {
-    this.#admin = kafkajsClient({ clientId: 'chaos', brokers, logLevel: logLevel.NOTHING }).admin();
+    this.#admin = kafkajsClient({
+      ...kafka,
+      clientId: 'chaos',
+      logLevel: logLevel.NOTHING,
+    }).admin();
   }
 
-  static async open(brokers: string[], prefix: string): Promise<KafkaView> {
-    const view = new KafkaView(brokers, prefix);
+  static async open(kafka: KafkaAddress, prefix: string): Promise<KafkaView> {
+    const view = new KafkaView(kafka, prefix);
     await view.#admin.connect();
     return view;
   }

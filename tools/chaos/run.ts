@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '../../shared/collections/defined';
+import { kafkaAddress } from '../../shared/kafka/connection';
 import { messageOf } from '../../shared/service/errors';
+import { loadSettings } from '../../shared/service/settings';
 import { eventually } from '../../test/support/eventually';
 import { type Load, startLoad } from '../harness/load';
 import { startSystem, type System } from '../harness/system';
@@ -118,12 +120,11 @@ async function setScene(from: {
     together: options.together,
   });
   undo.push(() => system.stop());
-  const kafka = cluster?.brokers ?? system.brokers;
-  const view = await KafkaView.open(kafka.split(','), '');
+  const { env } = system;
+  const view = await KafkaView.open(kafkaAddress(loadSettings(env)), '');
   undo.push(() => view.close());
   const connected = await connect(system, endpoints);
   const brokers = cluster ? clusterBrokers(cluster, view) : embeddedBroker(system);
-  const env = { ...system.env, KAFKA_BROKERS: kafka };
   return { options, windowMs, dir, endpoints, system, env, view, brokers, ...connected, note };
 }
 

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type Admin, logLevel } from 'kafkajs';
+import { kafkaAddress } from '../../shared/kafka/connection';
 import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
+import { loadSettings } from '../../shared/service/settings';
 import { cpuBetween, readCpu } from '../harness/usage';
 import { type ServiceName } from '../../deploy/standalone/service-list';
 import { openLoadedSystem, type LoadedSystem } from '../harness/loaded-system';
@@ -42,7 +44,7 @@ async function main(): Promise<boolean> {
     env: { ...env, WAYPOST_TIMEOUT: '5s' },
   });
   const admin = kafkajsClient({
-    brokers: [rig.system.brokers],
+    ...kafkaAddress(loadSettings(rig.system.env)),
     logLevel: logLevel.NOTHING,
   }).admin();
   const crew = new Crew(rig);

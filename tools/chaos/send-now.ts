@@ -55,7 +55,7 @@ export async function runSendNow(
   const env = { WAYPOST_RETRY_DELAYS: delays.join(','), WAYPOST_PARTITIONS: '12' };
   const sink = await startSink();
   const system = await startSystem({ embedded, env });
-  const seeder = await openSeeder({ ...system.env, KAFKA_BROKERS: system.brokers });
+  const seeder = await openSeeder(system.env);
   try {
     return await sendNow({ options, sink, system, seeder, say });
   } finally {

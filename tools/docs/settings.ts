@@ -146,7 +146,8 @@ const DELIVERY = {
     text:
       'Mail server for [alerts by e-mail](../operations/alerts.md#alerts-by-e-mail), such as ' +
       '`smtps://user:password@mail.example.com?from=waypost@example.com`. Delivery sends ' +
-      'them; control needs it too, and refuses addresses without it.',
+      'them; control needs it too, and refuses addresses without it. Mails go over TLS only, ' +
+      'except with `?tls=off`, which excludes a password.',
     default: 'no e-mail',
   },
   WAYPOST_RETRY_WINDOW: 'Time after which delivery gives up a delivery.',

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { logLevel } from 'kafkajs';
 import { compact } from '../../shared/collections/defined';
+import { kafkaAddress } from '../../shared/kafka/connection';
 import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
+import { loadSettings } from '../../shared/service/settings';
 import { type ServiceName } from '../../deploy/standalone/service-list';
 import { eventually } from '../../test/support/eventually';
 import { aCall, type Call } from '../../test/support/factories';
@@ -210,9 +212,12 @@ export async function openLoadedSystem({
  * Returns the lag: the end of each partition of the service's group, minus its committed offset.
  */
 async function lag(system: System, name: ServiceName): Promise<number> {
-  const { brokers, env } = system;
+  const { env } = system;
   const prefix = env.WAYPOST_TOPIC_PREFIX ?? '';
-  const admin = kafkajsClient({ brokers: [brokers], logLevel: logLevel.NOTHING }).admin();
+  const admin = kafkajsClient({
+    ...kafkaAddress(loadSettings(env)),
+    logLevel: logLevel.NOTHING,
+  }).admin();
   await admin.connect();
   try {
     let records = 0;

@@ -6,6 +6,7 @@ import { findEngine } from '../../deploy/standalone/container-engine';
 import { PORTS } from '../../deploy/standalone/local-settings';
 import { processEntry, type ProcessName } from '../../deploy/standalone/service-list';
 import { compact, defined } from '../../shared/collections/defined';
+import { findSystem } from '../../shared/service/local-systems';
 import { freePorts } from '../../test/support/free-port';
 import { copyHistoryFiles } from '../../test/support/history-files';
 import { descendants, startSupervised } from '../../test/support/supervised';
@@ -38,6 +39,7 @@ export interface System extends Api {
   adminToken: string;
   prefix: string;
   dataDir: string;
+  /** the environment of its services, with their Kafka and its login */
   env: Record<string, string>;
   /** host:port of its Kafka, embedded or not */
   brokers: string;
@@ -106,7 +108,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     adminToken,
     prefix,
     dataDir,
-    env,
+    env: { ...env, ...findSystem({ env, home: '' }, dataDir)?.kafka },
     brokers,
     pid: supervised.pid,
     pids,
@@ -176,6 +178,7 @@ export async function systemEnv(
         }),
     ...Object.fromEntries(PORTS.map((name, i) => [name, String(ports[i]!)])),
     WAYPOST_DATA_DIR: options.dataDir,
+    XDG_STATE_HOME: join(options.dataDir, 'state'),
     WAYPOST_PARTITIONS: '3',
     WAYPOST_RETRY_DELAYS: '200ms,500ms,1s',
     ...options.env,

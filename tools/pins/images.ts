@@ -29,6 +29,19 @@ export function unresolvedTags(text: string): string[] {
   });
 }
 
+/** A comment above an image whose digest this tool has resolved from its registry. */
+const RESOLVED = /^\s*# pin: resolved on \d{4}-\d{2}-\d{2}$/;
+
+/**
+ * Returns the images of a text whose digest has another origin, such as somebody's repository: it may
+ * name an older image, or another one, and it wins over the tag. No release is made with one.
+ */
+export function foreignPins(text: string): PinnedImage[] {
+  return text
+    .split('\n')
+    .flatMap((line, i, lines) => (RESOLVED.test(lines[i - 1] ?? '') ? [] : pinnedImages(line)));
+}
+
 /**
  * Returns the text with other digests, and with their origin in the comments above them.
  * @param digests by tag; images that are not in it stay

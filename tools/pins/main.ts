@@ -3,14 +3,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JAR_LIST } from '../../deploy/standalone/jar-list';
 import { ROOT } from '../../shared/service/repo-root';
-import { missingPlatforms, pinnedImages, repin, unresolvedTags } from './images';
+import { foreignPins, missingPlatforms, pinnedImages, repin, unresolvedTags } from './images';
 import { jarList } from './jars';
 
 /**
  * Keeps the versions that are pinned outside package-lock.json:
  *
  *     node dist/tools/pins/main.js images            writes the digest that each tag has now (needs docker)
- *     node dist/tools/pins/main.js images --check    pulls each image by its digest, and fails if one does not pull
+ *     node dist/tools/pins/main.js images --check    pulls each image by its digest, and fails if one has none or does not pull
  *     node dist/tools/pins/main.js jars              writes the list of the broker's jars from pom.xml (needs Maven)
  */
 
@@ -57,9 +57,13 @@ function updateImages(): void {
 
 /** @returns the images that cannot be used */
 function checkImages(): string[] {
+  const foreign = FILES.flatMap((file) => foreignPins(readFileSync(join(ROOT, file), 'utf8')));
   return allImages().filter((image) => {
     try {
       if (!image.includes('@')) throw new Error(`it has no digest: run ${RESOLVE}`);
+      if (foreign.some(({ digest }) => image.endsWith(digest))) {
+        throw new Error(`its digest has another origin than its registry: run ${RESOLVE}`);
+      }
       const missing = missingPlatforms(
         JSON.parse(docker('buildx', 'imagetools', 'inspect', '--raw', image)),
       );

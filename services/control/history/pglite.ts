@@ -77,7 +77,8 @@ async function createFiles(folder: string, dir: string): Promise<void> {
     if (name.startsWith(DRAFT)) rmSync(join(folder, name), { recursive: true, force: true });
   }
   const draft = join(folder, `${DRAFT}-${String(process.pid)}`);
-  await promisify(execFile)(process.execPath, [WORKER_FILE, draft]);
+  // It needs none of control's secrets.
+  await promisify(execFile)(process.execPath, [WORKER_FILE, draft], { env: {} });
   renameSync(draft, dir);
 }
 

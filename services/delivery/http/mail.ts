@@ -1,6 +1,7 @@
 import { createTransport, type Transporter } from 'nodemailer';
 import { type UrlError } from '../../../shared/model/attempt-events';
 import { isMailbox, MAILBOX_PREFIX, type MailBody } from '../../../shared/model/alert-mail';
+import { defined } from '../../../shared/collections/defined';
 import { messageOf } from '../../../shared/service/errors';
 import { type SendRequest, type SendResult } from './exchange';
 
@@ -30,27 +31,37 @@ interface SmtpError {
 export class MailSender {
   readonly #transport: Transporter;
   readonly #from: string;
+  readonly #wholeMs: number;
 
   /**
-   * @param url of the server: `smtp://user:password@host:587?from=waypost@example.com`; `smtps` for
-   *   TLS from the start
-   * @param wholeMs for one mail, from the connection to the reply, ms
+   * @param url of the server: `smtp://user:password@host:587?from=waypost@example.com`, which
+   *   switches to TLS (STARTTLS) before anything else is sent; `smtps` for TLS from the start;
+   *   `smtp://host?tls=off` without TLS, and so without a password
+   * @param options `wholeMs` for one mail, from the connection to the reply, ms; `ca`: the
+   *   authority of the server, for tests
    */
-  constructor(
-    url: string,
-    private readonly wholeMs = WHOLE_MS,
-  ) {
+  constructor(url: string, { wholeMs = WHOLE_MS, ca }: { wholeMs?: number; ca?: string } = {}) {
     const { protocol, hostname, port, username, password, searchParams } = new URL(url);
     const secure = protocol === 'smtps:';
+    const plain = searchParams.get('tls') === 'off';
+    this.#wholeMs = wholeMs;
     this.#from = searchParams.get('from') ?? `waypost@${hostname}`;
     this.#transport = createTransport({
       host: hostname.replace(/^\[|\]$/g, ''),
       port: Number(port) || (secure ? 465 : 587),
       secure,
+      // By default TLS would be used only if the server offers it, and who is on the way can remove
+      // the offer.
+      requireTLS: !secure && !plain,
+      ignoreTLS: plain,
       pool: true,
-      ...(username
-        ? { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }
-        : undefined),
+      ...defined({
+        auth:
+          username && !plain
+            ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) }
+            : undefined,
+        tls: ca === undefined ? undefined : { ca },
+      }),
       connectionTimeout: TIMEOUT_MS,
       greetingTimeout: TIMEOUT_MS,
       socketTimeout: TIMEOUT_MS,
@@ -88,7 +99,7 @@ export class MailSender {
     // The same on each try, so that a mail program shows a repeat once.
     const messageId = `<${id}@waypost>`;
     const to = origin.slice(MAILBOX_PREFIX.length);
-    const signal = AbortSignal.timeout(this.wholeMs);
+    const signal = AbortSignal.timeout(this.#wholeMs);
     const mail = { from: this.#from, to, subject, text, messageId, signal };
     const sent = (await this.#transport.sendMail(mail)) as { response?: string };
     return sent.response ?? '';
@@ -100,10 +111,10 @@ function replied(status: number, reply: string): SendResult {
   return { ok: true, response, durationMs: 0 };
 }
 
-/** A refused login is a fault of the setting, which gets mended inside the window. */
+/** A login or TLS that is refused is a fault of the setting, which gets mended inside the window. */
 function failed(error: SmtpError): SendResult {
   const { code = '', responseCode, response } = error;
-  if (responseCode !== undefined && code !== 'EAUTH') {
+  if (responseCode !== undefined && code !== 'EAUTH' && code !== 'ETLS') {
     return replied(responseCode >= 500 ? REFUSED : NOT_NOW, response ?? String(responseCode));
   }
   return { ok: false, error: errorOf(code, error), durationMs: 0 };
@@ -115,9 +126,15 @@ const LIMITS: Readonly<Record<string, Pick<UrlError, 'code' | 'phase'>>> = {
   ETIMEDOUT: { code: 'timeout' },
 };
 
-function errorOf(code: string, error: SmtpError): UrlError {
+const MESSAGES: Readonly<Record<string, string>> = {
   // The reply to a login may repeat the user's name.
-  const message =
-    code === 'EAUTH' ? 'the mail server refused the user or the password' : messageOf(error);
+  EAUTH: 'the mail server refused the user or the password',
+  ETLS:
+    'the mail server did not switch to TLS, and nothing was sent to it; a relay in your own ' +
+    'network that has none needs ?tls=off in WAYPOST_SMTP_URL',
+};
+
+function errorOf(code: string, error: SmtpError): UrlError {
+  const message = MESSAGES[code] ?? messageOf(error);
   return { ...(LIMITS[code] ?? { code: 'connection', phase: 'connect' }), message };
 }

@@ -3,12 +3,10 @@ import { type Given, resolvePlace } from '../../../cli/connect/resolve-place';
 /** Resolves the address of Waypost, and sends a token to no other address. */
 
 const KEPT = { url: 'https://waypost.example', token: 'kept', ingestUrl: 'https://in.example' };
-const LOCAL = {
-  dir: '.waypost',
-  url: 'http://127.0.0.1:9000',
-  ingestUrl: 'http://127.0.0.1:9001',
-  token: 'local',
-};
+const OWN = { url: 'http://127.0.0.1:9000', ingestUrl: 'http://127.0.0.1:9001', token: 'local' };
+const LOCAL = { dir: '.waypost', login: OWN };
+/** No `npm start` of this user has made it. */
+const UNKNOWN = { dir: '.waypost' };
 
 test.each<
   [string, Given, { url: string; ingestUrl?: string | undefined; token?: string | undefined }]
@@ -18,15 +16,11 @@ test.each<
     { env: {} },
     { url: 'http://127.0.0.1:8090', ingestUrl: 'http://127.0.0.1:8080' },
   ],
+  ['a data dir gives its addresses and its token', { env: {}, local: LOCAL }, OWN],
   [
-    'a data dir gives its addresses and its token',
-    { env: {}, local: LOCAL },
-    { url: LOCAL.url, ingestUrl: LOCAL.ingestUrl, token: 'local' },
-  ],
-  [
-    'a data dir of an older version gives its token for the default addresses',
-    { env: {}, local: { dir: 'd', token: 't' } },
-    { url: 'http://127.0.0.1:8090', ingestUrl: 'http://127.0.0.1:8080', token: 't' },
+    'a data dir whose system has its token from the environment gives its addresses',
+    { env: { WAYPOST_TOKEN: 't' }, local: { dir: 'd', login: { ...OWN, token: undefined } } },
+    { ...OWN, token: 't' },
   ],
   ['a stored login wins over a data dir', { env: {}, kept: KEPT, local: LOCAL }, KEPT],
   [
@@ -51,22 +45,43 @@ test.each<
     { url: 'http://127.0.0.1:9999', ingestUrl: undefined, token: undefined },
   ],
   [
-    'a data dir that names another machine gets no token',
-    { env: {}, local: { ...LOCAL, url: 'http://evil.example' } },
+    'an address beside an unknown data dir has nothing of it',
+    { env: {}, url: 'http://127.0.0.1:8090', local: UNKNOWN },
     { url: 'http://127.0.0.1:8090', token: undefined },
+  ],
+  [
+    'a stored login beside an unknown data dir counts',
+    { env: {}, kept: KEPT, local: UNKNOWN },
+    KEPT,
   ],
   [
     'the admin token of the services opens the address of a data dir',
     { env: { WAYPOST_ADMIN_TOKEN: 'admin' }, local: LOCAL },
-    { url: LOCAL.url, token: 'admin' },
+    { url: OWN.url, token: 'admin' },
+  ],
+  [
+    'where the admin token may not be used, that of the environment and of a data dir do not count',
+    { env: { WAYPOST_ADMIN_TOKEN: 'admin' }, local: LOCAL, adminToken: false },
+    { ...OWN, token: undefined },
+  ],
+  [
+    'where the admin token may not be used, a token of the environment is',
+    { env: { WAYPOST_TOKEN: 't', WAYPOST_ADMIN_TOKEN: 'a' }, local: LOCAL, adminToken: false },
+    { ...OWN, token: 't' },
   ],
   [
     'the environment sets the address of ingest alone',
     { env: { WAYPOST_INGEST_URL: 'https://in.example/' }, local: LOCAL },
-    { url: LOCAL.url, ingestUrl: 'https://in.example', token: 'local' },
+    { url: OWN.url, ingestUrl: 'https://in.example', token: 'local' },
   ],
 ])('%s', (_, given, place) => {
   expect(resolvePlace(given)).toMatchObject(place);
+});
+
+test('an unknown data dir is refused, also with a token of the environment', () => {
+  expect(() => resolvePlace({ env: { WAYPOST_TOKEN: 't' }, local: UNKNOWN })).toThrow(
+    /^No `npm start` of yours has made \.waypost, .* run `npm start` here again\..*WAYPOST_URL/,
+  );
 });
 
 test.each(['waypost.example', 'ftp://a', 'http://', 'http://me:secret@a.example'])(

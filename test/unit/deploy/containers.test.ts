@@ -1,3 +1,4 @@
+import { BlockList } from 'node:net';
 import { kafkaVersion, readJarList } from '../../../deploy/standalone/jar-list';
 import { kafkaJars } from '../../../deploy/standalone/kafka-jars';
 import { SERVICES } from '../../../deploy/standalone/service-list';
@@ -18,8 +19,10 @@ interface Compose {
       volumes?: string[];
       depends_on?: Record<string, { condition: string }>;
       stop_grace_period?: string;
+      networks?: string[];
     }
   >;
+  networks: Record<string, { ipam: { config: Record<string, string>[] } } | null>;
 }
 const compose = readYaml<Compose>('docker-compose.yml');
 const CHART = 'deploy/helm/waypost';
@@ -176,6 +179,12 @@ test('the default is a service image, and both run and check health without root
   }
 });
 
+test('the image of the whole system has a folder for the state of the command line', () => {
+  const [, dataDir] = /WAYPOST_DATA_DIR=(\S+)/.exec(stage('standalone'))!;
+  expect(stage('standalone')).toContain(`XDG_STATE_HOME=${dataDir!}/`);
+  expect(stage('standalone')).toContain(`install -d -o 10001 -g 10001 ${dataDir!}`);
+});
+
 /** Returns the lines of one stage of the Dockerfile. */
 function stage(name: string): string {
   return read('Dockerfile')
@@ -185,6 +194,57 @@ function stage(name: string): string {
 
 test('all files name the same version of Kafka', () => {
   const version = kafkaVersion(readJarList());
-  expect(read('docker-compose.yml')).toContain(`image: apache/kafka:${version}@sha256:`);
+  expect(read('docker-compose.yml')).toMatch(
+    new RegExp(`image: apache/kafka:${version}(@sha256:|$)`, 'm'),
+  );
   expect(read('deploy/standalone/container.ts')).toContain(`'apache/kafka:${version}`);
 });
+
+test.each(Object.keys(compose.services))('docker compose takes every privilege from %s', (name) => {
+  expect(compose.services[name]).toMatchObject({
+    read_only: true,
+    tmpfs: expect.arrayContaining([expect.stringMatching(/^\/tmp/)]),
+    cap_drop: ['ALL'],
+    security_opt: ['no-new-privileges:true'],
+  });
+  expect(compose.services[name]).not.toHaveProperty('privileged');
+  expect(compose.services[name]).not.toHaveProperty('cap_add');
+});
+
+test('no password has a default in docker compose, and Grafana has no user', () => {
+  const variables = Object.values(compose.services).flatMap(({ environment = {} }) =>
+    Object.entries(environment),
+  );
+  expect(variables.filter(([name]) => /PASSWORD/.test(name))).toEqual([]);
+  expect(read('docker-compose.yml')).not.toMatch(/\$\{\w*(PASSWORD|TOKEN|KEY|SECRET)\w*:?-[^}]/);
+  expect(compose.services.grafana!.environment).toMatchObject({
+    GF_AUTH_BASIC_ENABLED: 'false',
+    GF_AUTH_DISABLE_LOGIN_FORM: 'true',
+    GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION: 'true',
+  });
+});
+
+test('receivers of webhooks have a network where neither Kafka nor the machine can be allowed', () => {
+  const members = Object.entries(compose.services).flatMap(([name, { networks = [] }]) =>
+    networks.includes('receivers') ? [name] : [],
+  );
+  expect(members).toEqual(['delivery']);
+  const [{ ip_range: range, gateway }] = compose.networks.receivers!.ipam.config as [
+    Record<string, string>,
+  ];
+  const [base = '', bits] = range!.split('/');
+  const allowed = new BlockList();
+  allowed.addSubnet(base, Number(bits));
+  expect(allowed.check(gateway!)).toBe(false);
+  expect(read('docker-compose.yml')).toContain(`container:\n    # ${range!}, after`);
+  expect(read('docs/operations/running.md')).toContain(`WAYPOST_ALLOWED_NETWORKS=${range!}`);
+});
+
+test.each(['docker-compose.yml', 'docs/operations/running.md', 'README.md', 'Dockerfile'])(
+  '%s does not advise to allow a network that Docker or the machine uses',
+  (file) => {
+    expect(read(file)).not.toMatch(
+      /(10\.0\.0\.0\/8|172\.16\.0\.0\/12|192\.168\.0\.0\/16|172\.17\.0\.0)/,
+    );
+  },
+);

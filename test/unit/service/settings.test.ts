@@ -190,3 +190,19 @@ test('a topic must keep its records for the retry window', () => {
     webhooks: 10_800_000,
   });
 });
+
+test.each([
+  ['smtp://relay.internal:25?tls=off', undefined],
+  ['smtp://kim:planted@mail.example.com?from=waypost@example.com', undefined],
+  ['smtps://kim:planted@mail.example.com', undefined],
+  ['smtp://kim:planted@relay.internal?tls=off', 'tls=off excludes a password'],
+  ['smtp://kim@relay.internal?tls=off', 'tls=off excludes a password'],
+  ['smtps://relay.internal?tls=off', 'tls=off contradicts smtps://'],
+  ['smtp://relay.internal?tls=no', 'tls must be off or absent'],
+  ['kim:planted', 'must be an address such as smtps://'],
+])('the mail server %s is refused: %s', (url, problem) => {
+  const load = () => loadSettings({ WAYPOST_SMTP_URL: url });
+  if (problem === undefined) expect(load().WAYPOST_SMTP_URL).toBe(url);
+  else expect(load).toThrow(problem);
+  if (problem !== undefined) expect(load).not.toThrow(/planted/);
+});

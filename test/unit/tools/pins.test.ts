@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileOf, kafkaVersion, readJarList } from '../../../deploy/standalone/jar-list';
 import { ROOT } from '../../../shared/service/repo-root';
-import { missingPlatforms, pinnedImages, repin, unresolvedTags } from '../../../tools/pins/images';
+import {
+  foreignPins,
+  missingPlatforms,
+  pinnedImages,
+  repin,
+  unresolvedTags,
+} from '../../../tools/pins/images';
 
 const OLD = `sha256:${'a'.repeat(64)}`;
 const NEW = `sha256:${'b'.repeat(64)}`;
@@ -33,6 +39,20 @@ test('A tag below `pin: none yet` waits for its digest, and gets it', () => {
   expect(repin(text, new Map([['node:26-slim', NEW]]), 'resolved on 2026-11-26')).toBe(
     `# pin: resolved on 2026-11-26\nARG NODE_IMAGE=node:26-slim@${NEW}\nARG OTHER_IMAGE=other:1\n`,
   );
+});
+
+test('A digest counts only if it was resolved from its registry', () => {
+  const image = `    image: a/b:1@${OLD}\n`;
+  const named = [{ tag: 'a/b:1', digest: OLD }];
+  expect(
+    foreignPins(`    # pin: from \`x.yml\` of somebody/else, not pulled yet\n${image}`),
+  ).toEqual(named);
+  expect(foreignPins(image)).toEqual(named);
+  expect(foreignPins(`    # pin: resolved on 2026-11-26\n${image}`)).toEqual([]);
+});
+
+test.each(['Dockerfile', 'docker-compose.yml'])('No digest in %s has another origin', (file) => {
+  expect(foreignPins(readFileSync(join(ROOT, file), 'utf8'))).toEqual([]);
 });
 
 test('A manifest of one platform, or of the wrong ones, does not serve the released image', () => {

@@ -2,6 +2,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { MailSender } from '../../../../services/delivery/http/mail';
 import { type SendResult } from '../../../../services/delivery/http/exchange';
+import { makeCertificate } from '../../../support/certificate';
 
 /** Sends mails to a real SMTP server in this process. */
 
@@ -9,9 +10,15 @@ const received: string[] = [];
 let server: SMTPServer;
 let sender: MailSender;
 
-async function open(options: SMTPServerOptions, user = ''): Promise<void> {
+const certificate = makeCertificate({ name: 'localhost' });
+
+/**
+ * Opens a server that switches to TLS, and a sender that trusts it.
+ * @param options of the server; without TLS if STARTTLS is disabled
+ */
+async function open(options: SMTPServerOptions, user = '', query = ''): Promise<void> {
   server = new SMTPServer({
-    disabledCommands: ['STARTTLS'],
+    ...certificate,
     authOptional: true,
     hideENHANCEDSTATUSCODES: true,
     onData(stream, _session, done) {
@@ -22,9 +29,12 @@ async function open(options: SMTPServerOptions, user = ''): Promise<void> {
     ...options,
   });
   server.on('error', () => undefined);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
   const { port } = server.server.address() as AddressInfo;
-  sender = new MailSender(`smtp://${user}127.0.0.1:${String(port)}?from=waypost@example.com`);
+  sender = new MailSender(
+    `smtp://${user}localhost:${String(port)}?from=waypost@example.com${query}`,
+    { ca: certificate.cert },
+  );
 }
 
 afterEach(async () => {
@@ -70,7 +80,7 @@ test.each([
 });
 
 test('a refused login is a failure to retry, which shows neither user nor password', async () => {
-  const options = { authOptional: false, allowInsecureAuth: true };
+  const options = { authOptional: false };
   await open(
     {
       ...options,
@@ -81,6 +91,82 @@ test('a refused login is a failure to retry, which shows neither user nor passwo
   const result = await send();
   expect(result).toMatchObject({ ok: false, error: { code: 'connection' } });
   expect(JSON.stringify(result)).not.toMatch(/kim|planted/);
+});
+
+describe('a password goes over TLS only', () => {
+  const WITHOUT_TLS = { disabledCommands: ['STARTTLS'], allowInsecureAuth: true };
+
+  test('a server without TLS, or who removes its offer on the way, gets nothing', async () => {
+    const said: string[] = [];
+    // It accepts everything, as an attacker does.
+    const attacker = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.write('220 mail ESMTP\r\n');
+      socket.on('data', (data) => {
+        said.push(data.toString());
+        socket.write(
+          /^EHLO/.test(data.toString()) ? '250-mail\r\n250 AUTH PLAIN\r\n' : '250 ok\r\n',
+        );
+      });
+    });
+    await open({});
+    await new Promise<void>((resolve) => attacker.listen(0, '127.0.0.1', resolve));
+    sender.close();
+    const { port } = attacker.address() as AddressInfo;
+    sender = new MailSender(`smtp://kim:planted@127.0.0.1:${String(port)}`);
+    expect(await send()).toMatchObject({ ok: false });
+    expect(said.join('')).not.toMatch(/AUTH|MAIL|DATA/);
+    expect(said.join('')).not.toContain(Buffer.from('planted').toString('base64').slice(0, 6));
+    sender.close();
+    await new Promise((resolve) => attacker.close(resolve));
+  });
+
+  test('a server that refuses to switch is tried again, with what to do', async () => {
+    await open({ disabledCommands: ['STARTTLS'] }, 'kim:planted@');
+    const result = await send();
+    expect(result).toMatchObject({ ok: false, error: { code: 'tls' } });
+    expect(JSON.stringify(result)).toContain('tls=off');
+  });
+
+  test('a server with a certificate of a stranger gets nothing', async () => {
+    let asked = 0;
+    const onAuth: SMTPServerOptions['onAuth'] = (_auth, _session, done) => {
+      asked += 1;
+      done(null, { user: 'kim' });
+    };
+    await open({ ...makeCertificate({ name: 'localhost' }), onAuth }, 'kim:planted@');
+    expect(await send()).toMatchObject({ ok: false });
+    expect(asked).toBe(0);
+  });
+
+  test('a server that switches gets the password', async () => {
+    const passwords: unknown[] = [];
+    await open(
+      {
+        authOptional: false,
+        onAuth: ({ password }, session, done) => {
+          passwords.push([session.secure, password]);
+          done(null, { user: 'kim' });
+        },
+      },
+      'kim:planted@',
+    );
+    expect(await send()).toMatchObject({ ok: true, response: { status: 250 } });
+    expect(passwords).toEqual([[true, 'planted']]);
+  });
+
+  test('tls=off sends to a relay without TLS, and never a password', async () => {
+    const onAuth = jest.fn();
+    await open({ ...WITHOUT_TLS, onAuth }, '', '&tls=off');
+    expect(await send()).toMatchObject({ ok: true, response: { status: 250 } });
+    expect(received).toHaveLength(1);
+    sender.close();
+    const { port } = server.server.address() as AddressInfo;
+    // The settings refuse this address.
+    sender = new MailSender(`smtp://kim:planted@localhost:${String(port)}?tls=off`);
+    expect(await send()).toMatchObject({ ok: true });
+    expect(onAuth).not.toHaveBeenCalled();
+  });
 });
 
 test('a server that does not accept connections is a failed connection', async () => {
@@ -103,10 +189,9 @@ test.each([
   });
   await new Promise<void>((resolve) => trickling.listen(0, '127.0.0.1', resolve));
   sender.close();
-  sender = new MailSender(
-    `smtp://127.0.0.1:${String((trickling.address() as AddressInfo).port)}`,
-    500,
-  );
+  sender = new MailSender(`smtp://127.0.0.1:${String((trickling.address() as AddressInfo).port)}`, {
+    wholeMs: 500,
+  });
   expect(await send()).toMatchObject({ ok: false, error: { code } });
   sender.close();
   await new Promise((resolve) => trickling.close(resolve));

@@ -1,0 +1,149 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Kafka, logLevel } from 'kafkajs';
+import { kafkaAddress } from '../../shared/kafka/connection';
+import { loadSettings } from '../../shared/service/settings';
+import { startSystem, type System } from '../../tools/harness/system';
+import { descendants, processes } from '../support/supervised';
+
+/**
+ * What other users of a machine can reach of a system that `npm start` runs there: its ports, its
+ * files, and the arguments of its processes.
+ */
+
+const ADMIN_TOKEN = 'the-admin-token-of-this-test';
+const SECRET_KEY = Buffer.alloc(32, 9).toString('base64');
+const SMTP_PASSWORD = 'the-password-of-the-mail-server';
+const OTHER_TOKEN = 'a-token-of-the-command-line';
+
+let folder: string;
+let system: System;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'waypost-privacy-'));
+  // Only Waypost itself keeps others out of the data dir.
+  chmodSync(folder, 0o755);
+  system = await startSystem({
+    embedded: true,
+    dataDir: join(folder, 'data'),
+    env: {
+      WAYPOST_ADMIN_TOKEN: ADMIN_TOKEN,
+      WAYPOST_SECRET_KEY: SECRET_KEY,
+      WAYPOST_SMTP_URL: `smtps://user:${SMTP_PASSWORD}@mail.example.com`,
+      WAYPOST_TOKEN: OTHER_TOKEN,
+    },
+  });
+}, 400_000);
+afterAll(async () => {
+  await system.stop();
+  rmSync(folder, { recursive: true, force: true });
+}, 200_000);
+
+const password = () => readFileSync(join(folder, 'data', 'kafka', 'password'), 'utf8').trim();
+const ports = () =>
+  JSON.parse(readFileSync(join(folder, 'data', 'kafka', 'ports.json'), 'utf8')) as {
+    broker: number;
+    controller: number;
+  };
+const quiet = { logLevel: logLevel.NOTHING, retry: { retries: 0 } };
+
+/** Appends to `config`, as who makes himself an administrator does. */
+async function inject(kafka: Kafka): Promise<void> {
+  const producer = kafka.producer();
+  try {
+    await producer.connect();
+    await producer.send({ topic: 'config', messages: [{ key: 'token:tok_x', value: null }] });
+  } finally {
+    await producer.disconnect();
+  }
+}
+
+test('who has no login can append nothing to `config`, and who has it can', async () => {
+  const brokers = [system.brokers];
+  await expect(inject(new Kafka({ ...quiet, brokers }))).rejects.toThrow();
+  for (const mechanism of ['plain', 'scram-sha-256'] as const) {
+    const sasl = { mechanism: mechanism as 'plain', username: 'waypost', password: 'guessed' };
+    await expect(inject(new Kafka({ ...quiet, brokers, sasl }))).rejects.toThrow();
+  }
+  await inject(new Kafka({ ...quiet, ...kafkaAddress(loadSettings(system.env)) }));
+});
+
+test('the controller of Kafka, which can delete topics, answers nobody without a login', async () => {
+  const { broker, controller } = ports();
+  expect(await deleteTopic(controller, 'config')).toBe('closed');
+  expect(await deleteTopic(broker, 'config')).toBe('closed');
+  const admin = new Kafka({ ...quiet, ...kafkaAddress(loadSettings(system.env)) }).admin();
+  await admin.connect();
+  expect(await admin.listTopics()).toContain('config');
+  await admin.disconnect();
+});
+
+test('no other user can read a file of the data dir', () => {
+  const data = join(folder, 'data');
+  const open = readdirSync(data, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => ((lstatSync(join(data, name), { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0,
+  );
+  // The history of a test is a copy of files that the test run made.
+  expect(open.filter((name) => !name.startsWith('history/'))).toEqual([]);
+  if (process.getuid?.() !== 0) return;
+  const nobody = { uid: 65_534, gid: 65_534, encoding: 'utf8' } as const;
+  const found = spawnSync('find', [data, '-type', 'f', '-readable'], nobody);
+  expect([found.stdout, found.stderr]).toEqual(['', expect.stringContaining('Permission denied')]);
+});
+
+test('each process has only the secrets that it needs', () => {
+  const known = { ADMIN_TOKEN, SECRET_KEY, SMTP_PASSWORD, OTHER_TOKEN, KAFKA: password() };
+  const held = (pid: number) => {
+    const text = readFileSync(`/proc/${String(pid)}/environ`, 'utf8');
+    return Object.entries(known).flatMap(([name, secret]) => (text.includes(secret) ? name : []));
+  };
+  const kafka = descendants(system.pid).filter(({ command }) => command.includes('kafka.Kafka'));
+  // Java, and the shell that watches it.
+  expect(kafka.length).toBeGreaterThanOrEqual(2);
+  expect(kafka.map(({ pid }) => held(pid))).toEqual(kafka.map(() => []));
+  for (const name of ['ingest', 'router', 'retry', 'audiences'] as const) {
+    expect([name, system.pids(name).map(held)]).toEqual([name, [[]]]);
+  }
+  expect(system.pids('delivery').map(held)).toEqual([['SECRET_KEY', 'SMTP_PASSWORD']]);
+  expect(system.pids('control').map(held)).toEqual([
+    ['ADMIN_TOKEN', 'SECRET_KEY', 'SMTP_PASSWORD'],
+  ]);
+});
+
+test('no argument of a process is a secret', () => {
+  const all = processes()
+    .map(({ command }) => command)
+    .join('\n');
+  for (const secret of [ADMIN_TOKEN, SECRET_KEY, SMTP_PASSWORD, password()]) {
+    expect(all).not.toContain(secret);
+  }
+});
+
+/**
+ * Asks a port to delete a topic, by DeleteTopics in its version 1.
+ * @returns whether it answered or closed the connection
+ */
+function deleteTopic(port: number, topic: string): Promise<'answered' | 'closed'> {
+  const body = Buffer.concat([
+    // Key 20, version 1, correlation 7, no client id, one topic.
+    Buffer.from([0, 20, 0, 1, 0, 0, 0, 7, 0xff, 0xff, 0, 0, 0, 1, 0, topic.length]),
+    Buffer.from(topic),
+    // A time-out of 10 s.
+    Buffer.from([0, 0, 0x27, 0x10]),
+  ]);
+  const size = Buffer.alloc(4);
+  size.writeInt32BE(body.length);
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(Buffer.concat([size, body])));
+    socket.once('data', () => {
+      resolve('answered');
+      socket.destroy();
+    });
+    socket.once('close', () => resolve('closed'));
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ECONNRESET') reject(error);
+    });
+  });
+}
