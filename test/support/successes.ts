@@ -12,11 +12,14 @@ const optional = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: undefined });
 const count = fc.nat(10_000);
 const id = (prefix: string) => fc.nat(3).map((i) => `${prefix}_${String(i)}`);
 
-const response: fc.Arbitrary<UrlAttempt['response']> = fc.record({
-  headers: fc.dictionary(fc.constantFrom('server', 'x-a', 'x-b'), fc.string()),
-  body: fc.string({ unit: 'binary' }),
-  truncated: fc.boolean(),
-});
+const response: fc.Arbitrary<UrlAttempt['response']> = fc.oneof(
+  fc.record({
+    headers: fc.dictionary(fc.constantFrom('server', 'x-a', 'x-b'), fc.string()),
+    body: fc.string({ unit: 'binary' }),
+    truncated: fc.boolean(),
+  }),
+  fc.constant({ headers: {}, body: '', truncated: true }),
+);
 
 const url: fc.Arbitrary<UrlAttempt> = fc.record({
   url: id('whk'),

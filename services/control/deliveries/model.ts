@@ -67,7 +67,7 @@ export function deliveryView(row: DeliveryRow, present: Present) {
     replay: lastReplay(row),
     attemptsMade: row.made,
     test: row.test,
-    attempts: row.tries.map((each) => attemptView(each, ({ stored, ...url }) => url)),
+    attempts: row.tries.map((each) => attemptView(each, ({ response, stored, ...url }) => url)),
   };
 }
 
@@ -122,7 +122,7 @@ export function deliveryDetail(
     },
     attempts: row.tries.map((each) =>
       attemptView(each, (tried) => {
-        const { stored, ...url } = tried;
+        const { response: _response, stored, ...url } = tried;
         const response = responses.get(tried);
         return { ...url, ...defined({ response }), ...called(url, each.replay) };
       }),

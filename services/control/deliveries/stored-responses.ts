@@ -18,17 +18,18 @@ export async function readResponses(
   const firsts = new Map(
     (await getDeliveries(database, [...ids])).map((first) => [first.id, first]),
   );
+  const found = new Map<TriedUrl, StoredResponse>();
   const places = new Map<TriedUrl, ResponseKey>();
   let left = MOST_RESPONSE_BYTES;
   for (const url of requestsOf(row).reverse()) {
-    const [holder, stored] = placeOf(url, row, firsts);
+    const [holder, { response, stored } = {}] = holderOf(url, row, firsts);
+    if (response) found.set(url, response);
     if (!holder || !stored) continue;
     left -= stored.bytes;
     if (left < 0) break;
     places.set(url, { acceptedAt: holder.acceptedAt, delivery: holder.id, seq: stored.seq });
   }
   const read = await getResponses(database, [...places.values()]);
-  const found = new Map<TriedUrl, StoredResponse>();
   for (const [url, { delivery, seq }] of places) {
     const response = read.get(`${delivery}/${String(seq)}`);
     if (response) found.set(url, response);
@@ -45,14 +46,16 @@ function sharedWith({ batch }: TriedUrl): string | undefined {
   return batch && batch.index > 0 ? batch.first : undefined;
 }
 
-function placeOf(
+/** Returns the delivery that has the response to a request, and the request there. */
+function holderOf(
   url: TriedUrl,
   row: DeliveryRow,
   firsts: ReadonlyMap<string, DeliveryRow>,
-): [holder: DeliveryRow | undefined, stored: TriedUrl['stored']] {
+): [holder?: DeliveryRow, request?: TriedUrl | undefined] {
   const id = sharedWith(url);
-  if (id === undefined) return [row, url.stored];
+  if (id === undefined) return [row, url];
   const holder = firsts.get(id);
-  const same = holder && requestsOf(holder).find(({ batch }) => batch?.id === url.batch?.id);
-  return [holder, same?.stored];
+  return holder
+    ? [holder, requestsOf(holder).find(({ batch }) => batch?.id === url.batch?.id)]
+    : [];
 }

@@ -11,7 +11,7 @@ import { isTime } from '../../../shared/model/delivery';
 import { cutEventName } from '../../../shared/model/message';
 import { isoTime } from '../../../shared/model/time';
 import { type CountSums } from './minute-counts';
-import { MOST_RESPONSE_BYTES, responseLine } from './responses';
+import { isEmpty, MOST_RESPONSE_BYTES, responseLine } from './responses';
 import { copied, copiedJson, copiedList, NULL } from './row-codec';
 import { isId, storedId } from './stored-id';
 import { type StoredPlace } from './tries';
@@ -107,7 +107,7 @@ export class DeliveredRow {
     ].join('\t');
   }
 
-  /** Returns the line of its response, as `line` does; undefined if it has none. */
+  /** Returns the line of its response, as `line` does; undefined if it adds none. */
   responseLine(): string | undefined {
     const { responses, places } = this.record;
     const text = responses[this.cells[places.response] as number]?.text;
@@ -153,7 +153,7 @@ interface ResponseText {
   status: number | undefined;
   /** the fields of its request */
   json: string;
-  /** its place, and itself; undefined: there is none */
+  /** its place, and itself; undefined: there is none, or it is empty */
   place: string | undefined;
   text: string | undefined;
   /** false if it is too long to be stored */
@@ -188,21 +188,25 @@ export function openRows(rows: Rows): (DeliveredRow | AttemptEvent)[] {
       usable: [source, destination, type, topic].every(isId) && Number.isInteger(partition),
     };
   });
-  const responses = rows.responses.map(({ response, ...rest }): ResponseText => {
-    const json = copiedJson(rest).slice(1, -1);
-    const bytes = response ? storedBytes(response) : 0;
-    return {
-      status: rest.status,
-      json: json && `,${json}`,
-      place: response && copiedJson({ seq: 0, bytes } satisfies StoredPlace),
-      text: response && copiedJson(response),
-      usable: bytes <= MOST_RESPONSE_BYTES,
-    };
-  });
+  const responses = rows.responses.map(responseText);
   const record: OpenRows = { rows, places, contexts, responses };
   return rows.rows.map((row) =>
     isPlain(record, row) ? new DeliveredRow(record, row) : eventOfRow(rows, places, row),
   );
+}
+
+function responseText(answer: Rows['responses'][number]): ResponseText {
+  const { response, ...rest } = answer;
+  const isMoved = response !== undefined && !isEmpty(response);
+  const json = copiedJson(isMoved ? rest : answer).slice(1, -1);
+  const bytes = isMoved ? storedBytes(response) : 0;
+  return {
+    status: answer.status,
+    json: json && `,${json}`,
+    place: isMoved ? copiedJson({ seq: 0, bytes } satisfies StoredPlace) : undefined,
+    text: isMoved ? copiedJson(response) : undefined,
+    usable: bytes <= MOST_RESPONSE_BYTES,
+  };
 }
 
 const NUMBERS = [

@@ -21,11 +21,19 @@ export interface ResponseRow {
 }
 
 interface MovedResponses {
-  /** the row without responses */
+  /** the row without responses, other than empty ones */
   row: DeliveryRow;
   added: ResponseRow[];
   /** the numbers of stored responses that the row no longer has */
   removed: number[];
+}
+
+/**
+ * Returns whether a response has neither headers nor a body, as one that was beyond the budget of
+ * its destination. It stays in the row, where it takes no more than its place would.
+ */
+export function isEmpty({ headers, body }: StoredResponse): boolean {
+  return body === '' && Object.keys(headers).length === 0;
 }
 
 /**
@@ -35,12 +43,16 @@ interface MovedResponses {
 export function moveResponses(before: DeliveryRow | undefined, after: DeliveryRow): MovedResponses {
   const known = before ? placesIn(before.tries).map(({ seq }) => seq) : [];
   const next = Math.max(-1, ...known) + 1;
-  const given = after.tries.flatMap(({ urls }) => urls.flatMap(({ response }) => response ?? []));
+  const given = after.tries
+    .flatMap(({ urls }) => urls.flatMap(({ response }) => response ?? []))
+    .filter((response) => !isEmpty(response));
   const places = new Map<StoredResponse, StoredPlace>(
     given.map((response, i) => [response, { seq: next + i, bytes: storedBytes(response) }]),
   );
   const kept = newestOf([...placesIn(after.tries), ...places.values()]);
-  const moved = ({ response, stored, ...url }: TriedUrl): TriedUrl => {
+  const moved = (tried: TriedUrl): TriedUrl => {
+    const { response, stored, ...url } = tried;
+    if (response && isEmpty(response)) return tried;
     const place = response ? places.get(response) : stored;
     return place && kept.has(place.seq) ? { ...url, stored: place } : url;
   };

@@ -18,7 +18,10 @@ export interface StoredPlace {
   bytes: number;
 }
 
-/** A request. A row that is stored has no response, but its place (responses.ts). */
+/**
+ * A request. In a row that is stored, the place of its response stands for it, unless it is empty
+ * (responses.ts).
+ */
 export interface TriedUrl extends UrlAttempt {
   stored?: StoredPlace;
 }

@@ -135,9 +135,9 @@ async function setBatch(
 ): Promise<void> {
   const api = apiOf(system);
   for (const { destinationId } of customers) {
-    const { status, body } = await api.control('PATCH', `/destinations/${destinationId}`, {
-      batch,
-    });
-    if (status !== 200) throw new Error(`the destination was not changed: ${JSON.stringify(body)}`);
+    const answer = await api.control('PATCH', `/destinations/${destinationId}`, { batch });
+    if (answer.status !== 200) {
+      throw new Error(`the destination was not changed: ${JSON.stringify(answer.body)}`);
+    }
   }
 }

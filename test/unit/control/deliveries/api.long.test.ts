@@ -184,6 +184,20 @@ describe('GET /deliveries/{id}', () => {
     expect(alone).not.toHaveProperty('response');
   });
 
+  test('an attempt whose response was beyond the budget says so, alone and in a batch', async () => {
+    const response = { headers: {}, body: '', truncated: true };
+    const sent = (index: number) =>
+      aUrl({ outcome: 'retry', batch: { id: 'bat_1', size: 2, index, first: 'dlv_1' } });
+    await record(
+      aFailure({ urls: [{ ...sent(0), response }] }),
+      aFailure({ delivery: 'dlv_2', urls: [sent(1)] }),
+    );
+    for (const id of ['dlv_1', 'dlv_2']) {
+      expect((await get(`/deliveries/${id}`)).attempts[0].urls[0]).toMatchObject({ response });
+    }
+    expect(JSON.stringify(await get('/deliveries'))).not.toContain('truncated');
+  });
+
   test('a delivery shows no more than 256 KiB of responses, the newest', async () => {
     const response = { headers: {}, body: '\u0001'.repeat(16 * 1024), truncated: false };
     for (let n = 1; n <= 30; n++) {

@@ -96,6 +96,17 @@ test('an event that comes again, and an attempt that falls out of the row, leave
   expect([...table.stored.keys()]).toEqual(table.named);
 });
 
+test('an empty response stays in the row, as that of an attempt beyond the budget', () => {
+  const table = new Table();
+  const response = { headers: {}, body: '', truncated: true };
+  const urls = [aUrl({ outcome: 'retry', response })];
+  table.take(failure(1, 'one'), aFailure({ n: 2, hop: 2, at: at(2), urls }));
+  table.take(failure(3, 'three'));
+  expect(table.named).toEqual([0, 1]);
+  expect(table.row!.tries[1]!.urls[0]).toMatchObject({ response });
+  expect(table.stored.size).toBe(2);
+});
+
 test('a late request adds its response to the attempt', () => {
   const table = new Table();
   table.take(anEvent({ urls: [aUrl({ response: answer('ok') })] }));
