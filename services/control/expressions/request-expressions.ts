@@ -8,10 +8,9 @@ import {
 } from '../../../shared/cel/template';
 import { MAX_HEADERS } from '../../../shared/model/webhook-request';
 import { type Actor } from '../auth/identities';
-import { type ControlContext } from '../context';
 import { type FieldError, pointer } from '../http/problem';
 import { cpuMs } from '../../../shared/service/cpu-clock';
-import { RequestWork } from './work';
+import { type ExpressionWork, RequestWork } from './work';
 
 /** Compiles the expressions of one request, each text once, within the request's budget. */
 export class RequestExpressions {
@@ -62,7 +61,7 @@ export class RequestExpressions {
  * @throws Problem `rate_limited`, `too_much_work`
  */
 export async function compileInTurn(
-  { work }: Pick<ControlContext, 'work'>,
+  { work }: { work: Pick<ExpressionWork, 'inTurn'> },
   { id }: Pick<Actor, 'id'>,
   bodies: readonly unknown[],
 ): Promise<RequestExpressions> {
