@@ -4,7 +4,6 @@ import {
   type ProfileResult,
   type MembersQuery,
   type PreviewQuery,
-  type ProfileQuery,
   readQuery,
 } from '../../../shared/model/profile-records';
 import { sleep } from '../../../shared/service/async';
