@@ -51,7 +51,7 @@ const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
   // Its output goes to `messages`, like any other message.
   audiences: {
     reads: [MESSAGES, CONFIG, PROFILE_EVENTS, PROFILES, PROFILE_QUERIES],
-    writes: [MESSAGES, PROFILE_EVENTS, PROFILES, PROFILE_STATUS, PROFILE_RESULTS],
+    writes: [MESSAGES, PROFILE_EVENTS, PROFILES, PROFILE_STATUS, PROFILE_QUERIES, PROFILE_RESULTS],
   },
   // Control reads bodies from their topics. It writes test sends to `webhooks`, replays to
   // `webhooks.due`, deletions to `messages`, and uploaded members to `profiles.events`.

@@ -89,7 +89,12 @@ interface Cancellation extends QueryHeader {
   kind: 'cancel';
 }
 
-export type ProfileQuery = PreviewQuery | MembersQuery | Cancellation;
+/** A process that has just started begins a preview from before; written first. */
+interface Attempt extends QueryHeader {
+  kind: 'attempt';
+}
+
+export type ProfileQuery = PreviewQuery | MembersQuery | Cancellation | Attempt;
 
 /** Sent by a whole process: it has read the query, or will not answer it. */
 type ProcessAnswer = { kind: 'heard' } | { kind: 'refused'; reason: string };
@@ -144,7 +149,7 @@ export type ProfileResult = ProcessAnswer | PreviewResult | MembersResult;
 type Bytes = { toString(): string };
 
 export function readQuery(value: Bytes | null): ProfileQuery | undefined {
-  return read(value, ['preview', 'members', 'cancel']) as ProfileQuery | undefined;
+  return read(value, ['preview', 'members', 'cancel', 'attempt']) as ProfileQuery | undefined;
 }
 
 /** @returns undefined if unreadable, as for `readQuery` */

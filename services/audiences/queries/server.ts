@@ -4,7 +4,6 @@ import {
   type ProfileResult,
   type MembersQuery,
   type PreviewQuery,
-  type ProfileQuery,
   readQuery,
 } from '../../../shared/model/profile-records';
 import { sleep } from '../../../shared/service/async';
@@ -25,8 +24,10 @@ import { type Figures, previewOf, PreviewWork, type Snapshot } from './preview';
 /**
  * Answers queries of control for the partitions that this process owns at the time. A query stays
  * open until it is cancelled or expires. A partition that is assigned in between is answered from
- * the start, so that its final owner answers. A preview from before the start of this process is
- * refused: if it ended the process before, it would end it again.
+ * the start, so that its final owner answers.
+ *
+ * A process that starts begins the open previews from before, and counts that in the topic first: a
+ * preview that ends a process would end each next one. After two such attempts it is refused.
  *
  * Queries run between the steps of the processors, in small pieces, and get less time while
  * processors are busy.
@@ -66,6 +67,9 @@ const LOOK_BACK = { ms: KEEP_PROFILES_MS, records: 10_000 };
  * profile, which makes two million; the work limit of an evaluation is a thousand times that.
  */
 const MAX_WORK_MS = 10_000;
+/** Starts of processes that a preview may outlive. */
+const MAX_ATTEMPTS = 2;
+const CAUGHT_UP_WITHIN_MS = 60_000;
 /** Concurrent previews. Another one cancels the oldest. */
 const MAX_PREVIEWS = 4;
 const POLL_MS = 50;
@@ -99,6 +103,8 @@ export class QueryServer {
   readonly #open = new Map<string, OpenQuery>();
   /** by partition of the topic: the first offset that was not there at the start */
   readonly #startedAt = new Map<number, number>();
+  /** open previews from before the start, and how often processes have begun them anew */
+  readonly #earlier = new Map<string, { query: PreviewQuery; attempts: number }>();
   #tail: Tail | undefined;
   #working: Promise<void> | undefined;
   #previewedAt = -Infinity;
@@ -119,6 +125,10 @@ export class QueryServer {
       onRecord: (record) => this.#onRecord(record),
       onFatal,
     });
+    this.#tail.caughtUp(CAUGHT_UP_WITHIN_MS).then(
+      () => this.#beginEarlier(),
+      () => undefined,
+    );
   }
 
   /** Returns whether a recent preview needs profiles, although nothing may be defined. */
@@ -136,8 +146,14 @@ export class QueryServer {
     const query = readQuery(value);
     if (!query) return;
     const nowMs = this.options.now();
+    const earlier = this.#earlier.get(query.id);
+    if (query.kind === 'attempt') {
+      if (earlier) earlier.attempts++;
+      return;
+    }
     if (query.kind === 'cancel') {
       this.#open.delete(query.id);
+      this.#earlier.delete(query.id);
       return;
     }
     if (query.kind === 'preview' && timestampMs > this.#previewedAt) {
@@ -146,15 +162,39 @@ export class QueryServer {
     }
     if (query.expiresAt <= nowMs) return;
     if (query.kind === 'preview' && offset < (this.#startedAt.get(partition) ?? 0)) {
-      this.#refuse(query.id, 'An audiences process started meanwhile. Request it again');
+      this.#earlier.set(query.id, { query, attempts: 0 });
       return;
     }
+    this.#answer(query);
+  }
+
+  /** Begins the open previews from before the start, unless they were begun too often. */
+  async #beginEarlier(): Promise<void> {
+    for (const [id, { query, attempts }] of this.#earlier) {
+      if (attempts >= MAX_ATTEMPTS) {
+        this.#earlier.delete(id);
+        this.#refuse(id, 'Processes of the audiences service ended meanwhile. Request it again');
+        continue;
+      }
+      const attempt = JSON.stringify({ kind: 'attempt', id, expiresAt: query.expiresAt });
+      const isCounted = await this.options.producer
+        .send([{ topic: PROFILE_QUERIES, key: id, value: attempt }])
+        .then(
+          () => true,
+          () => false,
+        );
+      const isOpen = this.#earlier.delete(id) && !this.#stopped;
+      if (isOpen && isCounted && query.expiresAt > this.options.now()) this.#answer(query);
+    }
+  }
+
+  #answer(query: PreviewQuery | MembersQuery): void {
     this.#send(query.id, { kind: 'heard' });
     this.#begin(query);
     this.#working ??= this.#work().finally(() => (this.#working = undefined));
   }
 
-  #begin(query: Exclude<ProfileQuery, { kind: 'cancel' }>): void {
+  #begin(query: PreviewQuery | MembersQuery): void {
     if (query.kind === 'members') {
       this.#open.set(query.id, { query, answered: new Set() });
       return;

@@ -8,9 +8,9 @@ import {
 } from '../../../shared/cel/template';
 import { MAX_HEADERS } from '../../../shared/model/webhook-request';
 import { type Actor } from '../auth/identities';
-import { type ControlContext } from '../context';
 import { type FieldError, pointer } from '../http/problem';
-import { type RequestWork } from './work';
+import { cpuMs } from '../../../shared/service/cpu-clock';
+import { type ExpressionWork, RequestWork } from './work';
 
 /** Compiles the expressions of one request, each text once, within the request's budget. */
 export class RequestExpressions {
@@ -55,16 +55,19 @@ export class RequestExpressions {
 }
 
 /**
- * Compiles the expressions of bodies in pieces, in the turn of the actor's token. What is asked for
- * later is compiled then, within the same budget.
+ * Compiles the expressions of bodies in pieces, in the turn of the actor's token. Without any there
+ * is no turn to wait for. What is asked for later is compiled then, within the same budget.
  * @param bodies a body as it was sent, and the stored entry that it changes
  * @throws Problem `rate_limited`, `too_much_work`
  */
-export function compileInTurn(
-  { work }: Pick<ControlContext, 'work'>,
+export async function compileInTurn(
+  { work }: { work: Pick<ExpressionWork, 'inTurn'> },
   { id }: Pick<Actor, 'id'>,
   bodies: readonly unknown[],
 ): Promise<RequestExpressions> {
+  if (bodies.every((body) => expressionsIn(body).length === 0)) {
+    return new RequestExpressions(new RequestWork(cpuMs));
+  }
   return work.inTurn(id, async (budget) => {
     const expressions = new RequestExpressions(budget);
     for (const body of bodies) await compileAll(expressions, budget, body);

@@ -139,10 +139,14 @@ test('a condition that this version cannot parse is refused', async () => {
   });
 });
 
-test('a preview from before the start is refused and not counted, so that it cannot end the process again', async () => {
+test('a preview that was begun anew twice is refused, so that it cannot end each next process', async () => {
   await process.stop();
   preview('pre_1');
+  ask('pre_1', { kind: 'attempt' });
+  ask('pre_1', { kind: 'attempt' });
   ask('pre_2', { kind: 'preview', condition: 'true', expiresAt: nowMs - 1 });
+  preview('pre_4', 'true');
+  ask('pre_4', { kind: 'attempt' });
   ask('all', { kind: 'members', definition: 'aud_1', limit: 9, partitions: [{ partition: 0 }] });
   const { kafka } = memory;
   const tail: typeof kafka.tail = (options) => kafka.tail({ ...options, from: 'beginning' });
@@ -153,13 +157,22 @@ test('a preview from before the start is refused and not counted, so that it can
   await eventually(() => {
     expect(resultsOf('pre_3').at(-1)).toMatchObject({ state: 'done' });
   });
+  await eventually(() => {
+    expect(resultsOf('pre_4').at(-1)).toMatchObject({ state: 'done', members: 1 });
+  });
+  const attempts = memory
+    .records('profiles.queries')
+    .map(({ value }) => String(value))
+    .filter((text) => text.includes('attempt') && text.includes('pre_4'));
+  expect(attempts).toHaveLength(2);
   expect(resultsOf('pre_1').at(-1)).toMatchObject({
     kind: 'refused',
-    reason: expect.stringContaining('started meanwhile'),
+    reason: expect.stringContaining('ended meanwhile'),
   });
   expect(resultsOf('pre_2')).toEqual([]);
   expect(resultsOf('all').at(-1)).toMatchObject({ kind: 'members' });
-  expect(read).toHaveBeenCalledTimes(1);
+  // pre_3 and pre_4
+  expect(read).toHaveBeenCalledTimes(2);
   expect(process.server.wantsProfiles(nowMs)).toBe(true);
 });
 

@@ -92,6 +92,17 @@ test('a preview compiles each text once, and refuses more than its budget', asyn
   expect(compile.mock.calls.length).toBeLessThan(12);
 });
 
+test('forty destinations without an expression are created at once', async () => {
+  const fields = { name: 'Hooks', type: 'webhooks', sources: [] };
+  const webhooks = [{ url: 'https://a.example.com/' }];
+  const made = await Promise.all(
+    Array.from({ length: 40 }, () =>
+      control.call('post', '/destinations').send({ ...fields, webhooks }),
+    ),
+  );
+  expect(new Set(made.map(({ status }) => status))).toEqual(new Set([201]));
+});
+
 test('a trial ends with its budget, and shows what it tried', async () => {
   accept(100);
   stepMs = 20;
