@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { ExactNumber, parseJson, stringifyJson } from '../../../shared/json/json';
+import { replacementsOf } from '../../support/replacements';
 
 /** Numbers as JSON writes them: many digits, fractions, exponents. */
 const digits = (max: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${max}}$`));
@@ -143,6 +144,12 @@ test('strings that look like such numbers stay strings', () => {
   const text = JSON.stringify(value);
   expect(parseJson(text)).toEqual(value);
   expect(stringifyJson(parseJson(`[${text},1e400]`))).toBe(`[${text},1e400]`);
+});
+
+test('one long number does not make each of many strings cost', () => {
+  const text = `[${'"",'.repeat(10_000)}12345678901234567890]`;
+  expect(replacementsOf(() => void parseJson(text))).toBe(0);
+  expect(stringifyJson(parseJson(text))).toBe(text);
 });
 
 test('the keys __proto__ and constructor are keys, and the last of two equal keys counts', () => {
