@@ -221,6 +221,43 @@ describe('the text of a body', () => {
   });
 });
 
+test('a body that becomes too large as UTF-8 is refused', async () => {
+  const body = Buffer.from(`{"type":"track","pad":"${'\x80'.repeat(200_000)}"}`, 'latin1');
+  expect(
+    await ingest.post('/v1/track', body, { 'content-type': 'a/b; charset=windows-1252' }),
+  ).toMatchObject({ status: 400, body: { code: 'body_too_large' } });
+});
+
+describe('an address with too many refusals', () => {
+  const none = { authorization: '' };
+  let limited: TestIngest;
+  beforeAll(async () => {
+    limited = await startTestIngest();
+    for (let status = 0; status !== 429;) {
+      ({ status } = await limited.post('/v1/track', '{}', { authorization: '' }));
+    }
+  });
+  afterAll(() => limited.stop());
+
+  test('is answered before its body is decoded', async () => {
+    const decode = jest.spyOn(Buffer.prototype, 'swap16');
+    const body = Buffer.from('\ufeff{"writeKey":"nobody"}', 'utf16le').swap16();
+    decode.mockClear();
+    expect(await limited.post('/v1/track', body, none)).toMatchObject({ status: 429 });
+    expect(decode).not.toHaveBeenCalled();
+    decode.mockRestore();
+  });
+
+  test.each(['utf-16le', 'utf-16be'])('may send a body in %s that names its key', async (name) => {
+    const text = '{"type":"track","userId":"u","event":"e","writeKey":"key-1"}';
+    const body = Buffer.from(text, 'utf16le');
+    if (name === 'utf-16be') body.swap16();
+    expect(
+      await limited.post('/v1/track', body, { ...none, 'content-type': `a/b; charset=${name}` }),
+    ).toMatchObject({ status: 200, body: { success: true } });
+  });
+});
+
 test('of 300 broken bodies over HTTP each whole call is accepted once, no others', async () => {
   const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
   const random = randomOf(seed);
