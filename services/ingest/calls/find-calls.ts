@@ -2,8 +2,7 @@ import { stringEnd, unescapedKey } from './json-limits';
 
 /**
  * Finds the calls in the text of a batch that cannot be parsed as a whole: where each one begins
- * and ends, and what its envelope adds to it. It parses nothing, and passes over the text a fixed
- * number
+ * and ends, and what its envelope adds to it. It parses nothing, and reads the text a fixed number
  * of times, whatever the text is.
  *
  * Only an element of a `batch` array is a call. To know where these arrays are, the finder follows
@@ -14,16 +13,17 @@ import { stringEnd, unescapedKey } from './json-limits';
  * Where something does not fit (the start is missing, a bracket closes what was not opened, a quote
  * is missing), the level is no longer known, and the finder is *adrift*. It then learns the level
  * from the end: brackets that close what it has not seen open lead down to the root, and the last
- * two
- * of them, `]` and `}`, close the array of calls and its envelope. Objects that turn out to stand
- * in
- * any other array were never calls.
+ * two of them, `]` and `}`, close the array of calls and its envelope. Objects that turn out to
+ * stand in any other array were never calls.
+ *
+ * Where it is not clear whether an object is a call, it is lost: a call that was lost shows in the
+ * debugger, but a call that was never made would be delivered.
  */
 
 /** Offsets of the first byte, and of the byte after the last. */
 export type Range = readonly [start: number, end: number];
 
-/** Where the members of an envelope have their values. One that was cut off is absent. */
+/** Where the members of an envelope have their values. The text may break off within one. */
 export type EnvelopeParts = Partial<Record<PartName, Range>>;
 type PartName = 'context' | 'integrations' | 'sentAt' | 'writeKey';
 
@@ -51,11 +51,6 @@ export interface FoundCalls {
    * begin
    */
   beyond: { count: number; start: number };
-  /**
-   * whether the text is one envelope in which everything fits: another reader would find the same
-   * calls
-   */
-  isSound: boolean;
   /** bytes read, each counted as often as it was read */
   visited: number;
 }
@@ -80,7 +75,7 @@ for (const mark of '"\\,:{}[]') KINDS[mark.charCodeAt(0)] = MARK;
 
 /** Each costs as much as reading a hundred bytes. The rest of a text with more of them is lost. */
 const MOST_FAULTS = 1_000;
-/** How often a client may begin anew without an end. */
+/** Envelopes that may stand in one another, because the end of each outer one is missing. */
 const MOST_NESTED = 100;
 /** A word that may stand beside a quote: after it only a comma is missing. */
 const LITERAL = /^(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infinity)$/;
@@ -90,10 +85,12 @@ const BEGINS_OBJECT = /^\{\s*"[A-Za-z]/;
 /** The longest spelling of a key, with every letter escaped as in `\u0062`. */
 const LONGEST_KEY = 'integrations'.length * 6;
 /**
- * The key of the array of calls, and its ends: the start of the text may have been cut off within
- * it.
+ * What is left of the key of the array of calls if the text was cut off within it. Other keys end
+ * so too (`match`, `search`): only the end of the text tells whether the array holds calls.
  */
-const ENDS_OF_BATCH: ReadonlySet<string> = new Set(['batch', 'atch', 'tch', 'ch', 'h', '']);
+const ENDS_OF_BATCH: ReadonlySet<string> = new Set(['atch', 'tch', 'ch', 'h', '']);
+/** An object begins, and the quote of its first key. */
+const BEFORE_FIRST_KEY = /\{[\s\0]*"$/;
 
 /**
  * A value where a call may stand: an element of a `batch` array, or a value at the lowest level.
@@ -109,14 +106,16 @@ class Item {
   isDoubtful = false;
   /** elements of its own array `batch`: it is an envelope then */
   batch: Item[] | undefined;
-  /** `batch` is a member, as far as can be seen, and not just an array */
+  /** its array has the key `batch`, of which nothing was cut off */
   isBatchKey = false;
-  readonly parts: EnvelopeParts = {};
   /** the member that is being read, and where its value begins */
   key = '';
   valueFrom = 0;
 
-  constructor(readonly start: number) {}
+  constructor(
+    readonly start: number,
+    readonly parts: EnvelopeParts = {},
+  ) {}
 }
 
 type Token = 'start' | 'open' | 'close' | 'comma' | 'colon' | 'string' | 'word';
@@ -134,12 +133,16 @@ interface Stretch {
   closed: number;
   /** members of the envelope to which the stretch belongs, if the fault was in its array */
   parts: EnvelopeParts | undefined;
+  /** members of the object with which the text begins, if the fault was in it */
+  head: EnvelopeParts | undefined;
 }
 
 /** The elements of an array that looks like `batch`: it and the object around it were closed. */
 interface Candidates {
   items: readonly Item[];
   parts: EnvelopeParts;
+  /** the object around the array has a type, as calls have */
+  hasType: boolean;
   /** containers that were closed before the first element */
   closedBefore: number;
 }
@@ -164,14 +167,25 @@ class CallFinder {
   /** open items, the innermost last, each with the level of its object */
   readonly #open: { item: Item; level: number; containers: number; keys: number }[] = [];
 
-  #stretch: Stretch = { start: 0, isFirst: true, owed: 0, closed: 0, parts: undefined };
+  #stretch: Stretch = {
+    start: 0,
+    isFirst: true,
+    owed: 0,
+    closed: 0,
+    parts: undefined,
+    head: undefined,
+  };
   /**
    * An envelope began at the start of the text and was closed: the level is that of the root,
    * unless what follows denies it.
    */
   #atRoot = false;
-  /** At the root a bracket was closed that was not open. */
+  /** members of the last envelope at the root */
+  #lastAtRoot: EnvelopeParts = {};
+  /** At the root a bracket was closed that was not open. Only an envelope may follow. */
   #isOneTooMany = false;
+  /** What came at the root fits only if the text ends with it. */
+  #mustEnd = false;
   /**
    * the container around the lowest level that was seen: it was opened before this stretch, or is
    * the text itself
@@ -188,7 +202,6 @@ class CallFinder {
 
   readonly #calls: FoundCall[] = [];
   readonly #lost: number[] = [];
-  #envelopes = 0;
   /** Envelopes in an open one, before a fault: they were begun anew if nothing closes that one. */
   readonly #undecided: Item[] = [];
   /** The stretch that is being decided ends at a fault. */
@@ -196,8 +209,6 @@ class CallFinder {
   /** envelopes in one another that are being accepted */
   #nesting = 0;
   #faults = 0;
-  /** another reader might find other calls, though nothing is a fault here */
-  #isOdd = false;
   #items = 0;
   #beyond = { count: 0, start: -1 };
   #visited = 0;
@@ -223,8 +234,8 @@ class CallFinder {
       this.#visited += Math.max(1, next - at);
       at = next;
     }
-    if (at < text.length) this.#lose(at);
-    this.#settle(text.length);
+    if (at < text.length) this.#endUnread(at);
+    else this.#settle(text.length);
     return this.#result();
   }
 
@@ -264,6 +275,17 @@ class CallFinder {
     return end;
   }
 
+  /** The rest is not read: it may hold the `integrations` of envelopes that are open. */
+  #endUnread(at: number): void {
+    const rest: Range = [at, this.text.length];
+    const own = this.#stretch.parts;
+    if (own) own.integrations ??= rest;
+    for (const { parts } of this.#openObjects()) parts.integrations ??= rest;
+    this.#settle(at);
+    this.#lose(at);
+    this.#decideNested(true);
+  }
+
   // Values and members
 
   /**
@@ -283,6 +305,8 @@ class CallFinder {
 
   /** Notes the start of a text, a word or an array that stands where a call should. */
   #value(at: number): void {
+    // The root has no members: what was closed last was no envelope.
+    if (this.#isArray.length === 0) this.#pending = undefined;
     if (this.#oddValue >= 0 || this.#previous === 'colon') return;
     if (this.#isArray.length === 0 ? this.#atRoot : this.#array()) this.#oddValue = at;
   }
@@ -316,24 +340,42 @@ class CallFinder {
       return this.#startAnew(this.#previous === 'string' ? this.#string[0] - 1 : at, at);
     }
     this.#keys++;
-    const members = this.#members();
-    if (members) {
+    if (this.#members()) {
       this.#oddValue = -1;
-      // A member behind elements: the last of them ended too early.
-      if (members === this.#ground) doubt(this.#groundItems.at(-1));
-      members.key = this.#keyBefore(at);
-      const isTail = this.#ground.batch !== undefined || this.#groundItems.length > 0;
-      if (this.#atRoot && members === this.#ground && !(isTail && TAIL_KEYS.has(members.key))) {
-        this.#denyRoot();
-      }
-      members.valueFrom = at + 1;
-      if (members.key === 'type') {
-        members.hasType = true;
-        members.key = '';
-      }
+      // Without a comma the key ends the value before it.
+      this.#endValue(this.#previous === 'string' ? this.#string[0] - 1 : at);
+      const key = this.#keyBefore(at);
+      if (level < 0) this.#judgeMemberAtGround(key);
+      this.#beginMember(key, at + 1);
     }
     this.#previous = 'colon';
     return at + 1;
+  }
+
+  #beginMember(key: string, valueFrom: number): void {
+    const members = this.#members();
+    if (!members) return;
+    if (key === 'type') members.hasType = true;
+    members.key = key === 'type' ? '' : key;
+    members.valueFrom = valueFrom;
+  }
+
+  #judgeMemberAtGround(key: string): void {
+    // A member behind elements: the last of them ended too early.
+    doubt(this.#groundItems.at(-1));
+    this.#pending = undefined;
+    if (!this.#atRoot) return;
+    const hasArray = this.#ground.batch !== undefined;
+    if (TAIL_KEYS.has(key)) {
+      if (hasArray || this.#groundItems.length > 0) return;
+      // A bracket was too many: the member is one of the last envelope.
+      this.#ground = new Item(this.#ground.start, this.#lastAtRoot);
+      this.#mustEnd = true;
+    } else if (hasArray) {
+      this.#mustEnd = true;
+    } else {
+      this.#denyRoot();
+    }
   }
 
   /** The name of the member at a colon, if it is one that matters. */
@@ -343,10 +385,10 @@ class CallFinder {
     // Most keys are of no interest, and making strings of them would be half of the cost.
     if (hasName && !this.#maySpellKey(start, end)) return '';
     const name = hasName ? unescapedKey(this.text.toString('latin1', start, end)) : '';
+    if (name === 'batch' && this.#isArray.length === 0) this.#ground.isBatchKey = true;
+    if (KEYS.has(name)) return name;
     const isEndOfBatch = this.#isCutOff(hasName ? start : colon) && ENDS_OF_BATCH.has(name);
-    const key = isEndOfBatch ? 'batch' : KEYS.has(name) ? name : '';
-    if (key === 'batch' && this.#isArray.length === 0) this.#ground.isBatchKey = true;
-    return key;
+    return isEndOfBatch ? 'batch' : '';
   }
 
   #maySpellKey(start: number, end: number): boolean {
@@ -428,10 +470,11 @@ class CallFinder {
     const beginsText = isFirst && closed === 0 && this.#groundItems[0] === item && item.batch;
     if (beginsText) this.#atRoot = true;
     if (!this.#atRoot) return;
-    if (isEnvelope(item, Boolean(beginsText))) {
+    if (!this.#mustEnd && isEnvelope(item, Boolean(beginsText))) {
       this.#acceptEnvelope(item);
       this.#groundItems.pop();
-    } else if (this.#isOneTooMany) {
+      this.#lastAtRoot = item.parts;
+    } else if (this.#isOneTooMany || this.#mustEnd) {
       this.#denyRoot();
     }
   }
@@ -445,21 +488,22 @@ class CallFinder {
     this.#calls.length = 0;
     this.#lost.length = 0;
     this.#lose(this.#stretch.start);
-    this.#ground.batch = undefined;
+    this.#ground = new Item(this.#ground.start);
     this.#closedBefore = { ground: this.#stretch.closed, batch: this.#stretch.closed };
   }
 
   /** Closes the container around the lowest level: it lies one level lower then. */
   #closeGround(isArray: boolean, at: number): void {
-    this.#isOdd = true;
     // At the root, elements behind an envelope may be those of another one whose start is missing.
-    // A further bracket is one too many, and another one behind it denies that this is the root.
-    const isDenied = this.#isOneTooMany || (isArray && this.#ground.batch !== undefined);
-    if (this.#atRoot && isDenied) this.#denyRoot();
-    const { batch, parts } = this.#ground;
+    const isSuspect = this.#isOneTooMany || this.#mustEnd || this.#ground.batch !== undefined;
+    if (this.#atRoot && isArray && isSuspect) this.#denyRoot();
+    const { batch, parts, hasType } = this.#ground;
     this.#stretch.closed++;
     if (this.#atRoot) {
-      if (!isArray && !batch) this.#isOneTooMany = true;
+      if (!isArray && !batch) {
+        this.#mustEnd ||= this.#isOneTooMany;
+        this.#isOneTooMany = true;
+      }
       if (!isArray && batch) this.#accept(batch, parts);
       if (isArray || batch) this.#lower(isArray ? this.#groundItems : undefined, at);
       return;
@@ -468,7 +512,10 @@ class CallFinder {
     if (isArray) {
       this.#lower(this.#groundItems, at);
     } else {
-      if (batch) this.#pending = { items: batch, parts, closedBefore: this.#closedBefore.batch };
+      if (batch) {
+        const closedBefore = this.#closedBefore.batch;
+        this.#pending = { items: batch, parts, hasType, closedBefore };
+      }
       this.#lower(undefined, at);
     }
   }
@@ -486,7 +533,8 @@ class CallFinder {
   }
 
   #newItem(at: number): Item {
-    if (this.#items++ < this.mostItems) return new Item(at);
+    this.#items++;
+    if (this.#items <= this.mostItems) return new Item(at);
     this.#countBeyond(at);
     return this.#ignored;
   }
@@ -504,16 +552,18 @@ class CallFinder {
    */
   #startAnew(from: number, at: number): number {
     const below = this.#atRoot ? 0 : this.#stretch.owed - this.#stretch.closed;
-    const owed = below + this.#isArray.length;
+    const owed = Math.max(0, below + this.#isArray.length);
+    const head = this.#head();
     this.#doubtPrevious();
     const parts = this.#settle(at);
     this.#faults++;
-    this.#stretch = { start: from, isFirst: false, owed: Math.max(0, owed), closed: 0, parts };
+    this.#stretch = { start: from, isFirst: false, owed, closed: 0, parts, head };
     this.#isArray.length = 0;
     this.#owners.length = 0;
     this.#open.length = 0;
     this.#atRoot = false;
     this.#isOneTooMany = false;
+    this.#mustEnd = false;
     this.#oddValue = -1;
     this.#pending = undefined;
     this.#lower(undefined, from);
@@ -521,6 +571,14 @@ class CallFinder {
     if (from < at) this.#previous = 'string';
     else if (this.#previous === 'colon') this.#previous = 'comma';
     return at;
+  }
+
+  /** The members of the object with which the text begins, if that is still open. */
+  #head(): EnvelopeParts | undefined {
+    const { isFirst, closed, head } = this.#stretch;
+    if (!isFirst) return head;
+    const first = closed === 0 ? this.#open[0]?.item : undefined;
+    return first && first === this.#groundItems[0] && !first.hasType ? first.parts : undefined;
   }
 
   /**
@@ -547,8 +605,8 @@ class CallFinder {
   }
 
   /**
-   * A quote is missing or too many: reads on as if the byte stood inside a text, or outside,
-   * whichever goes well for longer. The wrong choice fails at the next key.
+   * A quote is missing or too many: the byte may stand inside a text or outside of one. Tries both,
+   * and reads on in the way that comes to its next fault later: the wrong way fails at the next key.
    */
   #resume(at: number): number {
     const outside = this.#firstQuoteFault(at);
@@ -560,8 +618,7 @@ class CallFinder {
       this.#previous = 'string';
       return end + 1;
     }
-    // A byte that fits in neither way is passed over.
-    return outside === at ? at + 1 : at;
+    return at;
   }
 
   /**
@@ -617,6 +674,8 @@ class CallFinder {
    */
   #settle(at: number): EnvelopeParts | undefined {
     if (this.#array()) this.#endValue(at);
+    this.#endOpenMembers(at);
+    if (this.#isNotRoot()) this.#denyRoot();
     const isEnd = at === this.text.length;
     const { isFirst, closed, parts, start } = this.#stretch;
     const reachesRoot = isEnd && this.#closesAll();
@@ -647,10 +706,61 @@ class CallFinder {
       this.#acceptCutAtBothEnds();
     } else if (reachesRoot && first && !isFollowedByCall) {
       this.#acceptAtRoot(this.#groundItems, false);
+    } else if (isEnd && this.#endsWithWholeEnvelopes()) {
+      if (this.#pending) this.#accept(this.#pending.items, this.#pending.parts, false);
+      this.#acceptAtRoot(this.#groundItems, false);
     } else if (isFirst || first || batch || this.#pending || this.#open.length > 0) {
       this.#lose(start);
     }
     return parts;
+  }
+
+  /**
+   * The text breaks off within members: what they say is not known, which is more than that they
+   * are absent.
+   */
+  #endOpenMembers(at: number): void {
+    for (const item of this.#openObjects()) {
+      if (!item.key || item.key === 'batch') continue;
+      // A number may have lost its last digits.
+      const isNumber = item.key === 'sentAt' && this.#previous === 'word';
+      item.parts[item.key as PartName] = [item.valueFrom, isNumber ? item.valueFrom : at];
+    }
+  }
+
+  /** Those that may be envelopes. */
+  #openObjects(): Item[] {
+    return [this.#ground, ...this.#open.map(({ item }) => item)];
+  }
+
+  /** What must be an envelope, or must not be there at all, is an object without a batch. */
+  #isNotRoot(): boolean {
+    const isSuspect = this.#atRoot && (this.#isOneTooMany || this.#mustEnd);
+    return isSuspect && this.#open[0] !== undefined && !this.#open[0].item.batch;
+  }
+
+  /**
+   * Whether the stretch consists of whole envelopes: the text before it was cut off within a call,
+   * and the client began anew. Each must name its time or its key, as no object of a call does.
+   */
+  #endsWithWholeEnvelopes(): boolean {
+    const { isFirst, start, closed } = this.#stretch;
+    if (isFirst || this.#previous !== 'close' || this.#isArray.length > 0) return false;
+    const areNamed = this.#groundItems.every(
+      (item) => isEnvelope(item, false) && hasName(item.parts),
+    );
+    if (!areNamed) return false;
+    // The fault was at its bracket.
+    if (closed === 0) return this.#groundItems[0]?.start === start;
+    // The fault was at its first key: the quote before it ended the text that had been cut off.
+    const before = this.text.toString('latin1', Math.max(0, start - 16), start);
+    const pending = closed === 1 && BEFORE_FIRST_KEY.test(before) ? this.#pending : undefined;
+    return (
+      pending !== undefined &&
+      pending.closedBefore === 0 &&
+      !pending.hasType &&
+      hasName(pending.parts)
+    );
   }
 
   /** Whether the end of the text closes what was open at the fault before it. */
@@ -661,13 +771,13 @@ class CallFinder {
   }
 
   /**
-   * Decides about envelopes that stand in an open one, before a fault. If the text goes on to close
-   * the outer one, or was not read to its end, they are no batches of their own.
+   * Decides about envelopes that stand in an open one, before a fault.
+   * @param isClosed The text goes on to close the outer one, or was not read to its end: they are
+   *   no batches of their own.
    */
   #decideNested(isClosed: boolean): void {
-    const isNone = isClosed || this.#faults > MOST_FAULTS;
     for (const item of this.#undecided) {
-      if (isNone) this.#lose(item.start);
+      if (isClosed) this.#lose(item.start);
       else this.#acceptEnvelope(item);
     }
   }
@@ -685,10 +795,10 @@ class CallFinder {
   }
 
   #acceptPending({ items, parts, closedBefore }: Candidates): void {
-    const { isFirst, start } = this.#stretch;
+    const { isFirst, start, closed, owed, head } = this.#stretch;
     if (isFirst && closedBefore > 0) this.#lose(start);
     // The calls before a fault belong to the same envelope as those after it.
-    const shared = this.#stretch.parts;
+    const shared = this.#stretch.parts ?? (closed <= owed ? head : undefined);
     // It was closed: an envelope in it is none.
     this.#accept(items, shared ? Object.assign(shared, parts) : parts, false);
   }
@@ -702,7 +812,6 @@ class CallFinder {
       if (isEnvelope(item, beginsText)) {
         this.#acceptEnvelope(item);
       } else {
-        this.#isOdd = true;
         this.#accept([item], {});
       }
     }
@@ -726,7 +835,6 @@ class CallFinder {
   }
 
   #acceptEnvelope(envelope: Item): void {
-    this.#envelopes++;
     // An element can be an envelope only if this one was never ended, and the client began anew.
     const mayHoldEnvelopes = envelope.end < 0 && this.#nesting < MOST_NESTED;
     this.#nesting++;
@@ -761,21 +869,18 @@ class CallFinder {
       const next = pieces[i + 1];
       if (next && next.range[0] < piece.range[1]) piece.range = [piece.range[0], next.range[0]];
     }
-    const { mostItems } = this;
-    const isSound =
-      this.#items <= mostItems &&
-      this.#faults === 0 &&
-      !this.#isOdd &&
-      this.#envelopes === 1 &&
-      lost.length === 0 &&
-      this.#isArray.length === 0;
-    return { pieces, beyond: this.#beyond, isSound, visited: this.#visited };
+    return { pieces, beyond: this.#beyond, visited: this.#visited };
   }
 }
 
 /** An envelope at the lowest level is beyond doubt: its own elements were closed before. */
 function doubt(item: Item | undefined): void {
   if (item && item.end >= 0 && !isEnvelope(item, false)) item.isDoubtful = true;
+}
+
+/** Whether an envelope names its time or its key. */
+function hasName({ sentAt, writeKey }: EnvelopeParts): boolean {
+  return sentAt !== undefined || writeKey !== undefined;
 }
 
 /** What stands behind the array of an envelope. */

@@ -73,7 +73,7 @@ export interface ParsedRequest {
   faults: ReadonlyMap<number, FoundFault>;
   /** what was lost of envelopes */
   lost: readonly FoundFault[];
-  /** The body was no valid JSON. Nothing says that its envelopes are of one client. */
+  /** The body is no JSON. Nothing says that its envelopes are of one client. */
   isBroken: boolean;
 }
 
@@ -108,6 +108,15 @@ export function isFault(result: object): result is RequestFault {
   return 'code' in result;
 }
 
+/**
+ * Decodes a body without a byte order mark, which the parser refuses and some clients on Windows
+ * write.
+ */
+export function textOf(body: Buffer): string {
+  const bom = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+  return body.toString('utf8', bom ? 3 : 0);
+}
+
 /** PHP writes an empty map as `[]`. */
 export function isEmptyArray(value: Json | undefined): boolean {
   return Array.isArray(value) && value.length === 0;
@@ -119,7 +128,7 @@ function readSingle(call: JsonObject, type: CallType): ParsedRequest {
     runs: [{ from: 0, envelope: NO_ENVELOPE }],
     callCount: 1,
     type,
-    writeKey: keyOf(call),
+    writeKey: writeKeyOf(call),
     faults: NO_FAULTS,
     lost: [],
     isBroken: false,
@@ -144,7 +153,7 @@ function readBatch(body: JsonObject, bodyBytes: number): ParsedRequest | Request
   const envelope = readEnvelope(body, bodyBytes, lost);
   const wrong = envelope.fault ?? lost[0];
   if (calls.length === 0 && wrong) return fault('invalid_envelope', wrong.message);
-  const writeKey = envelope.writeKey ?? keyOf(calls[0]);
+  const writeKey = envelope.writeKey ?? writeKeyOf(calls[0]);
   const listed = calls.length > MOST_LISTED ? calls.slice(0, MOST_LISTED + 1) : calls;
   const faults =
     calls.length > MOST_LISTED
@@ -232,7 +241,7 @@ function sharedObject(value: Json | undefined): JsonObject | undefined | null {
 }
 
 /** Returns the write key that a call names. */
-export function keyOf(call: Json | undefined): string | undefined {
+export function writeKeyOf(call: Json | undefined): string | undefined {
   return isJsonObject(call) ? nonEmpty(call.writeKey) : undefined;
 }
 

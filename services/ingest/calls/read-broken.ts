@@ -14,7 +14,6 @@ import { type JsonLimits, measureJson } from './json-limits';
 import {
   type Envelope,
   type FoundFault,
-  keyOf,
   MAX_CALLS,
   MOST_LISTED,
   type ParsedRequest,
@@ -22,7 +21,9 @@ import {
   readEnvelope,
   type RequestFault,
   type Run,
+  textOf,
   tooMany,
+  writeKeyOf,
 } from './parse-batch';
 import { withNulls } from './with-nulls';
 
@@ -34,8 +35,8 @@ import { withNulls } from './with-nulls';
 /** The object of the envelope, and its array. */
 const ENVELOPE_LEVELS = 2;
 const OPEN_BRACE = 0x7b;
-/** In place of a `context` that cannot be read: any value that is no object. */
-const NO_OBJECT: Json = false;
+/** In place of a `sentAt` that cannot be read: any value that is no time. */
+const NO_TIME: Json = false;
 
 /**
  * Reads the calls of a batch one by one.
@@ -58,8 +59,8 @@ export function readBrokenBatch(
   for (const piece of found.pieces.slice(0, MOST_LISTED)) {
     const index = calls.length;
     const value = index < MAX_CALLS ? reader.call(piece) : tooMany(1);
-    calls.push(isFound(value) ? null : value.call);
-    if (isFound(value)) {
+    calls.push(isReadFault(value) ? null : value.call);
+    if (isReadFault(value)) {
       faults.set(index, { ...value, excerpt: excerptOf(body, ...piece.range) });
       if (value.code === 'call_too_large') readable++;
     } else {
@@ -89,11 +90,28 @@ export function readBrokenBatch(
     runs,
     callCount,
     type: undefined,
-    writeKey: writeKey ?? calls.map(keyOf).find((key) => key !== undefined),
+    writeKey: writeKey ?? calls.map(writeKeyOf).find((key) => key !== undefined),
     faults,
     lost,
-    isBroken: !found.isSound,
+    isBroken:
+      [...envelopes.values()].some((envelope) => envelope.writeKey !== undefined) &&
+      !isOneValue(body, limits),
   };
+}
+
+/**
+ * Whether only `NaN`, the depth, the size or the encoding of some calls keeps the body from being
+ * read as a whole: it is of one client then.
+ */
+function isOneValue(body: Buffer, limits: JsonLimits): boolean {
+  const { containers, keys } = measureJson(body, { ...limits, depth: Infinity });
+  if (containers > limits.containers || keys > limits.keys) return false;
+  try {
+    JSON.parse(withNulls(textOf(body)));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -115,7 +133,7 @@ export function readBrokenCall(
   }
 }
 
-function isFound(value: { call: Json } | FoundFault): value is FoundFault {
+function isReadFault(value: { call: Json } | FoundFault): value is FoundFault {
   return 'code' in value;
 }
 
@@ -169,17 +187,31 @@ class PieceReader {
   /** @param lost receives what cannot be read of the envelope */
   envelope(parts: EnvelopeParts, lost: FoundFault[]): Envelope {
     const members: Partial<Record<keyof EnvelopeParts, Json>> = {};
+    const unreadable = new Set<keyof EnvelopeParts>();
     let bytes = 0;
     for (const [name, range] of Object.entries(parts) as [keyof EnvelopeParts, Range][]) {
       bytes += range[1] - range[0];
       const value = this.#part(range);
-      if (value !== undefined) members[name] = value.call;
-      else if (name === 'context' || name === 'integrations') members[name] = NO_OBJECT;
+      if (value === undefined) unreadable.add(name);
+      else members[name] = value.call;
     }
-    const before = lost.length;
+    if (unreadable.has('sentAt')) members.sentAt = NO_TIME;
+    const lostBefore = lost.length;
     const envelope = readEnvelope(members, bytes, lost);
+    if (unreadable.has('integrations')) {
+      envelope.fault = fault('invalid_envelope', '`integrations` of the envelope cannot be read.');
+    }
+    if (unreadable.has('context')) {
+      lost.push(
+        fault(
+          'invalid_envelope',
+          '`context` of the envelope cannot be read. Its calls were read without `context`.',
+        ),
+      );
+    }
     if (parts.context) {
-      for (const each of lost.slice(before)) each.excerpt = excerptOf(this.body, ...parts.context);
+      const excerpt = excerptOf(this.body, ...parts.context);
+      for (const each of lost.slice(lostBefore)) each.excerpt = excerpt;
     }
     return envelope;
   }

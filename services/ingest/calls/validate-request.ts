@@ -25,6 +25,7 @@ import {
   type ParsedRequest,
   readCalls,
   type RequestFault,
+  textOf,
   tooMany,
 } from './parse-batch';
 import { readBrokenBatch, readBrokenCall } from './read-broken';
@@ -140,15 +141,6 @@ const TOO_LARGE: FoundFault = {
   message: `A call may have at most ${MAX_CALL_BYTES} bytes.`,
 };
 
-/**
- * Decodes the body without a byte order mark, which the parser refuses and some clients on Windows
- * write.
- */
-function textOf(body: Buffer): string {
-  const bom = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
-  return body.toString('utf8', bom ? 3 : 0);
-}
-
 /** What validating needs besides the calls. */
 export interface Receipt {
   /** time of arrival, ms since 1970 */
@@ -173,8 +165,8 @@ export function validateCalls(
   for (const [i, { from, envelope }] of runs.entries()) {
     const to = runs[i + 1]?.from ?? calls.length;
     const fault = envelope.fault ?? (parsed.isBroken ? keyFault(envelope, isOwnKey) : undefined);
-    let added = shared.get(envelope);
-    if (!added) shared.set(envelope, (added = sharedOf(envelope)));
+    const added = shared.get(envelope) ?? sharedOf(envelope);
+    shared.set(envelope, added);
     const around = {
       type: parsed.type,
       sharedTraits: envelope.context?.traits,

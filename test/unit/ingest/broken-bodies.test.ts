@@ -121,6 +121,75 @@ describe('the envelopes of a broken body', () => {
     expect(events()).toEqual(['A', 'B', 'A']);
   });
 
+  test.each([
+    ['a comma too many', `{"writeKey":"key-2","batch":[,${A}]}`],
+    ['a missing comma', `{"writeKey":"key-2" "batch":[${A}]}`],
+    ['a NUL in place of a comma', `{"writeKey":"key-2"\0"batch":[${A}]}`],
+    ['a bracket too many', `{"batch":[${A}],"writeKey":"key-2"}}`],
+    ['a comma behind it', `{"batch":[${A}],"writeKey":"key-2"},`],
+    ['a member behind a bracket too many', `{"batch":[${A}]},"writeKey":"key-2"}`],
+    ['nothing behind its key', `{"batch":[${A}],"writeKey":"key-2"`],
+  ])('of another source are rejected with %s', async (_, body) => {
+    expect(await ingest.post('/v1/batch', body)).toMatchObject({
+      status: 200,
+      body: { rejected: [{ index: 0, code: 'other_write_key' }] },
+    });
+    expect(messages()).toEqual([]);
+  });
+
+  test.each([
+    ['NaN', Buffer.from(`{"batch":[${NAN},${A}],"writeKey":"key-2"}`)],
+    ['a call that is too deep', Buffer.from(`{"batch":[${DEEP},${A}],"writeKey":"key-2"}`)],
+    ['another encoding', Buffer.from(`{"batch":[{"a":"\xe9"},${A}],"writeKey":"key-2"}`, 'latin1')],
+  ])('are those of the sender if JSON is valid but for %s', async (_, body) => {
+    expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 200 });
+    expect(events()).toContain('A');
+  });
+
+  test.each([
+    ['is cut off', `{"batch":[${A},${B}],"integrations":{"All":fal`],
+    ['is cut off before its value', `{"batch":[${A},${B}],"integrations":`],
+    ['has a fault', `{"batch":[${A},${B}],"integrations":{"All":"fal"se"},"sentAt":"s"}`],
+    ['has a fault before the calls', `{"integrations":{"All":"fal"se"},"batch":[${A},${B}]}`],
+    ['has another encoding', `{"batch":[${A},${B}],"integrations":{"a":"\xe9"}}`],
+  ])('whose `integrations` %s reject their calls', async (_, body) => {
+    const answer = await ingest.post('/v1/batch', Buffer.from(body, 'latin1'));
+    expect(messages()).toEqual([]);
+    const { rejected } = answer.body as { rejected: { code: string; message: string }[] };
+    const own = rejected.filter(({ code }) => code !== 'unreadable');
+    expect(own).toEqual(
+      [A, B].map(() => ({
+        index: expect.any(Number),
+        code: 'invalid_envelope',
+        message: '`integrations` of the envelope cannot be read.',
+      })),
+    );
+  });
+
+  test.each([
+    ['a space', ' '],
+    ['a NUL', '\0'],
+  ])('keep their members with %s in place of a comma', async (_, between) => {
+    const members = ['"integrations":{"All":false}', '"context":{"a":1}', `"batch":[${A},${B}]`];
+    expect(await ingest.post('/v1/batch', `{${members.join(between)}}`)).toMatchObject({
+      body: { success: true },
+    });
+    const own = { integrations: { All: false }, context: { a: 1 } };
+    expect(messages()).toMatchObject([own, own]);
+  });
+
+  test('lose a `context` that is cut off, and the debugger shows it', async () => {
+    await ingest.post('/v1/batch', `{"batch":[${A}],"context":{"a":"b`);
+    expect(events()).toEqual(['A']);
+    expect(losses()).toMatchObject([
+      {
+        code: 'invalid_envelope',
+        message: expect.stringMatching(/^`context` of the envelope cannot be read/),
+        call: '{"a":"b',
+      },
+    ]);
+  });
+
   test('give their calls their own context and time', async () => {
     const sentAt = '2026-11-21T08:00:07Z';
     const timestamp = '2026-11-21T08:00:00Z';

@@ -583,3 +583,11 @@ describe('the record of a rejected call', () => {
     expect(record.call).toHaveLength(4_096);
   });
 });
+
+test.each(['"2026-11-21T08:0', '17000', 'x"y"', ''])(
+  'a `sentAt` of an envelope that is cut off or has a fault warns each call: %s',
+  (sentAt) => {
+    const { accepted } = verdicts(`{"batch":[${JSON.stringify(track)}],"sentAt":${sentAt}`);
+    expect(accepted.map(({ warnings }) => warnings)).toEqual([['sent_at_unreadable']]);
+  },
+);
