@@ -137,8 +137,17 @@ function isTooLong(id: string): boolean {
 
 function readId(value: Json): string | undefined | null {
   if (typeof value === 'string') return value === '' ? undefined : value;
-  if (typeof value === 'number' || value instanceof ExactNumber) return String(value);
-  return null;
+  if (typeof value === 'number') return digitsOf(value);
+  return value instanceof ExactNumber ? value.digits : null;
+}
+
+/** Writes a number as it is sent in most languages: 1e21 of JavaScript is `1` and 21 zeros. */
+function digitsOf(number: number): string {
+  const text = String(number);
+  const [mantissa = '', exponent] = text.split('e+');
+  if (exponent === undefined) return text;
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  return whole + fraction.padEnd(Number(exponent), '0');
 }
 
 /**

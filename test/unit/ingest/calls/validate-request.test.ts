@@ -591,3 +591,13 @@ test.each(['"2026-11-21T08:0', '17000', 'x"y"', ''])(
     expect(accepted.map(({ warnings }) => warnings)).toEqual([['sent_at_unreadable']]);
   },
 );
+
+test.each([
+  ['1000000000000000000000', '1000000000000000000000'],
+  ['-1.5e21', '-1500000000000000000000'],
+  ['100000000000000000000000', '100000000000000000000000'],
+  ['1e-7', '1e-7'],
+])('the number %s as an id becomes the text %s', (number, id) => {
+  const { accepted } = verdicts(`{"batch":[{"type":"track","userId":${number},"event":"e"}]}`);
+  expect(accepted.map(({ message }) => message.userId)).toEqual([id]);
+});
