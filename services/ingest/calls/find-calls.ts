@@ -1,3 +1,13 @@
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './json-bytes';
 import { stringEnd, unescapedKey } from './json-limits';
 
 /**
@@ -54,15 +64,6 @@ export interface FoundCalls {
   /** bytes read, each counted as often as it was read */
   visited: number;
 }
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
 
 // What a byte is outside of a text.
 const WORD = 0;
@@ -176,8 +177,8 @@ class CallFinder {
     head: undefined,
   };
   /**
-   * An envelope began at the start of the text and was closed: the level is that of the root,
-   * unless what follows denies it.
+   * An envelope began at the start of the text and was closed: the level is taken for that of the
+   * root, until something follows that cannot stand there.
    */
   #atRoot = false;
   /** members of the last envelope at the root */
@@ -247,7 +248,7 @@ class CallFinder {
     switch (this.text[at] ?? 0) {
       case QUOTE: {
         const end = stringEnd(this.text, at + 1);
-        this.#value(at);
+        this.#noteValue(at);
         this.#string = [at + 1, end];
         this.#previous = 'string';
         return end + 1;
@@ -270,7 +271,7 @@ class CallFinder {
     if (KINDS[this.text[at] ?? 0] === BLANK) return at + 1;
     const end = this.#wordEnd(at);
     if (this.#touchesQuote(at, end, this.#previous === 'string')) return this.#quoteFault(at);
-    this.#value(at);
+    this.#noteValue(at);
     this.#previous = 'word';
     return end;
   }
@@ -291,35 +292,35 @@ class CallFinder {
   /**
    * The item whose members stand at the present level; undefined in an array, and deeper in a call.
    */
-  #members(): Item | undefined {
+  #currentMembers(): Item | undefined {
     const level = this.#isArray.length - 1;
     if (level < 0) return this.#ground;
     return this.#isArray[level] ? undefined : this.#owners[level];
   }
 
   /** The envelope whose array of calls is the present level. */
-  #array(): Item | undefined {
+  #currentArray(): Item | undefined {
     const level = this.#isArray.length - 1;
     return level >= 0 && this.#isArray[level] ? this.#owners[level] : undefined;
   }
 
   /** Notes the start of a text, a word or an array that stands where a call should. */
-  #value(at: number): void {
+  #noteValue(at: number): void {
     // The root has no members: what was closed last was no envelope.
     if (this.#isArray.length === 0) this.#pending = undefined;
     if (this.#oddValue >= 0 || this.#previous === 'colon') return;
-    if (this.#isArray.length === 0 ? this.#atRoot : this.#array()) this.#oddValue = at;
+    if (this.#isArray.length === 0 ? this.#atRoot : this.#currentArray()) this.#oddValue = at;
   }
 
   /** Ends the value before a comma, a closing bracket or a further element. */
   #endValue(at: number): void {
-    const members = this.#members();
+    const members = this.#currentMembers();
     if (members?.key) {
       if (members.key !== 'batch') members.parts[members.key as PartName] = [members.valueFrom, at];
       members.key = '';
     }
     if (this.#oddValue < 0) return;
-    const array = this.#array();
+    const array = this.#currentArray();
     if (array) {
       const item = this.#newItem(this.#oddValue);
       item.end = at;
@@ -340,7 +341,7 @@ class CallFinder {
       return this.#startAnew(this.#previous === 'string' ? this.#string[0] - 1 : at, at);
     }
     this.#keys++;
-    if (this.#members()) {
+    if (this.#currentMembers()) {
       this.#oddValue = -1;
       // Without a comma the key ends the value before it.
       this.#endValue(this.#previous === 'string' ? this.#string[0] - 1 : at);
@@ -353,7 +354,7 @@ class CallFinder {
   }
 
   #beginMember(key: string, valueFrom: number): void {
-    const members = this.#members();
+    const members = this.#currentMembers();
     if (!members) return;
     if (key === 'type') members.hasType = true;
     members.key = key === 'type' ? '' : key;
@@ -411,8 +412,8 @@ class CallFinder {
     const level = this.#isArray.length - 1;
     // An object in an object needs a key: a bracket was too many or is missing.
     if (level >= 0 && !this.#isArray[level] && !hasKey) return this.#startAnew(at, at);
-    const members = this.#members();
-    const array = level < 0 ? this.#groundItems : this.#array()?.batch;
+    const members = this.#currentMembers();
+    const array = level < 0 ? this.#groundItems : this.#currentArray()?.batch;
     let owner: Item | undefined;
     if (!isArray && !hasKey && array) {
       this.#endValue(at);
@@ -422,7 +423,7 @@ class CallFinder {
       members.batch ??= [];
       owner = members;
     } else {
-      this.#value(at);
+      this.#noteValue(at);
     }
     this.#containers++;
     this.#isArray.push(isArray);
@@ -673,7 +674,7 @@ class CallFinder {
    * @returns the members of the envelope in whose array the fault is
    */
   #settle(at: number): EnvelopeParts | undefined {
-    if (this.#array()) this.#endValue(at);
+    if (this.#currentArray()) this.#endValue(at);
     this.#endOpenMembers(at);
     if (this.#isNotRoot()) this.#denyRoot();
     const isEnd = at === this.text.length;

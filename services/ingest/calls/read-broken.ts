@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { parseJson } from '../../../shared/json/json';
 import { type CallType, type Json } from '../../../shared/model/message';
-import { type CallFaultCode } from '../../../shared/model/rejected-calls';
 import { excerptOf } from './excerpt';
 import {
   type EnvelopeParts,
@@ -10,8 +9,10 @@ import {
   type LostPiece,
   type Range,
 } from './find-calls';
+import { OPEN_BRACE } from './json-bytes';
 import { type JsonLimits, measureJson } from './json-limits';
 import {
+  callFault,
   type Envelope,
   type FoundFault,
   MAX_CALLS,
@@ -34,7 +35,6 @@ import { withNulls } from './with-nulls';
 
 /** The object of the envelope, and its array. */
 const ENVELOPE_LEVELS = 2;
-const OPEN_BRACE = 0x7b;
 /** In place of a `sentAt` that cannot be read: any value that is no time. */
 const NO_TIME: Json = false;
 
@@ -152,33 +152,30 @@ class PieceReader {
 
   call(piece: FoundCall | LostPiece): { call: Json } | FoundFault {
     if (!('parts' in piece)) {
-      return fault('unreadable', 'This part of the body cannot be read as a call.');
+      return callFault('unreadable', 'This part of the body cannot be read as a call.');
     }
     const { depth, itemBytes, containers, keys } = this.limits;
     const [start, end] = piece.range;
     if (this.body[start] !== OPEN_BRACE) {
-      return fault('invalid_call', 'A call must be a JSON object.');
+      return this.#isText(piece.range)
+        ? callFault('invalid_call', 'A call must be a JSON object.')
+        : INVALID_ENCODING;
     }
     if (end - start > itemBytes) {
-      return fault('call_too_large', `A call may have at most ${itemBytes} bytes.`);
+      return callFault('call_too_large', `A call may have at most ${itemBytes} bytes.`);
     }
     if (piece.depth + ENVELOPE_LEVELS > depth) {
-      return fault('too_deep', `A body may be nested at most ${depth} levels deep.`);
+      return callFault('too_deep', `A body may be nested at most ${depth} levels deep.`);
     }
     if (this.#containers + piece.containers > containers || this.#keys + piece.keys > keys) {
-      return fault(
+      return callFault(
         'too_complex',
         `A body may have at most ${containers} objects and arrays and ${keys} keys.`,
       );
     }
     const call = this.#value(piece.range);
-    if (call === 'unreadable') return fault('unreadable', 'The call is not valid JSON.');
-    if (call === 'invalid_encoding') {
-      return fault(
-        'invalid_encoding',
-        'The call has bytes that are not UTF-8. Name the charset in Content-Type.',
-      );
-    }
+    if (call === 'unreadable') return callFault('unreadable', 'The call is not valid JSON.');
+    if (call === 'invalid_encoding') return INVALID_ENCODING;
     this.#containers += piece.containers;
     this.#keys += piece.keys;
     return call;
@@ -199,11 +196,14 @@ class PieceReader {
     const lostBefore = lost.length;
     const envelope = readEnvelope(members, bytes, lost);
     if (unreadable.has('integrations')) {
-      envelope.fault = fault('invalid_envelope', '`integrations` of the envelope cannot be read.');
+      envelope.fault = callFault(
+        'invalid_envelope',
+        '`integrations` of the envelope cannot be read.',
+      );
     }
     if (unreadable.has('context')) {
       lost.push(
-        fault(
+        callFault(
           'invalid_envelope',
           '`context` of the envelope cannot be read. Its calls were read without `context`.',
         ),
@@ -226,8 +226,12 @@ class PieceReader {
     return typeof value === 'object' ? value : undefined;
   }
 
+  #isText([start, end]: Range): boolean {
+    return this.#isUtf8 || isUtf8(this.body.subarray(start, end));
+  }
+
   #value([start, end]: Range): { call: Json } | 'invalid_encoding' | 'unreadable' {
-    if (!this.#isUtf8 && !isUtf8(this.body.subarray(start, end))) return 'invalid_encoding';
+    if (!this.#isText([start, end])) return 'invalid_encoding';
     const { stackTraceLimit } = Error;
     try {
       // The stack of an error costs more than parsing a call, and 2,500 of them can fail.
@@ -242,9 +246,10 @@ class PieceReader {
   }
 }
 
-function fault(code: CallFaultCode, message: string): FoundFault {
-  return { code, message };
-}
+const INVALID_ENCODING = callFault(
+  'invalid_encoding',
+  'The call has bytes that are not UTF-8. Name the charset in Content-Type.',
+);
 
 /** Removes what may stand around a value: blanks, NULs, commas, and a byte order mark. */
 function trimmed(text: string): string {

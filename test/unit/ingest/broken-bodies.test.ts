@@ -40,6 +40,11 @@ describe('one fault in a batch spoils no neighbour', () => {
     ['a context that is a text', `{"batch":[${A},${B}],"context":"x"}`, ['invalid_envelope']],
     ['a call that is no JSON', `{"batch":[${A},{"type":track},${B}]}`, ['unreadable']],
     [
+      'a byte between two calls that is not UTF-8',
+      `{"batch":[${A},\xe9,${B}]}`,
+      ['invalid_encoding'],
+    ],
+    [
       'a call of bytes that are not UTF-8',
       `{"batch":[${A},{"a":"\xe9"},${B}]}`,
       ['invalid_encoding'],
@@ -50,7 +55,7 @@ describe('one fault in a batch spoils no neighbour', () => {
     expect(events()).toEqual(['A', 'B']);
     expect(losses().map(({ code }) => code)).toEqual(codes);
     for (const loss of losses()) {
-      expect(loss).toMatchObject({ source: 'src_1', call: expect.stringMatching(/^[{[]/) });
+      expect(loss).toMatchObject({ source: 'src_1', call: expect.stringMatching(/^[{[\\]/) });
     }
   });
 
@@ -132,7 +137,15 @@ describe('the envelopes of a broken body', () => {
   ])('of another source are rejected with %s', async (_, body) => {
     expect(await ingest.post('/v1/batch', body)).toMatchObject({
       status: 200,
-      body: { rejected: [{ index: 0, code: 'other_write_key' }] },
+      body: {
+        rejected: [
+          {
+            index: 0,
+            code: 'other_write_key',
+            message: 'The `writeKey` of the envelope of this call is no key of this source.',
+          },
+        ],
+      },
     });
     expect(messages()).toEqual([]);
   });
