@@ -109,6 +109,8 @@ class Item {
   batch: Item[] | undefined;
   /** its array has the key `batch`, of which nothing was cut off */
   isBatchKey = false;
+  /** it has members that no envelope needs */
+  hasOtherKeys = false;
   /** the member that is being read, and where its value begins */
   key = '';
   valueFrom = 0;
@@ -365,6 +367,7 @@ class CallFinder {
     // A member behind elements: the last of them ended too early.
     doubt(this.#groundItems.at(-1));
     this.#pending = undefined;
+    if (!TAIL_KEYS.has(key) && key !== 'batch') this.#ground.hasOtherKeys = true;
     if (!this.#atRoot) return;
     const hasArray = this.#ground.batch !== undefined;
     if (TAIL_KEYS.has(key)) {
@@ -828,11 +831,20 @@ class CallFinder {
     const elements = batch ?? this.#groundItems;
     const closedBefore = batch ? this.#closedBefore.batch : this.#closedBefore.ground;
     // Without a closing bracket nothing says that these objects stand in an array.
-    const isArray = closed > 0 && elements.length > 0;
+    const isArray = closed > 0 && elements.length > 0 && !this.#isInCall();
     if (!isArray || closedBefore > 0) this.#lose(start);
     if (!isArray) return;
     this.#accept(elements, parts);
     this.#loseOpenItem();
+  }
+
+  /** Whether what follows the array shows that it is a list of a call. */
+  #isInCall(): boolean {
+    const { key, hasOtherKeys } = this.#ground;
+    const isCutKey = this.#isArray.length === 0 && this.#previous === 'string' && key === '';
+    if (!isCutKey) return hasOtherKeys;
+    const name = this.text.toString('latin1', ...this.#string);
+    return hasOtherKeys || ![...TAIL_KEYS].some((each) => each.startsWith(name));
   }
 
   #acceptEnvelope(envelope: Item): void {

@@ -59,6 +59,8 @@ describe('between calls', () => {
     ['a bracket that closes the array too early', `{"batch":[${A}],${B}${END}`],
     ['nothing: the start is cut off within the name', `atch":[${A},${B}${END}`],
     ['nothing: the start is cut off before the bracket', `[${A},${B}${END}`],
+    ['nothing: the start is missing, and the end of a key', `${A},${B}],"sent`],
+    ['nothing: the start is missing, and the end of a time', `${A},${B}],"sentAt":"2026`],
     ['nothing: the start is missing', `${A},${B}${END}`],
     ['nothing: start and end are missing', `,${A},${B}]`],
   ])('%s', (_, text) => {
@@ -189,6 +191,8 @@ describe('no call is', () => {
     ['behind a key whose object is not seen', `"p":${X},"q":1}`],
     ['in a list before another member of its call', `${X},${X}]},"timestamp":"t"}`],
     ['in a list before a member that envelopes have too', `${X},${X}]},"context":{}}`],
+    ['in a list before further members of its call', `${X},${X}],"currency":"USD","total":1`],
+    ['in a list before a further key that is cut off', `${X},${X}],"curr`],
     ['in a list before a key that is cut off', `${X},${X}]},"timest`],
     ['in a list before a list', `${X},${X}]},[1`],
     ['behind the end of a key', `":[${X},{"a`],
