@@ -8,6 +8,17 @@ import {
   OPEN_BRACKET,
   QUOTE,
 } from './json-bytes';
+import { BrokenText } from './broken-text';
+import { CallPieces, type FoundCall, type LostPiece } from './call-pieces';
+import {
+  doubt,
+  type EnvelopeParts,
+  hasName,
+  isEnvelope,
+  Item,
+  type PartName,
+  type Range,
+} from './found-item';
 import { stringEnd, unescapedKey } from './json-limits';
 
 /**
@@ -30,29 +41,6 @@ import { stringEnd, unescapedKey } from './json-limits';
  * debugger, but a call that was never made would be delivered.
  */
 
-/** Offsets of the first byte, and of the byte after the last. */
-export type Range = readonly [start: number, end: number];
-
-/** Where the members of an envelope have their values. The text may break off within one. */
-export type EnvelopeParts = Partial<Record<PartName, Range>>;
-type PartName = 'context' | 'integrations' | 'sentAt' | 'writeKey';
-
-export interface FoundCall {
-  range: Range;
-  /** containers inside one another, the call included */
-  depth: number;
-  /** objects and arrays, the call included */
-  containers: number;
-  keys: number;
-  /** the same object for all calls of one envelope */
-  parts: EnvelopeParts;
-}
-
-/** A piece of the text that belongs to a call, but cannot be read as one. */
-export interface LostPiece {
-  range: Range;
-}
-
 export interface FoundCalls {
   /** in the order of the text */
   pieces: readonly (FoundCall | LostPiece)[];
@@ -65,22 +53,8 @@ export interface FoundCalls {
   visited: number;
 }
 
-// What a byte is outside of a text.
-const WORD = 0;
-const BLANK = 1;
-const MARK = 2;
-const KINDS = new Uint8Array(256);
-// Bytes of a byte order mark are blank too: each of several envelopes may begin with one.
-for (const byte of [0x00, 0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf]) KINDS[byte] = BLANK;
-for (const mark of '"\\,:{}[]') KINDS[mark.charCodeAt(0)] = MARK;
-
 /** Each costs as much as reading a hundred bytes. The rest of a text with more of them is lost. */
 const MOST_FAULTS = 1_000;
-/** Envelopes that may stand in one another, because the end of each outer one is missing. */
-const MOST_NESTED = 100;
-/** A word that may stand beside a quote: after it only a comma is missing. */
-const LITERAL = /^(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infinity)$/;
-const LONGEST_LITERAL = 64;
 /** In a text of a call the quote would end that text, and no letter could follow. */
 const BEGINS_OBJECT = /^\{\s*"[A-Za-z]/;
 /** The longest spelling of a key, with every letter escaped as in `\u0062`. */
@@ -92,34 +66,6 @@ const LONGEST_KEY = 'integrations'.length * 6;
 const ENDS_OF_BATCH: ReadonlySet<string> = new Set(['atch', 'tch', 'ch', 'h', '']);
 /** An object begins, and the quote of its first key. */
 const BEFORE_FIRST_KEY = /\{[\s\0]*"$/;
-
-/**
- * A value where a call may stand: an element of a `batch` array, or a value at the lowest level.
- */
-class Item {
-  /** -1: not closed yet */
-  end = -1;
-  depth = 0;
-  containers = 0;
-  keys = 0;
-  hasType = false;
-  /** It may have ended too early: what follows it does not fit. */
-  isDoubtful = false;
-  /** elements of its own array `batch`: it is an envelope then */
-  batch: Item[] | undefined;
-  /** its array has the key `batch`, of which nothing was cut off */
-  isBatchKey = false;
-  /** it has members that no envelope needs */
-  hasOtherKeys = false;
-  /** the member that is being read, and where its value begins */
-  key = '';
-  valueFrom = 0;
-
-  constructor(
-    readonly start: number,
-    readonly parts: EnvelopeParts = {},
-  ) {}
-}
 
 type Token = 'start' | 'open' | 'close' | 'comma' | 'colon' | 'string' | 'word';
 
@@ -151,10 +97,11 @@ interface Candidates {
 }
 
 export function findCalls(text: Buffer, mostItems: number): FoundCalls {
-  return new CallFinder(text, mostItems).find();
+  return new CallFinder(new BrokenText(text), mostItems).find();
 }
 
 class CallFinder {
+  readonly #bytes: Buffer;
   /**
    * The containers open now: `owners` names the envelope of a `batch` array, and the item of an
    * item's own object.
@@ -203,17 +150,9 @@ class CallFinder {
   #closedBefore = { ground: 0, batch: 0 };
   #pending: Candidates | undefined;
 
-  readonly #calls: FoundCall[] = [];
-  readonly #lost: number[] = [];
-  /** Envelopes in an open one, before a fault: they were begun anew if nothing closes that one. */
-  readonly #undecided: Item[] = [];
-  /** The stretch that is being decided ends at a fault. */
-  #isAtFault = false;
-  /** envelopes in one another that are being accepted */
-  #nesting = 0;
+  readonly #pieces: CallPieces;
   #faults = 0;
   #items = 0;
-  #beyond = { count: 0, start: -1 };
   #visited = 0;
   /** stands for all items beyond the limit */
   readonly #ignored = new Item(-1);
@@ -221,14 +160,16 @@ class CallFinder {
   readonly #begin: number;
 
   constructor(
-    private readonly text: Buffer,
+    private readonly text: BrokenText,
     private readonly mostItems: number,
   ) {
-    this.#begin = this.#skipBlanks();
+    this.#bytes = text.bytes;
+    this.#begin = text.skipBlanks();
+    this.#pieces = new CallPieces(mostItems);
   }
 
   find(): FoundCalls {
-    const { text } = this;
+    const text = this.#bytes;
     let at = this.#begin;
     // Otherwise the body may begin within a text of a call.
     if (!BEGINS_OBJECT.test(text.toString('latin1', at, at + 16))) at = this.#resume(at);
@@ -239,7 +180,8 @@ class CallFinder {
     }
     if (at < text.length) this.#endUnread(at);
     else this.#settle(text.length);
-    return this.#result();
+    const { pieces, beyond } = this.#pieces.result(text.length);
+    return { pieces, beyond, visited: this.#visited + this.text.visited };
   }
 
   /**
@@ -247,9 +189,9 @@ class CallFinder {
    * there
    */
   #read(at: number): number {
-    switch (this.text[at] ?? 0) {
+    switch (this.#bytes[at] ?? 0) {
       case QUOTE: {
-        const end = stringEnd(this.text, at + 1);
+        const end = stringEnd(this.#bytes, at + 1);
         this.#noteValue(at);
         this.#string = [at + 1, end];
         this.#previous = 'string';
@@ -270,9 +212,9 @@ class CallFinder {
       case BACKSLASH:
         return this.#quoteFault(at);
     }
-    if (KINDS[this.text[at] ?? 0] === BLANK) return at + 1;
-    const end = this.#wordEnd(at);
-    if (this.#touchesQuote(at, end, this.#previous === 'string')) return this.#quoteFault(at);
+    if (this.text.isBlank(at)) return at + 1;
+    const end = this.text.wordEnd(at);
+    if (this.text.touchesQuote(at, end, this.#previous === 'string')) return this.#quoteFault(at);
     this.#noteValue(at);
     this.#previous = 'word';
     return end;
@@ -280,13 +222,13 @@ class CallFinder {
 
   /** The rest is not read: it may hold the `integrations` of envelopes that are open. */
   #endUnread(at: number): void {
-    const rest: Range = [at, this.text.length];
+    const rest: Range = [at, this.#bytes.length];
     const own = this.#stretch.parts;
     if (own) own.integrations ??= rest;
     for (const { parts } of this.#openObjects()) parts.integrations ??= rest;
     this.#settle(at);
-    this.#lose(at);
-    this.#decideNested(true);
+    this.#pieces.lose(at);
+    this.#pieces.decideNested(true);
   }
 
   // Values and members
@@ -328,7 +270,7 @@ class CallFinder {
       item.end = at;
       if (item !== this.#ignored) array.batch?.push(item);
     } else if (members === this.#ground) {
-      this.#lose(this.#oddValue);
+      this.#pieces.lose(this.#oddValue);
     } else {
       return;
     }
@@ -388,7 +330,7 @@ class CallFinder {
     const hasName = this.#previous === 'string';
     // Most keys are of no interest, and making strings of them would be half of the cost.
     if (hasName && !this.#maySpellKey(start, end)) return '';
-    const name = hasName ? unescapedKey(this.text.toString('latin1', start, end)) : '';
+    const name = hasName ? unescapedKey(this.#bytes.toString('latin1', start, end)) : '';
     if (name === 'batch' && this.#isArray.length === 0) this.#ground.isBatchKey = true;
     if (KEYS.has(name)) return name;
     const isEndOfBatch = this.#isCutOff(hasName ? start : colon) && ENDS_OF_BATCH.has(name);
@@ -398,7 +340,7 @@ class CallFinder {
   #maySpellKey(start: number, end: number): boolean {
     if (end - start > LONGEST_KEY) return false;
     if (KEY_LENGTHS.has(end - start) || this.#isCutOff(start)) return true;
-    for (let at = start; at < end; at++) if (this.text[at] === BACKSLASH) return true;
+    for (let at = start; at < end; at++) if (this.#bytes[at] === BACKSLASH) return true;
     return false;
   }
 
@@ -410,7 +352,7 @@ class CallFinder {
   // Containers
 
   #openContainer(at: number): number {
-    const isArray = this.text[at] === OPEN_BRACKET;
+    const isArray = this.#bytes[at] === OPEN_BRACKET;
     const hasKey = this.#previous === 'colon';
     const level = this.#isArray.length - 1;
     // An object in an object needs a key: a bracket was too many or is missing.
@@ -449,7 +391,7 @@ class CallFinder {
   }
 
   #closeContainer(at: number): number {
-    const isArray = this.text[at] === CLOSE_BRACKET;
+    const isArray = this.#bytes[at] === CLOSE_BRACKET;
     const level = this.#isArray.length - 1;
     if (level >= 0 && this.#isArray[level] !== isArray) return this.#startAnew(at, at);
     this.#endValue(at);
@@ -475,7 +417,7 @@ class CallFinder {
     if (beginsText) this.#atRoot = true;
     if (!this.#atRoot) return;
     if (!this.#mustEnd && isEnvelope(item, Boolean(beginsText))) {
-      this.#acceptEnvelope(item);
+      this.#pieces.acceptEnvelope(item);
       this.#groundItems.pop();
       this.#lastAtRoot = item.parts;
     } else if (this.#isOneTooMany || this.#mustEnd) {
@@ -489,9 +431,8 @@ class CallFinder {
    */
   #denyRoot(): void {
     this.#atRoot = false;
-    this.#calls.length = 0;
-    this.#lost.length = 0;
-    this.#lose(this.#stretch.start);
+    this.#pieces.clear();
+    this.#pieces.lose(this.#stretch.start);
     this.#ground = new Item(this.#ground.start);
     this.#closedBefore = { ground: this.#stretch.closed, batch: this.#stretch.closed };
   }
@@ -508,7 +449,7 @@ class CallFinder {
         this.#mustEnd ||= this.#isOneTooMany;
         this.#isOneTooMany = true;
       }
-      if (!isArray && batch) this.#accept(batch, parts);
+      if (!isArray && batch) this.#pieces.accept(batch, parts);
       if (isArray || batch) this.#lower(isArray ? this.#groundItems : undefined, at);
       return;
     }
@@ -539,13 +480,8 @@ class CallFinder {
   #newItem(at: number): Item {
     this.#items++;
     if (this.#items <= this.mostItems) return new Item(at);
-    this.#countBeyond(at);
+    this.#pieces.countBeyond(at);
     return this.#ignored;
-  }
-
-  #countBeyond(start: number): void {
-    if (this.#beyond.start < 0) this.#beyond.start = start;
-    this.#beyond.count++;
   }
 
   // Faults
@@ -608,65 +544,13 @@ class CallFinder {
     return this.#resume(at);
   }
 
-  /**
-   * A quote is missing or too many: the byte may stand inside a text or outside of one. Tries both,
-   * and reads on in the way that comes to its next fault later: the wrong way fails at the next key.
-   */
+  /** Reads on inside a text, or outside of one. */
   #resume(at: number): number {
-    const outside = this.#firstQuoteFault(at);
-    const end = stringEnd(this.text, at);
-    const inside = Math.max(end, this.#firstQuoteFault(end + 1, true));
-    this.#visited += outside - at + (inside - at);
-    if (inside > outside) {
-      this.#string = [at, end];
-      this.#previous = 'string';
-      return end + 1;
-    }
-    return at;
-  }
-
-  /**
-   * Returns the first place from which texts and structure seem to have changed places; else the
-   * end of the text.
-   */
-  #firstQuoteFault(from: number, afterString = false): number {
-    const { text } = this;
-    let at = from;
-    while (at < text.length) {
-      const byte = text[at] ?? 0;
-      if (byte === BACKSLASH) return at;
-      if (byte === QUOTE) {
-        at = stringEnd(text, at + 1) + 1;
-        afterString = true;
-      } else if (KINDS[byte] === WORD) {
-        const end = this.#wordEnd(at);
-        if (this.#touchesQuote(at, end, afterString)) return at;
-        at = end;
-        afterString = false;
-      } else {
-        if (KINDS[byte] === MARK) afterString = false;
-        at++;
-      }
-    }
-    return text.length;
-  }
-
-  #touchesQuote(start: number, end: number, afterString: boolean): boolean {
-    const { text } = this;
-    if (!afterString && text[end] !== QUOTE) return false;
-    return end - start > LONGEST_LITERAL || !LITERAL.test(text.toString('latin1', start, end));
-  }
-
-  #wordEnd(at: number): number {
-    let end = at + 1;
-    while (end < this.text.length && KINDS[this.text[end] ?? 0] === WORD) end++;
-    return end;
-  }
-
-  #skipBlanks(): number {
-    let to = 0;
-    while (to < this.text.length && KINDS[this.text[to] ?? 0] === BLANK) to++;
-    return to;
+    const end = this.text.endOfTextAround(at);
+    if (end === undefined) return at;
+    this.#string = [at, end];
+    this.#previous = 'string';
+    return end + 1;
   }
 
   // Decisions
@@ -680,41 +564,41 @@ class CallFinder {
     if (this.#currentArray()) this.#endValue(at);
     this.#endOpenMembers(at);
     if (this.#isNotRoot()) this.#denyRoot();
-    const isEnd = at === this.text.length;
+    const isEnd = at === this.#bytes.length;
     const { isFirst, closed, parts, start } = this.#stretch;
     const reachesRoot = isEnd && this.#closesAll();
-    this.#isAtFault = !isEnd;
-    if (isEnd) this.#decideNested(reachesRoot);
+    this.#pieces.isAtFault = !isEnd;
+    if (isEnd) this.#pieces.decideNested(reachesRoot);
     const { batch, parts: members, isBatchKey } = this.#ground;
     const [first] = this.#groundItems;
     const beginsWithEnvelope = isFirst && closed === 0 && first?.batch !== undefined;
     const holdsEnvelope =
       isFirst && closed === 0 && this.#groundItems.some((item) => isEnvelope(item, false));
     if (this.#atRoot || beginsWithEnvelope || holdsEnvelope) {
-      if (batch) this.#accept(batch, members);
-      this.#acceptAtRoot(this.#groundItems, beginsWithEnvelope);
+      if (batch) this.#pieces.accept(batch, members);
+      this.#pieces.acceptAtRoot(this.#groundItems, beginsWithEnvelope);
       this.#loseOpenItem();
       return this.#open.findLast(({ item }) => item.batch)?.item.parts;
     }
     if (isFirst && closed === 0 && batch && isBatchKey) {
       // The text begins within `{"batch":[`.
-      this.#accept(batch, members);
+      this.#pieces.accept(batch, members);
       this.#loseOpenItem();
       return members;
     }
     const isFollowedByCall = first !== undefined && !isEnvelope(first, false);
     if (reachesRoot && this.#pending && !isFollowedByCall) {
       this.#acceptPending(this.#pending);
-      this.#acceptAtRoot(this.#groundItems, false);
+      this.#pieces.acceptAtRoot(this.#groundItems, false);
     } else if (reachesRoot && isFirst) {
       this.#acceptCutAtBothEnds();
     } else if (reachesRoot && first && !isFollowedByCall) {
-      this.#acceptAtRoot(this.#groundItems, false);
+      this.#pieces.acceptAtRoot(this.#groundItems, false);
     } else if (isEnd && this.#endsWithWholeEnvelopes()) {
-      if (this.#pending) this.#accept(this.#pending.items, this.#pending.parts, false);
-      this.#acceptAtRoot(this.#groundItems, false);
+      if (this.#pending) this.#pieces.accept(this.#pending.items, this.#pending.parts, false);
+      this.#pieces.acceptAtRoot(this.#groundItems, false);
     } else if (isFirst || first || batch || this.#pending || this.#open.length > 0) {
-      this.#lose(start);
+      this.#pieces.lose(start);
     }
     return parts;
   }
@@ -757,7 +641,7 @@ class CallFinder {
     // The fault was at its bracket.
     if (closed === 0) return this.#groundItems[0]?.start === start;
     // The fault was at its first key: the quote before it ended the text that had been cut off.
-    const before = this.text.toString('latin1', Math.max(0, start - 16), start);
+    const before = this.#bytes.toString('latin1', Math.max(0, start - 16), start);
     const pending = closed === 1 && BEFORE_FIRST_KEY.test(before) ? this.#pending : undefined;
     return (
       pending !== undefined &&
@@ -774,51 +658,20 @@ class CallFinder {
     return isFirst || closed >= owed - 1;
   }
 
-  /**
-   * Decides about envelopes that stand in an open one, before a fault.
-   * @param isClosed The text goes on to close the outer one, or was not read to its end: they are
-   *   no batches of their own.
-   */
-  #decideNested(isClosed: boolean): void {
-    for (const item of this.#undecided) {
-      if (isClosed) this.#lose(item.start);
-      else this.#acceptEnvelope(item);
-    }
-  }
-
-  #lose(start: number): void {
-    if (this.#lost.length < this.mostItems) this.#lost.push(start);
-    else this.#countBeyond(start);
-  }
-
   /** The text or the stretch ends within a call. */
   #loseOpenItem(): void {
-    if (this.#oddValue >= 0 && this.#isArray.length === 0) this.#lose(this.#oddValue);
+    if (this.#oddValue >= 0 && this.#isArray.length === 0) this.#pieces.lose(this.#oddValue);
     const cut = this.#open.find(({ item }) => item.batch === undefined)?.item;
-    if (cut && cut !== this.#ignored) this.#lose(cut.start);
+    if (cut && cut !== this.#ignored) this.#pieces.lose(cut.start);
   }
 
   #acceptPending({ items, parts, closedBefore }: Candidates): void {
     const { isFirst, start, closed, owed, head } = this.#stretch;
-    if (isFirst && closedBefore > 0) this.#lose(start);
+    if (isFirst && closedBefore > 0) this.#pieces.lose(start);
     // The calls before a fault belong to the same envelope as those after it.
     const shared = this.#stretch.parts ?? (closed <= owed ? head : undefined);
     // It was closed: an envelope in it is none.
-    this.#accept(items, shared ? Object.assign(shared, parts) : parts, false);
-  }
-
-  /**
-   * Accepts the items at the root: envelopes, and calls behind the end of an envelope that came too
-   * early.
-   */
-  #acceptAtRoot(items: readonly Item[], beginsText: boolean): void {
-    for (const item of items) {
-      if (isEnvelope(item, beginsText)) {
-        this.#acceptEnvelope(item);
-      } else {
-        this.#accept([item], {});
-      }
-    }
+    this.#pieces.accept(items, shared ? Object.assign(shared, parts) : parts, false);
   }
 
   /**
@@ -832,9 +685,9 @@ class CallFinder {
     const closedBefore = batch ? this.#closedBefore.batch : this.#closedBefore.ground;
     // Without a closing bracket nothing says that these objects stand in an array.
     const isArray = closed > 0 && elements.length > 0 && !this.#isInCall();
-    if (!isArray || closedBefore > 0) this.#lose(start);
+    if (!isArray || closedBefore > 0) this.#pieces.lose(start);
     if (!isArray) return;
-    this.#accept(elements, parts);
+    this.#pieces.accept(elements, parts);
     this.#loseOpenItem();
   }
 
@@ -843,57 +696,9 @@ class CallFinder {
     const { key, hasOtherKeys } = this.#ground;
     const isCutKey = this.#isArray.length === 0 && this.#previous === 'string' && key === '';
     if (!isCutKey) return hasOtherKeys;
-    const name = this.text.toString('latin1', ...this.#string);
+    const name = this.#bytes.toString('latin1', ...this.#string);
     return hasOtherKeys || ![...TAIL_KEYS].some((each) => each.startsWith(name));
   }
-
-  #acceptEnvelope(envelope: Item): void {
-    // An element can be an envelope only if this one was never ended, and the client began anew.
-    const mayHoldEnvelopes = envelope.end < 0 && this.#nesting < MOST_NESTED;
-    this.#nesting++;
-    this.#accept(envelope.batch ?? [], envelope.parts, mayHoldEnvelopes);
-    this.#nesting--;
-  }
-
-  #accept(items: readonly Item[], parts: EnvelopeParts, mayHoldEnvelopes = true): void {
-    for (const item of items) {
-      if (item.isDoubtful) {
-        this.#lose(item.start);
-      } else if (mayHoldEnvelopes && isEnvelope(item, false)) {
-        if (this.#isAtFault) this.#undecided.push(item);
-        else this.#acceptEnvelope(item);
-      } else if (item.end >= 0) {
-        const { start, end, depth, containers, keys } = item;
-        this.#calls.push({ range: [start, end], depth, containers, keys, parts });
-      }
-    }
-  }
-
-  #result(): FoundCalls {
-    const { length } = this.text;
-    const starts = new Set(this.#calls.map(({ range }) => range[0]));
-    const lost = [...new Set(this.#lost)].filter((start) => !starts.has(start));
-    const pieces: (FoundCall | LostPiece)[] = [
-      ...this.#calls,
-      ...lost.map((start): LostPiece => ({ range: [start, length] })),
-    ].sort((a, b) => a.range[0] - b.range[0]);
-    // A lost piece reaches to the next piece at most.
-    for (const [i, piece] of pieces.entries()) {
-      const next = pieces[i + 1];
-      if (next && next.range[0] < piece.range[1]) piece.range = [piece.range[0], next.range[0]];
-    }
-    return { pieces, beyond: this.#beyond, visited: this.#visited };
-  }
-}
-
-/** An envelope at the lowest level is beyond doubt: its own elements were closed before. */
-function doubt(item: Item | undefined): void {
-  if (item && item.end >= 0 && !isEnvelope(item, false)) item.isDoubtful = true;
-}
-
-/** Whether an envelope names its time or its key. */
-function hasName({ sentAt, writeKey }: EnvelopeParts): boolean {
-  return sentAt !== undefined || writeKey !== undefined;
 }
 
 /** What stands behind the array of an envelope. */
@@ -907,12 +712,3 @@ const KEYS: ReadonlySet<string> = new Set([
   'writeKey',
 ]);
 const KEY_LENGTHS: ReadonlySet<number> = new Set([...KEYS].map(({ length }) => length));
-
-/**
- * Whether an item is an envelope. A call may have a field `batch` of its own, but always has a
- * type.
- * @param beginsText an envelope may have a type: it stands where none of its calls can
- */
-function isEnvelope(item: Item, beginsText: boolean): boolean {
-  return item.batch !== undefined && (beginsText || !item.hasType);
-}

@@ -2,13 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { parseJson } from '../../../shared/json/json';
 import { type CallType, type Json } from '../../../shared/model/message';
 import { excerptOf } from './excerpt';
-import {
-  type EnvelopeParts,
-  type FoundCall,
-  findCalls,
-  type LostPiece,
-  type Range,
-} from './find-calls';
+import { type FoundCall, type LostPiece } from './call-pieces';
+import { findCalls } from './find-calls';
+import { type EnvelopeParts, type Range } from './found-item';
 import { OPEN_BRACE } from './json-bytes';
 import { type JsonLimits, measureJson } from './json-limits';
 import {

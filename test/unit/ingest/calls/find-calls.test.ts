@@ -1,9 +1,6 @@
-import {
-  type EnvelopeParts,
-  findCalls,
-  type FoundCall,
-  type Range,
-} from '../../../../services/ingest/calls/find-calls';
+import { type FoundCall } from '../../../../services/ingest/calls/call-pieces';
+import { findCalls } from '../../../../services/ingest/calls/find-calls';
+import { type EnvelopeParts, type Range } from '../../../../services/ingest/calls/found-item';
 
 const A = '{"type":"a","p":{"k":[1,{}]},"t":"\\"]}"}';
 const B = '{"type":"b"}';
