@@ -563,6 +563,7 @@ class CallFinder {
   #settle(at: number): EnvelopeParts | undefined {
     if (this.#currentArray()) this.#endValue(at);
     this.#endOpenMembers(at);
+    this.#shareTail();
     if (this.#isNotRoot()) this.#denyRoot();
     const isEnd = at === this.#bytes.length;
     const { isFirst, closed, parts, start } = this.#stretch;
@@ -614,6 +615,13 @@ class CallFinder {
       const isNumber = item.key === 'sentAt' && this.#previous === 'word';
       item.parts[item.key as PartName] = [item.valueFrom, isNumber ? item.valueFrom : at];
     }
+  }
+
+  /** Members behind the array in which a fault was hold for the calls before that fault too. */
+  #shareTail(): void {
+    const { parts, closed, owed } = this.#stretch;
+    const isTail = this.#ground.batch !== undefined && closed === owed - 1;
+    if (parts && isTail) Object.assign(parts, this.#ground.parts);
   }
 
   /** Those that may be envelopes. */

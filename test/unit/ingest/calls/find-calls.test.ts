@@ -284,12 +284,23 @@ describe('a member of the envelope', () => {
   test.each([
     ['behind its array', `{"batch":[${A},${B}],"integrations":{"All":"fal"se"},"sentAt":"s"}`],
     ['before its array', `{"integrations":{"All":"fal"se"},"batch":[${A},${B}],"sentAt":"s"}`],
+    ['behind a broken call', `{"batch":[${A},{"e":"x"y"},${B}],"integrations":{"All":"fal"se"}}`],
+    ['behind a broken call, cut off', `{"batch":[${A},{"e":"x"y"},${B}],"integrations":{"All":f`],
     ['with two faults', `{"integrations":{"x":"a"b","y":"c"d"},"batch":[${A}],"sentAt":"s"}`],
   ])('in which there is a fault is not absent: %s', (_, text) => {
     const { calls, parts } = find(text);
     expect(calls).toContain(A);
     for (const each of parts)
       expect(each).toMatchObject({ integrations: expect.stringMatching(/^\{/) });
+  });
+
+  test('holds for the calls before a broken one, also if the text ends before the envelope', () => {
+    const text = `{"batch":[${A},{"e":"x"y"},${B}],"integrations":{"All":false},"sentAt":"s","wri`;
+    const { calls, parts } = find(text);
+    expect(calls).toContain(A);
+    for (const each of parts) {
+      expect(each).toMatchObject({ integrations: '{"All":false}', sentAt: '"s"' });
+    }
   });
 
   test('of a call with a fault is none of the envelope', () => {
