@@ -566,7 +566,7 @@ class CallFinder {
     this.#shareTail();
     if (this.#isNotRoot()) this.#denyRoot();
     const isEnd = at === this.#bytes.length;
-    const { isFirst, closed, parts, start } = this.#stretch;
+    const { isFirst, closed, parts } = this.#stretch;
     const reachesRoot = isEnd && this.#closesAll();
     this.#pieces.isAtFault = !isEnd;
     if (isEnd) this.#pieces.decideNested(reachesRoot);
@@ -587,21 +587,38 @@ class CallFinder {
       this.#loseOpenItem();
       return members;
     }
+    if (reachesRoot) this.#acceptFromRoot();
+    else if (isEnd && this.#endsWithWholeEnvelopes()) this.#acceptWholeEnvelopes();
+    else this.#loseStretch();
+    return parts;
+  }
+
+  /** The end of the text tells the level. */
+  #acceptFromRoot(): void {
+    const [first] = this.#groundItems;
     const isFollowedByCall = first !== undefined && !isEnvelope(first, false);
-    if (reachesRoot && this.#pending && !isFollowedByCall) {
+    if (this.#pending && !isFollowedByCall) {
       this.#acceptPending(this.#pending);
       this.#pieces.acceptAtRoot(this.#groundItems, false);
-    } else if (reachesRoot && isFirst) {
+    } else if (this.#stretch.isFirst) {
       this.#acceptCutAtBothEnds();
-    } else if (reachesRoot && first && !isFollowedByCall) {
+    } else if (first && !isFollowedByCall) {
       this.#pieces.acceptAtRoot(this.#groundItems, false);
-    } else if (isEnd && this.#endsWithWholeEnvelopes()) {
-      if (this.#pending) this.#pieces.accept(this.#pending.items, this.#pending.parts, false);
-      this.#pieces.acceptAtRoot(this.#groundItems, false);
-    } else if (isFirst || first || batch || this.#pending || this.#open.length > 0) {
-      this.#pieces.lose(start);
+    } else {
+      this.#loseStretch();
     }
-    return parts;
+  }
+
+  #acceptWholeEnvelopes(): void {
+    if (this.#pending) this.#pieces.accept(this.#pending.items, this.#pending.parts, false);
+    this.#pieces.acceptAtRoot(this.#groundItems, false);
+  }
+
+  /** Loses the stretch, if it holds anything that may be a call. */
+  #loseStretch(): void {
+    const { isFirst, start } = this.#stretch;
+    const holdsItems = this.#groundItems.length > 0 || this.#ground.batch || this.#pending;
+    if (isFirst || holdsItems || this.#open.length > 0) this.#pieces.lose(start);
   }
 
   /**

@@ -119,8 +119,9 @@ function copyFields(call: JsonObject, message: JsonObject): CallFault | undefine
       message[field] = value;
     } else if (reading !== 'made' && reading !== 'dropped') {
       const read = READERS[reading](value);
-      if (read === null)
+      if (read === null) {
         return callFault('invalid_field', `\`${field}\` must be ${WANTED[reading]}.`);
+      }
       if (read === undefined) continue;
       if (reading === 'id' && isTooLong(read as string)) {
         return callFault('id_too_long', `\`${field}\` may have ${MAX_ID_BYTES} bytes of UTF-8.`);
@@ -170,8 +171,9 @@ const WANTED = {
 /** Checks the required fields. An alias joins two ids, and is the only type that needs both. */
 function lacking(type: CallType, message: Partial<Message>): CallFault | undefined {
   if (type === 'alias') {
-    if (message.userId === undefined)
+    if (message.userId === undefined) {
       return callFault('missing_user_id', 'An alias needs `userId`.');
+    }
     if (message.previousId === undefined) {
       return callFault('missing_previous_id', 'An alias needs `previousId`.');
     }
@@ -180,8 +182,9 @@ function lacking(type: CallType, message: Partial<Message>): CallFault | undefin
   if (message.userId === undefined && message.anonymousId === undefined) {
     return callFault('no_user_anon_id', 'A call needs `userId` or `anonymousId`.');
   }
-  if (type === 'track' && !message.event)
+  if (type === 'track' && !message.event) {
     return callFault('missing_event', 'A track needs `event`.');
+  }
   if (type === 'group' && message.groupId === undefined) {
     return callFault('missing_group_id', 'A group needs `groupId`.');
   }

@@ -146,11 +146,13 @@ const NO_ENVELOPE: Envelope = {
 function readBatch(body: JsonObject, bodyBytes: number): ParsedRequest | RequestFault {
   // Go v2.0.0 sends a null batch when it is closed with nothing to send. A body without `batch` is
   // a mistake, and a 200 would lose the sender's data.
-  if (!Object.hasOwn(body, 'batch'))
+  if (!Object.hasOwn(body, 'batch')) {
     return requestFault('missing_batch', 'The body has no `batch`.');
+  }
   const calls = body.batch ?? [];
-  if (!Array.isArray(calls))
+  if (!Array.isArray(calls)) {
     return requestFault('invalid_batch', '`batch` must be an array of calls.');
+  }
   const lost: FoundFault[] = [];
   const envelope = readEnvelope(body, bodyBytes, lost);
   const wrong = envelope.fault ?? lost[0];

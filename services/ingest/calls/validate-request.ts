@@ -130,8 +130,9 @@ function callsIn({ items }: Shape): number {
 }
 
 function faultsOfSize(shape: Shape, kind: CallType | 'batch'): ReadonlyMap<number, FoundFault> {
-  if (kind !== 'batch')
+  if (kind !== 'batch') {
     return shape.bytes > MAX_CALL_BYTES ? new Map([[0, CALL_TOO_LARGE]]) : NO_FAULTS;
+  }
   if (shape.largeItems.size === 0) return NO_FAULTS;
   return new Map([...shape.largeItems].map((index) => [index, CALL_TOO_LARGE]));
 }

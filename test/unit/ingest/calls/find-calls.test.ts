@@ -290,8 +290,9 @@ describe('a member of the envelope', () => {
   ])('in which there is a fault is not absent: %s', (_, text) => {
     const { calls, parts } = find(text);
     expect(calls).toContain(A);
-    for (const each of parts)
+    for (const each of parts) {
       expect(each).toMatchObject({ integrations: expect.stringMatching(/^\{/) });
+    }
   });
 
   test('holds for the calls before a broken one, also if the text ends before the envelope', () => {
