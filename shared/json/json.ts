@@ -106,13 +106,19 @@ export function stringifyJson(value: unknown, space?: number): string {
 
 const TAGGED = new RegExp(`"${TAG}([^"]*)"`, 'g');
 
+/** Below 2.2e-308 doubles have fewer digits. */
+const LEAST_WITH_15_DIGITS = 1e-300;
+
 /**
  * Returns whether a double holds the number with all its digits: whether JSON.stringify would write
  * the same value.
  */
 function isHeld(number: string): boolean {
   const value = Number(number);
-  return Number.isFinite(value) && significantDigits(number) === significantDigits(String(value));
+  if (!Number.isFinite(value)) return false;
+  // A double holds any 15 digits, unless it is close to zero.
+  const isShort = number.length <= 15 && Math.abs(value) > LEAST_WITH_15_DIGITS;
+  return isShort || significantDigits(number) === significantDigits(String(value));
 }
 
 /**

@@ -115,19 +115,21 @@ test('beside an exact number all else reads as by JSON.parse, and other texts ar
     'null',
     '\\u00e9',
   );
+  // JSON.stringify writes -0 as 0.
+  const unsignedZero = (_key: string, value: unknown) => (value === 0 ? 0 : value);
   const withDoubles = (value: unknown): unknown => JSON.parse(JSON.stringify(value)) as unknown;
   fc.assert(
     fc.property(fc.array(pieces, { maxLength: 14 }), (parts) => {
       for (const text of [parts.join(''), `[${parts.join('')}]`, `{"k":${parts.join('')}}`]) {
         let expected: unknown;
         try {
-          expected = JSON.parse(text);
+          expected = JSON.parse(text, unsignedZero);
         } catch {
           expect(() => parseJson(text)).toThrow(SyntaxError);
           continue;
         }
         expect(withDoubles(parseJson(text))).toEqual(withDoubles(expected));
-        expect(JSON.parse(stringifyJson(parseJson(text)))).toEqual(expected);
+        expect(JSON.parse(stringifyJson(parseJson(text)), unsignedZero)).toEqual(expected);
       }
     }),
     { numRuns: 1_000 },
