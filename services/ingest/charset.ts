@@ -1,5 +1,3 @@
-import { isUtf8 } from 'node:buffer';
-
 /**
  * Turns a body into UTF-8. A byte order mark names its encoding before the request's `charset`
  * does. No character is ever replaced: what cannot be decoded stays invalid, so that the call in
@@ -51,31 +49,54 @@ const WINDOWS_1252: ReadonlySet<string> = new Set([
 ]);
 /** The characters of the bytes 0x80 to 0x9f. Five bytes have none, and stay control codes. */
 const FROM_0X80 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
+/** The UTF-16 unit of each byte. */
+const WINDOWS_1252_UNITS = Uint16Array.from({ length: 256 }, (_, byte) =>
+  byte >= 0x80 && byte < 0xa0 ? FROM_0X80.charCodeAt(byte - 0x80) : byte,
+);
 
 /**
  * Not by TextDecoder, which reads these bytes as Latin-1 in some versions of Node
  * (nodejs/node#56542).
  */
 function fromWindows1252(body: Buffer): Buffer {
-  const text = body
-    .toString('latin1')
-    .replace(/[\x80-\x9f]/g, (byte) => FROM_0X80[byte.charCodeAt(0) - 0x80] ?? byte);
-  return Buffer.from(text, 'utf8');
+  const units = Buffer.alloc(body.length * 2);
+  for (let i = 0; i < body.length; i++) {
+    units.writeUInt16LE(WINDOWS_1252_UNITS[body[i] ?? 0] ?? 0, i * 2);
+  }
+  return fromUtf16(units, 'le');
 }
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 /** Occurs nowhere in UTF-8. */
-const NOT_UTF8 = Buffer.from([0xff]);
+const NOT_UTF8 = 0xff;
 
 function fromUtf16(body: Buffer, order: 'le' | 'be'): Buffer {
   const whole = body.subarray(0, body.length & ~1);
   const text = (order === 'le' ? whole : Buffer.from(whole).swap16()).toString('utf16le');
-  if (!LONE_SURROGATE.test(text)) return Buffer.from(text, 'utf8');
+  const bytes = Buffer.from(text, 'utf8');
   // Half of a character makes its call unreadable, and no other.
-  const parts = text
-    .split(new RegExp(LONE_SURROGATE, 'gu'))
-    .map((part) => Buffer.from(part, 'utf8'));
-  return Buffer.concat(parts.flatMap((part, i) => (i === 0 ? [part] : [NOT_UTF8, part])));
+  if (LONE_SURROGATE.test(text)) spoilHalves(text, bytes);
+  return bytes;
+}
+
+/**
+ * Makes each half of a character invalid, which `Buffer.from` writes as U+FFFD.
+ * @param bytes the text in UTF-8
+ */
+function spoilHalves(text: string, bytes: Buffer): void {
+  let at = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.codePointAt(i) ?? 0;
+    if (code >= 0xd800 && code <= 0xdfff) bytes[at] = NOT_UTF8;
+    if (code > 0xffff) i++;
+    at += utf8Length(code);
+  }
+}
+
+function utf8Length(code: number): number {
+  if (code < 0x80) return 1;
+  if (code < 0x800) return 2;
+  return code < 0x10000 ? 3 : 4;
 }
 
 /**
@@ -83,7 +104,6 @@ function fromUtf16(body: Buffer, order: 'le' | 'be'): Buffer {
  * UTF-8 nevertheless.
  */
 function fromOther(body: Buffer, charset: string): Buffer {
-  if (isUtf8(body)) return body;
   try {
     return Buffer.from(new TextDecoder(charset, { fatal: true }).decode(body), 'utf8');
   } catch {

@@ -6,7 +6,8 @@ import { type CallType } from '../../shared/model/message';
 import { type OutRecord } from '../../shared/kafka/port';
 import { type HttpResponse, badRequest, refusal, type RefusalCode, success } from './responses';
 import { namedKey, type Sources } from './write-key';
-import { type ReadBody } from './read-body';
+import { MAX_BODY_BYTES, type ReadBody } from './read-body';
+import { toUtf8 } from './charset';
 import { type Admission } from './admission';
 import {
   lostCode,
@@ -115,20 +116,31 @@ async function prepare(
   { req, kind, body: given }: Received,
   named: Source | undefined,
 ): Promise<Prepared | HttpResponse | 'gone'> {
-  const { admission } = parts;
-  const body = given ?? (await parts.readBody(req, admission.bodyOwner(req, named)));
-  if (body === 'gone') return body;
-  if (typeof body === 'string') {
-    return admission.faulty(req, refusal(body), { source: named, bytes: 0 });
+  const { admission, sources } = parts;
+  const raw = given ?? (await parts.readBody(req, admission.bodyOwner(req, named)));
+  if (raw === 'gone') return raw;
+  if (typeof raw === 'string') {
+    return admission.faulty(req, refusal(raw), { source: named, bytes: 0 });
   }
-  const read = { req, kind, body, receivedAtMs: parts.now(), receivedSteadyMs: performance.now() };
+  const receivedAtMs = parts.now();
+  const receivedSteadyMs = performance.now();
+  let source = named;
+  // The body of a limited address is decoded only if it names a source.
+  if (!source && admission.isLimited(req)) {
+    source = sourceInText(raw, sources);
+    if (!source) return admission.searched(req);
+  }
   // Other requests of this source may have used up its limit while the body came.
-  if (named) return admission.limited(named) ?? decide(parts, read, named, parseBody(body, kind));
-  if (!admission.isLimited(req)) return decideByBody(parts, read);
-  const source = sourceInText(body, parts.sources);
-  return source
-    ? (admission.limited(source) ?? decideByBody(parts, read, source))
-    : admission.searched(req);
+  const limited = source && admission.limited(source);
+  if (limited) return limited;
+  const body = given ?? toUtf8(raw, req.headers['content-type']);
+  if (body.length > MAX_BODY_BYTES) {
+    return admission.faulty(req, refusal('body_too_large'), { source, bytes: raw.length });
+  }
+  const read = { req, kind, body, receivedAtMs, receivedSteadyMs };
+  return named
+    ? decide(parts, read, named, parseBody(body, kind))
+    : decideByBody(parts, read, source);
 }
 
 /**
@@ -211,33 +223,40 @@ function refuseBody(
   };
 }
 
-const KEY_FIELD = Buffer.from('"writeKey"');
+/** UTF-16 of either order contains the second: the zero byte behind a letter is that of the next. */
+const KEY_FIELDS = [Buffer.from('"writeKey"'), Buffer.from('"writeKey"', 'utf16le')];
 const KEY_VALUE = /^\s*:\s*"([^"\\]{1,200})"/;
 /**
- * Bytes after `"writeKey"` that are searched for its value: 200 for the key, the rest for spaces.
+ * Bytes after `"writeKey"` that are searched for its value: 200 characters for the key, the rest
+ * for spaces. UTF-16 has two bytes for each.
  */
-const KEY_WINDOW = 256;
+const KEY_WINDOW = 512;
 /** Each key is hashed before its lookup, and a small gzipped body can name 34,000 keys. */
 const MAX_CANDIDATES = 8;
 /** Some clients repeat the key in each of 2,500 calls. */
 const MAX_OCCURRENCES = 2_500;
 
 /**
- * Returns the source of one of the first keys in the text, without parsing it: that would cost ten
- * times as much.
+ * Returns the source of one of the first keys in the text, without decoding or parsing it: that
+ * would cost ten times as much.
  */
 function sourceInText(body: Buffer, sources: Sources): Source | undefined {
   const seen = new Set<string>();
-  let at = body.indexOf(KEY_FIELD);
-  for (let looks = 0; at >= 0 && looks < MAX_OCCURRENCES && seen.size < MAX_CANDIDATES; looks++) {
-    const from = at + KEY_FIELD.length;
-    const key = KEY_VALUE.exec(body.toString('latin1', from, from + KEY_WINDOW))?.[1];
-    if (key !== undefined && !seen.has(key)) {
-      const source = sources.known(key);
-      if (source) return source;
-      seen.add(key);
+  let looks = 0;
+  for (const field of KEY_FIELDS) {
+    let at = body.indexOf(field);
+    while (at >= 0 && looks < MAX_OCCURRENCES && seen.size < MAX_CANDIDATES) {
+      const from = at + field.length;
+      const window = body.toString('latin1', from, from + KEY_WINDOW).replaceAll('\0', '');
+      const key = KEY_VALUE.exec(window)?.[1];
+      if (key !== undefined && !seen.has(key)) {
+        const source = sources.known(key);
+        if (source) return source;
+        seen.add(key);
+      }
+      looks++;
+      at = body.indexOf(field, from);
     }
-    at = body.indexOf(KEY_FIELD, from);
   }
   return undefined;
 }

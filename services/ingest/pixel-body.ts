@@ -7,25 +7,48 @@
 const MOST_LEVELS = 8;
 
 /**
- * Returns the call as JSON. An unreadable `data` is returned as it is, and is refused as any body
- * is.
+ * Returns the call as JSON. An unreadable `data` is returned as it is, and bytes that are not UTF-8
+ * stay what they are: both are refused as in any body.
  */
 export function pixelBody(url: string): Buffer {
-  const query = url.indexOf('?');
-  const parameters = new URLSearchParams(query < 0 ? '' : url.slice(query));
-  const data = parameters.get('data')?.trim();
-  if (data === undefined) return Buffer.from(JSON.stringify(callOf(parameters)));
+  const parameters = parametersOf(url);
+  const data = parameters.find(([name]) => name === 'data')?.[1].trim();
+  if (data === undefined) return Buffer.from(JSON.stringify(callOf(parameters)), 'latin1');
   // An unescaped plus sign was decoded as a space.
   return data.startsWith('{')
-    ? Buffer.from(data)
+    ? Buffer.from(data, 'latin1')
     : Buffer.from(data.replaceAll(' ', '+'), 'base64');
+}
+
+type Parameter = [name: string, value: string];
+
+/** One character stands for each byte: URLSearchParams would replace bytes that are not UTF-8. */
+function parametersOf(url: string): Parameter[] {
+  const query = url.indexOf('?');
+  if (query < 0) return [];
+  return url
+    .slice(query + 1)
+    .split('&')
+    .filter((pair) => pair !== '')
+    .map((pair): Parameter => {
+      const equals = pair.indexOf('=');
+      const [name, value] =
+        equals < 0 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)];
+      return [unescaped(name), unescaped(value)];
+    });
+}
+
+function unescaped(text: string): string {
+  return text
+    .replaceAll('+', ' ')
+    .replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
 }
 
 interface Fields {
   [name: string]: string | Fields;
 }
 
-function callOf(parameters: URLSearchParams): Fields {
+function callOf(parameters: readonly Parameter[]): Fields {
   const call = noFields();
   for (const [name, value] of parameters) if (name !== 'writeKey') setField(call, name, value);
   return call;

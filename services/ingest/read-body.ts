@@ -1,18 +1,17 @@
 import { type IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { CompactingMap } from '../../shared/service/compacting-map';
-import { toUtf8 } from './charset';
 import { type RefusalCode } from './responses';
 import { type BodyOwner } from './admission';
 
 /**
- * Reads a request's body, plain or gzipped, and turns it into UTF-8. Its memory is bounded: per
- * request by a limit on inflated bytes, at which inflating stops, and over all requests by the
- * budget of the body's owner.
+ * Reads a request's body, plain or gzipped. Its memory is bounded: per request by a limit on
+ * inflated bytes, at which inflating stops, and over all requests by the budget of the body's
+ * owner.
  */
 
-/** 500 KB as in Segment's documentation, counted after decompression. */
-const MAX_BODY_BYTES = 512_000;
+/** 500 KB as in Segment's documentation, counted after decompression, and again as UTF-8. */
+export const MAX_BODY_BYTES = 512_000;
 /** Incompressible data grows a little in gzip: 5 bytes in each 16 KB, and the header. */
 const MAX_GZIP_BYTES = MAX_BODY_BYTES + 4_096;
 /** Size of a buffer object beside its bytes: bodies may come byte by byte. */
@@ -81,8 +80,7 @@ export function createBodyReader(patience: Patience = PATIENCE): ReadBody {
     if (typeof raw === 'string') return raw;
     // A proxy may have removed the header. No text begins with these bytes.
     const isGzip = encoding === 'gzip' || (raw[0] === 0x1f && raw[1] === 0x8b);
-    const body = isGzip ? inflate(raw) : raw;
-    return typeof body === 'string' ? body : toUtf8(body, req.headers['content-type']);
+    return isGzip ? inflate(raw) : raw;
   };
 }
 

@@ -99,7 +99,7 @@ export function routeOf(url: string): string {
   if (direct !== undefined) return direct;
   // It has a query, an extra slash, or capital letters.
   const [path = ''] = url.split('?', 1);
-  const plain = path.replace(/^\/+/, '/').replace(/\/$/, '');
+  const plain = path.replace(/^\/+/, '/').replace(/(?<=.)\/$/, '');
   return (
     EXACT.get(plain.toLowerCase()) ??
     PATTERNS.find(({ pattern }) => pattern.test(plain))?.path ??

@@ -56,8 +56,8 @@ export interface IngestOptions {
   clientAddress?: ClientAddress;
   /** whether this process may get traffic; default: always */
   isReady?: () => boolean;
-  /** time for which a connection without a request stays open, ms; default 75 s */
-  keepAliveMs?: number;
+  /** time for which a connection without a request stays open, ms */
+  keepAliveMs: number;
   /** ms since 1970; default: the machine's clock */
   now?: () => number;
   /** default RESPONSE_DEADLINE_MS */
@@ -83,7 +83,7 @@ export async function startIngest(options: IngestOptions): Promise<IngestServer>
     now,
     makeId: uuidv7,
   });
-  const { host, port, isReady = () => true, keepAliveMs = 75_000 } = options;
+  const { host, port, isReady = () => true, keepAliveMs } = options;
   const app = createApp({ intake, sources, admission, isReady, log });
   const server = await startServer(app, {
     host,

@@ -37,15 +37,19 @@ function wholeOf({ digits }: ExactNumber): bigint | undefined {
 
 /**
  * The digits of the exact numbers of a message that became doubles, so that a template that passes
- * a double on writes its digits. A number whose nearest double stands for another one gets the next
- * double towards zero: such numbers differ by less than expressions can tell, and must not be
- * written as each other.
+ * a double on writes its digits. A number whose nearest double is infinite, or stands for another
+ * number of the message, gets a double beside it: such numbers differ by less than expressions can
+ * tell, and must not be written as each other.
  */
 export class ExactDoubles {
   readonly #doubles = new Map<string, number>();
   readonly #digits = new Map<number, string>();
   /** the last double that stands for a number with this nearest double */
   readonly #lastOf = new Map<number, number>();
+  /** the numbers of the message that are doubles themselves */
+  #plain: Set<number> | undefined;
+
+  constructor(private readonly message: object) {}
 
   toDouble({ digits }: ExactNumber): number {
     const known = this.#doubles.get(digits);
@@ -54,7 +58,7 @@ export class ExactDoubles {
     // A zero may be any zero: 1e-400 is written as 0.
     if (nearest === 0) return nearest;
     let double = this.#lastOf.get(nearest) ?? nearest;
-    while (this.#digits.has(double)) double = nextTowardsZero(double);
+    while (!this.#isFree(double)) double = doubleBeside(double);
     this.#doubles.set(digits, double);
     this.#digits.set(double, digits);
     this.#lastOf.set(nearest, double);
@@ -64,15 +68,28 @@ export class ExactDoubles {
   digitsOf(double: number): string | undefined {
     return this.#digits.get(double);
   }
+
+  #isFree(double: number): boolean {
+    this.#plain ??= numbersIn(this.message);
+    return Number.isFinite(double) && !this.#digits.has(double) && !this.#plain.has(double);
+  }
+}
+
+function numbersIn(value: unknown, found = new Set<number>()): Set<number> {
+  if (typeof value === 'number') found.add(value);
+  else if (typeof value === 'object' && value !== null && !(value instanceof ExactNumber)) {
+    for (const each of Object.values(value)) numbersIn(each, found);
+  }
+  return found;
 }
 
 const doubles = new Float64Array(1);
 const bits = new BigInt64Array(doubles.buffer);
 
-/** @param double not zero */
-function nextTowardsZero(double: number): number {
+/** Returns the next double in the direction of 1, or of -1: it is neither zero nor infinite. */
+function doubleBeside(double: number): number {
   doubles[0] = double;
-  bits[0] = (bits[0] ?? 0n) - 1n;
+  bits[0] = (bits[0] ?? 0n) + (Math.abs(double) > 1 ? -1n : 1n);
   return doubles[0];
 }
 
@@ -159,13 +176,14 @@ export function userVariables(user: { id?: string; traits: JsonObject }): Variab
 class MessageVariables {
   readonly #message: Message;
   /** No name of an expression reaches it: the type checker knows the names. */
-  readonly exact = new ExactDoubles();
+  readonly exact: ExactDoubles;
   #whole: Value | undefined;
   readonly #objects: Partial<Record<'properties' | 'traits' | 'context' | 'integrations', Value>> =
     {};
 
   constructor(message: Message) {
     this.#message = message;
+    this.exact = new ExactDoubles(message);
   }
 
   get type(): Value {

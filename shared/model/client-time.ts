@@ -1,4 +1,5 @@
 import { ExactNumber } from '../json/json';
+import { UNLISTED_ZONES } from './time-zone-names';
 
 /**
  * Reads the times that clients send, and corrects the time of a call. It is computed by the
@@ -230,30 +231,51 @@ function offsetOfZone(zone: string): number | undefined {
  */
 function offsetAtPlace(place: string, local: number): number | undefined {
   if (/^[+-]/.test(place)) return offsetOfZone(place);
-  const before = offsetAt(place, local - 24 * HOUR_MS);
-  const after = offsetAt(place, local + 24 * HOUR_MS);
-  if (before === undefined || after === undefined || before === after) return before;
-  return offsetAt(place, local - before) === before || offsetAt(place, local - after) !== after
-    ? before
-    : after;
+  const formatter = formatterOf(place);
+  if (!formatter) return undefined;
+  const before = offsetAt(formatter, local - 24 * HOUR_MS);
+  const after = offsetAt(formatter, local + 24 * HOUR_MS);
+  if (before === after) return before;
+  const isBefore = offsetAt(formatter, local - before) === before;
+  return isBefore || offsetAt(formatter, local - after) !== after ? before : after;
 }
 
 /**
- * By lower-case name. The list bounds the formatters: one takes 50 KB and a third of a millisecond.
+ * By lower-case name; undefined until it is needed. The list bounds both the formatters, each of
+ * which takes 50 KB and a third of a millisecond, and the names that are tried, each of which takes
+ * 50 µs if there is no such zone.
  */
 let formatters: Map<string, Intl.DateTimeFormat | undefined> | undefined;
 
 /** @returns undefined for an unknown place */
-function offsetAt(place: string, utc: number): number | undefined {
+function formatterOf(place: string): Intl.DateTimeFormat | undefined {
   formatters ??= new Map(
-    ['UTC', ...Intl.supportedValuesOf('timeZone')].map((name) => [name.toLowerCase(), undefined]),
+    ['UTC', ...Intl.supportedValuesOf('timeZone'), ...UNLISTED_ZONES].map((name) => [
+      name.toLowerCase(),
+      undefined,
+    ]),
   );
   const name = place.toLowerCase();
   if (!formatters.has(name)) return undefined;
-  const formatter =
-    formatters.get(name) ??
-    new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
-  formatters.set(name, formatter);
+  const known = formatters.get(name);
+  if (known) return known;
+  const formatter = makeFormatter(name);
+  if (formatter) formatters.set(name, formatter);
+  else formatters.delete(name);
+  return formatter;
+}
+
+function makeFormatter(timeZone: string): Intl.DateTimeFormat | undefined {
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
+  } catch {
+    // The time zone database of this version of Node is older.
+    return undefined;
+  }
+}
+
+/** @returns ms that the zone is ahead of UTC */
+function offsetAt(formatter: Intl.DateTimeFormat, utc: number): number {
   const [, sign, hours = 0, minutes = 0, seconds = 0] =
     /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?/.exec(formatter.format(utc)) ?? [];
   return (

@@ -56,6 +56,7 @@ beforeAll(async () => {
     log,
     host: '127.0.0.1',
     port: 0,
+    keepAliveMs: 75_000,
     limits: { maxPerSecond: 1_000_000, processes: 1 },
   });
 }, 240_000);

@@ -38,7 +38,7 @@ let made = 0;
 
 function aCall(
   random: Random,
-  kind: 'call' | 'decoy',
+  kind: 'call' | 'decoy' | 'cut',
   withDecoys: boolean,
 ): { id: string; text: string } {
   const id = `${kind}-${++made}`;
@@ -104,11 +104,11 @@ export function aBrokenBatch(random: Random): BrokenBatch {
   const last = calls.at(-1);
   if (!first || !last) throw new Error('a batch has calls');
   // Without an end, the rest of a call shows that the calls behind it stand in an array; or the
-  // name of the array does.
+  // whole name of the array does.
   const cuts =
     endIsCut && random.next() < 0.9
       ? [headEnd + 1, first.end - 1]
-      : [1, endIsCut ? headEnd - 2 : first.end];
+      : [1, endIsCut || beganAnew ? text.indexOf('batch') : first.end];
   const cut = startIsCut ? random.between(cuts[0] ?? 1, cuts[1] ?? 1) : 0;
   // An array without a name is none of calls: `[{"type":…` is refused as JSON too.
   const from = /^\s*\[/.test(text.slice(cut, headEnd)) ? headEnd + 1 : cut;
@@ -120,6 +120,59 @@ export function aBrokenBatch(random: Random): BrokenBatch {
   const to = isOneCall ? text.length : Math.max(until, tailStart > first.end ? first.end : until);
   const whole = calls.filter(({ start, end }) => start >= from && end <= to).map(({ id }) => id);
   return { body: Buffer.from(text.slice(from, to)), whole };
+}
+
+/** Ends that name the time or the key of their envelope. */
+const NAMED_TAILS = TAILS.filter((tail) => /sentAt|writeKey/.test(tail));
+
+/**
+ * A body that was cut off within a text of one of its calls, and whose client then began anew:
+ * whole envelopes follow.
+ */
+export function aRestartedBatch(random: Random): BrokenBatch {
+  const withDecoys = random.next() < 0.5;
+  const before = Array.from({ length: random.between(0, 3) }, () =>
+    aCall(random, 'call', withDecoys),
+  );
+  const cut = aCall(random, 'cut', withDecoys).text;
+  // The first key of a call tells too little: the call before it is in doubt then.
+  const texts = [...cut.matchAll(/"(?:[^"\\]|\\.)*"/g)].slice(2);
+  const { index, 0: text } = random.one(texts);
+  const head = random.one(HEADS) + before.map(({ text: call }) => `${call},`).join('');
+  const envelopes = Array.from({ length: random.between(1, 3) }, () =>
+    Array.from({ length: random.between(1, 3) }, () => aCall(random, 'call', withDecoys)),
+  );
+  const further = envelopes.map(
+    (calls) =>
+      random.one(HEADS) +
+      calls.map(({ text: call }) => call + random.one(SEPARATORS)).join('') +
+      random.one(NAMED_TAILS),
+  );
+  const body =
+    head +
+    cut.slice(0, index + random.between(1, text.length - 1)) +
+    further.join(random.one(['', ',', '\0', '\n']));
+  const whole = [...before, ...envelopes.flat()].map(({ id }) => id);
+  return { body: Buffer.from(body), whole };
+}
+
+/** The members of an envelope in any order, some without a comma, and brackets too many. */
+export function aLooseBatch(random: Random): BrokenBatch & { isOther: boolean } {
+  const calls = Array.from({ length: random.between(1, 4) }, () => aCall(random, 'call', true));
+  const isOther = random.next() < 0.3;
+  const members = [
+    `"batch":[${calls.map(({ text }) => text).join(random.one(SEPARATORS))}]`,
+    `"writeKey":"${isOther ? 'key-2' : 'key-1'}"`,
+    '"integrations":{"All":false}',
+    '"sentAt":"2026-11-21T08:19:04.000Z"',
+  ];
+  let text = '';
+  for (let left = members.length; left > 0; left--) {
+    const [member = ''] = members.splice(random.between(0, left - 1), 1);
+    text += member + (left === 1 ? '' : random.one([',', ' ', '', '\0', ',,']));
+  }
+  const end = random.one(['}', '}}', '}}}', '} }\n}']);
+  return { body: Buffer.from(`{${text}${end}`), whole: calls.map(({ id }) => id), isOther };
 }
 
 /** A whole batch, of which one call lost or gained a character of JSON. */

@@ -21,12 +21,12 @@ export function excerptOf(body: Buffer, start: number, end: number): Excerpt {
   const bytes = body.subarray(start, truncated ? start + KEPT_BYTES : end);
   // The decoder keeps the first bytes of a character that was cut to itself.
   const text = isUtf8(bytes) ? bytes.toString('utf8') : decodedBeginning(bytes, truncated);
-  return { text: withoutKey(text), truncated };
+  return { text: withoutWriteKey(text), truncated };
 }
 
 export function excerptOfText(text: string): Excerpt {
   const truncated = text.length > KEPT_BYTES;
-  return { text: withoutKey(truncated ? text.slice(0, KEPT_BYTES) : text), truncated };
+  return { text: withoutWriteKey(truncated ? text.slice(0, KEPT_BYTES) : text), truncated };
 }
 
 function decodedBeginning(bytes: Buffer, truncated: boolean): string {
@@ -41,6 +41,6 @@ function decodedBeginning(bytes: Buffer, truncated: boolean): string {
     .replace(/[\x80-\xff]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-function withoutKey(text: string): string {
+function withoutWriteKey(text: string): string {
   return text.replace(WRITE_KEY, '$1');
 }

@@ -1,9 +1,29 @@
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './json-bytes';
+import { BrokenText } from './broken-text';
+import { CallPieces, type FoundCall, type LostPiece } from './call-pieces';
+import {
+  doubt,
+  type EnvelopeParts,
+  hasName,
+  isEnvelope,
+  Item,
+  type PartName,
+  type Range,
+} from './found-item';
 import { stringEnd, unescapedKey } from './json-limits';
 
 /**
  * Finds the calls in the text of a batch that cannot be parsed as a whole: where each one begins
- * and ends, and what its envelope adds to it. It parses nothing, and passes over the text a fixed
- * number
+ * and ends, and what its envelope adds to it. It parses nothing, and reads the text a fixed number
  * of times, whatever the text is.
  *
  * Only an element of a `batch` array is a call. To know where these arrays are, the finder follows
@@ -14,34 +34,12 @@ import { stringEnd, unescapedKey } from './json-limits';
  * Where something does not fit (the start is missing, a bracket closes what was not opened, a quote
  * is missing), the level is no longer known, and the finder is *adrift*. It then learns the level
  * from the end: brackets that close what it has not seen open lead down to the root, and the last
- * two
- * of them, `]` and `}`, close the array of calls and its envelope. Objects that turn out to stand
- * in
- * any other array were never calls.
+ * two of them, `]` and `}`, close the array of calls and its envelope. Objects that turn out to
+ * stand in any other array were never calls.
+ *
+ * Where it is not clear whether an object is a call, it is lost: a call that was lost shows in the
+ * debugger, but a call that was never made would be delivered.
  */
-
-/** Offsets of the first byte, and of the byte after the last. */
-export type Range = readonly [start: number, end: number];
-
-/** Where the members of an envelope have their values. One that was cut off is absent. */
-export type EnvelopeParts = Partial<Record<PartName, Range>>;
-type PartName = 'context' | 'integrations' | 'sentAt' | 'writeKey';
-
-export interface FoundCall {
-  range: Range;
-  /** containers inside one another, the call included */
-  depth: number;
-  /** objects and arrays, the call included */
-  containers: number;
-  keys: number;
-  /** the same object for all calls of one envelope */
-  parts: EnvelopeParts;
-}
-
-/** A piece of the text that belongs to a call, but cannot be read as one. */
-export interface LostPiece {
-  range: Range;
-}
 
 export interface FoundCalls {
   /** in the order of the text */
@@ -51,73 +49,23 @@ export interface FoundCalls {
    * begin
    */
   beyond: { count: number; start: number };
-  /**
-   * whether the text is one envelope in which everything fits: another reader would find the same
-   * calls
-   */
-  isSound: boolean;
   /** bytes read, each counted as often as it was read */
   visited: number;
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-
-// What a byte is outside of a text.
-const WORD = 0;
-const BLANK = 1;
-const MARK = 2;
-const KINDS = new Uint8Array(256);
-// Bytes of a byte order mark are blank too: each of several envelopes may begin with one.
-for (const byte of [0x00, 0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf]) KINDS[byte] = BLANK;
-for (const mark of '"\\,:{}[]') KINDS[mark.charCodeAt(0)] = MARK;
-
 /** Each costs as much as reading a hundred bytes. The rest of a text with more of them is lost. */
 const MOST_FAULTS = 1_000;
-/** How often a client may begin anew without an end. */
-const MOST_NESTED = 100;
-/** A word that may stand beside a quote: after it only a comma is missing. */
-const LITERAL = /^(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infinity)$/;
-const LONGEST_LITERAL = 64;
 /** In a text of a call the quote would end that text, and no letter could follow. */
 const BEGINS_OBJECT = /^\{\s*"[A-Za-z]/;
 /** The longest spelling of a key, with every letter escaped as in `\u0062`. */
 const LONGEST_KEY = 'integrations'.length * 6;
 /**
- * The key of the array of calls, and its ends: the start of the text may have been cut off within
- * it.
+ * What is left of the key of the array of calls if the text was cut off within it. Other keys end
+ * so too (`match`, `search`): only the end of the text tells whether the array holds calls.
  */
-const ENDS_OF_BATCH: ReadonlySet<string> = new Set(['batch', 'atch', 'tch', 'ch', 'h', '']);
-
-/**
- * A value where a call may stand: an element of a `batch` array, or a value at the lowest level.
- */
-class Item {
-  /** -1: not closed yet */
-  end = -1;
-  depth = 0;
-  containers = 0;
-  keys = 0;
-  hasType = false;
-  /** It may have ended too early: what follows it does not fit. */
-  isDoubtful = false;
-  /** elements of its own array `batch`: it is an envelope then */
-  batch: Item[] | undefined;
-  /** `batch` is a member, as far as can be seen, and not just an array */
-  isBatchKey = false;
-  readonly parts: EnvelopeParts = {};
-  /** the member that is being read, and where its value begins */
-  key = '';
-  valueFrom = 0;
-
-  constructor(readonly start: number) {}
-}
+const ENDS_OF_BATCH: ReadonlySet<string> = new Set(['atch', 'tch', 'ch', 'h', '']);
+/** An object begins, and the quote of its first key. */
+const BEFORE_FIRST_KEY = /\{[\s\0]*"$/;
 
 type Token = 'start' | 'open' | 'close' | 'comma' | 'colon' | 'string' | 'word';
 
@@ -134,21 +82,26 @@ interface Stretch {
   closed: number;
   /** members of the envelope to which the stretch belongs, if the fault was in its array */
   parts: EnvelopeParts | undefined;
+  /** members of the object with which the text begins, if the fault was in it */
+  head: EnvelopeParts | undefined;
 }
 
 /** The elements of an array that looks like `batch`: it and the object around it were closed. */
 interface Candidates {
   items: readonly Item[];
   parts: EnvelopeParts;
+  /** the object around the array has a type, as calls have */
+  hasType: boolean;
   /** containers that were closed before the first element */
   closedBefore: number;
 }
 
 export function findCalls(text: Buffer, mostItems: number): FoundCalls {
-  return new CallFinder(text, mostItems).find();
+  return new CallFinder(new BrokenText(text), mostItems).find();
 }
 
 class CallFinder {
+  readonly #bytes: Buffer;
   /**
    * The containers open now: `owners` names the envelope of a `batch` array, and the item of an
    * item's own object.
@@ -164,14 +117,25 @@ class CallFinder {
   /** open items, the innermost last, each with the level of its object */
   readonly #open: { item: Item; level: number; containers: number; keys: number }[] = [];
 
-  #stretch: Stretch = { start: 0, isFirst: true, owed: 0, closed: 0, parts: undefined };
+  #stretch: Stretch = {
+    start: 0,
+    isFirst: true,
+    owed: 0,
+    closed: 0,
+    parts: undefined,
+    head: undefined,
+  };
   /**
-   * An envelope began at the start of the text and was closed: the level is that of the root,
-   * unless what follows denies it.
+   * An envelope began at the start of the text and was closed: the level is taken for that of the
+   * root, until something follows that cannot stand there.
    */
   #atRoot = false;
-  /** At the root a bracket was closed that was not open. */
+  /** members of the last envelope at the root */
+  #lastAtRoot: EnvelopeParts = {};
+  /** At the root a bracket was closed that was not open. Only an envelope may follow. */
   #isOneTooMany = false;
+  /** What came at the root fits only if the text ends with it. */
+  #mustEnd = false;
   /**
    * the container around the lowest level that was seen: it was opened before this stretch, or is
    * the text itself
@@ -186,20 +150,9 @@ class CallFinder {
   #closedBefore = { ground: 0, batch: 0 };
   #pending: Candidates | undefined;
 
-  readonly #calls: FoundCall[] = [];
-  readonly #lost: number[] = [];
-  #envelopes = 0;
-  /** Envelopes in an open one, before a fault: they were begun anew if nothing closes that one. */
-  readonly #undecided: Item[] = [];
-  /** The stretch that is being decided ends at a fault. */
-  #isAtFault = false;
-  /** envelopes in one another that are being accepted */
-  #nesting = 0;
+  readonly #pieces: CallPieces;
   #faults = 0;
-  /** another reader might find other calls, though nothing is a fault here */
-  #isOdd = false;
   #items = 0;
-  #beyond = { count: 0, start: -1 };
   #visited = 0;
   /** stands for all items beyond the limit */
   readonly #ignored = new Item(-1);
@@ -207,14 +160,16 @@ class CallFinder {
   readonly #begin: number;
 
   constructor(
-    private readonly text: Buffer,
+    private readonly text: BrokenText,
     private readonly mostItems: number,
   ) {
-    this.#begin = this.#skipBlanks();
+    this.#bytes = text.bytes;
+    this.#begin = text.skipBlanks();
+    this.#pieces = new CallPieces(mostItems);
   }
 
   find(): FoundCalls {
-    const { text } = this;
+    const text = this.#bytes;
     let at = this.#begin;
     // Otherwise the body may begin within a text of a call.
     if (!BEGINS_OBJECT.test(text.toString('latin1', at, at + 16))) at = this.#resume(at);
@@ -223,9 +178,10 @@ class CallFinder {
       this.#visited += Math.max(1, next - at);
       at = next;
     }
-    if (at < text.length) this.#lose(at);
-    this.#settle(text.length);
-    return this.#result();
+    if (at < text.length) this.#endUnread(at);
+    else this.#settle(text.length);
+    const { pieces, beyond } = this.#pieces.result(text.length);
+    return { pieces, beyond, visited: this.#visited + this.text.visited };
   }
 
   /**
@@ -233,10 +189,10 @@ class CallFinder {
    * there
    */
   #read(at: number): number {
-    switch (this.text[at] ?? 0) {
+    switch (this.#bytes[at] ?? 0) {
       case QUOTE: {
-        const end = stringEnd(this.text, at + 1);
-        this.#value(at);
+        const end = stringEnd(this.#bytes, at + 1);
+        this.#noteValue(at);
         this.#string = [at + 1, end];
         this.#previous = 'string';
         return end + 1;
@@ -256,12 +212,23 @@ class CallFinder {
       case BACKSLASH:
         return this.#quoteFault(at);
     }
-    if (KINDS[this.text[at] ?? 0] === BLANK) return at + 1;
-    const end = this.#wordEnd(at);
-    if (this.#touchesQuote(at, end, this.#previous === 'string')) return this.#quoteFault(at);
-    this.#value(at);
+    if (this.text.isBlank(at)) return at + 1;
+    const end = this.text.wordEnd(at);
+    if (this.text.touchesQuote(at, end, this.#previous === 'string')) return this.#quoteFault(at);
+    this.#noteValue(at);
     this.#previous = 'word';
     return end;
+  }
+
+  /** The rest is not read: it may hold the `integrations` of envelopes that are open. */
+  #endUnread(at: number): void {
+    const rest: Range = [at, this.#bytes.length];
+    const own = this.#stretch.parts;
+    if (own) own.integrations ??= rest;
+    for (const { parts } of this.#openObjects()) parts.integrations ??= rest;
+    this.#settle(at);
+    this.#pieces.lose(at);
+    this.#pieces.decideNested(true);
   }
 
   // Values and members
@@ -269,39 +236,41 @@ class CallFinder {
   /**
    * The item whose members stand at the present level; undefined in an array, and deeper in a call.
    */
-  #members(): Item | undefined {
+  #currentMembers(): Item | undefined {
     const level = this.#isArray.length - 1;
     if (level < 0) return this.#ground;
     return this.#isArray[level] ? undefined : this.#owners[level];
   }
 
   /** The envelope whose array of calls is the present level. */
-  #array(): Item | undefined {
+  #currentArray(): Item | undefined {
     const level = this.#isArray.length - 1;
     return level >= 0 && this.#isArray[level] ? this.#owners[level] : undefined;
   }
 
   /** Notes the start of a text, a word or an array that stands where a call should. */
-  #value(at: number): void {
+  #noteValue(at: number): void {
+    // The root has no members: what was closed last was no envelope.
+    if (this.#isArray.length === 0) this.#pending = undefined;
     if (this.#oddValue >= 0 || this.#previous === 'colon') return;
-    if (this.#isArray.length === 0 ? this.#atRoot : this.#array()) this.#oddValue = at;
+    if (this.#isArray.length === 0 ? this.#atRoot : this.#currentArray()) this.#oddValue = at;
   }
 
   /** Ends the value before a comma, a closing bracket or a further element. */
   #endValue(at: number): void {
-    const members = this.#members();
+    const members = this.#currentMembers();
     if (members?.key) {
       if (members.key !== 'batch') members.parts[members.key as PartName] = [members.valueFrom, at];
       members.key = '';
     }
     if (this.#oddValue < 0) return;
-    const array = this.#array();
+    const array = this.#currentArray();
     if (array) {
       const item = this.#newItem(this.#oddValue);
       item.end = at;
       if (item !== this.#ignored) array.batch?.push(item);
     } else if (members === this.#ground) {
-      this.#lose(this.#oddValue);
+      this.#pieces.lose(this.#oddValue);
     } else {
       return;
     }
@@ -316,24 +285,43 @@ class CallFinder {
       return this.#startAnew(this.#previous === 'string' ? this.#string[0] - 1 : at, at);
     }
     this.#keys++;
-    const members = this.#members();
-    if (members) {
+    if (this.#currentMembers()) {
       this.#oddValue = -1;
-      // A member behind elements: the last of them ended too early.
-      if (members === this.#ground) doubt(this.#groundItems.at(-1));
-      members.key = this.#keyBefore(at);
-      const isTail = this.#ground.batch !== undefined || this.#groundItems.length > 0;
-      if (this.#atRoot && members === this.#ground && !(isTail && TAIL_KEYS.has(members.key))) {
-        this.#denyRoot();
-      }
-      members.valueFrom = at + 1;
-      if (members.key === 'type') {
-        members.hasType = true;
-        members.key = '';
-      }
+      // Without a comma the key ends the value before it.
+      this.#endValue(this.#previous === 'string' ? this.#string[0] - 1 : at);
+      const key = this.#keyBefore(at);
+      if (level < 0) this.#judgeMemberAtGround(key);
+      this.#beginMember(key, at + 1);
     }
     this.#previous = 'colon';
     return at + 1;
+  }
+
+  #beginMember(key: string, valueFrom: number): void {
+    const members = this.#currentMembers();
+    if (!members) return;
+    if (key === 'type') members.hasType = true;
+    members.key = key === 'type' ? '' : key;
+    members.valueFrom = valueFrom;
+  }
+
+  #judgeMemberAtGround(key: string): void {
+    // A member behind elements: the last of them ended too early.
+    doubt(this.#groundItems.at(-1));
+    this.#pending = undefined;
+    if (!TAIL_KEYS.has(key) && key !== 'batch') this.#ground.hasOtherKeys = true;
+    if (!this.#atRoot) return;
+    const hasArray = this.#ground.batch !== undefined;
+    if (TAIL_KEYS.has(key)) {
+      if (hasArray || this.#groundItems.length > 0) return;
+      // A bracket was too many: the member is one of the last envelope.
+      this.#ground = new Item(this.#ground.start, this.#lastAtRoot);
+      this.#mustEnd = true;
+    } else if (hasArray) {
+      this.#mustEnd = true;
+    } else {
+      this.#denyRoot();
+    }
   }
 
   /** The name of the member at a colon, if it is one that matters. */
@@ -342,17 +330,17 @@ class CallFinder {
     const hasName = this.#previous === 'string';
     // Most keys are of no interest, and making strings of them would be half of the cost.
     if (hasName && !this.#maySpellKey(start, end)) return '';
-    const name = hasName ? unescapedKey(this.text.toString('latin1', start, end)) : '';
+    const name = hasName ? unescapedKey(this.#bytes.toString('latin1', start, end)) : '';
+    if (name === 'batch' && this.#isArray.length === 0) this.#ground.isBatchKey = true;
+    if (KEYS.has(name)) return name;
     const isEndOfBatch = this.#isCutOff(hasName ? start : colon) && ENDS_OF_BATCH.has(name);
-    const key = isEndOfBatch ? 'batch' : KEYS.has(name) ? name : '';
-    if (key === 'batch' && this.#isArray.length === 0) this.#ground.isBatchKey = true;
-    return key;
+    return isEndOfBatch ? 'batch' : '';
   }
 
   #maySpellKey(start: number, end: number): boolean {
     if (end - start > LONGEST_KEY) return false;
     if (KEY_LENGTHS.has(end - start) || this.#isCutOff(start)) return true;
-    for (let at = start; at < end; at++) if (this.text[at] === BACKSLASH) return true;
+    for (let at = start; at < end; at++) if (this.#bytes[at] === BACKSLASH) return true;
     return false;
   }
 
@@ -364,13 +352,13 @@ class CallFinder {
   // Containers
 
   #openContainer(at: number): number {
-    const isArray = this.text[at] === OPEN_BRACKET;
+    const isArray = this.#bytes[at] === OPEN_BRACKET;
     const hasKey = this.#previous === 'colon';
     const level = this.#isArray.length - 1;
     // An object in an object needs a key: a bracket was too many or is missing.
     if (level >= 0 && !this.#isArray[level] && !hasKey) return this.#startAnew(at, at);
-    const members = this.#members();
-    const array = level < 0 ? this.#groundItems : this.#array()?.batch;
+    const members = this.#currentMembers();
+    const array = level < 0 ? this.#groundItems : this.#currentArray()?.batch;
     let owner: Item | undefined;
     if (!isArray && !hasKey && array) {
       this.#endValue(at);
@@ -380,7 +368,7 @@ class CallFinder {
       members.batch ??= [];
       owner = members;
     } else {
-      this.#value(at);
+      this.#noteValue(at);
     }
     this.#containers++;
     this.#isArray.push(isArray);
@@ -403,7 +391,7 @@ class CallFinder {
   }
 
   #closeContainer(at: number): number {
-    const isArray = this.text[at] === CLOSE_BRACKET;
+    const isArray = this.#bytes[at] === CLOSE_BRACKET;
     const level = this.#isArray.length - 1;
     if (level >= 0 && this.#isArray[level] !== isArray) return this.#startAnew(at, at);
     this.#endValue(at);
@@ -428,10 +416,11 @@ class CallFinder {
     const beginsText = isFirst && closed === 0 && this.#groundItems[0] === item && item.batch;
     if (beginsText) this.#atRoot = true;
     if (!this.#atRoot) return;
-    if (isEnvelope(item, Boolean(beginsText))) {
-      this.#acceptEnvelope(item);
+    if (!this.#mustEnd && isEnvelope(item, Boolean(beginsText))) {
+      this.#pieces.acceptEnvelope(item);
       this.#groundItems.pop();
-    } else if (this.#isOneTooMany) {
+      this.#lastAtRoot = item.parts;
+    } else if (this.#isOneTooMany || this.#mustEnd) {
       this.#denyRoot();
     }
   }
@@ -442,25 +431,25 @@ class CallFinder {
    */
   #denyRoot(): void {
     this.#atRoot = false;
-    this.#calls.length = 0;
-    this.#lost.length = 0;
-    this.#lose(this.#stretch.start);
-    this.#ground.batch = undefined;
+    this.#pieces.clear();
+    this.#pieces.lose(this.#stretch.start);
+    this.#ground = new Item(this.#ground.start);
     this.#closedBefore = { ground: this.#stretch.closed, batch: this.#stretch.closed };
   }
 
   /** Closes the container around the lowest level: it lies one level lower then. */
   #closeGround(isArray: boolean, at: number): void {
-    this.#isOdd = true;
     // At the root, elements behind an envelope may be those of another one whose start is missing.
-    // A further bracket is one too many, and another one behind it denies that this is the root.
-    const isDenied = this.#isOneTooMany || (isArray && this.#ground.batch !== undefined);
-    if (this.#atRoot && isDenied) this.#denyRoot();
-    const { batch, parts } = this.#ground;
+    const isSuspect = this.#isOneTooMany || this.#mustEnd || this.#ground.batch !== undefined;
+    if (this.#atRoot && isArray && isSuspect) this.#denyRoot();
+    const { batch, parts, hasType } = this.#ground;
     this.#stretch.closed++;
     if (this.#atRoot) {
-      if (!isArray && !batch) this.#isOneTooMany = true;
-      if (!isArray && batch) this.#accept(batch, parts);
+      if (!isArray && !batch) {
+        this.#mustEnd ||= this.#isOneTooMany;
+        this.#isOneTooMany = true;
+      }
+      if (!isArray && batch) this.#pieces.accept(batch, parts);
       if (isArray || batch) this.#lower(isArray ? this.#groundItems : undefined, at);
       return;
     }
@@ -468,7 +457,10 @@ class CallFinder {
     if (isArray) {
       this.#lower(this.#groundItems, at);
     } else {
-      if (batch) this.#pending = { items: batch, parts, closedBefore: this.#closedBefore.batch };
+      if (batch) {
+        const closedBefore = this.#closedBefore.batch;
+        this.#pending = { items: batch, parts, hasType, closedBefore };
+      }
       this.#lower(undefined, at);
     }
   }
@@ -486,14 +478,10 @@ class CallFinder {
   }
 
   #newItem(at: number): Item {
-    if (this.#items++ < this.mostItems) return new Item(at);
-    this.#countBeyond(at);
+    this.#items++;
+    if (this.#items <= this.mostItems) return new Item(at);
+    this.#pieces.countBeyond(at);
     return this.#ignored;
-  }
-
-  #countBeyond(start: number): void {
-    if (this.#beyond.start < 0) this.#beyond.start = start;
-    this.#beyond.count++;
   }
 
   // Faults
@@ -504,16 +492,18 @@ class CallFinder {
    */
   #startAnew(from: number, at: number): number {
     const below = this.#atRoot ? 0 : this.#stretch.owed - this.#stretch.closed;
-    const owed = below + this.#isArray.length;
+    const owed = Math.max(0, below + this.#isArray.length);
+    const head = this.#head();
     this.#doubtPrevious();
     const parts = this.#settle(at);
     this.#faults++;
-    this.#stretch = { start: from, isFirst: false, owed: Math.max(0, owed), closed: 0, parts };
+    this.#stretch = { start: from, isFirst: false, owed, closed: 0, parts, head };
     this.#isArray.length = 0;
     this.#owners.length = 0;
     this.#open.length = 0;
     this.#atRoot = false;
     this.#isOneTooMany = false;
+    this.#mustEnd = false;
     this.#oddValue = -1;
     this.#pending = undefined;
     this.#lower(undefined, from);
@@ -521,6 +511,14 @@ class CallFinder {
     if (from < at) this.#previous = 'string';
     else if (this.#previous === 'colon') this.#previous = 'comma';
     return at;
+  }
+
+  /** The members of the object with which the text begins, if that is still open. */
+  #head(): EnvelopeParts | undefined {
+    const { isFirst, closed, head } = this.#stretch;
+    if (!isFirst) return head;
+    const first = closed === 0 ? this.#open[0]?.item : undefined;
+    return first && first === this.#groundItems[0] && !first.hasType ? first.parts : undefined;
   }
 
   /**
@@ -546,66 +544,13 @@ class CallFinder {
     return this.#resume(at);
   }
 
-  /**
-   * A quote is missing or too many: reads on as if the byte stood inside a text, or outside,
-   * whichever goes well for longer. The wrong choice fails at the next key.
-   */
+  /** Reads on inside a text, or outside of one. */
   #resume(at: number): number {
-    const outside = this.#firstQuoteFault(at);
-    const end = stringEnd(this.text, at);
-    const inside = Math.max(end, this.#firstQuoteFault(end + 1, true));
-    this.#visited += outside - at + (inside - at);
-    if (inside > outside) {
-      this.#string = [at, end];
-      this.#previous = 'string';
-      return end + 1;
-    }
-    // A byte that fits in neither way is passed over.
-    return outside === at ? at + 1 : at;
-  }
-
-  /**
-   * Returns the first place from which texts and structure seem to have changed places; else the
-   * end of the text.
-   */
-  #firstQuoteFault(from: number, afterString = false): number {
-    const { text } = this;
-    let at = from;
-    while (at < text.length) {
-      const byte = text[at] ?? 0;
-      if (byte === BACKSLASH) return at;
-      if (byte === QUOTE) {
-        at = stringEnd(text, at + 1) + 1;
-        afterString = true;
-      } else if (KINDS[byte] === WORD) {
-        const end = this.#wordEnd(at);
-        if (this.#touchesQuote(at, end, afterString)) return at;
-        at = end;
-        afterString = false;
-      } else {
-        if (KINDS[byte] === MARK) afterString = false;
-        at++;
-      }
-    }
-    return text.length;
-  }
-
-  #touchesQuote(start: number, end: number, afterString: boolean): boolean {
-    const { text } = this;
-    if (!afterString && text[end] !== QUOTE) return false;
-    return end - start > LONGEST_LITERAL || !LITERAL.test(text.toString('latin1', start, end));
-  }
-
-  #wordEnd(at: number): number {
-    let end = at + 1;
-    while (end < this.text.length && KINDS[this.text[end] ?? 0] === WORD) end++;
-    return end;
-  }
-
-  #skipBlanks(): number {
-    let to = 0;
-    while (to < this.text.length && KINDS[this.text[to] ?? 0] === BLANK) to++;
-    return to;
+    const end = this.text.endOfTextAround(at);
+    if (end === undefined) return at;
+    this.#string = [at, end];
+    this.#previous = 'string';
+    return end + 1;
   }
 
   // Decisions
@@ -616,41 +561,119 @@ class CallFinder {
    * @returns the members of the envelope in whose array the fault is
    */
   #settle(at: number): EnvelopeParts | undefined {
-    if (this.#array()) this.#endValue(at);
-    const isEnd = at === this.text.length;
-    const { isFirst, closed, parts, start } = this.#stretch;
+    if (this.#currentArray()) this.#endValue(at);
+    this.#endOpenMembers(at);
+    this.#shareTail();
+    if (this.#isNotRoot()) this.#denyRoot();
+    const isEnd = at === this.#bytes.length;
+    const { isFirst, closed, parts } = this.#stretch;
     const reachesRoot = isEnd && this.#closesAll();
-    this.#isAtFault = !isEnd;
-    if (isEnd) this.#decideNested(reachesRoot);
+    this.#pieces.isAtFault = !isEnd;
+    if (isEnd) this.#pieces.decideNested(reachesRoot);
     const { batch, parts: members, isBatchKey } = this.#ground;
     const [first] = this.#groundItems;
     const beginsWithEnvelope = isFirst && closed === 0 && first?.batch !== undefined;
     const holdsEnvelope =
       isFirst && closed === 0 && this.#groundItems.some((item) => isEnvelope(item, false));
     if (this.#atRoot || beginsWithEnvelope || holdsEnvelope) {
-      if (batch) this.#accept(batch, members);
-      this.#acceptAtRoot(this.#groundItems, beginsWithEnvelope);
+      if (batch) this.#pieces.accept(batch, members);
+      this.#pieces.acceptAtRoot(this.#groundItems, beginsWithEnvelope);
       this.#loseOpenItem();
       return this.#open.findLast(({ item }) => item.batch)?.item.parts;
     }
     if (isFirst && closed === 0 && batch && isBatchKey) {
       // The text begins within `{"batch":[`.
-      this.#accept(batch, members);
+      this.#pieces.accept(batch, members);
       this.#loseOpenItem();
       return members;
     }
-    const isFollowedByCall = first !== undefined && !isEnvelope(first, false);
-    if (reachesRoot && this.#pending && !isFollowedByCall) {
-      this.#acceptPending(this.#pending);
-      this.#acceptAtRoot(this.#groundItems, false);
-    } else if (reachesRoot && isFirst) {
-      this.#acceptCutAtBothEnds();
-    } else if (reachesRoot && first && !isFollowedByCall) {
-      this.#acceptAtRoot(this.#groundItems, false);
-    } else if (isFirst || first || batch || this.#pending || this.#open.length > 0) {
-      this.#lose(start);
-    }
+    if (reachesRoot) this.#acceptFromRoot();
+    else if (isEnd && this.#endsWithWholeEnvelopes()) this.#acceptWholeEnvelopes();
+    else this.#loseStretch();
     return parts;
+  }
+
+  /** The end of the text tells the level. */
+  #acceptFromRoot(): void {
+    const [first] = this.#groundItems;
+    const isFollowedByCall = first !== undefined && !isEnvelope(first, false);
+    if (this.#pending && !isFollowedByCall) {
+      this.#acceptPending(this.#pending);
+      this.#pieces.acceptAtRoot(this.#groundItems, false);
+    } else if (this.#stretch.isFirst) {
+      this.#acceptCutAtBothEnds();
+    } else if (first && !isFollowedByCall) {
+      this.#pieces.acceptAtRoot(this.#groundItems, false);
+    } else {
+      this.#loseStretch();
+    }
+  }
+
+  #acceptWholeEnvelopes(): void {
+    if (this.#pending) this.#pieces.accept(this.#pending.items, this.#pending.parts, false);
+    this.#pieces.acceptAtRoot(this.#groundItems, false);
+  }
+
+  /** Loses the stretch, if it holds anything that may be a call. */
+  #loseStretch(): void {
+    const { isFirst, start } = this.#stretch;
+    const holdsItems = this.#groundItems.length > 0 || this.#ground.batch || this.#pending;
+    if (isFirst || holdsItems || this.#open.length > 0) this.#pieces.lose(start);
+  }
+
+  /**
+   * The text breaks off within members: what they say is not known, which is more than that they
+   * are absent.
+   */
+  #endOpenMembers(at: number): void {
+    for (const item of this.#openObjects()) {
+      if (!item.key || item.key === 'batch') continue;
+      // A number may have lost its last digits.
+      const isNumber = item.key === 'sentAt' && this.#previous === 'word';
+      item.parts[item.key as PartName] = [item.valueFrom, isNumber ? item.valueFrom : at];
+    }
+  }
+
+  /** Members behind the array in which a fault was hold for the calls before that fault too. */
+  #shareTail(): void {
+    const { parts, closed, owed } = this.#stretch;
+    const isTail = this.#ground.batch !== undefined && closed === owed - 1;
+    if (parts && isTail) Object.assign(parts, this.#ground.parts);
+  }
+
+  /** Those that may be envelopes. */
+  #openObjects(): Item[] {
+    return [this.#ground, ...this.#open.map(({ item }) => item)];
+  }
+
+  /** What must be an envelope, or must not be there at all, is an object without a batch. */
+  #isNotRoot(): boolean {
+    const isSuspect = this.#atRoot && (this.#isOneTooMany || this.#mustEnd);
+    return isSuspect && this.#open[0] !== undefined && !this.#open[0].item.batch;
+  }
+
+  /**
+   * Whether the stretch consists of whole envelopes: the text before it was cut off within a call,
+   * and the client began anew. Each must name its time or its key, as no object of a call does.
+   */
+  #endsWithWholeEnvelopes(): boolean {
+    const { isFirst, start, closed } = this.#stretch;
+    if (isFirst || this.#previous !== 'close' || this.#isArray.length > 0) return false;
+    const areNamed = this.#groundItems.every(
+      (item) => isEnvelope(item, false) && hasName(item.parts),
+    );
+    if (!areNamed) return false;
+    // The fault was at its bracket.
+    if (closed === 0) return this.#groundItems[0]?.start === start;
+    // The fault was at its first key: the quote before it ended the text that had been cut off.
+    const before = this.#bytes.toString('latin1', Math.max(0, start - 16), start);
+    const pending = closed === 1 && BEFORE_FIRST_KEY.test(before) ? this.#pending : undefined;
+    return (
+      pending !== undefined &&
+      pending.closedBefore === 0 &&
+      !pending.hasType &&
+      hasName(pending.parts)
+    );
   }
 
   /** Whether the end of the text closes what was open at the fault before it. */
@@ -660,52 +683,20 @@ class CallFinder {
     return isFirst || closed >= owed - 1;
   }
 
-  /**
-   * Decides about envelopes that stand in an open one, before a fault. If the text goes on to close
-   * the outer one, or was not read to its end, they are no batches of their own.
-   */
-  #decideNested(isClosed: boolean): void {
-    const isNone = isClosed || this.#faults > MOST_FAULTS;
-    for (const item of this.#undecided) {
-      if (isNone) this.#lose(item.start);
-      else this.#acceptEnvelope(item);
-    }
-  }
-
-  #lose(start: number): void {
-    if (this.#lost.length < this.mostItems) this.#lost.push(start);
-    else this.#countBeyond(start);
-  }
-
   /** The text or the stretch ends within a call. */
   #loseOpenItem(): void {
-    if (this.#oddValue >= 0 && this.#isArray.length === 0) this.#lose(this.#oddValue);
+    if (this.#oddValue >= 0 && this.#isArray.length === 0) this.#pieces.lose(this.#oddValue);
     const cut = this.#open.find(({ item }) => item.batch === undefined)?.item;
-    if (cut && cut !== this.#ignored) this.#lose(cut.start);
+    if (cut && cut !== this.#ignored) this.#pieces.lose(cut.start);
   }
 
   #acceptPending({ items, parts, closedBefore }: Candidates): void {
-    const { isFirst, start } = this.#stretch;
-    if (isFirst && closedBefore > 0) this.#lose(start);
+    const { isFirst, start, closed, owed, head } = this.#stretch;
+    if (isFirst && closedBefore > 0) this.#pieces.lose(start);
     // The calls before a fault belong to the same envelope as those after it.
-    const shared = this.#stretch.parts;
+    const shared = this.#stretch.parts ?? (closed <= owed ? head : undefined);
     // It was closed: an envelope in it is none.
-    this.#accept(items, shared ? Object.assign(shared, parts) : parts, false);
-  }
-
-  /**
-   * Accepts the items at the root: envelopes, and calls behind the end of an envelope that came too
-   * early.
-   */
-  #acceptAtRoot(items: readonly Item[], beginsText: boolean): void {
-    for (const item of items) {
-      if (isEnvelope(item, beginsText)) {
-        this.#acceptEnvelope(item);
-      } else {
-        this.#isOdd = true;
-        this.#accept([item], {});
-      }
-    }
+    this.#pieces.accept(items, shared ? Object.assign(shared, parts) : parts, false);
   }
 
   /**
@@ -718,64 +709,21 @@ class CallFinder {
     const elements = batch ?? this.#groundItems;
     const closedBefore = batch ? this.#closedBefore.batch : this.#closedBefore.ground;
     // Without a closing bracket nothing says that these objects stand in an array.
-    const isArray = closed > 0 && elements.length > 0;
-    if (!isArray || closedBefore > 0) this.#lose(start);
+    const isArray = closed > 0 && elements.length > 0 && !this.#isInCall();
+    if (!isArray || closedBefore > 0) this.#pieces.lose(start);
     if (!isArray) return;
-    this.#accept(elements, parts);
+    this.#pieces.accept(elements, parts);
     this.#loseOpenItem();
   }
 
-  #acceptEnvelope(envelope: Item): void {
-    this.#envelopes++;
-    // An element can be an envelope only if this one was never ended, and the client began anew.
-    const mayHoldEnvelopes = envelope.end < 0 && this.#nesting < MOST_NESTED;
-    this.#nesting++;
-    this.#accept(envelope.batch ?? [], envelope.parts, mayHoldEnvelopes);
-    this.#nesting--;
+  /** Whether what follows the array shows that it is a list of a call. */
+  #isInCall(): boolean {
+    const { key, hasOtherKeys } = this.#ground;
+    const isCutKey = this.#isArray.length === 0 && this.#previous === 'string' && key === '';
+    if (!isCutKey) return hasOtherKeys;
+    const name = this.#bytes.toString('latin1', ...this.#string);
+    return hasOtherKeys || ![...TAIL_KEYS].some((each) => each.startsWith(name));
   }
-
-  #accept(items: readonly Item[], parts: EnvelopeParts, mayHoldEnvelopes = true): void {
-    for (const item of items) {
-      if (item.isDoubtful) {
-        this.#lose(item.start);
-      } else if (mayHoldEnvelopes && isEnvelope(item, false)) {
-        if (this.#isAtFault) this.#undecided.push(item);
-        else this.#acceptEnvelope(item);
-      } else if (item.end >= 0) {
-        const { start, end, depth, containers, keys } = item;
-        this.#calls.push({ range: [start, end], depth, containers, keys, parts });
-      }
-    }
-  }
-
-  #result(): FoundCalls {
-    const { length } = this.text;
-    const starts = new Set(this.#calls.map(({ range }) => range[0]));
-    const lost = [...new Set(this.#lost)].filter((start) => !starts.has(start));
-    const pieces: (FoundCall | LostPiece)[] = [
-      ...this.#calls,
-      ...lost.map((start): LostPiece => ({ range: [start, length] })),
-    ].sort((a, b) => a.range[0] - b.range[0]);
-    // A lost piece reaches to the next piece at most.
-    for (const [i, piece] of pieces.entries()) {
-      const next = pieces[i + 1];
-      if (next && next.range[0] < piece.range[1]) piece.range = [piece.range[0], next.range[0]];
-    }
-    const { mostItems } = this;
-    const isSound =
-      this.#items <= mostItems &&
-      this.#faults === 0 &&
-      !this.#isOdd &&
-      this.#envelopes === 1 &&
-      lost.length === 0 &&
-      this.#isArray.length === 0;
-    return { pieces, beyond: this.#beyond, isSound, visited: this.#visited };
-  }
-}
-
-/** An envelope at the lowest level is beyond doubt: its own elements were closed before. */
-function doubt(item: Item | undefined): void {
-  if (item && item.end >= 0 && !isEnvelope(item, false)) item.isDoubtful = true;
 }
 
 /** What stands behind the array of an envelope. */
@@ -789,12 +737,3 @@ const KEYS: ReadonlySet<string> = new Set([
   'writeKey',
 ]);
 const KEY_LENGTHS: ReadonlySet<number> = new Set([...KEYS].map(({ length }) => length));
-
-/**
- * Whether an item is an envelope. A call may have a field `batch` of its own, but always has a
- * type.
- * @param beginsText an envelope may have a type: it stands where none of its calls can
- */
-function isEnvelope(item: Item, beginsText: boolean): boolean {
-  return item.batch !== undefined && (beginsText || !item.hasType);
-}

@@ -1,3 +1,14 @@
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './json-bytes';
+
 /**
  * Measures the text of a body before it is parsed: its depth, and the size of each call as it was
  * sent (with spaces and escapes, which the parsed value no longer shows). One pass over the bytes,
@@ -24,15 +35,6 @@ export interface Shape {
   /** items of `batch`; 1 for an empty one */
   items: number;
 }
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
 
 const ROOT_DEPTH = 1;
 const BATCH_DEPTH = 2;

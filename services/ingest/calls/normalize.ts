@@ -1,5 +1,5 @@
 import { ExactNumber, stringifyJson } from '../../../shared/json/json';
-import { isEmptyArray } from './parse-batch';
+import { callFault, isEmptyArray } from './parse-batch';
 import {
   CALL_TYPES,
   type CallType,
@@ -10,7 +10,7 @@ import {
   MAX_ID_BYTES,
   type Message,
 } from '../../../shared/model/message';
-import { type CallFault, type CallFaultCode } from '../../../shared/model/rejected-calls';
+import { type CallFault } from '../../../shared/model/rejected-calls';
 import { callTime, type EventWarning } from '../../../shared/model/client-time';
 
 /**
@@ -75,10 +75,10 @@ export interface NormalizedCall {
  * shares its parts with the call; or the first fault found
  */
 export function normalize(call: Json, around: Surroundings): NormalizedCall | CallFault {
-  if (!isJsonObject(call)) return fault('invalid_call', 'A call must be a JSON object.');
+  if (!isJsonObject(call)) return callFault('invalid_call', 'A call must be a JSON object.');
   const type = around.type ?? call.type;
   if (!isCallType(type)) {
-    return fault('invalid_type', `\`type\` must be one of ${CALL_TYPES.join(', ')}.`);
+    return callFault('invalid_type', `\`type\` must be one of ${CALL_TYPES.join(', ')}.`);
   }
 
   const message: Partial<Message> & JsonObject = {
@@ -91,7 +91,7 @@ export function normalize(call: Json, around: Surroundings): NormalizedCall | Ca
   if (wrong) return wrong;
   addId(message, around.makeId);
   if ((message.messageId ?? '').length > MAX_MESSAGE_ID_LENGTH) {
-    return fault('message_id_too_long', '`messageId` must have less than 100 characters.');
+    return callFault('message_id_too_long', '`messageId` must have less than 100 characters.');
   }
   const warnings = addTimes(message, call, around);
   if (type === 'identify' && message.traits === undefined) {
@@ -119,10 +119,12 @@ function copyFields(call: JsonObject, message: JsonObject): CallFault | undefine
       message[field] = value;
     } else if (reading !== 'made' && reading !== 'dropped') {
       const read = READERS[reading](value);
-      if (read === null) return fault('invalid_field', `\`${field}\` must be ${WANTED[reading]}.`);
+      if (read === null) {
+        return callFault('invalid_field', `\`${field}\` must be ${WANTED[reading]}.`);
+      }
       if (read === undefined) continue;
       if (reading === 'id' && isTooLong(read as string)) {
-        return fault('id_too_long', `\`${field}\` may have ${MAX_ID_BYTES} bytes of UTF-8.`);
+        return callFault('id_too_long', `\`${field}\` may have ${MAX_ID_BYTES} bytes of UTF-8.`);
       }
       message[field] = read;
     }
@@ -137,8 +139,17 @@ function isTooLong(id: string): boolean {
 
 function readId(value: Json): string | undefined | null {
   if (typeof value === 'string') return value === '' ? undefined : value;
-  if (typeof value === 'number' || value instanceof ExactNumber) return String(value);
-  return null;
+  if (typeof value === 'number') return digitsOf(value);
+  return value instanceof ExactNumber ? value.digits : null;
+}
+
+/** Writes a number as it is sent in most languages: 1e21 of JavaScript is `1` and 21 zeros. */
+function digitsOf(number: number): string {
+  const text = String(number);
+  const [mantissa = '', exponent] = text.split('e+');
+  if (exponent === undefined) return text;
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  return whole + fraction.padEnd(Number(exponent), '0');
 }
 
 /**
@@ -160,18 +171,22 @@ const WANTED = {
 /** Checks the required fields. An alias joins two ids, and is the only type that needs both. */
 function lacking(type: CallType, message: Partial<Message>): CallFault | undefined {
   if (type === 'alias') {
-    if (message.userId === undefined) return fault('missing_user_id', 'An alias needs `userId`.');
+    if (message.userId === undefined) {
+      return callFault('missing_user_id', 'An alias needs `userId`.');
+    }
     if (message.previousId === undefined) {
-      return fault('missing_previous_id', 'An alias needs `previousId`.');
+      return callFault('missing_previous_id', 'An alias needs `previousId`.');
     }
     return undefined;
   }
   if (message.userId === undefined && message.anonymousId === undefined) {
-    return fault('no_user_anon_id', 'A call needs `userId` or `anonymousId`.');
+    return callFault('no_user_anon_id', 'A call needs `userId` or `anonymousId`.');
   }
-  if (type === 'track' && !message.event) return fault('missing_event', 'A track needs `event`.');
+  if (type === 'track' && !message.event) {
+    return callFault('missing_event', 'A track needs `event`.');
+  }
   if (type === 'group' && message.groupId === undefined) {
-    return fault('missing_group_id', 'A group needs `groupId`.');
+    return callFault('missing_group_id', 'A group needs `groupId`.');
   }
   return undefined;
 }
@@ -200,10 +215,6 @@ function addTimes(
 function textOfTime(time: Json | undefined): string | undefined {
   if (typeof time === 'string') return time;
   return typeof time === 'number' || time instanceof ExactNumber ? String(time) : undefined;
-}
-
-function fault(code: CallFaultCode, message: string): CallFault {
-  return { code, message };
 }
 
 /**

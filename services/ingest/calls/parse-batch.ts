@@ -73,7 +73,7 @@ export interface ParsedRequest {
   faults: ReadonlyMap<number, FoundFault>;
   /** what was lost of envelopes */
   lost: readonly FoundFault[];
-  /** The body was no valid JSON. Nothing says that its envelopes are of one client. */
+  /** The body is no JSON. Nothing says that its envelopes are of one client. */
   isBroken: boolean;
 }
 
@@ -100,12 +100,21 @@ export function readCalls(
   kind: CallType | 'batch',
   bodyBytes: number,
 ): ParsedRequest | RequestFault {
-  if (!isJsonObject(body)) return fault('invalid_body', 'The body must be a JSON object.');
+  if (!isJsonObject(body)) return requestFault('invalid_body', 'The body must be a JSON object.');
   return kind === 'batch' ? readBatch(body, bodyBytes) : readSingle(body, kind);
 }
 
 export function isFault(result: object): result is RequestFault {
   return 'code' in result;
+}
+
+/**
+ * Decodes a body without a byte order mark, which the parser refuses and some clients on Windows
+ * write.
+ */
+export function textOf(body: Buffer): string {
+  const bom = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+  return body.toString('utf8', bom ? 3 : 0);
 }
 
 /** PHP writes an empty map as `[]`. */
@@ -119,7 +128,7 @@ function readSingle(call: JsonObject, type: CallType): ParsedRequest {
     runs: [{ from: 0, envelope: NO_ENVELOPE }],
     callCount: 1,
     type,
-    writeKey: keyOf(call),
+    writeKey: writeKeyOf(call),
     faults: NO_FAULTS,
     lost: [],
     isBroken: false,
@@ -137,14 +146,18 @@ const NO_ENVELOPE: Envelope = {
 function readBatch(body: JsonObject, bodyBytes: number): ParsedRequest | RequestFault {
   // Go v2.0.0 sends a null batch when it is closed with nothing to send. A body without `batch` is
   // a mistake, and a 200 would lose the sender's data.
-  if (!Object.hasOwn(body, 'batch')) return fault('missing_batch', 'The body has no `batch`.');
+  if (!Object.hasOwn(body, 'batch')) {
+    return requestFault('missing_batch', 'The body has no `batch`.');
+  }
   const calls = body.batch ?? [];
-  if (!Array.isArray(calls)) return fault('invalid_batch', '`batch` must be an array of calls.');
+  if (!Array.isArray(calls)) {
+    return requestFault('invalid_batch', '`batch` must be an array of calls.');
+  }
   const lost: FoundFault[] = [];
   const envelope = readEnvelope(body, bodyBytes, lost);
   const wrong = envelope.fault ?? lost[0];
-  if (calls.length === 0 && wrong) return fault('invalid_envelope', wrong.message);
-  const writeKey = envelope.writeKey ?? keyOf(calls[0]);
+  if (calls.length === 0 && wrong) return requestFault('invalid_envelope', wrong.message);
+  const writeKey = envelope.writeKey ?? writeKeyOf(calls[0]);
   const listed = calls.length > MOST_LISTED ? calls.slice(0, MOST_LISTED + 1) : calls;
   const faults =
     calls.length > MOST_LISTED
@@ -198,9 +211,9 @@ export function readEnvelope(
   if (bytes > MAX_ENVELOPE_BYTES && integrations !== null) {
     const integrationsBytes = bytesOf(integrations);
     if (integrationsBytes > MAX_ENVELOPE_BYTES) {
-      wrong = callFault('envelope_too_large', TOO_LARGE);
+      wrong = callFault('envelope_too_large', ENVELOPE_TOO_LARGE);
     } else if (integrationsBytes + bytesOf(context) > MAX_ENVELOPE_BYTES) {
-      lost.push(lostContext('envelope_too_large', TOO_LARGE, members.context));
+      lost.push(lostContext('envelope_too_large', ENVELOPE_TOO_LARGE, members.context));
       context = undefined;
     }
   }
@@ -213,7 +226,7 @@ export function readEnvelope(
   };
 }
 
-const TOO_LARGE =
+const ENVELOPE_TOO_LARGE =
   `\`context\` and \`integrations\` of the envelope may have at most ${MAX_ENVELOPE_BYTES} ` +
   'bytes together.';
 
@@ -232,7 +245,7 @@ function sharedObject(value: Json | undefined): JsonObject | undefined | null {
 }
 
 /** Returns the write key that a call names. */
-export function keyOf(call: Json | undefined): string | undefined {
+export function writeKeyOf(call: Json | undefined): string | undefined {
   return isJsonObject(call) ? nonEmpty(call.writeKey) : undefined;
 }
 
@@ -244,10 +257,10 @@ function bytesOf(value: JsonObject | undefined): number {
   return value === undefined ? 0 : Buffer.byteLength(stringifyJson(value));
 }
 
-function fault(code: RequestFaultCode, message: string): RequestFault {
+function requestFault(code: RequestFaultCode, message: string): RequestFault {
   return { code, message };
 }
 
-function callFault(code: CallFaultCode, message: string): CallFault {
+export function callFault(code: CallFaultCode, message: string): CallFault {
   return { code, message };
 }

@@ -1,20 +1,16 @@
 import { isUtf8 } from 'node:buffer';
 import { parseJson } from '../../../shared/json/json';
 import { type CallType, type Json } from '../../../shared/model/message';
-import { type CallFaultCode } from '../../../shared/model/rejected-calls';
 import { excerptOf } from './excerpt';
-import {
-  type EnvelopeParts,
-  type FoundCall,
-  findCalls,
-  type LostPiece,
-  type Range,
-} from './find-calls';
+import { type FoundCall, type LostPiece } from './call-pieces';
+import { findCalls } from './find-calls';
+import { type EnvelopeParts, type Range } from './found-item';
+import { OPEN_BRACE } from './json-bytes';
 import { type JsonLimits, measureJson } from './json-limits';
 import {
+  callFault,
   type Envelope,
   type FoundFault,
-  keyOf,
   MAX_CALLS,
   MOST_LISTED,
   type ParsedRequest,
@@ -22,7 +18,9 @@ import {
   readEnvelope,
   type RequestFault,
   type Run,
+  textOf,
   tooMany,
+  writeKeyOf,
 } from './parse-batch';
 import { withNulls } from './with-nulls';
 
@@ -33,9 +31,8 @@ import { withNulls } from './with-nulls';
 
 /** The object of the envelope, and its array. */
 const ENVELOPE_LEVELS = 2;
-const OPEN_BRACE = 0x7b;
-/** In place of a `context` that cannot be read: any value that is no object. */
-const NO_OBJECT: Json = false;
+/** In place of a `sentAt` that cannot be read: any value that is no time. */
+const NO_TIME: Json = false;
 
 /**
  * Reads the calls of a batch one by one.
@@ -58,8 +55,8 @@ export function readBrokenBatch(
   for (const piece of found.pieces.slice(0, MOST_LISTED)) {
     const index = calls.length;
     const value = index < MAX_CALLS ? reader.call(piece) : tooMany(1);
-    calls.push(isFound(value) ? null : value.call);
-    if (isFound(value)) {
+    calls.push(isReadFault(value) ? null : value.call);
+    if (isReadFault(value)) {
       faults.set(index, { ...value, excerpt: excerptOf(body, ...piece.range) });
       if (value.code === 'call_too_large') readable++;
     } else {
@@ -89,11 +86,28 @@ export function readBrokenBatch(
     runs,
     callCount,
     type: undefined,
-    writeKey: writeKey ?? calls.map(keyOf).find((key) => key !== undefined),
+    writeKey: writeKey ?? calls.map(writeKeyOf).find((key) => key !== undefined),
     faults,
     lost,
-    isBroken: !found.isSound,
+    isBroken:
+      [...envelopes.values()].some((envelope) => envelope.writeKey !== undefined) &&
+      !isOneValue(body, limits),
   };
+}
+
+/**
+ * Whether only `NaN`, the depth, the size or the encoding of some calls keeps the body from being
+ * read as a whole: it is of one client then.
+ */
+function isOneValue(body: Buffer, limits: JsonLimits): boolean {
+  const { containers, keys } = measureJson(body, { ...limits, depth: Infinity });
+  if (containers > limits.containers || keys > limits.keys) return false;
+  try {
+    JSON.parse(withNulls(textOf(body)));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -115,7 +129,7 @@ export function readBrokenCall(
   }
 }
 
-function isFound(value: { call: Json } | FoundFault): value is FoundFault {
+function isReadFault(value: { call: Json } | FoundFault): value is FoundFault {
   return 'code' in value;
 }
 
@@ -134,33 +148,30 @@ class PieceReader {
 
   call(piece: FoundCall | LostPiece): { call: Json } | FoundFault {
     if (!('parts' in piece)) {
-      return fault('unreadable', 'This part of the body cannot be read as a call.');
+      return callFault('unreadable', 'This part of the body cannot be read as a call.');
     }
     const { depth, itemBytes, containers, keys } = this.limits;
     const [start, end] = piece.range;
     if (this.body[start] !== OPEN_BRACE) {
-      return fault('invalid_call', 'A call must be a JSON object.');
+      return this.#isText(piece.range)
+        ? callFault('invalid_call', 'A call must be a JSON object.')
+        : INVALID_ENCODING;
     }
     if (end - start > itemBytes) {
-      return fault('call_too_large', `A call may have at most ${itemBytes} bytes.`);
+      return callFault('call_too_large', `A call may have at most ${itemBytes} bytes.`);
     }
     if (piece.depth + ENVELOPE_LEVELS > depth) {
-      return fault('too_deep', `A body may be nested at most ${depth} levels deep.`);
+      return callFault('too_deep', `A body may be nested at most ${depth} levels deep.`);
     }
     if (this.#containers + piece.containers > containers || this.#keys + piece.keys > keys) {
-      return fault(
+      return callFault(
         'too_complex',
         `A body may have at most ${containers} objects and arrays and ${keys} keys.`,
       );
     }
     const call = this.#value(piece.range);
-    if (call === 'unreadable') return fault('unreadable', 'The call is not valid JSON.');
-    if (call === 'invalid_encoding') {
-      return fault(
-        'invalid_encoding',
-        'The call has bytes that are not UTF-8. Name the charset in Content-Type.',
-      );
-    }
+    if (call === 'unreadable') return callFault('unreadable', 'The call is not valid JSON.');
+    if (call === 'invalid_encoding') return INVALID_ENCODING;
     this.#containers += piece.containers;
     this.#keys += piece.keys;
     return call;
@@ -169,17 +180,34 @@ class PieceReader {
   /** @param lost receives what cannot be read of the envelope */
   envelope(parts: EnvelopeParts, lost: FoundFault[]): Envelope {
     const members: Partial<Record<keyof EnvelopeParts, Json>> = {};
+    const unreadable = new Set<keyof EnvelopeParts>();
     let bytes = 0;
     for (const [name, range] of Object.entries(parts) as [keyof EnvelopeParts, Range][]) {
       bytes += range[1] - range[0];
       const value = this.#part(range);
-      if (value !== undefined) members[name] = value.call;
-      else if (name === 'context' || name === 'integrations') members[name] = NO_OBJECT;
+      if (value === undefined) unreadable.add(name);
+      else members[name] = value.call;
     }
-    const before = lost.length;
+    if (unreadable.has('sentAt')) members.sentAt = NO_TIME;
+    const lostBefore = lost.length;
     const envelope = readEnvelope(members, bytes, lost);
+    if (unreadable.has('integrations')) {
+      envelope.fault = callFault(
+        'invalid_envelope',
+        '`integrations` of the envelope cannot be read.',
+      );
+    }
+    if (unreadable.has('context')) {
+      lost.push(
+        callFault(
+          'invalid_envelope',
+          '`context` of the envelope cannot be read. Its calls were read without `context`.',
+        ),
+      );
+    }
     if (parts.context) {
-      for (const each of lost.slice(before)) each.excerpt = excerptOf(this.body, ...parts.context);
+      const excerpt = excerptOf(this.body, ...parts.context);
+      for (const each of lost.slice(lostBefore)) each.excerpt = excerpt;
     }
     return envelope;
   }
@@ -194,8 +222,12 @@ class PieceReader {
     return typeof value === 'object' ? value : undefined;
   }
 
+  #isText([start, end]: Range): boolean {
+    return this.#isUtf8 || isUtf8(this.body.subarray(start, end));
+  }
+
   #value([start, end]: Range): { call: Json } | 'invalid_encoding' | 'unreadable' {
-    if (!this.#isUtf8 && !isUtf8(this.body.subarray(start, end))) return 'invalid_encoding';
+    if (!this.#isText([start, end])) return 'invalid_encoding';
     const { stackTraceLimit } = Error;
     try {
       // The stack of an error costs more than parsing a call, and 2,500 of them can fail.
@@ -210,9 +242,10 @@ class PieceReader {
   }
 }
 
-function fault(code: CallFaultCode, message: string): FoundFault {
-  return { code, message };
-}
+const INVALID_ENCODING = callFault(
+  'invalid_encoding',
+  'The call has bytes that are not UTF-8. Name the charset in Content-Type.',
+);
 
 /** Removes what may stand around a value: blanks, NULs, commas, and a byte order mark. */
 function trimmed(text: string): string {

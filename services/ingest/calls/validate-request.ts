@@ -13,10 +13,11 @@ import {
   type RejectedCall,
   type RejectedRecord,
 } from '../../../shared/model/rejected-calls';
-import { type Excerpt } from './excerpt';
+import { type Excerpt, excerptOfText } from './excerpt';
 import { measureJson, type Shape } from './json-limits';
 import { isCallFault, normalize, SharedObject } from './normalize';
 import {
+  callFault,
   type Envelope,
   type FoundFault,
   isFault,
@@ -25,6 +26,7 @@ import {
   type ParsedRequest,
   readCalls,
   type RequestFault,
+  textOf,
   tooMany,
 } from './parse-batch';
 import { readBrokenBatch, readBrokenCall } from './read-broken';
@@ -60,8 +62,6 @@ const SCAN_LIMITS = {
  * Bytes of all messages of a request. The envelope is repeated in each: 500 KB could become 80 MB.
  */
 export const MAX_MERGED_BYTES = 2 * 1024 * 1024;
-/** The debugger shows only the beginning of a call that is too large. */
-const KEPT_TEXT_LENGTH = 4_096;
 
 /** A message, and how its record holds it. */
 export interface AcceptedCall extends WrittenMessage {
@@ -130,24 +130,17 @@ function callsIn({ items }: Shape): number {
 }
 
 function faultsOfSize(shape: Shape, kind: CallType | 'batch'): ReadonlyMap<number, FoundFault> {
-  if (kind !== 'batch') return shape.bytes > MAX_CALL_BYTES ? new Map([[0, TOO_LARGE]]) : NO_FAULTS;
+  if (kind !== 'batch') {
+    return shape.bytes > MAX_CALL_BYTES ? new Map([[0, CALL_TOO_LARGE]]) : NO_FAULTS;
+  }
   if (shape.largeItems.size === 0) return NO_FAULTS;
-  return new Map([...shape.largeItems].map((index) => [index, TOO_LARGE]));
+  return new Map([...shape.largeItems].map((index) => [index, CALL_TOO_LARGE]));
 }
 
-const TOO_LARGE: FoundFault = {
+const CALL_TOO_LARGE: FoundFault = {
   code: 'call_too_large',
   message: `A call may have at most ${MAX_CALL_BYTES} bytes.`,
 };
-
-/**
- * Decodes the body without a byte order mark, which the parser refuses and some clients on Windows
- * write.
- */
-function textOf(body: Buffer): string {
-  const bom = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
-  return body.toString('utf8', bom ? 3 : 0);
-}
 
 /** What validating needs besides the calls. */
 export interface Receipt {
@@ -173,8 +166,8 @@ export function validateCalls(
   for (const [i, { from, envelope }] of runs.entries()) {
     const to = runs[i + 1]?.from ?? calls.length;
     const fault = envelope.fault ?? (parsed.isBroken ? keyFault(envelope, isOwnKey) : undefined);
-    let added = shared.get(envelope);
-    if (!added) shared.set(envelope, (added = sharedOf(envelope)));
+    const added = shared.get(envelope) ?? sharedOf(envelope);
+    shared.set(envelope, added);
     const around = {
       type: parsed.type,
       sharedTraits: envelope.context?.traits,
@@ -214,10 +207,10 @@ function keyFault(
   isOwnKey: (key: string) => boolean,
 ): CallFault | undefined {
   if (writeKey === undefined || isOwnKey(writeKey)) return undefined;
-  return {
-    code: 'other_write_key',
-    message: 'The `writeKey` beside this call is that of another source.',
-  };
+  return callFault(
+    'other_write_key',
+    'The `writeKey` of the envelope of this call is no key of this source.',
+  );
 }
 
 function rejectedCall(index: number, { code, message, count }: FoundFault): RejectedCall {
@@ -278,9 +271,9 @@ export function rejectedRecord(
   at: string,
 ): RejectedRecord {
   const record = { at, source, code: fault.code, message: fault.message };
-  const shown = isJsonObject(call) ? withoutKeys(call) : call;
+  const shown = isJsonObject(call) ? shownCall(call) : call;
   if (fault.code !== 'call_too_large') return { ...record, call: shown };
-  return { ...record, call: stringifyJson(shown).slice(0, KEPT_TEXT_LENGTH), truncated: true };
+  return { ...record, call: excerptOfText(stringifyJson(shown)).text, truncated: true };
 }
 
 /** Returns the record of what was lost before it was parsed. @param at time of arrival, ISO 8601 */
@@ -295,7 +288,8 @@ export function excerptRecord(
   return record;
 }
 
-function withoutKeys(call: Record<string, Json>): Json {
+/** The debugger shows no write key, and not what is meant for the client's vendor. */
+function shownCall(call: Record<string, Json>): Json {
   const shown = { ...call };
   delete shown.writeKey;
   delete shown._metadata;

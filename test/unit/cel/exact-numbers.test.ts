@@ -93,3 +93,19 @@ test('numbers with the same nearest double keep their own digits', () => {
     text: `[${ids[2]},${ids[0]},${ids[2]}]`,
   });
 });
+
+test.each([
+  ['{"a":9007199254740994,"b":9007199254740993.5}', 'properties'],
+  ['{"b":9007199254740993.5,"a":9007199254740994}', 'properties'],
+  ['{"a":0.1,"b":0.1000000000000000055511151231257827}', 'properties'],
+  ['{"a":5e-324,"b":4.9406564584124654e-324,"c":4.94065645841246545e-324}', 'properties'],
+])('no number of the message is written as another one: %s', (text, template) => {
+  const of = { ...message, properties: parseJson(text) as JsonObject };
+  expect(body(template, of)).toEqual({ kind: 'json', text });
+});
+
+test('an infinite result is not the exact number of the message that is nearest to it', () => {
+  const of = { ...message, properties: parseJson('{"huge":1e400}') as JsonObject };
+  expect(body('{"huge": properties.huge}', of)).toEqual({ kind: 'json', text: '{"huge":1e400}' });
+  expect(body('[properties.huge, 1.0 / 0.0]', of)).not.toHaveProperty('kind');
+});

@@ -40,6 +40,11 @@ describe('one fault in a batch spoils no neighbour', () => {
     ['a context that is a text', `{"batch":[${A},${B}],"context":"x"}`, ['invalid_envelope']],
     ['a call that is no JSON', `{"batch":[${A},{"type":track},${B}]}`, ['unreadable']],
     [
+      'a byte between two calls that is not UTF-8',
+      `{"batch":[${A},\xe9,${B}]}`,
+      ['invalid_encoding'],
+    ],
+    [
       'a call of bytes that are not UTF-8',
       `{"batch":[${A},{"a":"\xe9"},${B}]}`,
       ['invalid_encoding'],
@@ -50,7 +55,7 @@ describe('one fault in a batch spoils no neighbour', () => {
     expect(events()).toEqual(['A', 'B']);
     expect(losses().map(({ code }) => code)).toEqual(codes);
     for (const loss of losses()) {
-      expect(loss).toMatchObject({ source: 'src_1', call: expect.stringMatching(/^[{[]/) });
+      expect(loss).toMatchObject({ source: 'src_1', call: expect.stringMatching(/^[{[\\]/) });
     }
   });
 
@@ -119,6 +124,83 @@ describe('the envelopes of a broken body', () => {
       status: 200,
     });
     expect(events()).toEqual(['A', 'B', 'A']);
+  });
+
+  test.each([
+    ['a comma too many', `{"writeKey":"key-2","batch":[,${A}]}`],
+    ['a missing comma', `{"writeKey":"key-2" "batch":[${A}]}`],
+    ['a NUL in place of a comma', `{"writeKey":"key-2"\0"batch":[${A}]}`],
+    ['a bracket too many', `{"batch":[${A}],"writeKey":"key-2"}}`],
+    ['a comma behind it', `{"batch":[${A}],"writeKey":"key-2"},`],
+    ['a member behind a bracket too many', `{"batch":[${A}]},"writeKey":"key-2"}`],
+    ['nothing behind its key', `{"batch":[${A}],"writeKey":"key-2"`],
+  ])('of another source are rejected with %s', async (_, body) => {
+    expect(await ingest.post('/v1/batch', body)).toMatchObject({
+      status: 200,
+      body: {
+        rejected: [
+          {
+            index: 0,
+            code: 'other_write_key',
+            message: 'The `writeKey` of the envelope of this call is no key of this source.',
+          },
+        ],
+      },
+    });
+    expect(messages()).toEqual([]);
+  });
+
+  test.each([
+    ['NaN', Buffer.from(`{"batch":[${NAN},${A}],"writeKey":"key-2"}`)],
+    ['a call that is too deep', Buffer.from(`{"batch":[${DEEP},${A}],"writeKey":"key-2"}`)],
+    ['another encoding', Buffer.from(`{"batch":[{"a":"\xe9"},${A}],"writeKey":"key-2"}`, 'latin1')],
+  ])('are those of the sender if JSON is valid but for %s', async (_, body) => {
+    expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 200 });
+    expect(events()).toContain('A');
+  });
+
+  test.each([
+    ['is cut off', `{"batch":[${A},${B}],"integrations":{"All":fal`],
+    ['is cut off before its value', `{"batch":[${A},${B}],"integrations":`],
+    ['has a fault', `{"batch":[${A},${B}],"integrations":{"All":"fal"se"},"sentAt":"s"}`],
+    ['has a fault before the calls', `{"integrations":{"All":"fal"se"},"batch":[${A},${B}]}`],
+    ['has another encoding', `{"batch":[${A},${B}],"integrations":{"a":"\xe9"}}`],
+  ])('whose `integrations` %s reject their calls', async (_, body) => {
+    const answer = await ingest.post('/v1/batch', Buffer.from(body, 'latin1'));
+    expect(messages()).toEqual([]);
+    const { rejected } = answer.body as { rejected: { code: string; message: string }[] };
+    const own = rejected.filter(({ code }) => code !== 'unreadable');
+    expect(own).toEqual(
+      [A, B].map(() => ({
+        index: expect.any(Number),
+        code: 'invalid_envelope',
+        message: '`integrations` of the envelope cannot be read.',
+      })),
+    );
+  });
+
+  test.each([
+    ['a space', ' '],
+    ['a NUL', '\0'],
+  ])('keep their members with %s in place of a comma', async (_, between) => {
+    const members = ['"integrations":{"All":false}', '"context":{"a":1}', `"batch":[${A},${B}]`];
+    expect(await ingest.post('/v1/batch', `{${members.join(between)}}`)).toMatchObject({
+      body: { success: true },
+    });
+    const own = { integrations: { All: false }, context: { a: 1 } };
+    expect(messages()).toMatchObject([own, own]);
+  });
+
+  test('lose a `context` that is cut off, and the debugger shows it', async () => {
+    await ingest.post('/v1/batch', `{"batch":[${A}],"context":{"a":"b`);
+    expect(events()).toEqual(['A']);
+    expect(losses()).toMatchObject([
+      {
+        code: 'invalid_envelope',
+        message: expect.stringMatching(/^`context` of the envelope cannot be read/),
+        call: '{"a":"b',
+      },
+    ]);
   });
 
   test('give their calls their own context and time', async () => {
@@ -218,6 +300,43 @@ describe('the text of a body', () => {
     });
     expect(events()).toEqual(['A', 'Zoë']);
     expect(losses()).toMatchObject([{ call: zoe.replace('ë', '\\xEB') }]);
+  });
+});
+
+test('a body that becomes too large as UTF-8 is refused', async () => {
+  const body = Buffer.from(`{"type":"track","pad":"${'\x80'.repeat(200_000)}"}`, 'latin1');
+  expect(
+    await ingest.post('/v1/track', body, { 'content-type': 'a/b; charset=windows-1252' }),
+  ).toMatchObject({ status: 400, body: { code: 'body_too_large' } });
+});
+
+describe('an address with too many refusals', () => {
+  const none = { authorization: '' };
+  let limited: TestIngest;
+  beforeAll(async () => {
+    limited = await startTestIngest();
+    for (let status = 0; status !== 429;) {
+      ({ status } = await limited.post('/v1/track', '{}', { authorization: '' }));
+    }
+  });
+  afterAll(() => limited.stop());
+
+  test('is answered before its body is decoded', async () => {
+    const decode = jest.spyOn(Buffer.prototype, 'swap16');
+    const body = Buffer.from('\ufeff{"writeKey":"nobody"}', 'utf16le').swap16();
+    decode.mockClear();
+    expect(await limited.post('/v1/track', body, none)).toMatchObject({ status: 429 });
+    expect(decode).not.toHaveBeenCalled();
+    decode.mockRestore();
+  });
+
+  test.each(['utf-16le', 'utf-16be'])('may send a body in %s that names its key', async (name) => {
+    const text = '{"type":"track","userId":"u","event":"e","writeKey":"key-1"}';
+    const body = Buffer.from(text, 'utf16le');
+    if (name === 'utf-16be') body.swap16();
+    expect(
+      await limited.post('/v1/track', body, { ...none, 'content-type': `a/b; charset=${name}` }),
+    ).toMatchObject({ status: 200, body: { success: true } });
   });
 });
 

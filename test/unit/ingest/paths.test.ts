@@ -105,6 +105,8 @@ test.each([
   ['/pixel/v1/track?writeKey=secret', '/pixel/v1/:type'],
   ['/healthz', '/healthz'],
   ['/', '/healthz'],
+  ['/?probe=1', '/healthz'],
+  ['//', '/healthz'],
   ['', ''],
 ])('metrics name the route of %j as %j', (url, route) => expect(routeOf(url)).toBe(route));
 
@@ -340,6 +342,24 @@ describe('pixel', () => {
     event: 'Seen',
     properties: { a: '1', b: { c: '2' } },
   };
+  test.each([
+    'userId=u&event=J%F6rg&writeKey=key-1',
+    `data=${encodeURIComponent('{"userId":"u","event":"J~","writeKey":"key-1"}').replace('~', '%F6')}`,
+  ])('a pixel of bytes that are not UTF-8 makes no call: %s', async (query) => {
+    await request(ingest.url).get(`/pixel/v1/track?${query}`);
+    expect(messages()).toEqual([]);
+    expect(ingest.producer.values('messages.rejected')).toMatchObject([
+      { code: 'invalid_encoding', call: expect.stringContaining('\\xF6') },
+    ]);
+  });
+
+  test('a pixel keeps characters beyond ASCII, escaped or not', async () => {
+    for (const name of ['J%C3%B6rg+%E2%82%AC', 'J%c3%b6rg%20%e2%82%ac']) {
+      await request(ingest.url).get(`/pixel/v1/track?writeKey=key-1&userId=u&event=${name}`);
+    }
+    expect(messages().map(({ event }) => event)).toEqual(['Jörg €', 'Jörg €']);
+  });
+
   test('a pixel of RudderStack takes a call field by field', async () => {
     const answer = await request(ingest.url).get(`/pixel/v1/track?${fields}`);
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'image/gif']);

@@ -46,6 +46,7 @@ export async function startTestIngest(options: Partial<IngestOptions> = {}): Pro
     host: '127.0.0.1',
     port: 0,
     limits: LIMITS,
+    keepAliveMs: 75_000,
     ...options,
   });
   const url = `http://127.0.0.1:${server.port}`;

@@ -58,6 +58,13 @@ describe('readTime', () => {
       '2014-04-04T07:00:00+02:00[Europe/Berlin]',
       '2014-04-04T05:00:00.000Z',
     ],
+    ['a place by its newer name', '2014-04-04T07:00:00[Asia/Kolkata]', '2014-04-04T01:30:00.000Z'],
+    ['a place by its older name', '2014-04-04T07:00:00[Asia/Calcutta]', '2014-04-04T01:30:00.000Z'],
+    ['a renamed place', '2014-04-04T07:00:00[Europe/Kyiv]', '2014-04-04T04:00:00.000Z'],
+    ['a zone of a country', '2014-04-04T07:00:00[us/eastern]', '2014-04-04T11:00:00.000Z'],
+    ['UTC by its place', '2014-04-04T07:00:00[Etc/UTC]', '2014-04-04T07:00:00.000Z'],
+    ['GMT as a place', '2014-04-04T07:00:00[GMT]', '2014-04-04T07:00:00.000Z'],
+    ['an offset as a place', '2014-04-04T07:00:00[Etc/GMT+3]', '2014-04-04T10:00:00.000Z'],
     ['a place beside Z', '2014-04-04T07:00:00Z[Europe/Berlin]', '2014-04-04T07:00:00.000Z'],
     ['a place alone, in summer', '2014-07-04T07:00:00[Europe/Berlin]', '2014-07-04T05:00:00.000Z'],
     ['a place alone, in winter', '2014-01-04T07:00:00[Europe/Berlin]', '2014-01-04T06:00:00.000Z'],
@@ -285,4 +292,17 @@ test('no text of pieces of times throws, and long ones are not searched', () => 
     }),
     { numRuns: 5_000 },
   );
+});
+
+test('names that no zone has are not tried, and each zone is prepared once', () => {
+  const make = jest.spyOn(Intl, 'DateTimeFormat');
+  try {
+    for (let i = 0; i < 100; i++) {
+      readTime(`2014-04-04T07:00:00[Nowhere/${i}]`);
+      readTime('2014-04-04T07:00:00[Japan]');
+    }
+    expect(make.mock.calls.length).toBeLessThanOrEqual(1);
+  } finally {
+    make.mockRestore();
+  }
 });

@@ -1,7 +1,12 @@
 import { isFault } from '../../../../services/ingest/calls/parse-batch';
 import { parseBody, validateCalls } from '../../../../services/ingest/calls/validate-request';
 import { randomOf } from '../../../../tools/harness/random';
-import { aBrokenBatch, aDamagedBatch } from '../../../support/broken-batches';
+import {
+  aBrokenBatch,
+  aDamagedBatch,
+  aLooseBatch,
+  aRestartedBatch,
+} from '../../../support/broken-batches';
 
 /** Broken bodies, made of calls of real clients. `FUZZ_SEED=<number>` repeats a run. */
 
@@ -9,12 +14,16 @@ const SEED = Number(process.env.FUZZ_SEED ?? 38);
 
 beforeAll(() => void process.stdout.write(`broken batches: FUZZ_SEED=${SEED}\n`));
 
+function validated(body: Buffer) {
+  const parsed = parseBody(body, 'batch');
+  if (isFault(parsed)) return { accepted: [], rejected: [] };
+  const receipt = { now: 0, makeId: () => 'made', isOwnKey: (key: string) => key === 'key-1' };
+  return validateCalls(parsed, receipt);
+}
+
 /** Returns the ids of the accepted calls, in their order. */
 function accepted(body: Buffer): string[] {
-  const parsed = parseBody(body, 'batch');
-  if (isFault(parsed)) return [];
-  const receipt = { now: 0, makeId: () => 'made', isOwnKey: (key: string) => key === 'key-1' };
-  return validateCalls(parsed, receipt).accepted.map(({ message }) => message.messageId);
+  return validated(body).accepted.map(({ message }) => message.messageId);
 }
 
 test('of 10,000 broken bodies each whole call of the array is accepted once, no others', () => {
@@ -28,6 +37,44 @@ test('of 10,000 broken bodies each whole call of the array is accepted once, no 
     }
   }
 });
+
+test('of 2,000 bodies that were begun anew each whole call is accepted once, no others', () => {
+  const random = randomOf(SEED);
+  for (let i = 0; i < 2_000; i++) {
+    const { body, whole } = aRestartedBatch(random);
+    const ids = accepted(body);
+    if (ids.join() !== whole.join()) {
+      expect({ SEED, i, body: body.toString(), ids }).toMatchObject({ ids: whole });
+    }
+  }
+});
+
+test('of 2,000 bodies without commas and with brackets too many, the envelope holds', () => {
+  const random = randomOf(SEED);
+  for (let i = 0; i < 2_000; i++) {
+    const { body, whole, isOther } = aLooseBatch(random);
+    const calls = validated(body);
+    const ids = calls.accepted.map(({ message }) => message.messageId);
+    const isExcluded = calls.accepted.every(({ value }) => value.includes('"All":false'));
+    const isRefused = calls.rejected.every(({ code }) => code === 'other_write_key');
+    const expected = isOther && !isValid(body) ? [] : whole;
+    if (ids.join() !== expected.join() || !isExcluded || !isRefused) {
+      expect({ SEED, i, body: body.toString(), ids, isExcluded, isRefused }).toEqual({
+        ids: expected,
+      });
+    }
+  }
+});
+
+/** Valid JSON, but for `NaN`, is read once: its envelope may name another key. */
+function isValid(body: Buffer): boolean {
+  try {
+    JSON.parse(body.toString().replace(/:-?(NaN|Infinity)/g, ':null'));
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 test('a character missing or too many in a call lets no call in, and costs few others', () => {
   const random = randomOf(SEED);

@@ -1,9 +1,6 @@
-import {
-  type EnvelopeParts,
-  findCalls,
-  type FoundCall,
-  type Range,
-} from '../../../../services/ingest/calls/find-calls';
+import { type FoundCall } from '../../../../services/ingest/calls/call-pieces';
+import { findCalls } from '../../../../services/ingest/calls/find-calls';
+import { type EnvelopeParts, type Range } from '../../../../services/ingest/calls/found-item';
 
 const A = '{"type":"a","p":{"k":[1,{}]},"t":"\\"]}"}';
 const B = '{"type":"b"}';
@@ -33,6 +30,12 @@ describe('between calls', () => {
   test.each([
     ['a comma before the first', `{"batch":[,${A},${B}${END}`],
     ['a missing comma', `{"batch":[${A}${B}${END}`],
+    ['brackets too many at the end', `{"batch":[${A},${B}]}}}`],
+    ['a bracket too many before the last members', `{"batch":[${A},${B}]},"sentAt":"s"}`],
+    [
+      'another end, with a member that is not known',
+      `{"batch":[${A}],"sentAt":"s"},${B}],"sentAt":"t","channel":"mobile"}`,
+    ],
     ['several commas', `{"batch":[${A},,,${B},${END}`],
     ['NUL bytes', `\0{"batch":[\0${A}\0,\0\0${B}\0${END}\0\0`],
     ['another end', `{"batch":[${A},${B}${END}],"sentAt":"t"}`],
@@ -53,6 +56,8 @@ describe('between calls', () => {
     ['a bracket that closes the array too early', `{"batch":[${A}],${B}${END}`],
     ['nothing: the start is cut off within the name', `atch":[${A},${B}${END}`],
     ['nothing: the start is cut off before the bracket', `[${A},${B}${END}`],
+    ['nothing: the start is missing, and the end of a key', `${A},${B}],"sent`],
+    ['nothing: the start is missing, and the end of a time', `${A},${B}],"sentAt":"2026`],
     ['nothing: the start is missing', `${A},${B}${END}`],
     ['nothing: start and end are missing', `,${A},${B}]`],
   ])('%s', (_, text) => {
@@ -136,6 +141,39 @@ describe('a broken call', () => {
   });
 });
 
+describe('a call that is cut off before whole envelopes', () => {
+  const whole = `{"batch":[${B}${END}`;
+
+  test.each([
+    ['within a text', '{"type":"t","event":"ev'],
+    ['behind an escape', '{"type":"t","event":"ev\\'],
+    ['within a key', '{"type":"t","userI'],
+    ['behind a key', '{"type":"t","userId"'],
+    ['behind a value', '{"type":"t","p":{"l":1'],
+    ['behind a comma', '{"type":"t",'],
+  ])('%s is lost, and they are not', (_, cut) => {
+    for (const between of ['', ',', '\n', '\0']) {
+      const further = `{"context":{},"batch":[${C}],"sentAt":"t"}`;
+      expect(find(`{"batch":[${A},${cut}${between}${whole}${between}${further}`)).toMatchObject({
+        calls: [A, B, C],
+        lost: [expect.stringMatching(/^\{/)],
+        parts: [{}, { sentAt: '"s"', writeKey: '"k"' }, { context: '{}', sentAt: '"t"' }],
+      });
+    }
+  });
+
+  test.each([
+    ['an envelope without time and key', `{"batch":[${A},{"e":"x{"batch":[${X}]}`],
+    ['an object that did not begin there', `{"batch":[${A},{"e":e","batch":[${X}],"sentAt":"s"}`],
+    ['a call with a type', `{"batch":[${A},{"e":"x{"type":"t","batch":[${X}],"sentAt":"s"}`],
+    ['a member of the call', `{"batch":[${A},{"type":"t","p":{"batch":[${X}],"sentAt":"s"}`],
+    ['an envelope before a further key', `{"batch":[${A},{"e":"x{"batch":[${X}],"sentAt":"s"},"k`],
+    ['an envelope before a call', `{"batch":[${A},{"e":"x{"batch":[${X}],"sentAt":"s"},${X}`],
+  ])('costs what may be part of it: %s', (_, text) => {
+    expect(find(text).calls).toEqual([A]);
+  });
+});
+
 describe('no call is', () => {
   test.each([
     ['in a text', `{"batch":[,{"t":${inText}}`],
@@ -148,6 +186,24 @@ describe('no call is', () => {
     ['in an array without an envelope', `[${X},,${X}]`],
     ['on a line of its own', `${X}\n${X}\n`],
     ['behind a key whose object is not seen', `"p":${X},"q":1}`],
+    ['in a list before another member of its call', `${X},${X}]},"timestamp":"t"}`],
+    ['in a list before a member that envelopes have too', `${X},${X}]},"context":{}}`],
+    ['in a list before further members of its call', `${X},${X}],"currency":"USD","total":1`],
+    ['in a list before a further key that is cut off', `${X},${X}],"curr`],
+    ['in a list before a key that is cut off', `${X},${X}]},"timest`],
+    ['in a list before a list', `${X},${X}]},[1`],
+    ['behind the end of a key', `":[${X},{"a`],
+    ['behind the end of `search`', `ch":[${X},{"a`],
+    ['behind the end of `search`, before a fault', `ch":[${X},{"a"b"},${X}],"x":1},${C}${END}`],
+    ['behind the end of `match`', `atch":[${X},{"a`],
+    ['in an object with which the text begins', `{"batch":[${X}]}}},{"type":"t"`],
+    ['in an object at the start, before a broken call', `{"batch":[${X}]}},{"e":"x"y"}${END}`],
+    ['in an object at the start, before calls', `{"batch":[${X}]},"sentAt":"s"},${C}${END}`],
+    ['in an object at the start, before an end', `{"batch":[${X}],"sentAt":"s"},"id":"i"}${END}`],
+    [
+      'in a list at the start, before calls',
+      `{"batch":[${X}],"sentAt":"s"},${X}],"channel":"c"},${C}${END}`,
+    ],
   ])('%s', (_, text) => {
     expect(find(text).calls.filter((call) => call === X)).toEqual([]);
   });
@@ -191,24 +247,79 @@ describe('the members of the envelope', () => {
     expect(parts(text)).toEqual([all, all]);
   });
 
-  test('are absent where they were cut off', () => {
+  test('end where the text breaks off', () => {
     expect(parts(`{"batch":[${A},{"batch":[${B}],"sentAt":"s","writeKey":"k`)).toEqual([
       {},
-      { sentAt: '"s"' },
+      { sentAt: '"s"', writeKey: '"k' },
     ]);
+    expect(parts(`{"batch":[${A}],"integrations":{"All":fal`)).toEqual([
+      { integrations: '{"All":fal' },
+    ]);
+    expect(parts(`x"}},${B}],"integrations":`)).toEqual([{ integrations: '' }]);
+    // The first digits of a number are another number.
+    expect(parts(`{"batch":[${A}],"sentAt":17000`)).toEqual([{ sentAt: '' }]);
     expect(parts(`x"}},${B}${END}`)).toEqual([{ sentAt: '"s"', writeKey: '"k"' }]);
   });
 });
 
-test('a text of one envelope in which everything fits is sound, and no other', () => {
-  expect(find(`{"batch":[${A},${B}${END}`).found.isSound).toBe(true);
-  for (const text of [
-    `{"batch":[${A}${END}{"batch":[${B}${END}`,
-    `{"batch":[${A}${END},${B}`,
-    `{"batch":[${A}`,
-  ]) {
-    expect(find(text).found.isSound).toBe(false);
-  }
+describe('a member of the envelope', () => {
+  const all = { integrations: '{"All":false}', context: '{"a":1}', sentAt: '"s"', writeKey: '"k"' };
+
+  test.each([' ', '', '\0', '\n'])(
+    'ends before the next key: %j in place of a comma',
+    (between) => {
+      const members = Object.entries(all).map(([key, value]) => `"${key}":${value}`);
+      for (const [first, second] of [members, [...members].reverse()].map((each) => [
+        each.slice(0, 2),
+        each.slice(2),
+      ])) {
+        const text = `{${[...first!, `"batch":[${A}]`, ...second!].join(between)}}`;
+        const [found] = find(text).parts as Record<string, string>[];
+        const trimmed = Object.entries(found!).map(([k, v]) => [k, v.replace(/[\s\0]+$/, '')]);
+        expect(Object.fromEntries(trimmed)).toEqual(all);
+      }
+    },
+  );
+
+  test.each([
+    ['behind its array', `{"batch":[${A},${B}],"integrations":{"All":"fal"se"},"sentAt":"s"}`],
+    ['before its array', `{"integrations":{"All":"fal"se"},"batch":[${A},${B}],"sentAt":"s"}`],
+    ['behind a broken call', `{"batch":[${A},{"e":"x"y"},${B}],"integrations":{"All":"fal"se"}}`],
+    ['behind a broken call, cut off', `{"batch":[${A},{"e":"x"y"},${B}],"integrations":{"All":f`],
+    ['with two faults', `{"integrations":{"x":"a"b","y":"c"d"},"batch":[${A}],"sentAt":"s"}`],
+  ])('in which there is a fault is not absent: %s', (_, text) => {
+    const { calls, parts } = find(text);
+    expect(calls).toContain(A);
+    for (const each of parts) {
+      expect(each).toMatchObject({ integrations: expect.stringMatching(/^\{/) });
+    }
+  });
+
+  test('holds for the calls before a broken one, also if the text ends before the envelope', () => {
+    const text = `{"batch":[${A},{"e":"x"y"},${B}],"integrations":{"All":false},"sentAt":"s","wri`;
+    const { calls, parts } = find(text);
+    expect(calls).toContain(A);
+    for (const each of parts) {
+      expect(each).toMatchObject({ integrations: '{"All":false}', sentAt: '"s"' });
+    }
+  });
+
+  test('of a call with a fault is none of the envelope', () => {
+    const { calls, parts } = find(`{"integrations":{"All":"fal"se"},"type":"t"},${B}${END}`);
+    expect(calls).toEqual([B]);
+    expect(parts).toEqual([{ sentAt: '"s"', writeKey: '"k"' }]);
+  });
+
+  test('behind a bracket too many belongs to the envelope before it', () => {
+    expect(find(`{"batch":[${A}]},"integrations":{"All":false}}`).parts).toEqual([
+      { integrations: '{"All":false}' },
+    ]);
+  });
+
+  test('may stand in what is not read', () => {
+    const text = `{"batch":[${A},${'{"a":1]'.repeat(1_100)}],"integrations":{"All":false}}`;
+    expect(find(text).parts[0]).toMatchObject({ integrations: expect.stringMatching(/All/) });
+  });
 });
 
 test('measures each call', () => {
@@ -224,6 +335,7 @@ describe('the bytes that are read', () => {
 
   test.each([
     ['calls', `{"batch":[${repeated(`${A},`)}`],
+    ['numbers', `{"batch":[${repeated('0,')}`],
     ['quotes', repeated('"')],
     ['backslashes', repeated('\\')],
     ['quotes and words', repeated('"a')],

@@ -583,3 +583,21 @@ describe('the record of a rejected call', () => {
     expect(record.call).toHaveLength(4_096);
   });
 });
+
+test.each(['"2026-11-21T08:0', '17000', 'x"y"', ''])(
+  'a `sentAt` of an envelope that is cut off or has a fault warns each call: %s',
+  (sentAt) => {
+    const { accepted } = verdicts(`{"batch":[${JSON.stringify(track)}],"sentAt":${sentAt}`);
+    expect(accepted.map(({ warnings }) => warnings)).toEqual([['sent_at_unreadable']]);
+  },
+);
+
+test.each([
+  ['1000000000000000000000', '1000000000000000000000'],
+  ['-1.5e21', '-1500000000000000000000'],
+  ['100000000000000000000000', '100000000000000000000000'],
+  ['1e-7', '1e-7'],
+])('the number %s as an id becomes the text %s', (number, id) => {
+  const { accepted } = verdicts(`{"batch":[{"type":"track","userId":${number},"event":"e"}]}`);
+  expect(accepted.map(({ message }) => message.userId)).toEqual([id]);
+});
