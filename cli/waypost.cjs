@@ -30,7 +30,7 @@ function isStale() {
 }
 
 function build() {
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const compiler = join(root, 'node_modules', '@typescript', 'compiler', 'bin', 'tsc');
   if (!existsSync(compiler)) return false;
   process.stderr.write('waypost: building it once, this takes some seconds\n');
   const { status } = spawnSync(

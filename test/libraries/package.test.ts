@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { defined } from '../../shared/collections/defined';
 import { ROOT } from '../../shared/service/repo-root';
 import { installExamples, type InstalledExamples } from '../support/installed-examples';
 import { startProgram } from '../support/child-program';
@@ -51,10 +52,12 @@ test.each([
     types: [],
     strict: true,
     noEmit: true,
-    ignoreDeprecations: '6.0',
+    ...defined({ ignoreDeprecations: resolution === 'Node10' ? '6.0' : undefined }),
   };
   writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }));
-  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  // TypeScript 7 has dropped that resolution.
+  const compiler = resolution === 'Node10' ? 'typescript/bin/tsc6' : '@typescript/compiler/bin/tsc';
+  const tsc = join(ROOT, 'node_modules', compiler);
   const complaints = await run(process.execPath, [tsc, '-p', dir]).then(
     () => '',
     (error: unknown) => (error as { stdout: string }).stdout,
