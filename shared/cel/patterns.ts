@@ -13,8 +13,8 @@ const MAX_PATTERN_LENGTH = 500;
 const MAX_INSTRUCTIONS = 1_000;
 /** Of all patterns of an expression: 30 ms to compile them. */
 const MAX_INSTRUCTIONS_TOGETHER = 3_000;
-/** Of all patterns of an expression: each class takes the parser up to 0.4 ms. */
-const MAX_UNICODE_CLASSES = 50;
+/** Of all patterns of an expression: each class takes the parser up to 4 ms at first. */
+const MAX_UNICODE_CLASSES = 20;
 /**
  * Of all patterns of an expression: without regard to case the parser looks at every character of a
  * range, which takes 25 ms for these.

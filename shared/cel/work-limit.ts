@@ -31,6 +31,8 @@ const MAX_TEXT_LENGTH = 65_536;
 /** Characters that a function reads for one unit. */
 export const TEXT_PER_UNIT = 256;
 const ITEMS_PER_UNIT = 256;
+/** Characters of the text times those of what is looked for, for one unit. */
+const COMPARISONS_PER_UNIT = 5_000;
 /** The cost of a time zone (`timestamp.getHours("Europe/Berlin")`). */
 const TIME_ZONE_UNITS = 100;
 
@@ -86,6 +88,7 @@ export function charged(funcs: Iterable<CelFunc>): CelFunc[] {
       charge(func.name.startsWith('get') && args.length > 0 ? TIME_ZONE_UNITS : 0.25);
       if (target !== undefined) weigh(target, deep);
       for (const arg of args) weigh(arg, deep);
+      if (SEARCHES.has(func.name)) charge(comparisons(target, args[0]) / COMPARISONS_PER_UNIT);
       const result = func.call(0, target, args);
       if (result === undefined) throw new Error(`found no matching overload for '${func.name}'`);
       if (isCelError(result)) throw result;
@@ -111,6 +114,13 @@ export function charged(funcs: Iterable<CelFunc>): CelFunc[] {
 
 /** Functions that compare the contents of lists and maps. */
 const DEEP = new Set(['_==_', '_!=_', '@in']);
+
+/** Functions that compare what is looked for at every place of a text. */
+const SEARCHES = new Set(['indexOf', 'lastIndexOf']);
+
+function comparisons(text: CelValue | undefined, wanted: CelValue | undefined): number {
+  return typeof text === 'string' && typeof wanted === 'string' ? text.length * wanted.length : 0;
+}
 
 function weigh(value: CelValue, deep: boolean): void {
   if (typeof value === 'string' || value instanceof Uint8Array) {

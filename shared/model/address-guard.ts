@@ -8,14 +8,13 @@ import ipaddr from 'ipaddr.js';
  * Only publicly routed addresses are allowed. The ranges are from ipaddr.js, narrowed where it is
  * generous. An IPv6 address that carries an IPv4 address is judged by that:
  *
- * | form                              | judged                                                                  |
- * | --------------------------------- |
- * ----------------------------------------------------------------------- |
- * | mapped, ::ffff:a.b.c.d            | as a.b.c.d: a socket makes the same connection of it                    |
- * | NAT64, 64:ff9b::a.b.c.d           | as a.b.c.d: IPv6-only networks reach public hosts this way              |
- * | NAT64, 64:ff9b:1::/48             | refused: only that network knows the position of the IPv4 address in it |
- * | compatible, ::a.b.c.d             | refused: out of use                                                     |
- * | 6to4, Teredo                      | refused: out of use, and a way around firewalls                         |
+ * - mapped, ::ffff:a.b.c.d: as a.b.c.d, since a socket makes the same connection of it;
+ * - NAT64, 64:ff9b::a.b.c.d: as a.b.c.d, since IPv6-only networks reach public hosts this way;
+ * - NAT64, 64:ff9b:1::/48: refused, since only that network knows where the IPv4 address is in it;
+ * - compatible, ::a.b.c.d: refused, out of use;
+ * - 6to4, Teredo: refused, out of use, and a way around firewalls.
+ *
+ * A metadata service is refused in any of these forms, also within a network that is allowed.
  */
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = [Address, number];
@@ -101,7 +100,8 @@ export function createAddressGuard(
     const isInSome = (networks: readonly Network[]) =>
       networks.some((network) => isIn(address, network) || isIn(target, network));
     if (isInSome(forbidden)) return FORBIDDEN;
-    return isInSome(isMetadata(target) ? exact : allowed) ? undefined : refusal(target);
+    if (isInSome(isMetadata(target) || hidesMetadata(address) ? exact : allowed)) return undefined;
+    return hidesMetadata(address) ? METADATA_SERVICE : refusal(target);
   };
 }
 
@@ -134,8 +134,25 @@ function isMetadata(address: Address): boolean {
   return METADATA.some((network) => isIn(address, network));
 }
 
+const METADATA_SERVICE = 'metadata service';
+
+/**
+ * Returns whether an IPv6 address of any form contains the IPv4 address of a metadata service: at
+ * its end, or behind the prefix of 6to4.
+ */
+function hidesMetadata(address: Address): boolean {
+  if (!(address instanceof ipaddr.IPv6)) return false;
+  const bytes = address.toByteArray();
+  const is6to4 = bytes[0] === 0x20 && bytes[1] === 0x02;
+  // Any machine may have an address that ends so by chance.
+  if (isIn(address, GLOBAL_UNICAST) && !is6to4) return false;
+  return [bytes.slice(12), ...(is6to4 ? [bytes.slice(2, 6)] : [])].some((four) =>
+    isMetadata(new ipaddr.IPv4(four)),
+  );
+}
+
 function refusal(address: Address): string | undefined {
-  if (isMetadata(address)) return 'metadata service';
+  if (isMetadata(address)) return METADATA_SERVICE;
   const range = address.range();
   // linkLocal → link-local
   if (range !== 'unicast') return range.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

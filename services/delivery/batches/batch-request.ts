@@ -252,12 +252,20 @@ export class BatchRequest implements Job {
   /** Offers the members to the lane once more. The limits of their URL hold as for any batch. */
   #sendAgain(groups: Member[][], isRepeat: boolean): void {
     const { lane, due, urgent, insists } = this;
-    const parts = groups.map((group) => {
+    const parts: BatchRequest[] = [];
+    for (const group of groups) {
       const part = new BatchRequest(this.owner, { lane, due, urgent, insists, isRepeat });
-      for (const member of group) part.add(member);
+      for (const member of group) {
+        const { owner, endpoint } = member;
+        // Its record goes back at once, and must not wait for the rate of the URL.
+        const isLeaving = owner.inHand.record.isRevoking && !owner.isSettled;
+        if (isLeaving) queueMicrotask(() => owner.leftOut(undefined, endpoint));
+        else part.add(member);
+      }
+      if (part.members.length === 0) continue;
       lane.bytes.add(part.#bodyBytes);
-      return part;
-    });
+      parts.push(part);
+    }
     this.owner.resend(parts);
   }
 

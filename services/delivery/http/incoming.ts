@@ -9,8 +9,7 @@ import { endOfHead, findStatusLine, type Reading, readResponse } from './read-re
  * `100 Continue` for an error.
  *
  * An ordinary response costs some comparisons for each read of the socket: its first bytes are kept
- * by reference, and no byte is copied. Whatever an endpoint sends, one response costs about a
- * millisecond.
+ * by reference. The bounds below limit what any other costs.
  */
 
 /** More than real headers have: 20 KB were seen. */
@@ -145,6 +144,11 @@ export class Incoming {
     this.#rest = chunk;
   }
 
+  /** The socket is gone: what was read from it belongs to no other. */
+  forgetRest(): void {
+    this.#rest = NONE;
+  }
+
   /**
    * Takes the next part of what was read.
    * @returns what is for undici, which may be empty; undefined: the connection must be ended
@@ -245,7 +249,8 @@ export class Incoming {
 export function passThrough(socket: Socket, incoming: Incoming, onUnasked: () => void): void {
   const read = socket.read.bind(socket);
   socket.read = (size) => {
-    for (;;) {
+    // undici reads on after its parser has failed.
+    while (!socket.destroyed) {
       if (!incoming.hasRest) {
         const chunk = read(size) as Buffer | null;
         if (chunk === null) return null;
@@ -255,9 +260,10 @@ export function passThrough(socket: Socket, incoming: Incoming, onUnasked: () =>
       if (part === undefined) {
         if (incoming.isIdle) onUnasked();
         socket.destroy();
-        return null;
-      }
-      if (part.length > 0) return part;
+      } else if (part.length > 0) return part;
     }
+    // The next request may use this object with another socket.
+    incoming.forgetRest();
+    return null;
   };
 }

@@ -34,7 +34,7 @@ export interface Job extends LaneFields {
   readonly due: boolean;
   /** a test send: never waits and is never refused while there is a socket for it */
   readonly urgent?: boolean;
-  /** a half of a batch that was rejected: it goes ahead of the queue, however full */
+  /** a part of a batch that was sent already: it goes ahead of the queue, however full */
   readonly isPart?: boolean;
   /**
    * A user sends it now: it may probe an open circuit, or ask during a `Retry-After`, before that

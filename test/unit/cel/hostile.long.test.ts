@@ -156,6 +156,11 @@ test.each([
     Array(45).fill('properties.list == properties.list').join(' && '),
     many,
   ],
+  [
+    'a long text searched for in a long text',
+    'properties.text.lastIndexOf(properties.part) == 7',
+    { text: 'a'.repeat(30_000), part: `b${'a'.repeat(15_000)}` },
+  ],
 ])('%s, without a loop: the evaluation exceeds its work limit quickly', (_, text, properties) => {
   expect(runs(text, properties)).toMatchObject({ code: 'work' });
 });
@@ -169,6 +174,13 @@ test.each([
   ['triple quotes', `event == """${'("'.repeat(70)} """ || event == '''${"{'".repeat(70)} '''`],
 ])('%s: brackets in texts are not nested', (_, text) => {
   expect(runs(text)).toBe(false);
+});
+
+test.each(['\n', '\r'])('a comment ends at %j, and brackets behind it count', (end) => {
+  expect(runs(`// ${end}${'(-'.repeat(340)}`)).toMatchObject({
+    kind: 'mistake',
+    message: expect.stringContaining('nested more than 60 levels'),
+  });
 });
 
 test('brackets are refused before they are parsed, at the one that is too deep', () => {

@@ -1,5 +1,5 @@
 import { OF_ALL, OF_DESTINATION } from '../../../services/delivery/response-budget';
-import { HOSTILE } from '../../harness/receiver';
+import { HOSTILE, type Hostile } from '../../harness/receiver';
 import { median, spread } from '../arithmetic';
 import { first, type Goal, isolationGoal, most, type Row, rows } from './columns';
 import { type IsolationPhase, type Round } from './figures';
@@ -72,7 +72,7 @@ export function isolationRows(rounds: readonly Round[]): Row[] {
         "Kafka's disk beyond clean",
         '× its budget',
         (all) => diskShare(all, (phase) => phase.as === as),
-        most(1),
+        STORED.has(as) ? most(1) : undefined,
       ],
     ]),
   );
@@ -103,6 +103,8 @@ export function ofPhases(
 }
 
 const BYTES_PER_MB = 1024 * 1024;
+/** Endpoints whose responses are stored at length. The others send nothing that is kept. */
+const STORED: ReadonlySet<Hostile> = new Set(['controls', 'batched']);
 /** Of one more attempt, without its response: its event, and the record that waits for the next. */
 const ATTEMPT_BYTES = 4 * 1024;
 

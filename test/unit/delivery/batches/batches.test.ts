@@ -417,6 +417,10 @@ describe('a 2xx whose body may name failed events, and cannot be read', () => {
     accept('1', '2');
     await world.run(1_000);
     expect(ids(world.posts)).toEqual(['1 2']);
+    world.configure(BATCH, { paused: false });
+    world.answer = () => 204;
+    await world.run(60_000);
+    expect([world.ends('1'), world.ends('2')]).toEqual([['delivered'], ['delivered']]);
   });
 
   test('is not asked for again if its receiver asks for an end', async () => {

@@ -1,4 +1,5 @@
-import { Incoming } from '../../../../services/delivery/http/incoming';
+import { type Socket } from 'node:net';
+import { Incoming, passThrough } from '../../../../services/delivery/http/incoming';
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 const CHUNKED = `${OK}transfer-encoding: chunked\r\n\r\n`;
@@ -10,8 +11,12 @@ interface Passed {
   ended: string | undefined;
 }
 
-/** Passes the reads of a socket on, as undici takes them. @param headBytes length of the head */
-function pass(reads: readonly string[], headBytes: number): Passed {
+/**
+ * Passes the reads of a socket on, as undici takes them.
+ * @param headBytes length of the head
+ * @param isBody what is behind the head is a body, without chunks
+ */
+function pass(reads: readonly string[], headBytes: number, isBody = false): Passed {
   const incoming = new Incoming();
   incoming.begin();
   let text = '';
@@ -20,8 +25,11 @@ function pass(reads: readonly string[], headBytes: number): Passed {
     while (incoming.hasRest) {
       const part = incoming.take();
       if (part === undefined) return { text, ended: incoming.fault?.why ?? 'reads' };
-      if (text.length < headBytes && text.length + part.length >= headBytes) incoming.headRead();
+      const before = text.length;
       text += part.toString();
+      if (text.length < headBytes) continue;
+      if (before < headBytes) incoming.headRead();
+      if (isBody) incoming.bodyRead(text.length - Math.max(before, headBytes));
     }
   }
   return { text, ended: undefined };
@@ -68,7 +76,7 @@ test.each([
 test.each([
   [
     'a head and a large body in one read',
-    [`${OK}content-length: 60000\r\n\r\n${'x\n'.repeat(2_000)}`],
+    [`${OK}content-length: 60000\r\n\r\n${'x\n'.repeat(30_000)}`],
     OK.length + 25,
   ],
   ['a head of 200 lines', [`${OK}${lines(200)}\r\n`], OK.length + 1_202],
@@ -78,13 +86,16 @@ test.each([
     OK.length + 20_282,
   ],
 ])('%s passes unchanged', (_, reads, headBytes) => {
-  expect(pass(reads, headBytes)).toEqual({ text: reads.join(''), ended: undefined });
+  expect(pass(reads, headBytes, true)).toEqual({ text: reads.join(''), ended: undefined });
 });
 
 test('the body is no part of a head that came in two reads', () => {
   const head = `${OK}content-length: 60000\r\n`;
   const rest = `\r\n${'x\n'.repeat(30_000)}`;
-  expect(pass([head, rest], head.length + 2).ended).not.toBe('header_size');
+  expect(pass([head, rest], head.length + 2, true)).toEqual({
+    text: head + rest,
+    ended: undefined,
+  });
 });
 
 test('what was read behind the end of a response is known to follow it', () => {
@@ -95,4 +106,33 @@ test('what was read behind the end of a response is known to follow it', () => {
   incoming.take();
   incoming.headRead();
   expect(incoming.hasMore(undefined, true)).toBe(true);
+});
+
+/** A socket that has read these texts. */
+function socketWith(...texts: string[]): Pick<Socket, 'read' | 'destroy' | 'destroyed'> {
+  return {
+    destroyed: false,
+    read: () => {
+      const text = texts.shift();
+      return text === undefined ? null : Buffer.from(text);
+    },
+    destroy() {
+      Object.assign(this, { destroyed: true });
+      return this as Socket;
+    },
+  };
+}
+
+test('what is left of a socket that was ended reaches no request on another one', () => {
+  const incoming = new Incoming();
+  let unasked = 0;
+  const first = socketWith('x'.repeat(10_000)) as Socket;
+  passThrough(first, incoming, () => unasked++);
+  expect([first.read(), first.destroyed, unasked]).toEqual([null, true, 1]);
+
+  const second = socketWith(`${OK}content-length: 0\r\n\r\n`) as Socket;
+  passThrough(second, incoming, () => unasked++);
+  incoming.begin();
+  expect(String(second.read())).toBe(`${OK}content-length: 0\r\n\r\n`);
+  expect(unasked).toBe(1);
 });
