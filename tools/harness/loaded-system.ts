@@ -154,7 +154,7 @@ export async function openLoadedSystem({
     restart: async () => {
       rig.system = await startSystem({
         ...options,
-        env: system.env,
+        env: system.startedWith,
         dataDir,
         prefix: system.prefix,
       });

@@ -39,6 +39,8 @@ export interface System extends Api {
   adminToken: string;
   prefix: string;
   dataDir: string;
+  /** the environment that it was started with */
+  startedWith: Record<string, string>;
   /** the environment of its services, with their Kafka and its login */
   env: Record<string, string>;
   /** host:port of its Kafka, embedded or not */
@@ -108,6 +110,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     adminToken,
     prefix,
     dataDir,
+    startedWith: env,
     env: { ...env, ...findSystem({ env, home: '' }, dataDir)?.kafka },
     brokers,
     pid: supervised.pid,
