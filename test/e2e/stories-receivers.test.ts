@@ -36,7 +36,7 @@ const EXPECTED: Record<keyof typeof receivers | keyof typeof NAMES, [string, ...
   'drips its head': ['delivered, cut'],
   'drips its body': ['delivered, cut'],
   'answers without end': ['delivered, cut'],
-  'answers with a head too large': ['delivered'],
+  'answers with a head too large': ['delivered, cut'],
   'speaks something else': ['connection/headers'],
   resets: ['connection/headers'],
   'resets within the body': ['delivered, cut'],

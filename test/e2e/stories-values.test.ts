@@ -19,7 +19,12 @@ let around: Surroundings;
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'waypost-values-'));
   stage = await openStorySystem({ together: true });
-  around = { home, cwd: home, env: { WAYPOST_DATA_DIR: stage.system.dataDir } };
+  const { dataDir, env } = stage.system;
+  around = {
+    home,
+    cwd: home,
+    env: { WAYPOST_DATA_DIR: dataDir, XDG_STATE_HOME: env.XDG_STATE_HOME },
+  };
 });
 afterAll(async () => {
   await stage.close();
