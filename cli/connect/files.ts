@@ -9,7 +9,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { findSystem } from '../../shared/service/local-systems';
+import { findSystem, isRunning } from '../../shared/service/local-systems';
+import { readPrivateFile } from '../../shared/service/private-file';
 import { CliError, type ProcessContext } from '../process-context';
 import { type StoredLogin, type Local } from './resolve-place';
 
@@ -61,7 +62,8 @@ export function writePrivately(file: string, text: string): void {
 
 /**
  * Returns the data dir in this folder, if there is one. Nothing in it is read, not even its token,
- * unless `npm start` of this user made it.
+ * unless `npm start` of this user made it and runs.
+ * @throws CliError if other users may read the token
  */
 export function readLocal({
   env,
@@ -71,16 +73,29 @@ export function readLocal({
   const dir = resolve(cwd, env.WAYPOST_DATA_DIR || '.waypost');
   if (!existsSync(dir)) return undefined;
   const system = findSystem({ env, home }, dir);
-  if (!system) return { dir };
-  const tokenFile = join(system.dir, 'admin-token');
+  if (!system) return { dir, state: 'unknown' };
+  if (!isRunning(system)) return { dir, state: 'stopped' };
   return {
     dir,
+    state: 'running',
     login: {
       url: system.control,
       ingestUrl: system.ingest,
-      token: existsSync(tokenFile) ? readFileSync(tokenFile, 'utf8').trim() : undefined,
+      token: readToken(join(system.dir, 'admin-token')),
     },
   };
+}
+
+/** @returns undefined if the system has its token from the environment */
+function readToken(file: string): string | undefined {
+  const text = readPrivateFile(file);
+  if (text === undefined && existsSync(file)) {
+    throw new CliError(
+      `${file} must be a file of yours that no other user can read, and not a link: it contains ` +
+        'a token. Stop Waypost, remove the file, and run `npm start` again, which makes a new one.',
+    );
+  }
+  return text?.trim();
 }
 
 function parse(text: string): unknown {

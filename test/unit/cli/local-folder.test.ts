@@ -64,12 +64,12 @@ function cloned(name: string): string {
 }
 
 /** Makes a folder in which `npm start` has run. */
-function own(name: string, more: Partial<LocalSystemEntry> = {}): string {
+function own(name: string, { owner, ...more }: Partial<LocalSystemEntry> = {}): string {
   const dir = join(folder, name, '.waypost');
   mkdirSync(dir, { recursive: true });
-  writeFileSync(join(dir, 'admin-token'), 'my-own-token\n');
+  writeFileSync(join(dir, 'admin-token'), 'my-own-token\n', { mode: 0o600 });
   const entry = { dir, control: address, ingest: address, embedded: true, kafka: {}, health: {} };
-  enterSystem({ env: {}, home }, { ...entry, ...more });
+  enterSystem({ env: {}, home }, { ...entry, ...more }, owner);
   return join(folder, name);
 }
 
@@ -103,13 +103,41 @@ test('a link to the folder of a stranger is refused, and a link to an own one is
 });
 
 test('a folder that is put in the place of an own one gets nothing', async () => {
-  const cwd = own('mine', { control: 'http://127.0.0.1:9', ingest: 'http://127.0.0.1:9' });
-  rmSync(join(cwd, '.waypost'), { recursive: true });
+  const cwd = own('mine');
+  renameSync(join(cwd, '.waypost'), join(cwd, 'before'));
   cpSync(join(cloned('clone'), '.waypost'), join(cwd, '.waypost'), { recursive: true });
-  expect(await waypost(SEND, { cwd, home, env })).toMatchObject({
+  expect(await waypost(SEND, { cwd, home, env })).toMatchObject(REFUSED);
+  expect(requests).toEqual([]);
+});
+
+test('who listens at the addresses of a system that has ended gets no token', async () => {
+  const ended = { pid: process.pid, started: 'before this process' };
+  const cwd = own('mine', { owner: ended });
+  for (const argv of [['sources', 'list'], SEND]) {
+    expect(await waypost(argv, { cwd, home, env })).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/is not running\. Run `npm start`/),
+    });
+  }
+  const named = await waypost(['sources', 'list', '--url', address], { cwd, home });
+  expect(named).toMatchObject({ code: 1, err: expect.stringContaining('There is no token') });
+  expect(requests).toEqual([]);
+});
+
+test('a token behind a link, or that others can read, is not sent', async () => {
+  const cwd = own('mine');
+  const file = join(cwd, '.waypost', 'admin-token');
+  const refused = {
     code: 1,
-    err: expect.stringContaining('http://127.0.0.1:9'),
-  });
+    err: expect.stringContaining('no other user can read, and not a link'),
+  };
+  chmodSync(file, 0o644);
+  expect(await waypost(['sources', 'list'], { cwd, home })).toMatchObject(refused);
+  const elsewhere = join(folder, 'key');
+  writeFileSync(elsewhere, 'a-secret-of-mine', { mode: 0o600 });
+  rmSync(file);
+  symlinkSync(elsewhere, file);
+  expect(await waypost(['sources', 'list'], { cwd, home })).toMatchObject(refused);
   expect(requests).toEqual([]);
 });
 
