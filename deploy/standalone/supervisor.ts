@@ -14,6 +14,7 @@ import { choosePorts, healthPort, localSettings, type PortName } from './local-s
 import { createOutput, type Output } from './output';
 import { processEntry, type ProcessName, SERVICES, type ServiceName } from './service-list';
 import { reachable, urlOf } from './readiness';
+import { secureDataDir } from './own-data-dir';
 import { localSecrets } from './secrets';
 import { type Services, startServices } from './services';
 import { stopSignal } from './signals';
@@ -48,6 +49,8 @@ export interface SuperviseOptions {
   onReady(system: LocalSystem, stopping: AbortSignal): Promise<number | undefined>;
   /** runs all services in one process, which needs half of the memory; default: a process each */
   together?: boolean;
+  /** this is a container, whose data dir is a volume that may belong to another user */
+  container?: boolean;
   /** the compiled entry of a process, with its arguments; tests replace it */
   entry?: (name: ProcessName) => readonly string[];
 }
@@ -113,6 +116,7 @@ async function bringUp({
   fatal,
 }: BringUp): Promise<number | undefined> {
   const { env, settings } = localSettings(options.env);
+  if (!options.container) secureDataDir(settings.WAYPOST_DATA_DIR);
   const lock = takeLock(settings.WAYPOST_DATA_DIR);
   started.releaseLock = () => lock.release();
   const secrets = localSecrets(settings.WAYPOST_DATA_DIR, env);
