@@ -8,7 +8,8 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { messageOf } from '../../shared/service/errors';
 import { findSystem, isRunning } from '../../shared/service/local-systems';
 import { readPrivateFile } from '../../shared/service/private-file';
 import { CliError, type ProcessContext } from '../process-context';
@@ -16,8 +17,10 @@ import { type StoredLogin, type Local } from './resolve-place';
 
 /** The files with the address of Waypost: the stored login, and the data dir of `npm start`. */
 
+/** A relative path would be inside of the present folder. */
 export function loginFile({ env, home }: Pick<ProcessContext, 'env' | 'home'>): string {
-  return join(env.XDG_CONFIG_HOME || join(home, '.config'), 'waypost', 'login.json');
+  const config = env.XDG_CONFIG_HOME ?? '';
+  return join(isAbsolute(config) ? config : join(home, '.config'), 'waypost', 'login.json');
 }
 
 /** @throws CliError if other users may read it: it contains the token */
@@ -37,10 +40,18 @@ export function readLogin(world: Pick<ProcessContext, 'env' | 'home'>): StoredLo
   return { url: kept.url, ingestUrl: kept.ingestUrl, token: kept.token };
 }
 
+/** @throws CliError if it cannot be written */
 export function writeLogin(world: Pick<ProcessContext, 'env' | 'home'>, kept: StoredLogin): string {
   const file = loginFile(world);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  writePrivately(file, `${JSON.stringify(kept, null, 2)}\n`);
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writePrivately(file, `${JSON.stringify(kept, null, 2)}\n`);
+  } catch (error) {
+    throw new CliError(
+      `The login cannot be stored (${messageOf(error)}). Set HOME or XDG_CONFIG_HOME to a folder ` +
+        'of this user, or use WAYPOST_URL and WAYPOST_TOKEN.',
+    );
+  }
   return file;
 }
 
@@ -48,7 +59,7 @@ export function writeLogin(world: Pick<ProcessContext, 'env' | 'home'>, kept: St
 export function removeLogin(world: Pick<ProcessContext, 'env' | 'home'>): boolean {
   const file = loginFile(world);
   const was = existsSync(file);
-  rmSync(file, { force: true });
+  if (was) rmSync(file, { force: true });
   return was;
 }
 

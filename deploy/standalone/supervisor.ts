@@ -1,9 +1,9 @@
-import { homedir } from 'node:os';
 import { defined } from '../../shared/collections/defined';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { connectKafka } from '../../shared/kafka/client';
 import { outdatedNode } from '../../shared/service/distrusted-roots';
 import { takeLock } from '../../shared/service/data-dir';
+import { homeFolder } from '../../shared/service/home';
 import { returnIdleMemory } from '../../shared/service/idle-memory';
 import { enterSystem } from '../../shared/service/local-systems';
 import { loadSettings, type Settings } from '../../shared/service/settings';
@@ -137,7 +137,7 @@ async function bringUp({
   await makeTopics(loadSettings(serviceEnv), stopping);
   stopping.throwIfAborted();
 
-  // Not before: a start that is refused prints one sentence, which says why.
+  // The warning comes only now: a start that is refused prints one sentence, which says why.
   const reason = outdatedNode();
   if (reason !== undefined) output.event('node.outdated', { reason });
   const healthPorts = Object.fromEntries(SERVICES.map((name) => [name, ports[healthPort(name)]]));
@@ -168,7 +168,7 @@ async function bringUp({
 }
 
 /**
- * Enters the addresses for the command line. Without a folder for them, as in a container whose
+ * Records the addresses for the command line. Without a folder for them, as in a container whose
  * file system is read-only, everything else works.
  */
 function sayWhere(
@@ -177,7 +177,7 @@ function sayWhere(
 ): void {
   try {
     enterSystem(
-      { env, home: homedir() },
+      { env, home: homeFolder() },
       {
         dir: settings.WAYPOST_DATA_DIR,
         control: controlUrl,

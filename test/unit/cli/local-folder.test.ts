@@ -15,6 +15,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { homeFolder } from '../../../shared/service/home';
 import {
   enterSystem,
   findSystem,
@@ -180,6 +181,33 @@ test('a relative XDG_STATE_HOME, which a repository could fill, does not count',
     join(home, '.local', 'state', 'waypost'),
   );
   expect(stateFolder({ env: { XDG_STATE_HOME: '/state' }, home })).toBe('/state/waypost');
+});
+
+test.each([
+  [
+    'no entry in the list of users',
+    (): string => {
+      throw new Error('no such user');
+    },
+  ],
+  ['an empty HOME', () => ''],
+  ['a relative HOME', () => 'home'],
+])('a user with %s has no login, and the present folder gives none', async (_, read) => {
+  const cwd = folder;
+  const home = homeFolder(read);
+  expect(home).toBe('/dev/null');
+  mkdirSync(join(cwd, '.config', 'waypost'), { recursive: true });
+  const login = { url: address, token: 'of a stranger' };
+  const file = join(cwd, '.config', 'waypost', 'login.json');
+  writeFileSync(file, JSON.stringify(login), { mode: 0o600 });
+  await waypost(['sources', 'list'], { cwd, home, env: { XDG_CONFIG_HOME: '.config' } });
+  expect(requests).toEqual([]);
+  const stored = ['login', '--url', address];
+  expect(await waypost(stored, { cwd, home, input: 'a-token\n' })).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('Set HOME or XDG_CONFIG_HOME'),
+  });
+  expect(await waypost(['logout'], { cwd, home })).toMatchObject({ code: 0 });
 });
 
 test('an entry holds no secret, and goes when its folder is gone', () => {
