@@ -1,5 +1,5 @@
-import { homedir } from 'node:os';
 import { distrustRoots } from '../shared/service/distrusted-roots';
+import { homeFolder } from '../shared/service/home';
 import { run } from './run';
 
 /** The process of the command line. */
@@ -33,7 +33,7 @@ distrustRoots();
 void run(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),
-  home: homedir(),
+  home: homeFolder(),
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   terminal: process.stdout.isTTY,

@@ -8,15 +8,19 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { findSystem } from '../../shared/service/local-systems';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { messageOf } from '../../shared/service/errors';
+import { findSystem, isRunning } from '../../shared/service/local-systems';
+import { readPrivateFile } from '../../shared/service/private-file';
 import { CliError, type ProcessContext } from '../process-context';
 import { type StoredLogin, type Local } from './resolve-place';
 
 /** The files with the address of Waypost: the stored login, and the data dir of `npm start`. */
 
+/** A relative path would be inside of the present folder. */
 export function loginFile({ env, home }: Pick<ProcessContext, 'env' | 'home'>): string {
-  return join(env.XDG_CONFIG_HOME || join(home, '.config'), 'waypost', 'login.json');
+  const config = env.XDG_CONFIG_HOME ?? '';
+  return join(isAbsolute(config) ? config : join(home, '.config'), 'waypost', 'login.json');
 }
 
 /** @throws CliError if other users may read it: it contains the token */
@@ -36,10 +40,18 @@ export function readLogin(world: Pick<ProcessContext, 'env' | 'home'>): StoredLo
   return { url: kept.url, ingestUrl: kept.ingestUrl, token: kept.token };
 }
 
+/** @throws CliError if it cannot be written */
 export function writeLogin(world: Pick<ProcessContext, 'env' | 'home'>, kept: StoredLogin): string {
   const file = loginFile(world);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  writePrivately(file, `${JSON.stringify(kept, null, 2)}\n`);
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writePrivately(file, `${JSON.stringify(kept, null, 2)}\n`);
+  } catch (error) {
+    throw new CliError(
+      `The login cannot be stored (${messageOf(error)}). Set HOME or XDG_CONFIG_HOME to a folder ` +
+        'of this user, or use WAYPOST_URL and WAYPOST_TOKEN.',
+    );
+  }
   return file;
 }
 
@@ -47,7 +59,7 @@ export function writeLogin(world: Pick<ProcessContext, 'env' | 'home'>, kept: St
 export function removeLogin(world: Pick<ProcessContext, 'env' | 'home'>): boolean {
   const file = loginFile(world);
   const was = existsSync(file);
-  rmSync(file, { force: true });
+  if (was) rmSync(file, { force: true });
   return was;
 }
 
@@ -61,7 +73,8 @@ export function writePrivately(file: string, text: string): void {
 
 /**
  * Returns the data dir in this folder, if there is one. Nothing in it is read, not even its token,
- * unless `npm start` of this user made it.
+ * unless `npm start` of this user made it and runs.
+ * @throws CliError if other users may read the token
  */
 export function readLocal({
   env,
@@ -71,16 +84,29 @@ export function readLocal({
   const dir = resolve(cwd, env.WAYPOST_DATA_DIR || '.waypost');
   if (!existsSync(dir)) return undefined;
   const system = findSystem({ env, home }, dir);
-  if (!system) return { dir };
-  const tokenFile = join(system.dir, 'admin-token');
+  if (!system) return { dir, state: 'unknown' };
+  if (!isRunning(system)) return { dir, state: 'stopped' };
   return {
     dir,
+    state: 'running',
     login: {
       url: system.control,
       ingestUrl: system.ingest,
-      token: existsSync(tokenFile) ? readFileSync(tokenFile, 'utf8').trim() : undefined,
+      token: readToken(join(system.dir, 'admin-token')),
     },
   };
+}
+
+/** @returns undefined if the system has its token from the environment */
+function readToken(file: string): string | undefined {
+  const text = readPrivateFile(file);
+  if (text === undefined && existsSync(file)) {
+    throw new CliError(
+      `${file} must be a file of yours that no other user can read, and not a link: it contains ` +
+        'a token. Stop Waypost, remove the file, and run `npm start` again, which makes a new one.',
+    );
+  }
+  return text?.trim();
 }
 
 function parse(text: string): unknown {

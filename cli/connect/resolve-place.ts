@@ -3,7 +3,7 @@ import { CliError, usage } from '../process-context';
 /**
  * Resolves the address of Waypost and the token for it. A token goes only to its own address: a
  * stored token is never sent to another address. A data dir counts only if `npm start` of this user
- * made it.
+ * made it, and while it runs: afterwards anybody on the machine may listen at its addresses.
  */
 
 /** The stored login. */
@@ -14,11 +14,11 @@ export interface StoredLogin {
 }
 
 /** The data dir in the present folder. */
-export interface Local {
-  dir: string;
-  /** undefined: no `npm start` of this user has made the folder */
-  login?: Omit<StoredLogin, 'token'> & { token: string | undefined };
-}
+export type Local = { dir: string } & (
+  | { state: 'running'; login: Omit<StoredLogin, 'token'> & { token: string | undefined } }
+  /** `unknown`: no `npm start` of this user has made the folder */
+  | { state: 'unknown' | 'stopped' }
+);
 
 export interface Given {
   /** `--url` */
@@ -48,9 +48,10 @@ const DEFAULT_INGEST = 'http://127.0.0.1:8080';
 export function resolvePlace({ url, env, kept, local, adminToken = true }: Given): Place {
   const named = url ?? (env.WAYPOST_URL || undefined);
   const envToken = env.WAYPOST_TOKEN || (adminToken && env.WAYPOST_ADMIN_TOKEN) || undefined;
-  const here = local?.login && {
-    ...local.login,
-    token: adminToken ? local.login.token : undefined,
+  const login = local?.state === 'running' ? local.login : undefined;
+  const here = login && {
+    ...login,
+    token: adminToken ? login.token : undefined,
   };
   const envIngest = env.WAYPOST_INGEST_URL
     ? checkUrl(env.WAYPOST_INGEST_URL, 'WAYPOST_INGEST_URL')
@@ -73,7 +74,8 @@ export function resolvePlace({ url, env, kept, local, adminToken = true }: Given
       from: 'waypost login',
     };
   }
-  if (local && !local.login) throw unknownDataDir(local.dir);
+  if (local?.state === 'unknown') throw unknownDataDir(local.dir);
+  if (local?.state === 'stopped') throw stoppedSystem(local.dir);
   return {
     url: here?.url ?? DEFAULT_CONTROL,
     ingestUrl: envIngest ?? here?.ingestUrl ?? DEFAULT_INGEST,
@@ -88,6 +90,14 @@ function unknownDataDir(dir: string): CliError {
     `No \`npm start\` of yours has made ${dir}, so nothing in it is used. If you have moved the ` +
       'folder here, or use another XDG_STATE_HOME, run `npm start` here again. For another ' +
       'Waypost, run `waypost login --url ADDRESS`, or set WAYPOST_URL and WAYPOST_TOKEN.',
+  );
+}
+
+function stoppedSystem(dir: string): CliError {
+  return new CliError(
+    `The Waypost of ${dir} is not running. Run \`npm start\`, and try again once it is ready. ` +
+      'For another Waypost, run `waypost login --url ADDRESS`, or set WAYPOST_URL and ' +
+      'WAYPOST_TOKEN.',
   );
 }
 

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { defined } from '../../shared/collections/defined';
 import { findSystem, type LocalSystemEntry } from '../../shared/service/local-systems';
+import { readPrivateFile } from '../../shared/service/private-file';
 import { type ProcessContext } from '../process-context';
 import { type Health } from './check';
 
@@ -28,8 +28,7 @@ export function surroundings(
   const filled = {
     ...env,
     ...(env.KAFKA_BROKERS ? undefined : local.kafka),
-    WAYPOST_SECRET_KEY:
-      env.WAYPOST_SECRET_KEY || (existsSync(key) ? readFileSync(key, 'utf8').trim() : undefined),
+    WAYPOST_SECRET_KEY: env.WAYPOST_SECRET_KEY || readPrivateFile(key)?.trim(),
     ...defined({
       WAYPOST_REPLICATION: local.embedded && !env.WAYPOST_REPLICATION ? '1' : undefined,
     }),

@@ -18,6 +18,7 @@ export function start(
   return supervise({
     env,
     together: options.together,
+    container: options.volume,
     onReady: (system) => {
       printBanner(system);
       const warning = options.volume

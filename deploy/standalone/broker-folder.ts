@@ -12,9 +12,12 @@ export const recordsOf = (dir: string) => join(dir, 'records');
 export const propertiesFile = (dir: string) => join(dir, 'server.properties');
 export const volumeFile = (dir: string) => join(dir, 'volume');
 
+/** As `volumeOf` makes it. Any other name could be a volume, or a folder, of something else. */
+const VOLUME = /^waypost-[0-9a-f]{12}$/;
+
 /**
  * Returns the name of the folder's volume, which is chosen once.
- * @throws AppError `cannot_start` if the folder holds records
+ * @throws AppError `cannot_start` if the folder holds records, or its file has another name
  */
 export function volumeOf(dir: string): string {
   if (existsSync(recordsOf(dir))) {
@@ -29,7 +32,17 @@ export function volumeOf(dir: string): string {
   if (!existsSync(file)) {
     writeFileSync(file, `waypost-${randomBytes(6).toString('hex')}\n`);
   }
-  return readFileSync(file, 'utf8').trim();
+  return readVolume(file);
+}
+
+function readVolume(file: string): string {
+  const name = readFileSync(file, 'utf8').trim();
+  if (VOLUME.test(name)) return name;
+  throw new AppError(
+    'cannot_start',
+    `${file} does not name a volume of Waypost, which is waypost- with 12 hexadecimal digits. ` +
+      'Restore the file from a copy, or set WAYPOST_DATA_DIR to another folder.',
+  );
 }
 
 /**
@@ -40,7 +53,7 @@ export function requireNoVolume(dir: string): void {
   throw new AppError(
     'cannot_start',
     `The records of ${dir} are in the volume ` +
-      `${readFileSync(volumeFile(dir), 'utf8').trim()} of a container engine: ` +
+      `${readVolume(volumeFile(dir))} of a container engine: ` +
       'set WAYPOST_KAFKA=container, or WAYPOST_DATA_DIR to another folder.',
   );
 }

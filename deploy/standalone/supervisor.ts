@@ -1,9 +1,9 @@
-import { homedir } from 'node:os';
 import { defined } from '../../shared/collections/defined';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { connectKafka } from '../../shared/kafka/client';
 import { outdatedNode } from '../../shared/service/distrusted-roots';
 import { takeLock } from '../../shared/service/data-dir';
+import { homeFolder } from '../../shared/service/home';
 import { returnIdleMemory } from '../../shared/service/idle-memory';
 import { enterSystem } from '../../shared/service/local-systems';
 import { loadSettings, type Settings } from '../../shared/service/settings';
@@ -14,6 +14,7 @@ import { choosePorts, healthPort, localSettings, type PortName } from './local-s
 import { createOutput, type Output } from './output';
 import { processEntry, type ProcessName, SERVICES, type ServiceName } from './service-list';
 import { reachable, urlOf } from './readiness';
+import { secureDataDir } from './own-data-dir';
 import { localSecrets } from './secrets';
 import { type Services, startServices } from './services';
 import { stopSignal } from './signals';
@@ -48,6 +49,8 @@ export interface SuperviseOptions {
   onReady(system: LocalSystem, stopping: AbortSignal): Promise<number | undefined>;
   /** runs all services in one process, which needs half of the memory; default: a process each */
   together?: boolean;
+  /** this is a container, whose data dir is a volume that may belong to another user */
+  container?: boolean;
   /** the compiled entry of a process, with its arguments; tests replace it */
   entry?: (name: ProcessName) => readonly string[];
 }
@@ -113,6 +116,7 @@ async function bringUp({
   fatal,
 }: BringUp): Promise<number | undefined> {
   const { env, settings } = localSettings(options.env);
+  if (!options.container) secureDataDir(settings.WAYPOST_DATA_DIR);
   const lock = takeLock(settings.WAYPOST_DATA_DIR);
   started.releaseLock = () => lock.release();
   const secrets = localSecrets(settings.WAYPOST_DATA_DIR, env);
@@ -133,7 +137,7 @@ async function bringUp({
   await makeTopics(loadSettings(serviceEnv), stopping);
   stopping.throwIfAborted();
 
-  // Not before: a start that is refused prints one sentence, which says why.
+  // The warning comes only now: a start that is refused prints one sentence, which says why.
   const reason = outdatedNode();
   if (reason !== undefined) output.event('node.outdated', { reason });
   const healthPorts = Object.fromEntries(SERVICES.map((name) => [name, ports[healthPort(name)]]));
@@ -164,7 +168,7 @@ async function bringUp({
 }
 
 /**
- * Enters the addresses for the command line. Without a folder for them, as in a container whose
+ * Records the addresses for the command line. Without a folder for them, as in a container whose
  * file system is read-only, everything else works.
  */
 function sayWhere(
@@ -173,7 +177,7 @@ function sayWhere(
 ): void {
   try {
     enterSystem(
-      { env, home: homedir() },
+      { env, home: homeFolder() },
       {
         dir: settings.WAYPOST_DATA_DIR,
         control: controlUrl,

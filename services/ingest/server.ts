@@ -4,7 +4,7 @@ import { Server as NetServer } from 'node:net';
 import { type Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { withTimeout } from '../../shared/service/async';
-import { shareConnections, type Timeouts } from '../../shared/service/connections';
+import { limitConnections, limitUnanswered, type Timeouts } from '../../shared/service/connections';
 import { listen } from '../../shared/service/health';
 import { watchRequest } from '../../shared/telemetry/http-server';
 import { type HttpResponse, corsHeaders, refusal, type RefusalCode } from './responses';
@@ -19,6 +19,7 @@ const TIMEOUTS: Timeouts = {
   headersTimeout: 10_000,
   /** Enough for 500 KB over a slow mobile network. */
   requestTimeout: 60_000,
+  timeout: 60_000,
   connectionsCheckingInterval: 2_000,
 };
 /**
@@ -72,14 +73,15 @@ export async function startServer(
     maxHeaderSize: MAX_HEADER_BYTES,
     requireHostHeader: false,
   };
-  const server = createServer(serverOptions, (req, res) => {
+  const handle = (req: IncomingMessage, res: ServerResponse) => {
     latest.set(req.socket, { req, res });
     if (stopping) res.shouldKeepAlive = false;
     const { url = '' } = req;
     watchRequest(req, res, () => routeOf(url));
     app(req, res);
-  });
-  shareConnections(server, maxConnections);
+  };
+  const server = createServer(serverOptions, limitUnanswered(handle));
+  limitConnections(server, { maxConnections, timeouts });
   server.on('connection', (socket) => socket.once('close', () => latest.delete(socket)));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const last = latest.get(socket);

@@ -1,6 +1,6 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { compact, defined } from '../collections/defined';
-import { shareConnections, type Timeouts } from './connections';
+import { limitConnections, limitUnanswered, type Timeouts } from './connections';
 import { AppError } from './errors';
 import { metrics } from '../telemetry/metrics';
 import { PROMETHEUS_TYPE, renderMetrics } from '../telemetry/prometheus';
@@ -103,6 +103,7 @@ export class PollLiveness {
 const TIMEOUTS: Timeouts = {
   headersTimeout: 5_000,
   requestTimeout: 10_000,
+  timeout: 10_000,
   connectionsCheckingInterval: 2_000,
 };
 
@@ -115,7 +116,7 @@ export async function serveHealth(options: {
   timeouts?: Timeouts;
 }): Promise<{ port: number; close(): void }> {
   const { timeouts = TIMEOUTS, maxConnections } = options;
-  const server = createServer(timeouts, (req, res) => {
+  const handle = (req: IncomingMessage, res: ServerResponse) => {
     const path = (req.url ?? '/').split('?', 1)[0];
     if (path === '/livez') {
       answer(res, livenessOf(options.health));
@@ -129,8 +130,9 @@ export async function serveHealth(options: {
     } else {
       res.writeHead(404).end();
     }
-  });
-  shareConnections(server, maxConnections);
+  };
+  const server = createServer(timeouts, limitUnanswered(handle));
+  limitConnections(server, { maxConnections, timeouts });
   const port = await listen(server, options.port, options.host);
   return { port, close: () => server.close() };
 }

@@ -1,16 +1,17 @@
 import { createHash, randomUUID } from 'node:crypto';
 import {
   existsSync,
-  lstatSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { readPrivateFile } from './private-file';
+import { isAlive, ownId, type ProcessId } from './process-id';
 
 /**
  * The systems that `npm start` of this user has started, each with its data dir. The command line
@@ -25,6 +26,10 @@ import { isAbsolute, join } from 'node:path';
 export interface LocalSystemEntry {
   /** its data dir, with all links resolved */
   dir: string;
+  /** device and inode of the data dir: another one at its path is not this one */
+  folder: string;
+  /** the process of `npm start`. Once it has ended, anybody may listen at these addresses */
+  owner: ProcessId;
   control: string;
   ingest: string;
   /** the system runs the brokers itself, with one copy of each record */
@@ -48,13 +53,24 @@ export function stateFolder({ env, home }: StatePlace): string {
 }
 
 /**
- * Enters a system, and removes entries whose data dir is gone.
+ * Records the addresses of a system, and removes entries whose data dir is gone.
+ * @param owner another process in tests
  * @throws Error if the folder cannot be written
  */
-export function enterSystem(place: StatePlace, system: LocalSystemEntry): void {
+export function enterSystem(
+  place: StatePlace,
+  system: Omit<LocalSystemEntry, 'folder' | 'owner'>,
+  owner = ownId(),
+): void {
   const folder = stateFolder(place);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const entry = { ...system, dir: realpathSync(system.dir) };
+  const dir = realpathSync(system.dir);
+  const entry: LocalSystemEntry = {
+    ...system,
+    dir,
+    folder: identityOf(dir),
+    owner,
+  };
   const draft = join(folder, randomUUID());
   writeFileSync(draft, `${JSON.stringify(entry, null, 2)}\n`, { mode: 0o600 });
   renameSync(draft, join(folder, fileOf(entry.dir)));
@@ -64,28 +80,39 @@ export function enterSystem(place: StatePlace, system: LocalSystemEntry): void {
   }
 }
 
-/** Returns the entry of a data dir, by its path with all links resolved. */
+/**
+ * Returns the entry of a data dir, by its path with all links resolved. The system may have ended.
+ */
 export function findSystem(place: StatePlace, dir: string): LocalSystemEntry | undefined {
   try {
     const real = realpathSync(dir);
     const entry = readEntry(join(stateFolder(place), fileOf(real)));
-    return entry?.dir === real ? entry : undefined;
+    return entry?.dir === real && entry.folder === identityOf(real) ? entry : undefined;
   } catch {
     // The data dir, or a folder above it, is missing or closed to this user.
     return undefined;
   }
 }
 
+/** Returns whether the process that recorded a system still runs. */
+export function isRunning({ owner }: LocalSystemEntry): boolean {
+  return isAlive(owner);
+}
+
 /** Reads an entry that only this user can have written. */
 function readEntry(file: string): LocalSystemEntry | undefined {
-  const stat = lstatSync(file, { throwIfNoEntry: false });
-  const isPrivate = stat?.isFile() && stat.uid === process.geteuid?.() && (stat.mode & 0o077) === 0;
-  if (!isPrivate) return undefined;
+  const text = readPrivateFile(file);
+  if (text === undefined) return undefined;
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as LocalSystemEntry;
+    return JSON.parse(text) as LocalSystemEntry;
   } catch {
     return undefined;
   }
+}
+
+function identityOf(dir: string): string {
+  const { dev, ino } = statSync(dir, { bigint: true });
+  return `${String(dev)}:${String(ino)}`;
 }
 
 function fileOf(dir: string): string {

@@ -1,4 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { getPriority, tmpdir } from 'node:os';
@@ -196,6 +204,15 @@ describe('a refused start prints one sentence about', () => {
     for (const name of ['WAYPOST_TIMEOUT', 'WAYPOST_PARTITIONS', 'WAYPOST_PORT']) {
       expect(text).toContain(name);
     }
+  });
+
+  test('a data dir that other users can write', async () => {
+    const open = join(dir, 'open');
+    mkdirSync(open);
+    chmodSync(open, 0o777);
+    const text = await refusal(startReal({ WAYPOST_DATA_DIR: open }));
+    expect(text.trim()).toMatch(/^Other users can write the data dir .*chmod go-w .*\.$/);
+    expect(readdirSync(open)).toEqual([]);
   });
 
   test('a missing container engine', async () => {

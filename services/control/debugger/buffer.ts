@@ -142,39 +142,37 @@ export class EventBuffer {
   }
 
   /**
-   * Returns the newest first, by time: after a start, whole partitions arrive one behind the other.
+   * Returns the events of some sources, or of all, also hidden ones. The newest come first, by time:
+   * after a start, whole partitions arrive one behind the other. Parses none.
    */
-  newest(
-    filter: EventFilter,
-    { limit, before }: { limit: number; before?: string | undefined },
-  ): Entry[] {
-    const all = this.#all(filter.source).sort((a, b) => b.atMs - a.atMs || b.order - a.order);
-    const seen = before === undefined ? -1 : all.findIndex(({ id }) => id === before);
+  newestFirst(sources: readonly string[] | undefined, before?: string): Entry[] {
+    const all = this.#of(sources).sort((a, b) => b.atMs - a.atMs || b.order - a.order);
+    if (before === undefined) return all;
+    const seen = all.findIndex(({ id }) => id === before);
     // The event was dropped, and so were all older ones.
-    if (before !== undefined && seen === -1) return [];
-    const found: Entry[] = [];
-    for (const entry of all.slice(seen + 1)) {
-      if (found.length === limit) break;
-      if (entry.matches(filter) && !this.hides(entry)) found.push(entry);
-    }
-    return found;
+    return seen === -1 ? [] : all.slice(seen + 1);
   }
 
   /**
-   * Returns the events after the last one that a reader saw, in order. If that one is unknown here
-   * (dropped, or sent by another process), returns all from shortly before its time on: rather
-   * twice than never. For the same reason a later event counts, though it arrived before: after a
-   * start, whole partitions arrive one behind the other.
+   * Returns the events after the last one that a reader saw, in order, also hidden ones. If that one
+   * is unknown here (dropped, or sent by another process), returns all from shortly before its time
+   * on: rather twice than never. For the same reason a later event counts, though it arrived before:
+   * after a start, whole partitions arrive one behind the other. Parses none.
    */
-  since(id: string, filter: EventFilter): Entry[] {
+  since(id: string, filter: Pick<EventFilter, 'source' | 'accepted'>): Entry[] {
     const seen = this.#find(id);
     const atMs = timeOf(id) ?? Infinity;
-    return this.#all(filter.source)
+    return this.#of(filter.source === undefined ? undefined : [filter.source])
       .filter((entry) =>
         seen ? entry.order > seen.order || entry.atMs > seen.atMs : entry.atMs >= atMs - OVERLAP_MS,
       )
-      .filter((entry) => entry.matches(filter) && !this.hides(entry))
+      .filter((entry) => filter.accepted === undefined || filter.accepted === entry.accepted)
       .sort((a, b) => a.order - b.order);
+  }
+
+  /** Returns whether a filter selects an event that may be shown. Parses it, if it must. */
+  shows(entry: Entry, filter: EventFilter): boolean {
+    return entry.matches(filter) && !this.hides(entry);
   }
 
   /** Returns whether the user of a call was deleted after the call. */
@@ -191,9 +189,9 @@ export class EventBuffer {
     }
   }
 
-  #all(source: string | undefined): Entry[] {
-    if (source !== undefined) return [...(this.#bySource.get(source)?.entries ?? [])];
-    return [...this.#bySource.values()].flatMap(({ entries }) => entries);
+  #of(sources: readonly string[] | undefined): Entry[] {
+    const wanted = sources === undefined ? this.#bySource.keys() : new Set(sources);
+    return [...wanted].flatMap((source) => this.#bySource.get(source)?.entries ?? []);
   }
 
   /** Returns an event by its id, if it is still there and may be shown. */

@@ -54,8 +54,11 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
   const { kafka, config, seen, history, now, onFatal } = options;
   const { forgotten } = history;
   const ring = new EventBuffer(undefined, forgotten);
-  const show = (entry: Entry, work: RequestWork) => showEvent(entry, config, work);
-  const streams = new EventStreams(now, show, options.cpu);
+  const shown = {
+    shows: ring.shows.bind(ring),
+    show: (entry: Entry, work: RequestWork) => showEvent(entry, config, work),
+  };
+  const streams = new EventStreams(now, shown, options.cpu);
   config.onChange(({ kind }) => {
     if (kind === 'token') streams.recheck();
   });
@@ -145,7 +148,7 @@ const MAX_SHOWN = 50;
 
 /** @param work the filters of the destinations are part of it */
 export function showEvent(entry: Entry, config: Config, work: RequestWork): ShownEvent {
-  const event = entry.view();
+  const event = work.measure(() => entry.view());
   if (!entry.accepted || work.isSpent) return event;
   const destinations = work.measure(() => reached(entry, config, work));
   return destinations ? { ...event, destinations } : event;

@@ -8,7 +8,7 @@ import { type ControlContext } from '../context';
 import { RequestExpressions } from '../expressions/request-expressions';
 import { type RequestWork } from '../expressions/work';
 import { parseBody } from '../http/validate';
-import { type Entry } from './buffer';
+import { type Entry, type EventBuffer } from './buffer';
 
 /**
  * Checks filters and conditions, and tries them on recent events before anything depends on them.
@@ -20,7 +20,9 @@ const MAX_REASONS = 20;
 /** A filter and the events to try it on. */
 interface Trial {
   filter: string;
+  /** the newest first, also hidden ones and rejected ones */
   entries: readonly Entry[];
+  limit: number;
 }
 
 /** @throws Problem `invalid_fields`; a mistake in the filter is part of the result */
@@ -32,7 +34,7 @@ export function readTrial(body: unknown): z.output<typeof trialBody> {
  * Returns the result of the filter for each event, or the place of its mistake. Once the budget is
  * spent, the remaining events are not tried.
  */
-async function tryFilter({ filter, entries }: Trial, work: RequestWork) {
+async function tryFilter({ filter, entries, limit }: Trial, ring: EventBuffer, work: RequestWork) {
   const expression = new RequestExpressions(work).filter(filter);
   if (expression.kind === 'mistake') {
     const { message, place } = expression;
@@ -47,7 +49,10 @@ async function tryFilter({ filter, entries }: Trial, work: RequestWork) {
   }
   const results: Result[] = [];
   const reasons = new Map<string, number>();
+  let found = 0;
   const tryOn = (entry: Entry) => {
+    if (!ring.shows(entry, { accepted: true })) return;
+    found++;
     const message = parseMessage(entry.value);
     // A deletion passes every filter, so it does not test this one.
     if (typeof message === 'string' || message.type === 'delete') return;
@@ -62,7 +67,7 @@ async function tryFilter({ filter, entries }: Trial, work: RequestWork) {
     results.push(resultOf(entry, message, 'failed', result.message));
   };
   for (const entry of entries) {
-    if (work.isSpent) break;
+    if (found === limit || work.isSpent) break;
     work.measure(() => tryOn(entry));
     await work.pause();
   }
@@ -109,10 +114,7 @@ export function tryOnEvents(
   }: { filter: string; sources?: readonly string[] | undefined; limit: number },
 ) {
   return work.inTurn(id, (budget) => {
-    const found = [...new Set(sources ?? [undefined])].flatMap((source) =>
-      events.ring.newest({ source, accepted: true }, { limit }),
-    );
-    const entries = found.sort((a, b) => b.order - a.order).slice(0, limit);
-    return tryFilter({ filter, entries }, budget);
+    const entries = events.ring.newestFirst(sources);
+    return tryFilter({ filter, entries, limit }, events.ring, budget);
   });
 }

@@ -1,18 +1,26 @@
 import { type ControlContext } from '../context';
 import { type HandlersOf } from '../http/mount';
-import { pageOf } from '../http/paging';
 import { showEvent } from './events';
 import { readTrial, tryOnEvents } from './filters';
+import { findEvents } from './find-events';
 
 /** /api/v1/events */
 export function eventHandlers({ events, config, work }: ControlContext): HandlersOf<'events'> {
   return {
     'GET /events': ({ query: { limit, after, ...filter }, by }) =>
       work.inTurn(by.id, (budget) =>
-        pageOf(events.ring.newest(filter, { limit: limit + 1, before: after }), limit, {
-          nextOf: ({ id }) => id,
-          view: (entry) => showEvent(entry, config, budget),
-        }),
+        findEvents(
+          events.ring,
+          {
+            filter,
+            limit,
+            after,
+          },
+          {
+            view: (entry) => showEvent(entry, config, budget),
+            work: budget,
+          },
+        ),
       ),
     'GET /events/stream': ({ query: filter, by, stillAllowed, req, res }) => {
       const seen = req.get('last-event-id');

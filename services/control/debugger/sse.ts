@@ -27,8 +27,8 @@ const MAX_PER_SECOND = 200;
 /** Time of one token's renderings in a second. An event takes 0.1 to 1 ms. */
 const MAX_WORK_MS = 200;
 const RETRY_AFTER_S = 5;
-/** Most missed events that a returning reader gets. */
-const MAX_BACKLOG = 500;
+/** Most missed events among which a returning reader gets those that its filter selects. */
+const MAX_BACKLOG = 2_000;
 const PING_MS = 15_000;
 /** A connection that accepts nothing for this long is given up. */
 const STALLED_MS = 60_000;
@@ -76,12 +76,16 @@ export class EventStreams {
   #stopped = false;
 
   /**
-   * @param show returns an event as readers see it
+   * @param events `shows` returns whether a filter selects an event that may be shown; `show`
+   *   returns an event as readers see it
    * @param cpu measures the work of renderings, in ms
    */
   constructor(
     private readonly now: () => number,
-    private readonly show: (entry: Entry, work: RequestWork) => DebugEvent,
+    private readonly events: {
+      shows: (entry: Entry, filter: EventFilter) => boolean;
+      show: (entry: Entry, work: RequestWork) => DebugEvent;
+    },
     private readonly cpu: () => number = cpuMs,
   ) {
     this.#timers = [
@@ -91,7 +95,7 @@ export class EventStreams {
   }
 
   /**
-   * Starts a stream: first the given events, then each new one.
+   * Starts a stream: first those of the given events that the filter selects, then each new one.
    * @throws AppError `overloaded` if there are too many readers, or control is stopping
    * @throws Problem `rate_limited` if the token has too many
    */
@@ -202,15 +206,17 @@ export class EventStreams {
     for (; given < missed.length && reader.fullSince === undefined; given++) {
       if (owner.work.isSpent) break;
       const entry = missed[given]?.deref();
-      if (entry) this.#write(reader, this.#render(entry, owner));
-      else reader.skipped++;
+      if (!entry) reader.skipped++;
+      else if (owner.work.measure(() => this.events.shows(entry, reader.filter))) {
+        this.#write(reader, this.#render(entry, owner));
+      }
     }
     missed.splice(0, given);
   }
 
   /** Returns an event as it is sent. */
   #render(entry: Entry, { work }: Owner): string {
-    const render = () => stringifyJson(this.show(entry, work));
+    const render = () => stringifyJson(this.events.show(entry, work));
     return `id: ${entry.id}\ndata: ${work.measure(render)}\n\n`;
   }
 

@@ -1,10 +1,18 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { shareConnections, type Timeouts } from '../../../shared/service/connections';
+import {
+  limitConnections,
+  limitUnanswered,
+  type Timeouts,
+} from '../../../shared/service/connections';
 
-/** Bodies have up to 1 MB, which takes a slow line less than a minute. */
+/**
+ * Bodies have up to 1 MB, which takes a slow line less than a minute. A stream of events sends
+ * something every 15 s.
+ */
 const TIMEOUTS: Timeouts = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
+  timeout: 60_000,
   connectionsCheckingInterval: 2_000,
 };
 
@@ -16,7 +24,7 @@ export function createControlServer(
   app: RequestListener,
   { maxConnections, timeouts = TIMEOUTS }: { maxConnections: number; timeouts?: Timeouts },
 ): Server {
-  const server = createServer(timeouts, app);
-  shareConnections(server, maxConnections);
+  const server = createServer(timeouts, limitUnanswered(app));
+  limitConnections(server, { maxConnections, timeouts });
   return server;
 }

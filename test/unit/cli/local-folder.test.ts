@@ -15,6 +15,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { homeFolder } from '../../../shared/service/home';
 import {
   enterSystem,
   findSystem,
@@ -64,12 +65,12 @@ function cloned(name: string): string {
 }
 
 /** Makes a folder in which `npm start` has run. */
-function own(name: string, more: Partial<LocalSystemEntry> = {}): string {
+function own(name: string, { owner, ...more }: Partial<LocalSystemEntry> = {}): string {
   const dir = join(folder, name, '.waypost');
   mkdirSync(dir, { recursive: true });
-  writeFileSync(join(dir, 'admin-token'), 'my-own-token\n');
+  writeFileSync(join(dir, 'admin-token'), 'my-own-token\n', { mode: 0o600 });
   const entry = { dir, control: address, ingest: address, embedded: true, kafka: {}, health: {} };
-  enterSystem({ env: {}, home }, { ...entry, ...more });
+  enterSystem({ env: {}, home }, { ...entry, ...more }, owner);
   return join(folder, name);
 }
 
@@ -103,13 +104,41 @@ test('a link to the folder of a stranger is refused, and a link to an own one is
 });
 
 test('a folder that is put in the place of an own one gets nothing', async () => {
-  const cwd = own('mine', { control: 'http://127.0.0.1:9', ingest: 'http://127.0.0.1:9' });
-  rmSync(join(cwd, '.waypost'), { recursive: true });
+  const cwd = own('mine');
+  renameSync(join(cwd, '.waypost'), join(cwd, 'before'));
   cpSync(join(cloned('clone'), '.waypost'), join(cwd, '.waypost'), { recursive: true });
-  expect(await waypost(SEND, { cwd, home, env })).toMatchObject({
+  expect(await waypost(SEND, { cwd, home, env })).toMatchObject(REFUSED);
+  expect(requests).toEqual([]);
+});
+
+test('who listens at the addresses of a system that has ended gets no token', async () => {
+  const ended = { pid: process.pid, started: 'before this process' };
+  const cwd = own('mine', { owner: ended });
+  for (const argv of [['sources', 'list'], SEND]) {
+    expect(await waypost(argv, { cwd, home, env })).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/is not running\. Run `npm start`/),
+    });
+  }
+  const named = await waypost(['sources', 'list', '--url', address], { cwd, home });
+  expect(named).toMatchObject({ code: 1, err: expect.stringContaining('There is no token') });
+  expect(requests).toEqual([]);
+});
+
+test('a token behind a link, or that others can read, is not sent', async () => {
+  const cwd = own('mine');
+  const file = join(cwd, '.waypost', 'admin-token');
+  const refused = {
     code: 1,
-    err: expect.stringContaining('http://127.0.0.1:9'),
-  });
+    err: expect.stringContaining('no other user can read, and not a link'),
+  };
+  chmodSync(file, 0o644);
+  expect(await waypost(['sources', 'list'], { cwd, home })).toMatchObject(refused);
+  const elsewhere = join(folder, 'key');
+  writeFileSync(elsewhere, 'a-secret-of-mine', { mode: 0o600 });
+  rmSync(file);
+  symlinkSync(elsewhere, file);
+  expect(await waypost(['sources', 'list'], { cwd, home })).toMatchObject(refused);
   expect(requests).toEqual([]);
 });
 
@@ -152,6 +181,33 @@ test('a relative XDG_STATE_HOME, which a repository could fill, does not count',
     join(home, '.local', 'state', 'waypost'),
   );
   expect(stateFolder({ env: { XDG_STATE_HOME: '/state' }, home })).toBe('/state/waypost');
+});
+
+test.each([
+  [
+    'no entry in the list of users',
+    (): string => {
+      throw new Error('no such user');
+    },
+  ],
+  ['an empty HOME', () => ''],
+  ['a relative HOME', () => 'home'],
+])('a user with %s has no login, and the present folder gives none', async (_, read) => {
+  const cwd = folder;
+  const home = homeFolder(read);
+  expect(home).toBe('/dev/null');
+  mkdirSync(join(cwd, '.config', 'waypost'), { recursive: true });
+  const login = { url: address, token: 'of a stranger' };
+  const file = join(cwd, '.config', 'waypost', 'login.json');
+  writeFileSync(file, JSON.stringify(login), { mode: 0o600 });
+  await waypost(['sources', 'list'], { cwd, home, env: { XDG_CONFIG_HOME: '.config' } });
+  expect(requests).toEqual([]);
+  const stored = ['login', '--url', address];
+  expect(await waypost(stored, { cwd, home, input: 'a-token\n' })).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('Set HOME or XDG_CONFIG_HOME'),
+  });
+  expect(await waypost(['logout'], { cwd, home })).toMatchObject({ code: 0 });
 });
 
 test('an entry holds no secret, and goes when its folder is gone', () => {

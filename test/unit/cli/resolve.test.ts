@@ -1,12 +1,14 @@
-import { type Given, resolvePlace } from '../../../cli/connect/resolve-place';
+import { type Given, type Local, resolvePlace } from '../../../cli/connect/resolve-place';
 
 /** Resolves the address of Waypost, and sends a token to no other address. */
 
 const KEPT = { url: 'https://waypost.example', token: 'kept', ingestUrl: 'https://in.example' };
 const OWN = { url: 'http://127.0.0.1:9000', ingestUrl: 'http://127.0.0.1:9001', token: 'local' };
-const LOCAL = { dir: '.waypost', login: OWN };
+const LOCAL: Local = { dir: '.waypost', state: 'running', login: OWN };
 /** No `npm start` of this user has made it. */
-const UNKNOWN = { dir: '.waypost' };
+const UNKNOWN: Local = { dir: '.waypost', state: 'unknown' };
+/** `npm start` has made it, and has ended. */
+const STOPPED: Local = { dir: '.waypost', state: 'stopped' };
 
 test.each<
   [string, Given, { url: string; ingestUrl?: string | undefined; token?: string | undefined }]
@@ -19,7 +21,7 @@ test.each<
   ['a data dir gives its addresses and its token', { env: {}, local: LOCAL }, OWN],
   [
     'a data dir whose system has its token from the environment gives its addresses',
-    { env: { WAYPOST_TOKEN: 't' }, local: { dir: 'd', login: { ...OWN, token: undefined } } },
+    { env: { WAYPOST_TOKEN: 't' }, local: { ...LOCAL, login: { ...OWN, token: undefined } } },
     { ...OWN, token: 't' },
   ],
   ['a stored login wins over a data dir', { env: {}, kept: KEPT, local: LOCAL }, KEPT],
@@ -48,6 +50,11 @@ test.each<
     'an address beside an unknown data dir has nothing of it',
     { env: {}, url: 'http://127.0.0.1:8090', local: UNKNOWN },
     { url: 'http://127.0.0.1:8090', token: undefined },
+  ],
+  [
+    'the token of a data dir is not sent to its own address while its system is down',
+    { env: {}, url: OWN.url, local: STOPPED },
+    { url: OWN.url, token: undefined },
   ],
   [
     'a stored login beside an unknown data dir counts',
@@ -81,6 +88,12 @@ test.each<
 test('an unknown data dir is refused, also with a token of the environment', () => {
   expect(() => resolvePlace({ env: { WAYPOST_TOKEN: 't' }, local: UNKNOWN })).toThrow(
     /^No `npm start` of yours has made \.waypost, .* run `npm start` here again\..*WAYPOST_URL/,
+  );
+});
+
+test('the data dir of a system that is down is refused, also with a token of the environment', () => {
+  expect(() => resolvePlace({ env: { WAYPOST_TOKEN: 't' }, local: STOPPED })).toThrow(
+    /^The Waypost of \.waypost is not running\. Run `npm start`/,
   );
 });
 

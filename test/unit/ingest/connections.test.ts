@@ -13,18 +13,25 @@ const LONG_MS = 600_000;
 const NEVER: Timeouts = {
   headersTimeout: LONG_MS,
   requestTimeout: LONG_MS,
+  timeout: LONG_MS,
   connectionsCheckingInterval: 5,
 };
 const REQUEST = 'POST / HTTP/1.1\r\nHost: x\r\n';
 
 let server: IngestServer;
 const sockets: Socket[] = [];
+/** requests that the server has begun to work on */
+let begun: number;
+beforeEach(() => {
+  begun = 0;
+});
 
 async function start(
   options: { maxConnections?: number; keepAliveMs?: number; timeouts?: Partial<Timeouts> } = {},
 ): Promise<void> {
   const { maxConnections = 9, keepAliveMs = LONG_MS, timeouts } = options;
   const app = express().use((req, res) => {
+    begun++;
     req.on('end', () => res.end('served')).resume();
   });
   server = await startServer(app, {
@@ -104,6 +111,14 @@ test('a client that stops amid its body gets 408 after the limit for a request',
   const { socket, closed } = open();
   socket.write(`${REQUEST}Content-Length: 100\r\n\r\nhalf`);
   expect(await closed).toMatch(/^HTTP\/1.1 408 .*"code":"request_timeout"/s);
+});
+
+test('a client that sends a thousand requests at once is closed after 16', async () => {
+  await start();
+  const { socket, closed } = open();
+  socket.write(`${REQUEST}Content-Length: 0\r\n\r\n`.repeat(1_000));
+  await closed;
+  expect(begun).toBe(16);
 });
 
 test('a connection without a request is kept for the time that responses name', async () => {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { type RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { createControlServer } from '../../../services/control/http/server';
 import { type Timeouts } from '../../../shared/service/connections';
@@ -10,13 +11,24 @@ const LONG_MS = 600_000;
 const NEVER: Timeouts = {
   headersTimeout: LONG_MS,
   requestTimeout: LONG_MS,
+  timeout: LONG_MS,
   connectionsCheckingInterval: 5,
 };
 
 type Start = (timeouts: Timeouts) => Promise<{ port: number; close(): void }>;
 
+/** requests that a server has begun to work on */
+let begun: number;
+beforeEach(() => {
+  begun = 0;
+});
+
 const control: Start = async (timeouts) => {
-  const server = createControlServer((req, res) => req.on('end', () => res.end()).resume(), {
+  const answer: RequestListener = (req, res) => {
+    begun++;
+    req.on('end', () => res.end()).resume();
+  };
+  const server = createControlServer(answer, {
     maxConnections: 9,
     timeouts,
   });
@@ -27,7 +39,13 @@ const health: Start = (timeouts) =>
     host: '127.0.0.1',
     port: 0,
     maxConnections: 9,
-    health: { notLive: () => [], notReady: () => [] },
+    health: {
+      notLive: () => {
+        begun++;
+        return [];
+      },
+      notReady: () => [],
+    },
     timeouts,
   });
 
@@ -75,6 +93,24 @@ describe.each([
     expect(served.filter(Boolean).length).toBeLessThanOrEqual(9);
   });
 
+  test('a client that sends a thousand requests at once is closed after 16', async () => {
+    server = await start(NEVER);
+    const { socket, closed } = open();
+    socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000));
+    await closed;
+    expect(begun).toBe(16);
+  });
+
+  test('a client that reads each response sends as many requests as it likes', async () => {
+    server = await start(NEVER);
+    const { socket } = open();
+    for (let i = 0; i < 40; i++) {
+      socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
+      await once(socket, 'data');
+    }
+    expect(begun).toBe(40);
+  });
+
   test.each([
     ['sends nothing', ''],
     ['stops in the middle of its headers', 'GET /livez HTTP/1.1\r\nX-Slow: '],
@@ -85,4 +121,18 @@ describe.each([
     socket.write(sent);
     expect(await closed).toMatch(/408 Request Timeout|404 Not Found/);
   });
+});
+
+test('a client that does not read its response is closed in time', async () => {
+  const server = createControlServer((_req, res) => res.end(Buffer.alloc(50_000_000)), {
+    maxConnections: 9,
+    timeouts: { ...NEVER, timeout: 30 },
+  });
+  const port = await listen(server, 0, '127.0.0.1');
+  const client = connect({ port, host: '127.0.0.1' }).pause();
+  client.on('error', () => undefined).write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  const [served] = (await once(server, 'connection')) as [Socket];
+  await once(served, 'close');
+  client.destroy();
+  server.close();
 });
