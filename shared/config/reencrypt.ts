@@ -81,7 +81,7 @@ export interface ReencryptReport {
 
 interface ResealOptions {
   config: Pick<FollowedConfig, 'recordAt' | 'outdated' | 'refused'> & ConfigReader;
-  writer: Pick<ConfigWriter, 'write'>;
+  writer: Pick<ConfigWriter, 'write' | 'bury'>;
   encryptor: Encryptor;
   /** encrypts with a key that decrypts nothing in `config`, for a system whose key is lost */
   keyLost?: boolean;
@@ -140,11 +140,16 @@ export async function reencryptConfig(options: ResealOptions): Promise<Reencrypt
 async function dropRefused({ config, writer }: ResealOptions): Promise<string[]> {
   const dropped: string[] = [];
   for (const key of config.refused()) {
-    const colon = key.indexOf(':');
-    const kind = KINDS.find((each) => each === key.slice(0, colon));
-    if (kind === undefined) continue;
-    const { ok } = await writer.write(kind, key.slice(colon + 1), undefined, { replaces: 0 });
-    if (ok) dropped.push(key);
+    const [, prefix, id] = /^([^:]*):(.+)$/s.exec(key) ?? [];
+    const kind = KINDS.find((each) => each === prefix);
+    if (kind === undefined || id === undefined) {
+      // No service can have an entry of this key.
+      await writer.bury(key);
+      dropped.push(key);
+    } else {
+      const { ok } = await writer.write(kind, id, undefined, { replaces: 0 });
+      if (ok) dropped.push(key);
+    }
   }
   return dropped;
 }

@@ -123,10 +123,11 @@ export class ConfigState implements ConfigView {
       isOfOtherKey,
       believedVersion: isOfOtherKey ? this.lastVersion(key) : this.#believedVersion(key, parsed),
     });
+    // First: the format that a stranger names must not end the process.
     const verdict: ApplyResult =
-      'kind' in parsed
-        ? parsed
-        : { kind: 'unreadable', key, reason: distrust?.reason ?? 'it is not believed' };
+      distrust || !('kind' in parsed)
+        ? { kind: 'unreadable', key, reason: distrust?.reason ?? 'it is not believed' }
+        : parsed;
     // Compaction would keep only this record, and later readers would lose the entry.
     if (verdict.kind === 'unreadable' && !isOfOtherKey && this.#stored.has(key)) {
       this.#unsettled.add(key);

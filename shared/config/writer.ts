@@ -57,6 +57,10 @@ export interface ConfigWriter {
    * for `write`.
    */
   inTurn<T>(work: (write: Write) => Promise<T>): Promise<T>;
+  /**
+   * Appends a tombstone for a key that no entry can have. Errors as for `write`.
+   */
+  bury(key: string): Promise<void>;
   /** Waits for the turns begun. */
   close(): Promise<void>;
 }
@@ -98,6 +102,8 @@ export function openWriter(options: ConfigWriterOptions): ConfigWriter {
   return {
     write: (kind, id, data, entry) => turns.take(() => write(kind, id, data, entry)),
     inTurn: (work) => turns.take(() => work(write)),
+    bury: (key) =>
+      turns.take(() => withDeadline(WRITE_DEADLINE_MS, options.producer.send([tombstone(key)]))),
     close: () => turns.idle(),
   };
 }

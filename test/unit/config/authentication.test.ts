@@ -136,6 +136,27 @@ describe('a record is refused', () => {
   });
 });
 
+test.each([999, 1])(
+  'a stranger’s record of format %i ends no service that has the key, and reseal deletes it',
+  async (format) => {
+    const memory = memoryLog();
+    const control = await openControl(memory);
+    await control.writer.write('token', 'tok_1', aToken('tok_1'), { replaces: 0 });
+    const value = JSON.stringify({ format });
+    const keys = ['token:tok_1', 'source:src_evil', 'rule:r', 'source:', 'no kind'];
+    memory.append(keys.map((key) => ({ topic: 'config', key, value })));
+    const { config, writer } = await openControl(memory);
+    expect(config.token('tok_1')).toBeDefined();
+    const encryptor = createEncryptor([KEY]);
+    const report = await reencryptConfig({ config, writer, encryptor, dropUnauthenticated: true });
+    expect(report.dropped).toEqual(keys.slice(1));
+    await config.refresh(1_000);
+    expect([config.refused(), config.isUnreadable('token', 'tok_1')]).toEqual([[], false]);
+    const reopened = await open(memoryLog(memory.compacted('config')), []);
+    expect(reopened.config.list('token')).toHaveLength(1);
+  },
+);
+
 test('an entry that a stranger overwrites is restored, also for services without the key', async () => {
   const memory = memoryLog();
   const control = await openControl(memory);

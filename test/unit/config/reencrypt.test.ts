@@ -172,7 +172,7 @@ test('reseal loses no change that control makes at the same time', async () => {
     }
     return write(kind, id, data, options);
   };
-  await reencryptConfig({ config, writer: { write: racing }, encryptor: both });
+  await reencryptConfig({ config, writer: { ...writer, write: racing }, encryptor: both });
   const { data, version } = config.destination('dst_1')!;
   expect([
     data.name,
