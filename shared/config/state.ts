@@ -10,7 +10,6 @@ import {
   type Token,
 } from '../model/config';
 import { type Audience, type ComputedTrait } from '../model/audience-definition';
-import { type Distrust } from './authentication';
 import { type ConfigPart, WHOLE } from './part';
 import { ConfigIndex } from './config-index';
 import { parseRecord, sourcesIn } from './parse-record';
@@ -35,8 +34,6 @@ import { type ConfigView, type Entry } from './types';
 interface Unreadable {
   /** of its destination, as far as they are known */
   sources: readonly string[];
-  /** the record was authenticated with a key that this process does not have */
-  isOfOtherKey: boolean;
   /** of readers who believe every record */
   believedVersion: number;
 }
@@ -77,7 +74,7 @@ export class ConfigState implements ConfigView {
    * Applies the next record of the log. Never throws. `value` null is a tombstone.
    * @param distrust why the record must not be believed
    */
-  apply(key: string, value: string | null, distrust?: Distrust): ApplyResult {
+  apply(key: string, value: string | null, distrust?: string): ApplyResult {
     if (value === null) return this.#applyTombstone(key);
     const parsed = parseRecord(key, value);
     if ('kind' in parsed || distrust) return this.#refuse(key, value, parsed, distrust);
@@ -115,21 +112,19 @@ export class ConfigState implements ConfigView {
     return { kind: 'applied', record };
   }
 
-  #refuse(key: string, value: string, parsed: Parsed, distrust: Distrust | undefined): ApplyResult {
+  #refuse(key: string, value: string, parsed: Parsed, distrust: string | undefined): ApplyResult {
     const before = this.#unreadable.get(key);
-    const isOfOtherKey = distrust?.isOfOtherKey ?? false;
     this.#unreadable.set(key, {
       sources: [...(sourcesIn(value) ?? before?.sources ?? NONE), ...this.#sourcesOf(key)],
-      isOfOtherKey,
-      believedVersion: isOfOtherKey ? this.lastVersion(key) : this.#believedVersion(key, parsed),
+      believedVersion: this.#believedVersion(key, parsed),
     });
     // First: the format that a stranger names must not end the process.
     const verdict: ApplyResult =
       distrust || !('kind' in parsed)
-        ? { kind: 'unreadable', key, reason: distrust?.reason ?? 'it is not believed' }
+        ? { kind: 'unreadable', key, reason: distrust ?? 'it is not believed' }
         : parsed;
     // Compaction would keep only this record, and later readers would lose the entry.
-    if (verdict.kind === 'unreadable' && !isOfOtherKey && this.#stored.has(key)) {
+    if (verdict.kind === 'unreadable' && this.#stored.has(key)) {
       this.#unsettled.add(key);
     }
     return verdict;
@@ -189,15 +184,9 @@ export class ConfigState implements ConfigView {
     return this.#unreadable.has(configKey(kind, id));
   }
 
-  /** Keys of unreadable entries of which nothing is in force, and that no other key authenticated. */
+  /** Keys of unreadable entries of which nothing is in force. */
   refused(): readonly string[] {
-    return [...this.#unreadable].flatMap(([key, { isOfOtherKey }]) =>
-      isOfOtherKey || this.#stored.has(key) ? [] : [key],
-    );
-  }
-
-  isOfOtherKey(kind: Kind, id: string): boolean {
-    return this.#unreadable.get(configKey(kind, id))?.isOfOtherKey === true;
+    return [...this.#unreadable.keys()].filter((key) => !this.#stored.has(key));
   }
 
   unreadableDestinationsOf(sourceId: string): readonly string[] {

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { defined } from '../collections/defined';
 import { inTurn, withDeadline } from '../service/async';
-import { configKey, type ConfigRecord, type Kind, type Kinds } from '../model/config';
+import { configKey, type ConfigRecord, type Kind, type Kinds, SYSTEM_ID } from '../model/config';
 import { AppError, messageOf } from '../service/errors';
 import { type BatchProducer, type OutRecord } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';
 import { type Authenticator, NOTE_HEADER } from './authentication';
+import { KEY_DIFFERS } from './encryption';
 import { type FollowedConfig } from './reader';
 import { FORMAT } from '../model/record-format';
 import { type ApplyResult, keepsDeletion } from './state';
@@ -48,7 +49,7 @@ export type Write = <K extends Kind>(
 export interface ConfigWriter {
   /**
    * Appends a new version of an entry (without `data`: deletes it) and reads it back.
-   * @throws AppError `kafka_unavailable` if this takes longer than 10 s (it may have been written
+   * @throws AppError `bad_settings` if WAYPOST_SECRET_KEY differs; `kafka_unavailable` if this takes longer than 10 s (it may have been written
    * or not); `overloaded` if too many writes wait
    */
   write: Write;
@@ -81,7 +82,7 @@ export function openWriter(options: ConfigWriterOptions): ConfigWriter {
   let healing = false;
 
   const heal = () => {
-    if (healing || config.unsettled().length === 0) return;
+    if (healing || config.unsettled().length === 0 || !mayWrite(options)) return;
     healing = true;
     turns
       .take(async () => {
@@ -108,12 +109,23 @@ export function openWriter(options: ConfigWriterOptions): ConfigWriter {
   };
 }
 
+/**
+ * Returns whether this process has a key of `config` (see keyProblem). Otherwise no process with the
+ * right key would believe its records, and each would undo the records of the other.
+ */
+function mayWrite({ config, authenticator }: ConfigWriterOptions): boolean {
+  const system = config.system()?.data;
+  return system ? authenticator.hasKeyOf(system.canary) : !config.isUnreadable('system', SYSTEM_ID);
+}
+
 /** Creates the function that writes, to be called within a turn. */
 function createWrite(options: ConfigWriterOptions): Write {
   const { config, producer, authenticator, now } = options;
   const verdicts = awaitResults(config);
   return async (kind, id, data, { replaces, note }) => {
     const key = configKey(kind, id);
+    // A new canary is what `config reseal --key-lost` begins with.
+    if (kind !== 'system' && !mayWrite(options)) throw new AppError('bad_settings', KEY_DIFFERS);
     const current = config.recordAt(key);
     if ((current?.version ?? 0) !== replaces) return { ok: false, reason: 'conflict' };
     const last = config.lastVersion(key);

@@ -68,7 +68,7 @@ const destination = mapSecrets(plain, (text, field) => old.encrypt(text, field))
 const opened = (stored: Destination, encryptor: Encryptor) =>
   mapSecrets(stored, (sealed, field) => encryptor.decrypt(sealed, field).text ?? 'lost');
 
-async function open(memory: MemoryLog, keys = [OLD]) {
+async function open(memory: MemoryLog, keys = [NEW, OLD]) {
   const authenticator = createAuthenticator(keys);
   const config = await openConfig(memory.kafka, {
     name: 'test',
