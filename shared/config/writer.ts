@@ -31,6 +31,8 @@ import { type ApplyResult, keepsDeletion } from './state';
 const WRITE_DEADLINE_MS = 10_000;
 /** Limit of waiting turns. People and scripts make few changes; more means that Kafka is away. */
 const MAX_TURNS = 200;
+/** Limit of the versions of strangers that the next record follows. */
+const MAX_FORGED = 1_000;
 /** Identifies a writer's own records. */
 const WRITE_HEADER = 'write';
 
@@ -96,7 +98,8 @@ export function openWriter(options: ConfigWriterOptions): ConfigWriter {
       });
   };
   config.onVerdict((verdict) => {
-    if (verdict.kind === 'ignored' || verdict.kind === 'unreadable') heal();
+    // The writer of a deletion appends its tombstone.
+    if (verdict.kind !== 'applied' || verdict.record.data !== undefined) heal();
   });
   heal();
 
@@ -128,13 +131,12 @@ function createWrite(options: ConfigWriterOptions): Write {
     if (kind !== 'system' && !mayWrite(options)) throw new AppError('bad_settings', KEY_DIFFERS);
     const current = config.recordAt(key);
     if ((current?.version ?? 0) !== replaces) return { ok: false, reason: 'conflict' };
-    const last = config.lastVersion(key);
+    const { first, ...versions } = versionsAfter(options, kind, id);
     const record: ConfigRecord = {
       format: FORMAT,
       kind,
       id,
-      version: last + 1,
-      replaces: last,
+      ...versions,
       at: now().toISOString(),
       ...defined({ data: data || undefined }),
     };
@@ -146,7 +148,7 @@ function createWrite(options: ConfigWriterOptions): Write {
       };
       await withDeadline(
         WRITE_DEADLINE_MS,
-        producer.send([outRecord(authenticator, record, headers)]),
+        producer.send([...first, outRecord(authenticator, record, headers)]),
       );
       const verdict = await withDeadline(WRITE_DEADLINE_MS, own.verdict);
       if (verdict.kind !== 'applied') return { ok: false, reason: 'conflict' };
@@ -171,29 +173,49 @@ async function writeTombstone(key: string, { producer, log }: ConfigWriterOption
 }
 
 /** Appends the record in force for every unsettled key; see the head of this file. */
-async function repairCompaction({
-  config,
-  producer,
-  authenticator,
-  log,
-  now,
-}: ConfigWriterOptions): Promise<void> {
+async function repairCompaction(options: ConfigWriterOptions): Promise<void> {
+  const { config, producer, authenticator, log, now } = options;
   for (const key of config.unsettled()) {
     const present = config.recordAt(key);
-    const at = now().toISOString();
-    const replaces = config.lastVersion(key);
-    const next =
-      present && (present.data !== undefined || keepsDeletion(present.kind))
-        ? { ...present, version: replaces + 1, replaces, at }
-        : undefined;
-    const record = next
-      ? outRecord(authenticator, next, { [WRITE_HEADER]: randomUUID() })
-      : tombstone(key);
-    await withDeadline(WRITE_DEADLINE_MS, producer.send([record]));
+    const records = [tombstone(key)];
+    if (present && (present.data !== undefined || keepsDeletion(present.kind))) {
+      const { first, ...versions } = versionsAfter(options, present.kind, present.id);
+      const next = { ...present, ...versions, at: now().toISOString() };
+      const headers = { [WRITE_HEADER]: randomUUID() };
+      records.splice(0, 1, ...first, outRecord(authenticator, next, headers));
+    }
+    await withDeadline(WRITE_DEADLINE_MS, producer.send(records));
     log.info({ key }, 'config.repaired');
   }
   // The next turn must see the repaired versions. Otherwise it would replace an old version.
   await config.refresh(WRITE_DEADLINE_MS);
+}
+
+/**
+ * Returns the version of the next record of an entry, and the records that must be appended before
+ * it. Services without a key may believe a much later version of a stranger; to follow it would use
+ * up the versions of the entry. They forget it by a deletion and a tombstone. The deletion is not
+ * authenticated, so that processes with the key keep the entry.
+ */
+function versionsAfter(
+  { config, now }: ConfigWriterOptions,
+  kind: Kind,
+  id: string,
+): { first: OutRecord[]; version: number; replaces: number } {
+  const key = configKey(kind, id);
+  const last = config.lastVersion(key);
+  const own = config.recordAt(key)?.version ?? 0;
+  if (last - own <= MAX_FORGED) return { first: [], version: last + 1, replaces: last };
+  const deletion: ConfigRecord = {
+    format: FORMAT,
+    kind,
+    id,
+    version: last + 1,
+    replaces: last,
+    at: now().toISOString(),
+  };
+  const first = [{ topic: CONFIG, key, value: JSON.stringify(deletion) }, tombstone(key)];
+  return { first, version: own + 1, replaces: own };
 }
 
 function outRecord(

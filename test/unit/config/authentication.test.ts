@@ -234,6 +234,132 @@ test('a stranger cannot take the last version, after which no record could follo
   });
 });
 
+const HIGHEST = 2 ** 40;
+const tombstone = { topic: 'config', key: 'source:src_a', value: null };
+
+/** Each ends with a forged source that services without the key believe. */
+const FORGERIES: [string, (theirs: Source, v: number) => Parameters<MemoryLog['append']>[0]][] = [
+  ['the next version', (theirs, v) => [record('source', theirs, { version: v + 1 })]],
+  ['a far version', (theirs) => [record('source', theirs, { version: 900 })]],
+  ['the last version', (theirs) => [record('source', theirs, { version: HIGHEST })]],
+  [
+    'a deletion, its tombstone and a far version',
+    (theirs, v) => [
+      record('source', undefined, { id: 'src_a', version: v + 1 }),
+      tombstone,
+      record('source', theirs, { version: 900 }),
+    ],
+  ],
+  [
+    'a deletion of the last number',
+    () => [record('source', undefined, { id: 'src_a', version: Number.MAX_SAFE_INTEGER })],
+  ],
+  [
+    'a deletion, its tombstone and an early version',
+    (theirs, v) => [
+      record('source', undefined, { id: 'src_a', version: v + 1 }),
+      tombstone,
+      record('source', theirs, { version: 1 }),
+    ],
+  ],
+  [
+    'an unreadable record and a far version',
+    (theirs) => [
+      { ...tombstone, value: '{' },
+      tombstone,
+      record('source', theirs, { version: 900 }),
+    ],
+  ],
+];
+
+describe('services without the key believe control again after a stranger has written', () => {
+  test.each(FORGERIES)('%s', async (_, forge) => {
+    const memory = memoryLog();
+    const control = await openControl(memory);
+    const ingest = await open(memory, []);
+    const ours = aSource({ id: 'src_a', writeKeys: [] });
+    const theirs: Source = { ...ours, name: 'theirs' };
+    for (let replaces = 0; replaces < 5; replaces++) {
+      await control.writer.write('source', 'src_a', ours, { replaces });
+    }
+    // Repeated: no number of forgeries uses up the versions.
+    for (let round = 0; round < 3; round++) {
+      memory.append(forge(theirs, control.config.source('src_a')!.version));
+      await eventually(async () => {
+        await Promise.all([ingest.config.refresh(1_000), control.config.refresh(1_000)]);
+        expect(control.config.unsettled()).toEqual([]);
+        expect(ingest.config.source('src_a')?.data).toEqual(ours);
+      });
+    }
+    const reopened = await open(memoryLog(memory.compacted('config')));
+    expect(reopened.config.source('src_a')).toEqual(control.config.source('src_a'));
+    const renamed = { ...ours, name: 'Renamed' };
+    const { version } = control.config.source('src_a')!;
+    expect(version).toBeLessThan(HIGHEST / 2);
+    await control.writer.write('source', 'src_a', renamed, { replaces: version });
+    await ingest.config.refresh(1_000);
+    expect(ingest.config.source('src_a')?.data).toEqual(renamed);
+  });
+
+  test('a change that overlaps with a forged one is in force everywhere', async () => {
+    const memory = memoryLog();
+    const control = await openControl(memory);
+    const ingest = await open(memory, []);
+    const ours = aSource({ id: 'src_a', writeKeys: [] });
+    await control.writer.write('source', 'src_a', ours, { replaces: 0 });
+    const forged = record('source', { ...ours, name: 'theirs' } as Source, { version: 2 });
+    const renamed: Source = { ...ours, name: 'Renamed' };
+    memory.append([forged, record('source', renamed, { version: 2, by: OURS })]);
+    await eventually(async () => {
+      await Promise.all([ingest.config.refresh(1_000), control.config.refresh(1_000)]);
+      expect(ingest.config.source('src_a')).toEqual({ version: 3, data: renamed });
+    });
+    expect(control.config.source('src_a')).toEqual({ version: 3, data: renamed });
+  });
+});
+
+test.each<[string, number, boolean]>([
+  ['and its tombstone', 1, true],
+  ['of a far version', 900, false],
+  ['of the last version', HIGHEST, true],
+])(
+  'an entry that a stranger added, %s, can be deleted everywhere',
+  async (_, version, isBuried) => {
+    const memory = memoryLog();
+    const { config, writer } = await openControl(memory);
+    const ingest = await open(memory, []);
+    const key = 'source:src_evil';
+    memory.append([record('source', aSource({ id: 'src_evil', writeKeys: [] }), { version })]);
+    if (isBuried) memory.append([{ ...tombstone, key }]);
+    await Promise.all([ingest.config.refresh(1_000), config.refresh(1_000)]);
+    expect(ingest.config.source('src_evil')).toBeDefined();
+    expect([config.refused(), config.isUnreadable('source', 'src_evil')]).toEqual([[key], true]);
+    const encryptor = createEncryptor([KEY]);
+    const report = await reencryptConfig({ config, writer, encryptor, dropUnauthenticated: true });
+    expect([report.dropped, report.notDropped]).toEqual([[key], []]);
+    await Promise.all([ingest.config.refresh(1_000), config.refresh(1_000)]);
+    expect(ingest.config.source('src_evil')).toBeUndefined();
+    expect([config.refused(), config.unsettled()]).toEqual([[], []]);
+  },
+);
+
+test('two control processes repair a forged entry of the last version, and come to rest', async () => {
+  const memory = memoryLog();
+  const [a, b] = [await openControl(memory), await openControl(memory)];
+  const ingest = await open(memory, []);
+  const ours = aSource({ id: 'src_a', writeKeys: [] });
+  await a.writer.write('source', 'src_a', ours, { replaces: 0 });
+  const theirs: Source = { ...ours, name: 'theirs' };
+  memory.append([record('source', theirs, { version: HIGHEST })]);
+  await eventually(async () => {
+    await Promise.all([a, b, ingest].map(({ config }) => config.refresh(1_000)));
+    expect([a.config.unsettled(), b.config.unsettled()]).toEqual([[], []]);
+    expect(ingest.config.source('src_a')).toEqual(a.config.source('src_a'));
+    expect(b.config.source('src_a')).toEqual(a.config.source('src_a'));
+  });
+  expect(a.config.source('src_a')?.data).toEqual(ours);
+});
+
 test('a stranger cannot delete an entry', async () => {
   const memory = memoryLog();
   const control = await openControl(memory);
@@ -334,7 +460,7 @@ describe('the rotation of the key', () => {
     expect(report.dropped).toEqual(['destination:dst_evil', 'token:tok_evil']);
     await router.config.refresh(1_000);
     expect(router.config.destination('dst_evil')).toBeUndefined();
-    expect(router.config.list('token').map(({ data }) => data.id)).toEqual(['tok_1']);
+    expect(config.list('token').map(({ data }) => data.id)).toEqual(['tok_1']);
     expect([config.refused(), config.isUnreadable('token', 'tok_evil')]).toEqual([[], false]);
   });
 

@@ -100,6 +100,7 @@ test('reseal encrypts every text with the first key, so the old key can be remov
     entries: 3,
     unreadable: [],
     dropped: [],
+    notDropped: [],
   });
   expect(opened(config.destination('dst_1')!.data, only)).toEqual(plain);
   expect(
@@ -189,6 +190,7 @@ test('reseal leaves texts that no key decrypts unchanged, and names the entry', 
     entries: 3,
     unreadable: ['source:src_1', 'destination:dst_1'],
     dropped: [],
+    notDropped: [],
   });
   expect(config.destination('dst_1')).toEqual({ version: 1, data: destination });
 });
