@@ -43,6 +43,8 @@ export interface FollowedConfig extends ConfigReader {
   lastVersion(key: string): number;
   /** see ConfigState.refused */
   refused(): readonly string[];
+  /** Returns the keys of entries whose last record is unreadable. */
+  unreadableKeys(): readonly string[];
   /** Returns the keys whose last record is not authenticated with the first key. */
   outdated(): readonly string[];
 }
@@ -160,6 +162,7 @@ function follow(state: ConfigState, tail: Tail, following: Following): FollowedC
     recordAt: (key) => state.recordAt(key),
     lastVersion: (key) => state.lastVersion(key),
     refused: () => state.refused(),
+    unreadableKeys: () => state.unreadableKeys(),
     outdated: () => [...following.outdated],
     refresh: singleFlight((deadlineMs) => tail.caughtUp(deadlineMs)),
     onVerdict: (listener) => following.onVerdict.push(listener),

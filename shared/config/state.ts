@@ -201,6 +201,10 @@ export class ConfigState implements ConfigView {
     return this.#unreadable.size;
   }
 
+  unreadableKeys(): readonly string[] {
+    return [...this.#unreadable.keys()];
+  }
+
   /** Returns the sources by the last readable record of a destination. */
   #sourcesOf(key: string): readonly string[] {
     const data = this.#stored.get(key)?.data;

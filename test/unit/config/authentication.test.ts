@@ -198,7 +198,7 @@ test('the name of a key that nobody has makes no forged record permanent', async
   await control.writer.write('source', 'src_a', ours, { replaces: 0 });
   memory.append([
     {
-      ...record('source', { ...ours, name: 'theirs' } as Source, { version: 2 }),
+      ...record('source', { ...ours, name: 'theirs' }, { version: 2 }),
       headers: MADE_UP,
     },
     { ...record('source', aSource({ id: 'src_evil', writeKeys: [] })), headers: MADE_UP },
@@ -307,7 +307,7 @@ describe('services without the key believe control again after a stranger has wr
     const ingest = await open(memory, []);
     const ours = aSource({ id: 'src_a', writeKeys: [] });
     await control.writer.write('source', 'src_a', ours, { replaces: 0 });
-    const forged = record('source', { ...ours, name: 'theirs' } as Source, { version: 2 });
+    const forged = record('source', { ...ours, name: 'theirs' }, { version: 2 });
     const renamed: Source = { ...ours, name: 'Renamed' };
     memory.append([forged, record('source', renamed, { version: 2, by: OURS })]);
     await eventually(async () => {
