@@ -168,6 +168,20 @@ export function offsetChecks({
   return [...checks, retentionMinutes < longestMinutes ? warn(name, found, todo) : ok(name, found)];
 }
 
+/** @param unreadable keys of entries of `config` whose last record cannot be read */
+export function configCheck(unreadable: readonly string[], found: string): Check {
+  const name = 'config';
+  if (unreadable.length === 0) return ok(name, found);
+  const others = unreadable.length > 5 ? ` and ${String(unreadable.length - 5)} others` : '';
+  const shown = unreadable.slice(0, 5).join(', ') + others;
+  return fail(
+    name,
+    `the last record is unreadable of: ${shown}`,
+    'Upgrade if a newer Waypost wrote them. If WAYPOST_SECRET_KEY is that of control, control ' +
+      'did not write them: see "Who may write config" in docs/operations/security.md.',
+  );
+}
+
 /** @param lost names of destinations with a value that the key cannot decrypt */
 export function keyCheck(lost: string[], of: number): Check {
   const name = 'secret key';

@@ -1,7 +1,7 @@
 import { ALERTS_ID, type Destination } from '../../shared/model/config';
 import { mapSecrets } from '../../shared/model/secret-fields';
 import { createAuthenticator } from '../../shared/config/authentication';
-import { createEncryptor, type Encryptor } from '../../shared/config/encryption';
+import { createEncryptor, type Encryptor, keyProblem } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
 import { messageOf } from '../../shared/service/errors';
 import { kafkaAddress, probeKafka } from '../../shared/kafka/connection';
@@ -15,6 +15,7 @@ import { createLog } from '../../shared/telemetry/log';
 import {
   type Check,
   clockCheck,
+  configCheck,
   fail,
   keyCheck,
   offsetChecks,
@@ -67,7 +68,7 @@ async function lookInside(settings: Settings): Promise<Check[]> {
   }
 }
 
-async function configChecks(kafka: Kafka, settings: Settings): Promise<Check[]> {
+export async function configChecks(kafka: Kafka, settings: Settings): Promise<Check[]> {
   try {
     const keys = settings.WAYPOST_SECRET_KEY;
     const config = await openConfig(kafka, {
@@ -81,13 +82,17 @@ async function configChecks(kafka: Kafka, settings: Settings): Promise<Check[]> 
     const destinations = config.list('destination').map(({ data }) => data);
     const shown = destinations.filter(({ id }) => id !== ALERTS_ID).length;
     await config.stop();
-    const readable = ok(
-      'config',
+    const readable = configCheck(
+      config.unreadableKeys(),
       `read to its end: ${String(sources)} sources (with those of audiences and traits), ` +
         `${String(shown)} destinations`,
     );
     if (!keys) return [readable];
     const encryptor = createEncryptor(keys);
+    const problem = keyProblem(config, encryptor);
+    if (problem !== undefined) {
+      return [readable, fail('secret key', problem, 'Use the WAYPOST_SECRET_KEY of control.')];
+    }
     const lost = destinations.filter((destination) => isLost(destination, encryptor));
     return [
       readable,

@@ -3,6 +3,7 @@ import { type Readable, type Writable } from 'node:stream';
 import { defined } from '../../shared/collections/defined';
 import { parseRecord } from '../../shared/config/parse-record';
 import { type Authenticator, createAuthenticator } from '../../shared/config/authentication';
+import { createEncryptor, keyProblem } from '../../shared/config/encryption';
 import { ConfigState, keepsDeletion } from '../../shared/config/state';
 import { AppError, fromEarlierBuild } from '../../shared/service/errors';
 import { connectKafka } from '../../shared/kafka/client';
@@ -31,7 +32,7 @@ interface Line {
 
 /**
  * @throws AppError `cannot_start` if Kafka is unreachable, or if the topic to restore to is not
- * empty; `older_format` for a backup of an earlier build
+ * empty, or if WAYPOST_SECRET_KEY differs; `older_format` for a backup of an earlier build
  */
 export async function copyConfig(
   direction: string | undefined,
@@ -73,6 +74,9 @@ async function backUp(kafka: Kafka, settings: Settings, output: Writable): Promi
     }
     for (const record of piece.records) current.take(record);
   }
+  const problem = keys && keyProblem(current.state, createEncryptor(keys));
+  // Otherwise an empty backup would look like a good one.
+  if (problem !== undefined) throw new AppError('cannot_start', `${problem}.`);
   const lines = current.lines();
   for (const line of lines) output.write(`${JSON.stringify(line)}\n`);
   return lines.length;
@@ -83,7 +87,7 @@ async function backUp(kafka: Kafka, settings: Settings, output: Writable): Promi
  * have lost a race.
  */
 class CurrentRecords {
-  readonly #state = new ConfigState();
+  readonly state = new ConfigState();
   /**
    * by key, in the order of first appearance; several if this version cannot read the last of them
    */
@@ -97,9 +101,8 @@ class CurrentRecords {
     // Readers skip records without a key.
     if (key === null) return;
     const distrust = this.authenticator?.distrust(record);
-    if (distrust && !distrust.isOfOtherKey) return;
-    const verdict = this.#state.apply(key, value, distrust);
-    if (verdict.kind === 'ignored') return;
+    const verdict = this.state.apply(key, value, distrust);
+    if (verdict.kind === 'ignored' || distrust !== undefined) return;
     const line = { key, value, headers: record.headers };
     if (
       verdict.kind === 'removed' ||

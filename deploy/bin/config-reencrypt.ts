@@ -73,6 +73,9 @@ export async function reencrypt(
     if (report.dropped.length > 0) {
       say(`Deleted, since control did not write them: ${report.dropped.join(', ')}`);
     }
+    if (report.notDropped.length > 0) {
+      say(`Not deleted, since they changed. Run it again: ${report.notDropped.join(', ')}`);
+    }
     if (keyLost) believed(config.list('token')).forEach(say);
     if (report.unreadable.length > 0) throw unreadable(report.unreadable);
   } finally {

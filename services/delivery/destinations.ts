@@ -99,26 +99,19 @@ export interface OpenLookup {
 export type Lookup =
   | OpenLookup
   | { kind: 'deleted' }
-  /** WAYPOST_SECRET_KEY of this process neither decrypts its secrets nor proves its author */
+  /** WAYPOST_SECRET_KEY of this process does not decrypt its secrets */
   | { kind: 'sealed'; version: number; why: string }
   /**
-   * its record in `config` cannot be read by this process: a newer Waypost wrote it, or it is
-   * damaged
+   * its record in `config` cannot be read by this process: a newer Waypost wrote it, it is
+   * damaged, or no key of WAYPOST_SECRET_KEY authenticates it
    */
   | { kind: 'unreadable' };
-
-const OF_OTHER_KEY: Lookup = {
-  kind: 'sealed',
-  // Later records of `config` would not help.
-  version: Infinity,
-  why: 'It was authenticated with a key that WAYPOST_SECRET_KEY does not contain',
-};
 
 export class Destinations {
   readonly #opened = new Map<string, { version: number; lookup: Lookup }>();
 
   constructor(
-    private readonly config: Pick<ConfigView, 'destination' | 'isUnreadable' | 'isOfOtherKey'>,
+    private readonly config: Pick<ConfigView, 'destination' | 'isUnreadable'>,
     private readonly encryptor: Encryptor,
     private readonly log: Log,
     /** default: none, for all destinations */
@@ -126,7 +119,6 @@ export class Destinations {
   ) {}
 
   lookup(destinationId: string): Lookup {
-    if (this.config.isOfOtherKey('destination', destinationId)) return OF_OTHER_KEY;
     if (this.config.isUnreadable('destination', destinationId)) return { kind: 'unreadable' };
     const entry = this.config.destination(destinationId);
     if (!entry) {

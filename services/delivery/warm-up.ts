@@ -156,7 +156,6 @@ function configOf(destination: Destination) {
     onComplete: () => undefined,
     destination: () => entry,
     isUnreadable: () => false,
-    isOfOtherKey: () => false,
   };
 }
 

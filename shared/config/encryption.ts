@@ -187,17 +187,21 @@ export function newSystemEntry(encryptor: Encryptor): SystemEntry {
  * undefined if it fits, or nothing is encrypted yet.
  */
 export function keyProblem(
-  config: Pick<ConfigView, 'system'>,
+  config: Pick<ConfigView, 'system' | 'isUnreadable'>,
   encryptor: Encryptor,
 ): string | undefined {
   const system = config.system()?.data;
-  if (!system || encryptor.decrypt(system.canary, CANARY_FIELD).text === CANARY) return undefined;
-  return (
-    'WAYPOST_SECRET_KEY differs from the key that sealed config. Give control and delivery ' +
-    'the same list of keys; if that ' +
-    'key is lost, run `config reseal --key-lost`, and set URLs, headers and secrets again'
-  );
+  // Without a fitting key the record of the canary is unreadable (authentication.ts).
+  const fits = system
+    ? encryptor.decrypt(system.canary, CANARY_FIELD).text === CANARY
+    : !config.isUnreadable('system', SYSTEM_ID);
+  return fits ? undefined : KEY_DIFFERS;
 }
+
+export const KEY_DIFFERS =
+  'WAYPOST_SECRET_KEY differs from the key that sealed config. Give control and delivery ' +
+  'the same list of keys; if that ' +
+  'key is lost, run `config reseal --key-lost`, and set URLs, headers and secrets again';
 
 /**
  * Logs at start, and when the canary changes, that the key does not fit.
@@ -210,10 +214,11 @@ export function watchKey(config: ConfigReader, encryptor: Encryptor, log: Log): 
     const reason = keyProblem(config, encryptor);
     if (reason !== undefined && reasons.length === 0) log.error({ reason }, 'secret_key.differs');
     reasons = reason === undefined ? [] : [reason];
+    return reasons;
   };
   look();
   config.onChange(({ kind }) => {
     if (kind === 'system') look();
   });
-  return () => reasons;
+  return look;
 }

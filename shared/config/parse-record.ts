@@ -31,6 +31,12 @@ const shapes = {
   system: z.object({ canary: z.string() }),
 };
 
+/**
+ * The last version of an entry. A deletion may have a later one, so that an entry can be deleted
+ * whatever its version is.
+ */
+const MAX_VERSION = 2 ** 40;
+
 /** The record, or why it cannot be used. */
 type Parsed =
   | { record: ConfigRecord }
@@ -58,6 +64,7 @@ export function parseRecord(key: string, value: string): Parsed {
   const { kind, id, version, replaces, data } = parsed.data;
   // Otherwise one record could take the last number, and none could replace it.
   if (version !== replaces + 1) return unreadable('its version does not follow the replaced one');
+  if (data && version > MAX_VERSION) return unreadable('its version is too high');
   if (configKey(kind, id) !== key) return unreadable('its key and its id differ');
   if (data) {
     const shape = shapes[kind].safeParse(data);

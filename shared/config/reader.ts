@@ -1,4 +1,4 @@
-import { type ConfigRecord, type Kind } from '../model/config';
+import { configKey, type ConfigRecord, type Kind } from '../model/config';
 import { AppError, fromEarlierBuild } from '../service/errors';
 import { type InRecord, type Kafka, type Tail } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
@@ -43,7 +43,9 @@ export interface FollowedConfig extends ConfigReader {
   lastVersion(key: string): number;
   /** see ConfigState.refused */
   refused(): readonly string[];
-  /** Returns the keys whose record in force is not authenticated with the first key. */
+  /** Returns the keys of entries whose last record is unreadable. */
+  unreadableKeys(): readonly string[];
+  /** Returns the keys whose last record is not authenticated with the first key. */
   outdated(): readonly string[];
 }
 
@@ -77,11 +79,7 @@ export async function openConfig(
     const value = record.value?.toString() ?? null;
     const verdict = state.apply(key, value, authenticator?.distrust(record));
     following.changes++;
-    if (verdict.kind === 'applied' && authenticator?.isCurrent(record) === false) {
-      following.outdated.add(key);
-    } else if (verdict.kind === 'applied' || verdict.kind === 'removed') {
-      following.outdated.delete(key);
-    }
+    noteAuthenticator(following.outdated, verdict, authenticator?.isCurrent(record) ?? true);
     report(verdict, record, options.log);
     if (verdict.kind === 'newer') onFatal(newerFormat(verdict));
     if (verdict.kind === 'older') onFatal(olderFormat(verdict));
@@ -110,7 +108,7 @@ export async function openConfig(
 
 interface Following {
   changes: number;
-  /** keys whose record in force is not authenticated with the first key */
+  /** keys whose last record is not authenticated with the first key */
   outdated: Set<string>;
   onVerdict: ((verdict: ApplyResult, record: InRecord) => void)[];
   onComplete: (() => void)[];
@@ -150,7 +148,6 @@ function follow(state: ConfigState, tail: Tail, following: Following): FollowedC
     destinationsOf: (sourceId) => state.destinationsOf(sourceId),
     list: (kind) => state.list(kind),
     isUnreadable: (kind, id) => state.isUnreadable(kind, id),
-    isOfOtherKey: (kind, id) => state.isOfOtherKey(kind, id),
     unreadableDestinationsOf: (sourceId) => state.unreadableDestinationsOf(sourceId),
     get changes() {
       return following.changes;
@@ -165,6 +162,7 @@ function follow(state: ConfigState, tail: Tail, following: Following): FollowedC
     recordAt: (key) => state.recordAt(key),
     lastVersion: (key) => state.lastVersion(key),
     refused: () => state.refused(),
+    unreadableKeys: () => state.unreadableKeys(),
     outdated: () => [...following.outdated],
     refresh: singleFlight((deadlineMs) => tail.caughtUp(deadlineMs)),
     onVerdict: (listener) => following.onVerdict.push(listener),
@@ -178,6 +176,19 @@ function follow(state: ConfigState, tail: Tail, following: Following): FollowedC
       return tail.stop();
     },
   };
+}
+
+/**
+ * An ignored record counts too: it may have the content in force, and compaction keeps the last
+ * record of a key.
+ */
+function noteAuthenticator(outdated: Set<string>, verdict: ApplyResult, isCurrent: boolean): void {
+  if (verdict.kind === 'removed') outdated.delete(verdict.key);
+  if (verdict.kind !== 'applied' && verdict.kind !== 'ignored') return;
+  const key =
+    verdict.kind === 'applied' ? configKey(verdict.record.kind, verdict.record.id) : verdict.key;
+  if (isCurrent) outdated.delete(key);
+  else outdated.add(key);
 }
 
 function report(verdict: ApplyResult, record: InRecord, log: Log): void {

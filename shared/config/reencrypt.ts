@@ -77,11 +77,13 @@ export interface ReencryptReport {
   unreadable: string[];
   /** `kind:id` of entries that control did not write, and that are deleted now */
   dropped: string[];
+  /** such entries that could not be deleted, because they changed at the same time */
+  notDropped: string[];
 }
 
 interface ResealOptions {
   config: Pick<FollowedConfig, 'recordAt' | 'outdated' | 'refused'> & ConfigReader;
-  writer: Pick<ConfigWriter, 'write'>;
+  writer: Pick<ConfigWriter, 'write' | 'bury'>;
   encryptor: Encryptor;
   /** encrypts with a key that decrypts nothing in `config`, for a system whose key is lost */
   keyLost?: boolean;
@@ -99,7 +101,13 @@ export async function reencryptConfig(options: ResealOptions): Promise<Reencrypt
   const { config, encryptor, keyLost = false, progress } = options;
   // A canary under a wrong key would make every process with the right key not ready.
   if (!keyLost && keyProblem(config, encryptor) !== undefined) throw wrongKey();
-  const report: ReencryptReport = { resealed: 0, entries: 0, unreadable: [], dropped: [] };
+  const report: ReencryptReport = {
+    resealed: 0,
+    entries: 0,
+    unreadable: [],
+    dropped: [],
+    notDropped: [],
+  };
   const one = async <K extends Kind>(kind: K, id: string, find: Find<K>, decide: Decide<K>) => {
     const { written, unreadable } = await resealEntry(options, { kind, id, find, decide });
     report.entries++;
@@ -123,7 +131,7 @@ export async function reencryptConfig(options: ResealOptions): Promise<Reencrypt
       decided(resealDestination, encryptor),
     );
   }
-  if (options.dropUnauthenticated) report.dropped = await dropRefused(options);
+  if (options.dropUnauthenticated) await dropRefused(options, report);
   for (const key of config.outdated()) {
     await authenticateAgain(options, key);
     report.entries++;
@@ -133,20 +141,23 @@ export async function reencryptConfig(options: ResealOptions): Promise<Reencrypt
   return report;
 }
 
-/**
- * Deletes the entries that control did not write, also for services that believed them.
- * @returns their keys
- */
-async function dropRefused({ config, writer }: ResealOptions): Promise<string[]> {
-  const dropped: string[] = [];
+/** Deletes the entries that control did not write, also for services that believed them. */
+async function dropRefused(
+  { config, writer }: ResealOptions,
+  { dropped, notDropped }: ReencryptReport,
+): Promise<void> {
   for (const key of config.refused()) {
-    const colon = key.indexOf(':');
-    const kind = KINDS.find((each) => each === key.slice(0, colon));
-    if (kind === undefined) continue;
-    const { ok } = await writer.write(kind, key.slice(colon + 1), undefined, { replaces: 0 });
-    if (ok) dropped.push(key);
+    const [, prefix, id] = /^([^:]*):(.+)$/s.exec(key) ?? [];
+    const kind = KINDS.find((each) => each === prefix);
+    if (kind === undefined || id === undefined) {
+      // No service can have an entry of this key.
+      await writer.bury(key);
+      dropped.push(key);
+    } else {
+      const { ok } = await writer.write(kind, id, undefined, { replaces: 0 });
+      (ok ? dropped : notDropped).push(key);
+    }
   }
-  return dropped;
 }
 
 /** Writes an entry, or its deletion, as it is: the writer authenticates it with the first key. */

@@ -10,7 +10,6 @@ import {
   type Token,
 } from '../model/config';
 import { type Audience, type ComputedTrait } from '../model/audience-definition';
-import { type Distrust } from './authentication';
 import { type ConfigPart, WHOLE } from './part';
 import { ConfigIndex } from './config-index';
 import { parseRecord, sourcesIn } from './parse-record';
@@ -20,28 +19,29 @@ import { type ConfigView, type Entry } from './types';
  * The state of `config` after the records read so far.
  *
  * All readers of the same records hold the same state, because a record counts only if it replaces
- * the present version. The first of two concurrent writers in the log therefore wins for every
- * reader. The only exception is an unknown key: any version counts there, since compaction removes
- * the records before it. After compaction, an ignored last record would mislead a new reader;
+ * the present version or a later one. The first of two concurrent writers in the log therefore wins
+ * for every reader: the second replaces an earlier version. A later version is one that this process
+ * could not read. The only exception is an unknown key: any version counts there, since compaction
+ * removes the records before it. After compaction, an ignored last record would mislead a new reader;
  * `unsettled` lists such keys.
  *
  * A record that must not be believed (authentication.ts) is treated as unreadable: the present entry
- * stays in force, and control appends it again. A deleted token keeps the record of its deletion
- * instead of a tombstone. Otherwise an old record of it, whose authentication is valid, would bring
- * it back.
+ * stays in force, and control appends it again. A reader with a key also follows what a reader without
+ * a key believes, by the same rule: control must replace that version too. A deleted token keeps the
+ * record of its deletion instead of a tombstone. Otherwise an old record of it, whose authentication
+ * is valid, would bring it back.
  */
 
-/** An entry whose last record is unreadable. */
-interface Unreadable {
-  /** of its destination, as far as they are known */
-  sources: readonly string[];
-  /** the record was authenticated with a key that this process does not have */
-  isOfOtherKey: boolean;
-  /** of readers who believe every record */
-  believedVersion: number;
+/** What readers who believe every record hold for a key. */
+interface Believed {
+  version: number;
+  /** a tombstone removes it */
+  isRemovable: boolean;
+  /** it is the record in force here */
+  isInForce: boolean;
 }
 
-type Parsed = ReturnType<typeof parseRecord>;
+type Refused = Exclude<ReturnType<typeof parseRecord>, { record: ConfigRecord }>;
 
 /** Returns whether the record of a deletion stays in `config`; a tombstone follows the others. */
 export function keepsDeletion(kind: Kind): boolean {
@@ -57,7 +57,7 @@ export type ApplyResult =
   /** the tombstone of a deleted entry */
   | { kind: 'removed'; key: string }
   | { kind: 'ignored'; key: string; reason: string }
-  | Exclude<ReturnType<typeof parseRecord>, { record: ConfigRecord }>;
+  | Refused;
 
 export class ConfigState implements ConfigView {
   /** an entry, or the mark of its deletion, by key */
@@ -67,8 +67,13 @@ export class ConfigState implements ConfigView {
   /** lists of `#entries`, made on demand */
   readonly #lists = new Map<Kind, readonly Entry<Kinds[Kind]>[]>();
   readonly #unsettled = new Set<string>();
-  /** by key: entries whose last record is unreadable */
-  readonly #unreadable = new Map<string, Unreadable>();
+  /**
+   * by key: entries whose last record is unreadable, with the sources of its destination, as far as
+   * they are known
+   */
+  readonly #unreadable = new Map<string, readonly string[]>();
+  /** by key */
+  readonly #believed = new Map<string, Believed>();
   readonly #index = new ConfigIndex();
 
   constructor(private readonly part: ConfigPart = WHOLE) {}
@@ -77,23 +82,27 @@ export class ConfigState implements ConfigView {
    * Applies the next record of the log. Never throws. `value` null is a tombstone.
    * @param distrust why the record must not be believed
    */
-  apply(key: string, value: string | null, distrust?: Distrust): ApplyResult {
+  apply(key: string, value: string | null, distrust?: string): ApplyResult {
     if (value === null) return this.#applyTombstone(key);
     const parsed = parseRecord(key, value);
-    if ('kind' in parsed || distrust) return this.#refuse(key, value, parsed, distrust);
+    const isBelieved = 'record' in parsed && this.#believe(key, parsed.record, distrust);
+    // First: the format that a stranger names must not end the process.
+    if (distrust !== undefined) {
+      return this.#refuse(key, value, { kind: 'unreadable', key, reason: distrust });
+    }
+    if ('kind' in parsed) return this.#refuse(key, value, parsed);
     const record = this.part.trim(parsed.record);
     const present = this.#stored.get(key);
-    if (
-      present &&
-      record.replaces !== present.version &&
-      !this.#replacesUnreadable(key, record, present)
-    ) {
-      // A record with the same content (a repeated append, or two repairs at the same time) is
-      // harmless.
-      if (contentOf(record) !== contentOf(present)) this.#unsettled.add(key);
-      else if (present.data !== undefined || keepsDeletion(present.kind)) {
-        this.#unsettled.delete(key);
-      }
+    const isNext = replacesVersion(record, present?.version);
+    // A record with the same content (a repeated append, or two repairs at the same time) is
+    // harmless.
+    const isInForce = isNext || (present && contentOf(record) === contentOf(present)) === true;
+    const believed = this.#believed.get(key);
+    if (believed) believed.isInForce = isBelieved ? isInForce : believed.isInForce && !isNext;
+    // The tombstone of a deleted entry settles it.
+    if (isInForce && believed?.isInForce && !isRemovable(record)) this.#unsettled.delete(key);
+    else this.#unsettled.add(key);
+    if (present && !isNext) {
       return {
         kind: 'ignored',
         key,
@@ -109,59 +118,43 @@ export class ConfigState implements ConfigView {
     if (data === undefined) this.#entries.get(kind)?.delete(id);
     else this.#entriesOf(kind).set(id, { version, data });
     this.#index.replace(present, record);
-    // The tombstone of a deleted entry settles it.
-    if (record.data === undefined && !keepsDeletion(kind)) this.#unsettled.add(key);
-    else this.#unsettled.delete(key);
     return { kind: 'applied', record };
   }
 
-  #refuse(key: string, value: string, parsed: Parsed, distrust: Distrust | undefined): ApplyResult {
-    const before = this.#unreadable.get(key);
-    const isOfOtherKey = distrust?.isOfOtherKey ?? false;
-    this.#unreadable.set(key, {
-      sources: [...(sourcesIn(value) ?? before?.sources ?? NONE), ...this.#sourcesOf(key)],
-      isOfOtherKey,
-      believedVersion: isOfOtherKey ? this.lastVersion(key) : this.#believedVersion(key, parsed),
-    });
-    const verdict: ApplyResult =
-      'kind' in parsed
-        ? parsed
-        : { kind: 'unreadable', key, reason: distrust?.reason ?? 'it is not believed' };
+  #refuse(key: string, value: string, verdict: Refused): Refused {
+    const sources = sourcesIn(value) ?? this.#unreadable.get(key) ?? NONE;
+    this.#unreadable.set(key, [...sources, ...this.#sourcesOf(key)]);
     // Compaction would keep only this record, and later readers would lose the entry.
-    if (verdict.kind === 'unreadable' && !isOfOtherKey && this.#stored.has(key)) {
-      this.#unsettled.add(key);
-    }
+    if (verdict.kind === 'unreadable' && this.#stored.has(key)) this.#unsettled.add(key);
     return verdict;
   }
 
-  /** Returns the version that readers have who believe every record. */
-  #believedVersion(key: string, parsed: Parsed): number {
-    const known = this.lastVersion(key);
-    // Any version counts for an unknown key.
-    return 'record' in parsed && (known === 0 || parsed.record.replaces === known)
-      ? parsed.record.version
-      : known;
+  /** Applies a record as readers do who believe every record; returns whether they apply it. */
+  #believe(key: string, record: ConfigRecord, distrust: string | undefined): boolean {
+    // They hold no tokens.
+    if (distrust !== undefined && keepsDeletion(record.kind)) return false;
+    if (!replacesVersion(record, this.#believed.get(key)?.version)) return false;
+    this.#believed.set(key, {
+      version: record.version,
+      isRemovable: isRemovable(record),
+      isInForce: false,
+    });
+    return true;
   }
 
   /**
    * Returns the version that the next record of a key must replace, so that every reader applies it.
    */
   lastVersion(key: string): number {
-    return this.#unreadable.get(key)?.believedVersion ?? this.#stored.get(key)?.version ?? 0;
-  }
-
-  /**
-   * Returns whether the record replaces a version that only newer processes can read, and that they
-   * applied.
-   */
-  #replacesUnreadable(key: string, record: ConfigRecord, present: ConfigRecord): boolean {
-    return this.#unreadable.has(key) && record.replaces > present.version;
+    const [here, there] = [this.#stored.get(key), this.#believed.get(key)];
+    return Math.max(here?.version ?? 0, there?.version ?? 0);
   }
 
   #applyTombstone(key: string): ApplyResult {
-    this.#unreadable.delete(key);
+    if (this.#believed.get(key)?.isRemovable) this.#believed.delete(key);
+    if (this.#believed.get(key)?.isInForce !== false) this.#unreadable.delete(key);
     const present = this.#stored.get(key);
-    if (present && (present.data !== undefined || keepsDeletion(present.kind))) {
+    if (present && !isRemovable(present)) {
       this.#unsettled.add(key);
       return { kind: 'ignored', key, reason: 'a tombstone for an entry that is not deleted' };
     }
@@ -188,20 +181,15 @@ export class ConfigState implements ConfigView {
     return this.#unreadable.has(configKey(kind, id));
   }
 
-  /** Keys of unreadable entries of which nothing is in force, and that no other key authenticated. */
+  /** Keys of which nothing is in force, but which are unreadable, or believed by others. */
   refused(): readonly string[] {
-    return [...this.#unreadable].flatMap(([key, { isOfOtherKey }]) =>
-      isOfOtherKey || this.#stored.has(key) ? [] : [key],
-    );
-  }
-
-  isOfOtherKey(kind: Kind, id: string): boolean {
-    return this.#unreadable.get(configKey(kind, id))?.isOfOtherKey === true;
+    const keys = new Set([...this.#unreadable.keys(), ...this.#believed.keys()]);
+    return [...keys].filter((key) => !this.#stored.has(key));
   }
 
   unreadableDestinationsOf(sourceId: string): readonly string[] {
     if (this.#unreadable.size === 0) return NONE;
-    return [...this.#unreadable].flatMap(([key, { sources }]) => {
+    return [...this.#unreadable].flatMap(([key, sources]) => {
       return key.startsWith(DESTINATION) && sources.includes(sourceId)
         ? [key.slice(DESTINATION.length)]
         : [];
@@ -211,6 +199,10 @@ export class ConfigState implements ConfigView {
   /** Number of entries whose last record is unreadable. */
   get unreadable(): number {
     return this.#unreadable.size;
+  }
+
+  unreadableKeys(): readonly string[] {
+    return [...this.#unreadable.keys()];
   }
 
   /** Returns the sources by the last readable record of a destination. */
@@ -276,6 +268,16 @@ export class ConfigState implements ConfigView {
   #entry<K extends Kind>(kind: K, id: string): Entry<Kinds[K]> | undefined {
     return this.#entriesOf(kind).get(id) as Entry<Kinds[K]> | undefined;
   }
+}
+
+/** Returns whether the record counts for a reader that holds the version. */
+function replacesVersion({ replaces }: ConfigRecord, held: number | undefined): boolean {
+  return held === undefined || replaces >= held;
+}
+
+/** Returns whether a tombstone removes the record. */
+function isRemovable({ kind, data }: ConfigRecord): boolean {
+  return data === undefined && !keepsDeletion(kind);
 }
 
 function contentOf({ version, data }: ConfigRecord): string {

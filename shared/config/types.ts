@@ -38,8 +38,6 @@ export interface ConfigView {
    * entry may then be wrong.
    */
   isUnreadable(kind: Kind, id: string): boolean;
-  /** Returns whether an entry is unreadable because WAYPOST_SECRET_KEY lacks its key. */
-  isOfOtherKey(kind: Kind, id: string): boolean;
   /**
    * Returns the ids of unreadable destinations that may be connected to the source: by their last
    * readable record, or by the part of the unreadable one that this process understands.

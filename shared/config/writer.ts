@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { defined } from '../collections/defined';
 import { inTurn, withDeadline } from '../service/async';
-import { configKey, type ConfigRecord, type Kind, type Kinds } from '../model/config';
+import { configKey, type ConfigRecord, type Kind, type Kinds, SYSTEM_ID } from '../model/config';
 import { AppError, messageOf } from '../service/errors';
 import { type BatchProducer, type OutRecord } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';
 import { type Authenticator, NOTE_HEADER } from './authentication';
+import { KEY_DIFFERS } from './encryption';
 import { type FollowedConfig } from './reader';
 import { FORMAT } from '../model/record-format';
 import { type ApplyResult, keepsDeletion } from './state';
@@ -30,6 +31,8 @@ import { type ApplyResult, keepsDeletion } from './state';
 const WRITE_DEADLINE_MS = 10_000;
 /** Limit of waiting turns. People and scripts make few changes; more means that Kafka is away. */
 const MAX_TURNS = 200;
+/** Limit of the versions of strangers that the next record follows. */
+const MAX_FORGED = 1_000;
 /** Identifies a writer's own records. */
 const WRITE_HEADER = 'write';
 
@@ -48,7 +51,7 @@ export type Write = <K extends Kind>(
 export interface ConfigWriter {
   /**
    * Appends a new version of an entry (without `data`: deletes it) and reads it back.
-   * @throws AppError `kafka_unavailable` if this takes longer than 10 s (it may have been written
+   * @throws AppError `bad_settings` if WAYPOST_SECRET_KEY differs; `kafka_unavailable` if this takes longer than 10 s (it may have been written
    * or not); `overloaded` if too many writes wait
    */
   write: Write;
@@ -57,6 +60,10 @@ export interface ConfigWriter {
    * for `write`.
    */
   inTurn<T>(work: (write: Write) => Promise<T>): Promise<T>;
+  /**
+   * Appends a tombstone for a key that no entry can have. Errors as for `write`.
+   */
+  bury(key: string): Promise<void>;
   /** Waits for the turns begun. */
   close(): Promise<void>;
 }
@@ -77,7 +84,7 @@ export function openWriter(options: ConfigWriterOptions): ConfigWriter {
   let healing = false;
 
   const heal = () => {
-    if (healing || config.unsettled().length === 0) return;
+    if (healing || config.unsettled().length === 0 || !mayWrite(options)) return;
     healing = true;
     turns
       .take(async () => {
@@ -91,15 +98,27 @@ export function openWriter(options: ConfigWriterOptions): ConfigWriter {
       });
   };
   config.onVerdict((verdict) => {
-    if (verdict.kind === 'ignored' || verdict.kind === 'unreadable') heal();
+    // The writer of a deletion appends its tombstone.
+    if (verdict.kind !== 'applied' || verdict.record.data !== undefined) heal();
   });
   heal();
 
   return {
     write: (kind, id, data, entry) => turns.take(() => write(kind, id, data, entry)),
     inTurn: (work) => turns.take(() => work(write)),
+    bury: (key) =>
+      turns.take(() => withDeadline(WRITE_DEADLINE_MS, options.producer.send([tombstone(key)]))),
     close: () => turns.idle(),
   };
+}
+
+/**
+ * Returns whether this process has a key of `config` (see keyProblem). Otherwise no process with the
+ * right key would believe its records, and each would undo the records of the other.
+ */
+function mayWrite({ config, authenticator }: ConfigWriterOptions): boolean {
+  const system = config.system()?.data;
+  return system ? authenticator.hasKeyOf(system.canary) : !config.isUnreadable('system', SYSTEM_ID);
 }
 
 /** Creates the function that writes, to be called within a turn. */
@@ -108,15 +127,16 @@ function createWrite(options: ConfigWriterOptions): Write {
   const verdicts = awaitResults(config);
   return async (kind, id, data, { replaces, note }) => {
     const key = configKey(kind, id);
+    // A new canary is what `config reseal --key-lost` begins with.
+    if (kind !== 'system' && !mayWrite(options)) throw new AppError('bad_settings', KEY_DIFFERS);
     const current = config.recordAt(key);
     if ((current?.version ?? 0) !== replaces) return { ok: false, reason: 'conflict' };
-    const last = config.lastVersion(key);
+    const { first, ...versions } = versionsAfter(options, kind, id);
     const record: ConfigRecord = {
       format: FORMAT,
       kind,
       id,
-      version: last + 1,
-      replaces: last,
+      ...versions,
       at: now().toISOString(),
       ...defined({ data: data || undefined }),
     };
@@ -128,7 +148,7 @@ function createWrite(options: ConfigWriterOptions): Write {
       };
       await withDeadline(
         WRITE_DEADLINE_MS,
-        producer.send([outRecord(authenticator, record, headers)]),
+        producer.send([...first, outRecord(authenticator, record, headers)]),
       );
       const verdict = await withDeadline(WRITE_DEADLINE_MS, own.verdict);
       if (verdict.kind !== 'applied') return { ok: false, reason: 'conflict' };
@@ -153,29 +173,49 @@ async function writeTombstone(key: string, { producer, log }: ConfigWriterOption
 }
 
 /** Appends the record in force for every unsettled key; see the head of this file. */
-async function repairCompaction({
-  config,
-  producer,
-  authenticator,
-  log,
-  now,
-}: ConfigWriterOptions): Promise<void> {
+async function repairCompaction(options: ConfigWriterOptions): Promise<void> {
+  const { config, producer, authenticator, log, now } = options;
   for (const key of config.unsettled()) {
     const present = config.recordAt(key);
-    const at = now().toISOString();
-    const replaces = config.lastVersion(key);
-    const next =
-      present && (present.data !== undefined || keepsDeletion(present.kind))
-        ? { ...present, version: replaces + 1, replaces, at }
-        : undefined;
-    const record = next
-      ? outRecord(authenticator, next, { [WRITE_HEADER]: randomUUID() })
-      : tombstone(key);
-    await withDeadline(WRITE_DEADLINE_MS, producer.send([record]));
+    const records = [tombstone(key)];
+    if (present && (present.data !== undefined || keepsDeletion(present.kind))) {
+      const { first, ...versions } = versionsAfter(options, present.kind, present.id);
+      const next = { ...present, ...versions, at: now().toISOString() };
+      const headers = { [WRITE_HEADER]: randomUUID() };
+      records.splice(0, 1, ...first, outRecord(authenticator, next, headers));
+    }
+    await withDeadline(WRITE_DEADLINE_MS, producer.send(records));
     log.info({ key }, 'config.repaired');
   }
   // The next turn must see the repaired versions. Otherwise it would replace an old version.
   await config.refresh(WRITE_DEADLINE_MS);
+}
+
+/**
+ * Returns the version of the next record of an entry, and the records that must be appended before
+ * it. Services without a key may believe a much later version of a stranger; to follow it would use
+ * up the versions of the entry. They forget it by a deletion and a tombstone. The deletion is not
+ * authenticated, so that processes with the key keep the entry.
+ */
+function versionsAfter(
+  { config, now }: ConfigWriterOptions,
+  kind: Kind,
+  id: string,
+): { first: OutRecord[]; version: number; replaces: number } {
+  const key = configKey(kind, id);
+  const last = config.lastVersion(key);
+  const own = config.recordAt(key)?.version ?? 0;
+  if (last - own <= MAX_FORGED) return { first: [], version: last + 1, replaces: last };
+  const deletion: ConfigRecord = {
+    format: FORMAT,
+    kind,
+    id,
+    version: last + 1,
+    replaces: last,
+    at: now().toISOString(),
+  };
+  const first = [{ topic: CONFIG, key, value: JSON.stringify(deletion) }, tombstone(key)];
+  return { first, version: own + 1, replaces: own };
 }
 
 function outRecord(

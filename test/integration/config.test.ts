@@ -65,13 +65,17 @@ const aToken = (id: string): Token => ({
   updatedAt: AT,
 });
 
-/** Appends an entry as somebody does who may write the topic, and has no key. */
+/**
+ * Appends an entry as somebody does who may write the topic, and has no key. Its authentication
+ * names a key that nobody has.
+ */
 async function appendAsStranger(kind: Kind, data: Token, on?: Kafka): Promise<void> {
   const kafka = on ?? (await connect());
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
   const record = { format: FORMAT, kind, id: data.id, version: 1, replaces: 0, at: AT, data };
   const key = configKey(kind, data.id);
-  await producer.send([{ topic: 'config', key, value: JSON.stringify(record) }]);
+  const headers = { authentication: 'AAAAAAAA.x' };
+  await producer.send([{ topic: 'config', key, value: JSON.stringify(record), headers }]);
   await producer.close(1_000);
 }
 
@@ -302,8 +306,15 @@ test('with a lost key an administrator accepts every entry, and hears of the tok
   expect(reader.list('token').map(({ data }) => data.id)).toEqual(['tok_1']);
 });
 
-test('a record of a newer format ends the readers of config', async () => {
+test('a record of a newer format ends the readers of config that have no key', async () => {
+  const withKey = await openControl();
   const kafka = await connect();
+  const config = await openConfig(kafka, {
+    name: 'test',
+    log,
+    onFatal: (error) => failures.push(error),
+  });
+  closing.push(() => config.stop());
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
   await producer.send([{ topic: 'config', key: 'rule:1', value: '{"format":9}' }]);
   await eventually(() =>
@@ -312,5 +323,7 @@ test('a record of a newer format ends the readers of config', async () => {
   await expect(openConfig(kafka, { name: 'test', log, onFatal: () => undefined })).rejects.toThrow(
     /format 9.*Upgrade/,
   );
+  await withKey.config.refresh(60_000);
+  expect(withKey.config.refused()).toContain('rule:1');
   await producer.close(1_000);
 });

@@ -101,7 +101,6 @@ export function fakeConfig(...sources: Source[]): FakeConfig {
     destinationsOf: () => [],
     list: () => [],
     isUnreadable: () => false,
-    isOfOtherKey: () => false,
     unreadableDestinationsOf: () => [],
     completeAt: -Infinity,
     changes: 0,

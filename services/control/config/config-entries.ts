@@ -141,12 +141,13 @@ function find(config: ConfigReader, kind: ApiKind, id: string): Entry<Kinds[ApiK
  * @throws AppError as `write` does
  */
 export async function markNewSystem(
-  config: Pick<ConfigView, 'system'>,
+  config: Pick<ConfigView, 'system' | 'isUnreadable'>,
   writer: Pick<ConfigWriter, 'write'>,
   encryptor: Encryptor,
 ): Promise<void> {
-  // If another control process was first, its entry is equally valid.
-  if (!config.system()) {
+  // If another control process was first, its entry is equally valid. One that is not authenticated
+  // shows that this process has another key.
+  if (!config.system() && !config.isUnreadable('system', SYSTEM_ID)) {
     await writer.write('system', SYSTEM_ID, newSystemEntry(encryptor), { replaces: 0 });
   }
 }

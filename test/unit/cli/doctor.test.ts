@@ -1,3 +1,10 @@
+import { randomBytes } from 'node:crypto';
+import { configChecks } from '../../../cli/doctor/kafka';
+import { createAuthenticator } from '../../../shared/config/authentication';
+import { createEncryptor, newSystemEntry } from '../../../shared/config/encryption';
+import { FORMAT } from '../../../shared/model/record-format';
+import { loadSettings } from '../../../shared/service/settings';
+import { memoryLog } from '../../support/memory-log';
 import {
   clockCheck,
   destinationChecks,
@@ -118,6 +125,49 @@ test('the doctor names the group, partitions and command for offsets that have e
   expect(check!.todo).toContain(
     '--group waypost-delivery --topic webhooks:0,3 --reset-offsets --to-datetime',
   );
+});
+
+describe('doctor reads config', () => {
+  const [KEY, OTHER] = [randomBytes(32), randomBytes(32)];
+  const results = async (secretKey: Buffer, isForged = false) => {
+    const memory = memoryLog();
+    const value = JSON.stringify({
+      format: FORMAT,
+      kind: 'system',
+      id: 'system',
+      version: 1,
+      replaces: 0,
+      at: '2026-01-01T00:00:00.000Z',
+      data: newSystemEntry(createEncryptor([KEY])),
+    });
+    const headers = createAuthenticator([KEY]).sign(value, {});
+    memory.append([{ topic: 'config', key: 'system:system', value, headers }]);
+    if (isForged) memory.append([{ topic: 'config', key: 'source:src_evil', value: '{}' }]);
+    const settings = loadSettings({ WAYPOST_SECRET_KEY: secretKey.toString('base64') });
+    const checks = await configChecks(memory.kafka, settings);
+    return checks.map(({ name, result, found }) => [name, result, found]);
+  };
+
+  test('with the key of control', async () => {
+    expect(await results(KEY)).toEqual([
+      ['config', 'ok', expect.anything()],
+      ['secret key', 'ok', expect.anything()],
+    ]);
+  });
+
+  test('and fails with another key', async () => {
+    expect(await results(OTHER)).toEqual([
+      ['config', 'fail', expect.stringContaining('system:system')],
+      ['secret key', 'fail', expect.stringContaining('WAYPOST_SECRET_KEY differs')],
+    ]);
+  });
+
+  test('and fails at an entry of a stranger', async () => {
+    expect(await results(KEY, true)).toEqual([
+      ['config', 'fail', 'the last record is unreadable of: source:src_evil'],
+      ['secret key', 'ok', expect.anything()],
+    ]);
+  });
 });
 
 test('doctor reports lost keys, open circuits and dead letters of destinations', () => {

@@ -5,12 +5,13 @@ import {
   createAuthenticator,
   NOTE_HEADER,
 } from '../../../shared/config/authentication';
+import { markNewSystem } from '../../../services/control/config/config-entries';
 import { createEncryptor, keyProblem, newSystemEntry } from '../../../shared/config/encryption';
 import { openConfig } from '../../../shared/config/reader';
 import { reencryptConfig } from '../../../shared/config/reencrypt';
 import { openWriter } from '../../../shared/config/writer';
 import { type InRecord, type OutRecord } from '../../../shared/kafka/port';
-import { configKey, type Kind, type Token } from '../../../shared/model/config';
+import { configKey, type Kind, type Source, type Token } from '../../../shared/model/config';
 import { FORMAT } from '../../../shared/model/record-format';
 import { eventually } from '../../support/eventually';
 import { aDestination } from '../../support/factories';
@@ -32,6 +33,9 @@ const aToken = (id: string, over: Partial<Token> = {}): Token => ({
   updatedAt: AT,
   ...over,
 });
+
+/** An authentication that names a key, for which nobody can compute it. */
+const MADE_UP = { authentication: 'AAAAAAAA.x' };
 
 /** Opens `config` as a process does that has these keys; without keys, as one that has none. */
 async function open(memory: MemoryLog, keys: readonly Buffer[] = [KEY]) {
@@ -98,7 +102,7 @@ describe('a record is refused', () => {
   const signed = record('token', aToken('tok_1'), { by: OURS });
   const [id, mac] = signed.headers.authentication!.split('.') as [string, string];
   const with_ = (over: object) => ({ ...signed, ...over });
-  const WRONG = /its authentication is wrong/;
+  const WRONG = /no key of WAYPOST_SECRET_KEY authenticates it/;
   test.each([
     ['without an authentication', with_({ headers: {} }), /has no authentication/],
     ['with another role', with_({ value: signed.value.replace('admin', 'operator') }), WRONG],
@@ -117,7 +121,13 @@ describe('a record is refused', () => {
     [
       'by another key under the same name',
       with_({ headers: createAuthenticator([NEWER]).sign(signed.value, {}) }),
-      /a key that WAYPOST_SECRET_KEY does not contain/,
+      WRONG,
+    ],
+    ['with the name of a key that nobody has', with_({ headers: MADE_UP }), WRONG],
+    [
+      'with many wrong authentications',
+      with_({ headers: { authentication: `${id},.,${id}.${id},${','.repeat(1_000)}` } }),
+      WRONG,
     ],
   ])('%s', async (_, given, reason) => {
     const memory = memoryLog();
@@ -135,6 +145,27 @@ describe('a record is refused', () => {
     expect([config.token('tok_1')?.data.role, logged]).toEqual(['admin', []]);
   });
 });
+
+test.each([999, 1])(
+  'a stranger’s record of format %i ends no service that has the key, and reseal deletes it',
+  async (format) => {
+    const memory = memoryLog();
+    const control = await openControl(memory);
+    await control.writer.write('token', 'tok_1', aToken('tok_1'), { replaces: 0 });
+    const value = JSON.stringify({ format });
+    const keys = ['token:tok_1', 'source:src_evil', 'rule:r', 'source:', 'no kind'];
+    memory.append(keys.map((key) => ({ topic: 'config', key, value })));
+    const { config, writer } = await openControl(memory);
+    expect(config.token('tok_1')).toBeDefined();
+    const encryptor = createEncryptor([KEY]);
+    const report = await reencryptConfig({ config, writer, encryptor, dropUnauthenticated: true });
+    expect(report.dropped).toEqual(keys.slice(1));
+    await config.refresh(1_000);
+    expect([config.refused(), config.isUnreadable('token', 'tok_1')]).toEqual([[], false]);
+    const reopened = await open(memoryLog(memory.compacted('config')), []);
+    expect(reopened.config.list('token')).toHaveLength(1);
+  },
+);
 
 test('an entry that a stranger overwrites is restored, also for services without the key', async () => {
   const memory = memoryLog();
@@ -159,6 +190,32 @@ test('an entry that a stranger overwrites is restored, also for services without
   expect(router.config.destination('dst_1')?.data.name).toBe('Renamed');
 });
 
+test('the name of a key that nobody has makes no forged record permanent', async () => {
+  const memory = memoryLog();
+  const control = await openControl(memory);
+  const ingest = await open(memory, []);
+  const ours = aSource({ id: 'src_a', writeKeys: [] });
+  await control.writer.write('source', 'src_a', ours, { replaces: 0 });
+  const theirs: Source = { ...ours, name: 'theirs' };
+  memory.append([
+    { ...record('source', theirs, { version: 2 }), headers: MADE_UP },
+    { ...record('source', aSource({ id: 'src_evil', writeKeys: [] })), headers: MADE_UP },
+  ]);
+  await eventually(async () => {
+    await Promise.all([ingest.config.refresh(1_000), control.config.refresh(1_000)]);
+    expect(ingest.config.source('src_a')).toEqual({ version: 3, data: ours });
+  });
+  expect(control.config.refused()).toEqual(['source:src_evil']);
+  const { config, writer } = control;
+  const encryptor = createEncryptor([KEY]);
+  await reencryptConfig({ config, writer, encryptor, dropUnauthenticated: true });
+  const reopened = memoryLog(memory.compacted('config'));
+  for (const keys of [[], [KEY]]) {
+    const reader = await open(reopened, keys);
+    expect(reader.config.list('source').map(({ data }) => data)).toEqual([ours]);
+  }
+});
+
 test('a stranger cannot take the last version, after which no record could follow', async () => {
   const memory = memoryLog();
   const control = await openControl(memory);
@@ -173,6 +230,133 @@ test('a stranger cannot take the last version, after which no record could follo
     expect(control.config.isUnreadable('destination', 'dst_1')).toBe(false);
     expect(router.config.destination('dst_1')).toEqual({ version: 2, data: ours });
   });
+});
+
+const HIGHEST = 2 ** 40;
+const tombstone = { topic: 'config', key: 'source:src_a', value: null };
+
+/** Each ends with a forged source that services without the key believe. */
+const FORGERIES: [string, (theirs: Source, v: number) => Parameters<MemoryLog['append']>[0]][] = [
+  ['the next version', (theirs, v) => [record('source', theirs, { version: v + 1 })]],
+  ['a far version', (theirs) => [record('source', theirs, { version: 900 })]],
+  ['the last version', (theirs) => [record('source', theirs, { version: HIGHEST })]],
+  [
+    'a deletion, its tombstone and a far version',
+    (theirs, v) => [
+      record('source', undefined, { id: 'src_a', version: v + 1 }),
+      tombstone,
+      record('source', theirs, { version: 900 }),
+    ],
+  ],
+  [
+    'a deletion of the last number',
+    () => [record('source', undefined, { id: 'src_a', version: Number.MAX_SAFE_INTEGER })],
+  ],
+  [
+    'a deletion, its tombstone and an early version',
+    (theirs, v) => [
+      record('source', undefined, { id: 'src_a', version: v + 1 }),
+      tombstone,
+      record('source', theirs, { version: 1 }),
+    ],
+  ],
+  [
+    'an unreadable record and a far version',
+    (theirs) => [
+      { ...tombstone, value: '{' },
+      tombstone,
+      record('source', theirs, { version: 900 }),
+    ],
+  ],
+];
+
+describe('services without the key believe control again after a stranger has written', () => {
+  test.each(FORGERIES)('%s', async (_, forge) => {
+    const memory = memoryLog();
+    const control = await openControl(memory);
+    const ingest = await open(memory, []);
+    const ours = aSource({ id: 'src_a', writeKeys: [] });
+    const theirs: Source = { ...ours, name: 'theirs' };
+    for (let replaces = 0; replaces < 5; replaces++) {
+      await control.writer.write('source', 'src_a', ours, { replaces });
+    }
+    // Repeated: no number of forgeries uses up the versions.
+    for (let round = 0; round < 3; round++) {
+      memory.append(forge(theirs, control.config.source('src_a')!.version));
+      await eventually(async () => {
+        await Promise.all([ingest.config.refresh(1_000), control.config.refresh(1_000)]);
+        expect(control.config.unsettled()).toEqual([]);
+        expect(ingest.config.source('src_a')?.data).toEqual(ours);
+      });
+    }
+    const reopened = await open(memoryLog(memory.compacted('config')));
+    expect(reopened.config.source('src_a')).toEqual(control.config.source('src_a'));
+    const renamed = { ...ours, name: 'Renamed' };
+    const { version } = control.config.source('src_a')!;
+    expect(version).toBeLessThan(HIGHEST / 2);
+    await control.writer.write('source', 'src_a', renamed, { replaces: version });
+    await ingest.config.refresh(1_000);
+    expect(ingest.config.source('src_a')?.data).toEqual(renamed);
+  });
+
+  test('a change that overlaps with a forged one is in force everywhere', async () => {
+    const memory = memoryLog();
+    const control = await openControl(memory);
+    const ingest = await open(memory, []);
+    const ours = aSource({ id: 'src_a', writeKeys: [] });
+    await control.writer.write('source', 'src_a', ours, { replaces: 0 });
+    const theirs: Source = { ...ours, name: 'theirs' };
+    const forged = record('source', theirs, { version: 2 });
+    const renamed: Source = { ...ours, name: 'Renamed' };
+    memory.append([forged, record('source', renamed, { version: 2, by: OURS })]);
+    await eventually(async () => {
+      await Promise.all([ingest.config.refresh(1_000), control.config.refresh(1_000)]);
+      expect(ingest.config.source('src_a')).toEqual({ version: 3, data: renamed });
+    });
+    expect(control.config.source('src_a')).toEqual({ version: 3, data: renamed });
+  });
+});
+
+test.each<[string, number, boolean]>([
+  ['and its tombstone', 1, true],
+  ['of a far version', 900, false],
+  ['of the last version', HIGHEST, true],
+])(
+  'an entry that a stranger added, %s, can be deleted everywhere',
+  async (_, version, isBuried) => {
+    const memory = memoryLog();
+    const { config, writer } = await openControl(memory);
+    const ingest = await open(memory, []);
+    const key = 'source:src_evil';
+    memory.append([record('source', aSource({ id: 'src_evil', writeKeys: [] }), { version })]);
+    if (isBuried) memory.append([{ ...tombstone, key }]);
+    await Promise.all([ingest.config.refresh(1_000), config.refresh(1_000)]);
+    expect(ingest.config.source('src_evil')).toBeDefined();
+    expect([config.refused(), config.isUnreadable('source', 'src_evil')]).toEqual([[key], true]);
+    const encryptor = createEncryptor([KEY]);
+    const report = await reencryptConfig({ config, writer, encryptor, dropUnauthenticated: true });
+    expect([report.dropped, report.notDropped]).toEqual([[key], []]);
+    await Promise.all([ingest.config.refresh(1_000), config.refresh(1_000)]);
+    expect(ingest.config.source('src_evil')).toBeUndefined();
+    expect([config.refused(), config.unsettled()]).toEqual([[], []]);
+  },
+);
+
+test('two control processes repair a forged entry of the last version, and come to rest', async () => {
+  const memory = memoryLog();
+  const [a, b] = [await openControl(memory), await openControl(memory)];
+  const ingest = await open(memory, []);
+  const ours = aSource({ id: 'src_a', writeKeys: [] });
+  await a.writer.write('source', 'src_a', ours, { replaces: 0 });
+  const theirs: Source = { ...ours, name: 'theirs' };
+  memory.append([record('source', theirs, { version: HIGHEST })]);
+  await eventually(async () => {
+    await Promise.all([a, b, ingest].map(({ config }) => config.refresh(1_000)));
+    expect([a.config.unsettled(), b.config.unsettled()]).toEqual([[], []]);
+    expect(ingest.config.source('src_a')).toEqual(a.config.source('src_a'));
+    expect(b.config.source('src_a')).toEqual(a.config.source('src_a'));
+  });
+  expect(a.config.source('src_a')?.data).toEqual(ours);
 });
 
 test('a stranger cannot delete an entry', async () => {
@@ -275,27 +459,82 @@ describe('the rotation of the key', () => {
     expect(report.dropped).toEqual(['destination:dst_evil', 'token:tok_evil']);
     await router.config.refresh(1_000);
     expect(router.config.destination('dst_evil')).toBeUndefined();
-    expect(router.config.list('token').map(({ data }) => data.id)).toEqual(['tok_1']);
+    expect(config.list('token').map(({ data }) => data.id)).toEqual(['tok_1']);
     expect([config.refused(), config.isUnreadable('token', 'tok_evil')]).toEqual([[], false]);
   });
 
-  test('a process that lacks the new key keeps its entries, and undoes nothing', async () => {
+  test('two control processes, one of which lacks the new key, lose no change', async () => {
     const memory = await aSystem();
-    const former = await openControl(memory);
+    const former = await openControl(memory, [KEY]);
     const later = await openControl(memory, [NEWER, KEY]);
     const renamed = aToken('tok_1', { name: 'Renamed' });
     await later.writer.write('token', 'tok_1', renamed, { replaces: 1 });
-    const before = memory.records('config').length;
     await former.config.refresh(1_000);
-    await former.writer.inTurn(() => Promise.resolve());
-    expect(former.config.token('tok_1')?.data.name).toBe('tok_1');
-    expect(former.config.isOfOtherKey('token', 'tok_1')).toBe(true);
-    expect(memory.records('config')).toHaveLength(before);
+    expect(former.config.token('tok_1')).toEqual({ version: 2, data: renamed });
+    await later.writer.write('token', 'tok_3', aToken('tok_3'), { replaces: 0 });
+    await former.config.refresh(1_000);
+    await former.writer.write('token', 'tok_1', undefined, { replaces: 2 });
+    await later.config.refresh(1_000);
+    await later.writer.write('token', 'tok_3', undefined, { replaces: 1 });
+    await Promise.all([former.config.refresh(1_000), later.config.refresh(1_000)]);
+    const reopened = memoryLog(memory.compacted('config'));
+    const readers = [former, later, await open(reopened), await open(reopened, [NEWER, KEY])];
+    for (const { config } of readers) {
+      expect([config.list('token'), config.unsettled()]).toEqual([[], []]);
+    }
+  });
+
+  test('a stranger cannot keep an entry from the new key by an older authentication', async () => {
+    const memory = await aSystem();
+    const { config, writer } = await openControl(memory, [NEWER, KEY]);
+    const encryptor = createEncryptor([NEWER, KEY]);
+    await reencryptConfig({ config, writer, encryptor });
+    const last = asWritten(
+      memory.records('config').findLast(({ key }) => key?.toString() === 'token:tok_1')!,
+    );
+    const [newer, older] = last.headers!.authentication!.split(',');
+    const stripped = [older!, `${newer!.split('.')[0]!}.x,${older!}`];
+    memory.append(stripped.map((authentication) => ({ ...last, headers: { authentication } })));
+    await config.refresh(1_000);
+    await reencryptConfig({ config, writer, encryptor });
+    const after = await open(memoryLog(memory.compacted('config')), [NEWER]);
+    expect(after.config.token('tok_1')).toBeDefined();
+  });
+
+  test('a process with another key writes nothing and repairs nothing', async () => {
+    const memory = memoryLog((await aSystem()).records('config'));
+    const other = await openControl(memory, [NEWER]);
+    const before = memory.records('config').length;
+    memory.append([record('source', aSource({ writeKeys: [] }), { id: 'src_1', version: 9 })]);
+    await other.config.refresh(1_000);
+    await markNewSystem(other.config, other.writer, createEncryptor([NEWER]));
+    await expect(
+      other.writer.write('token', 'tok_9', aToken('tok_9'), { replaces: 0 }),
+    ).rejects.toThrow(/WAYPOST_SECRET_KEY differs/);
+    await other.writer.inTurn(() => Promise.resolve());
+    expect(memory.records('config')).toHaveLength(before + 1);
   });
 
   test('a process with another key finds the canary, and no entry that gives rights', async () => {
     const { config } = await open(await aSystem(), [NEWER]);
     expect(keyProblem(config, createEncryptor([NEWER]))).toMatch(/WAYPOST_SECRET_KEY differs/);
     expect(config.list('token')).toEqual([]);
+  });
+
+  test('a canary of a stranger replaces none that this process opened, and is undone', async () => {
+    const memory = await aSystem();
+    const control = await openControl(memory);
+    memory.append([
+      record('system', { id: 'system', canary: 'x' } as { id: string }, { version: 2 }),
+      { topic: 'config', key: 'system:system', value: '{"format":999}' },
+    ]);
+    await eventually(async () => {
+      await control.config.refresh(1_000);
+      expect(control.config.unsettled()).toEqual([]);
+    });
+    const reopened = await open(memoryLog(memory.compacted('config')));
+    for (const { config } of [control, reopened]) {
+      expect(keyProblem(config, createEncryptor([KEY]))).toBeUndefined();
+    }
   });
 });

@@ -68,7 +68,7 @@ const destination = mapSecrets(plain, (text, field) => old.encrypt(text, field))
 const opened = (stored: Destination, encryptor: Encryptor) =>
   mapSecrets(stored, (sealed, field) => encryptor.decrypt(sealed, field).text ?? 'lost');
 
-async function open(memory: MemoryLog, keys = [OLD]) {
+async function open(memory: MemoryLog, keys = [NEW, OLD]) {
   const authenticator = createAuthenticator(keys);
   const config = await openConfig(memory.kafka, {
     name: 'test',
@@ -100,6 +100,7 @@ test('reseal encrypts every text with the first key, so the old key can be remov
     entries: 3,
     unreadable: [],
     dropped: [],
+    notDropped: [],
   });
   expect(opened(config.destination('dst_1')!.data, only)).toEqual(plain);
   expect(
@@ -172,7 +173,7 @@ test('reseal loses no change that control makes at the same time', async () => {
     }
     return write(kind, id, data, options);
   };
-  await reencryptConfig({ config, writer: { write: racing }, encryptor: both });
+  await reencryptConfig({ config, writer: { ...writer, write: racing }, encryptor: both });
   const { data, version } = config.destination('dst_1')!;
   expect([
     data.name,
@@ -189,6 +190,7 @@ test('reseal leaves texts that no key decrypts unchanged, and names the entry', 
     entries: 3,
     unreadable: ['source:src_1', 'destination:dst_1'],
     dropped: [],
+    notDropped: [],
   });
   expect(config.destination('dst_1')).toEqual({ version: 1, data: destination });
 });

@@ -63,11 +63,21 @@ describe('the state of config', () => {
     expect(state.source('s')).toMatchObject({ version: 2, data: { name: 'first' } });
   });
 
-  test('ignores a record that replaces an unknown version, even if it is newer', () => {
+  test('applies a record that replaces a later version than the present one', () => {
     const state = new ConfigState();
     put(state, 2, aSource('s', { name: 'at hand' }));
-    expect(put(state, 5, aSource('s', { name: 'from nowhere' })).kind).toBe('ignored');
-    expect([state.source('s')?.data.name, state.unsettled()]).toEqual(['at hand', ['source:s']]);
+    expect(put(state, 5, aSource('s', { name: 'later' })).kind).toBe('applied');
+    expect([state.source('s')?.data.name, state.unsettled()]).toEqual(['later', []]);
+  });
+
+  test.each([
+    [2 ** 40, aSource('s'), 'applied'],
+    [2 ** 40 + 1, aSource('s'), 'unreadable'],
+    [2 ** 40 + 1, undefined, 'applied'],
+  ])('an entry ends at version 2^40, and a deletion can follow: %d', (version, data, kind) => {
+    const state = new ConfigState();
+    const verdict = data ? put(state, version, data) : remove(state, 's', version);
+    expect(verdict.kind).toBe(kind);
   });
 
   test('applies any version of an unknown entry', () => {

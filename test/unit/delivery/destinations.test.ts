@@ -55,13 +55,11 @@ const sealAuth = (auth: Auth<string>, by: Encryptor) =>
 
 function lookupOf(...versions: Destination[]) {
   let unreadable = false;
-  let ofOtherKey = false;
   let version = 1;
   const logged: string[] = [];
   const config = {
     destination: () => ({ version, data: versions[version - 1] }),
-    isUnreadable: () => unreadable || ofOtherKey,
-    isOfOtherKey: () => ofOtherKey,
+    isUnreadable: () => unreadable,
   } as unknown as ConfigView;
   const destinations = new Destinations(
     config,
@@ -71,7 +69,6 @@ function lookupOf(...versions: Destination[]) {
   return {
     logged,
     damage: () => (unreadable = true),
-    changeKey: () => (ofOtherKey = true),
     lookup: (atVersion = 1) => {
       version = atVersion;
       return destinations.lookup(ID);
@@ -123,15 +120,6 @@ test('a destination with an unreadable record is neither used nor taken for dele
   expect(lookup().kind).toBe('open');
   damage();
   expect(lookup()).toEqual({ kind: 'unreadable' });
-});
-
-test('a destination that another key authenticated waits as one whose secrets are sealed', () => {
-  const { lookup, changeKey } = lookupOf(sealedBy({}));
-  changeKey();
-  expect(lookup()).toMatchObject({
-    kind: 'sealed',
-    why: expect.stringContaining('WAYPOST_SECRET_KEY'),
-  });
 });
 
 test.each(['Traceparent', 'webhook-later', 'X-Signature'])(

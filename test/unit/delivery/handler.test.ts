@@ -212,7 +212,6 @@ function resolved(headers: Record<string, string>): OpenDestination {
   const config = {
     destination: () => ({ version: 1, data }),
     isUnreadable: () => false,
-    isOfOtherKey: () => false,
   } as unknown as ConfigView;
   const lookup = new Destinations(config, encryptor, createLog('test', 'silent')).lookup('dst');
   if (lookup.kind !== 'open') throw new Error(`the destination is ${lookup.kind}`);

@@ -881,6 +881,7 @@ test('a destination can be read and repaired after its key was lost and accepted
   // As `config reseal --key-lost` authenticates what it cannot decrypt.
   const authenticator = createAuthenticator([SECRET_KEY]);
   const records = control.memory.records('config').map((record) => {
+    if (record.key?.toString() === 'system:system') return record;
     const value = record.value!.toString().replaceAll(/"[\w-]{8}\.([\w-]{16}\.)/g, '"AAAAAAAA.$1');
     return { ...record, value: Buffer.from(value), headers: authenticator.sign(value, {}) };
   });
