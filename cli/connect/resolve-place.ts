@@ -44,15 +44,11 @@ export interface Place {
 const DEFAULT_CONTROL = 'http://127.0.0.1:8090';
 const DEFAULT_INGEST = 'http://127.0.0.1:8080';
 
-/** @throws CliError for an invalid address, and for a data dir that only seems to give one */
+/** @throws CliError for an invalid address, and for a data dir that gives none now */
 export function resolvePlace({ url, env, kept, local, adminToken = true }: Given): Place {
   const named = url ?? (env.WAYPOST_URL || undefined);
   const envToken = env.WAYPOST_TOKEN || (adminToken && env.WAYPOST_ADMIN_TOKEN) || undefined;
-  const login = local?.state === 'running' ? local.login : undefined;
-  const here = login && {
-    ...login,
-    token: adminToken ? login.token : undefined,
-  };
+  const here = loginOf(local, adminToken);
   const envIngest = env.WAYPOST_INGEST_URL
     ? checkUrl(env.WAYPOST_INGEST_URL, 'WAYPOST_INGEST_URL')
     : undefined;
@@ -74,14 +70,29 @@ export function resolvePlace({ url, env, kept, local, adminToken = true }: Given
       from: 'waypost login',
     };
   }
-  if (local?.state === 'unknown') throw unknownDataDir(local.dir);
-  if (local?.state === 'stopped') throw stoppedSystem(local.dir);
+  requireRunning(local);
   return {
     url: here?.url ?? DEFAULT_CONTROL,
     ingestUrl: envIngest ?? here?.ingestUrl ?? DEFAULT_INGEST,
     token: envToken ?? here?.token,
     from: local ? `the data dir ${local.dir}` : 'the defaults',
   };
+}
+
+/** Returns what a data dir gives while its system runs. */
+function loginOf(local: Local | undefined, adminToken: boolean) {
+  if (local?.state !== 'running') return undefined;
+  const { login } = local;
+  return {
+    ...login,
+    token: adminToken ? login.token : undefined,
+  };
+}
+
+/** @throws CliError for a data dir whose system is unknown, or does not run */
+function requireRunning(local: Local | undefined): void {
+  if (local?.state === 'unknown') throw unknownDataDir(local.dir);
+  if (local?.state === 'stopped') throw stoppedSystem(local.dir);
 }
 
 /** The folder may have come with a repository, and would then name a stranger's addresses. */
