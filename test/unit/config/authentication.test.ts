@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
 import pino from 'pino';
 import {
   type Authenticator,
@@ -198,7 +199,10 @@ test('the name of a key that nobody has makes no forged record permanent', async
   await control.writer.write('source', 'src_a', ours, { replaces: 0 });
   const theirs: Source = { ...ours, name: 'theirs' };
   memory.append([
-    { ...record('source', theirs, { version: 2 }), headers: MADE_UP },
+    {
+      ...record('source', theirs, { version: 2 }),
+      headers: MADE_UP,
+    },
     { ...record('source', aSource({ id: 'src_evil', writeKeys: [] })), headers: MADE_UP },
   ]);
   await eventually(async () => {
@@ -297,6 +301,42 @@ describe('services without the key believe control again after a stranger has wr
     await control.writer.write('source', 'src_a', renamed, { replaces: version });
     await ingest.config.refresh(1_000);
     expect(ingest.config.source('src_a')?.data).toEqual(renamed);
+  });
+
+  test('whatever records they were', async () => {
+    const version = fc.constantFrom(1, 2, 3, 6, 7, 900, 901, HIGHEST, Number.MAX_SAFE_INTEGER);
+    const act = fc.constantFrom('put', 'delete', 'tombstone', 'unreadable', 'repeat');
+    const forgeries = fc.array(fc.record({ version, act }), { maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(forgeries, async (given) => {
+        const memory = memoryLog();
+        const control = await openControl(memory);
+        const ingest = await open(memory, []);
+        const ours = aSource({ id: 'src_a', writeKeys: [] });
+        for (let replaces = 0; replaces < 5; replaces++) {
+          await control.writer.write('source', 'src_a', ours, { replaces });
+        }
+        const [first] = memory.records('config');
+        const theirs: Source = { ...ours, name: 'theirs' };
+        const forged = given.map((each) => {
+          if (each.act === 'put') return record('source', theirs, { version: each.version });
+          if (each.act === 'tombstone') return tombstone;
+          if (each.act === 'unreadable') return { ...tombstone, value: '{' };
+          if (each.act === 'repeat') return asWritten(first!);
+          return record('source', undefined, { id: 'src_a', version: each.version });
+        });
+        for (const each of forged) memory.append([each]);
+        await eventually(async () => {
+          await Promise.all([ingest.config.refresh(1_000), control.config.refresh(1_000)]);
+          expect(control.config.unsettled()).toEqual([]);
+        });
+        await ingest.config.refresh(1_000);
+        expect(ingest.config.source('src_a')).toEqual(control.config.source('src_a'));
+        expect(control.config.source('src_a')?.data).toEqual(ours);
+        await Promise.all([ingest.config.stop(), control.config.stop()]);
+      }),
+      { numRuns: 50 },
+    );
   });
 
   test('a change that overlaps with a forged one is in force everywhere', async () => {
