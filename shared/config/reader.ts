@@ -98,6 +98,8 @@ export async function openConfig(
   try {
     await tail.caughtUp(OPEN_DEADLINE_MS);
     if (fatal !== undefined) throw fatal as Error;
+    const older = state.olderData();
+    if (older !== undefined) throw olderFormat(older);
   } catch (error) {
     await tail.stop();
     throw error;

@@ -42,6 +42,7 @@ interface Believed {
 }
 
 type Refused = Exclude<ReturnType<typeof parseRecord>, { record: ConfigRecord }>;
+type Older = Extract<Refused, { format: number }>;
 
 /** Returns whether the record of a deletion stays in `config`; a tombstone follows the others. */
 export function keepsDeletion(kind: Kind): boolean {
@@ -75,6 +76,8 @@ export class ConfigState implements ConfigView {
   /** by key */
   readonly #believed = new Map<string, Believed>();
   readonly #index = new ConfigIndex();
+  /** the first record of an earlier build that nobody authenticated */
+  #older: Older | undefined;
 
   constructor(private readonly part: ConfigPart = WHOLE) {}
 
@@ -88,6 +91,7 @@ export class ConfigState implements ConfigView {
     const isBelieved = 'record' in parsed && this.#believe(key, parsed.record, distrust);
     // First: the format that a stranger names must not end the process.
     if (distrust !== undefined) {
+      if ('kind' in parsed && parsed.kind === 'older') this.#older ??= parsed;
       return this.#refuse(key, value, { kind: 'unreadable', key, reason: distrust });
     }
     if ('kind' in parsed) return this.#refuse(key, value, parsed);
@@ -175,6 +179,14 @@ export class ConfigState implements ConfigView {
   /** Returns the record in force for a key, possibly a deletion. */
   recordAt(key: string): ConfigRecord | undefined {
     return this.#stored.get(key);
+  }
+
+  /**
+   * Returns a record of an earlier build if there is nothing else: these builds did not authenticate
+   * their records. Beside records of this build, it is a stranger's.
+   */
+  olderData(): Older | undefined {
+    return this.#stored.size === 0 ? this.#older : undefined;
   }
 
   isUnreadable(kind: Kind, id: string): boolean {

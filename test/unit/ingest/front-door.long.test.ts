@@ -194,15 +194,19 @@ describe('the limit of an address', () => {
   test('3,000 settings requests with wrong keys are paced, and a valid key gets them', async () => {
     const budgets = { ...budgetsOf({ limit: 1e9, heap: 5e8 }), requests: 10_000 };
     ingest = await start({ budgets });
-    /** Sends requests on one connection, and counts the statuses of the responses. */
+    /** Sends requests, ten on a connection, and counts the statuses of the responses. */
     const statusesOf = async (count: number) => {
-      const { socket, closed } = rawSocket(ingest.port);
-      const get = (i: number, more = '') =>
-        `GET /v1/projects/nobody-${i}/settings HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
-      for (let i = 1; i < count; i++) socket.write(get(i));
-      socket.write(get(count, 'Connection: close\r\n'));
-      const statuses = (await closed).match(/HTTP\/1.1 \d+/g) ?? [];
-      return [statuses.length, new Set(statuses)];
+      const client = async (connection: number) => {
+        const { socket, closed } = rawSocket(ingest.port);
+        for (let i = 1; i <= 10; i++) {
+          const end = i === 10 ? 'Connection: close\r\n' : '';
+          const path = `/v1/projects/nobody-${connection}-${i}/settings`;
+          socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${end}\r\n`);
+        }
+        return (await closed).match(/HTTP\/1.1 \d+/g) ?? [];
+      };
+      const statuses = await Promise.all(Array.from({ length: count / 10 }, (_, i) => client(i)));
+      return [statuses.flat().length, new Set(statuses.flat())];
     };
     expect(await statusesOf(100)).toEqual([100, new Set(['HTTP/1.1 401'])]);
     expect(await statusesOf(2_900)).toEqual([2_900, new Set(['HTTP/1.1 429'])]);
