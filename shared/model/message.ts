@@ -23,7 +23,7 @@ export type Json =
 export type JsonObject = { [key: string]: Json };
 
 /** Returns whether the value is a JSON object: not an array, not null, not an exact number. */
-export function isJsonObject(value: Json | undefined): value is JsonObject {
+export function isJsonObject(value: unknown): value is JsonObject {
   return (
     typeof value === 'object' &&
     value !== null &&

@@ -67,7 +67,7 @@ export function urlWord(
   return url === 'retry' && attempt === 'delivered' ? 'failed' : url;
 }
 
-/** What a reason can be the reason of. */
+/** The roles of a reason. */
 interface ReasonFacts {
   /** of a wait after a failed attempt */
   retry?: true;

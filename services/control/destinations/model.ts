@@ -7,7 +7,7 @@ import { defined } from '../../../shared/collections/defined';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
 import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
-import { type Json, type JsonObject } from '../../../shared/model/message';
+import { isJsonObject, type Json, type JsonObject } from '../../../shared/model/message';
 import { secretFields } from '../../../shared/model/secret-fields';
 import { type TopicRetention } from '../../../shared/service/retention';
 import { expressionErrors, type RequestExpressions } from '../expressions/request-expressions';
@@ -151,9 +151,7 @@ function optionErrors(
 
 function webhooksIn(body: Json): JsonObject[] {
   const webhooks = has(body, 'webhooks') ? body.webhooks : undefined;
-  const isObject = (item: Json): item is JsonObject =>
-    typeof item === 'object' && item !== null && !Array.isArray(item);
-  return Array.isArray(webhooks) ? webhooks.filter(isObject) : [];
+  return Array.isArray(webhooks) ? webhooks.filter(isJsonObject) : [];
 }
 
 function withoutAbsent(fields: Record<string, Json | undefined>): JsonObject {

@@ -2,7 +2,7 @@ import { type z } from 'zod';
 import { type requestBody } from '../../../shared/api/request';
 import { defined } from '../../../shared/collections/defined';
 import { type RequestSettings } from '../../../shared/model/request-settings';
-import { type Json } from '../../../shared/model/message';
+import { isJsonObject, type Json } from '../../../shared/model/message';
 import { type RenderFailure } from '../../../shared/render/render-request';
 import { type RequestExpressions } from '../expressions/request-expressions';
 import { type FieldError, pointer } from '../http/problem';
@@ -58,7 +58,8 @@ export function headerClashes(
   const custom = field(field(field(body, 'signature'), 'custom'), 'header');
   const fixed = new Set(webhooks.flatMap(headerNames));
   if (typeof custom === 'string') fixed.add(custom.toLowerCase());
-  return Object.keys(asObject(field(field(body, 'request'), 'headers')) ?? {})
+  const headers = field(field(body, 'request'), 'headers');
+  return Object.keys(isJsonObject(headers) ? headers : {})
     .filter((name) => fixed.has(name.toLowerCase()))
     .map((name) => ({
       pointer: pointer(['request', 'headers', name]),
@@ -96,11 +97,5 @@ export function bodyClashes(
 }
 
 function field(value: unknown, name: string): unknown {
-  return asObject(value)?.[name];
-}
-
-function asObject(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined;
+  return isJsonObject(value) ? value[name] : undefined;
 }

@@ -7,7 +7,7 @@ import {
   type Ed25519Keys,
   type SignatureSettings,
 } from '../../../shared/model/endpoint-auth';
-import { type Json, type JsonObject } from '../../../shared/model/message';
+import { isJsonObject, type Json } from '../../../shared/model/message';
 import { type FieldError, pointer, Problem } from '../http/problem';
 import { headerNames } from './stored-webhook';
 
@@ -149,9 +149,9 @@ interface Beside {
  * Returns the errors of the custom signature beside the other fields. @param body with any mistakes
  */
 export function signatureErrors(body: Json, { isSigned, webhooks }: Beside): FieldError[] {
-  const signature = isObject(body) ? body.signature : undefined;
-  const custom = isObject(signature) ? signature.custom : undefined;
-  if (!isObject(signature) || !isObject(custom)) return [];
+  const signature = isJsonObject(body) ? body.signature : undefined;
+  const custom = isJsonObject(signature) ? signature.custom : undefined;
+  if (!isJsonObject(signature) || !isJsonObject(custom)) return [];
   const at = (...path: string[]) => pointer(['signature', 'custom', ...path]);
   const errors = isSigned
     ? []
@@ -167,8 +167,4 @@ export function signatureErrors(body: Json, { isSigned, webhooks }: Beside): Fie
     errors.push({ pointer: at('header'), detail: 'is already a header of a webhook' });
   }
   return errors;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -6,6 +6,7 @@ import {
 } from '../../../shared/model/config';
 import { urlHash } from '../../../shared/model/delivery';
 import { authHeaderName } from '../../../shared/model/endpoint-auth';
+import { isJsonObject } from '../../../shared/model/message';
 import { type SecretField, secretFields } from '../../../shared/model/secret-fields';
 
 /** A stored webhook with its decrypted URLs and private key; without them if a key was lost. */
@@ -41,8 +42,7 @@ export function headerNames({
   headers?: unknown;
   auth?: unknown;
 }): (string | undefined)[] {
-  const isObject = typeof headers === 'object' && headers !== null && !Array.isArray(headers);
-  const names = isObject ? Object.keys(headers).map((name) => name.toLowerCase()) : [];
+  const names = isJsonObject(headers) ? Object.keys(headers).map((name) => name.toLowerCase()) : [];
   return isAuth(auth) ? [...names, authHeaderName(auth)] : names;
 }
 

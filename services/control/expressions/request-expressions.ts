@@ -6,6 +6,7 @@ import {
   type RenderedText,
   type Template,
 } from '../../../shared/cel/template';
+import { isJsonObject } from '../../../shared/model/message';
 import { MAX_HEADERS } from '../../../shared/model/webhook-request';
 import { type Actor } from '../auth/identities';
 import { type FieldError, pointer } from '../http/problem';
@@ -135,7 +136,5 @@ function expressionsIn(body: unknown): Written[] {
 }
 
 function fieldsOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {};
+  return isJsonObject(value) ? value : {};
 }

@@ -3,7 +3,8 @@ import { Chain, type Link } from '../../../shared/service/chain';
 import { type ClientTls } from './client-tls';
 import { EndpointFault } from './endpoint-fault';
 import { type Connect, type Waiting } from './guarded-connector';
-import { Incoming, MOST_HEAD_BYTES, passThrough } from './incoming';
+import { Incoming, passThrough } from './incoming';
+import { MOST_HEAD_BYTES } from './read-response';
 import { type Proxy } from './tunnel';
 
 /**

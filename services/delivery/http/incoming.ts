@@ -1,5 +1,13 @@
 import { type Socket } from 'node:net';
-import { endOfHead, findStatusLine, type Reading, readResponse } from './read-response';
+import {
+  endOfHead,
+  findStatusLine,
+  MOST_HEAD_BYTES,
+  MOST_HEAD_LINES,
+  MOST_READS,
+  type Reading,
+  readResponse,
+} from './read-response';
 
 /**
  * The bytes of one connection on their way from its socket to undici, whose parser fails a whole
@@ -12,15 +20,6 @@ import { endOfHead, findStatusLine, type Reading, readResponse } from './read-re
  * by reference. The bounds below limit what any other costs.
  */
 
-/** More than real headers have: 20 KB were seen. */
-export const MOST_HEAD_BYTES = 32 * 1024;
-/**
- * Reads of the socket for one head, and again for one body. Each costs the event loop as much as a
- * small response.
- */
-const MOST_READS = 64;
-/** Lines of one head. Real ones have fewer than a hundred, and each costs the parsers time. */
-const MOST_HEAD_LINES = 256;
 /** A head of fewer bytes is not looked at for its lines: most responses are that small. */
 const SMALL_HEAD_BYTES = 1024;
 /** Bytes behind the headers beside the body: chunk sizes and extensions, trailers. */

@@ -8,6 +8,16 @@ import { type Oddity } from '../../../shared/model/oddities';
  * nothing. Pure.
  */
 
+/** Of a head, with all that comes before it. More than real ones have: 20 KB were seen. */
+export const MOST_HEAD_BYTES = 32 * 1024;
+/** Lines of a head. Real ones have fewer than a hundred, and each costs the parsers time. */
+export const MOST_HEAD_LINES = 256;
+/**
+ * Reads of the socket for a head, which is looked at again with each, and again for a body. Each
+ * costs the event loop as much as a small response.
+ */
+export const MOST_READS = 64;
+
 /** More than any server sends before its answer. */
 const MOST_INTERIM = 8;
 /** Lines of one interim response: its bytes are looked at again with each read of the socket. */
@@ -22,8 +32,6 @@ export type Reading =
       headers: IncomingHttpHeaders;
       /** as far as it arrived in the bytes */
       body: Buffer;
-      /** the place of the body in the bytes; absent: the headers have not arrived to their end */
-      bodyAt: number | undefined;
       /** the body is there to its end */
       isWhole: boolean;
       oddities: Oddity[];
@@ -177,7 +185,7 @@ function readAnswer(
   const head = bytes.toString('latin1', at, end ?? bytes.length);
   const headers = readHeaders(head, end !== undefined, oddities);
   const { body, isWhole } = readBody(bytes, end, { status, headers, oddities });
-  return { kind: 'answered', status, headers, body, bodyAt: end, isWhole, oddities: [...oddities] };
+  return { kind: 'answered', status, headers, body, isWhole, oddities: [...oddities] };
 }
 
 /** RFC 9110 section 5.6.2 */

@@ -5,7 +5,13 @@ import { literalAddress } from '../../../shared/model/address-guard';
 import { loginOf, type ProxyUrl } from '../../../shared/model/proxy-url';
 import { ForbiddenAddressError } from './forbidden-address';
 import { type Opening, type ProxyGate } from './proxy-gate';
-import { endOfHead, findStatusLine } from './read-response';
+import {
+  endOfHead,
+  findStatusLine,
+  MOST_HEAD_BYTES,
+  MOST_HEAD_LINES,
+  MOST_READS,
+} from './read-response';
 
 /** Opens connections through egress proxies: HTTP CONNECT and SOCKS5. */
 
@@ -126,11 +132,6 @@ const LOGIN_REQUIRED = 407;
 /** The proxy could not connect, or waited too long for the endpoint. */
 const UNREACHABLE: ReadonlySet<number> = new Set([502, 503, 504]);
 
-/** More than any proxy answers before the tunnel is open. */
-const MOST_ANSWER_BYTES = 32 * 1024;
-/** Reads of the socket for one answer, which is looked at again with each. */
-const MOST_READS = 64;
-const MOST_ANSWER_LINES = 256;
 const TOO_MUCH = 'the proxy sent more than belongs to an answer';
 
 const NO_HEAD = { end: undefined, lines: 0 };
@@ -170,7 +171,7 @@ function httpTunnel(socket: Socket, proxy: Proxy, { host, port }: TunnelTarget):
         return;
       }
       const { end, lines } =
-        line.kind === 'found' ? endOfHead(bytes, line.at, MOST_ANSWER_LINES) : NO_HEAD;
+        line.kind === 'found' ? endOfHead(bytes, line.at, MOST_HEAD_LINES) : NO_HEAD;
       if (end !== undefined) {
         leave();
         // What the endpoint has sent already.
@@ -179,7 +180,7 @@ function httpTunnel(socket: Socket, proxy: Proxy, { host, port }: TunnelTarget):
         return;
       }
       const isTooMuch =
-        bytes.length > MOST_ANSWER_BYTES || reads > MOST_READS || lines > MOST_ANSWER_LINES;
+        bytes.length > MOST_HEAD_BYTES || reads > MOST_READS || lines > MOST_HEAD_LINES;
       if (isTooMuch) fail(new ProxyError(TOO_MUCH));
     };
     socket.on('readable', read).on('close', closed);
@@ -202,7 +203,7 @@ async function socksTunnel(
   { proxy, target, timeoutMs }: TunnelOptions,
 ): Promise<Socket> {
   const login = proxy.userInfo === undefined ? undefined : loginOf(proxy.userInfo);
-  let left = MOST_ANSWER_BYTES;
+  let left = MOST_HEAD_BYTES;
   // The library keeps whatever arrives, without a bound.
   const count = (part: Buffer) => {
     left -= part.length;
