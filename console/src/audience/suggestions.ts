@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../../../shared/model/message';
+import { isJsonObject } from '../../../shared/model/message';
 import { ExactNumber } from '../../../shared/json/json';
 import { type Event as SourceEvent } from '../../../shared/api/operations';
 
@@ -74,7 +74,7 @@ function simple(value: unknown): string | undefined {
 }
 
 function objectOf(value: unknown): Record<string, unknown> {
-  return isJsonObject(value as Json) ? (value as Record<string, unknown>) : {};
+  return isJsonObject(value) ? value : {};
 }
 
 function sorted(names: Iterable<string>): string[] {
