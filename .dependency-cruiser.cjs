@@ -54,13 +54,13 @@ module.exports = {
       name: 'shared-knows-no-service',
       severity: 'error',
       from: { path: '^shared' },
-      to: { path: '^(services|deploy|cli|test|tools|clients|console)/' },
+      to: { path: '^(services|bin|dev|cli|test|tools|clients|console)/' },
     },
     {
       name: 'service-imports-kafka-by-run',
       comment: 'what every part of Waypost may use knows no Kafka; run alone connects a service',
       severity: 'error',
-      from: { path: '^shared/service/', pathNot: '^shared/service/run\\.ts' },
+      from: { path: '^shared/runtime/', pathNot: '^shared/runtime/run\\.ts' },
       to: { path: '^shared/(kafka|config)/' },
     },
     {
@@ -76,7 +76,7 @@ module.exports = {
       comment: 'the command line sees what everybody sees: the API; doctor looks at Kafka too',
       severity: 'error',
       from: { path: '^cli/' },
-      to: { path: '^(services|deploy|tools|test|console)/' },
+      to: { path: '^(services|bin|dev|tools|test|console)/' },
     },
     {
       name: 'clients-stand-alone',
@@ -141,7 +141,7 @@ module.exports = {
     {
       name: 'undici-in-delivery-only',
       severity: 'error',
-      from: { pathNot: ['^services/delivery/', '^test/', '^tools/', '^deploy/(bin|standalone)/'] },
+      from: { pathNot: ['^services/delivery/', '^test/', '^tools/', '^(bin|dev)/'] },
       to: { path: 'node_modules/undici/' },
     },
   ],

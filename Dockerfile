@@ -30,7 +30,7 @@ RUN node dist/tools/image/main.js /shipped dist/console/licenses.md && \
     mv package.json LICENSE /shipped/THIRD-PARTY-NOTICES /shipped/app/
 
 FROM ${NODE_IMAGE} AS runtime
-# deploy/standalone/service-process.ts has the reason for one arena.
+# dev/service-process.ts has the reason for one arena.
 ENV NODE_ENV=production \
     MALLOC_ARENA_MAX=1
 WORKDIR /app
@@ -52,8 +52,8 @@ LABEL org.opencontainers.image.title="Waypost" \
 FROM build AS kafka
 # A mirror of Maven Central: docker build --build-arg WAYPOST_MAVEN_MIRROR=https://…
 ARG WAYPOST_MAVEN_MIRROR=
-RUN node -e "const { loadSettings } = require('./dist/shared/service/settings.js'); \
-      require('./dist/deploy/standalone/kafka-jars.js').kafkaJars(loadSettings(process.env), console.log)"
+RUN node -e "const { loadSettings } = require('./dist/shared/runtime/settings.js'); \
+      require('./dist/dev/kafka/kafka-jars.js').kafkaJars(loadSettings(process.env), console.log)"
 
 # The whole system in one container, Kafka included: `docker build --target standalone -t waypost:standalone .`
 # Its keys, settings and messages are in /data. It needs 2 GB of memory.
@@ -70,7 +70,7 @@ USER 10001:10001
 EXPOSE 8080 8090
 HEALTHCHECK --interval=30s --timeout=5s --start-period=120s --retries=3 CMD ["healthy", "readyz"]
 # tini collects the processes that a service or the broker leaves behind.
-ENTRYPOINT ["tini", "--", "node", "--enable-source-maps", "dist/deploy/bin/main.js", "start", "--volume"]
+ENTRYPOINT ["tini", "--", "node", "--enable-source-maps", "dist/bin/main.js", "start", "--volume"]
 # All services in one process; `docker run … --apart` runs a process for each.
 CMD ["--together"]
 
@@ -87,5 +87,5 @@ EXPOSE 8080 8090 9401 9402 9403 9404 9405 9406
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 CMD ["healthy", "livez"]
 # Neither a shell nor an init process: the services handle SIGTERM themselves. Only control starts a child process, once,
 # to create its database, and waits for its end.
-# The garbage collector has the flags of `npm start` (deploy/standalone/service-process.ts gives the reasons).
-ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=16", "--initial-old-space-size=64", "--no-allocation-site-pretenuring", "--single-threaded-gc", "dist/deploy/bin/main.js", "service"]
+# The garbage collector has the flags of `npm start` (dev/service-process.ts gives the reasons).
+ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=16", "--initial-old-space-size=64", "--no-allocation-site-pretenuring", "--single-threaded-gc", "dist/bin/main.js", "service"]

@@ -125,7 +125,7 @@ export default tseslint.config(
       '@typescript-eslint/no-unsafe-call': 'off',
     },
   },
-  { files: ['deploy/{bin,standalone}/**/*.ts', 'tools/**/*.ts'], rules: { 'no-console': 'off' } },
+  { files: ['{bin,dev}/**/*.ts', 'tools/**/*.ts'], rules: { 'no-console': 'off' } },
   {
     files: ['shared/kafka/{protocol,kafkajs}/*.ts'],
     // Bytes at indexes that were compared with the length.

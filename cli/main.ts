@@ -1,5 +1,5 @@
-import { distrustRoots } from '../shared/service/distrusted-roots';
-import { homeFolder } from '../shared/service/home';
+import { distrustRoots } from '../shared/runtime/distrusted-roots';
+import { homeFolder } from '../shared/runtime/home';
 import { run } from './run';
 
 /** The process of the command line. */

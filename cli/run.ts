@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { ApiProblem } from '../shared/api/client';
-import { AppError } from '../shared/service/errors';
+import { AppError } from '../shared/runtime/errors';
 import { type Cli, Group } from './command';
 import { addAlerts } from './commands/alerts';
 import { addAudiences } from './commands/audiences';

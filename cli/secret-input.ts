@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { messageOf } from '../shared/service/errors';
+import { messageOf } from '../shared/runtime/errors';
 import { CliError, type ProcessContext } from './process-context';
 
 /**

@@ -32,7 +32,7 @@ const PLANS = {
       'eslint .',
       TYPES,
       'prettier --check .',
-      'depcruise services shared deploy cli test tools clients/node/src console/src',
+      'depcruise services shared bin dev cli test tools clients/node/src console/src',
       'knip',
     ],
   ],
@@ -43,10 +43,7 @@ const PLANS = {
     ],
   ],
   test: (given) => [
-    [
-      `${CODE} && node dist/deploy/console/build.js`,
-      'npm --prefix clients/node run --silent build',
-    ],
+    [`${CODE} && node dist/dev/build-console.js`, 'npm --prefix clients/node run --silent build'],
     [`jest ${given}`],
   ],
 };

@@ -2,7 +2,7 @@ import { type Preview } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
 import { type Group, type Session } from '../command';
 import { idsOf } from '../entries';
-import { sleep } from '../../shared/service/async';
+import { sleep } from '../../shared/runtime/async';
 import { FAILED, usage } from '../process-context';
 import { CONDITION_OPTIONS, conditionOf, type ConditionOptions } from './definitions';
 

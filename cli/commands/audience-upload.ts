@@ -2,7 +2,7 @@ import { type Group, type Session } from '../command';
 import { readAgain } from '../connect/read-again';
 import { openInput, uploadMembers } from '../connect/upload';
 import { find } from '../entries';
-import { sleep } from '../../shared/service/async';
+import { sleep } from '../../shared/runtime/async';
 
 /** `waypost audiences upload`: uploads members from a file. */
 

@@ -1,5 +1,5 @@
-import { messageOf } from '../../shared/service/errors';
-import { loadSettings, type Settings } from '../../shared/service/settings';
+import { messageOf } from '../../shared/runtime/errors';
+import { loadSettings, type Settings } from '../../shared/runtime/settings';
 import { type Group, type Session } from '../command';
 import { reasonOf } from '../connect/api';
 import { listAll } from '../entries';

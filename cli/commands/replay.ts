@@ -1,6 +1,6 @@
 import { type Operations, type Replay } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
-import { sleep } from '../../shared/service/async';
+import { sleep } from '../../shared/runtime/async';
 import { type CommandOption, type Group, type Session } from '../command';
 import { readList } from '../connect/api';
 import { readAgain } from '../connect/read-again';

@@ -8,7 +8,7 @@ import { type AttemptedUrl, type DeliveryRow } from '../output/deliveries';
 import { eventLine } from '../output/events';
 import { paintOf } from '../output/paint';
 import { printable } from '../output/table';
-import { sleep } from '../../shared/service/async';
+import { sleep } from '../../shared/runtime/async';
 import { usage } from '../process-context';
 import { EVENT_FILTERS } from './events';
 

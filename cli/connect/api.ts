@@ -1,7 +1,7 @@
 import { ApiProblem, createClient, type Input, type Name } from '../../shared/api/client';
 import { type Operations } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
-import { messageOf } from '../../shared/service/errors';
+import { messageOf } from '../../shared/runtime/errors';
 import { CliError, type ProcessContext } from '../process-context';
 import { readLogin, readLocal } from './files';
 import { type Place, resolvePlace } from './resolve-place';

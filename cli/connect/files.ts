@@ -9,9 +9,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { messageOf } from '../../shared/service/errors';
-import { findSystem, isRunning } from '../../shared/service/local-systems';
-import { readPrivateFile } from '../../shared/service/private-file';
+import { messageOf } from '../../shared/runtime/errors';
+import { findSystem, isRunning } from '../../shared/runtime/local-systems';
+import { readPrivateFile } from '../../shared/runtime/private-file';
 import { CliError, type ProcessContext } from '../process-context';
 import { type StoredLogin, type Local } from './resolve-place';
 

@@ -1,5 +1,5 @@
 import { ApiProblem } from '../../shared/api/client';
-import { backoff, sleep } from '../../shared/service/async';
+import { backoff, sleep } from '../../shared/runtime/async';
 import { type Session } from '../command';
 import { CliError } from '../process-context';
 

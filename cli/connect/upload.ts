@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { ApiProblem } from '../../shared/api/client';
 import { type Problem, type UploadedMembers } from '../../shared/api/operations';
 import { createMembersNdjson } from '../../shared/model/members-ndjson';
-import { messageOf } from '../../shared/service/errors';
+import { messageOf } from '../../shared/runtime/errors';
 import { CliError, type ProcessContext } from '../process-context';
 import { type Api, sentenceOf } from './api';
 

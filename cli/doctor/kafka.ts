@@ -3,14 +3,14 @@ import { mapSecrets } from '../../shared/model/secret-fields';
 import { createAuthenticator } from '../../shared/config/authentication';
 import { createEncryptor, type Encryptor, keyProblem } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
-import { messageOf } from '../../shared/service/errors';
+import { messageOf } from '../../shared/runtime/errors';
 import { kafkaAddress, probeKafka } from '../../shared/kafka/connection';
 import { connectKafka } from '../../shared/kafka/client';
 import { inspectOffsets, inspectTopics } from '../../shared/kafka/topic-report';
 import { type Kafka } from '../../shared/kafka/port';
 import { recordAt } from '../../shared/kafka/scan';
 import { ATTEMPTS, CONFIG, MESSAGES } from '../../shared/kafka/topics';
-import { type Settings } from '../../shared/service/settings';
+import { type Settings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import {
   type Check,

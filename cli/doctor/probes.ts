@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { defined } from '../../shared/collections/defined';
-import { findSystem, type LocalSystemEntry } from '../../shared/service/local-systems';
-import { readPrivateFile } from '../../shared/service/private-file';
+import { findSystem, type LocalSystemEntry } from '../../shared/runtime/local-systems';
+import { readPrivateFile } from '../../shared/runtime/private-file';
 import { type ProcessContext } from '../process-context';
 import { type Health } from './check';
 

@@ -4,7 +4,7 @@ import { type Event, type Operations } from '../../shared/api/operations';
 import { readList, type Api, reasonOf, sentenceOf } from '../connect/api';
 import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, mayPass } from '../connect/read-again';
 import { ApiProblem } from '../../shared/api/client';
-import { backoff, sleep } from '../../shared/service/async';
+import { backoff, sleep } from '../../shared/runtime/async';
 import { CliError } from '../process-context';
 import { Recent } from './recent';
 import { SseParser, type ServerSent } from './sse';

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
-import { backoff, sleep, withTimeout } from '../../shared/service/async';
+import { backoff, sleep, withTimeout } from '../../shared/runtime/async';
 import { type PreparedSecrets, signHeaders } from '../../shared/model/sign';
 import { addOwnHeaders } from '../../shared/model/webhook-request';
 import { newTraceparent } from '../../shared/telemetry/trace';

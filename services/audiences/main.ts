@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { runService } from '../../shared/service/run';
+import { runService } from '../../shared/runtime/run';
 import { CompiledDefinitions } from './definitions/compile';
 import { Service } from './service';
 import { observeAudiences, watchFailure } from './telemetry';

@@ -4,7 +4,7 @@ import { DEDUP_MS } from '../../shared/model/dedup-window';
 import { type BatchProducer, type Consumption, type Kafka } from '../../shared/kafka/port';
 import { retryingReads } from '../../shared/kafka/scan';
 import { MESSAGES, PROFILE_EVENTS, PROFILE_STATUS, PROFILES } from '../../shared/kafka/topics';
-import { type Lock, takeLock } from '../../shared/service/data-dir';
+import { type Lock, takeLock } from '../../shared/runtime/data-dir';
 import { type Log } from '../../shared/telemetry/log';
 import { type Definitions } from './definitions/compile';
 import { PartitionProcessors } from './profiles/partition-processors';

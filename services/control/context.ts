@@ -2,7 +2,7 @@ import { type Encryptor } from '../../shared/config/encryption';
 import { type ConfigView } from '../../shared/config/types';
 import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
 import { type Networks } from '../../shared/model/address-warning';
-import { type TopicRetention } from '../../shared/service/retention';
+import { type TopicRetention } from '../../shared/runtime/retention';
 import { type Log } from '../../shared/telemetry/log';
 import { type TokenUses } from './tokens/token-uses';
 import { type ConfigEntries } from './config/config-entries';

@@ -1,4 +1,4 @@
-import { runService } from '../../shared/service/run';
+import { runService } from '../../shared/runtime/run';
 import { startControl } from './server';
 
 /** The control service: REST API, console and history. */

@@ -4,13 +4,13 @@ import { type Authenticator, createAuthenticator } from '../../shared/config/aut
 import { createEncryptor, type Encryptor, watchKey } from '../../shared/config/encryption';
 import { type FollowedConfig, openConfig } from '../../shared/config/reader';
 import { openWriter } from '../../shared/config/writer';
-import { AppError, messageOf } from '../../shared/service/errors';
-import { createClientAddress } from '../../shared/service/client-address';
-import { type Health, listen, serveHealth } from '../../shared/service/health';
+import { AppError, messageOf } from '../../shared/runtime/errors';
+import { createClientAddress } from '../../shared/runtime/client-address';
+import { type Health, listen, serveHealth } from '../../shared/runtime/health';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
-import { requireRetention } from '../../shared/service/retention';
-import { requireSecretKeys, type Settings } from '../../shared/service/settings';
+import { requireRetention } from '../../shared/runtime/retention';
+import { requireSecretKeys, type Settings } from '../../shared/runtime/settings';
 import { type Log } from '../../shared/telemetry/log';
 import { openIdentities } from './auth/identities';
 import { Refusals } from './auth/refusals';

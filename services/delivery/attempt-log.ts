@@ -1,6 +1,6 @@
 import { type UrlAttempt } from '../../shared/model/attempt-events';
 import { attemptsMade } from '../../shared/model/delivery';
-import { LogSample } from '../../shared/service/load-limits';
+import { LogSample } from '../../shared/runtime/load-limits';
 import { type Log } from '../../shared/telemetry/log';
 import { traceIdOf, spanIdOf } from '../../shared/telemetry/trace';
 import { type AttemptDisposition, type DeliveryInHand } from './disposition';

@@ -2,8 +2,8 @@ import { DecisionGate, type GateConfig } from '../../shared/config/decision-gate
 import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
 import { type RecoveredReason } from '../../shared/model/recall';
 import { createStepDedup } from '../../shared/model/dedup-window';
-import { messageOf, newerFormat } from '../../shared/service/errors';
-import { Backpressure } from '../../shared/service/load-limits';
+import { messageOf, newerFormat } from '../../shared/runtime/errors';
+import { Backpressure } from '../../shared/runtime/load-limits';
 import {
   type BatchProducer,
   type OpenRecord,

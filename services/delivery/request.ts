@@ -78,7 +78,7 @@ export function insistenceOf({ recalled }: Delivery): Job['insists'] {
 export class UrlRequest implements Job {
   before: Job | undefined = undefined;
   after: Job | undefined = undefined;
-  chain: object | undefined = undefined;
+  list: object | undefined = undefined;
   begunAt = 0;
   stoodStillMs = 0;
   period = 0;

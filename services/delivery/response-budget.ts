@@ -1,4 +1,4 @@
-import { type BucketRate, TokenBuckets } from '../../shared/service/load-limits';
+import { type BucketRate, TokenBuckets } from '../../shared/runtime/load-limits';
 import { type Keep } from './http/judge-response';
 
 /**

@@ -1,7 +1,7 @@
 import { attemptsMade } from '../../shared/model/delivery';
 import { type OutRecord } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
-import { AppError } from '../../shared/service/errors';
+import { AppError } from '../../shared/runtime/errors';
 import { AttemptRows } from '../../shared/model/attempt-rows';
 import { FORMAT_HEADER } from '../../shared/model/record-format';
 import { type OpenDelivery } from './attempt-context';

@@ -2,12 +2,12 @@ import { type IncomingMessage } from 'node:http';
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { type Source } from '../../shared/model/config';
-import { addressKey, type ClientAddress } from '../../shared/service/client-address';
-import { FairShares, type Share } from '../../shared/service/fair-shares';
+import { addressKey, type ClientAddress } from '../../shared/runtime/client-address';
+import { FairShares, type Share } from '../../shared/collections/fair-shares';
 import { type Log } from '../../shared/telemetry/log';
 import { type HttpResponse, rateLimited } from './responses';
 import { type LimitedCounts, RefusedLimit, SourceLimits, type LimitSettings } from './rate-limits';
-import { logThrottle } from '../../shared/service/load-limits';
+import { logThrottle } from '../../shared/runtime/load-limits';
 
 /**
  * Decides which requests may use ingest now. A source has rate limits, and a fair share of the

@@ -1,6 +1,6 @@
-import { createClientAddress } from '../../shared/service/client-address';
-import { type Health, notReadyReasons } from '../../shared/service/health';
-import { runService } from '../../shared/service/run';
+import { createClientAddress } from '../../shared/runtime/client-address';
+import { type Health, notReadyReasons } from '../../shared/runtime/health';
+import { runService } from '../../shared/runtime/run';
 import { observeServer } from '../../shared/telemetry/http-server';
 import { budgetsOf, memoryOfProcess } from './admission';
 import { RESPONSE_DEADLINE_MS, producerOptions, startIngest } from './service';

@@ -1,6 +1,6 @@
 import { MAX_ENTRIES, type Source } from '../../shared/model/config';
-import { type BucketRate, TokenBuckets } from '../../shared/service/load-limits';
-import { messageOf } from '../../shared/service/errors';
+import { type BucketRate, TokenBuckets } from '../../shared/runtime/load-limits';
+import { messageOf } from '../../shared/runtime/errors';
 import { limitedRecord } from '../../shared/model/rejected-calls';
 import { type BatchProducer } from '../../shared/kafka/port';
 import { LIMITED } from '../../shared/kafka/topics';

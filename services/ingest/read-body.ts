@@ -1,6 +1,6 @@
 import { type IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
-import { CompactingMap } from '../../shared/service/compacting-map';
+import { CompactingMap } from '../../shared/collections/compacting-map';
 import { type RefusalCode } from './responses';
 import { type BodyOwner } from './admission';
 

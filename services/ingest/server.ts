@@ -3,9 +3,9 @@ import { createServer, type Server, IncomingMessage, ServerResponse } from 'node
 import { Server as NetServer } from 'node:net';
 import { type Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { withTimeout } from '../../shared/service/async';
-import { limitConnections, limitUnanswered, type Timeouts } from '../../shared/service/connections';
-import { listen } from '../../shared/service/health';
+import { withTimeout } from '../../shared/runtime/async';
+import { limitConnections, limitUnanswered, type Timeouts } from '../../shared/runtime/connections';
+import { listen } from '../../shared/runtime/health';
 import { watchRequest } from '../../shared/telemetry/http-server';
 import { type HttpResponse, corsHeaders, refusal, type RefusalCode } from './responses';
 import { routeOf } from './routes';

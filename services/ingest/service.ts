@@ -3,7 +3,7 @@ import { type ConfigReader } from '../../shared/config/types';
 import { type BatchProducer } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { createApp } from './routes';
-import { type ClientAddress, createClientAddress } from '../../shared/service/client-address';
+import { type ClientAddress, createClientAddress } from '../../shared/runtime/client-address';
 import { createSources } from './write-key';
 import { createBodyReader } from './read-body';
 import { type Budgets, budgetsOf, memoryOfProcess, Admission } from './admission';

@@ -1,11 +1,11 @@
 import { stringifyJson } from '../../shared/json/json';
-import { withDeadline } from '../../shared/service/async';
-import { AppError, messageOf } from '../../shared/service/errors';
+import { withDeadline } from '../../shared/runtime/async';
+import { AppError, messageOf } from '../../shared/runtime/errors';
 import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
 import { metrics } from '../../shared/telemetry/metrics';
 import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './responses';
-import { logThrottle } from '../../shared/service/load-limits';
+import { logThrottle } from '../../shared/runtime/load-limits';
 import { type AcceptedCall, excerptRecord, rejectedRecord } from './calls/validate-request';
 import { type Excerpt, excerptOf } from './calls/excerpt';
 import { type ParsedRequest, type RequestFault } from './calls/parse-batch';

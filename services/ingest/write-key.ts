@@ -1,10 +1,10 @@
 import { type ConfigReader } from '../../shared/config/types';
 import { type Source } from '../../shared/model/config';
-import { sleep } from '../../shared/service/async';
-import { messageOf } from '../../shared/service/errors';
+import { sleep } from '../../shared/runtime/async';
+import { messageOf } from '../../shared/runtime/errors';
 import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './responses';
-import { logThrottle } from '../../shared/service/load-limits';
+import { logThrottle } from '../../shared/runtime/load-limits';
 
 /**
  * Finds the source of a write key. It refuses a key only after reading `config` to its end: clients

@@ -7,8 +7,8 @@ import {
   type OpenRecord,
 } from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
-import { Backpressure } from '../../shared/service/load-limits';
-import { messageOf } from '../../shared/service/errors';
+import { Backpressure } from '../../shared/runtime/load-limits';
+import { messageOf } from '../../shared/runtime/errors';
 import { type Log } from '../../shared/telemetry/log';
 import { type Recalls } from './recalls';
 import { type ReturnPace } from './return-pace';

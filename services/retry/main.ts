@@ -1,11 +1,11 @@
-import { ConsumerHealth } from '../../shared/service/health';
+import { ConsumerHealth } from '../../shared/runtime/health';
 import { brokerClock } from '../../shared/kafka/broker-clock';
 import { type Consumption, type Kafka, type Tail } from '../../shared/kafka/port';
 import { RECALLS, recallsKeptMs, tierDelayMs } from '../../shared/kafka/topics';
 import { newerFormatOf } from '../../shared/model/record-format';
-import { sleep } from '../../shared/service/async';
-import { newerFormat } from '../../shared/service/errors';
-import { runService, type ServiceContext } from '../../shared/service/run';
+import { sleep } from '../../shared/runtime/async';
+import { newerFormat } from '../../shared/runtime/errors';
+import { runService, type ServiceContext } from '../../shared/runtime/run';
 import { Requeuer, TierReader } from './handler';
 import { Recalls } from './recalls';
 import { ReturnPace } from './return-pace';

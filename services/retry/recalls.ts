@@ -7,7 +7,7 @@ import {
 } from '../../shared/kafka/port';
 import { recallRecord } from '../../shared/kafka/topics';
 import { type Recall, stepHash } from '../../shared/model/recall';
-import { messageOf } from '../../shared/service/errors';
+import { messageOf } from '../../shared/runtime/errors';
 import { type Log } from '../../shared/telemetry/log';
 import { type KnownRecall, RecallLog, stands } from './recall-log';
 import { RecallPace } from './recall-pace';

@@ -2,7 +2,7 @@ import { type OnCostly } from '../../shared/cel/compile';
 import { type BatchProducer } from '../../shared/kafka/port';
 import { attemptsRecord } from '../../shared/kafka/topics';
 import { filterDigest, type FilterEvent } from '../../shared/model/attempt-events';
-import { logThrottle } from '../../shared/service/load-limits';
+import { logThrottle } from '../../shared/runtime/load-limits';
 
 /** Tells alerts of filters that take much work. */
 

@@ -7,8 +7,8 @@ import {
   readMessageHeaders,
   rememberMessage,
 } from '../../shared/model/message-codec';
-import { Backpressure } from '../../shared/service/load-limits';
-import { AppError, messageOf, newerFormat } from '../../shared/service/errors';
+import { Backpressure } from '../../shared/runtime/load-limits';
+import { AppError, messageOf, newerFormat } from '../../shared/runtime/errors';
 import {
   type BatchProducer,
   type InRecord,

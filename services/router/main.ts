@@ -1,6 +1,6 @@
-import { ConsumerHealth } from '../../shared/service/health';
+import { ConsumerHealth } from '../../shared/runtime/health';
 import { type Consumption } from '../../shared/kafka/port';
-import { runService } from '../../shared/service/run';
+import { runService } from '../../shared/runtime/run';
 import { startRouter } from './start';
 
 /** The router turns messages into deliveries, one for each matching destination. */

@@ -4,7 +4,7 @@ import { type MessageHeaders } from '../../shared/model/message-codec';
 import { WEBHOOKS } from '../../shared/kafka/topics';
 import { failureText } from '../../shared/render/render-request';
 import { type Unrendered } from '../../shared/render/render-failed';
-import { logThrottle } from '../../shared/service/load-limits';
+import { logThrottle } from '../../shared/runtime/load-limits';
 import { type Log } from '../../shared/telemetry/log';
 import { metrics, only } from '../../shared/telemetry/metrics';
 import {

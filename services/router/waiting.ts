@@ -1,8 +1,8 @@
 import { type MessageRef } from '../../shared/model/dedup-window';
 import { type OpenRecord } from '../../shared/kafka/port';
-import { CompactingMap } from '../../shared/service/compacting-map';
+import { CompactingMap } from '../../shared/collections/compacting-map';
 import { type ConfigReader } from '../../shared/config/types';
-import { logThrottle } from '../../shared/service/load-limits';
+import { logThrottle } from '../../shared/runtime/load-limits';
 import { type Log } from '../../shared/telemetry/log';
 import { type Doubt } from './decide';
 

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, hash } from 'node:crypto';
 import { type Encrypted, type WriteKey, SYSTEM_ID, type SystemEntry } from '../model/config';
 import { type SecretField, writeKeyField } from '../model/secret-fields';
-import { AppError } from '../service/errors';
+import { AppError } from '../runtime/errors';
 import { type Log } from '../telemetry/log';
 import { type ConfigReader, type ConfigView } from './types';
 

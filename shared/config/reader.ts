@@ -1,5 +1,5 @@
 import { configKey, type ConfigRecord, type Kind } from '../model/config';
-import { AppError, fromEarlierBuild } from '../service/errors';
+import { AppError, fromEarlierBuild } from '../runtime/errors';
 import { type InRecord, type Kafka, type Tail } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';
@@ -9,7 +9,7 @@ import { type ConfigPart, WHOLE } from './part';
 import { FORMAT } from '../model/record-format';
 import { ConfigState, type ApplyResult } from './state';
 import { configAgeMs, type ConfigReader } from './types';
-import { withDeadline } from '../service/async';
+import { withDeadline } from '../runtime/async';
 
 /**
  * Follows topic `config` in memory. Each service opens one reader at start and uses it for every

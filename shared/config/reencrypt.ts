@@ -7,7 +7,7 @@ import {
   SYSTEM_ID,
 } from '../model/config';
 import { mapSecrets } from '../model/secret-fields';
-import { AppError } from '../service/errors';
+import { AppError } from '../runtime/errors';
 import {
   keyProblem,
   newSystemEntry,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { defined } from '../collections/defined';
-import { inTurn, withDeadline } from '../service/async';
+import { inTurn, withDeadline } from '../runtime/async';
 import { configKey, type ConfigRecord, type Kind, type Kinds, SYSTEM_ID } from '../model/config';
-import { AppError, messageOf } from '../service/errors';
+import { AppError, messageOf } from '../runtime/errors';
 import { type BatchProducer, type OutRecord } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';

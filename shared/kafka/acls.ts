@@ -4,8 +4,8 @@ import {
   AclResourceTypes,
   ResourcePatternTypes,
 } from 'kafkajs';
-import { AppError, messageOf } from '../service/errors';
-import { type Settings } from '../service/settings';
+import { AppError, messageOf } from '../runtime/errors';
+import { type Settings } from '../runtime/settings';
 import { briefClient, connectAdmin, kafkaAddress } from './connection';
 import { createCluster } from './kafkajs/cluster';
 import { type ScramMechanism, scramUsersRequest, scramUsersResponse } from './protocol/scram-users';

@@ -6,7 +6,7 @@ import {
   type logCreator,
   logLevel,
 } from 'kafkajs';
-import { requireBrokers, type Settings } from '../service/settings';
+import { requireBrokers, type Settings } from '../runtime/settings';
 import { type Log } from '../telemetry/log';
 import { connectAdmin, kafkaAddress, letOthersReturn } from './connection';
 import { KafkaBatchProducer } from './produce/batch-producer';

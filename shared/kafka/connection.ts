@@ -1,7 +1,7 @@
-import { AppError, messageOf } from '../service/errors';
-import { requireBrokers, type Settings } from '../service/settings';
+import { AppError, messageOf } from '../runtime/errors';
+import { requireBrokers, type Settings } from '../runtime/settings';
 import { type Admin, type Kafka as KafkaJs, type KafkaConfig, logLevel } from 'kafkajs';
-import { sleep } from '../service/async';
+import { sleep } from '../runtime/async';
 import { allowLeaderless } from './kafkajs/leaderless';
 import { type Log } from '../telemetry/log';
 import { kafkajsClient } from './kafkajs/patches';

@@ -1,5 +1,5 @@
 import { type Admin, ConfigResourceTypes, type ITopicConfig } from 'kafkajs';
-import { AppError, messageOf } from '../service/errors';
+import { AppError, messageOf } from '../runtime/errors';
 import { type Log } from '../telemetry/log';
 import { START_WITHIN_MS, whileLeadersAreFound } from './kafkajs/leaderless';
 import { TOMBSTONES_MS, type TopicSpec } from './topics';
@@ -173,7 +173,7 @@ function explain(error: unknown, replication: number): string {
     return (
       `this user may not describe or create ${refused.join(', ')} ` +
       '(TOPIC_AUTHORIZATION_FAILED). Create the topics that are missing, and grant the ' +
-      `rights that \`node dist/deploy/bin/main.js acls\` prints`
+      `rights that \`node dist/bin/main.js acls\` prints`
     );
   }
   const inner = errors.find(({ type }) => type !== 'TOPIC_ALREADY_EXISTS') ?? error;

@@ -1,4 +1,4 @@
-import { messageOf } from '../service/errors';
+import { messageOf } from '../runtime/errors';
 import { type Log } from '../telemetry/log';
 import { type InRecord, type Kafka } from './port';
 import { MESSAGES } from './topics';

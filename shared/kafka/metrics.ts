@@ -1,8 +1,8 @@
 import { type Admin } from 'kafkajs';
-import { withTimeout } from '../service/async';
+import { withTimeout } from '../runtime/async';
 import { LATENCY_BOUNDS, metrics, only, type Sample } from '../telemetry/metrics';
 import { type FetchedRecord } from './protocol/batch';
-import { type PollLiveness } from '../service/health';
+import { type PollLiveness } from '../runtime/health';
 import { KAFKA_METRICS as INFO } from './metric-info';
 import { type Partition } from './consumer/partition';
 import { type Part } from './produce/request';

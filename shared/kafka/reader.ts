@@ -1,6 +1,6 @@
 import { type Admin, type Kafka as KafkaJs } from 'kafkajs';
-import { sleep } from '../service/async';
-import { AppError, messageOf } from '../service/errors';
+import { sleep } from '../runtime/async';
+import { AppError, messageOf } from '../runtime/errors';
 import {
   type Cluster,
   connectCluster,

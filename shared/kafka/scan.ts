@@ -1,5 +1,5 @@
-import { sleep } from '../service/async';
-import { AppError } from '../service/errors';
+import { sleep } from '../runtime/async';
+import { AppError } from '../runtime/errors';
 import { type Log } from '../telemetry/log';
 import { type InRecord, type Kafka, type Range } from './port';
 

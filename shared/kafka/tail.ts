@@ -1,7 +1,7 @@
 import { type Admin } from 'kafkajs';
-import { type Backoff, backoff, withDeadline, withTimeout } from '../service/async';
-import { messageOf } from '../service/errors';
-import { PollLiveness } from '../service/health';
+import { type Backoff, backoff, withDeadline, withTimeout } from '../runtime/async';
+import { messageOf } from '../runtime/errors';
+import { PollLiveness } from '../runtime/health';
 import { type Log } from '../telemetry/log';
 import { type FetchWait, IdleWait } from './idle-wait';
 import { type Cluster, type FetchResponse } from './kafkajs/cluster';

@@ -1,6 +1,6 @@
 import { type Admin, ConfigResourceTypes } from 'kafkajs';
-import { messageOf } from '../service/errors';
-import { type Settings } from '../service/settings';
+import { messageOf } from '../runtime/errors';
+import { type Settings } from '../runtime/settings';
 import { briefClient, kafkaAddress } from './connection';
 import { findDifferences, type TopicDifference } from './create-topics';
 import { readBounds } from './kafkajs/leaderless';

@@ -4,8 +4,8 @@ import { type RecallRecord } from '../model/recall';
 import { FORMAT_HEADER } from '../model/record-format';
 import { formatDuration, parseDuration } from '../model/time';
 import { parkTiers } from '../model/schedule';
-import { type TopicRetention } from '../service/retention';
-import { type Settings } from '../service/settings';
+import { type TopicRetention } from '../runtime/retention';
+import { type Settings } from '../runtime/settings';
 
 /**
  * A row in the only table of topics, from which all other code derives topics. A key keeps together

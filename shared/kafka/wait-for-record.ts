@@ -1,5 +1,5 @@
-import { withDeadline, withTimeout } from '../service/async';
-import { messageOf } from '../service/errors';
+import { withDeadline, withTimeout } from '../runtime/async';
+import { messageOf } from '../runtime/errors';
 import { type Log } from '../telemetry/log';
 import { type InRecord, type Kafka, type Tail } from './port';
 import { unavailable } from './reader';

@@ -4,7 +4,7 @@ import { sampleRoots, writeSpansBy } from './trace';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay, performance, type EventLoopUtilization } from 'node:perf_hooks';
-import { ROOT } from '../service/repo-root';
+import { ROOT } from '../runtime/repo-root';
 
 /**
  * Starts telemetry. Without `OTEL_*` variables the SDK is not loaded: it costs 30 MB and a quarter

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { compact } from '../../shared/collections/defined';
-import { ROOT } from '../../shared/service/repo-root';
+import { ROOT } from '../../shared/runtime/repo-root';
 import { GO, PYTHON, type Tool } from '../support/external-tools';
 
 /** Builds and starts the programs in this folder. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { compact, defined } from '../../shared/collections/defined';
-import { ROOT } from '../../shared/service/repo-root';
+import { ROOT } from '../../shared/runtime/repo-root';
 import { type ReceivedRequest } from '../../tools/harness/sink';
 import { type ClientProgram, PROGRAMS, runClient } from '../clients/programs';
 import { startProgram } from '../support/child-program';

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
+import { SERVICES, type ServiceName } from '../../bin/service-list';
 import { compact } from '../../shared/collections/defined';
 import { eventually } from '../support/eventually';
 import { openLoadedSystem, PER_SECOND, type LoadedSystem } from '../../tools/harness/loaded-system';
-import { isAlive, type ProcessId, processId } from '../../shared/service/process-id';
+import { isAlive, type ProcessId, processId } from '../../shared/runtime/process-id';
 import { descendantIds, descendants } from '../support/supervised';
 import { TraitOracle } from '../support/trait-oracle';
 

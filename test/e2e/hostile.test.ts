@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { SERVICES } from '../../deploy/standalone/service-list';
+import { SERVICES } from '../../bin/service-list';
 import { defined } from '../../shared/collections/defined';
 import { aTrack } from '../support/factories';
 import { raw, requestText } from '../support/raw-http';
@@ -485,7 +485,7 @@ describe('the start', () => {
   ])(
     'a start with %s exits with 1 and names the setting, without secrets and stack',
     async (_, env, named) => {
-      const args = ['dist/deploy/bin/main.js', 'start'];
+      const args = ['dist/bin/main.js', 'start'];
       const started = startSupervised(process.execPath, args, {
         ...env,
         WAYPOST_ADMIN_TOKEN: PLANTED.adminToken,

@@ -5,7 +5,7 @@ import { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ROOT } from '../../shared/service/repo-root';
+import { ROOT } from '../../shared/runtime/repo-root';
 import { type Source } from '../../tools/harness/api';
 import { type ReceivedRequest } from '../../tools/harness/sink';
 import { pythonWithClients } from '../clients/programs';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
+import { SERVICES, type ServiceName } from '../../bin/service-list';
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { type Tail } from '../../shared/kafka/port';
 import { ATTEMPTS, WEBHOOKS } from '../../shared/kafka/topics';

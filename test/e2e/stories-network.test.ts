@@ -1,4 +1,4 @@
-import { check } from '../../deploy/bin/check';
+import { check } from '../../bin/check';
 import { eventually } from '../support/eventually';
 import { freePort } from '../support/free-port';
 import { openStorySystem, type StorySystem } from '../support/story-system';

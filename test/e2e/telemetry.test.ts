@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type CollectedSpan, type Collector, startCollector } from '../../tools/harness/collector';
-import { SERVICES } from '../../deploy/standalone/service-list';
+import { SERVICES } from '../../bin/service-list';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/factories';
 import { openStorySystem, type StorySystem } from '../support/story-system';

@@ -14,7 +14,7 @@ import { type Message, messageHeaders, messageKey } from '../../shared/model/mes
 import { connectKafka } from '../../shared/kafka/client';
 import { type BatchProducer, type Kafka, type OutRecord, type Tail } from '../../shared/kafka/port';
 import { MESSAGES, PROFILE_EVENTS } from '../../shared/kafka/topics';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { eventually } from '../support/eventually';

@@ -5,7 +5,7 @@ import { type ConfigRecord, type Destination } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { CONFIG, MESSAGES, WEBHOOKS } from '../../shared/kafka/topics';
-import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
+import { loadSettings, requireSecretKeys } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { Readable, Writable } from 'node:stream';
-import { copyConfig } from '../../deploy/bin/config-copy';
-import { reencrypt } from '../../deploy/bin/config-reencrypt';
+import { copyConfig } from '../../bin/config-copy';
+import { reencrypt } from '../../bin/config-reencrypt';
 import { openConfig } from '../../shared/config/reader';
 import {
   createEncryptor,
@@ -23,7 +23,7 @@ import {
 import { FORMAT } from '../../shared/model/record-format';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 

@@ -13,7 +13,7 @@ import {
   type Kafka,
   type OutRecord,
 } from '../../shared/kafka/port';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type PostgresServer, postgresServer } from '../support/database';
 import { eventually } from '../support/eventually';

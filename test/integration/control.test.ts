@@ -14,7 +14,7 @@ import { CONFIG } from '../../shared/kafka/topics';
 import { mapSecrets } from '../../shared/model/secret-fields';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
-import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
+import { loadSettings, requireSecretKeys } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-port';

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import tls from 'node:tls';
 import { promisify } from 'node:util';
-import { outdatedNode } from '../../shared/service/distrusted-roots';
-import { ROOT } from '../../shared/service/repo-root';
+import { outdatedNode } from '../../shared/runtime/distrusted-roots';
+import { ROOT } from '../../shared/runtime/repo-root';
 import { type Certificate, makeCertificate } from '../support/certificate';
 import { startIngestProcess } from '../support/ingest-process';
 
@@ -64,7 +64,7 @@ afterAll(() => {
 const PRELUDE = `
 const tls = require('node:tls');
 const own = tls.createSecureContext;
-const { distrustRoots } = require('./dist/shared/service/distrusted-roots.js');
+const { distrustRoots } = require('./dist/shared/runtime/distrusted-roots.js');
 const { Sender } = require('./dist/services/delivery/http/client.js');
 const { ClientTls } = require('./dist/services/delivery/http/client-tls.js');
 const { NameResolver } = require('./dist/services/delivery/http/resolver.js');

@@ -7,7 +7,7 @@ import { type RunningControl, startControl } from '../../services/control/server
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { connectKafka } from '../../shared/kafka/client';
 import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type PostgresServer, postgresServer } from '../support/database';
 import { anEvent } from '../support/events';

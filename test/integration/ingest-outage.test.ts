@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Broker } from '../../deploy/standalone/broker';
-import { findKafka, type Launch } from '../../deploy/standalone/kafka-source';
+import { type Broker } from '../../dev/kafka/broker';
+import { findKafka, type Launch } from '../../dev/kafka/kafka-source';
 import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { type IngestProcess, startIngestProcess } from '../support/ingest-process';

@@ -12,17 +12,17 @@ import {
   logLevel,
   ResourcePatternTypes,
 } from 'kafkajs';
-import { grantsOf, userNames } from '../../deploy/kafka/acls';
-import { type Broker } from '../../deploy/standalone/broker';
-import { findKafka } from '../../deploy/standalone/kafka-source';
-import { storedPorts } from '../../deploy/standalone/stored-ports';
-import { SERVICES } from '../../deploy/standalone/service-list';
+import { grantsOf, userNames } from '../../bin/grants';
+import { type Broker } from '../../dev/kafka/broker';
+import { findKafka } from '../../dev/kafka/kafka-source';
+import { storedPorts } from '../../dev/stored-ports';
+import { SERVICES } from '../../bin/service-list';
 import { createAcls, createScramUsers, type Grant } from '../../shared/kafka/acls';
 import { kafkaAddress, probeKafka, waitForKafka } from '../../shared/kafka/connection';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
 import { REJECTED } from '../../shared/kafka/topics';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { makeCertificate } from '../support/certificate';
 import { eventually } from '../support/eventually';
@@ -36,7 +36,7 @@ import { readTopic } from '../support/topics';
 
 /**
  * Kafka with production security: TLS with a private authority, certificates on both sides, a SCRAM
- * password or a token for each service, and exactly the ACLs of deploy/kafka/acls.ts.
+ * password or a token for each service, and exactly the ACLs of bin/grants.ts.
  */
 
 const PREFIX = 'secured.';
@@ -308,7 +308,7 @@ test('one command creates topics, ACLs and users, with generated passwords in a 
   const options = ['--acls', '--user-prefix', 'other-', '--scram-users', users];
   const make = startSupervised(
     process.execPath,
-    ['dist/deploy/bin/main.js', 'service', 'topics', ...options],
+    ['dist/bin/main.js', 'service', 'topics', ...options],
     {
       ...environment('admin'),
       KAFKA_SASL_MECHANISM: 'plain',
@@ -376,16 +376,12 @@ test.each<[string, Record<string, string>, RegExp]>([
 /** Creates the topics as the user with that right, and starts every service. */
 async function startAll(): Promise<void> {
   if (running.length > 0) return;
-  const topics = startSupervised(
-    process.execPath,
-    ['dist/deploy/bin/main.js', 'service', 'topics'],
-    {
-      ...shared,
-      ...environment('topics'),
-      // The job then reads `config`.
-      WAYPOST_TOPIC_RETENTION: 'webhooks=7d',
-    },
-  );
+  const topics = startSupervised(process.execPath, ['dist/bin/main.js', 'service', 'topics'], {
+    ...shared,
+    ...environment('topics'),
+    // The job then reads `config`.
+    WAYPOST_TOPIC_RETENTION: 'webhooks=7d',
+  });
   expect([await topics.exited, topics.output()]).toEqual([
     0,
     expect.stringContaining('topics.created'),

@@ -14,7 +14,7 @@ import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka, type Tail } from '../../shared/kafka/port';
 import { ATTEMPTS, MESSAGES } from '../../shared/kafka/topics';
 import { readEvents } from '../../shared/model/attempt-rows';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { startDelivery } from '../support/deliverer';
 import { eventually } from '../support/eventually';

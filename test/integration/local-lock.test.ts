@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAlive, ownId, processId } from '../../shared/service/process-id';
-import { takeLock } from '../../shared/service/data-dir';
-import { localSecrets } from '../../deploy/standalone/secrets';
+import { isAlive, ownId, processId } from '../../shared/runtime/process-id';
+import { takeLock } from '../../shared/runtime/data-dir';
+import { localSecrets } from '../../dev/secrets';
 import { eventually } from '../support/eventually';
 
 let dir: string;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { kafkaAddress } from '../../shared/kafka/connection';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { startSystem, type System } from '../../tools/harness/system';
 import { descendants, processes } from '../support/supervised';
 

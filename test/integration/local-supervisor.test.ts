@@ -11,9 +11,9 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PORTS } from '../../deploy/standalone/local-settings';
-import { SERVICES } from '../../deploy/standalone/service-list';
-import { isAlive, processId } from '../../shared/service/process-id';
+import { PORTS } from '../../dev/local-settings';
+import { SERVICES } from '../../bin/service-list';
+import { isAlive, processId } from '../../shared/runtime/process-id';
 import { eventually } from '../support/eventually';
 import { freePort, freePorts } from '../support/free-port';
 import {
@@ -64,7 +64,7 @@ const shared = () => ({
 const stubs = (more: NodeJS.ProcessEnv = {}, programs = {}) =>
   (supervised = startWithStubs(join(dir, 'stubs'), { ...env, ...more }, programs));
 const startReal = (more: NodeJS.ProcessEnv = {}) =>
-  (supervised = startSupervised(process.execPath, ['dist/deploy/bin/main.js', 'start'], {
+  (supervised = startSupervised(process.execPath, ['dist/bin/main.js', 'start'], {
     ...env,
     ...more,
   }));
@@ -236,7 +236,7 @@ describe('a refused start prints one sentence about', () => {
     [['begin'], 'Usage: '],
   ])('the arguments %j', async (args, sentence) => {
     const text = await refusal(
-      startSupervised(process.execPath, ['dist/deploy/bin/main.js', ...args], {}),
+      startSupervised(process.execPath, ['dist/bin/main.js', ...args], {}),
     );
     expect(text).toMatch(new RegExp(`^${sentence}.*ingest\\|router`));
   });

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SERVICES } from '../../deploy/standalone/service-list';
-import { isAlive } from '../../shared/service/process-id';
+import { SERVICES } from '../../bin/service-list';
+import { isAlive } from '../../shared/runtime/process-id';
 import { eventually } from '../support/eventually';
 import {
   descendantIds,

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ROOT } from '../../shared/service/repo-root';
+import { ROOT } from '../../shared/runtime/repo-root';
 import { startProgram } from '../support/child-program';
 
 /**
@@ -58,7 +58,7 @@ function run(name: string, program: string) {
   return startProgram(process.execPath, [
     ...FLAGS,
     file,
-    join(ROOT, 'dist/shared/service/host-process.js'),
+    join(ROOT, 'dist/shared/runtime/host-process.js'),
   ]);
 }
 

@@ -1,4 +1,4 @@
-import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
+import { SERVICES, type ServiceName } from '../../bin/service-list';
 import { aTrack } from '../support/factories';
 import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-port';
@@ -98,14 +98,10 @@ describe('some services in one process', () => {
         SERVICES.map((name, i) => [`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`, String(ports[i]!)]),
       );
       const start = (...args: string[]) =>
-        (running = startSupervised(
-          process.execPath,
-          ['dist/deploy/bin/main.js', 'service', ...args],
-          {
-            ...processes.env,
-            ...env,
-          },
-        ));
+        (running = startSupervised(process.execPath, ['dist/bin/main.js', 'service', ...args], {
+          ...processes.env,
+          ...env,
+        }));
       const first = start('router', 'retry');
       const ready = async (name: ServiceName) =>
         (await fetch(`http://127.0.0.1:${healthPort(env, name)}/readyz`)).status;

@@ -2,7 +2,7 @@ import { producerOptions, startIngest } from '../../services/ingest/service';
 import { type IngestServer } from '../../services/ingest/server';
 import { connectKafka } from '../../shared/kafka/client';
 import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { metrics } from '../../shared/telemetry/metrics';
 import { renderMetrics } from '../../shared/telemetry/prometheus';

@@ -4,7 +4,7 @@ import { type Message, messageHeaders, messageKey } from '../../shared/model/mes
 import { connectKafka } from '../../shared/kafka/client';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { ATTEMPTS, MESSAGES, PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { type PostgresServer, postgresServer } from '../support/database';

@@ -9,7 +9,7 @@ import { connectKafka } from '../../shared/kafka/client';
 import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
 import { type Kafka } from '../../shared/kafka/port';
 import { attemptsRecord, CONFIG } from '../../shared/kafka/topics';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type Json } from '../../tools/harness/api';
 import { eventually } from '../support/eventually';

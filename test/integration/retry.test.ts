@@ -12,7 +12,7 @@ import { connectKafka } from '../../shared/kafka/client';
 import { createReadyTopics } from '../../shared/kafka/create-topics';
 import { type BatchProducer, type Kafka, type Tail } from '../../shared/kafka/port';
 import { DUE, tierTopic } from '../../shared/kafka/topics';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-port';

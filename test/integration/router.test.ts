@@ -19,7 +19,7 @@ import {
   type OutRecord,
   type Tail,
 } from '../../shared/kafka/port';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually, Final } from '../support/eventually';
 import { aSource } from '../support/fakes';

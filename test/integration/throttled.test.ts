@@ -16,7 +16,7 @@ import { encodeDelivery } from '../../shared/model/delivery';
 import { type Message } from '../../shared/model/message';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka, type OutRecord } from '../../shared/kafka/port';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { memoryDatabase } from '../support/database';
 import { eventually } from '../support/eventually';

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Admin, ConfigResourceTypes, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { connectKafka } from '../../shared/kafka/client';
-import { makeTopics } from '../../deploy/bin/topics';
-import { loadSettings } from '../../shared/service/settings';
+import { makeTopics } from '../../bin/topics';
+import { loadSettings } from '../../shared/runtime/settings';
 import { type Destination } from '../../shared/model/config';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';

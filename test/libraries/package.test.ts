@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { defined } from '../../shared/collections/defined';
-import { ROOT } from '../../shared/service/repo-root';
+import { ROOT } from '../../shared/runtime/repo-root';
 import { installExamples, type InstalledExamples } from '../support/installed-examples';
 import { startProgram } from '../support/child-program';
 import { startSink } from '../../tools/harness/sink';

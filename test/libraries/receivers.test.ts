@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ROOT } from '../../shared/service/repo-root';
+import { ROOT } from '../../shared/runtime/repo-root';
 import { installExamples, type InstalledExamples } from '../support/installed-examples';
 import { type Program, startProgram } from '../support/child-program';
 import { blockNamed } from '../support/doc-blocks';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { ROOT } from '../../shared/service/repo-root';
+import { ROOT } from '../../shared/runtime/repo-root';
 import { type ClientProgram, PROGRAMS, runClient } from '../clients/programs';
 import { type ReceivedRequest, startSink } from '../../tools/harness/sink';
 import { RECORDED_KEY, type RecordedRequest, recordedRequests } from '../support/recorded';

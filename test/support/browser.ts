@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { source as axe } from 'axe-core';
 import { type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
-import { ROOT } from '../../shared/service/repo-root';
+import { ROOT } from '../../shared/runtime/repo-root';
 
 /** A real Chromium for tests of the console. It records the errors that pages report. */
 

@@ -24,8 +24,8 @@ import { openConfig } from '../../shared/config/reader';
 import { createAuthenticator } from '../../shared/config/authentication';
 import { createEncryptor } from '../../shared/config/encryption';
 import { openWriter } from '../../shared/config/writer';
-import { type TopicRetention } from '../../shared/service/retention';
-import { createClientAddress } from '../../shared/service/client-address';
+import { type TopicRetention } from '../../shared/runtime/retention';
+import { createClientAddress } from '../../shared/runtime/client-address';
 import { Problem } from '../../services/control/http/problem';
 import { memoryLog, type MemoryLog } from './memory-log';
 

@@ -10,7 +10,7 @@ import { openConfig } from '../../shared/config/reader';
 import { type Consumption, type Kafka } from '../../shared/kafka/port';
 import { WEBHOOKS } from '../../shared/kafka/topics';
 import { createAddressGuard } from '../../shared/model/address-guard';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { type Log } from '../../shared/telemetry/log';
 
 /** Delivery as its process runs it, on a real Kafka, with receivers on this machine. */

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../../shared/service/repo-root';
+import { ROOT } from '../../shared/runtime/repo-root';
 
 /**
  * Returns every page in Markdown that is not ignored by git. @param patterns as for `git ls-files`

@@ -1,4 +1,4 @@
-import { isAlive, type ProcessId } from '../../shared/service/process-id';
+import { isAlive, type ProcessId } from '../../shared/runtime/process-id';
 import CleanEnvironment from './clean-environment';
 import { descendantIds } from './supervised';
 

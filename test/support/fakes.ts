@@ -1,7 +1,7 @@
 import { writeKeyHash } from '../../shared/config/encryption';
 import { type ConfigReader, type Entry } from '../../shared/config/types';
 import { type Source } from '../../shared/model/config';
-import { AppError } from '../../shared/service/errors';
+import { AppError } from '../../shared/runtime/errors';
 import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
 import { aWriteKey } from './write-key';
 

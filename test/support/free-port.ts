@@ -1,4 +1,4 @@
-import { freePorts as freePortsOf } from '../../deploy/standalone/ports';
+import { freePorts as freePortsOf } from '../../dev/ports';
 
 /**
  * Ports for tests. They are below the range of outgoing connections, so that no connection takes

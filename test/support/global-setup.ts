@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findKafka } from '../../deploy/standalone/kafka-source';
+import { findKafka } from '../../dev/kafka/kafka-source';
 import { kafkaAddress, waitForKafka } from '../../shared/kafka/connection';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { makeHistoryFiles } from './history-files';
 
 /**

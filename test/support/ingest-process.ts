@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type ConfigRecord, configKey, type Source } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { freePorts } from './free-port';
 import { startService } from './service';

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Admin, logLevel } from 'kafkajs';
 import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
-import { type ServiceName } from '../../deploy/standalone/service-list';
+import { type ServiceName } from '../../bin/service-list';
 import { createAuthenticator } from '../../shared/config/authentication';
 import { createEncryptor } from '../../shared/config/encryption';
 import { secretFields } from '../../shared/model/secret-fields';
@@ -14,7 +14,7 @@ import {
 } from '../../shared/kafka/consumer/describe-group';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { CONFIG } from '../../shared/kafka/topics';
-import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
+import { loadSettings, requireSecretKeys } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { freePorts } from './free-port';
 import { type Service, startService } from './service';

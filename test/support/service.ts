@@ -1,4 +1,4 @@
-import { type ServiceName } from '../../deploy/standalone/service-list';
+import { type ServiceName } from '../../bin/service-list';
 import { eventually, Final } from './eventually';
 import { freePorts } from './free-port';
 import { startSupervised, type Supervised } from './supervised';

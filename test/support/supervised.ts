@@ -1,9 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SERVICES } from '../../deploy/standalone/service-list';
-import { type ProcessId, processId } from '../../shared/service/process-id';
-import { ROOT } from '../../shared/service/repo-root';
+import { SERVICES } from '../../bin/service-list';
+import { type ProcessId, processId } from '../../shared/runtime/process-id';
+import { ROOT } from '../../shared/runtime/repo-root';
 import { eventually, Final } from './eventually';
 
 /**
@@ -176,7 +176,7 @@ export function startWithStubs(
   mkdirSync(dir, { recursive: true });
   for (const name of SERVICES) writeFileSync(join(dir, `${name}.js`), stubs[name] ?? stub(name));
   const script = `
-    const { supervise } = require(${JSON.stringify(join(ROOT, 'dist/deploy/standalone/supervisor.js'))});
+    const { supervise } = require(${JSON.stringify(join(ROOT, 'dist/dev/supervisor.js'))});
     supervise({
       env: process.env,
       entry: (name) => [require('node:path').join(${JSON.stringify(dir)}, name + '.js')],

@@ -5,7 +5,7 @@ import { connectKafka } from '../../shared/kafka/client';
 import { type InRecord, type Kafka } from '../../shared/kafka/port';
 import { scan } from '../../shared/kafka/scan';
 import { ATTEMPTS, DEAD } from '../../shared/kafka/topics';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from './eventually';
 import { type System } from '../../tools/harness/system';

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
-import { kafkaVersion, readJarList } from '../../deploy/standalone/jar-list';
-import { findJavaKafka } from '../../deploy/standalone/kafka-source';
+import { kafkaVersion, readJarList } from '../../dev/kafka/jar-list';
+import { findJavaKafka } from '../../dev/kafka/kafka-source';
 import { clockMs } from '../harness/timing';
 import { type Options, readOptions } from './options';
 import { duration, Progress } from './progress';

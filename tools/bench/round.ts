@@ -1,5 +1,5 @@
-import { SERVICES } from '../../deploy/standalone/service-list';
-import { messageOf } from '../../shared/service/errors';
+import { SERVICES } from '../../bin/service-list';
+import { messageOf } from '../../shared/runtime/errors';
 import { measureAudiences } from './cases/audiences';
 import { measureBacklog } from './cases/backlog';
 import { measureBatched } from './cases/batched';

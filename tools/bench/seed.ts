@@ -20,7 +20,7 @@ import {
 import { writeMessage } from '../../shared/model/cut-body';
 import { type Message, messageHeaders, messageKey } from '../../shared/model/message';
 import { secretFields } from '../../shared/model/secret-fields';
-import { loadSettings, requireSecretKeys, type Settings } from '../../shared/service/settings';
+import { loadSettings, requireSecretKeys, type Settings } from '../../shared/runtime/settings';
 import { createLog, type Log } from '../../shared/telemetry/log';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { bodyOf, SECRET, userOf } from './payload';

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Admin, logLevel } from 'kafkajs';
 import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
-import { findKafka } from '../../deploy/standalone/kafka-source';
-import { type ProcessName } from '../../deploy/standalone/service-list';
-import { messageOf } from '../../shared/service/errors';
+import { findKafka } from '../../dev/kafka/kafka-source';
+import { type ProcessName } from '../../bin/service-list';
+import { messageOf } from '../../shared/runtime/errors';
 import { Endpoint } from '../harness/endpoint';
 import {
   type RunningServices,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { kafkaAddress, waitForKafka } from '../../shared/kafka/connection';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { eventually } from '../../test/support/eventually';
 import { type System } from '../harness/system';
 import { type Cluster, type Node } from './cluster';

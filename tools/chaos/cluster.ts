@@ -3,16 +3,16 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { findJavaKafka } from '../../deploy/standalone/kafka-source';
+import { findJavaKafka } from '../../dev/kafka/kafka-source';
 import {
   brokerProperties,
   javaArguments,
   loggingProperties,
   propertiesText,
   SHORT_LIVED,
-} from '../../deploy/standalone/broker-config';
-import { startDyingWithParent } from '../../deploy/standalone/die-with-parent';
-import { type RunningProcess } from '../../deploy/standalone/child-process';
+} from '../../dev/kafka/broker-config';
+import { startDyingWithParent } from '../../dev/die-with-parent';
+import { type RunningProcess } from '../../dev/child-process';
 import { freePorts } from '../../test/support/free-port';
 import { waitForKafka } from '../../shared/kafka/connection';
 

@@ -1,4 +1,4 @@
-import { type ProcessName, SERVICES } from '../../deploy/standalone/service-list';
+import { type ProcessName, SERVICES } from '../../bin/service-list';
 import { type Random, randomOf } from '../harness/random';
 
 /** Plans the faults and their times, from a seed alone. Pure. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ProcessName, SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
-import { messageOf } from '../../shared/service/errors';
+import { type ProcessName, SERVICES, type ServiceName } from '../../bin/service-list';
+import { messageOf } from '../../shared/runtime/errors';
 import { eventually } from '../../test/support/eventually';
 import { runsService, type System } from '../harness/system';
 import { type BrokerControl } from './broker-control';

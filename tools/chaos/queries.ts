@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { SERVICES } from '../../deploy/standalone/service-list';
+import { SERVICES } from '../../bin/service-list';
 import {
   ALERTS_FILE,
   answerable,

@@ -3,7 +3,7 @@ import { decodeDelivery } from '../../shared/model/delivery';
 import { connectKafka } from '../../shared/kafka/client';
 import { type InRecord, type Kafka } from '../../shared/kafka/port';
 import { ATTEMPTS, DEAD, MESSAGES, TIER_PREFIX } from '../../shared/kafka/topics';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { Commits, COMMITS } from './commits';
 import { History } from './history';

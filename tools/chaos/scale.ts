@@ -4,9 +4,9 @@ import { parseArgs } from 'node:util';
 import { type Admin, logLevel } from 'kafkajs';
 import { kafkaAddress } from '../../shared/kafka/connection';
 import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings } from '../../shared/runtime/settings';
 import { cpuBetween, readCpu } from '../harness/usage';
-import { type ServiceName } from '../../deploy/standalone/service-list';
+import { type ServiceName } from '../../bin/service-list';
 import { openLoadedSystem, type LoadedSystem } from '../harness/loaded-system';
 import { type Service, startBeside } from '../../test/support/service';
 

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { serviceMain } from '../../deploy/standalone/service-list';
-import { freePorts } from '../../deploy/standalone/ports';
+import { serviceMain } from '../../bin/service-list';
+import { freePorts } from '../../dev/ports';
 import { type System } from '../harness/system';
 
 /** A second delivery process beside the supervisor's. */

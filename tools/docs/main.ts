@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../../shared/service/repo-root';
+import { ROOT } from '../../shared/runtime/repo-root';
 import { generatePage, PAGES, readPage } from './pages';
 
 /** `npm run docs`: writes the generated parts of docs/reference. */

@@ -1,9 +1,9 @@
-import { type Settings, settingsSchema } from '../../shared/service/settings';
+import { type Settings, settingsSchema } from '../../shared/runtime/settings';
 import { z } from 'zod';
 import { markdownTable } from '../bench/report/table';
 
 /**
- * The tables of docs/reference/settings.md: defaults come from shared/service/settings.ts, meanings
+ * The tables of docs/reference/settings.md: defaults come from shared/runtime/settings.ts, meanings
  * from here.
  */
 

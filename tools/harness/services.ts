@@ -6,18 +6,13 @@ import {
   localSettings,
   type PortName,
   PORTS,
-} from '../../deploy/standalone/local-settings';
-import { type Output } from '../../deploy/standalone/output';
-import { freePorts } from '../../deploy/standalone/ports';
-import { urlOf, whyNotReady } from '../../deploy/standalone/readiness';
-import { localSecrets } from '../../deploy/standalone/secrets';
-import {
-  processEntry,
-  type ProcessName,
-  SERVICES,
-  type ServiceName,
-} from '../../deploy/standalone/service-list';
-import { type ServiceProcess, startService } from '../../deploy/standalone/service-process';
+} from '../../dev/local-settings';
+import { type Output } from '../../dev/output';
+import { freePorts } from '../../dev/ports';
+import { urlOf, whyNotReady } from '../../dev/readiness';
+import { localSecrets } from '../../dev/secrets';
+import { processEntry, type ProcessName, SERVICES, type ServiceName } from '../../bin/service-list';
+import { type ServiceProcess, startService } from '../../dev/service-process';
 import { defined } from '../../shared/collections/defined';
 
 /**

@@ -7,7 +7,7 @@ import {
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, type Socket } from 'node:net';
 import { type TlsOptions } from 'node:tls';
-import { sleep } from '../../shared/service/async';
+import { sleep } from '../../shared/runtime/async';
 import { type Certificate, makeCertificate } from '../../test/support/certificate';
 import { type Answer, respond } from './respond';
 

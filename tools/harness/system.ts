@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findEngine } from '../../deploy/standalone/container-engine';
-import { PORTS } from '../../deploy/standalone/local-settings';
-import { processEntry, type ProcessName } from '../../deploy/standalone/service-list';
+import { findEngine } from '../../dev/kafka/container-engine';
+import { PORTS } from '../../dev/local-settings';
+import { processEntry, type ProcessName } from '../../bin/service-list';
 import { compact, defined } from '../../shared/collections/defined';
-import { findSystem } from '../../shared/service/local-systems';
+import { findSystem } from '../../shared/runtime/local-systems';
 import { freePorts } from '../../test/support/free-port';
 import { copyHistoryFiles } from '../../test/support/history-files';
 import { descendants, startSupervised } from '../../test/support/supervised';
@@ -77,7 +77,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     process.execPath,
     compact([
       '--enable-source-maps',
-      'dist/deploy/bin/main.js',
+      'dist/bin/main.js',
       'start',
       options.together ? '--together' : undefined,
     ]),

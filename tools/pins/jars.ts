@@ -1,8 +1,8 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sha256Of } from '../../deploy/standalone/download';
-import { copyJars } from '../../deploy/standalone/maven';
+import { sha256Of } from '../../dev/kafka/download';
+import { copyJars } from '../../dev/kafka/maven';
 
 /** Makes the list of the jars of a POM, with checksums, from the files that Maven copies. */
 

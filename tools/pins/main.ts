@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { JAR_LIST } from '../../deploy/standalone/jar-list';
-import { ROOT } from '../../shared/service/repo-root';
+import { JAR_LIST } from '../../dev/kafka/jar-list';
+import { ROOT } from '../../shared/runtime/repo-root';
 import { foreignPins, missingPlatforms, pinnedImages, repin, unresolvedTags } from './images';
 import { jarList } from './jars';
 

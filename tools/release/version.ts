@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../../shared/service/repo-root';
+import { ROOT } from '../../shared/runtime/repo-root';
 import {
   type Found,
   hasSection,

@@ -1,5 +1,5 @@
 import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
-import { Backpressure } from '../../../shared/service/load-limits';
+import { Backpressure } from '../../../shared/runtime/load-limits';
 import { type Log } from '../../../shared/telemetry/log';
 import { decodeEvent, type Incoming } from '../repartition/event';
 

@@ -3,7 +3,7 @@ import {
   type OpenRecord,
   type DispatchResult,
 } from '../../../shared/kafka/port';
-import { withTimeout } from '../../../shared/service/async';
+import { withTimeout } from '../../../shared/runtime/async';
 import { type Definitions } from '../definitions/compile';
 import { type Snapshot } from '../queries/preview';
 import { EventLog } from '../repartition/event';

@@ -1,6 +1,6 @@
 import { defined } from '../../../shared/collections/defined';
 import { type Phase } from '../../../shared/model/profile-records';
-import { AppError } from '../../../shared/service/errors';
+import { AppError } from '../../../shared/runtime/errors';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { BEGINNING, type Cursor } from '../repartition/event';
 import { type Definition, type Definitions } from '../definitions/compile';

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { type Kafka, type Range } from '../../../shared/kafka/port';
 import { rangeOf, recordAt, scan } from '../../../shared/kafka/scan';
 import { PROFILE_EVENTS, PROFILES, TOMBSTONES_MS } from '../../../shared/kafka/topics';
-import { messageOf } from '../../../shared/service/errors';
+import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type Definitions } from '../definitions/compile';
 import { type RepartitionProgress } from '../repartition/handler';

@@ -2,7 +2,7 @@ import { stringifyJson } from '../../../shared/json/json';
 import { hash } from 'node:crypto';
 import { type Message, messageHeaders, messageKey } from '../../../shared/model/message';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
-import { AppError, messageOf, requireKnownFormat } from '../../../shared/service/errors';
+import { AppError, messageOf, requireKnownFormat } from '../../../shared/runtime/errors';
 import { type BatchProducer, type InRecord, type OutRecord } from '../../../shared/kafka/port';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';

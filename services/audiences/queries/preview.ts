@@ -1,5 +1,5 @@
 import { defined } from '../../../shared/collections/defined';
-import { cpuMs } from '../../../shared/service/cpu-clock';
+import { cpuMs } from '../../../shared/runtime/cpu-clock';
 import { stringifyJson } from '../../../shared/json/json';
 import { type JsonObject } from '../../../shared/model/message';
 import {

@@ -6,8 +6,8 @@ import {
   type PreviewQuery,
   readQuery,
 } from '../../../shared/model/profile-records';
-import { sleep } from '../../../shared/service/async';
-import { messageOf } from '../../../shared/service/errors';
+import { sleep } from '../../../shared/runtime/async';
+import { messageOf } from '../../../shared/runtime/errors';
 import { compileExpression } from '../../../shared/cel/compile';
 import { mistakeText } from '../../../shared/cel/syntax';
 import {

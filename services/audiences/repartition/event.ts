@@ -7,7 +7,7 @@ import { type MessageRef, refFromHash } from '../../../shared/model/dedup-window
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
 import { scan } from '../../../shared/kafka/scan';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
-import { requireKnownFormat } from '../../../shared/service/errors';
+import { requireKnownFormat } from '../../../shared/runtime/errors';
 import { type Profile } from '../profiles/profile';
 
 /**

@@ -10,8 +10,8 @@ import {
   DEDUP_IDS,
   refFromHash,
 } from '../../../shared/model/dedup-window';
-import { Backpressure } from '../../../shared/service/load-limits';
-import { AppError, messageOf, newerFormat } from '../../../shared/service/errors';
+import { Backpressure } from '../../../shared/runtime/load-limits';
+import { AppError, messageOf, newerFormat } from '../../../shared/runtime/errors';
 import {
   type BatchProducer,
   type InRecord,

@@ -1,7 +1,7 @@
 import { type ConfigView } from '../../../shared/config/types';
 import { type NoticeEvent, type UrlDisabledEvent } from '../../../shared/model/attempt-events';
 import { type Destination } from '../../../shared/model/config';
-import { messageOf } from '../../../shared/service/errors';
+import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { WAYPOST } from '../auth/identities';
 import { type ConfigEntries } from '../config/config-entries';

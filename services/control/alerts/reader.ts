@@ -1,7 +1,7 @@
 import { type Kafka } from '../../../shared/kafka/port';
 import { scanAll } from '../../../shared/kafka/scan';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
-import { requireKnownFormat } from '../../../shared/service/errors';
+import { requireKnownFormat } from '../../../shared/runtime/errors';
 import { addToHealth } from './health-store';
 import { beginPositions, movePositions, readPositions } from './store';
 import { saveSignals } from './signal-store';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type ConfigView } from '../../../shared/config/types';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { ALERTS_ID } from '../../../shared/model/config';
-import { messageOf } from '../../../shared/service/errors';
+import { messageOf } from '../../../shared/runtime/errors';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { newTraceparent } from '../../../shared/telemetry/trace';

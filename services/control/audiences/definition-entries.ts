@@ -7,9 +7,9 @@ import { MESSAGES } from '../../../shared/kafka/topics';
 import { type Actor, WAYPOST } from '../auth/identities';
 import { type Made, type Making as WholeMaking, sourceOf } from './model';
 import { type At, type ConfigEntries, newId } from '../config/config-entries';
-import { messageOf } from '../../../shared/service/errors';
+import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
-import { Periodic } from '../../../shared/service/async';
+import { Periodic } from '../../../shared/runtime/async';
 
 /**
  * Creates, changes and deletes audiences and computed traits, each with its source and connections.

@@ -1,5 +1,5 @@
 import { type PreviewQuery } from '../../../shared/model/profile-records';
-import { withTimeout } from '../../../shared/service/async';
+import { withTimeout } from '../../../shared/runtime/async';
 import { Problem } from '../http/problem';
 import { type QueryClient, nobodyThere } from './query-client';
 import { newId } from '../config/config-entries';

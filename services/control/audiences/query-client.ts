@@ -7,7 +7,7 @@ import { Problem } from '../http/problem';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { PROFILE_RESULTS, PROFILE_EVENTS, PROFILE_QUERIES } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
-import { withDeadline } from '../../../shared/service/async';
+import { withDeadline } from '../../../shared/runtime/async';
 import { RecordWaiter } from '../../../shared/kafka/wait-for-record';
 
 /** Longest wait for Kafka before a query is sent. People wait for the result. */

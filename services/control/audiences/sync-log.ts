@@ -1,10 +1,10 @@
 import { type ConfigView } from '../../../shared/config/types';
 import { type StatusValue } from '../../../shared/model/profile-records';
-import { messageOf } from '../../../shared/service/errors';
+import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { saveSyncs, type SyncRow, thinnedBefore } from './store';
-import { Periodic } from '../../../shared/service/async';
+import { Periodic } from '../../../shared/runtime/async';
 import { type DefinitionStatus } from './status';
 
 /**

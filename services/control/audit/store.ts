@@ -6,7 +6,7 @@ import { type ConfigView } from '../../../shared/config/types';
 import { type Authenticator, NOTE_HEADER } from '../../../shared/config/authentication';
 import { type OpenRecord } from '../../../shared/kafka/port';
 import { type ApiKind, type ConfigRecord, type Role } from '../../../shared/model/config';
-import { messageOf } from '../../../shared/service/errors';
+import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type Actor } from '../auth/identities';
 import { type DestinationVersion, parseVersion, recordVersions } from '../destinations/versions';

@@ -1,7 +1,7 @@
 import { type Request } from 'express';
-import { addressKey, type ClientAddress } from '../../../shared/service/client-address';
+import { addressKey, type ClientAddress } from '../../../shared/runtime/client-address';
 import { Problem } from '../http/problem';
-import { logThrottle, type BucketRate, TokenBuckets } from '../../../shared/service/load-limits';
+import { logThrottle, type BucketRate, TokenBuckets } from '../../../shared/runtime/load-limits';
 import { type Log } from '../../../shared/telemetry/log';
 
 /**

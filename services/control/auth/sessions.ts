@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
-import { Periodic } from '../../../shared/service/async';
-import { messageOf } from '../../../shared/service/errors';
+import { Periodic } from '../../../shared/runtime/async';
+import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { endedSessions, type SessionKey, sessionKeys } from './store';

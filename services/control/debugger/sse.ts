@@ -1,7 +1,7 @@
 import { stringifyJson } from '../../../shared/json/json';
 import { type Response } from 'express';
-import { cpuMs } from '../../../shared/service/cpu-clock';
-import { AppError } from '../../../shared/service/errors';
+import { cpuMs } from '../../../shared/runtime/cpu-clock';
+import { AppError } from '../../../shared/runtime/errors';
 import { RequestWork } from '../expressions/work';
 import { Problem } from '../http/problem';
 import { type DebugEvent, type Entry, type EventFilter } from './buffer';

@@ -9,7 +9,7 @@ import { HIDDEN_USER_INFO, NO_PROXY, readProxyUrl } from '../../../shared/model/
 import { effectiveDelay, leastDelay, type RetryPlan } from '../../../shared/model/retry-plan';
 import { secretFields } from '../../../shared/model/secret-fields';
 import { parseDuration } from '../../../shared/model/time';
-import { retentionOfDeliveries, type TopicRetention } from '../../../shared/service/retention';
+import { retentionOfDeliveries, type TopicRetention } from '../../../shared/runtime/retention';
 import { type FieldError, pointer } from '../http/problem';
 
 /**

@@ -9,7 +9,7 @@ import { type Entry } from '../../../shared/config/types';
 import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
 import { isJsonObject, type Json, type JsonObject } from '../../../shared/model/message';
 import { secretFields } from '../../../shared/model/secret-fields';
-import { type TopicRetention } from '../../../shared/service/retention';
+import { type TopicRetention } from '../../../shared/runtime/retention';
 import { expressionErrors, type RequestExpressions } from '../expressions/request-expressions';
 import { mergePatch } from '../http/entry-patch';
 import { type FieldError, pointer } from '../http/problem';

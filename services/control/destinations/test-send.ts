@@ -21,7 +21,7 @@ import { invalidFields, parseBody } from '../http/validate';
 import { fieldError } from './request';
 import { randomUUID } from 'node:crypto';
 import { RecordWaiter } from '../../../shared/kafka/wait-for-record';
-import { AppError } from '../../../shared/service/errors';
+import { AppError } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { recordedRoot } from '../../../shared/telemetry/trace';
 import { Problem } from '../http/problem';

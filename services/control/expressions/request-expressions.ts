@@ -10,7 +10,7 @@ import { isJsonObject } from '../../../shared/model/message';
 import { MAX_HEADERS } from '../../../shared/model/webhook-request';
 import { type Actor } from '../auth/identities';
 import { type FieldError, pointer } from '../http/problem';
-import { cpuMs } from '../../../shared/service/cpu-clock';
+import { cpuMs } from '../../../shared/runtime/cpu-clock';
 import { type ExpressionWork, RequestWork } from './work';
 
 /** Compiles the expressions of one request, each text once, within the request's budget. */

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { sleep } from '../../../shared/service/async';
-import { cpuMs } from '../../../shared/service/cpu-clock';
-import { type BucketRate, TokenBuckets } from '../../../shared/service/load-limits';
+import { sleep } from '../../../shared/runtime/async';
+import { cpuMs } from '../../../shared/runtime/cpu-clock';
+import { type BucketRate, TokenBuckets } from '../../../shared/runtime/load-limits';
 import { Problem } from '../http/problem';
 
 /**

@@ -1,6 +1,6 @@
-import { backoff, sleep } from '../../../shared/service/async';
-import { Backpressure } from '../../../shared/service/load-limits';
-import { messageOf } from '../../../shared/service/errors';
+import { backoff, sleep } from '../../../shared/runtime/async';
+import { Backpressure } from '../../../shared/runtime/load-limits';
+import { messageOf } from '../../../shared/runtime/errors';
 import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 import { type Log } from '../../../shared/telemetry/log';
 import { type DatabaseFault } from './database';

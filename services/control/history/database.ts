@@ -1,4 +1,4 @@
-import { AppError } from '../../../shared/service/errors';
+import { AppError } from '../../../shared/runtime/errors';
 
 /**
  * The interface of the history to PostgreSQL, on a server (postgres.ts) or embedded (pglite.ts).

@@ -1,7 +1,7 @@
 import { type Authenticator } from '../../../shared/config/authentication';
-import { backoff, inTurn, sleep, withTimeout } from '../../../shared/service/async';
+import { backoff, inTurn, sleep, withTimeout } from '../../../shared/runtime/async';
 import { newerFormatOf } from '../../../shared/model/record-format';
-import { AppError, messageOf, newerFormat } from '../../../shared/service/errors';
+import { AppError, messageOf, newerFormat } from '../../../shared/runtime/errors';
 import { Problem } from '../http/problem';
 import {
   type Consumption,

@@ -1,8 +1,8 @@
 import { setPriority } from 'node:os';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
-import { messageOf } from '../../../shared/service/errors';
-import { returnIdleMemory } from '../../../shared/service/idle-memory';
+import { messageOf } from '../../../shared/runtime/errors';
+import { returnIdleMemory } from '../../../shared/runtime/idle-memory';
 import { type Param } from './database';
 
 /**
@@ -29,7 +29,7 @@ export type Answer =
 
 /**
  * Lower than control's priority, which is lower than the other services'
- * (deploy/standalone/nice.ts).
+ * (dev/nice.ts).
  */
 const NICENESS = 15;
 

@@ -4,10 +4,10 @@ import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { defined } from '../../../shared/collections/defined';
-import { inTurn } from '../../../shared/service/async';
-import { messageOf } from '../../../shared/service/errors';
-import { takeLock } from '../../../shared/service/data-dir';
-import { ROOT } from '../../../shared/service/repo-root';
+import { inTurn } from '../../../shared/runtime/async';
+import { messageOf } from '../../../shared/runtime/errors';
+import { takeLock } from '../../../shared/runtime/data-dir';
+import { ROOT } from '../../../shared/runtime/repo-root';
 import { type Database, type Param, type Row, type Transaction } from './database';
 import { type Answer, type Question, type WorkerData } from './pglite-worker';
 

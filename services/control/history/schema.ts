@@ -1,4 +1,4 @@
-import { AppError, fromEarlierBuild } from '../../../shared/service/errors';
+import { AppError, fromEarlierBuild } from '../../../shared/runtime/errors';
 import { type Database } from './database';
 import { MIGRATIONS } from './migrations';
 

@@ -1,6 +1,6 @@
 import { extname, join } from 'node:path';
 import express, { type RequestHandler, Router } from 'express';
-import { ROOT } from '../../../shared/service/repo-root';
+import { ROOT } from '../../../shared/runtime/repo-root';
 import { Problem } from './problem';
 
 /**

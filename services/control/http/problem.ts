@@ -1,6 +1,6 @@
 import { type ErrorRequestHandler, type Response } from 'express';
 import { defined } from '../../../shared/collections/defined';
-import { AppError } from '../../../shared/service/errors';
+import { AppError } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 
 /**

@@ -3,7 +3,7 @@ import {
   limitConnections,
   limitUnanswered,
   type Timeouts,
-} from '../../../shared/service/connections';
+} from '../../../shared/runtime/connections';
 
 /**
  * Bodies have up to 1 MB, which takes a slow line less than a minute. A stream of events sends

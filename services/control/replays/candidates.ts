@@ -25,7 +25,7 @@ import {
   renderFailedRecords,
 } from '../../../shared/render/render-failed';
 import { type RenderFailure, renderOnce } from '../../../shared/render/render-request';
-import { requireKnownFormat } from '../../../shared/service/errors';
+import { requireKnownFormat } from '../../../shared/runtime/errors';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type Try } from '../history/tries';
 import { readsMessages, type Scope } from './job';

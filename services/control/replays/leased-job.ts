@@ -1,4 +1,4 @@
-import { messageOf, requireKnownFormat } from '../../../shared/service/errors';
+import { messageOf, requireKnownFormat } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type Database } from '../history/database';
 import { type History } from '../history/history';

@@ -12,8 +12,8 @@ import {
   type RecallRecord,
   STANDS_MS,
 } from '../../../shared/model/recall';
-import { sleep } from '../../../shared/service/async';
-import { messageOf, requireKnownFormat } from '../../../shared/service/errors';
+import { sleep } from '../../../shared/runtime/async';
+import { messageOf, requireKnownFormat } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { windowOf } from './candidates';

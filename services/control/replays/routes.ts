@@ -1,5 +1,5 @@
 import { defined } from '../../../shared/collections/defined';
-import { withDeadline } from '../../../shared/service/async';
+import { withDeadline } from '../../../shared/runtime/async';
 import { newId } from '../config/config-entries';
 import { type ControlContext } from '../context';
 import { type HandlersOf } from '../http/mount';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { Periodic, sleep } from '../../../shared/service/async';
-import { messageOf } from '../../../shared/service/errors';
+import { Periodic, sleep } from '../../../shared/runtime/async';
+import { messageOf } from '../../../shared/runtime/errors';
 import { Problem } from '../http/problem';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { addJob, cancelJob, claimJobs, getJob, isFree, resumeJob } from './store';

@@ -1,7 +1,7 @@
 import { type InRecord } from '../../../shared/kafka/port';
 import { parseMessage } from '../../../shared/model/message-codec';
-import { Periodic } from '../../../shared/service/async';
-import { messageOf } from '../../../shared/service/errors';
+import { Periodic } from '../../../shared/runtime/async';
+import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { addEventNames, countedPositions, type EventName, type CountedPosition } from './store';

@@ -1,5 +1,5 @@
-import { Periodic } from '../../../shared/service/async';
-import { messageOf } from '../../../shared/service/errors';
+import { Periodic } from '../../../shared/runtime/async';
+import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { recordTokenUses, type TokenTimes, tokenUses } from '../auth/store';
 import { type History } from '../history/history';

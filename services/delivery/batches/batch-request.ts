@@ -94,7 +94,7 @@ interface Ready {
 export class BatchRequest implements Job {
   before: Job | undefined = undefined;
   after: Job | undefined = undefined;
-  chain: object | undefined = undefined;
+  list: object | undefined = undefined;
   begunAt = 0;
   stoodStillMs = 0;
   period = 0;

@@ -1,6 +1,6 @@
-import { Chain } from '../../../shared/service/chain';
+import { LinkedList } from '../../../shared/collections/linked-list';
 import { MOST_TIMEOUT_MS } from '../../../shared/model/retry-plan';
-import { sleep } from '../../../shared/service/async';
+import { sleep } from '../../../shared/runtime/async';
 import { type RequestClock } from '../clock';
 import { type CertificateWatch } from './certificate-watch';
 import { Connections } from './connections';
@@ -42,9 +42,9 @@ export interface SenderOptions {
 export class Sender {
   readonly connections: Connections;
   /** in order of deadline, since all have the same timeout */
-  readonly #inFlight = new Chain<Exchange>();
+  readonly #inFlight = new LinkedList<Exchange>();
   /** the requests with a timeout of their destination, by timeout, each in order of deadline */
-  readonly #byTimeout = new Map<number, Chain<Exchange>>();
+  readonly #byTimeout = new Map<number, LinkedList<Exchange>>();
   readonly #sweep: NodeJS.Timeout;
   readonly #owner: ExchangeOwner = {
     take: (exchange) => this.connections.take(exchange.request, exchange),
@@ -64,7 +64,7 @@ export class Sender {
 
   get inFlight(): number {
     let count = this.#inFlight.size;
-    for (const chain of this.#byTimeout.values()) count += chain.size;
+    for (const list of this.#byTimeout.values()) count += list.size;
     return count;
   }
 
@@ -76,7 +76,7 @@ export class Sender {
   /** Calls `done` once, never before it returns, and at the latest one sweep after the deadline. */
   send(request: SendRequest, done: (result: SendResult) => void): void {
     const exchange = new Exchange(request, this.#owner, this.options.clock, done);
-    this.#chainOf(request).push(exchange);
+    this.#listOf(request).push(exchange);
     this.#dispatch(exchange);
   }
 
@@ -107,31 +107,31 @@ export class Sender {
   }
 
   #ended(exchange: Exchange, result: SendResult, complete: boolean): void {
-    this.#chainOf(exchange.request).delete(exchange);
+    this.#listOf(exchange.request).delete(exchange);
     if (complete) this.connections.giveBack(exchange.connection);
     else this.connections.drop(exchange.connection);
     // An exception of the caller must end the process, and undici would swallow it.
     queueMicrotask(() => exchange.done(result));
   }
 
-  #chainOf({ timeoutMs }: SendRequest): Chain<Exchange> {
+  #listOf({ timeoutMs }: SendRequest): LinkedList<Exchange> {
     if (timeoutMs === undefined) return this.#inFlight;
-    let chain = this.#byTimeout.get(timeoutMs);
-    if (!chain) this.#byTimeout.set(timeoutMs, (chain = new Chain()));
-    return chain;
+    let list = this.#byTimeout.get(timeoutMs);
+    if (!list) this.#byTimeout.set(timeoutMs, (list = new LinkedList()));
+    return list;
   }
 
   #sweepOnce(): void {
     const now = this.options.clock.deadlineNow();
     expire(this.#inFlight, this.options.timeoutMs, now);
-    for (const [timeoutMs, chain] of this.#byTimeout) expire(chain, timeoutMs, now);
+    for (const [timeoutMs, list] of this.#byTimeout) expire(list, timeoutMs, now);
   }
 }
 
-function expire(chain: Chain<Exchange>, timeoutMs: number, now: number): void {
-  let next = chain.first;
+function expire(list: LinkedList<Exchange>, timeoutMs: number, now: number): void {
+  let next = list.first;
   while (next && next.begunAt <= now - timeoutMs) {
     next.expire(timeoutMs);
-    next = chain.first;
+    next = list.first;
   }
 }

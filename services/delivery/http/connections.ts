@@ -1,5 +1,5 @@
 import { Client } from 'undici';
-import { Chain, type Link } from '../../../shared/service/chain';
+import { LinkedList, type Link } from '../../../shared/collections/linked-list';
 import { type ClientTls } from './client-tls';
 import { EndpointFault } from './endpoint-fault';
 import { type Connect, type Waiting } from './guarded-connector';
@@ -65,7 +65,7 @@ interface Origin {
 export class Connections {
   readonly #origins = new Map<string, Origin>();
   /** of all origins; least recently used first */
-  readonly #idle = new Chain<Connection>();
+  readonly #idle = new LinkedList<Connection>();
   readonly #all = new Set<Connection>();
 
   /** @param most number of connections, in use and idle, beyond which idle ones are closed */

@@ -5,7 +5,7 @@ import { defined } from '../../../shared/collections/defined';
 import { type Phase, type Phases, type UrlError } from '../../../shared/model/attempt-events';
 import { type Oddity } from '../../../shared/model/oddities';
 import { type Method } from '../../../shared/model/request-settings';
-import { type Link } from '../../../shared/service/chain';
+import { type Link } from '../../../shared/collections/linked-list';
 import { type RequestClock } from '../clock';
 import { type Connection } from './connections';
 import { codeOf, describeError, isBroken, isClosed } from './describe-error';
@@ -110,7 +110,7 @@ export interface ExchangeOwner {
 export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Exchange> {
   before: Exchange | undefined = undefined;
   after: Exchange | undefined = undefined;
-  chain: object | undefined = undefined;
+  list: object | undefined = undefined;
   readonly startedAt = performance.now();
   /** by the stall clock's `deadlineNow` */
   readonly begunAt: number;

@@ -5,7 +5,7 @@ import { buildConnector } from 'undici';
 import { defined } from '../../../shared/collections/defined';
 import { literalAddress } from '../../../shared/model/address-guard';
 import { type Phase } from '../../../shared/model/attempt-events';
-import { distrustedIssuer } from '../../../shared/service/distrusted-roots';
+import { distrustedIssuer } from '../../../shared/runtime/distrusted-roots';
 import { type CertificateWatch } from './certificate-watch';
 import { type ClientTls } from './client-tls';
 import { DistrustedIssuerError } from './distrusted-issuer';

@@ -2,7 +2,7 @@ import { createTransport, type Transporter } from 'nodemailer';
 import { type UrlError } from '../../../shared/model/attempt-events';
 import { isMailbox, MAILBOX_PREFIX, type MailBody } from '../../../shared/model/alert-mail';
 import { defined } from '../../../shared/collections/defined';
-import { messageOf } from '../../../shared/service/errors';
+import { messageOf } from '../../../shared/runtime/errors';
 import { type SendRequest, type SendResult } from './exchange';
 
 /**

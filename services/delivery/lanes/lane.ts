@@ -1,4 +1,4 @@
-import { Chain } from '../../../shared/service/chain';
+import { LinkedList } from '../../../shared/collections/linked-list';
 import { Circuit } from './circuit';
 import { type Job, type Kind, kindOf, type Offer, type Refusal, type Signal } from './types';
 import { expectedWait } from './expected-wait';
@@ -30,7 +30,7 @@ export class Lane {
   readonly #queue: LaneQueue<Job>;
   readonly #share: Share = { held: 0, waits: 0, begin: (kind, now) => this.#given(kind, now) };
   /** open jobs, oldest first */
-  readonly #open = new Chain<Job>();
+  readonly #open = new LinkedList<Job>();
   /**
    * Jobs diverted since the queue was last empty and not yet back. The next diverted job waits
    * behind them.

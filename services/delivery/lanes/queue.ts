@@ -1,4 +1,4 @@
-import { Chain, type Link } from '../../../shared/service/chain';
+import { LinkedList, type Link } from '../../../shared/collections/linked-list';
 import { type QueuedBytes } from './queued-bytes';
 import { DUE_SHARE, type Kind, kindOf } from './types';
 
@@ -14,7 +14,7 @@ interface Waiting<J> extends Link<J> {
 }
 
 export class LaneQueue<J extends Waiting<J>> {
-  readonly #jobs: Record<Kind, Chain<J>> = { fresh: new Chain(), due: new Chain() };
+  readonly #jobs: Record<Kind, LinkedList<J>> = { fresh: new LinkedList(), due: new LinkedList() };
   #turn = 0;
 
   constructor(private readonly memory: QueuedBytes) {}

@@ -1,4 +1,4 @@
-import { CompactingMap } from '../../../shared/service/compacting-map';
+import { CompactingMap } from '../../../shared/collections/compacting-map';
 import { DUE_SHARE, type Kind } from './types';
 
 /**

@@ -1,5 +1,5 @@
 import { type EndpointWait } from '../../../shared/model/reasons';
-import { type Link } from '../../../shared/service/chain';
+import { type Link } from '../../../shared/collections/linked-list';
 
 /** First attempts and due retries wait apart. */
 export type Kind = 'fresh' | 'due';

@@ -1,6 +1,6 @@
 import { defined } from '../../../shared/collections/defined';
-import { messageOf } from '../../../shared/service/errors';
-import { logThrottle } from '../../../shared/service/load-limits';
+import { messageOf } from '../../../shared/runtime/errors';
+import { logThrottle } from '../../../shared/runtime/load-limits';
 import { type Log } from '../../../shared/telemetry/log';
 import { type SendRequest, type SendResult } from '../http/exchange';
 import { type Job, type Refusal } from '../lanes/types';

@@ -1,5 +1,5 @@
-import { sleep } from '../../service/async';
-import { messageOf } from '../../service/errors';
+import { sleep } from '../../runtime/async';
+import { messageOf } from '../../runtime/errors';
 import { type Log } from '../../telemetry/log';
 import { type GroupOffsets, readKnownBounds, readNewer, readStarts, type Start } from './committer';
 import { idOf, type TopicPartition, type Cut, Partition } from './partition';

@@ -1,9 +1,9 @@
-import { messageOf } from '../../service/errors';
+import { messageOf } from '../../runtime/errors';
 import { type Log } from '../../telemetry/log';
 import { type Commit } from './last-commit';
 import { Partition, idOf, type TopicPartition } from './partition';
 import { type Admin } from 'kafkajs';
-import { withTimeout } from '../../service/async';
+import { withTimeout } from '../../runtime/async';
 import { type ReadCommitted } from '../kafkajs/committed-offsets';
 import { type Bounds, readBounds } from '../kafkajs/leaderless';
 

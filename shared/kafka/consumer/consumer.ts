@@ -1,6 +1,6 @@
 import { type Consumer, type ConsumerGroupJoinEvent } from 'kafkajs';
-import { sleep } from '../../service/async';
-import { PollLiveness } from '../../service/health';
+import { sleep } from '../../runtime/async';
+import { PollLiveness } from '../../runtime/health';
 import { type Log } from '../../telemetry/log';
 import { Committer, type GroupOffsets } from './committer';
 import { RestartingConsumer, runConsumer } from '../kafkajs/restarting-consumer';

@@ -1,4 +1,4 @@
-import { sleep } from '../../service/async';
+import { sleep } from '../../runtime/async';
 
 /** The part of a decoded response that counts its records. */
 interface Fetched {

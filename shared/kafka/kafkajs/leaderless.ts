@@ -1,5 +1,5 @@
 import { type Admin, type Kafka as KafkaJs } from 'kafkajs';
-import { sleep } from '../../service/async';
+import { sleep } from '../../runtime/async';
 import { clusterMaker } from './cluster';
 
 /**

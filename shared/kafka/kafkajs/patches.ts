@@ -1,7 +1,7 @@
 import { type Batch, Kafka as KafkaJs, type KafkaConfig } from 'kafkajs';
 import { ByteReader } from '../protocol/bytes';
 import { type FetchedRecord, readBatches } from '../protocol/batch';
-import { CompactingMap } from '../../service/compacting-map';
+import { CompactingMap } from '../../collections/compacting-map';
 import {
   type ConsumerFetch,
   fetchInSession,

@@ -1,6 +1,6 @@
 import { type Consumer, type EachBatchPayload } from 'kafkajs';
-import { backoff, withTimeout } from '../../service/async';
-import { messageOf } from '../../service/errors';
+import { backoff, withTimeout } from '../../runtime/async';
+import { messageOf } from '../../runtime/errors';
 import { type Log } from '../../telemetry/log';
 import { type TopicPartition } from '../consumer/partition';
 import { START_WITHIN_MS, whileLeadersAreFound } from './leaderless';

@@ -1,5 +1,5 @@
-import { withTimeout } from '../../service/async';
-import { AppError, messageOf } from '../../service/errors';
+import { withTimeout } from '../../runtime/async';
+import { AppError, messageOf } from '../../runtime/errors';
 import { type Log } from '../../telemetry/log';
 import { sizeOf } from '../protocol/bytes';
 import { type ProducerMeter, meterProducer } from '../metrics';

@@ -3,7 +3,7 @@ import { configChecks } from '../../../cli/doctor/kafka';
 import { createAuthenticator } from '../../../shared/config/authentication';
 import { createEncryptor, newSystemEntry } from '../../../shared/config/encryption';
 import { FORMAT } from '../../../shared/model/record-format';
-import { loadSettings } from '../../../shared/service/settings';
+import { loadSettings } from '../../../shared/runtime/settings';
 import { memoryLog } from '../../support/memory-log';
 import {
   clockCheck,

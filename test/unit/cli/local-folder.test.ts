@@ -15,13 +15,13 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { homeFolder } from '../../../shared/service/home';
+import { homeFolder } from '../../../shared/runtime/home';
 import {
   enterSystem,
   findSystem,
   stateFolder,
   type LocalSystemEntry,
-} from '../../../shared/service/local-systems';
+} from '../../../shared/runtime/local-systems';
 import { waypost } from '../../support/cli';
 
 /**

@@ -4,7 +4,7 @@ import { createAuthenticator } from '../../../shared/config/authentication';
 import { openConfig } from '../../../shared/config/reader';
 import { openWriter } from '../../../shared/config/writer';
 import { type Source } from '../../../shared/model/config';
-import { AppError } from '../../../shared/service/errors';
+import { AppError } from '../../../shared/runtime/errors';
 import { memoryLog, type MemoryLog } from '../../support/memory-log';
 import { FORMAT } from '../../../shared/model/record-format';
 import { aWriteKey } from '../../support/write-key';

@@ -6,7 +6,7 @@ import { type ConfigView } from '../../../shared/config/types';
 import { readEvents } from '../../../shared/model/attempt-rows';
 import { decodeDelivery, encodeDelivery, type Delivery } from '../../../shared/model/delivery';
 import { type OpenRecord, type OutRecord, type DispatchResult } from '../../../shared/kafka/port';
-import { AppError } from '../../../shared/service/errors';
+import { AppError } from '../../../shared/runtime/errors';
 import { createLog } from '../../../shared/telemetry/log';
 import { fakeProgress, recordingProducer } from '../../support/fakes';
 import { Deliverer } from '../../../services/delivery/handler';

@@ -1,5 +1,5 @@
-import { loadSettings } from '../../../shared/service/settings';
-import { SERVICES } from '../../../deploy/standalone/service-list';
+import { loadSettings } from '../../../shared/runtime/settings';
+import { SERVICES } from '../../../bin/service-list';
 import { HELM, testWith } from '../../support/external-tools';
 import { envOf, type Manifest, message, render, REQUIRED, variable } from '../../support/helm';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import ipaddr from 'ipaddr.js';
-import { SERVICES } from '../../../deploy/standalone/service-list';
+import { SERVICES } from '../../../bin/service-list';
 import { createAddressGuard, METADATA_ADDRESSES } from '../../../shared/model/address-guard';
 import { HELM, testWith } from '../../support/external-tools';
 import {

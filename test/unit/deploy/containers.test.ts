@@ -1,8 +1,8 @@
 import { BlockList } from 'node:net';
-import { kafkaVersion, readJarList } from '../../../deploy/standalone/jar-list';
-import { kafkaJars } from '../../../deploy/standalone/kafka-jars';
-import { SERVICES } from '../../../deploy/standalone/service-list';
-import { loadSettings } from '../../../shared/service/settings';
+import { kafkaVersion, readJarList } from '../../../dev/kafka/jar-list';
+import { kafkaJars } from '../../../dev/kafka/kafka-jars';
+import { SERVICES } from '../../../bin/service-list';
+import { loadSettings } from '../../../shared/runtime/settings';
 import { read, readYaml, withDefaults } from './files';
 
 /**
@@ -58,7 +58,7 @@ test('the chart sets only existing settings', () => {
   );
 });
 /** Settings without a default, which the parsed settings do not contain. */
-const OPTIONAL = read('shared/service/settings.ts').match(/(?<=^ {2})[A-Z_]+(?=:)/gm)!;
+const OPTIONAL = read('shared/runtime/settings.ts').match(/(?<=^ {2})[A-Z_]+(?=:)/gm)!;
 
 test('the chart probes each service at its health port', () => {
   const settings = loadSettings({});
@@ -78,7 +78,7 @@ test('docker compose and the chart wait longer for a stop than the deadline of t
   const deadline =
     Number(
       /STOP_DEADLINE_MS = ([\d_]+)/
-        .exec(read('shared/service/host-process.ts'))![1]!
+        .exec(read('shared/runtime/host-process.ts'))![1]!
         .replace('_', ''),
     ) / 1000;
   const { services } = readYaml<{
@@ -93,12 +93,12 @@ test('docker compose and the chart wait longer for a stop than the deadline of t
 
 test('the image starts a service as `npm start` does', () => {
   const flags = /NODE_FLAGS = \[([^\]]*)\]/
-    .exec(read('deploy/standalone/service-process.ts'))![1]!
+    .exec(read('dev/service-process.ts'))![1]!
     .match(/--[\w-=]+/g)!;
   const entry = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(stage('service'))![1]!) as string[];
-  expect(entry).toEqual(['node', ...flags, 'dist/deploy/bin/main.js', 'service']);
+  expect(entry).toEqual(['node', ...flags, 'dist/bin/main.js', 'service']);
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-  expect(scripts.service).toContain(`exec node ${flags.join(' ')} dist/deploy/bin/main.js service`);
+  expect(scripts.service).toContain(`exec node ${flags.join(' ')} dist/bin/main.js service`);
   expect(read('docs/operations/running.md')).toContain(
     `\`node ${flags.slice(1).join(' ')} dist/services/delivery/main.js\``,
   );
@@ -109,7 +109,7 @@ test('all services, the supervisor and the image allocate from one arena', () =>
   for (const name of ['start', 'demo', 'service']) {
     expect(scripts[name]).toContain('&& MALLOC_ARENA_MAX=1 exec node ');
   }
-  expect(read('deploy/standalone/service-process.ts')).toMatch(
+  expect(read('dev/service-process.ts')).toMatch(
     /ONE_ARENA = { MALLOC_ARENA_MAX: '1' }[^]*env: { \.\.\.ONE_ARENA, /,
   );
   expect(stage('runtime')).toMatch(/MALLOC_ARENA_MAX=1$/m);
@@ -162,7 +162,7 @@ test('docker compose creates the secrets before it starts the services that read
 test("the image gets Kafka's jars by a function that exists, and without Java or Maven", () => {
   expect(stage('kafka')).not.toMatch(/apt-get|maven/);
   expect(stage('kafka')).toContain(
-    "require('./dist/deploy/standalone/kafka-jars.js').kafkaJars(loadSettings(process.env), console.log)",
+    "require('./dist/dev/kafka/kafka-jars.js').kafkaJars(loadSettings(process.env), console.log)",
   );
   expect(kafkaJars).toHaveLength(2);
 });
@@ -197,7 +197,7 @@ test('all files name the same version of Kafka', () => {
   expect(read('docker-compose.yml')).toMatch(
     new RegExp(`image: apache/kafka:${version}(@sha256:|$)`, 'm'),
   );
-  expect(read('deploy/standalone/container.ts')).toContain(`'apache/kafka:${version}`);
+  expect(read('dev/kafka/container.ts')).toContain(`'apache/kafka:${version}`);
 });
 
 test.each(Object.keys(compose.services))('docker compose takes every privilege from %s', (name) => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { ROOT } from '../../../shared/service/repo-root';
+import { ROOT } from '../../../shared/runtime/repo-root';
 
 /** Reads the files of deploy/, for tests that compare them with the code. */
 

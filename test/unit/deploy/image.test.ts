@@ -6,8 +6,8 @@ import { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { PORTS } from '../../../deploy/standalone/local-settings';
-import { ROOT } from '../../../shared/service/repo-root';
+import { PORTS } from '../../../dev/local-settings';
+import { ROOT } from '../../../shared/runtime/repo-root';
 import { findPackages, formatNotices } from '../../../tools/image/notices';
 import { removeEmptyFolders } from '../../../tools/image/trim';
 

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../../../shared/service/repo-root';
+import { ROOT } from '../../../shared/runtime/repo-root';
 import { makeCertificate } from '../../support/certificate';
 import { controlUnderTest, type ControlUnderTest } from '../../support/control';
 import { blocksOf } from '../../support/doc-blocks';

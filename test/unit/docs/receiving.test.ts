@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../../../shared/service/repo-root';
+import { ROOT } from '../../../shared/runtime/repo-root';
 import { prepareSignatures } from '../../../shared/model/custom-signatures';
 import { prepareSecrets, signHeaders } from '../../../shared/model/sign';
 import { OWN_HEADERS } from '../../../shared/model/webhook-request';

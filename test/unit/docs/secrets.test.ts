@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../../../shared/service/repo-root';
+import { ROOT } from '../../../shared/runtime/repo-root';
 import { markdownPages } from '../../support/doc-pages';
 
 /** Each secret of an example verifies with the libraries of Standard Webhooks: readers copy it. */

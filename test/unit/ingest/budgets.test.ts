@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { budgetsOf } from '../../../services/ingest/admission';
 import { createBodyReader, inflatedChunk, isTrickle } from '../../../services/ingest/read-body';
-import { FairShares } from '../../../shared/service/fair-shares';
+import { FairShares } from '../../../shared/collections/fair-shares';
 
 describe('a request whose body has not come', () => {
   const budget = () => {

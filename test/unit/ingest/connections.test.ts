@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import express from 'express';
 import { type IngestServer, startServer } from '../../../services/ingest/server';
-import { type Timeouts } from '../../../shared/service/connections';
+import { type Timeouts } from '../../../shared/runtime/connections';
 
 /**
  * The limits of connections, over real sockets. All of 127.0.0.0/8 is this machine, so that a test

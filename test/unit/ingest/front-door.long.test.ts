@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { createClientAddress } from '../../../shared/service/client-address';
+import { createClientAddress } from '../../../shared/runtime/client-address';
 import { type LimitedRecord } from '../../../shared/model/rejected-calls';
 import { type SourceLimits } from '../../../shared/model/config';
 import { eventually } from '../../support/eventually';

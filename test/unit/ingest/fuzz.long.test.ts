@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { defined } from '../../../shared/collections/defined';
-import { createClientAddress } from '../../../shared/service/client-address';
+import { createClientAddress } from '../../../shared/runtime/client-address';
 import { cutMessage } from '../../../shared/model/cut-body';
 import { type Message } from '../../../shared/model/message';
 import { parseMessage, readMessageHeaders } from '../../../shared/model/message-codec';

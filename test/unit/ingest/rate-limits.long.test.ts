@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { AppError } from '../../../shared/service/errors';
+import { AppError } from '../../../shared/runtime/errors';
 import { eventually } from '../../support/eventually';
 import { basic, gzipped, rawSocket, startTestIngest, type TestIngest } from './start';
 

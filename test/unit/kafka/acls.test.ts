@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { passwordsOf } from '../../../deploy/bin/user-passwords';
-import { grantScript, grantsOf, userNames } from '../../../deploy/kafka/acls';
+import { passwordsOf } from '../../../bin/user-passwords';
+import { grantScript, grantsOf, userNames } from '../../../bin/grants';
 import { scramUsersRequest, scramUsersResponse } from '../../../shared/kafka/protocol/scram-users';
 
 /**

@@ -10,7 +10,7 @@ import {
   probeKafka,
 } from '../../../shared/kafka/connection';
 import { createLog } from '../../../shared/telemetry/log';
-import { loadSettings } from '../../../shared/service/settings';
+import { loadSettings } from '../../../shared/runtime/settings';
 
 /** The settings for the connection to Kafka. */
 

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { type InRecord, type Kafka, type ReadAt } from '../../../shared/kafka/port';
 import { rangeOf, recordAt, retryingReads, scan, scanAll } from '../../../shared/kafka/scan';
-import { AppError } from '../../../shared/service/errors';
+import { AppError } from '../../../shared/runtime/errors';
 
 /** Scans of a log behind the port. Throttled and lagging brokers: reader.test.ts. */
 

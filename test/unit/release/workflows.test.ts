@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../../../shared/service/repo-root';
+import { ROOT } from '../../../shared/runtime/repo-root';
 import { read, readYaml } from '../deploy/files';
 
 /** The workflows: what they run is fixed, and the release publishes nothing that was not tested. */

@@ -1,7 +1,7 @@
 import { createLog } from '../../../shared/telemetry/log';
 import { type Source } from '../../../shared/model/config';
 import { type RejectedRecord } from '../../../shared/model/rejected-calls';
-import { AppError } from '../../../shared/service/errors';
+import { AppError } from '../../../shared/runtime/errors';
 import { type OutRecord } from '../../../shared/kafka/port';
 import { Router } from '../../../services/router/handler';
 import { fakeProgress } from '../../support/fakes';

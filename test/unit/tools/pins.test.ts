@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileOf, kafkaVersion, readJarList } from '../../../deploy/standalone/jar-list';
-import { ROOT } from '../../../shared/service/repo-root';
+import { fileOf, kafkaVersion, readJarList } from '../../../dev/kafka/jar-list';
+import { ROOT } from '../../../shared/runtime/repo-root';
 import {
   foreignPins,
   missingPlatforms,

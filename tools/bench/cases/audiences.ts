@@ -1,9 +1,9 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ServiceName } from '../../../deploy/standalone/service-list';
+import { type ServiceName } from '../../../bin/service-list';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../../shared/kafka/topics';
-import { loadSettings } from '../../../shared/service/settings';
+import { loadSettings } from '../../../shared/runtime/settings';
 import { type RunningServices, startServices, type SystemEnv } from '../../harness/services';
 import { cpuBetween, MemoryWatch, readCpu } from '../../harness/usage';
 import {

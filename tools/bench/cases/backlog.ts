@@ -1,6 +1,6 @@
 import { laneOptions } from '../../../services/delivery/lanes/tuning';
 import { type Destination } from '../../../shared/model/config';
-import { loadSettings } from '../../../shared/service/settings';
+import { loadSettings } from '../../../shared/runtime/settings';
 import { clockMs, until } from '../../harness/timing';
 import { percentile, sum } from '../arithmetic';
 import { type Progress } from '../progress';

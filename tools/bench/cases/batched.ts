@@ -1,4 +1,4 @@
-import { SERVICES } from '../../../deploy/standalone/service-list';
+import { SERVICES } from '../../../bin/service-list';
 import { createCustomers } from '../load';
 import { type Progress } from '../progress';
 import { type BatchedFigure } from '../report/figures';

@@ -1,6 +1,6 @@
-import { processNames } from '../../../deploy/standalone/service-list';
+import { processNames } from '../../../bin/service-list';
 import { laneOptions } from '../../../services/delivery/lanes/tuning';
-import { loadSettings } from '../../../shared/service/settings';
+import { loadSettings } from '../../../shared/runtime/settings';
 import { apiOf } from '../../harness/api';
 import { HOSTILE, type Hostile } from '../../harness/receiver';
 import { type SystemEnv } from '../../harness/services';

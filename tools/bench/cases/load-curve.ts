@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { processNames } from '../../../deploy/standalone/service-list';
+import { processNames } from '../../../bin/service-list';
 import { cpuBetween, readCpu, residents } from '../../harness/usage';
 import { createCustomers } from '../load';
 import { type Progress } from '../progress';

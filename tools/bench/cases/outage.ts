@@ -1,4 +1,4 @@
-import { SERVICES } from '../../../deploy/standalone/service-list';
+import { SERVICES } from '../../../bin/service-list';
 import { ATTEMPTS, DUE, tierDelayMs } from '../../../shared/kafka/topics';
 import { deliveryId } from '../../../shared/model/delivery';
 import { clockMs, openLoop, until } from '../../harness/timing';

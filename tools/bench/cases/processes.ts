@@ -1,4 +1,4 @@
-import { SERVICES, type ServiceName } from '../../../deploy/standalone/service-list';
+import { SERVICES, type ServiceName } from '../../../bin/service-list';
 import { besideIn, type RunningServices, startReady } from '../../harness/services';
 import { type CpuUse } from '../../harness/usage';
 import { createCustomers } from '../load';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { SERVICES, type ServiceName } from '../../../deploy/standalone/service-list';
+import { SERVICES, type ServiceName } from '../../../bin/service-list';
 import { deliveryId } from '../../../shared/model/delivery';
 import { besideIn, type RunningServices, startReady } from '../../harness/services';
 import { clockMs, openLoop, until } from '../../harness/timing';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { SERVICES } from '../../../deploy/standalone/service-list';
+import { SERVICES } from '../../../bin/service-list';
 import { clockMs, openLoop, until } from '../../harness/timing';
 import { cpuBetween, type CpuReading, readCpu, residents } from '../../harness/usage';
 import { Calls, createCustomers } from '../load';

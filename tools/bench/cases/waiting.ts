@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { SERVICES } from '../../../deploy/standalone/service-list';
+import { SERVICES } from '../../../bin/service-list';
 import { briefClient, kafkaAddress } from '../../../shared/kafka/connection';
 import { createTopics } from '../../../shared/kafka/create-topics';
 import { type OutRecord } from '../../../shared/kafka/port';
 import { specsOf, tierDelayMs, tierTopic } from '../../../shared/kafka/topics';
-import { loadSettings } from '../../../shared/service/settings';
+import { loadSettings } from '../../../shared/runtime/settings';
 import { createLog } from '../../../shared/telemetry/log';
 import { besideIn, type RunningServices, startReady, type SystemEnv } from '../../harness/services';
 import { openLoop } from '../../harness/timing';

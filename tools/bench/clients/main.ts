@@ -6,7 +6,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
-import { ROOT } from '../../../shared/service/repo-root';
+import { ROOT } from '../../../shared/runtime/repo-root';
 import { median, readable } from '../arithmetic';
 import { table } from '../report/table';
 

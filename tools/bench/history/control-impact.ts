@@ -1,6 +1,6 @@
 import { request } from 'undici';
-import { SERVICES } from '../../../deploy/standalone/service-list';
-import { sleep } from '../../../shared/service/async';
+import { SERVICES } from '../../../bin/service-list';
+import { sleep } from '../../../shared/runtime/async';
 import { type SystemEnv } from '../../harness/services';
 import { clockMs } from '../../harness/timing';
 import { residents } from '../../harness/usage';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { SERVICES } from '../../../deploy/standalone/service-list';
+import { SERVICES } from '../../../bin/service-list';
 import { createClient } from '../../../shared/api/client';
 import { type OutRecord } from '../../../shared/kafka/port';
 import { ATTEMPTS, DEAD } from '../../../shared/kafka/topics';

@@ -1,4 +1,4 @@
-import { SERVICES } from '../../../deploy/standalone/service-list';
+import { SERVICES } from '../../../bin/service-list';
 import { ratio } from '../arithmetic';
 import { type Column, first, micros, type Row, rows } from './columns';
 import { type BatchedFigure, type Round } from './figures';

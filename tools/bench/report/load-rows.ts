@@ -1,4 +1,4 @@
-import { processNames } from '../../../deploy/standalone/service-list';
+import { processNames } from '../../../bin/service-list';
 import { type CpuUse } from '../../harness/usage';
 import { ratio, sum } from '../arithmetic';
 import { bareMicros, first, type Goal, micros, most, type Row, rows } from './columns';

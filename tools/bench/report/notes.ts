@@ -1,4 +1,4 @@
-import { loadSettings } from '../../../shared/service/settings';
+import { loadSettings } from '../../../shared/runtime/settings';
 import { readable } from '../arithmetic';
 import { type Options, type Part } from '../options';
 import { BODY_BYTES } from '../payload';

@@ -1,4 +1,4 @@
-import { SERVICES } from '../../../deploy/standalone/service-list';
+import { SERVICES } from '../../../bin/service-list';
 import { spread } from '../arithmetic';
 import { micros } from './columns';
 import { type PipelineFigure, type Round } from './figures';

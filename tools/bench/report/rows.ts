@@ -1,4 +1,4 @@
-import { SERVICES } from '../../../deploy/standalone/service-list';
+import { SERVICES } from '../../../bin/service-list';
 import { median, ratio, sum } from '../arithmetic';
 import { audienceRows, filterRows } from './audience-rows';
 import { loadRows } from './load-rows';

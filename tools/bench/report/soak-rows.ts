@@ -1,4 +1,4 @@
-import { SERVICES } from '../../../deploy/standalone/service-list';
+import { SERVICES } from '../../../bin/service-list';
 import { readable, sum } from '../arithmetic';
 import { first, most, type Row, rows } from './columns';
 import { type Round } from './figures';

@@ -94,7 +94,7 @@ automountServiceAccountToken: false
 {{- if or (eq $sasl.mechanism "aws-msk-iam") (and (eq $sasl.mechanism "oauthbearer") (not $sasl.tokenEndpointUrl)) }}true{{ end -}}
 {{- end }}
 
-{{/* The region of Amazon MSK: the value, or the one in the name of the first broker, as in shared/service/settings.ts. */}}
+{{/* The region of Amazon MSK: the value, or the one in the name of the first broker, as in shared/runtime/settings.ts. */}}
 {{- define "waypost.region" -}}
 {{- $name := regexFind "\\.kafka(-serverless)?\\.[a-z0-9-]+\\.amazonaws\\.com(\\.cn)?:[0-9]+$" (first .Values.kafka.brokers | default "") -}}
 {{- .Values.kafka.sasl.region | default (regexReplaceAll "^\\.kafka(-serverless)?\\.([a-z0-9-]+)\\..*$" $name "${2}") -}}
@@ -131,7 +131,7 @@ until `replicas` changes; the annotation waypost/replicas holds the value that h
 {{- if and .Values.persistence.enabled (not .Values.database.existingSecret) }}true{{ end -}}
 {{- end }}
 
-{{/* The health port of a service, as in shared/service/settings.ts. */}}
+{{/* The health port of a service, as in shared/runtime/settings.ts. */}}
 {{- define "waypost.healthPort" -}}
 {{- get (dict "ingest" "9401" "router" "9402" "delivery" "9403" "retry" "9404" "audiences" "9406" "control" "9405") . -}}
 {{- end }}

@@ -2,7 +2,7 @@ import { type Profile } from '../../../../services/audiences/profiles/profile';
 import { refused, StepWriter, writeStep } from '../../../../services/audiences/profiles/write-step';
 import { type Definition, Definitions } from '../../../../services/audiences/definitions/compile';
 import { type OutRecord } from '../../../../shared/kafka/port';
-import { AppError } from '../../../../shared/service/errors';
+import { AppError } from '../../../../shared/runtime/errors';
 import { createLog } from '../../../../shared/telemetry/log';
 import { type MemoryStore } from '../memory-store';
 import { engineUnderTest, identify, NOW } from '../engine-under-test';

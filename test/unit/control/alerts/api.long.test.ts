@@ -4,7 +4,7 @@ import { readParts, recordEvents } from '../../../../services/control/history/re
 import { parseNotes } from '../../../../services/control/audit/store';
 import { type DeliveryEvent, filterDigest } from '../../../../shared/model/attempt-events';
 import { decodeDelivery, type Delivery } from '../../../../shared/model/delivery';
-import { AppError } from '../../../../shared/service/errors';
+import { AppError } from '../../../../shared/runtime/errors';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryLog } from '../../../support/memory-log';

@@ -4,7 +4,7 @@ import { readPositions } from '../../../../services/control/alerts/store';
 import { type Database } from '../../../../services/control/history/database';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { type Kafka, type ReadAt } from '../../../../shared/kafka/port';
-import { AppError } from '../../../../shared/service/errors';
+import { AppError } from '../../../../shared/runtime/errors';
 import { memoryDatabase } from '../../../support/database';
 import { aDeath, aFailure, anEvent, at } from '../../../support/events';
 import { memoryLog, type MemoryLog } from '../../../support/memory-log';

@@ -3,7 +3,7 @@ import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { Forgotten } from '../../../../services/control/deletions/store';
 import { accessTo } from '../../../../shared/api/access';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
-import { AppError } from '../../../../shared/service/errors';
+import { AppError } from '../../../../shared/runtime/errors';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';

@@ -1,7 +1,7 @@
 import { createEncryptor } from '../../../../shared/config/encryption';
 import { secretFields } from '../../../../shared/model/secret-fields';
 import { type Destination } from '../../../../shared/model/config';
-import { requireRetention } from '../../../../shared/service/retention';
+import { requireRetention } from '../../../../shared/runtime/retention';
 import { type ControlUnderTest, controlUnderTest, SECRET_KEY } from '../../../support/control';
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import supertest from 'supertest';
 import { oddity } from '../../../../services/control/http/validate';
-import { AppError } from '../../../../shared/service/errors';
+import { AppError } from '../../../../shared/runtime/errors';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 
 let control: ControlUnderTest;

@@ -4,7 +4,7 @@ import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { decodeDelivery, encodeDelivery, urlHash } from '../../../../shared/model/delivery';
 import { type RecallRecord, takenNote } from '../../../../shared/model/recall';
 import { RETRY_REQUESTED } from '../../../../shared/model/reasons';
-import { AppError } from '../../../../shared/service/errors';
+import { AppError } from '../../../../shared/runtime/errors';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';

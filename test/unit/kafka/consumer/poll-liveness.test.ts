@@ -1,4 +1,4 @@
-import { PollLiveness } from '../../../../shared/service/health';
+import { PollLiveness } from '../../../../shared/runtime/health';
 
 test('a consumer loop is stuck after a minute without a turn, and recovers with the next', () => {
   let now = 1_000;
