@@ -170,6 +170,7 @@ function createOpener({ timeoutMs, names, guard, onHandshake, certificates }: Co
     }) as unknown as Socket;
     if (isSecure) {
       keepSessions(socket, (made) => sessions.set(server, made));
+      boundHandshakes(socket);
       beforeRefusal(socket, (peer) => (certificate = peer));
     }
     if (waiting && isTunnel) {
@@ -200,6 +201,23 @@ function keepSessions(socket: Socket, keep: (session: Buffer) => void): void {
   socket.on('session', (made: Buffer) => {
     if (++tickets <= MOST_TICKETS) keep(made);
     else socket.destroy(TOO_MANY_TICKETS);
+  });
+}
+
+/** Lines of the key log for one handshake: one with TLS 1.2, five with TLS 1.3. */
+const MOST_KEY_LINES = 8;
+const TOO_MANY_HANDSHAKES = new EndpointFault(
+  'the endpoint started the TLS handshake again and again',
+);
+
+/**
+ * A server of TLS 1.2 may start another handshake at any time, for example to ask for a client
+ * certificate. Node reports that by the keys alone.
+ */
+function boundHandshakes(socket: Socket): void {
+  let lines = 0;
+  socket.on('keylog', () => {
+    if (++lines > MOST_KEY_LINES) socket.destroy(TOO_MANY_HANDSHAKES);
   });
 }
 

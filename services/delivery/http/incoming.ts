@@ -23,7 +23,7 @@ import {
 /** A head of fewer bytes is not looked at for its lines: most responses are that small. */
 const SMALL_HEAD_BYTES = 1024;
 /** Bytes behind the headers beside the body: chunk sizes and extensions, trailers. */
-const MOST_FRAMING_BYTES = 8 * 1024;
+const MOST_FRAMING_BYTES = 4 * 1024;
 /**
  * undici parses at most so much between two looks at the bounds. A read of the socket has up to
  * 64 KB, which may be thousands of headers or trailers.

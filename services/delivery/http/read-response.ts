@@ -11,7 +11,7 @@ import { type Oddity } from '../../../shared/model/oddities';
 /** Of a head, with all that comes before it. More than real ones have: 20 KB were seen. */
 export const MOST_HEAD_BYTES = 32 * 1024;
 /** Lines of a head. Real ones have fewer than a hundred, and each costs the parsers time. */
-export const MOST_HEAD_LINES = 256;
+export const MOST_HEAD_LINES = 128;
 /**
  * Reads of the socket for a head, which is looked at again with each, and again for a body. Each
  * costs the event loop as much as a small response.
@@ -179,7 +179,7 @@ function readAnswer(
   bytes: Buffer,
   { at, status, hadContinue }: StatusLine & { kind: 'found' },
 ): Reading {
-  const { end } = endOfHead(bytes, at);
+  const { end } = endOfHead(bytes, at, MOST_HEAD_LINES);
   const oddities = new Set<Oddity>();
   if (hadContinue) oddities.add('interim');
   const head = bytes.toString('latin1', at, end ?? bytes.length);
@@ -200,7 +200,8 @@ type Headers = Record<string, string | string[]>;
  *   left out
  */
 function readHeaders(head: string, isWhole: boolean, oddities: Set<Oddity>): Headers {
-  const [statusLine = '', ...lines] = head.split('\n').slice(0, isWhole ? -2 : -1);
+  const all = head.split('\n', MOST_HEAD_LINES + 2);
+  const [statusLine = '', ...lines] = all.slice(0, isWhole ? -2 : -1);
   if (statusLine !== '' && !isLine(statusLine)) oddities.add('header_syntax');
   if (isWhole && !head.endsWith('\r\n\r\n')) oddities.add('header_syntax');
   const headers = Object.create(null) as Headers;

@@ -188,3 +188,38 @@ test('an endpoint that does not speak TLS is told so', async () => {
   const message = expect.stringContaining('does not speak TLS here') as string;
   expect(result).toMatchObject({ ok: false, error: { code: 'tls', message } });
 });
+
+describe('a server of TLS 1.2 that starts the handshake again and again', () => {
+  const limit = tls.CLIENT_RENEG_LIMIT;
+  beforeAll(() => {
+    // Node's own server would end the connection after three.
+    Object.assign(tls, { CLIENT_RENEG_LIMIT: 1_000 });
+  });
+  afterAll(() => {
+    Object.assign(tls, { CLIENT_RENEG_LIMIT: limit });
+  });
+
+  test.each([
+    ['without a client certificate', { ca: CA.cert }],
+    ['with one', tlsOf(ANN)],
+  ])('fails its request, %s', async (_, pem) => {
+    let again = 0;
+    await listen({ maxVersion: 'TLSv1.2', rejectUnauthorized: false });
+    peer!.removeAllListeners('secureConnection');
+    peer!.on('secureConnection', (socket: tls.TLSSocket) => {
+      socket.on('error', () => undefined);
+      const restart = () => {
+        if (socket.destroyed || again === 100) return;
+        socket.renegotiate({}, (error) => {
+          if (error) return;
+          again++;
+          restart();
+        });
+      };
+      socket.once('data', restart);
+    });
+    const message = 'the endpoint started the TLS handshake again and again';
+    expect(await post(pem)).toMatchObject({ ok: false, error: { message } });
+    expect(again).toBeLessThan(10);
+  });
+});
