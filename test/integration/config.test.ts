@@ -255,6 +255,11 @@ test('config is encrypted again while control reads, so the old key can be remov
   await control.writer.write('system', 'system', newSystemEntry(sealed), { replaces: 0 });
   await control.writer.write('source', 'site', site, { replaces: 0 });
   await control.writer.write('destination', 'dst_1', destination(sealed), { replaces: 0 });
+  const withNewer = { ...env, WAYPOST_SECRET_KEY: newer.toString('base64') };
+  const io = { input: Readable.from([]), output: new Writable() };
+  await expect(copyConfig('backup', withNewer, io)).rejects.toThrow(
+    /WAYPOST_SECRET_KEY differs from the key that sealed config/,
+  );
   const run = async (...keys: Buffer[]) => {
     const said: string[] = [];
     const key = keys.map((each) => each.toString('base64')).join(',');
