@@ -1,13 +1,13 @@
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
-import { type Timing } from './admission';
+import { type Timing } from './decisions/admission';
 import { Batches } from './batches/batches';
-import { type Clock, systemClock } from './clock';
-import { type Destinations, type Endpoint } from './destinations';
-import { DisabledUrls } from './disabled-urls';
-import { type DeliveryInHand, type Disposition } from './disposition';
+import { type Clock, systemClock } from './clock/stall-clock';
+import { type Destinations, type Endpoint } from './destinations/destinations';
+import { DisabledUrls } from './destinations/disabled-urls';
+import { type DeliveryInHand, type Disposition } from './decisions/disposition';
 import { type LaneRegistry } from './lanes/registry';
 import { type RequestContext } from './request';
-import { ResponseBudget } from './response-budget';
+import { ResponseBudget } from './http/response-budget';
 
 /** The surroundings of an attempt. */
 

@@ -1,15 +1,22 @@
 import { type UrlAttempt } from '../../shared/model/attempt-events';
-import { type Admitted, divert, type NotTried, planned, readmit, type Timing } from './admission';
+import {
+  type Admitted,
+  divert,
+  type NotTried,
+  planned,
+  readmit,
+  type Timing,
+} from './decisions/admission';
 import { type AttemptContext, type OpenDelivery } from './attempt-context';
 import { fitsInBatch } from '../../shared/model/batch';
 import { type MemberOwner } from './batches/batch-request';
-import { type Endpoint } from './destinations';
+import { type Endpoint } from './destinations/destinations';
 import { judgeResponse, judgeUnusable, type JudgedResponse } from './http/judge-response';
-import { type Refusal, type Signal } from './lanes/types';
-import { type AttemptResult, concludeAttempt } from './disposition';
+import { type Refusal, type Signal } from './lanes/job';
+import { type AttemptResult, concludeAttempt } from './decisions/disposition';
 import { type EndedRequest, insistenceOf, type Permit, UrlRequest } from './request';
-import { halvedEvent, lateEvent } from './side-events';
-import { batchHalved, requestEnded, responded } from './telemetry';
+import { halvedEvent, lateEvent } from './decisions/side-events';
+import { batchHalved, requestEnded, responded } from './telemetry/telemetry';
 
 /** A single request, or a place in a batch. */
 type Request = Pick<UrlRequest, 'endpoint' | 'offer' | 'cancel'>;

@@ -9,22 +9,22 @@ import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
 import { runService } from '../../shared/runtime/run';
 import { requireSecretKeys, type Settings } from '../../shared/runtime/settings';
 import { NameResolver } from './http/resolver';
-import { Deliverer } from './handler';
-import { keepLaneMs, laneOptions, LIMITS, mostConnections, SOCKETS } from './lanes/tuning';
+import { Deliverer } from './deliverer';
+import { keepLaneMs, laneOptions, LIMITS, mostConnections, SOCKETS } from './tuning';
 import { readProcessLimits } from './process-limits';
 import { LaneRegistry } from './lanes/registry';
-import { deliveryMetrics, observeDelivery } from './metrics';
-import { certificateRecord, circuitRecord } from './side-events';
+import { deliveryMetrics, observeDelivery } from './telemetry/metrics';
+import { certificateRecord, circuitRecord } from './decisions/side-events';
 import { CertificateWatch } from './http/certificate-watch';
 import { Sender } from './http/client';
 import { MailSender } from './http/mail';
 import { Proxies } from './http/proxies';
 import { AuthorizingSender } from './tokens/authorizing-sender';
-import { Destinations, type Lookup } from './destinations';
+import { Destinations, type Lookup } from './destinations/destinations';
 import { Recoveries } from './recoveries';
 import { warmUp } from './warm-up';
-import { StallClock, systemClock } from './clock';
-import { circuitTurned } from './telemetry';
+import { StallClock, systemClock } from './clock/stall-clock';
+import { circuitTurned } from './telemetry/telemetry';
 
 /** Sends each delivery to each of its open URLs, and writes the results to Kafka. */
 

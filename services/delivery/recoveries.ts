@@ -7,9 +7,9 @@ import {
   RECOVERED_REASONS,
   type RecoveredReason,
 } from '../../shared/model/recall';
-import { type Clock } from './clock';
-import { type Endpoint, type Lookup } from './destinations';
-import { type DeliveryInHand, type Disposition } from './disposition';
+import { type Clock } from './clock/stall-clock';
+import { type Endpoint, type Lookup } from './destinations/destinations';
+import { type DeliveryInHand, type Disposition } from './decisions/disposition';
 import { type CircuitTransition } from './lanes/registry';
 
 /**

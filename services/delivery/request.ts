@@ -4,15 +4,15 @@ import { type Delivery } from '../../shared/model/delivery';
 import { signHeaders } from '../../shared/model/sign';
 import { addOwnHeaders, CONTENT_ENCODING } from '../../shared/model/webhook-request';
 import { childTraceparent } from '../../shared/telemetry/trace';
-import { type NotTried } from './admission';
-import { type Clock } from './clock';
-import { type OpenDestination, type Endpoint } from './destinations';
+import { type NotTried } from './decisions/admission';
+import { type Clock } from './clock/stall-clock';
+import { type OpenDestination, type Endpoint } from './destinations/destinations';
 import { compress } from './http/compress';
 import { type SendRequest, type SendResult } from './http/exchange';
-import { withBodyStart } from './endpoint-auth';
+import { withBodyStart } from './destinations/endpoint-auth';
 import { type Lane } from './lanes/lane';
-import { type Job, type Refusal, type Signal } from './lanes/types';
-import { type ClientCredentials } from './tokens/credentials';
+import { type Job, type Refusal, type Signal } from './lanes/job';
+import { type ClientCredentials } from './http/client-credentials';
 
 /** A URL that may be sent to now, as the configuration says now. */
 export interface Permit {

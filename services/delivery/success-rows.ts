@@ -5,8 +5,8 @@ import { AppError } from '../../shared/runtime/errors';
 import { AttemptRows } from '../../shared/model/attempt-rows';
 import { FORMAT_HEADER } from '../../shared/model/record-format';
 import { type OpenDelivery } from './attempt-context';
-import { type Clock } from './clock';
-import { type AttemptDisposition, type Disposition } from './disposition';
+import { type Clock } from './clock/stall-clock';
+import { type AttemptDisposition, type Disposition } from './decisions/disposition';
 
 /**
  * Gathers successes of first attempts for rows of `attempts`

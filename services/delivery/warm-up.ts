@@ -11,13 +11,13 @@ import { type Destination } from '../../shared/model/config';
 import { encodeDelivery } from '../../shared/model/delivery';
 import { secretFields } from '../../shared/model/secret-fields';
 import { type Log } from '../../shared/telemetry/log';
-import { StallClock } from './clock';
-import { Destinations } from './destinations';
-import { Deliverer } from './handler';
+import { StallClock } from './clock/stall-clock';
+import { Destinations } from './destinations/destinations';
+import { Deliverer } from './deliverer';
 import { Sender } from './http/client';
 import { NameResolver } from './http/resolver';
 import { LaneRegistry } from './lanes/registry';
-import { laneOptions, LIMITS, SOCKETS } from './lanes/tuning';
+import { laneOptions, LIMITS, SOCKETS } from './tuning';
 import { AuthorizingSender } from './tokens/authorizing-sender';
 
 /**

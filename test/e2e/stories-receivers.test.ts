@@ -1,4 +1,4 @@
-import { laneOptions } from '../../services/delivery/lanes/tuning';
+import { laneOptions } from '../../services/delivery/tuning';
 import { type AttemptEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
 import { type NameServer, startNameServer } from '../support/name-server';
 import { eventually } from '../support/eventually';

@@ -1,10 +1,10 @@
-import { Deliverer } from '../../services/delivery/handler';
-import { Destinations } from '../../services/delivery/destinations';
+import { Deliverer } from '../../services/delivery/deliverer';
+import { Destinations } from '../../services/delivery/destinations/destinations';
 import { Sender } from '../../services/delivery/http/client';
 import { NameResolver } from '../../services/delivery/http/resolver';
 import { LaneRegistry } from '../../services/delivery/lanes/registry';
-import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from '../../services/delivery/lanes/tuning';
-import { StallClock } from '../../services/delivery/clock';
+import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from '../../services/delivery/tuning';
+import { StallClock } from '../../services/delivery/clock/stall-clock';
 import { type Encryptor } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
 import { type Consumption, type Kafka } from '../../shared/kafka/port';

@@ -39,7 +39,7 @@ const SERVICES: readonly [title: string, declare: () => Promise<unknown>][] = [
   [
     'Delivery',
     async () => {
-      const { observeDelivery } = await import('../../services/delivery/metrics');
+      const { observeDelivery } = await import('../../services/delivery/telemetry/metrics');
       observeDelivery(unread);
     },
   ],

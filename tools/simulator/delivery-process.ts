@@ -1,12 +1,12 @@
-import { Deliverer, type Limits } from '../../services/delivery/handler';
+import { Deliverer, type Limits } from '../../services/delivery/deliverer';
 import { type LaneOptions } from '../../services/delivery/lanes/lane-context';
 import { LaneRegistry, type CircuitTransition } from '../../services/delivery/lanes/registry';
-import { StallClock } from '../../services/delivery/clock';
-import { keepLaneMs } from '../../services/delivery/lanes/tuning';
+import { StallClock } from '../../services/delivery/clock/stall-clock';
+import { keepLaneMs } from '../../services/delivery/tuning';
 import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
 import { Recoveries } from '../../services/delivery/recoveries';
-import { circuitRecord } from '../../services/delivery/side-events';
-import { type Lookup } from '../../services/delivery/destinations';
+import { circuitRecord } from '../../services/delivery/decisions/side-events';
+import { type Lookup } from '../../services/delivery/destinations/destinations';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';
 import { readEvents } from '../../shared/model/attempt-rows';

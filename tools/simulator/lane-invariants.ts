@@ -1,5 +1,5 @@
 import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
-import { DUE_SHARE } from '../../services/delivery/lanes/types';
+import { DUE_SHARE } from '../../services/delivery/lanes/job';
 import { type Book } from './delivery-audit';
 
 /**

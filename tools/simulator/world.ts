@@ -1,9 +1,9 @@
 import { type CircuitTransition } from '../../services/delivery/lanes/registry';
-import { laneOptions, LIMITS, SOCKETS } from '../../services/delivery/lanes/tuning';
+import { laneOptions, LIMITS, SOCKETS } from '../../services/delivery/tuning';
 import {
   type Lookup,
   type Endpoint as DeliveryEndpoint,
-} from '../../services/delivery/destinations';
+} from '../../services/delivery/destinations/destinations';
 import { DEFAULT_SHARDS } from '../../shared/model/config';
 import { encodeDelivery, shardKeys, urlHash } from '../../shared/model/delivery';
 import { type OutRecord } from '../../shared/kafka/port';

@@ -7,12 +7,12 @@ import {
 } from '../../../shared/model/batch';
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
 import { childTraceparent, isTraced } from '../../../shared/telemetry/trace';
-import { type NotTried } from '../admission';
-import { type Endpoint } from '../destinations';
+import { type NotTried } from '../decisions/admission';
+import { type Endpoint } from '../destinations/destinations';
 import { type JudgedResponse } from '../http/judge-response';
 import { type Lane } from '../lanes/lane';
-import { type Job, type Refusal } from '../lanes/types';
-import { type ResponseBudget } from '../response-budget';
+import { type Job, type Refusal } from '../lanes/job';
+import { type ResponseBudget } from '../http/response-budget';
 import {
   buildRequest,
   type Permit,
@@ -21,8 +21,8 @@ import {
   type RequestOwner,
   sendRequest,
 } from '../request';
-import { requestEnded } from '../telemetry';
-import { batchBytes, joinInPlace } from './array';
+import { requestEnded } from '../telemetry/telemetry';
+import { batchBytes, joinInPlace } from './join-bodies';
 import { judgeBatch } from './judge-batch';
 
 /**

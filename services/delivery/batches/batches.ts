@@ -1,8 +1,8 @@
-import { type Endpoint } from '../destinations';
+import { type Endpoint } from '../destinations/destinations';
 import { type Lane } from '../lanes/lane';
-import { kindOf } from '../lanes/types';
+import { kindOf } from '../lanes/job';
 import { DUE } from '../../../shared/kafka/topics';
-import { type Clock } from '../clock';
+import { type Clock } from '../clock/stall-clock';
 import { insistenceOf } from '../request';
 import {
   type BatchContext,

@@ -1,8 +1,8 @@
-import { type Endpoint } from '../destinations';
+import { type Endpoint } from '../destinations/destinations';
 import { judgeResponse, type JudgedResponse, type Keep } from '../http/judge-response';
 import { type SendResult } from '../http/exchange';
-import { type Signal } from '../lanes/types';
-import { failedMembers } from './array';
+import { type Signal } from '../lanes/job';
+import { failedMembers } from './join-bodies';
 
 /** Judges the result of a batch for each of its deliveries and for the lane. Pure. */
 

@@ -1,7 +1,7 @@
 import { LinkedList } from '../../../shared/collections/linked-list';
 import { MOST_TIMEOUT_MS } from '../../../shared/model/retry-plan';
 import { sleep } from '../../../shared/runtime/async';
-import { type RequestClock } from '../clock';
+import { type RequestClock } from '../clock/stall-clock';
 import { type CertificateWatch } from './certificate-watch';
 import { Connections } from './connections';
 import { Exchange, type ExchangeOwner, type SendRequest, type SendResult } from './exchange';

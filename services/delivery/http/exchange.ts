@@ -6,7 +6,7 @@ import { type Phase, type Phases, type UrlError } from '../../../shared/model/at
 import { type Oddity } from '../../../shared/model/oddities';
 import { type Method } from '../../../shared/model/request-settings';
 import { type Link } from '../../../shared/collections/linked-list';
-import { type RequestClock } from '../clock';
+import { type RequestClock } from '../clock/stall-clock';
 import { type Connection } from './connections';
 import { codeOf, describeError, isBroken, isClosed } from './describe-error';
 import { EndpointFault } from './endpoint-fault';
@@ -14,8 +14,8 @@ import { type Waiting } from './guarded-connector';
 import { type ClientTls, closedCause, tlsCause } from './client-tls';
 import { type Opening } from './proxy-gate';
 import { type Proxy } from './tunnel';
-import { type ClientCredentials } from '../tokens/credentials';
-import { type Refusal } from '../lanes/types';
+import { type ClientCredentials } from './client-credentials';
+import { type Refusal } from '../lanes/job';
 
 /**
  * One POST and its response: collects the response, measures its phases, and classifies the error

@@ -12,7 +12,7 @@ import {
   retryAfterMs,
 } from '../../../shared/model/classify-response';
 import { type EndpointResponse, headerOf, type ResponseHeaders, type SendResult } from './exchange';
-import { type Signal } from '../lanes/types';
+import { type Signal } from '../lanes/job';
 
 /**
  * Judges a result for the record and for the lane, and decides how much of the response is stored.

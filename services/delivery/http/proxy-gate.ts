@@ -1,4 +1,4 @@
-import { type Refusal } from '../lanes/types';
+import { type Refusal } from '../lanes/job';
 
 /**
  * Judges one egress proxy by the connections that are opened through it. A proxy that is down fails

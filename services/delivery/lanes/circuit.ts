@@ -1,4 +1,4 @@
-import { type Refusal, type Signal } from './types';
+import { type Refusal, type Signal } from './job';
 
 /**
  * Decides whether an endpoint may be asked at all. Pure, one per URL; `now` is the stall clock's.

@@ -1,4 +1,4 @@
-import { type Signal } from './types';
+import { type Signal } from './job';
 
 /**
  * Learns from results how many concurrent requests an endpoint bears, and how long a request takes.

@@ -1,6 +1,6 @@
 import { LinkedList } from '../../../shared/collections/linked-list';
 import { Circuit } from './circuit';
-import { type Job, type Kind, kindOf, type Offer, type Refusal, type Signal } from './types';
+import { type Job, type Kind, kindOf, type Offer, type Refusal, type Signal } from './job';
 import { expectedWait } from './expected-wait';
 import { LaneQueue } from './queue';
 import { QueuedBytes } from './queued-bytes';

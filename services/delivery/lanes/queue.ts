@@ -1,6 +1,6 @@
 import { LinkedList, type Link } from '../../../shared/collections/linked-list';
 import { type QueuedBytes } from './queued-bytes';
-import { DUE_SHARE, type Kind, kindOf } from './types';
+import { DUE_SHARE, type Kind, kindOf } from './job';
 
 /**
  * The queue of one lane: first attempts and due retries apart, in order of arrival, within a memory

@@ -2,9 +2,9 @@ import { type CircuitState } from './circuit';
 import { Lane } from './lane';
 import { type LaneContext, type LaneOptions } from './lane-context';
 import { SocketShares, type SocketSharesOptions } from './socket-shares';
-import { type Signal } from './types';
-import { type Endpoint } from '../destinations';
-import { systemClock, type Clock, type StallClock } from '../clock';
+import { type Signal } from './job';
+import { type Endpoint } from '../destinations/destinations';
+import { systemClock, type Clock, type StallClock } from '../clock/stall-clock';
 
 /** Creates lanes when they are first needed, and drops them when long unused. */
 

@@ -1,5 +1,5 @@
 import { CompactingMap } from '../../../shared/collections/compacting-map';
-import { DUE_SHARE, type Kind } from './types';
+import { DUE_SHARE, type Kind } from './job';
 
 /**
  * Shares the sockets of the process among its lanes. Pure.

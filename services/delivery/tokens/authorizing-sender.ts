@@ -3,10 +3,10 @@ import { messageOf } from '../../../shared/runtime/errors';
 import { logThrottle } from '../../../shared/runtime/load-limits';
 import { type Log } from '../../../shared/telemetry/log';
 import { type SendRequest, type SendResult } from '../http/exchange';
-import { type Job, type Refusal } from '../lanes/types';
-import { deliveryMetrics } from '../metrics';
+import { type Job, type Refusal } from '../lanes/job';
+import { deliveryMetrics } from '../telemetry/metrics';
 import { type HeldToken, TokenCache } from './token-cache';
-import { type ClientCredentials } from './credentials';
+import { type ClientCredentials } from '../http/client-credentials';
 import { readToken, type TokenAnswer, tokenRequest } from './token-request';
 
 /**

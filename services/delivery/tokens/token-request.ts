@@ -1,5 +1,5 @@
 import { type SendRequest, type SendResult } from '../http/exchange';
-import { type ClientCredentials } from './credentials';
+import { type ClientCredentials } from '../http/client-credentials';
 
 /** The token request of a webhook, and its response (RFC 6749, section 5). Pure. */
 

@@ -1,6 +1,9 @@
 import { Recoveries, shownRecovery } from '../../../services/delivery/recoveries';
-import { type Endpoint, type Lookup } from '../../../services/delivery/destinations';
-import { type DeliveryInHand, type Disposition } from '../../../services/delivery/disposition';
+import { type Endpoint, type Lookup } from '../../../services/delivery/destinations/destinations';
+import {
+  type DeliveryInHand,
+  type Disposition,
+} from '../../../services/delivery/decisions/disposition';
 import { recordingProducer } from '../../support/fakes';
 import { ProcessTime } from '../../../tools/simulator/process-time';
 import { Agenda } from '../../../tools/simulator/virtual-clock';

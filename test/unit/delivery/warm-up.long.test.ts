@@ -1,4 +1,4 @@
-import { deliveryMetrics } from '../../../services/delivery/metrics';
+import { deliveryMetrics } from '../../../services/delivery/telemetry/metrics';
 import { AT_ONCE, warmUp, WEBHOOK_COUNT } from '../../../services/delivery/warm-up';
 import { metrics } from '../../../shared/telemetry/metrics';
 import { createLog } from '../../../shared/telemetry/log';

@@ -13,8 +13,8 @@ import {
   type WorldSpec,
 } from '../../../tools/simulator/world';
 import { Circuit } from '../../../services/delivery/lanes/circuit';
-import type * as decisions from '../../../services/delivery/admission';
-import { isOwedOneTry } from '../../../services/delivery/admission';
+import type * as decisions from '../../../services/delivery/decisions/admission';
+import { isOwedOneTry } from '../../../services/delivery/decisions/admission';
 import { LaneQueue } from '../../../services/delivery/lanes/queue';
 import { ConcurrencyLimit } from '../../../services/delivery/lanes/concurrency-limit';
 import { SocketShares } from '../../../services/delivery/lanes/socket-shares';
@@ -65,7 +65,7 @@ const method = (prototype: object, name: string, instead: Func) => () =>
 type Decide = typeof decisions;
 const honest = () =>
   jest.requireActual<Decide>('../../../services/delivery/admission').isOwedOneTry;
-jest.mock('../../../services/delivery/admission', () => ({
+jest.mock('../../../services/delivery/decisions/admission', () => ({
   ...jest.requireActual<Decide>('../../../services/delivery/admission'),
   isOwedOneTry: jest.fn(),
 }));

@@ -1,4 +1,4 @@
-import { laneOptions } from '../../../services/delivery/lanes/tuning';
+import { laneOptions } from '../../../services/delivery/tuning';
 import { type Destination } from '../../../shared/model/config';
 import { loadSettings } from '../../../shared/runtime/settings';
 import { clockMs, until } from '../../harness/timing';

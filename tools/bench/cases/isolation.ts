@@ -1,5 +1,5 @@
 import { processNames } from '../../../bin/service-list';
-import { laneOptions } from '../../../services/delivery/lanes/tuning';
+import { laneOptions } from '../../../services/delivery/tuning';
 import { loadSettings } from '../../../shared/runtime/settings';
 import { apiOf } from '../../harness/api';
 import { HOSTILE, type Hostile } from '../../harness/receiver';

@@ -1,4 +1,4 @@
-import { OF_ALL, OF_DESTINATION } from '../../../services/delivery/response-budget';
+import { OF_ALL, OF_DESTINATION } from '../../../services/delivery/http/response-budget';
 import { HOSTILE, type Hostile } from '../../harness/receiver';
 import { median, spread } from '../arithmetic';
 import { first, type Goal, isolationGoal, most, type Row, rows } from './columns';

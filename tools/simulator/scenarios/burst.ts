@@ -1,4 +1,4 @@
-import { laneOptions } from '../../../services/delivery/lanes/tuning';
+import { laneOptions } from '../../../services/delivery/tuning';
 import { defined } from '../../../shared/collections/defined';
 import { answers, works } from '../endpoint';
 import { play, type Finding, type Options, type Scenario } from '../scenario';

@@ -1,4 +1,4 @@
-import { SOCKETS } from '../../../services/delivery/lanes/tuning';
+import { SOCKETS } from '../../../services/delivery/tuning';
 import { answers, badFrom, hangs } from '../endpoint';
 import { firstWaits, play, type Finding, type Options, type Scenario } from '../scenario';
 import { type DestinationSpec, type Ended } from '../world';

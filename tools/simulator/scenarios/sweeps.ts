@@ -6,7 +6,7 @@ import { settingsOf, type DestinationSpec, type Ended } from '../world';
 
 /**
  * Runs the settings of lanes and circuits with other values: the basis of the defaults in
- * services/delivery/lanes/tuning.ts.
+ * services/delivery/tuning.ts.
  */
 
 type Change = (lane: LaneOptions) => LaneOptions;

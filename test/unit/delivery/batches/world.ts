@@ -1,9 +1,12 @@
-import { Deliverer } from '../../../../services/delivery/handler';
-import { type Endpoint, type OpenDestination } from '../../../../services/delivery/destinations';
+import { Deliverer } from '../../../../services/delivery/deliverer';
+import {
+  type Endpoint,
+  type OpenDestination,
+} from '../../../../services/delivery/destinations/destinations';
 import { type SendRequest, type SendResult } from '../../../../services/delivery/http/exchange';
 import { LaneRegistry } from '../../../../services/delivery/lanes/registry';
-import { keepLaneMs, laneOptions } from '../../../../services/delivery/lanes/tuning';
-import { StallClock } from '../../../../services/delivery/clock';
+import { keepLaneMs, laneOptions } from '../../../../services/delivery/tuning';
+import { StallClock } from '../../../../services/delivery/clock/stall-clock';
 import { defined } from '../../../../shared/collections/defined';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { readEvents } from '../../../../shared/model/attempt-rows';

@@ -7,8 +7,8 @@ import {
 import { Sender } from '../../../../services/delivery/http/client';
 import { ClientTls } from '../../../../services/delivery/http/client-tls';
 import { NameResolver } from '../../../../services/delivery/http/resolver';
-import { certificateRecord } from '../../../../services/delivery/side-events';
-import { StallClock } from '../../../../services/delivery/clock';
+import { certificateRecord } from '../../../../services/delivery/decisions/side-events';
+import { StallClock } from '../../../../services/delivery/clock/stall-clock';
 import { type Certificate, makeCertificate } from '../../../support/certificate';
 
 /** The certificates of servers, as delivery sees them in TLS handshakes. */

@@ -4,7 +4,7 @@ import { ClientTls } from '../../../../services/delivery/http/client-tls';
 import { Sender } from '../../../../services/delivery/http/client';
 import { type SendResult } from '../../../../services/delivery/http/exchange';
 import { NameResolver } from '../../../../services/delivery/http/resolver';
-import { StallClock } from '../../../../services/delivery/clock';
+import { StallClock } from '../../../../services/delivery/clock/stall-clock';
 import { defined } from '../../../../shared/collections/defined';
 import { type EndpointTls } from '../../../../shared/model/endpoint-auth';
 import { type Certificate, makeCertificate } from '../../../support/certificate';

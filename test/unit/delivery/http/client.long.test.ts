@@ -3,7 +3,7 @@ import { type AddressInfo } from 'node:net';
 import { NameResolver } from '../../../../services/delivery/http/resolver';
 import { Sender } from '../../../../services/delivery/http/client';
 import { type SendResult } from '../../../../services/delivery/http/exchange';
-import { StallClock } from '../../../../services/delivery/clock';
+import { StallClock } from '../../../../services/delivery/clock/stall-clock';
 import { eventually } from '../../../support/eventually';
 
 /** Reuse of connections, against a real server on a real socket. */

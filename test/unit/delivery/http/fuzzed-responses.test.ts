@@ -1,7 +1,7 @@
 import { NameResolver } from '../../../../services/delivery/http/resolver';
 import { Sender } from '../../../../services/delivery/http/client';
 import { type SendResult } from '../../../../services/delivery/http/exchange';
-import { StallClock } from '../../../../services/delivery/clock';
+import { StallClock } from '../../../../services/delivery/clock/stall-clock';
 import { randomOf } from '../../../../tools/harness/random';
 import { cases } from '../../../support/cases';
 import { fuzzedResponse } from '../../../support/odd-responses';

@@ -3,7 +3,7 @@ import tls from 'node:tls';
 import { NameResolver } from '../../../../services/delivery/http/resolver';
 import { Sender } from '../../../../services/delivery/http/client';
 import { type SendResult } from '../../../../services/delivery/http/exchange';
-import { StallClock } from '../../../../services/delivery/clock';
+import { StallClock } from '../../../../services/delivery/clock/stall-clock';
 import { makeCertificate } from '../../../support/certificate';
 import { eventually } from '../../../support/eventually';
 

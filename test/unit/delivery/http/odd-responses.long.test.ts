@@ -2,7 +2,7 @@ import { type Socket } from 'node:net';
 import { NameResolver } from '../../../../services/delivery/http/resolver';
 import { Sender } from '../../../../services/delivery/http/client';
 import { type SendResult } from '../../../../services/delivery/http/exchange';
-import { StallClock } from '../../../../services/delivery/clock';
+import { StallClock } from '../../../../services/delivery/clock/stall-clock';
 import { eventually } from '../../../support/eventually';
 import {
   floods,

@@ -7,7 +7,7 @@ import { ClientTls } from '../../../../services/delivery/http/client-tls';
 import { Sender } from '../../../../services/delivery/http/client';
 import { type SendResult } from '../../../../services/delivery/http/exchange';
 import { NameResolver } from '../../../../services/delivery/http/resolver';
-import { StallClock } from '../../../../services/delivery/clock';
+import { StallClock } from '../../../../services/delivery/clock/stall-clock';
 import { makeCertificate } from '../../../support/certificate';
 import { PYTHON, testWith } from '../../../support/external-tools';
 

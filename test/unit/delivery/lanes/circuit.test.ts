@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Circuit, type CircuitOptions } from '../../../../services/delivery/lanes/circuit';
-import { type Signal } from '../../../../services/delivery/lanes/types';
+import { type Signal } from '../../../../services/delivery/lanes/job';
 
 const OPTIONS: CircuitOptions = {
   failuresToOpen: 5,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { ConcurrencyLimit } from '../../../../services/delivery/lanes/concurrency-limit';
-import { type Signal } from '../../../../services/delivery/lanes/types';
+import { type Signal } from '../../../../services/delivery/lanes/job';
 
 const OPTIONS = { floor: 1, start: 20, ceiling: 256 };
 const OK: Signal = { kind: 'ok' };

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type Job, type Refusal, type Signal } from '../../../../services/delivery/lanes/types';
+import { type Job, type Refusal, type Signal } from '../../../../services/delivery/lanes/job';
 import { Lane } from '../../../../services/delivery/lanes/lane';
 import {
   type LaneContext,

@@ -1,7 +1,7 @@
-import { type Job } from '../../../../services/delivery/lanes/types';
+import { type Job } from '../../../../services/delivery/lanes/job';
 import { LaneRegistry } from '../../../../services/delivery/lanes/registry';
-import { laneOptions } from '../../../../services/delivery/lanes/tuning';
-import { type Endpoint } from '../../../../services/delivery/destinations';
+import { laneOptions } from '../../../../services/delivery/tuning';
+import { type Endpoint } from '../../../../services/delivery/destinations/destinations';
 import { defined } from '../../../../shared/collections/defined';
 
 const TIERS = [10_000, 60_000];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { SocketShares, type Share } from '../../../../services/delivery/lanes/socket-shares';
-import { type Kind } from '../../../../services/delivery/lanes/types';
+import { type Kind } from '../../../../services/delivery/lanes/job';
 
 /** Lanes that want all places they can get, and the places they got. */
 class Crowd {

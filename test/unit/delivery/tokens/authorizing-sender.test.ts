@@ -2,7 +2,7 @@ import pino from 'pino';
 import { type SendRequest, type SendResult } from '../../../../services/delivery/http/exchange';
 import { judgeResponse } from '../../../../services/delivery/http/judge-response';
 import { AuthorizingSender } from '../../../../services/delivery/tokens/authorizing-sender';
-import { clientCredentials } from '../../../../services/delivery/tokens/credentials';
+import { clientCredentials } from '../../../../services/delivery/http/client-credentials';
 import { type OAuth2 } from '../../../../shared/model/endpoint-auth';
 
 /** OAuth2 at delivery, with a scripted network and a clock that the test moves. */

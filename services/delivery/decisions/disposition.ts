@@ -1,5 +1,5 @@
-import { compact, defined } from '../../shared/collections/defined';
-import { attemptsMade, type Delivery, encodeDelivery } from '../../shared/model/delivery';
+import { compact, defined } from '../../../shared/collections/defined';
+import { attemptsMade, type Delivery, encodeDelivery } from '../../../shared/model/delivery';
 import {
   aboutDelivery,
   type AttemptEvent,
@@ -8,14 +8,14 @@ import {
   type Outcome,
   type UrlAttempt,
   type WaitingEvent,
-} from '../../shared/model/attempt-events';
-import { type DeadReason, type RetryReason } from '../../shared/model/reasons';
-import { mergeClassifications } from '../../shared/model/classify-response';
-import { type Wait } from '../../shared/model/schedule';
-import { isoTime } from '../../shared/model/time';
+} from '../../../shared/model/attempt-events';
+import { type DeadReason, type RetryReason } from '../../../shared/model/reasons';
+import { mergeClassifications } from '../../../shared/model/classify-response';
+import { type Wait } from '../../../shared/model/schedule';
+import { isoTime } from '../../../shared/model/time';
 import { isRequested, nextTry, type NotTried, type Timing } from './admission';
-import { attemptsRecord, DEAD, tierTopic } from '../../shared/kafka/topics';
-import { type InRecord, type OutRecord } from '../../shared/kafka/port';
+import { attemptsRecord, DEAD, tierTopic } from '../../../shared/kafka/topics';
+import { type InRecord, type OutRecord } from '../../../shared/kafka/port';
 
 /** Decides the disposition of a step of a delivery, and derives its records. Pure. */
 

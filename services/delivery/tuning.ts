@@ -1,7 +1,7 @@
-import { type Limits } from '../handler';
-import { type ProcessLimits } from '../process-limits';
-import { type LaneOptions } from './lane-context';
-import { type SocketSharesOptions } from './socket-shares';
+import { type Limits } from './deliverer';
+import { type ProcessLimits } from './process-limits';
+import { type LaneOptions } from './lanes/lane-context';
+import { type SocketSharesOptions } from './lanes/socket-shares';
 
 /** The limits of one delivery process and of one lane. */
 

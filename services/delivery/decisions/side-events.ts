@@ -2,14 +2,14 @@ import {
   type CertificateEvent,
   type CircuitEvent,
   type UrlDisabledEvent,
-} from '../../shared/model/attempt-events';
-import { isoTime } from '../../shared/model/time';
-import { type OutRecord } from '../../shared/kafka/port';
-import { attemptsRecord } from '../../shared/kafka/topics';
-import { type Endpoint } from './destinations';
+} from '../../../shared/model/attempt-events';
+import { isoTime } from '../../../shared/model/time';
+import { type OutRecord } from '../../../shared/kafka/port';
+import { attemptsRecord } from '../../../shared/kafka/topics';
+import { type Endpoint } from '../destinations/destinations';
 import { attemptEvent, type AttemptResult, type DeliveryInHand, eventRecord } from './disposition';
-import { type SeenCertificate } from './http/certificate-watch';
-import { type CircuitTransition } from './lanes/registry';
+import { type SeenCertificate } from '../http/certificate-watch';
+import { type CircuitTransition } from '../lanes/registry';
 
 /** Events that change no disposition. Pure. */
 

@@ -1,13 +1,13 @@
-import { defined } from '../../shared/collections/defined';
-import { type Count, LATENCY_BOUNDS, metrics, only } from '../../shared/telemetry/metrics';
-import { ODDITIES, type Oddity } from '../../shared/model/oddities';
+import { defined } from '../../../shared/collections/defined';
+import { type Count, LATENCY_BOUNDS, metrics, only } from '../../../shared/telemetry/metrics';
+import { ODDITIES, type Oddity } from '../../../shared/model/oddities';
 import {
   CANCEL_REASONS,
   DEAD_REASONS,
   DIVERT_REASONS,
   RETRY_REASONS,
-} from '../../shared/model/reasons';
-import { type LaneCensus } from './lanes/registry';
+} from '../../../shared/model/reasons';
+import { type LaneCensus } from '../lanes/registry';
 
 /** Defines the metrics of delivery. */
 

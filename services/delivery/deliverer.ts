@@ -12,15 +12,28 @@ import {
 } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
-import { admit, handOver, isOwedOneTry, needsCurrentConfig, withoutPlan } from './admission';
-import { AttemptLog } from './attempt-log';
+import {
+  admit,
+  handOver,
+  isOwedOneTry,
+  needsCurrentConfig,
+  withoutPlan,
+} from './decisions/admission';
+import { AttemptLog } from './telemetry/attempt-log';
 import { Attempt } from './attempt';
 import { AttemptContext, type AttemptOptions, type OpenDelivery, sizeOf } from './attempt-context';
-import { recordsOf, unreadableRecord, type Disposition } from './disposition';
+import { recordsOf, unreadableRecord, type Disposition } from './decisions/disposition';
 import { shownRecovery } from './recoveries';
-import { urlDisabledRecord } from './side-events';
+import { urlDisabledRecord } from './decisions/side-events';
 import { isPlainSuccess, isRefused, SuccessRows } from './success-rows';
-import { concluded, finished, released, taken, unreadable, urlDisabled } from './telemetry';
+import {
+  concluded,
+  finished,
+  released,
+  taken,
+  unreadable,
+  urlDisabled,
+} from './telemetry/telemetry';
 
 /**
  * Takes records, decides, and lets lanes perform.

@@ -1,4 +1,4 @@
-import { brokerClock } from '../../shared/kafka/broker-clock';
+import { brokerClock } from '../../../shared/kafka/broker-clock';
 
 /**
  * Provides delivery's time: from the machine, or from a simulation that runs the same code in

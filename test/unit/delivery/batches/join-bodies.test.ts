@@ -1,6 +1,10 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { type EndpointResponse } from '../../../../services/delivery/http/exchange';
-import { batchBytes, failedMembers, joinBodies } from '../../../../services/delivery/batches/array';
+import {
+  batchBytes,
+  failedMembers,
+  joinBodies,
+} from '../../../../services/delivery/batches/join-bodies';
 
 const bodies = (...texts: string[]) => texts.map((text) => Buffer.from(text));
 

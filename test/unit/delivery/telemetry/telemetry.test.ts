@@ -1,16 +1,21 @@
-import { defined } from '../../../shared/collections/defined';
-import { createLog, type Log } from '../../../shared/telemetry/log';
+import { defined } from '../../../../shared/collections/defined';
+import { createLog, type Log } from '../../../../shared/telemetry/log';
 import {
   concludeAttempt,
   type AttemptResult,
   type DeliveryInHand,
   type Disposition,
-} from '../../../services/delivery/disposition';
-import { AttemptLog } from '../../../services/delivery/attempt-log';
-import { deliveryMetrics } from '../../../services/delivery/metrics';
-import { concluded, counterOf, durationOf, stepSpan } from '../../../services/delivery/telemetry';
-import { type UrlAttempt } from '../../../shared/model/attempt-events';
-import { aDelivery } from '../../support/factories';
+} from '../../../../services/delivery/decisions/disposition';
+import { AttemptLog } from '../../../../services/delivery/telemetry/attempt-log';
+import { deliveryMetrics } from '../../../../services/delivery/telemetry/metrics';
+import {
+  concluded,
+  counterOf,
+  durationOf,
+  stepSpan,
+} from '../../../../services/delivery/telemetry/telemetry';
+import { type UrlAttempt } from '../../../../shared/model/attempt-events';
+import { aDelivery } from '../../../support/factories';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const TRACE = '0af7651916cd43dd8448eb211c80319c';

@@ -1,7 +1,7 @@
-import { type UrlAttempt } from '../../shared/model/attempt-events';
-import { attemptsMade, type Delivery } from '../../shared/model/delivery';
-import { type Log } from '../../shared/telemetry/log';
-import { type Count, type Distribution } from '../../shared/telemetry/metrics';
+import { type UrlAttempt } from '../../../shared/model/attempt-events';
+import { attemptsMade, type Delivery } from '../../../shared/model/delivery';
+import { type Log } from '../../../shared/telemetry/log';
+import { type Count, type Distribution } from '../../../shared/telemetry/metrics';
 import {
   childTraceparent,
   isTraced,
@@ -11,12 +11,17 @@ import {
   spanIdOf,
   traceIdOf,
   withSpanId,
-} from '../../shared/telemetry/trace';
-import { type CircuitTransition } from './lanes/registry';
+} from '../../../shared/telemetry/trace';
+import { type CircuitTransition } from '../lanes/registry';
 import { countRequest, deliveryMetrics } from './metrics';
 import { type AttemptLog } from './attempt-log';
-import { type DeliveryInHand, nextTopic, type Disposition, type Traced } from './disposition';
-import { type Endpoint } from './destinations';
+import {
+  type DeliveryInHand,
+  nextTopic,
+  type Disposition,
+  type Traced,
+} from '../decisions/disposition';
+import { type Endpoint } from '../destinations/destinations';
 
 /**
  * Counts all deliveries, logs attempts and dead letters, and traces the ones with a recorded trace.

@@ -1,5 +1,5 @@
-import { mostConnections, SOCKETS } from '../../../../services/delivery/lanes/tuning';
-import { openFilesOf } from '../../../../services/delivery/process-limits';
+import { mostConnections, SOCKETS } from '../../../services/delivery/tuning';
+import { openFilesOf } from '../../../services/delivery/process-limits';
 
 const GB = 1024 ** 3;
 

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import pino from 'pino';
-import { Destinations } from '../../../services/delivery/destinations';
-import { withBodyStart } from '../../../services/delivery/endpoint-auth';
-import { createEncryptor, type Encryptor } from '../../../shared/config/encryption';
-import { type ConfigView } from '../../../shared/config/types';
-import { type Destination } from '../../../shared/model/config';
-import { secretFields } from '../../../shared/model/secret-fields';
-import { type Auth, mapAuth, type OAuth2 } from '../../../shared/model/endpoint-auth';
-import { aDestination } from '../../support/factories';
+import { Destinations } from '../../../../services/delivery/destinations/destinations';
+import { withBodyStart } from '../../../../services/delivery/destinations/endpoint-auth';
+import { createEncryptor, type Encryptor } from '../../../../shared/config/encryption';
+import { type ConfigView } from '../../../../shared/config/types';
+import { type Destination } from '../../../../shared/model/config';
+import { secretFields } from '../../../../shared/model/secret-fields';
+import { type Auth, mapAuth, type OAuth2 } from '../../../../shared/model/endpoint-auth';
+import { aDestination } from '../../../support/factories';
 
 /** Destinations decrypted with the keys of this process, and others that it cannot decrypt. */
 

@@ -6,16 +6,16 @@ import {
   isOwedOneTry,
   needsCurrentConfig,
   readmit,
-} from '../../../services/delivery/admission';
-import { type Refusal } from '../../../services/delivery/lanes/types';
+} from '../../../../services/delivery/decisions/admission';
+import { type Refusal } from '../../../../services/delivery/lanes/job';
 import {
   type Lookup,
   type OpenLookup,
   type Endpoint,
-} from '../../../services/delivery/destinations';
-import { type Delivery } from '../../../shared/model/delivery';
-import { type RetryPlan } from '../../../shared/model/retry-plan';
-import { aDelivery } from '../../support/factories';
+} from '../../../../services/delivery/destinations/destinations';
+import { type Delivery } from '../../../../shared/model/delivery';
+import { type RetryPlan } from '../../../../shared/model/retry-plan';
+import { aDelivery } from '../../../support/factories';
 
 const NOW = 1_700_000_000_000;
 const TIERS = [10_000, 60_000, 300_000];

@@ -1,6 +1,6 @@
-import { ResponseBudget } from '../../../services/delivery/response-budget';
-import { judgeResponse } from '../../../services/delivery/http/judge-response';
-import { type SendResult } from '../../../services/delivery/http/exchange';
+import { ResponseBudget } from '../../../../services/delivery/http/response-budget';
+import { judgeResponse } from '../../../../services/delivery/http/judge-response';
+import { type SendResult } from '../../../../services/delivery/http/exchange';
 
 const KIB = 1024;
 const ENDPOINT = { id: 'whk', origin: 'https://a.example', destinationVersion: 1, secrets: [] };

@@ -1,5 +1,5 @@
-import { type BucketRate, TokenBuckets } from '../../shared/runtime/load-limits';
-import { type Keep } from './http/judge-response';
+import { type BucketRate, TokenBuckets } from '../../../shared/runtime/load-limits';
+import { type Keep } from './judge-response';
 
 /**
  * Bounds the bytes of responses that endpoints make Waypost store in Kafka and in the history: for

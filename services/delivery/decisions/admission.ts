@@ -1,6 +1,6 @@
-import { type UrlAttempt } from '../../shared/model/attempt-events';
-import { type Delivery } from '../../shared/model/delivery';
-import { afterPlannedFailure, plannedHop, type RetryPlan } from '../../shared/model/retry-plan';
+import { type UrlAttempt } from '../../../shared/model/attempt-events';
+import { type Delivery } from '../../../shared/model/delivery';
+import { afterPlannedFailure, plannedHop, type RetryPlan } from '../../../shared/model/retry-plan';
 import {
   afterFailure,
   hop,
@@ -9,16 +9,16 @@ import {
   parkTiers,
   type Next,
   type Wait,
-} from '../../shared/model/schedule';
+} from '../../../shared/model/schedule';
 import {
   type CancelReason,
   type DeadReason,
   type DivertReason,
   isEndpointWait,
-} from '../../shared/model/reasons';
-import { type Refusal } from './lanes/types';
-import { isDisabled } from './disabled-urls';
-import { type Lookup, type OpenLookup, type Endpoint } from './destinations';
+} from '../../../shared/model/reasons';
+import { type Refusal } from '../lanes/job';
+import { isDisabled } from '../destinations/disabled-urls';
+import { type Lookup, type OpenLookup, type Endpoint } from '../destinations/destinations';
 
 /** Decides what happens to a delivery that was just read, before any lane is asked. */
 

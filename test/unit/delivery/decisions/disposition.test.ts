@@ -5,11 +5,11 @@ import {
   type AttemptResult,
   type DeliveryInHand,
   type Disposition,
-} from '../../../services/delivery/disposition';
-import { type UrlAttempt } from '../../../shared/model/attempt-events';
-import { decodeDelivery, type Delivery } from '../../../shared/model/delivery';
-import { type OutRecord } from '../../../shared/kafka/port';
-import { aDelivery } from '../../support/factories';
+} from '../../../../services/delivery/decisions/disposition';
+import { type UrlAttempt } from '../../../../shared/model/attempt-events';
+import { decodeDelivery, type Delivery } from '../../../../shared/model/delivery';
+import { type OutRecord } from '../../../../shared/kafka/port';
+import { aDelivery } from '../../../support/factories';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const CONTEXT = { nowMs: NOW, tiersMs: [10_000, 60_000], windowMs: 14_400_000 };

@@ -9,17 +9,17 @@ import { type OpenRecord, type OutRecord, type DispatchResult } from '../../../s
 import { AppError } from '../../../shared/runtime/errors';
 import { createLog } from '../../../shared/telemetry/log';
 import { fakeProgress, recordingProducer } from '../../support/fakes';
-import { Deliverer } from '../../../services/delivery/handler';
-import { keepLaneMs, laneOptions } from '../../../services/delivery/lanes/tuning';
+import { Deliverer } from '../../../services/delivery/deliverer';
+import { keepLaneMs, laneOptions } from '../../../services/delivery/tuning';
 import { LaneRegistry } from '../../../services/delivery/lanes/registry';
-import { circuitRecord } from '../../../services/delivery/side-events';
+import { circuitRecord } from '../../../services/delivery/decisions/side-events';
 import { type SendRequest, type SendResult } from '../../../services/delivery/http/exchange';
 import {
   Destinations,
   type OpenDestination,
   type Endpoint,
-} from '../../../services/delivery/destinations';
-import { systemClock } from '../../../services/delivery/clock';
+} from '../../../services/delivery/destinations/destinations';
+import { systemClock } from '../../../services/delivery/clock/stall-clock';
 import { aDelivery, aDestination } from '../../support/factories';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
 

@@ -1,7 +1,7 @@
-import { defined } from '../../shared/collections/defined';
-import { type Auth, type EndpointTls } from '../../shared/model/endpoint-auth';
-import { ClientTls } from './http/client-tls';
-import { type ClientCredentials, clientCredentials } from './tokens/credentials';
+import { defined } from '../../../shared/collections/defined';
+import { type Auth, type EndpointTls } from '../../../shared/model/endpoint-auth';
+import { ClientTls } from '../http/client-tls';
+import { type ClientCredentials, clientCredentials } from '../http/client-credentials';
 
 /**
  * Compiles the authentication of a URL once per version of its destination, for all of its

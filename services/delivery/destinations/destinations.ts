@@ -1,32 +1,39 @@
-import { defined } from '../../shared/collections/defined';
-import { type ConfigView } from '../../shared/config/types';
-import { type Encryptor } from '../../shared/config/encryption';
-import { MAILBOX_PREFIX } from '../../shared/model/alert-mail';
-import { type BatchSettings } from '../../shared/model/batch';
+import { defined } from '../../../shared/collections/defined';
+import { type ConfigView } from '../../../shared/config/types';
+import { type Encryptor } from '../../../shared/config/encryption';
+import { MAILBOX_PREFIX } from '../../../shared/model/alert-mail';
+import { type BatchSettings } from '../../../shared/model/batch';
 import {
   DEFAULT_SHARDS,
   type Destination,
   type Encrypted,
   type EncryptedWebhook,
-} from '../../shared/model/config';
-import { urlHash } from '../../shared/model/delivery';
-import { mapAuth, mapSignature, mapTls } from '../../shared/model/endpoint-auth';
-import { prepareSignatures, type PreparedSignatures } from '../../shared/model/custom-signatures';
-import { type RetryPlan } from '../../shared/model/retry-plan';
-import { type SecretField, secretFields } from '../../shared/model/secret-fields';
-import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../../shared/model/sign';
+} from '../../../shared/model/config';
+import { urlHash } from '../../../shared/model/delivery';
+import { mapAuth, mapSignature, mapTls } from '../../../shared/model/endpoint-auth';
+import {
+  prepareSignatures,
+  type PreparedSignatures,
+} from '../../../shared/model/custom-signatures';
+import { type RetryPlan } from '../../../shared/model/retry-plan';
+import { type SecretField, secretFields } from '../../../shared/model/secret-fields';
+import {
+  prepareSecrets,
+  type PreparedSecrets,
+  type SigningSecrets,
+} from '../../../shared/model/sign';
 import {
   checkStaticHeaders,
   checkWebhookUrl,
   isOwnHeader,
   USER_AGENT,
   requestTarget,
-} from '../../shared/model/webhook-request';
-import { type Log } from '../../shared/telemetry/log';
+} from '../../../shared/model/webhook-request';
+import { type Log } from '../../../shared/telemetry/log';
 import { prepareAuth, type PreparedAuth } from './endpoint-auth';
-import { secretTexts } from './http/judge-response';
-import { type Proxies } from './http/proxies';
-import { type Proxy } from './http/tunnel';
+import { secretTexts } from '../http/judge-response';
+import { type Proxies } from '../http/proxies';
+import { type Proxy } from '../http/tunnel';
 
 /**
  * Resolves destinations to their current, decrypted form. Each request looks its destination up, so

@@ -1,9 +1,9 @@
-import { type UrlAttempt } from '../../shared/model/attempt-events';
-import { attemptsMade } from '../../shared/model/delivery';
-import { LogSample } from '../../shared/runtime/load-limits';
-import { type Log } from '../../shared/telemetry/log';
-import { traceIdOf, spanIdOf } from '../../shared/telemetry/trace';
-import { type AttemptDisposition, type DeliveryInHand } from './disposition';
+import { type UrlAttempt } from '../../../shared/model/attempt-events';
+import { attemptsMade } from '../../../shared/model/delivery';
+import { LogSample } from '../../../shared/runtime/load-limits';
+import { type Log } from '../../../shared/telemetry/log';
+import { traceIdOf, spanIdOf } from '../../../shared/telemetry/trace';
+import { type AttemptDisposition, type DeliveryInHand } from '../decisions/disposition';
 
 /** Limits of the log for each process and minute. A line has 600 bytes. */
 const LOGGED_PER_DESTINATION = 5;
