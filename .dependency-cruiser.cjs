@@ -47,7 +47,7 @@ module.exports = {
       name: 'resources-do-not-meet-in-routes',
       comment: 'a resource of control uses the model and the store of another, never its routes',
       severity: 'error',
-      from: { path: '^services/control/([^/]+)/', pathNot: '^services/control/http/' },
+      from: { path: '^services/control/([^/]+)/', pathNot: '^services/control/app/' },
       to: { path: '^services/control/.*routes\\.ts$', pathNot: '^services/control/$1/' },
     },
     {

@@ -15,10 +15,10 @@ import { type Log } from '../../shared/telemetry/log';
 import { openIdentities } from './auth/identities';
 import { Refusals } from './auth/refusals';
 import { Sessions } from './auth/sessions';
-import { TokenUses } from './tokens/token-uses';
+import { TokenUses } from './auth/token-uses';
 import { Alerts } from './alerts/runner';
-import { createApp } from './http/app';
-import { createControlServer } from './http/server';
+import { createApp } from './app/app';
+import { createControlServer } from './app/http-server';
 import { DefinitionRepair } from './audiences/definition-entries';
 import { markNewSystem, openConfigEntries } from './config/config-entries';
 import { ExpressionWork } from './expressions/work';
@@ -32,7 +32,7 @@ import { type Retention } from './history/retention';
 import { openLimitedCalls } from './overview/call-counts';
 import { openProfiles } from './audiences/profiles';
 import { Replays } from './replays/runner';
-import { reencryptVersions } from './destinations/versions';
+import { reencryptVersions } from './history/destination-versions';
 import { BodyIndex } from './search/body-index';
 import { openTestSends } from './destinations/test-send';
 import { observeAlerts, observeHistory, watched } from './telemetry';
@@ -144,14 +144,19 @@ export async function startControl(
     now: Date.now,
     log,
   });
-  const uses = new TokenUses(history, Date.now, log);
+  const tokenUses = new TokenUses(history, Date.now, log);
   await sessions.start();
-  uses.start();
+  tokenUses.start();
   const clientAddress = createClientAddress(settings.WAYPOST_TRUSTED_PROXIES);
   const refusals = new Refusals({ clientAddress, log, now: Date.now });
-  const access = { identities: openIdentities(adminToken, config), sessions, uses, refusals };
+  const access = {
+    identities: openIdentities(adminToken, config),
+    sessions,
+    tokenUses,
+    refusals,
+  };
   const work = new ExpressionWork();
-  const deps = { ...backend, ...jobs, ...about, work, uses, encryptor, replays };
+  const deps = { ...backend, ...jobs, ...about, work, tokenUses, encryptor, replays };
   const server = createControlServer(watched(createApp(deps, access)), {
     maxConnections: settings.WAYPOST_CONTROL_CONNECTIONS,
   });
@@ -171,7 +176,7 @@ export async function startControl(
         alerts.stop(),
         mending.stop(),
         sessions.stop(),
-        uses.stop(),
+        tokenUses.stop(),
       ]);
       await stopBackend(deadlineMs / 3);
       await history.stop();
@@ -232,11 +237,11 @@ async function openBackend(options: BackendOptions) {
   return {
     config,
     entries: openConfigEntries(config, writer),
-    tests,
+    testSends: tests,
     events,
-    seen,
+    eventNames: seen,
     bodies,
-    limited: limited.calls,
+    limitedCalls: limited.calls,
     retention,
     ...profiles,
     producer,

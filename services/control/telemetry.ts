@@ -3,7 +3,7 @@ import { observeServer, watchRequest } from '../../shared/telemetry/http-server'
 import { metrics, only } from '../../shared/telemetry/metrics';
 import { type Alerts } from './alerts/runner';
 import { type History } from './history/history';
-import { BASE, findPath } from './http/mount';
+import { BASE, findPath } from './app/mount';
 
 /** Metrics of control: its requests, and whether its history can be written. */
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { type Notice } from '../../services/control/alerts/notice';
-import { evidenceOf } from '../../services/control/alerts/evidence';
-import { addToHealth, lockHealth, troubled } from '../../services/control/alerts/health-store';
+import { evidenceOf } from '../../services/control/health/attempt-evidence';
+import { addToHealth, lockHealth, troubled } from '../../services/control/health/store';
 import {
   acknowledge,
   addNotices,
@@ -33,13 +33,13 @@ import {
   type AuditRow,
   listAudit,
   recordAudit,
-} from '../../services/control/audit/store';
+} from '../../services/control/history/audit';
 import {
   Forgotten,
   getDeletion,
   listDeletions,
   recordDeletion,
-} from '../../services/control/deletions/store';
+} from '../../services/control/history/deletions';
 import { dropLease, type Lease, takeLease } from '../../services/control/history/leases';
 import {
   addJob,
@@ -79,14 +79,14 @@ import {
   sizesOf,
   type SyncRow,
   thinSyncs,
-} from '../../services/control/audiences/store';
+} from '../../services/control/history/syncs';
 import { readResponses } from '../../services/control/deliveries/stored-responses';
 import { databaseId, migrate } from '../../services/control/history/schema';
 import {
   dropVersions,
   readVersions,
   recordVersions,
-} from '../../services/control/destinations/versions';
+} from '../../services/control/history/destination-versions';
 import { BodyIndex } from '../../services/control/search/body-index';
 import { unpack } from '../../services/control/search/chunk';
 import { searchDeliveries } from '../../services/control/search/search';

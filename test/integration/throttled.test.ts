@@ -6,7 +6,7 @@ import { Definitions } from '../../services/audiences/definitions/compile';
 import { encodeEvent, EventLog, eventOf } from '../../services/audiences/repartition/event';
 import { encodeProfile } from '../../services/audiences/profiles/profile';
 import { restore } from '../../services/audiences/profiles/restore';
-import { Forgotten } from '../../services/control/deletions/store';
+import { Forgotten } from '../../services/control/history/deletions';
 import { type History } from '../../services/control/history/history';
 import { Replays } from '../../services/control/replays/runner';
 import { createEncryptor } from '../../shared/config/encryption';

@@ -4,9 +4,9 @@ import supertest from 'supertest';
 import { openIdentities } from '../../services/control/auth/identities';
 import { Refusals } from '../../services/control/auth/refusals';
 import { Sessions } from '../../services/control/auth/sessions';
-import { TokenUses } from '../../services/control/tokens/token-uses';
+import { TokenUses } from '../../services/control/auth/token-uses';
 import { Alerts } from '../../services/control/alerts/runner';
-import { createApp } from '../../services/control/http/app';
+import { createApp } from '../../services/control/app/app';
 import { DefinitionRepair } from '../../services/control/audiences/definition-entries';
 import { markNewSystem, openConfigEntries } from '../../services/control/config/config-entries';
 import { ExpressionWork } from '../../services/control/expressions/work';
@@ -14,8 +14,8 @@ import { EventNames } from '../../services/control/sources/event-names';
 import { openLimitedCalls } from '../../services/control/overview/call-counts';
 import { openEvents } from '../../services/control/debugger/events';
 import { type Database } from '../../services/control/history/database';
-import { Forgotten, recordDeletion } from '../../services/control/deletions/store';
-import { type ControlContext } from '../../services/control/context';
+import { Forgotten, recordDeletion } from '../../services/control/history/deletions';
+import { type History } from '../../services/control/history/history';
 import { openProfiles } from '../../services/control/audiences/profiles';
 import { Replays } from '../../services/control/replays/runner';
 import { BodyIndex, type BodyIndexOptions } from '../../services/control/search/body-index';
@@ -156,15 +156,15 @@ export async function controlUnderTest(
   await sessions.sync();
   const deps = {
     work: new ExpressionWork({ cpu: workClock, now: nowMs, wait: () => Promise.resolve() }),
-    uses,
+    tokenUses: uses,
     config,
     entries,
     encryptor,
-    tests,
+    testSends: tests,
     events,
-    seen,
+    eventNames: seen,
     bodies,
-    limited,
+    limitedCalls: limited,
     history,
     replays,
     profiles,
@@ -187,7 +187,11 @@ export async function controlUnderTest(
     log,
     now: nowMs,
   });
-  const app = createApp(deps, { identities, sessions, uses, refusals }, options.consoleFolder);
+  const app = createApp(
+    deps,
+    { identities, sessions, tokenUses: uses, refusals },
+    options.consoleFolder,
+  );
   return {
     app,
     memory,
@@ -210,7 +214,7 @@ function historyOn(
   database: Database | undefined,
   nowMs: () => number,
   hasRead: () => boolean | Promise<boolean> = () => true,
-): ControlContext['history'] {
+): Pick<History, 'ask' | 'forget' | 'hasRead' | 'forgotten' | 'learnDeletions'> {
   const forgotten = new Forgotten();
   const away = () => Promise.reject(new Problem('unavailable', 'The history cannot be read now'));
   if (!database) return { forgotten, ask: away, forget: away, hasRead: away, learnDeletions: away };

@@ -1,4 +1,4 @@
-import { openApi } from '../../services/control/http/openapi';
+import { openApi } from '../../services/control/app/openapi';
 import { markdownTable } from '../bench/report/table';
 
 /** The table of operations in docs/reference/control-api.md, from the OpenAPI document. */

@@ -1,5 +1,5 @@
 import { ALERTS_ID, type AlertSettings, type Destination } from '../../../shared/model/config';
-import { type Health, outageOf } from './health';
+import { type Health, outageOf } from '../health/destination-health';
 import { newNotice, type Notice } from './notice';
 
 /** Without an announced attempt that may show the opposite soon, one failure shows nothing. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { defined } from '../../../shared/collections/defined';
-import { type Actor } from '../auth/identities';
+import { type Actor } from '../http/identity';
 import { type ALERT_STATES } from '../../../shared/api/alerts';
 import { ALERTS_ID, DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
 import { LASTING_KINDS, type NOTICE_KINDS } from '../../../shared/model/notice-kinds';

@@ -2,11 +2,11 @@ import { type Kafka } from '../../../shared/kafka/port';
 import { scanAll } from '../../../shared/kafka/scan';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { requireKnownFormat } from '../../../shared/runtime/errors';
-import { addToHealth } from './health-store';
+import { addToHealth } from '../health/store';
 import { beginPositions, movePositions, readPositions } from './store';
 import { saveSignals } from './signal-store';
 import { type History } from '../history/history';
-import { type Evidence, evidenceOf } from './evidence';
+import { type Evidence, evidenceOf } from '../health/attempt-evidence';
 import { holding, type Signal, signalOf } from './signals';
 
 /**

@@ -1,13 +1,16 @@
 import { defined } from '../../../shared/collections/defined';
-import { type Entry } from '../../../shared/config/types';
 import { ALERTS_ID, type Destination } from '../../../shared/model/config';
 import { seesSecrets } from '../auth/authenticate';
-import { type Actor } from '../auth/identities';
-import { type At, newId, newSharedSecret } from '../config/config-entries';
-import { type ControlContext } from '../context';
+import { type Actor } from '../http/identity';
+import { type At, type ConfigEntries, newId, newSharedSecret } from '../config/config-entries';
+import { type ConfigView, type Entry } from '../../../shared/config/types';
+import { type Encryptor } from '../../../shared/config/encryption';
+import { type Log } from '../../../shared/telemetry/log';
+import { type History } from '../history/history';
+import { type TestSends } from '../destinations/test-send';
 import { rotateSecret } from '../destinations/rotation';
 import { requireMatch } from '../http/entry-patch';
-import { type HandlersOf } from '../http/mount';
+import { type HandlersOf } from '../http/handlers';
 import { readPage } from '../http/paging';
 import { Problem } from '../http/problem';
 import { channelsOf } from './channels';
@@ -15,9 +18,21 @@ import { alertDelivery, hasAddress, sampleNotice, type Notice, noticeView } from
 import { alertsView, blankAlerts, patchAlerts } from './settings';
 import { acknowledge, countNotices, getNotice, listNotices } from './store';
 
+/** What the routes of alerts need. */
+export interface AlertDeps {
+  config: Pick<ConfigView, 'destination'>;
+  entries: ConfigEntries;
+  encryptor: Encryptor;
+  testSends: TestSends;
+  /** WAYPOST_SMTP_URL is set */
+  sendsMail: boolean;
+  now: () => Date;
+  log: Log;
+}
+
 /** /api/v1/alerts: the settings always exist, with defaults until somebody changes them. */
-export function alertHandlers(deps: ControlContext): HandlersOf<'alerts'> {
-  const { config, encryptor, now, log, tests, sendsMail } = deps;
+export function alertHandlers(deps: AlertDeps): HandlersOf<'alerts'> {
+  const { config, encryptor, now, log, testSends, sendsMail } = deps;
   const view = (by: Actor, entry: Entry<Destination>) =>
     alertsView(entry, { encryptor, now: now() }, seesSecrets(by));
   return {
@@ -52,14 +67,14 @@ export function alertHandlers(deps: ControlContext): HandlersOf<'alerts'> {
       }
       const notice = sampleNotice(now().getTime());
       const sent = channelsOf(to, encryptor).map(({ body, closed, endpoints }) =>
-        tests.send(to, {}, { value: JSON.stringify(body(notice)), closed, endpoints }),
+        testSends.send(to, {}, { value: JSON.stringify(body(notice)), closed, endpoints }),
       );
       return mergeTests(await Promise.all(sent));
     },
   };
 }
 
-type TestResult = Awaited<ReturnType<ControlContext['tests']['send']>>;
+type TestResult = Awaited<ReturnType<TestSends['send']>>;
 
 /**
  * Returns the tests of all channels as one: the first that did not arrive, with the requests of
@@ -74,7 +89,7 @@ function mergeTests(tests: readonly TestResult[]): TestResult {
 
 /** Creates the entry on the first change. */
 async function change(
-  { config, entries, now }: ControlContext,
+  { config, entries, now }: AlertDeps,
   at: At,
   decide: (before: Destination) => Destination,
 ): Promise<Entry<Destination>> {
@@ -83,8 +98,14 @@ async function change(
   return entries.create('destination', at.by, () => decide(blankAlerts(now())));
 }
 
+/** What the routes of notices need. */
+export interface NoticeDeps {
+  history: Pick<History, 'ask'>;
+  now: () => Date;
+}
+
 /** /api/v1/notices */
-export function noticeHandlers({ history, now }: ControlContext): HandlersOf<'notices'> {
+export function noticeHandlers({ history, now }: NoticeDeps): HandlersOf<'notices'> {
   return {
     'GET /notices': ({ query: { limit, after, total, ...filter } }) =>
       readPage(

@@ -4,7 +4,8 @@ import { type Audience, type ComputedTrait } from '../../../shared/model/audienc
 import { Problem } from '../http/problem';
 import { type Kafka } from '../../../shared/kafka/port';
 import { MESSAGES } from '../../../shared/kafka/topics';
-import { type Actor, WAYPOST } from '../auth/identities';
+import { WAYPOST } from '../auth/identities';
+import { type Actor } from '../http/identity';
 import { type Made, type Making as WholeMaking, sourceOf } from './model';
 import { type At, type ConfigEntries, newId } from '../config/config-entries';
 import { messageOf } from '../../../shared/runtime/errors';

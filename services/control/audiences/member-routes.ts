@@ -1,9 +1,11 @@
 import { type Request } from 'express';
 import { Problem } from '../http/problem';
 import { decodeAnyCursor, encodeCursor } from '../http/paging';
-import { type ControlContext } from '../context';
-import { type At } from '../config/config-entries';
-import { type HandlersOf } from '../http/mount';
+import { type Log } from '../../../shared/telemetry/log';
+import { type MemberPages } from './member-pages';
+import { type ProfileStatus } from './status';
+import { type At, type ConfigEntries } from '../config/config-entries';
+import { type HandlersOf } from '../http/handlers';
 import { type Place } from './member-pages';
 import {
   type Member,
@@ -141,10 +143,18 @@ async function ends(kafka: Pick<Kafka, 'ranges'>): Promise<number[]> {
 type UploadOperation = 'PUT /audiences/{id}/members' | 'PATCH /audiences/{id}/members';
 type Kind = 'audience' | 'computed_trait';
 
+/** What uploads of members need. */
+export interface UploadDeps {
+  entries: ConfigEntries;
+  kafka: Pick<Kafka, 'ranges'>;
+  producer: Pick<BatchProducer, 'send'>;
+  profiles: Pick<ProfileStatus, 'of'>;
+  now: () => Date;
+  log: Log;
+}
+
 /** Uploads members. The body may be of any length, and is read as a stream. */
-export function uploadHandlers(
-  deps: ControlContext,
-): Pick<HandlersOf<'audiences'>, UploadOperation> {
+export function uploadHandlers(deps: UploadDeps): Pick<HandlersOf<'audiences'>, UploadOperation> {
   const { entries, kafka, producer, profiles, now, log } = deps;
   /** audiences with an upload in progress: a second upload would mix with it */
   const busy = new Set<string>();
@@ -191,8 +201,15 @@ interface ShowCall {
   query: Query<'GET /audiences/{id}/members'>;
 }
 
+/** What lists of members need. */
+export interface MemberDeps {
+  entries: ConfigEntries;
+  members: Pick<MemberPages, 'page' | 'find'>;
+  profiles: Pick<ProfileStatus, 'membersOf'>;
+}
+
 /** Lists the members of a definition. */
-export function showMembers({ entries, members, profiles }: ControlContext, kind: Kind) {
+export function showMembers({ entries, members, profiles }: MemberDeps, kind: Kind) {
   return async ({ id, query: { limit, after, user } }: ShowCall) => {
     const { id: definition } = entries.get(kind, id).data;
     const view = ({ since, ...member }: Member) => ({

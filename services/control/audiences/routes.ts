@@ -1,13 +1,18 @@
 import { type Query } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
-import { type Entry } from '../../../shared/config/types';
 import { type Kinds } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
-import { type Actor } from '../auth/identities';
-import { type At } from '../config/config-entries';
-import { type ControlContext } from '../context';
+import { type Actor } from '../http/identity';
+import { type At, type ConfigEntries } from '../config/config-entries';
+import { type ConfigView, type Entry } from '../../../shared/config/types';
+import { type Log } from '../../../shared/telemetry/log';
+import { type History } from '../history/history';
+import { type ExpressionWork } from '../expressions/work';
+import { type Kafka } from '../../../shared/kafka/port';
+import { type ProfileStatus } from './status';
+import { type Previews } from './previews';
 import { compileInTurn } from '../expressions/request-expressions';
-import { type HandlersOf } from '../http/mount';
+import { type HandlersOf } from '../http/handlers';
 import { pageOfEntries, type PageQuery, readPage } from '../http/paging';
 import {
   changeDefinition,
@@ -16,7 +21,7 @@ import {
   isMessageSource,
   removeDefinition,
 } from './definition-entries';
-import { showMembers, uploadHandlers } from './member-routes';
+import { type MemberDeps, showMembers, type UploadDeps, uploadHandlers } from './member-routes';
 import {
   audienceView,
   createAudience,
@@ -28,7 +33,7 @@ import {
   readPreview,
   traitView,
 } from './model';
-import { listSyncs, sizesOf } from './store';
+import { listSyncs, sizesOf } from '../history/syncs';
 
 const DAY_MS = 86_400_000;
 
@@ -43,8 +48,34 @@ interface Rules<K extends Kind, V> {
   view: (entry: Entry<Kinds[K]>, connected: string[]) => V;
 }
 
+/** What the routes of audiences and of computed traits need. */
+export interface DefinitionDeps extends MemberDeps {
+  config: ConfigView;
+  entries: ConfigEntries;
+  /** bounds the expressions of requests */
+  work: Pick<ExpressionWork, 'inTurn'>;
+  kafka: Pick<Kafka, 'ranges'>;
+  history: Pick<History, 'ask'>;
+  /** status of audiences and computed traits */
+  profiles: Pick<ProfileStatus, 'of' | 'membersOf'>;
+  now: () => Date;
+  log: Log;
+}
+
+/** What the routes of audiences need. */
+export type AudienceDeps = DefinitionDeps & UploadDeps & PreviewDeps;
+
+/** What previews of conditions need. */
+export interface PreviewDeps {
+  config: Pick<ConfigView, 'source'>;
+  /** bounds the expressions of requests */
+  work: Pick<ExpressionWork, 'inTurn'>;
+  /** evaluated by the audiences service */
+  previews: Pick<Previews, 'start' | 'get' | 'end'>;
+}
+
 /** /api/v1/audiences */
-export function audienceHandlers(deps: ControlContext): HandlersOf<'audiences'> {
+export function audienceHandlers(deps: AudienceDeps): HandlersOf<'audiences'> {
   const { list, create, get, change, remove, members, syncs, sizes } = definitionHandlers(deps, {
     kind: 'audience',
     create: createAudience,
@@ -66,7 +97,7 @@ export function audienceHandlers(deps: ControlContext): HandlersOf<'audiences'> 
 }
 
 /** /api/v1/computed-traits */
-export function computedTraitHandlers(deps: ControlContext): HandlersOf<'computed-traits'> {
+export function computedTraitHandlers(deps: DefinitionDeps): HandlersOf<'computed-traits'> {
   const { list, create, get, change, remove, members, syncs, sizes } = definitionHandlers(deps, {
     kind: 'computed_trait',
     create: createTrait,
@@ -88,7 +119,7 @@ export function computedTraitHandlers(deps: ControlContext): HandlersOf<'compute
 type Changing = At & { body: Json | undefined };
 
 function definitionHandlers<K extends Kind, V extends object>(
-  deps: ControlContext,
+  deps: DefinitionDeps,
   { kind, create, patch, view }: Rules<K, V>,
 ) {
   const { config, entries, profiles, log } = deps;
@@ -133,7 +164,7 @@ function definitionHandlers<K extends Kind, V extends object>(
 type Preview =
   'POST /audiences/preview' | 'GET /audiences/previews/{id}' | 'DELETE /audiences/previews/{id}';
 
-function previewHandlers(deps: ControlContext): Pick<HandlersOf<'audiences'>, Preview> {
+function previewHandlers(deps: PreviewDeps): Pick<HandlersOf<'audiences'>, Preview> {
   const { config, previews } = deps;
   return {
     'POST /audiences/preview': async ({ body, by }) => {
@@ -152,7 +183,7 @@ function previewHandlers(deps: ControlContext): Pick<HandlersOf<'audiences'>, Pr
 }
 
 /** Lists `/syncs` and `/sizes` of audiences and of computed traits. */
-function pastHandlers({ entries, history, now }: ControlContext, kind: Kind) {
+function pastHandlers({ entries, history, now }: DefinitionDeps, kind: Kind) {
   return {
     syncs: ({ id: asked, query }: { id: string; query: PageQuery }) => {
       const { id } = entries.get(kind, asked).data;

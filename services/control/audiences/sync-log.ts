@@ -3,7 +3,7 @@ import { type StatusValue } from '../../../shared/model/profile-records';
 import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
-import { saveSyncs, type SyncRow, thinnedBefore } from './store';
+import { saveSyncs, type SyncRow, thinnedBefore } from '../history/syncs';
 import { Periodic } from '../../../shared/runtime/async';
 import { type DefinitionStatus } from './status';
 

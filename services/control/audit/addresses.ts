@@ -1,8 +1,8 @@
 import { type Json, type JsonObject } from '../../../shared/model/message';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { secretFields } from '../../../shared/model/secret-fields';
-import { type Versions, versionKey } from '../destinations/versions';
-import { type AuditRow } from './store';
+import { type Versions, versionKey } from '../history/destination-versions';
+import { type AuditRow } from '../history/audit';
 
 /**
  * Shows the URLs of a destination before and after a change. The stored trail does not contain

@@ -1,13 +1,20 @@
 import { isChange } from '../../../shared/api/audit';
-import { type ControlContext } from '../context';
-import { type HandlersOf } from '../http/mount';
+import { type Encryptor } from '../../../shared/config/encryption';
+import { type History } from '../history/history';
+import { type HandlersOf } from '../http/handlers';
 import { readPage } from '../http/paging';
-import { readVersions } from '../destinations/versions';
+import { readVersions } from '../history/destination-versions';
 import { versionsOf, withAddresses } from './addresses';
-import { auditId, countAudit, listAudit } from './store';
+import { auditId, countAudit, listAudit } from '../history/audit';
+
+/** What the routes of the audit trail need. */
+export interface AuditTrailDeps {
+  history: Pick<History, 'ask'>;
+  encryptor: Encryptor;
+}
 
 /** /api/v1/audit */
-export function auditHandlers({ history, encryptor }: ControlContext): HandlersOf<'audit'> {
+export function auditHandlers({ history, encryptor }: AuditTrailDeps): HandlersOf<'audit'> {
   return {
     'GET /audit': ({ query: { limit, after, total, ...filter } }) =>
       readPage(

@@ -2,8 +2,9 @@ import { type TLSSocket } from 'node:tls';
 import { type Request } from 'express';
 import { hasRight, type Right } from '../../../shared/api/access';
 import { Problem } from '../http/problem';
-import { type TokenUses } from '../tokens/token-uses';
-import { type Actor, hasExpired, type Identities, type Identity } from './identities';
+import { type TokenUses } from './token-uses';
+import { hasExpired, type Identities } from './identities';
+import { type Actor, type Identity } from '../http/identity';
 import { type Refusals } from './refusals';
 import { type Session, type Sessions } from './sessions';
 
@@ -23,7 +24,7 @@ const UNSAFE: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 export interface Access {
   identities: Identities;
   sessions: Pick<Sessions, 'begin' | 'read' | 'end'>;
-  uses: Pick<TokenUses, 'note'>;
+  tokenUses: Pick<TokenUses, 'note'>;
   refusals: Pick<Refusals, 'responseTo'>;
 }
 

@@ -1,30 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type ConfigReader, type Entry } from '../../../shared/config/types';
-import { type Role, type Token } from '../../../shared/model/config';
+import { type Token } from '../../../shared/model/config';
+import { type Actor, type Identity } from '../http/identity';
 
 /**
  * Finds the owner of a token: the admin token of the settings, or one created through the API,
  * whose hash is in `config`.
  */
-
-/** The author of a change or a request. */
-export interface Actor {
-  /** the token's id; `admin`: the token of the settings */
-  id: string;
-  name: string;
-  role: Role;
-}
-
-/** An actor with the limits of the token. */
-export interface Identity {
-  actor: Actor;
-  /** changes with the token: a session ends with it */
-  mark: string;
-  /** narrow the role (shared/api/access.ts); undefined: all that the role allows */
-  rights: readonly string[] | undefined;
-  /** ms since 1970; undefined: never */
-  expiresAt: number | undefined;
-}
 
 export interface Identities {
   /** Includes expired tokens: check `hasExpired`. */

@@ -1,6 +1,6 @@
 import { type Request } from 'express';
 import { sessionBody } from '../../../shared/api/tokens';
-import { type Call, type HandlersOf } from '../http/mount';
+import { type Call, type HandlersOf } from '../http/handlers';
 import { Problem } from '../http/problem';
 import { parseBody } from '../http/validate';
 import {
@@ -11,7 +11,7 @@ import {
   sessionCookie,
   sessionOf,
 } from './authenticate';
-import { type Identity } from './identities';
+import { type Identity } from '../http/identity';
 import { SESSION_MS } from './sessions';
 
 /** /api/v1/session: exchanges a token for a cookie that scripts cannot read. */
@@ -51,7 +51,7 @@ function begin(access: Access, now: Date, call: Call<'POST /session'>) {
   if (!identity) throw new Problem('unauthorized', 'Unknown or revoked token');
   requireUnexpired(identity, now.getTime());
   call.by = identity.actor;
-  access.uses.note(identity.actor.id);
+  access.tokenUses.note(identity.actor.id);
   const until = Math.min(now.getTime() + SESSION_MS, identity.expiresAt ?? Infinity);
   const cookie = access.sessions.begin({
     token: identity.actor.id,

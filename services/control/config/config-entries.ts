@@ -3,8 +3,8 @@ import { MAX_ENTRIES, SYSTEM_ID, type ApiKind, type Kinds } from '../../../share
 import { type Write, type ConfigWriter } from '../../../shared/config/writer';
 import { type ConfigReader, type ConfigView, type Entry } from '../../../shared/config/types';
 import { Problem } from '../http/problem';
-import { auditNote } from '../audit/model';
-import { type Actor } from '../auth/identities';
+import { auditNote } from '../history/audit-note';
+import { type Actor } from '../http/identity';
 import { requireMatch } from '../http/entry-patch';
 import { randomBytes } from 'node:crypto';
 

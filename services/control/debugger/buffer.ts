@@ -3,7 +3,7 @@ import { type InRecord } from '../../../shared/kafka/port';
 import { EVENT_WARNINGS, type EventWarning } from '../../../shared/model/client-time';
 import { isJsonObject, type Json } from '../../../shared/model/message';
 import { type RejectedRecord } from '../../../shared/model/rejected-calls';
-import { type Forgotten } from '../deletions/store';
+import { type Forgotten } from '../history/deletions';
 
 /**
  * Keeps the latest events in memory, limited by events for each source and by total bytes. When the

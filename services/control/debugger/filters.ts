@@ -3,12 +3,12 @@ import { trialBody } from '../../../shared/api/events';
 import { messageVariables } from '../../../shared/cel/json-values';
 import { type Message } from '../../../shared/model/message';
 import { parseMessage } from '../../../shared/model/message-codec';
-import { type Actor } from '../auth/identities';
-import { type ControlContext } from '../context';
+import { type Actor } from '../http/identity';
 import { RequestExpressions } from '../expressions/request-expressions';
-import { type RequestWork } from '../expressions/work';
+import { type ExpressionWork, type RequestWork } from '../expressions/work';
 import { parseBody } from '../http/validate';
 import { type Entry, type EventBuffer } from './buffer';
+import { type Events } from './events';
 
 /**
  * Checks filters and conditions, and tries them on recent events before anything depends on them.
@@ -16,6 +16,13 @@ import { type Entry, type EventBuffer } from './buffer';
 
 /** Further reasons are counted as other reasons. */
 const MAX_REASONS = 20;
+
+/** What trying a filter needs. */
+export interface TrialDeps {
+  events: Pick<Events, 'ring'>;
+  /** bounds the expressions of requests */
+  work: Pick<ExpressionWork, 'inTurn'>;
+}
 
 /** A filter and the events to try it on. */
 interface Trial {
@@ -105,7 +112,7 @@ function resultOf(entry: Entry, message: Message, outcome: MatchOutcome, reason:
  * @throws Problem `rate_limited`
  */
 export function tryOnEvents(
-  { events, work }: Pick<ControlContext, 'events' | 'work'>,
+  { events, work }: TrialDeps,
   { id }: Pick<Actor, 'id'>,
   {
     filter,

@@ -1,11 +1,17 @@
-import { type ControlContext } from '../context';
-import { type HandlersOf } from '../http/mount';
-import { showEvent } from './events';
-import { readTrial, tryOnEvents } from './filters';
+import { type ConfigView } from '../../../shared/config/types';
+import { type HandlersOf } from '../http/handlers';
+import { type Events, showEvent } from './events';
+import { readTrial, type TrialDeps, tryOnEvents } from './filters';
 import { findEvents } from './find-events';
 
+/** What the routes of events need. */
+export interface EventDeps extends TrialDeps {
+  events: Pick<Events, 'ring' | 'streams'>;
+  config: ConfigView;
+}
+
 /** /api/v1/events */
-export function eventHandlers({ events, config, work }: ControlContext): HandlersOf<'events'> {
+export function eventHandlers({ events, config, work }: EventDeps): HandlersOf<'events'> {
   return {
     'GET /events': ({ query: { limit, after, ...filter }, by }) =>
       work.inTurn(by.id, (budget) =>
@@ -31,6 +37,6 @@ export function eventHandlers({ events, config, work }: ControlContext): Handler
 }
 
 /** /api/v1/filters */
-export function filterHandlers(deps: ControlContext): HandlersOf<'filters'> {
+export function filterHandlers(deps: TrialDeps): HandlersOf<'filters'> {
   return { 'POST /filters/try': ({ body, by }) => tryOnEvents(deps, by, readTrial(body)) };
 }

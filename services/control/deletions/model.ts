@@ -6,7 +6,7 @@ import { type Source } from '../../../shared/model/config';
 import { type Message, messageHeaders, messageKey } from '../../../shared/model/message';
 import { type FieldError, pointer } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
-import { type Deletion } from './store';
+import { type Deletion } from '../history/deletions';
 
 /**
  * Decides which sources a deletion affects, and builds its messages. Pure: ids and the time are

@@ -1,17 +1,31 @@
 import { newTraceparent } from '../../../shared/telemetry/trace';
 import { newId } from '../config/config-entries';
-import { type ControlContext } from '../context';
-import { type HandlersOf } from '../http/mount';
+import { type ConfigView } from '../../../shared/config/types';
+import { type Log } from '../../../shared/telemetry/log';
+import { type BatchProducer } from '../../../shared/kafka/port';
+import { type History } from '../history/history';
+import { type Events } from '../debugger/events';
+import { type HandlersOf } from '../http/handlers';
 import { readPage } from '../http/paging';
 import { Problem } from '../http/problem';
 import { deleteRecords, deletionListView, deletionView, readDeletion } from './model';
-import { type Deletion, getDeletion, listDeletions } from './store';
+import { type Deletion, getDeletion, listDeletions } from '../history/deletions';
 
 /** Messages in one append, since the producer's buffer is limited. */
 const CHUNK = 2_000;
 
+/** What the routes of deletions need. */
+export interface DeletionDeps {
+  config: ConfigView;
+  history: Pick<History, 'ask' | 'forget'>;
+  events: Pick<Events, 'ring'>;
+  producer: Pick<BatchProducer, 'send'>;
+  now: () => Date;
+  log: Log;
+}
+
 /** /api/v1/deletions */
-export function deletionHandlers(deps: ControlContext): HandlersOf<'deletions'> {
+export function deletionHandlers(deps: DeletionDeps): HandlersOf<'deletions'> {
   const { history } = deps;
   return {
     'GET /deletions': ({ query }) =>
@@ -31,7 +45,7 @@ export function deletionHandlers(deps: ControlContext): HandlersOf<'deletions'> 
   };
 }
 
-async function deleteUsers(deps: ControlContext, body: unknown): Promise<Deletion> {
+async function deleteUsers(deps: DeletionDeps, body: unknown): Promise<Deletion> {
   const { config, history, events, producer, log } = deps;
   const wanted = readDeletion(body, config);
   // Checks the database before anything is sent, so that no deletion is left half done.

@@ -1,9 +1,12 @@
+import { type ConfigView } from '../../../shared/config/types';
+import { type Encryptor } from '../../../shared/config/encryption';
+import { type Log } from '../../../shared/telemetry/log';
+import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { recallRecord } from '../../../shared/kafka/topics';
 import { DEFAULT_SHARDS } from '../../../shared/model/config';
 import { shardKeys } from '../../../shared/model/delivery';
 import { isUnderWay } from '../../../shared/model/reasons';
 import { newId } from '../config/config-entries';
-import { type ControlContext } from '../context';
 import { closedUrls, urlHashes } from '../destinations/stored-webhook';
 import { type DeliveryRow } from '../history/delivery-row';
 import { pointer, Problem } from '../http/problem';
@@ -11,9 +14,19 @@ import { invalidFields } from '../http/validate';
 import { requireSendable } from '../replays/require';
 import { findRecord } from './delivery-body';
 
+/** What a recall needs. */
+export interface RecallDeps {
+  config: Pick<ConfigView, 'destination'>;
+  encryptor: Encryptor;
+  kafka: Pick<Kafka, 'read' | 'ranges'>;
+  producer: Pick<BatchProducer, 'send'>;
+  now: () => Date;
+  log: Log;
+}
+
 /** Returns the hashes of all other URLs. @throws Problem `invalid_fields` */
 export function closedExcept(
-  { config, encryptor }: ControlContext,
+  { config, encryptor }: Pick<RecallDeps, 'config' | 'encryptor'>,
   destination: string,
   webhooks: readonly string[],
 ): string[] {
@@ -37,7 +50,7 @@ export function closedExcept(
  * cancelled.
  */
 export async function recallDelivery(
-  deps: ControlContext,
+  deps: RecallDeps,
   row: DeliveryRow,
   action: 'retry' | 'cancel',
 ) {

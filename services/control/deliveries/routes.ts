@@ -3,16 +3,18 @@ import { type Query } from '../../../shared/api/operations';
 import { type Json } from '../../../shared/model/message';
 import { isUnderWay, RENDER_FAILED } from '../../../shared/model/reasons';
 import { seesSecrets } from '../auth/authenticate';
-import { type ControlContext } from '../context';
+import { type ConfigView } from '../../../shared/config/types';
+import { type CircuitDeps } from '../destinations/open-circuits';
 import { fieldError } from '../destinations/request';
-import { readVersions, versionKey } from '../destinations/versions';
+import { readVersions, versionKey } from '../history/destination-versions';
 import { type DeliveryRow } from '../history/delivery-row';
 import { countDeliveries, getDelivery, listDeliveries } from '../history/queries';
 import { lastReplay } from '../history/tries';
-import { type HandlersOf } from '../http/mount';
+import { type History } from '../history/history';
+import { type HandlersOf } from '../http/handlers';
 import { decodeCursor, encodeCursor, pageOf, readPage } from '../http/paging';
 import { Problem } from '../http/problem';
-import { currentCircuits } from '../overview/open-circuits';
+import { currentCircuits } from '../destinations/open-circuits';
 import { invalidFields, parseBody } from '../http/validate';
 import {
   type Candidate,
@@ -22,15 +24,26 @@ import {
   windowOf,
 } from '../replays/candidates';
 import { requireOn, requireReplayable } from '../replays/require';
+import { type BodyIndex } from '../search/body-index';
 import { searchDeliveries } from '../search/search';
 import { calledUrl } from './called-url';
 import { bodyJson, findMessageOf, findRecord } from './delivery-body';
 import { deliveryDetail, deliveryView, filterOf, type Present } from './model';
-import { closedExcept, recallDelivery } from './recall';
+import { closedExcept, recallDelivery, type RecallDeps } from './recall';
 import { readResponses } from './stored-responses';
 
+/** What the routes of deliveries need. */
+export interface DeliveryDeps extends CircuitDeps, RecallDeps {
+  config: Pick<ConfigView, 'source' | 'destination'>;
+  history: Pick<History, 'ask' | 'forgotten' | 'learnDeletions'>;
+  /** the searchable bodies */
+  bodies: Pick<BodyIndex, 'retentionMs'>;
+  /** WAYPOST_RETRY_WINDOW; also the window of replayed deliveries */
+  windowMs: number;
+}
+
 /** /api/v1/deliveries */
-export function deliveryHandlers(deps: ControlContext): HandlersOf<'deliveries'> {
+export function deliveryHandlers(deps: DeliveryDeps): HandlersOf<'deliveries'> {
   return {
     'GET /deliveries': ({ query }) =>
       query.q === undefined ? list(deps, query) : search(deps, query, query.q),
@@ -45,7 +58,7 @@ export function deliveryHandlers(deps: ControlContext): HandlersOf<'deliveries'>
 
 type ListQuery = Query<'GET /deliveries'>;
 
-async function list(deps: ControlContext, query: ListQuery) {
+async function list(deps: DeliveryDeps, query: ListQuery) {
   const present = await presentOf(deps);
   return readPage(query, {
     read: ({ limit, after: cursor }) => {
@@ -63,7 +76,7 @@ async function list(deps: ControlContext, query: ListQuery) {
 /** Sorts before every id of a delivery. */
 const BEFORE_IDS = '0';
 
-async function search(deps: ControlContext, query: ListQuery, text: string) {
+async function search(deps: DeliveryDeps, query: ListQuery, text: string) {
   const { kafka, history, bodies, now } = deps;
   const { retentionMs } = bodies;
   if (retentionMs === 0) {
@@ -99,14 +112,14 @@ async function search(deps: ControlContext, query: ListQuery, text: string) {
   return { ...page, next: page.next ?? resume, searched: { ...times, complete } };
 }
 
-async function find({ history }: ControlContext, id: string): Promise<DeliveryRow> {
+async function find({ history }: DeliveryDeps, id: string): Promise<DeliveryRow> {
   const row = await history.ask((database) => getDelivery(database, id));
   if (row) return row;
   throw new Problem('not_found', `The history has no delivery ${JSON.stringify(id.slice(0, 100))}`);
 }
 
 /** Replays one delivery, even if it was delivered, since it was requested by id. */
-async function replayDelivery(deps: ControlContext, id: string, body: Json | undefined) {
+async function replayDelivery(deps: DeliveryDeps, id: string, body: Json | undefined) {
   const { config, producer, now, log } = deps;
   const { render, webhooks } = parseBody(replayOneBody, body);
   const row = await find(deps, id);
@@ -130,7 +143,7 @@ async function replayDelivery(deps: ControlContext, id: string, body: Json | und
   return { id, replay, status: 'waiting' as const };
 }
 
-async function asSent({ kafka }: ControlContext, row: DeliveryRow): Promise<Candidate> {
+async function asSent({ kafka }: DeliveryDeps, row: DeliveryRow): Promise<Candidate> {
   const record = await findRecord(kafka, row);
   const candidate = record && deadDelivery(record);
   if (candidate) return candidate;
@@ -138,10 +151,7 @@ async function asSent({ kafka }: ControlContext, row: DeliveryRow): Promise<Cand
 }
 
 /** @throws Problem `invalid_fields` with the field of the destination that cannot be rendered */
-async function renderAgain(
-  { kafka, config }: ControlContext,
-  row: DeliveryRow,
-): Promise<Candidate> {
+async function renderAgain({ kafka, config }: DeliveryDeps, row: DeliveryRow): Promise<Candidate> {
   const destination = config.destination(row.destination);
   const record = destination && (await findMessageOf(kafka, row));
   const candidate = record && renderCandidate(record, destination.data);
@@ -157,7 +167,7 @@ async function renderAgain(
 }
 
 /** @throws Problem `unavailable` */
-async function presentOf(deps: ControlContext): Promise<Present> {
+async function presentOf(deps: DeliveryDeps): Promise<Present> {
   const { config, now } = deps;
   const open = new Set(
     (await currentCircuits(deps)).map(({ destination, url }) => `${destination}/${url}`),
@@ -173,10 +183,7 @@ async function presentOf(deps: ControlContext): Promise<Present> {
 }
 
 /** Reads the versions of the destination that the attempts of a delivery name. */
-async function versionsOf(
-  { history, config }: ControlContext,
-  { destination, tries }: DeliveryRow,
-) {
+async function versionsOf({ history, config }: DeliveryDeps, { destination, tries }: DeliveryRow) {
   const named = new Set(tries.flatMap(({ urls }) => urls.map((url) => url.destinationVersion)));
   const wanted = [...named].map((version) => ({ destination, version }));
   const known = await history.ask((database) => readVersions(database, wanted));
@@ -185,7 +192,7 @@ async function versionsOf(
     today?.version === version ? today.data : known.get(versionKey(destination, version));
 }
 
-async function showDelivery(deps: ControlContext, id: string, seesUrls: boolean) {
+async function showDelivery(deps: DeliveryDeps, id: string, seesUrls: boolean) {
   const { kafka, config, encryptor } = deps;
   const row = await find(deps, id);
   const today = config.destination(row.destination);

@@ -1,10 +1,10 @@
 import { type DestinationHealth } from '../../../shared/api/operations';
 import { type Destination } from '../../../shared/model/config';
-import { type Health } from '../alerts/health';
+import { type Health } from '../health/destination-health';
 import { percentile } from '../history/minute-counts';
 import { type CircuitRow } from '../history/circuits';
 import { type SeriesCount } from '../history/queries';
-import { seriesOf, type Span, totals } from '../overview/model';
+import { seriesOf, type Span, totals } from '../history/count-series';
 
 /** Judges the health of one destination from counts. Pure. */
 

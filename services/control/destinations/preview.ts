@@ -10,8 +10,9 @@ import { parseMessage } from '../../../shared/model/message-codec';
 import { addOwnHeaders, CONTENT_ENCODING } from '../../../shared/model/webhook-request';
 import { type Rendered, renderOnce } from '../../../shared/render/render-request';
 import { requireRights } from '../auth/authenticate';
-import { type Identity } from '../auth/identities';
-import { type ControlContext } from '../context';
+import { type Identity } from '../http/identity';
+import { type ConfigView } from '../../../shared/config/types';
+import { type TrialDeps } from '../debugger/filters';
 import {
   compileAll,
   expressionErrors,
@@ -42,12 +43,18 @@ type Target = Pick<Destination, 'id' | 'request'> & {
   webhook: { headers?: unknown; auth?: { type: string } | null | undefined };
 };
 
+/** What a preview of a request needs. */
+export interface PreviewDeps extends TrialDeps {
+  config: Pick<ConfigView, 'destination'>;
+  now: () => Date;
+}
+
 /**
  * @throws Problem `invalid_fields` with the field that is wrong, or that the message cannot be
  * rendered for; `forbidden` if the token may not read the event; `rate_limited` and
  * `too_much_work` for its expressions
  */
-export function previewRequest(deps: ControlContext, body: unknown, { actor, rights }: Identity) {
+export function previewRequest(deps: PreviewDeps, body: unknown, { actor, rights }: Identity) {
   const { destination, event, message } = parseBody(previewBody, body);
   if (event !== undefined) requireRights(['events:read'], rights);
   return deps.work.inTurn(actor.id, async (work) => {
@@ -73,7 +80,7 @@ function wrong(field: string, detail: string): Problem {
   return invalidFields([{ pointer: pointer([field]), detail }]);
 }
 
-function stored({ config }: ControlContext, id: string): Target {
+function stored({ config }: PreviewDeps, id: string): Target {
   const destination = config.destination(id)?.data;
   if (!destination) throw wrong('destination', 'is not the id of a destination');
   const { request, signature, secrets, webhooks } = destination;
@@ -105,7 +112,7 @@ function drafted(body: unknown, fields: unknown, expressions: RequestExpressions
 }
 
 /** Fills in the fields that every message has. */
-function given({ now }: ControlContext, fields: object = {}): Message {
+function given({ now }: PreviewDeps, fields: object = {}): Message {
   const sample = sampleMessage({}, { messageId: PREVIEW, now: now() });
   const { event: _, properties: __, userId: ___, context: ____, ...base } = sample;
   const whole = Object.keys(fields).length === 0 ? sample : { ...base, ...fields };
@@ -114,7 +121,7 @@ function given({ now }: ControlContext, fields: object = {}): Message {
   throw wrong('message', `is not a message: ${message}`);
 }
 
-function recent({ events }: ControlContext, id: string): { source: string; message: Message } {
+function recent({ events }: PreviewDeps, id: string): { source: string; message: Message } {
   const entry = events.ring.find(id);
   const message = entry?.accepted ? parseMessage(entry.value) : undefined;
   if (entry && message && typeof message !== 'string') return { source: entry.source, message };

@@ -4,21 +4,27 @@ import { type Entry } from '../../../shared/config/types';
 import { ALERTS_ID, type Destination, GENERATE_SECRET } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
 import { seesSecrets } from '../auth/authenticate';
-import { type Actor } from '../auth/identities';
-import { type At, newId, newSharedSecret } from '../config/config-entries';
-import { type ControlContext } from '../context';
+import { type Actor } from '../http/identity';
+import { type At, type ConfigEntries, newId, newSharedSecret } from '../config/config-entries';
+import { type ConfigView } from '../../../shared/config/types';
+import { type Encryptor } from '../../../shared/config/encryption';
+import { type Log } from '../../../shared/telemetry/log';
+import { type TopicRetention } from '../../../shared/runtime/retention';
+import { type History } from '../history/history';
+import { type Replays } from '../replays/runner';
 import { tryOnEvents } from '../debugger/filters';
 import { compileInTurn } from '../expressions/request-expressions';
-import { type HandlersOf } from '../http/mount';
+import { type HandlersOf } from '../http/handlers';
 import { pageOfEntries } from '../http/paging';
 import { Problem } from '../http/problem';
 import { lostToDisabled } from '../history/queries';
 import { disableWebhook, enableWebhook, webhookOf } from './disabled-webhooks';
-import { previewRequest } from './preview';
+import { type PreviewDeps, previewRequest } from './preview';
 import { createDestination, destinationView, type Making, patchDestination } from './model';
 import { rotateSecret } from './rotation';
 import { publicKeys } from './signature';
 import { showHealth } from './show-health';
+import { type TestSends } from './test-send';
 import { parseBody } from '../http/validate';
 import { jobView } from '../replays/job-view';
 import { requireSendable } from '../replays/require';
@@ -26,8 +32,23 @@ import { requireSendable } from '../replays/require';
 /** Events that a filter trial looks at. */
 const LOOKED_AT = 200;
 
+/** What the routes of destinations need. */
+export interface DestinationDeps extends PreviewDeps {
+  config: Pick<ConfigView, 'source' | 'destination'>;
+  entries: ConfigEntries;
+  encryptor: Encryptor;
+  testSends: TestSends;
+  replays: Pick<Replays, 'startRecall'>;
+  history: Pick<History, 'ask'>;
+  /** WAYPOST_RETRY_DELAYS */
+  tiersMs: readonly number[];
+  /** WAYPOST_TOPIC_RETENTION */
+  retention: TopicRetention;
+  log: Log;
+}
+
 /** /api/v1/destinations */
-export function destinationHandlers(deps: ControlContext): HandlersOf<'destinations'> {
+export function destinationHandlers(deps: DestinationDeps): HandlersOf<'destinations'> {
   const { entries } = deps;
   const view = (by: Actor, entry: Entry<Destination>) =>
     destinationView(entry, making(deps, entry.data.id), seesSecrets(by));
@@ -92,7 +113,7 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
     'POST /destinations/{id}/retry': (call) => recallAll(deps, own(call), 'retry'),
     'POST /destinations/{id}/cancel': (call) => recallAll(deps, own(call), 'cancel'),
     'POST /destinations/{id}/test': (call) =>
-      deps.tests.send(entries.get('destination', own(call).id).data, call.body),
+      deps.testSends.send(entries.get('destination', own(call).id).data, call.body),
   };
 }
 
@@ -120,7 +141,7 @@ function withSecret<V extends object>(
 }
 
 /** Switches a URL on, also one of the alerts. The history need not be there for that. */
-async function enable(deps: ControlContext, call: At & { body: Json | undefined }) {
+async function enable(deps: DestinationDeps, call: At & { body: Json | undefined }) {
   const { entries, history, now, log } = deps;
   const { webhook } = parseBody(webhookChoice, call.body);
   const { data } = entries.get('destination', call.id);
@@ -141,7 +162,7 @@ async function enable(deps: ControlContext, call: At & { body: Json | undefined 
 
 /** Sends or cancels all that waits at a destination, as a job. */
 async function recallAll(
-  deps: ControlContext,
+  deps: DestinationDeps,
   { id, body }: { id: string; body: Json | undefined },
   action: 'retry' | 'cancel',
 ) {
@@ -165,7 +186,7 @@ function own<C extends { id: string }>(call: C): C {
   throw new Problem('not_found', 'Unknown destination "alerts". Use /alerts');
 }
 
-async function rotate(deps: ControlContext, call: At & { body: Json | undefined }) {
+async function rotate(deps: DestinationDeps, call: At & { body: Json | undefined }) {
   const made = { secret: newSharedSecret(), now: deps.now(), encryptor: deps.encryptor };
   let generated: string | undefined;
   const entry = await deps.entries.change('destination', call, (before) => {
@@ -178,7 +199,7 @@ async function rotate(deps: ControlContext, call: At & { body: Json | undefined 
 }
 
 function making(
-  { encryptor, config, now, tiersMs, retention }: ControlContext,
+  { encryptor, config, now, tiersMs, retention }: DestinationDeps,
   id: string,
 ): Omit<Making, 'expressions'> {
   const time = now();

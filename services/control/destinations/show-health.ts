@@ -1,18 +1,18 @@
 import { type Query } from '../../../shared/api/operations';
-import { healthOfOne } from '../alerts/health-store';
-import { lastSetAt } from '../audit/store';
-import { type ControlContext } from '../context';
+import { healthOfOne } from '../health/store';
+import { lastSetAt } from '../history/audit';
+import { type ConfigEntries } from '../config/config-entries';
 import { type Database } from '../history/database';
 import { countsInSteps, lastAttemptMinute, openOf } from '../history/queries';
-import { endOf, spanOf } from '../overview/model';
-import { currentCircuits } from '../overview/open-circuits';
+import { endOf, spanOf } from '../history/count-series';
+import { type CircuitDeps, currentCircuits } from './open-circuits';
 import { healthOf, RECENT_MS } from './health';
 
 /**
  * Reads the health of a destination from the history. @throws Problem `not_found`, `unavailable`
  */
 export async function showHealth(
-  deps: ControlContext,
+  deps: CircuitDeps & { entries: Pick<ConfigEntries, 'get'>; now: () => Date },
   id: string,
   { since, until }: Query<'GET /destinations/{id}/health'>,
 ) {

@@ -8,7 +8,7 @@ import {
 } from '../../../shared/cel/template';
 import { isJsonObject } from '../../../shared/model/message';
 import { MAX_HEADERS } from '../../../shared/model/webhook-request';
-import { type Actor } from '../auth/identities';
+import { type Actor } from '../http/identity';
 import { type FieldError, pointer } from '../http/problem';
 import { cpuMs } from '../../../shared/runtime/cpu-clock';
 import { type ExpressionWork, RequestWork } from './work';

@@ -11,9 +11,9 @@ import {
 } from '../../../shared/kafka/port';
 import { ATTEMPTS, CONFIG } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
-import { parseFacts, recordFacts, type ConfigFact } from '../audit/store';
+import { parseFacts, recordFacts, type ConfigFact } from './audit';
 import { type Database, faultOf, isAway } from './database';
-import { type Deletion, Forgotten, recordDeletion } from '../deletions/store';
+import { type Deletion, Forgotten, recordDeletion } from './deletions';
 import { watchCpuPressure } from './cpu-pressure';
 import { BatchWriter } from './batch-writer';
 import { type Event, parseLater } from './parse-events';

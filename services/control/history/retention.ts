@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
-import { thinSyncs } from '../audiences/store';
-import { dropVersions } from '../destinations/versions';
-import { type Forgotten } from '../deletions/store';
+import { thinSyncs } from './syncs';
+import { dropVersions } from './destination-versions';
+import { type Forgotten } from './deletions';
 import { type Database, type Queries, faultOf } from './database';
 import { takeLease } from './leases';
 import {

@@ -1,8 +1,9 @@
 import { hasRight } from '../../../shared/api/access';
 import { defined } from '../../../shared/collections/defined';
+import { type ConfigView } from '../../../shared/config/types';
+import { type Kafka } from '../../../shared/kafka/port';
 import { ALERTS_ID } from '../../../shared/model/config';
-import { type ControlContext } from '../context';
-import { healthOfSome, troubledIds } from '../alerts/health-store';
+import { healthOfSome, troubledIds } from '../health/store';
 import { RECENT_MS } from '../destinations/health';
 import {
   countsBetween,
@@ -11,16 +12,26 @@ import {
   trendsInSteps,
   withSince,
 } from '../history/queries';
-import { type HandlersOf } from '../http/mount';
-import { CallCounts } from './call-counts';
-import { currentCircuits } from './open-circuits';
-import { endOf, openOf, seriesOf, spanOf, totals } from './model';
-import { rowsOf, shownOf, TREND_STEPS, trendOf } from './standing';
+import { type HandlersOf } from '../http/handlers';
+import { CallCounts, type LimitedCalls } from './call-counts';
+import { type CircuitDeps, currentCircuits } from '../destinations/open-circuits';
+import { endOf, seriesOf, spanOf, totals } from '../history/count-series';
+import { openOf } from './model';
+import { rowsOf, shownOf, TREND_STEPS, trendOf } from './destination-rows';
+
+/** What the routes of the overview need. */
+export interface OverviewDeps extends CircuitDeps {
+  config: Pick<ConfigView, 'list' | 'destination'>;
+  kafka: Pick<Kafka, 'read' | 'ranges'>;
+  /** requests that ingest answered with 429 */
+  limitedCalls: Pick<LimitedCalls, 'count' | 'bySource'>;
+  now: () => Date;
+}
 
 /** /api/v1/overview */
-export function overviewHandlers(context: ControlContext): HandlersOf<'overview'> {
-  const { config, history, kafka, limited, now } = context;
-  const calls = new CallCounts(kafka, limited);
+export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
+  const { config, history, kafka, limitedCalls, now } = deps;
+  const calls = new CallCounts(kafka, limitedCalls);
   return {
     'GET /overview': async ({ query: { since, until, destination, ids, trend = false } }) => {
       const nowMs = now().getTime();
@@ -30,7 +41,7 @@ export function overviewHandlers(context: ControlContext): HandlersOf<'overview'
       const all = config
         .list('destination')
         .flatMap(({ data }) => (data.id === ALERTS_ID ? [] : [data]));
-      const circuits = await currentCircuits(context);
+      const circuits = await currentCircuits(deps);
       return history.ask(async (database) => {
         const recentMs = nowMs - RECENT_MS;
         const [open, dead, failed, troubled] = await Promise.all([
@@ -82,7 +93,7 @@ export function overviewHandlers(context: ControlContext): HandlersOf<'overview'
         series: series.map(({ at, ...counts }) => ({ at: new Date(at).toISOString(), ...counts })),
         ...defined({
           limitedBySource: hasRight(rights, 'sources:read')
-            ? limited.bySource(span.sinceMs, endMs)
+            ? limitedCalls.bySource(span.sinceMs, endMs)
             : undefined,
         }),
       };

@@ -1,12 +1,22 @@
 import { defined } from '../../../shared/collections/defined';
 import { withDeadline } from '../../../shared/runtime/async';
 import { newId } from '../config/config-entries';
-import { type ControlContext } from '../context';
-import { type HandlersOf } from '../http/mount';
+import { type ConfigView } from '../../../shared/config/types';
+import { type History } from '../history/history';
+import { type HandlersOf } from '../http/handlers';
 import { readPage } from '../http/paging';
 import { isActive, type Job, type JobResults, readReplay } from './job';
 import { isFinal, jobView } from './job-view';
+import { type Replays } from './runner';
 import { listJobs, resultsOf, saveResults } from './store';
+
+/** What the routes of replays need. */
+export interface ReplayDeps {
+  replays: Pick<Replays, 'start' | 'get' | 'cancel' | 'resume'>;
+  history: Pick<History, 'ask' | 'hasRead'>;
+  config: ConfigView;
+  now: () => Date;
+}
 
 /** /api/v1/replays */
 export function replayHandlers({
@@ -14,7 +24,7 @@ export function replayHandlers({
   history,
   config,
   now,
-}: ControlContext): HandlersOf<'replays'> {
+}: ReplayDeps): HandlersOf<'replays'> {
   const results = (jobs: readonly Job[]) => readResults(history, jobs, now().getTime());
   const view = async (job: Job) => jobView(job, (await results([job])).get(job.id));
   return {
@@ -42,7 +52,7 @@ export function replayHandlers({
  * necessary.
  */
 async function readResults(
-  history: ControlContext['history'],
+  history: ReplayDeps['history'],
   jobs: readonly Job[],
   nowMs: number,
 ): Promise<Map<string, JobResults>> {
@@ -96,7 +106,7 @@ function finalOf({ sent }: Job, results: JobResults): JobResults {
 /** Kafka must answer within this time: a list of jobs waits for it. */
 const KAFKA_WITHIN_MS = 3_000;
 
-async function hasRead(history: ControlContext['history'], jobs: readonly Job[]): Promise<boolean> {
+async function hasRead(history: ReplayDeps['history'], jobs: readonly Job[]): Promise<boolean> {
   if (jobs.length === 0) return false;
   const read = history.hasRead(jobs.flatMap(({ sentUpTo }) => sentUpTo ?? []));
   // Kafka or the database may be away.

@@ -2,18 +2,31 @@ import { decryptWriteKey, encryptWriteKey } from '../../../shared/config/encrypt
 import { type Entry } from '../../../shared/config/types';
 import { type Source, type WriteKey } from '../../../shared/model/config';
 import { seesSecrets } from '../auth/authenticate';
-import { type Actor } from '../auth/identities';
-import { newId, newWriteKey } from '../config/config-entries';
-import { type ControlContext } from '../context';
-import { type HandlersOf } from '../http/mount';
+import { type Actor } from '../http/identity';
+import { type ConfigEntries, newId, newWriteKey } from '../config/config-entries';
+import { type Log } from '../../../shared/telemetry/log';
+import { type History } from '../history/history';
+import { type Encryptor } from '../../../shared/config/encryption';
+import { type HandlersOf } from '../http/handlers';
 import { pageOfEntries } from '../http/paging';
 import { Problem } from '../http/problem';
 import { createSource, eventsView, patchSource, rotateKey, sourceView } from './model';
+import { type EventNames } from './event-names';
 import { listEventNames } from './store';
 
+/** What the routes of sources need. */
+export interface SourceDeps {
+  entries: ConfigEntries;
+  history: Pick<History, 'ask'>;
+  encryptor: Encryptor;
+  eventNames: Pick<EventNames, 'write'>;
+  now: () => Date;
+  log: Log;
+}
+
 /** /api/v1/sources */
-export function sourceHandlers(deps: ControlContext): HandlersOf<'sources'> {
-  const { entries, history, encryptor, seen, now, log } = deps;
+export function sourceHandlers(deps: SourceDeps): HandlersOf<'sources'> {
+  const { entries, history, encryptor, eventNames, now, log } = deps;
   const openKey = (key: WriteKey, sourceId: string) => decryptWriteKey(key, sourceId, encryptor);
   const view = (by: Actor, entry: Entry<Source>) =>
     sourceView(entry, now(), seesSecrets(by) ? openKey : undefined);
@@ -43,7 +56,7 @@ export function sourceHandlers(deps: ControlContext): HandlersOf<'sources'> {
     'GET /sources/{id}/events': async ({ id }) => {
       const { data } = entries.get('source', id);
       // Includes the most recent counts.
-      await seen.write();
+      await eventNames.write();
       return {
         data: eventsView(data, await history.ask((database) => listEventNames(database, data.id))),
       };

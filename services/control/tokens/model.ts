@@ -5,7 +5,7 @@ import { defined } from '../../../shared/collections/defined';
 import { type Entry } from '../../../shared/config/types';
 import { type Token } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
-import { type Identity } from '../auth/identities';
+import { type Identity } from '../http/identity';
 import { mergePatch } from '../http/entry-patch';
 import { pointer, Problem } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';

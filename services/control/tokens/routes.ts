@@ -1,19 +1,28 @@
 import { type Entry } from '../../../shared/config/types';
 import { type Token } from '../../../shared/model/config';
 import { hashToken } from '../auth/identities';
-import { newId } from '../config/config-entries';
-import { type ControlContext } from '../context';
-import { type HandlersOf } from '../http/mount';
+import { type ConfigEntries, newId } from '../config/config-entries';
+import { type Log } from '../../../shared/telemetry/log';
+import { type TokenUses } from '../auth/token-uses';
+import { type HandlersOf } from '../http/handlers';
 import { pageOfEntries } from '../http/paging';
 import { createToken, newToken, patchToken, tokenView } from './model';
 
+/** What the routes of tokens need. */
+export interface TokenDeps {
+  entries: ConfigEntries;
+  tokenUses: Pick<TokenUses, 'all'>;
+  now: () => Date;
+  log: Log;
+}
+
 /** /api/v1/tokens */
-export function tokenHandlers({ entries, uses, now, log }: ControlContext): HandlersOf<'tokens'> {
+export function tokenHandlers({ entries, tokenUses, now, log }: TokenDeps): HandlersOf<'tokens'> {
   const view = async (entry: Entry<Token>) =>
-    tokenView(entry, (await uses.all()).get(entry.data.id));
+    tokenView(entry, (await tokenUses.all()).get(entry.data.id));
   return {
     'GET /tokens': async ({ query }) => {
-      const used = await uses.all();
+      const used = await tokenUses.all();
       return pageOfEntries(entries.list('token'), query, (entry) =>
         tokenView(entry, used.get(entry.data.id)),
       );

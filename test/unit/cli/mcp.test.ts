@@ -1,6 +1,6 @@
 import { explain } from '../../../cli/mcp/explain';
 import { type OpenApi, operationTools, toolName } from '../../../cli/mcp/operations';
-import { openApi } from '../../../services/control/http/openapi';
+import { openApi } from '../../../services/control/app/openapi';
 import { ExactNumber, stringifyJson } from '../../../shared/json/json';
 import { OPERATION_IDS } from '../../../shared/api/access';
 import { type Delivery, operationOf } from '../../../shared/api/operations';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { createControlServer } from '../../../services/control/http/server';
+import { createControlServer } from '../../../services/control/app/http-server';
 import { type Timeouts } from '../../../shared/runtime/connections';
 import { listen, serveHealth } from '../../../shared/runtime/health';
 

@@ -1,7 +1,7 @@
 import supertest from 'supertest';
 import { type Database } from '../../../../services/control/history/database';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
-import { parseNotes } from '../../../../services/control/audit/store';
+import { parseNotes } from '../../../../services/control/history/audit';
 import { type DeliveryEvent, filterDigest } from '../../../../shared/model/attempt-events';
 import { decodeDelivery, type Delivery } from '../../../../shared/model/delivery';
 import { AppError } from '../../../../shared/runtime/errors';

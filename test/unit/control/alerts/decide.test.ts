@@ -5,12 +5,12 @@ import {
   type Decision,
   isNews,
 } from '../../../../services/control/alerts/decide';
-import { type Evidence } from '../../../../services/control/alerts/evidence';
+import { type Evidence } from '../../../../services/control/health/attempt-evidence';
 import {
   addEvidence,
   type Health,
   unknownHealth,
-} from '../../../../services/control/alerts/health';
+} from '../../../../services/control/health/destination-health';
 import { type Notice } from '../../../../services/control/alerts/notice';
 import { ALERTS_ID } from '../../../../shared/model/config';
 import { aDestination } from '../../../support/factories';

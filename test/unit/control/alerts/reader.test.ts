@@ -1,5 +1,5 @@
 import { AttemptReader } from '../../../../services/control/alerts/reader';
-import { troubled } from '../../../../services/control/alerts/health-store';
+import { troubled } from '../../../../services/control/health/store';
 import { readPositions } from '../../../../services/control/alerts/store';
 import { type Database } from '../../../../services/control/history/database';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';

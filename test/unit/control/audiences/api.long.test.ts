@@ -1,6 +1,6 @@
 import supertest from 'supertest';
 import { type Audience } from '../../../../shared/model/audience-definition';
-import { saveSyncs } from '../../../../services/control/audiences/store';
+import { saveSyncs } from '../../../../services/control/history/syncs';
 import { memoryDatabase } from '../../../support/database';
 import { type RunningQueryServer, startQueryServer } from '../../../support/profiles';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';

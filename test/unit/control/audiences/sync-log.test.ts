@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { type Database } from '../../../../services/control/history/database';
-import { listSyncs } from '../../../../services/control/audiences/store';
+import { listSyncs } from '../../../../services/control/history/syncs';
 import { ProfileStatus } from '../../../../services/control/audiences/status';
 import { SyncLog } from '../../../../services/control/audiences/sync-log';
 import { type ConfigView } from '../../../../shared/config/types';

@@ -1,4 +1,4 @@
-import { parseFacts } from '../../../../services/control/audit/store';
+import { parseFacts } from '../../../../services/control/history/audit';
 import { createAuthenticator, NOTE_HEADER } from '../../../../shared/config/authentication';
 import { FORMAT } from '../../../../shared/model/record-format';
 import { aDestination, aRecord } from '../../../support/factories';

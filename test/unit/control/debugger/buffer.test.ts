@@ -1,4 +1,4 @@
-import { Forgotten } from '../../../../services/control/deletions/store';
+import { Forgotten } from '../../../../services/control/history/deletions';
 import { EventBuffer, type EventFilter } from '../../../../services/control/debugger/buffer';
 import { defined } from '../../../../shared/collections/defined';
 import { type InRecord } from '../../../../shared/kafka/port';

@@ -1,6 +1,6 @@
 import { type Database } from '../../../../services/control/history/database';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
-import { Forgotten } from '../../../../services/control/deletions/store';
+import { Forgotten } from '../../../../services/control/history/deletions';
 import { accessTo } from '../../../../shared/api/access';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
 import { AppError } from '../../../../shared/runtime/errors';

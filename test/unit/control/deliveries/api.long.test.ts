@@ -1,8 +1,8 @@
-import { evidenceOf } from '../../../../services/control/alerts/evidence';
-import { addToHealth } from '../../../../services/control/alerts/health-store';
+import { evidenceOf } from '../../../../services/control/health/attempt-evidence';
+import { addToHealth } from '../../../../services/control/health/store';
 import { type Database } from '../../../../services/control/history/database';
-import { parseNotes, recordAudit } from '../../../../services/control/audit/store';
-import { parseVersion, recordVersions } from '../../../../services/control/destinations/versions';
+import { parseNotes, recordAudit } from '../../../../services/control/history/audit';
+import { parseVersion, recordVersions } from '../../../../services/control/history/destination-versions';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
 import { defined } from '../../../../shared/collections/defined';
 import { type OpenRecord } from '../../../../shared/kafka/port';

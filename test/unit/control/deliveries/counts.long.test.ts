@@ -1,5 +1,5 @@
 import { type Database } from '../../../../services/control/history/database';
-import { recordAudit } from '../../../../services/control/audit/store';
+import { recordAudit } from '../../../../services/control/history/audit';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
 import { MOST_COUNTED } from '../../../../shared/api/operation';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';

@@ -1,10 +1,10 @@
-import { type Health, unknownHealth } from '../../../../services/control/alerts/health';
+import { type Health, unknownHealth } from '../../../../services/control/health/destination-health';
 import {
   healthOf,
   type Observed,
   RECENT_MS,
 } from '../../../../services/control/destinations/health';
-import { rowsOf, trendOf } from '../../../../services/control/overview/standing';
+import { rowsOf, trendOf } from '../../../../services/control/overview/destination-rows';
 import { type CircuitRow } from '../../../../services/control/history/circuits';
 import { type Destination } from '../../../../shared/model/config';
 import { aDestination } from '../../../support/factories';

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { evidenceOf } from '../../../../services/control/alerts/evidence';
+import { evidenceOf } from '../../../../services/control/health/attempt-evidence';
 import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
 import { countsOf, CountSums } from '../../../../services/control/history/minute-counts';
 import { parseEvents, parseLater } from '../../../../services/control/history/parse-events';

@@ -2,7 +2,7 @@ import supertest from 'supertest';
 import { CallCounts, LimitedCalls } from '../../../../services/control/overview/call-counts';
 import { limitedRecord } from '../../../../shared/model/rejected-calls';
 import { controlUnderTest } from '../../../support/control';
-import { spanOf } from '../../../../services/control/overview/model';
+import { spanOf } from '../../../../services/control/history/count-series';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -2,7 +2,7 @@ import { type Encryptor } from '../../../shared/config/encryption';
 import { resealDestination } from '../../../shared/config/reencrypt';
 import { type OpenRecord } from '../../../shared/kafka/port';
 import { type ConfigRecord, type Destination } from '../../../shared/model/config';
-import { databaseJson, type Database, type Queries } from '../history/database';
+import { databaseJson, type Database, type Queries } from './database';
 
 /**
  * Stores the versions of destinations that control reads from `config`, so that the history shows

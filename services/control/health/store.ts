@@ -1,6 +1,6 @@
 import { databaseJson, type Queries } from '../history/database';
-import { type Evidence } from './evidence';
-import { addEvidence, type Health, isQuiet, unknownHealth } from './health';
+import { type Evidence } from './attempt-evidence';
+import { addEvidence, type Health, isQuiet, unknownHealth } from './destination-health';
 
 /** Stores the health of destinations: the evidence for alerts. */
 

@@ -1,6 +1,6 @@
 import { type DeliveryEvent } from '../../../shared/model/attempt-events';
-import { databaseJson, type Database, type Queries, type Row } from '../history/database';
-import { storedId } from '../history/stored-id';
+import { databaseJson, type Database, type Queries, type Row } from './database';
+import { storedId } from './stored-id';
 
 /**
  * Stores deletions of users, removes their rows from the history, and keeps out their events in

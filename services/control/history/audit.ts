@@ -1,20 +1,13 @@
-import { randomInt } from 'node:crypto';
-import { type Response } from 'express';
 import { type Total } from '../../../shared/api/fields';
-import { type Act, type AuditKind } from '../../../shared/api/operation';
-import { type ConfigView } from '../../../shared/config/types';
+import { type AuditKind } from '../../../shared/api/operation';
 import { type Authenticator, NOTE_HEADER } from '../../../shared/config/authentication';
 import { type OpenRecord } from '../../../shared/kafka/port';
 import { type ApiKind, type ConfigRecord, type Role } from '../../../shared/model/config';
-import { messageOf } from '../../../shared/runtime/errors';
-import { type Log } from '../../../shared/telemetry/log';
-import { type Actor } from '../auth/identities';
-import { type DestinationVersion, parseVersion, recordVersions } from '../destinations/versions';
-import { databaseJson, type Database } from '../history/database';
-import { type Parsing } from '../history/event-queue';
-import { countUpTo } from '../history/total';
-import { Problem } from '../http/problem';
-import { type AuditNote, type Change } from './model';
+import { type DestinationVersion, parseVersion, recordVersions } from './destination-versions';
+import { databaseJson, type Database } from './database';
+import { type Parsing } from './event-queue';
+import { countUpTo } from './total';
+import { type AuditNote, type Change } from './audit-note';
 
 /**
  * Stores the audit trail: from the notes in records of `config`, each once, by the version that it
@@ -176,65 +169,4 @@ function positionOf(after: { at: number; id: string } | undefined) {
     entry ?? null,
     version === undefined ? null : Number(version),
   ] as const;
-}
-
-/**
- * Dependencies of `beginAudit`. This file does not import the class of the history, because the
- * history imports this file.
- */
-export interface AuditContext {
-  history: { ask<T>(work: (database: Database) => Promise<T>): Promise<T> };
-  config: Pick<ConfigView, 'destination'>;
-  log: Log;
-  now: () => Date;
-}
-
-/** 504: the test was sent, but no result arrived. */
-const isDone = (status: number) => status < 400 || status === 504;
-
-/**
- * Prepares the row of the audit trail for an operation that changes no entry of `config` (`act` in
- * the table), with the name that its destination has now. The row is only in the history's
- * database; while that is away, the log contains it.
- * @returns writes the row if the operation succeeded. Call it when the handler has ended, with its
- * error if it has one, and not when the response was sent: a client may close the connection
- * earlier
- */
-export function beginAudit(
-  { kind, action, entry: fixed }: Act,
-  call: { id: string; by: Actor | undefined; res: Response },
-  { history, config, log, now }: AuditContext,
-): (failure?: unknown) => void {
-  const { id, res } = call;
-  const destination =
-    kind === 'destination' ? config.destination(fixed ?? id)?.data.name : undefined;
-  return (failure) => {
-    // The handler of a login sets it.
-    const { by } = call;
-    const status =
-      failure === undefined ? res.statusCode : failure instanceof Problem ? failure.status : 500;
-    if (!by || !isDone(status)) return;
-    const made = res.get('location')?.split('/').at(-1);
-    const entry = fixed ?? (id === '' ? (made ?? by.id) : id);
-    // Acts have no versions. A random one makes the row unique.
-    const version = randomInt(2 ** 31);
-    const row = {
-      kind,
-      action,
-      entry,
-      by,
-      name: destination ?? entry,
-      changes: [],
-      version,
-      at: now().getTime(),
-    };
-    history
-      .ask((database) => recordAudit(database, [row]))
-      .catch((error: unknown) => {
-        log.warn(
-          { kind, action, entry, by: by.id, reason: messageOf(error) },
-          'audit.not_recorded',
-        );
-      });
-  };
 }

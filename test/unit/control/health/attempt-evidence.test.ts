@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { type Evidence, evidenceOf } from '../../../../services/control/alerts/evidence';
+import { type Evidence, evidenceOf } from '../../../../services/control/health/attempt-evidence';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { type Rows } from '../../../../shared/model/attempt-rows';
 import { aCancellation, aDeath, aFailure, anEvent, at, aUrl, aWait } from '../../../support/events';

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import { type Evidence } from '../../../../services/control/alerts/evidence';
+import { type Evidence } from '../../../../services/control/health/attempt-evidence';
 import {
   addEvidence,
   type Health,
   isQuiet,
   outageOf,
   unknownHealth,
-} from '../../../../services/control/alerts/health';
+} from '../../../../services/control/health/destination-health';
 import { defined } from '../../../../shared/collections/defined';
 
 const ok = (at: number): Evidence => ({ kind: 'ok', destination: 'dst_1', at });

@@ -1,5 +1,5 @@
 import { defined } from '../../../shared/collections/defined';
-import { type Cause, type Evidence } from './evidence';
+import { type Cause, type Evidence } from './attempt-evidence';
 
 /**
  * The health of a destination, stored in the database. Pure.

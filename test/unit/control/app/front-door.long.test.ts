@@ -1,4 +1,4 @@
-import { isApi } from '../../../../services/control/http/mount';
+import { isApi } from '../../../../services/control/app/mount';
 import { Agent, createServer, request, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import supertest from 'supertest';

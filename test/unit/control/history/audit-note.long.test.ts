@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { auditNote } from '../../../../services/control/audit/model';
+import { auditNote } from '../../../../services/control/history/audit-note';
 import { createEncryptor } from '../../../../shared/config/encryption';
 import { writeKeyField } from '../../../../shared/model/secret-fields';
 import { type ApiKind, type Destination, type Kinds } from '../../../../shared/model/config';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import express from 'express';
 import supertest from 'supertest';
-import { consoleRoutes } from '../../../../services/control/http/console-routes';
+import { consoleRoutes } from '../../../../services/control/app/console-routes';
 
 const folder = mkdtempSync(join(tmpdir(), 'waypost-console-'));
 const page = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };

@@ -1,4 +1,4 @@
-import { databaseJson, type Database } from '../history/database';
+import { databaseJson, type Database } from './database';
 
 /**
  * Stores the syncs of audiences and computed traits: every step for a day, then one row for each

@@ -1,6 +1,6 @@
 import { type Destination } from '../../../../shared/model/config';
 import { MOST_OVERVIEW_ROWS } from '../../../../shared/api/operation';
-import { shownOf } from '../../../../services/control/overview/standing';
+import { shownOf } from '../../../../services/control/overview/destination-rows';
 import { controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 

@@ -1,7 +1,7 @@
 import { extname, join } from 'node:path';
 import express, { type RequestHandler, Router } from 'express';
 import { ROOT } from '../../../shared/runtime/repo-root';
-import { Problem } from './problem';
+import { Problem } from '../http/problem';
 
 /**
  * Serves the console, built by `npm run build`. Each path outside the API (`mount` answers those)

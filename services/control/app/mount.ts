@@ -1,7 +1,6 @@
 import { stringifyJson } from '../../../shared/json/json';
 import { type Request, type RequestHandler, type Response } from 'express';
 import {
-  type ACCESS,
   mayAct,
   type Method,
   type OperationId,
@@ -9,20 +8,16 @@ import {
   OPERATION_IDS,
 } from '../../../shared/api/access';
 import { type Operation } from '../../../shared/api/operation';
-import {
-  operationOf,
-  type Operations,
-  type Query,
-  type StreamId,
-} from '../../../shared/api/operations';
+import { operationOf } from '../../../shared/api/operations';
 import { type Role } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
-import { type AuditContext, beginAudit } from '../audit/store';
+import { type AuditDeps, beginAudit } from '../audit/begin-audit';
 import { type Access, credentialsOf, identify, requireRights } from '../auth/authenticate';
-import { type Actor, type Identity } from '../auth/identities';
-import { etag } from './entry-patch';
-import { readJson, parseQuery } from './validate';
-import { methodNotAllowed, noSuchPath, Problem } from './problem';
+import { type Handlers } from '../http/handlers';
+import { type Identity } from '../http/identity';
+import { etag } from '../http/entry-patch';
+import { readJson, parseQuery } from '../http/validate';
+import { methodNotAllowed, noSuchPath, Problem } from '../http/problem';
 
 /**
  * Finds the operation of a request by its path. A path has one spelling: same case, no
@@ -104,44 +99,7 @@ function unescaped(path: string): string {
  * status and the headers of the table. Nothing outside the table is served below `/api`.
  */
 
-type Open<Id extends OperationId> = (typeof ACCESS)[Id] extends { role: 'none' } ? true : false;
-
-/** The input of a handler. It also serves as the `At` of `entries.change`. */
-export interface Call<Id extends OperationId = OperationId> {
-  /** `{id}` of the path; empty if the path has none */
-  id: string;
-  query: Query<Id>;
-  /**
-   * undefined if the request has no body, or the operation has no `body` in the table: then it is
-   * not read
-   */
-  body: Json | undefined;
-  ifMatch: string | undefined;
-  /** An operation without a token sets this once it knows the actor. */
-  by: Open<Id> extends true ? Actor | undefined : Actor;
-  identity: Open<Id> extends true ? undefined : Identity;
-  /** For a long response: false once the token or the session has ended, or lost the right. */
-  stillAllowed: () => boolean;
-  /** for headers, cookies and streams; `mount` sends the response */
-  req: Request;
-  res: Response;
-}
-
-/** Returns the body of the response; undefined for an operation without one, and for a stream. */
-type Handler<Id extends OperationId> = (call: Call<Id>) => ResponseOf<Id> | Promise<ResponseOf<Id>>;
-type ResponseOf<Id extends OperationId> = Id extends StreamId
-  ? undefined
-  : Operations[Id]['response'];
-
-/** One handler for each operation: a missing one does not compile. */
-export type Handlers = { [Id in OperationId]: Handler<Id> };
-/** The handlers of all paths of a resource; a superfluous one does not compile either. */
-export type HandlersOf<First extends string> = Pick<
-  Handlers,
-  Extract<OperationId, `${string} /${First}` | `${string} /${First}/${string}`>
->;
-
-export function mount(handlers: Handlers, access: Access, deps: AuditContext): RequestHandler {
+export function mount(handlers: Handlers, access: Access, deps: AuditDeps): RequestHandler {
   return async (req, res, next) => {
     const found = findPath(req.url);
     if (!found) {
@@ -180,7 +138,7 @@ export function mount(handlers: Handlers, access: Access, deps: AuditContext): R
       return identity;
     };
     const identity = allow();
-    if (identity) access.uses.note(identity.actor.id);
+    if (identity) access.tokenUses.note(identity.actor.id);
     const body = takes && (await readJson(req, res, role === 'none'));
     if (identity) requireFields(adminFields, body, identity);
     const query = parameters && parseQuery(parameters, req.query);

@@ -1,6 +1,8 @@
 import { secretFields } from '../../../shared/model/secret-fields';
-import { type ControlContext } from '../context';
-import { readVersions, type Versions, versionKey } from '../destinations/versions';
+import { type ConfigView } from '../../../shared/config/types';
+import { type Encryptor } from '../../../shared/config/encryption';
+import { type History } from '../history/history';
+import { readVersions, type Versions, versionKey } from '../history/destination-versions';
 import { type CircuitRow, openCircuits } from '../history/circuits';
 
 /**
@@ -9,24 +11,29 @@ import { type CircuitRow, openCircuits } from '../history/circuits';
  * no more about the old one.
  */
 
-type Context = Pick<ControlContext, 'history' | 'config' | 'encryptor'>;
+/** What `currentCircuits` needs. */
+export interface CircuitDeps {
+  history: Pick<History, 'ask'>;
+  config: Pick<ConfigView, 'destination'>;
+  encryptor: Encryptor;
+}
 
 /** @throws Problem `unavailable` */
-export function currentCircuits(context: Context): Promise<CircuitRow[]> {
-  return context.history.ask(async (database) => {
+export function currentCircuits(deps: CircuitDeps): Promise<CircuitRow[]> {
+  return deps.history.ask(async (database) => {
     const open = await openCircuits(database);
     const named = open.flatMap(({ destination, version }) =>
       version === null ? [] : [{ destination, version }],
     );
     const versions = await readVersions(database, named);
-    return open.filter((circuit) => isCurrent(circuit, versions, context));
+    return open.filter((circuit) => isCurrent(circuit, versions, deps));
   });
 }
 
 function isCurrent(
   circuit: CircuitRow,
   versions: Versions,
-  { config, encryptor }: Context,
+  { config, encryptor }: CircuitDeps,
 ): boolean {
   const today = config.destination(circuit.destination);
   const webhook = today?.data.webhooks.find(({ id }) => id === circuit.url);

@@ -1,9 +1,5 @@
-import {
-  type Handlers,
-  type HandlersOf,
-  findPath,
-  isApi,
-} from '../../../../services/control/http/mount';
+import { findPath, isApi } from '../../../../services/control/app/mount';
+import { type Handlers, type HandlersOf } from '../../../../services/control/http/handlers';
 import { OPERATION_IDS, RESOURCES, RIGHTS, rightsFor } from '../../../../shared/api/access';
 
 test('operations without a handler do not compile, nor do handlers without an operation', () => {

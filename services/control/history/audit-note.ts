@@ -4,7 +4,7 @@ import { type Action } from '../../../shared/api/operation';
 import { isEncrypted } from '../../../shared/config/encryption';
 import { type ApiKind, type Kinds } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
-import { type Actor } from '../auth/identities';
+import { type Actor } from '../http/identity';
 
 /**
  * Describes a change of `config` for the audit trail. The note is a header of the record. All

@@ -1,7 +1,7 @@
 import { Periodic } from '../../../shared/runtime/async';
 import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
-import { recordTokenUses, type TokenTimes, tokenUses } from '../auth/store';
+import { recordTokenUses, type TokenTimes, tokenUses } from './store';
 import { type History } from '../history/history';
 
 /**

@@ -1,10 +1,11 @@
 import { MOST_OVERVIEW_ROWS } from '../../../shared/api/operation';
 import { type Destination } from '../../../shared/model/config';
-import { type Health } from '../alerts/health';
+import { type Health } from '../health/destination-health';
 import { lastErrorOf, rateOf, stateOf } from '../destinations/health';
 import { type CircuitRow } from '../history/circuits';
 import { type DestinationCount, type OpenCount, type SeriesCount } from '../history/queries';
-import { overviewOf, type Span, totals } from './model';
+import { type Span, totals } from '../history/count-series';
+import { overviewOf } from './model';
 
 /**
  * Judges the health of many destinations, each by the rules of a single one, and shows how it

@@ -1,29 +1,48 @@
 import express, { type Express, type RequestHandler } from 'express';
 import { durationText } from '../../../shared/api/fields';
 import { defined } from '../../../shared/collections/defined';
-import { alertHandlers, noticeHandlers } from '../alerts/routes';
-import { audienceHandlers, computedTraitHandlers } from '../audiences/routes';
-import { auditHandlers } from '../audit/routes';
+import { type AlertDeps, alertHandlers, type NoticeDeps, noticeHandlers } from '../alerts/routes';
+import { type AudienceDeps, audienceHandlers, computedTraitHandlers } from '../audiences/routes';
+import { type AuditDeps } from '../audit/begin-audit';
+import { auditHandlers, type AuditTrailDeps } from '../audit/routes';
 import { type Access, isOverTls, seesSecrets } from '../auth/authenticate';
 import { sessionHandlers } from '../auth/routes';
-import { type ControlContext } from '../context';
-import { eventHandlers, filterHandlers } from '../debugger/routes';
-import { deletionHandlers } from '../deletions/routes';
-import { deliveryHandlers } from '../deliveries/routes';
-import { catalogHandlers, destinationHandlers } from '../destinations/routes';
-import { overviewHandlers } from '../overview/routes';
-import { replayHandlers } from '../replays/routes';
-import { sourceHandlers } from '../sources/routes';
-import { tokenHandlers } from '../tokens/routes';
+import { type Networks } from '../../../shared/model/address-warning';
+import { type Log } from '../../../shared/telemetry/log';
+import { type Handlers, type HandlersOf } from '../http/handlers';
+import { type EventDeps, eventHandlers, filterHandlers } from '../debugger/routes';
+import { type DeletionDeps, deletionHandlers } from '../deletions/routes';
+import { type DeliveryDeps, deliveryHandlers } from '../deliveries/routes';
+import { catalogHandlers, type DestinationDeps, destinationHandlers } from '../destinations/routes';
+import { type OverviewDeps, overviewHandlers } from '../overview/routes';
+import { type ReplayDeps, replayHandlers } from '../replays/routes';
+import { type SourceDeps, sourceHandlers } from '../sources/routes';
+import { type TokenDeps, tokenHandlers } from '../tokens/routes';
 import { consoleRoutes } from './console-routes';
-import { type Handlers, type HandlersOf, mount } from './mount';
+import { mount } from './mount';
 import { openApi } from './openapi';
-import { respondToErrors, noSuchPath } from './problem';
+import { respondToErrors, noSuchPath } from '../http/problem';
 
 /** The control API as an Express app. It uses no port and no environment. */
 
+/** What all operations need together. Each resource names its own part. */
+export type AppDeps = AboutDeps &
+  AlertDeps &
+  AudienceDeps &
+  AuditDeps &
+  AuditTrailDeps &
+  DeletionDeps &
+  DeliveryDeps &
+  DestinationDeps &
+  EventDeps &
+  NoticeDeps &
+  OverviewDeps &
+  ReplayDeps &
+  SourceDeps &
+  TokenDeps & { log: Log; now: () => Date };
+
 /** @param consoleFolder another one in tests */
-export function createApp(deps: ControlContext, access: Access, consoleFolder?: string): Express {
+export function createApp(deps: AppDeps, access: Access, consoleFolder?: string): Express {
   const app = express();
   app.disable('x-powered-by');
   // The version of an entry is its only tag. A hash of the body as tag would look like a version to
@@ -42,7 +61,7 @@ export function createApp(deps: ControlContext, access: Access, consoleFolder?: 
 }
 
 /** The return type proves that each operation of the table has a handler. */
-function handlersOf(deps: ControlContext, access: Access): Handlers {
+function handlersOf(deps: AppDeps, access: Access): Handlers {
   return {
     ...openApiHandlers(),
     ...sessionHandlers(access, deps.now),
@@ -65,13 +84,20 @@ function handlersOf(deps: ControlContext, access: Access): Handlers {
   };
 }
 
+/** What the facts about this installation are. */
+interface AboutDeps {
+  /** address of ingest for clients */
+  ingest: { url: string | null; port: number };
+  /** WAYPOST_RETRY_DELAYS */
+  tiersMs: readonly number[];
+  /** WAYPOST_RETRY_WINDOW */
+  windowMs: number;
+  /** WAYPOST_ALLOWED_NETWORKS, WAYPOST_FORBIDDEN_NETWORKS */
+  networks: Networks;
+}
+
 /** Handles /api/v1/about: the facts about this installation that clients need. */
-function aboutHandlers({
-  ingest,
-  tiersMs,
-  windowMs,
-  networks,
-}: ControlContext): HandlersOf<'about'> {
+function aboutHandlers({ ingest, tiersMs, windowMs, networks }: AboutDeps): HandlersOf<'about'> {
   const retry = { delays: tiersMs.map(durationText), window: durationText(windowMs) };
   return {
     'GET /about': ({ by }) => ({

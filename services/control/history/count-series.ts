@@ -1,0 +1,55 @@
+import { percentile } from './minute-counts';
+import { type CountedSpan, type DestinationCount, type SeriesCount } from './queries';
+
+/** Sums counts of the history, as a whole and in steps of time for charts. Pure. */
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+/** The most points that a chart can show, even on a phone. */
+const MAX_STEPS = 60;
+/** Convenient numbers of minutes; longer steps are whole days. */
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440];
+
+export interface Span extends CountedSpan {
+  /** length of a step */
+  stepMs: number;
+}
+
+/** Returns the span in steps of whole minutes. Charts of the same span have the same steps. */
+export function spanOf(since: number | undefined, untilMs: number, maxSteps = MAX_STEPS): Span {
+  const from = Math.min(since ?? untilMs - DAY_MS, untilMs);
+  const least = (untilMs - from) / maxSteps / MINUTE_MS;
+  const minutes =
+    STEPS.find((step) => step >= least) ?? Math.ceil((least * MINUTE_MS) / DAY_MS) * 1_440;
+  const stepMs = minutes * MINUTE_MS;
+  return { sinceMs: Math.floor(from / stepMs) * stepMs, untilMs, stepMs };
+}
+
+/** Returns the end of a span, which is never in the future. */
+export function endOf(until: number | undefined, nowMs: number): number {
+  return Math.min(until ?? nowMs, nowMs);
+}
+
+/** Returns the counts in steps of time for charts, for all destinations or one. */
+export function seriesOf(counts: readonly SeriesCount[]) {
+  const steps = new Map<number, SeriesCount[]>();
+  for (const each of counts) steps.set(each.at, [...(steps.get(each.at) ?? []), each]);
+  return [...steps].map(([at, own]) => ({ at: new Date(at).toISOString(), ...totals(own) }));
+}
+
+export function totals(counts: readonly Pick<DestinationCount, 'what' | 'count'>[]) {
+  const total = (what: string) =>
+    Math.max(
+      0,
+      counts.filter((each) => each.what === what).reduce((sum, { count }) => sum + count, 0),
+    );
+  return {
+    delivered: total('delivered'),
+    partlyDelivered: total('partly'),
+    dead: total('dead'),
+    cancelled: total('cancelled'),
+    attempts: total('attempts'),
+    failedAttempts: total('failed'),
+    latencyMs: { p50: percentile(counts, 0.5), p95: percentile(counts, 0.95) },
+  };
+}
