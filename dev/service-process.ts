@@ -15,7 +15,7 @@ import { serviceEnvironment } from './process-environment';
 
 /**
  * Objects that a process allocates while it delivers live for milliseconds (see
- * docs/design/decisions/0025-short-lived-maps.md).
+ * shared/collections/compacting-map.ts and shared/runtime/collect-garbage.ts).
  * - Collecting a young generation of 16 MB takes 5 ms, one of 64 MB takes 20 ms, and a collection
  *   pauses the service.
  * - With 64 MB from the start, V8 collects the old generation once in minutes at 440 calls a

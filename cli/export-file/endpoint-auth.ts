@@ -5,7 +5,7 @@ import { HIDDEN } from './hidden';
 
 /**
  * The authentication and TLS settings of a URL, and the signatures of a destination, in an export
- * file. An import leaves those unchanged that the file lacks. Secrets are `***`. Each system makes
+ * file. An import keeps stored settings that the file lacks. Secrets are `***`. Each system makes
  * its own Ed25519 keys.
  */
 

@@ -18,9 +18,9 @@ import { audience, audienceToFile, type Names, trait, traitToFile } from './defi
 /**
  * Sources, destinations, audiences and computed traits as a file that you can store, compare and
  * apply to another system. The file has names in place of ids. It contains no secrets and no header
- * values, because the API does not return them: `***` marks each. (Encrypted ones would need a key
- * that travels another way, by which the secrets can travel themselves.) The target system creates
- * new write keys.
+ * values, because the API does not return them: `***` marks each. (Encrypted secrets would need a
+ * key, and whoever can send the key safely can send the secrets.) The target system creates new
+ * write keys.
  */
 
 const FORMAT = 1;

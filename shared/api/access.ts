@@ -3,6 +3,10 @@ import { type Role } from '../model/config';
 /**
  * Lists every operation of the control API with the roles that may call it. This file imports no
  * schema, so the console can decide which actions to offer without loading one.
+ *
+ * It is the only table: if one reading of the path decided access and another found the handler
+ * (case, slashes, percent-encoding), a request could pass the first and reach the second. Paths are
+ * not normalised, because every proxy in front of control would have to normalise in the same way.
  */
 
 /** The resources of the API. `/session` and `/openapi.json` are open to every token. */
@@ -49,7 +53,7 @@ export interface Access {
   alsoNeeds?: Right;
   /**
    * fields that only administrators may set, because they control where Waypost sends and how it
-   * signs
+   * signs: an operator could direct signed and decrypted data to an address of their own
    */
   adminFields?: readonly string[];
 }

@@ -1,6 +1,6 @@
 import { parse } from '@bufbuild/cel';
 
-/** Parses the text of an expression into a tree, or a mistake with its place. */
+/** Parses the text of an expression: returns its tree, or the first mistake with its position. */
 
 export type Expr = NonNullable<ReturnType<typeof parse>['expr']>;
 

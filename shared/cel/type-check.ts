@@ -3,8 +3,9 @@ import { type Environment } from './environment';
 import { type Expr, mistake, type Mistake, operatorOf, textOf, type Tree } from './syntax';
 
 /**
- * Finds mistakes before there is a message: unknown names and functions, and operations on
- * unsupported types. Values of a message have the type `dyn`, which only the evaluation can check.
+ * Finds mistakes of an expression when it is saved, before it meets a message: unknown names and
+ * functions, and operations on unsupported types. Values of a message have the type `dyn` (any),
+ * which only the evaluation can check.
  * The library's own checker covers only names and literals; this one uses the library's table of
  * functions.
  */

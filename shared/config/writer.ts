@@ -16,8 +16,8 @@ import { type ApplyResult, keepsDeletion } from './state';
  * Writes `config`. Only control uses it.
  *
  * A write is successful once its own record was read back and applied. A change that a caller sees
- * as done is therefore done for every reader. Turns run one after the other, so that a turn
- * replaces exactly the versions that it read.
+ * as done is therefore done for every reader. Changes run one after the other in this process, so
+ * that each replaces exactly the versions that it read.
  *
  * Repair after concurrent writes: if two control processes write at the same time, every reader of
  * the whole log ignores the second record. But compaction keeps the last record of a key, which is

@@ -10,8 +10,8 @@ import { type InRecord, type Tail, type TailOptions } from './port';
 import { type Place, TailPlaces } from './tail-places';
 
 /**
- * Reads a whole topic, or its tail, for this process alone. It uses no consumer group, so that it
- * need not join before it reads on. A loop for each broker fetches the partitions that the broker
+ * Reads a whole topic, or only its new records, for this process alone. It uses no consumer group,
+ * so it never waits for a rebalance. A loop for each broker fetches the partitions that the broker
  * leads.
  *
  * Invariant: `completeAt` moves only with proof from a response: it names the partition, was not

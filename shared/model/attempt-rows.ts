@@ -9,9 +9,9 @@ import { type Delivery } from './delivery';
 import { isoTime } from './time';
 
 /**
- * Writes many successful attempts of several deliveries as one record of `attempts`, in rows with
- * the same fields as single events, and reads both
- * (docs/design/decisions/0042-rows-of-attempts.md).
+ * Writes successful attempts of many deliveries as one record of `attempts`: rows with the same
+ * fields as single events (docs/design/decisions/0042-rows-of-attempts.md). It reads such records
+ * and those with a single event.
  */
 
 /**

@@ -2,9 +2,9 @@ import { ExactNumber } from '../json/json';
 import { UNLISTED_ZONES } from './time-zone-names';
 
 /**
- * Reads the times that clients send, and corrects the time of a call. It is computed by the
- * server's clock: clients' clocks are wrong, often by hours; reliable is only how long before
- * sending the call was made. The result can always be written as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
+ * Reads the times that clients send, and corrects the time of a call. Clients' clocks are wrong,
+ * often by hours, but the time between the call and its sending is right. The corrected time is the
+ * server's present time minus that. It can always be written as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
  */
 
 /** Why the time of a call is not the one that its client sent. */

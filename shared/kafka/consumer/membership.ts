@@ -9,8 +9,9 @@ import { ReturningMembers } from './returning-members';
 
 /**
  * Takes part in the cooperative assignment (cooperative-assignor.ts) for this process: it claims
- * partitions when it joins, and asks for another round. kafkajs has no call for that. An error that
- * means "the group is rebalancing", thrown at the start of a fetch, makes it join again.
+ * partitions when it joins, and asks for another round, that is, another rebalance. kafkajs has no
+ * function that requests one: this class throws the error "the group is rebalancing" at the start of
+ * a fetch, and kafkajs then joins again.
  *
  * Invariant: a revoked partition is claimed until it is released, whether or not any record of it
  * was read or committed. The release of the last one asks for the next round, because the leader

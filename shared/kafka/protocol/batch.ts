@@ -2,7 +2,8 @@ import { ByteReader, type ByteWriter, crc32c, sizeOf, sizeOfVarint } from './byt
 
 /**
  * Writes and reads record batches (magic 2, https://kafka.apache.org/documentation/#recordbatch).
- * It writes into one buffer, and reads of each record only the positions of its parts.
+ * It writes all records into one buffer. Of a record that it reads it finds only where the parts
+ * begin; a part is decoded when somebody asks for it.
  */
 
 const MAGIC = 2;
