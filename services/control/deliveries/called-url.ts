@@ -117,7 +117,8 @@ function renderedHeaders(
   { contentType, headers = [] }: RenderedRequest,
   { batch, gzip }: UrlAttempt,
 ) {
-  const { [CONTENT_TYPE]: _, ...named } = USUAL_HEADERS;
+  const { [CONTENT_TYPE]: _, ...usual } = USUAL_HEADERS;
+  const named: Record<string, string> = usual;
   const type = contentType === undefined ? USUAL_CONTENT_TYPE : contentType;
   if (type !== null) named[CONTENT_TYPE] = (batch && batchContentType(type)) ?? type;
   if (gzip) named[CONTENT_ENCODING] = 'gzip';
