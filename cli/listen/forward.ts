@@ -144,7 +144,8 @@ export class Forwarder {
     const { secrets, headers } = this.options;
     const nowMs = Date.now();
     // The delivery's own trace is unknown here.
-    const own = pairs(addOwnHeaders([], newTraceparent()));
+    const facts = { traceparent: newTraceparent(), rendered: {}, endpoint: {} };
+    const own = pairs(addOwnHeaders([], facts));
     const signed = pairs(
       signHeaders({ id, body, secrets, nowMs, timestampS: Math.floor(nowMs / 1000) }),
     );

@@ -186,13 +186,13 @@ export function buildRequest(input: {
   nowMs: number;
   traceparent: string;
 }): SendRequest {
-  const { id, rendered, destination, endpoint, nowMs, traceparent } = input;
+  const { id, rendered, destination, endpoint, nowMs } = input;
   const { secrets, signatures } = destination;
   const { bodyStart, tls, credentials } = endpoint.auth ?? NO_AUTH;
   const body = bodyStart ? withBodyStart(input.body, bodyStart) : input.body;
   const timestampS = Math.floor(nowMs / 1000);
   const headers = signHeaders({ id, timestampS, body, secrets, signatures, nowMs });
-  addOwnHeaders(headers, traceparent, rendered.contentType, endpoint.userAgent);
+  addOwnHeaders(headers, input);
   headers.push(...endpoint.staticHeaders);
   if (rendered.headers) addRendered(headers, rendered.headers);
   const request: SendRequest = { origin: endpoint.origin, path: endpoint.path, headers, body };

@@ -3,6 +3,7 @@ import { MESSAGE_TYPES } from '../model/message';
 import { ODDITIES } from '../model/oddities';
 import { ASKED_FOR } from '../model/receiver-says';
 import { DELIVERY_STATUSES } from '../model/reasons';
+import { NOT_STORED_HEADERS } from '../model/webhook-request';
 import { count, list, pageParameters, time, timeParameter } from './fields';
 import { type OperationsOf } from './operation';
 
@@ -138,8 +139,8 @@ const request = z.strictObject({
   method: z.string(),
   headers: z.record(z.string(), z.string()).meta({
     description:
-      'Values of static, auth and signature headers are ***. `webhook-timestamp`, ' +
-      '`traceparent` and `waypost-deliveries` are not stored, and absent',
+      'Values of static, auth and signature headers are ***. Not stored, and absent: ' +
+      NOT_STORED_HEADERS.map((name) => `\`${name}\``).join(', '),
   }),
   changed: z.literal(true).optional().meta({
     description: 'The value of a static, auth or signature header differs from that of today',

@@ -12,40 +12,118 @@ import { DELIVERIES_HEADER } from './batch';
  * own value.
  */
 export const USER_AGENT = 'user-agent';
-/** The headers with the same value on every POST. `addOwnHeaders` adds each of them by name. */
-export const FIXED_HEADERS = {
-  'content-type': 'application/json',
-  [USER_AGENT]: 'Waypost/1.0',
-} as const;
 /**
- * The names of all headers that Waypost sets, in lower case. `signHeaders` and `addOwnHeaders` set
- * them.
+ * The only header of Waypost that a destination may render: it replaces the content type of the
+ * body.
  */
-export const OWN_HEADERS: readonly string[] = [
-  ...Object.keys(FIXED_HEADERS),
-  'webhook-id',
-  'webhook-timestamp',
-  'traceparent',
-  // `x-signature` needs a secret, and may be switched off. `webhook-signature` needs a secret or an
-  // Ed25519 key.
-  'x-signature',
-  'webhook-signature',
-  DELIVERIES_HEADER,
-];
+export const CONTENT_TYPE = 'content-type';
+export const CONTENT_ENCODING = 'content-encoding';
+
+export const USUAL_CONTENT_TYPE = 'application/json';
+export const USUAL_USER_AGENT = 'Waypost/1.0';
+
+/** What the values of the headers of one POST are made of. */
+export interface HeaderFacts {
+  /** of this attempt */
+  traceparent: string;
+  /** the request as the router rendered it */
+  rendered: { contentType?: string | undefined };
+  /** the URL that is called */
+  endpoint: { userAgent?: string | undefined };
+}
+
+interface OwnHeader {
+  /** in lower case */
+  name: string;
+  /** its value in the table of docs/guide/receiving.md */
+  docs: string;
+  /** the value of each POST for which `value` returns none */
+  usual?: string;
+  /** Neither this nor `usual`: the file that the comment names sets the header. */
+  value?: (facts: HeaderFacts) => string | undefined;
+  /** Control can tell after an attempt what it sent: `usual`, an id, or a masked secret. */
+  isStored: boolean;
+}
+
+const SIGNATURES = 'the signatures; absent without a secret (`v1a` needs none)';
 
 /**
- * Adds Waypost's headers other than those of `signHeaders`.
- * @param headers alternating names and values, changed in place
- * @param userAgent in place of Waypost's
+ * All headers that Waypost sets. An entry with a value is sent with every webhook, and the rules for
+ * the customer's headers, the preview, the shown requests and `waypost listen` follow it.
  */
-export function addOwnHeaders(
-  headers: string[],
-  traceparent: string,
-  contentType: string = FIXED_HEADERS['content-type'],
-  userAgent: string = FIXED_HEADERS[USER_AGENT],
-): string[] {
-  headers.push('content-type', contentType, USER_AGENT, userAgent);
-  headers.push('traceparent', traceparent);
+export const WAYPOST_HEADERS: readonly OwnHeader[] = [
+  {
+    name: CONTENT_TYPE,
+    docs: '`application/json`',
+    usual: USUAL_CONTENT_TYPE,
+    value: ({ rendered }) => rendered.contentType,
+    isStored: true,
+  },
+  {
+    name: USER_AGENT,
+    docs: '`Waypost/1.0`, or your static header `User-Agent`',
+    usual: USUAL_USER_AGENT,
+    value: ({ endpoint }) => endpoint.userAgent,
+    isStored: true,
+  },
+  // sign.ts
+  {
+    name: 'webhook-id',
+    docs: 'the id of the delivery, the same on every attempt',
+    isStored: true,
+  },
+  // sign.ts
+  {
+    name: 'webhook-timestamp',
+    docs: 'the time of the attempt, in seconds since 1970',
+    isStored: false,
+  },
+  // sign.ts: needs a secret or an Ed25519 key
+  {
+    name: 'webhook-signature',
+    docs: SIGNATURES,
+    isStored: true,
+  },
+  // sign.ts: needs a secret, and may be switched off
+  {
+    name: 'x-signature',
+    docs: SIGNATURES,
+    isStored: true,
+  },
+  {
+    name: 'traceparent',
+    docs: 'the [W3C trace context](https://www.w3.org/TR/trace-context/) of the attempt',
+    value: ({ traceparent }) => traceparent,
+    isStored: false,
+  },
+  // batches/batch-request.ts of delivery
+  {
+    name: DELIVERIES_HEADER,
+    docs: 'only of a [batch](#batches): the ids of its deliveries',
+    isStored: false,
+  },
+];
+
+/** The headers whose values Waypost does not keep, since they differ with each request. */
+export const NOT_STORED_HEADERS: readonly string[] = WAYPOST_HEADERS.filter(
+  ({ isStored }) => !isStored,
+).map(({ name }) => name);
+
+/** The values that a header has unless the message or the customer changes it. */
+export const USUAL_HEADERS: Readonly<Record<string, string>> = Object.fromEntries(
+  WAYPOST_HEADERS.flatMap(({ name, usual }) => (usual === undefined ? [] : [[name, usual]])),
+);
+
+/** The entries that `addOwnHeaders` adds. */
+const ADDED = WAYPOST_HEADERS.filter(({ usual, value }) => usual !== undefined || value);
+
+/**
+ * Adds the headers of every webhook other than those of `signHeaders`. This runs for each POST: it
+ * allocates nothing.
+ * @param headers alternating names and values, changed in place
+ */
+export function addOwnHeaders(headers: string[], facts: HeaderFacts): string[] {
+  for (const { name, usual = '', value } of ADDED) headers.push(name, value?.(facts) ?? usual);
   return headers;
 }
 
@@ -127,7 +205,8 @@ const FRAMING = 'is controlled by the HTTP connection';
 
 /** Lower-case name → reason of refusal. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
-  ...[...OWN_HEADERS, 'tracestate'].map((name) => [name, OURS] as const),
+  ...WAYPOST_HEADERS.map(({ name }) => [name, OURS] as const),
+  ['tracestate', OURS],
   ...[
     'host',
     'content-length',
@@ -165,13 +244,6 @@ export function checkStaticHeaders(headers: Record<string, unknown>): HeaderProb
     lower === USER_AGENT ? undefined : nameProblem(name, lower),
   );
 }
-
-/**
- * The only header of Waypost that a destination may render: it replaces the content type of the
- * body.
- */
-export const CONTENT_TYPE = 'content-type';
-export const CONTENT_ENCODING = 'content-encoding';
 
 /**
  * Checks the names of headers that are rendered for each message, by the rules of static headers

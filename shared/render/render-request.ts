@@ -7,7 +7,7 @@ import { CLOUDEVENTS_TYPE, formatBody, type Formatted } from '../model/formats/f
 import { type Destination } from '../model/config';
 import { type Delivery } from '../model/delivery';
 import { type Message } from '../model/message';
-import { CONTENT_TYPE, FIXED_HEADERS, valueProblem } from '../model/webhook-request';
+import { CONTENT_TYPE, USUAL_CONTENT_TYPE, valueProblem } from '../model/webhook-request';
 
 /**
  * Renders the request of a destination for a message: its body, content type and headers
@@ -165,7 +165,7 @@ class Rendering {
     }
     const head: RenderedHead = {};
     if (method !== undefined && method !== 'POST') head.method = method;
-    if (contentType !== undefined && contentType !== FIXED_HEADERS[CONTENT_TYPE]) {
+    if (contentType !== undefined && contentType !== USUAL_CONTENT_TYPE) {
       head.contentType = contentType;
     }
     if (headers.length > 0) head.headers = headers;

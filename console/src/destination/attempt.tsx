@@ -2,6 +2,7 @@ import { Stack, Text } from '@mantine/core';
 import { type ReactNode } from 'react';
 import { type Delivery } from '../../../shared/api/operations';
 import { DELIVERIES_HEADER } from '../../../shared/model/batch';
+import { NOT_STORED_HEADERS } from '../../../shared/model/webhook-request';
 import { testWord, urlWord } from '../../../shared/model/reasons';
 import { curlOf } from '../../../shared/model/curl';
 import { latency } from '../lib/labels';
@@ -92,8 +93,6 @@ function TryView({ of: url, body, word, isSettled }: TryProps) {
   );
 }
 
-const NOT_STORED = 'webhook-timestamp, traceparent';
-
 interface RequestProps {
   of: Try;
   request: NonNullable<Try['request']>;
@@ -110,7 +109,9 @@ function RequestView({ of: { batch }, request, body }: RequestProps) {
       )}
       <Code label={words.requestHeadersCode} text={headerLines(headers)} />
       <Text size="sm" className="quiet">
-        {words.notStored(batch ? `${NOT_STORED}, ${DELIVERIES_HEADER}` : NOT_STORED)}
+        {words.notStored(
+          NOT_STORED_HEADERS.filter((name) => batch || name !== DELIVERIES_HEADER).join(', '),
+        )}
       </Text>
       {body !== undefined && (
         <CopyText text={curlOf({ method, url, headers, body })} label={words.copyAsCurl} />

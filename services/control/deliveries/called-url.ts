@@ -13,8 +13,9 @@ import { type SecretField, secretFields } from '../../../shared/model/secret-fie
 import {
   CONTENT_ENCODING,
   CONTENT_TYPE,
-  FIXED_HEADERS,
   isOwnHeader,
+  USUAL_CONTENT_TYPE,
+  USUAL_HEADERS,
 } from '../../../shared/model/webhook-request';
 import { contentTypeBy } from '../../../shared/render/render-request';
 
@@ -108,13 +109,17 @@ function requestBy(destination: Destination): RenderedRequest {
   };
 }
 
-/** Returns the headers about the body and the rendered ones, in lower case. */
+/**
+ * Returns the headers that have the same value on most requests, those about the body and the
+ * rendered ones, in lower case.
+ */
 function renderedHeaders(
   { contentType, headers = [] }: RenderedRequest,
   { batch, gzip }: UrlAttempt,
 ) {
-  const named: Record<string, string> = {};
-  const type = contentType === undefined ? FIXED_HEADERS[CONTENT_TYPE] : contentType;
+  const { [CONTENT_TYPE]: _, ...usual } = USUAL_HEADERS;
+  const named: Record<string, string> = usual;
+  const type = contentType === undefined ? USUAL_CONTENT_TYPE : contentType;
   if (type !== null) named[CONTENT_TYPE] = (batch && batchContentType(type)) ?? type;
   if (gzip) named[CONTENT_ENCODING] = 'gzip';
   for (let i = 0; i + 1 < headers.length; i += 2) {
@@ -130,7 +135,6 @@ function renderedHeaders(
 function headersOf(context: CalledContext, url: UrlAttempt, destination: Destination) {
   const secret = Object.keys(secretHeaders(context, destination, webhookOf(destination, url)));
   return {
-    'user-agent': FIXED_HEADERS['user-agent'],
     'webhook-id': url.batch?.id ?? context.deliveryId,
     ...Object.fromEntries(secret.map((name) => [name, MASKED])),
   };

@@ -130,7 +130,7 @@ function view(target: Target, { body, head }: Rendered, id: string) {
     headers['webhook-signature'] = MASKED;
     if (signature?.custom) headers[signature.custom.header.toLowerCase()] = MASKED;
   } else if (signature?.ed25519) headers['webhook-signature'] = MASKED;
-  setAll(headers, addOwnHeaders([], MASKED, head.contentType));
+  setAll(headers, addOwnHeaders([], { traceparent: MASKED, rendered: head, endpoint: {} }));
   for (const name of headerNames(webhook)) if (name !== undefined) headers[name] = MASKED;
   const rendered = head.headers ?? [];
   setAll(headers, rendered);

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { defined } from '../../../shared/collections/defined';
 import { type OAuth2 } from '../../../shared/model/endpoint-auth';
-import { FIXED_HEADERS, requestTarget } from '../../../shared/model/webhook-request';
+import { requestTarget, USUAL_USER_AGENT } from '../../../shared/model/webhook-request';
 
 /** The client credentials of a URL, prepared as a token request (RFC 6749, section 4.4). Pure. */
 export interface ClientCredentials {
@@ -50,7 +50,7 @@ export function clientCredentials(
     'accept',
     'application/json',
     'user-agent',
-    FIXED_HEADERS['user-agent'],
+    USUAL_USER_AGENT,
     ...(clientAuth === 'basic' ? ['authorization', basicOf(clientId, clientSecret)] : []),
   ];
   const key = hash('sha256', JSON.stringify([tokenUrl, headers, form, tlsId]), 'base64url');

@@ -5,8 +5,8 @@ import {
   addOwnHeaders,
   checkWebhookUrl,
   checkStaticHeaders,
-  OWN_HEADERS,
   requestTarget,
+  WAYPOST_HEADERS,
 } from '../../../shared/model/webhook-request';
 
 const AT_LIMIT = `https://a.example/${'x'.repeat(2048 - 'https://a.example/'.length)}`;
@@ -93,7 +93,7 @@ test("a POST has Waypost's headers, and only a static User-Agent may have the na
   const signing = { id: 'dlv_1', timestampS: 1_700_000_000, body: Buffer.from('{}'), nowMs: 0 };
   const headers = addOwnHeaders(
     signHeaders({ ...signing, secrets: prepareSecrets({ current: 'key' }) }),
-    '00-trace',
+    { traceparent: '00-trace', rendered: {}, endpoint: {} },
   );
   const pairs = Array.from({ length: headers.length / 2 }, (_, i) =>
     headers.slice(2 * i, 2 * i + 2),
@@ -110,7 +110,7 @@ test("a POST has Waypost's headers, and only a static User-Agent may have the na
   const sent = pairs.map(([name = '']) => name.toLowerCase());
   // Only a batch has it.
   sent.push(DELIVERIES_HEADER);
-  expect([...OWN_HEADERS].sort()).toEqual(sent.sort());
+  expect(WAYPOST_HEADERS.map(({ name }) => name).sort()).toEqual(sent.sort());
   for (const name of sent.filter((each) => each !== 'user-agent')) {
     expect(checkStaticHeaders({ [name]: 'v' })).toMatchObject([{ name }]);
   }
