@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { decide } from '../../services/router/decide';
-import { type Router } from '../../services/router/handler';
-import { startRouter } from '../../services/router/start';
+import { type Router } from '../../services/router/router';
+import { startRouter } from '../../services/router/assemble';
 import { openConfig } from '../../shared/config/reader';
 import { createAuthenticator } from '../../shared/config/authentication';
 import { createEncryptor } from '../../shared/config/encryption';

@@ -1,4 +1,4 @@
-import { producerOptions, startIngest } from '../../services/ingest/service';
+import { producerOptions, startIngest } from '../../services/ingest/assemble';
 import { type IngestServer } from '../../services/ingest/server';
 import { connectKafka } from '../../shared/kafka/client';
 import { type BatchProducer, type Kafka } from '../../shared/kafka/port';

@@ -19,7 +19,7 @@ import { LaneQueue } from '../../../services/delivery/lanes/queue';
 import { ConcurrencyLimit } from '../../../services/delivery/lanes/concurrency-limit';
 import { SocketShares } from '../../../services/delivery/lanes/socket-shares';
 import { type Success, SuccessRows } from '../../../services/delivery/success-rows';
-import { Requeuer } from '../../../services/retry/handler';
+import { Requeuer } from '../../../services/retry/requeuer';
 import { Recalls } from '../../../services/retry/recalls';
 import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 

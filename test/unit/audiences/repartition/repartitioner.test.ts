@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { Repartitioner } from '../../../../services/audiences/repartition/handler';
+import { Repartitioner } from '../../../../services/audiences/repartition/repartitioner';
 import { defined } from '../../../../shared/collections/defined';
 import { type Source, type Trust } from '../../../../shared/model/config';
 import { type Message, messageHeaders } from '../../../../shared/model/message';

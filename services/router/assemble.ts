@@ -1,16 +1,29 @@
 import { warmDedupWindow } from '../../shared/kafka/dedup-warmup';
-import { type Consumption, type Kafka } from '../../shared/kafka/port';
+import { type Consumption, type Kafka, type BatchProducerOptions } from '../../shared/kafka/port';
 import { MESSAGES } from '../../shared/kafka/topics';
 import { DEDUP_IDS, DEDUP_MS } from '../../shared/model/dedup-window';
 import { tellOfCostlyFilters } from './costly-filters';
-import { Router, type RouterOptions } from './handler';
+import { Router, type RouterOptions } from './router';
 import { observeRouter } from './telemetry';
+
+/** Wires the router from its parts. */
+
+export const producerOptions: BatchProducerOptions = {
+  maxPendingBytes: Infinity,
+  deliveryTimeoutMs: 'retry',
+  divert: true,
+  // Ingest has already gathered messages, so the router adds little wait. While cores are scarce,
+  // requests take longer, so that each carries more records for each partition, which decides the
+  // broker's cost.
+  lingerMs: 10,
+  lingerRequests: 2,
+};
 
 interface Options extends Omit<RouterOptions, 'now' | 'onRoom' | 'onDecidable' | 'onCostlyFilter'> {
   kafka: Pick<Kafka, 'consume' | 'tail'>;
 }
 
-/** Connects a router with its consumer, and joins the group. */
+/** Connects a router with its consumer, and joins the consumer group. */
 export async function startRouter(
   options: Options,
 ): Promise<{ router: Router; consumption: Consumption }> {

@@ -25,7 +25,8 @@ import {
   rejectedRecord,
   type SetAside,
 } from './decide';
-import { Deferrals, InFlightMessages } from './waiting';
+import { Deferrals } from './deferrals';
+import { InFlightMessages } from './in-flight-messages';
 import { drops, watchFilters, watchRouting, watchUnrendered } from './telemetry';
 
 /**
@@ -41,7 +42,7 @@ import { drops, watchFilters, watchRouting, watchUnrendered } from './telemetry'
  *
  * The router drops a message without a destination only by a `config` that is complete up to the
  * time when the message was read. Until then it holds the message with its record open, and others
- * of the partition pass. Messages that it cannot hold are deferred (`waiting.ts`).
+ * of the partition pass. Messages that it cannot hold are deferred (`deferrals.ts`).
  *
  * At start the deduplication window is filled from `messages` (`dedup-warmup.ts`). A message in it
  * that was not routed yet is not taken for a duplicate, because it has the same offset. A later
@@ -164,7 +165,7 @@ export class Router {
         this.#dropCopy(incoming);
         return true;
       }
-      if (this.#inFlight.waits(incoming.ref, incoming)) return true;
+      if (this.#inFlight.holdCopy(incoming.ref, incoming)) return true;
       incoming.decision = this.#decide(incoming);
     }
     const { decision } = incoming;
@@ -216,7 +217,7 @@ export class Router {
 
   #deliver(incoming: Incoming, deliver: Deliver): void {
     const { records, unrendered } = deliver;
-    this.#inFlight.begin(incoming.ref);
+    this.#inFlight.add(incoming.ref);
     const routed = watchRouting(incoming.record, incoming.head, records.length);
     const ended = watchUnrendered(unrendered, this.options.log);
     this.options.producer.send(outputOf(incoming.record, deliver, this.options.now())).then(

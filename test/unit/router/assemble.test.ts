@@ -1,4 +1,4 @@
-import { startRouter } from '../../../services/router/start';
+import { startRouter } from '../../../services/router/assemble';
 import { type ConsumeOptions, type Consumption } from '../../../shared/kafka/port';
 import { createLog } from '../../../shared/telemetry/log';
 import { fakeProgress } from '../../support/fakes';

@@ -1,4 +1,4 @@
-import { Requeuer, whenDue } from '../../../services/retry/handler';
+import { Requeuer, whenDue } from '../../../services/retry/requeuer';
 import { TierPositions } from '../../../services/retry/tier-positions';
 import { BrokerClock } from '../../../shared/kafka/broker-clock';
 import { type OpenRecord } from '../../../shared/kafka/port';

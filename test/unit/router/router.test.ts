@@ -3,7 +3,7 @@ import { type Source } from '../../../shared/model/config';
 import { type RejectedRecord } from '../../../shared/model/rejected-calls';
 import { AppError } from '../../../shared/runtime/errors';
 import { type OutRecord } from '../../../shared/kafka/port';
-import { Router } from '../../../services/router/handler';
+import { Router } from '../../../services/router/router';
 import { fakeProgress } from '../../support/fakes';
 import { aDestination, aRecord } from '../../support/factories';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
