@@ -10,7 +10,7 @@ import { secretFields } from '../../shared/model/secret-fields';
 import { openWriter } from '../../shared/config/writer';
 import { type Destination } from '../../shared/model/config';
 import { readMessageHeaders } from '../../shared/model/message-codec';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import { type Kafka, type Tail } from '../../shared/kafka/port';
 import { ATTEMPTS, MESSAGES } from '../../shared/kafka/topics';
 import { readEvents } from '../../shared/model/attempt-rows';

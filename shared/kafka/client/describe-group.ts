@@ -1,8 +1,8 @@
 import { AssignerProtocol, type Admin } from 'kafkajs';
-import { idOf, type TopicPartition } from './partition';
+import { idOf, type TopicPartition } from '../consumer/partition';
 import { memberOf, topicPartitionsOf } from './membership';
-import { type GroupOffsets } from './committer';
-import { type Bounds } from '../kafkajs/leaderless';
+import { type GroupOffsets } from '../consumer/committer';
+import { type Bounds } from './leaderless';
 
 /**
  * Describes a consumer group from outside: which partitions each member reads, which have no

@@ -1,5 +1,5 @@
 import { KafkaJSNumberOfRetriesExceeded, KafkaJSProtocolError } from 'kafkajs';
-import { whileLeadersAreFound } from '../../../../shared/kafka/kafkajs/leaderless';
+import { whileLeadersAreFound } from '../../../../shared/kafka/client/leaderless';
 
 const refusal = (type: string) => Object.assign(new KafkaJSProtocolError('refused'), { type });
 const wrapped = (cause: Error) =>

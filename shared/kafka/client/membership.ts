@@ -1,11 +1,11 @@
 import { AssignerProtocol, type ConsumerGroupJoinEvent, type PartitionAssigner } from 'kafkajs';
 import { z } from 'zod';
 import { type Log } from '../../telemetry/log';
-import { joinAgain } from '../kafkajs/consumer-fetches';
-import { type ConsumerCommands } from '../kafkajs/restarting-consumer';
-import { assignPlaces, type Member } from './cooperative-assignor';
-import { idOf, type TopicPartition } from './partition';
-import { ReturningMembers } from './returning-members';
+import { joinAgain } from './consumer-fetches';
+import { type ConsumerCommands } from './restarting-consumer';
+import { assignPlaces, type Member } from '../consumer/cooperative-assignor';
+import { idOf, type TopicPartition } from '../consumer/partition';
+import { ReturningMembers } from '../consumer/returning-members';
 
 /**
  * Takes part in the cooperative assignment (cooperative-assignor.ts) for this process: it claims

@@ -3,15 +3,15 @@ import {
   createReadyTopics,
   createTopics,
   findDifferences,
-} from '../../../shared/kafka/create-topics';
+} from '../../../../shared/kafka/client/create-topics';
 import {
   CONFIG,
   PROFILES,
   TOMBSTONES_MS,
   type TopicSpec,
   topicSpecs,
-} from '../../../shared/kafka/topics';
-import { createLog } from '../../../shared/telemetry/log';
+} from '../../../../shared/kafka/topics';
+import { createLog } from '../../../../shared/telemetry/log';
 
 const DAY_MS = 86_400_000;
 const compacted = topicSpecs({ retryDelaysMs: [], windowMs: DAY_MS }).filter(
@@ -97,7 +97,7 @@ test('without the right to create topics the error names them and the command', 
   await expect(refused(errors)).rejects.toMatchObject({
     code: 'cannot_start',
     message: expect.stringMatching(
-      /describe or create p\.messages, p\.messages\.limited .*node dist\/deploy\/bin\/main\.js acls/,
+      /describe or create p\.messages, p\.messages\.limited .*node dist\/bin\/main\.js acls/,
     ),
   });
 });

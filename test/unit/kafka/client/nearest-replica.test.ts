@@ -1,4 +1,4 @@
-import { patchReplicaChoice } from '../../../../shared/kafka/kafkajs/nearest-replica';
+import { patchReplicaChoice } from '../../../../shared/kafka/client/nearest-replica';
 
 /** The corrections to a consumer of kafkajs that reads from a replica of its rack. */
 

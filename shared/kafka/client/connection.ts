@@ -1,11 +1,11 @@
-import { AppError, messageOf } from '../runtime/errors';
-import { requireBrokers, type Settings } from '../runtime/settings';
+import { AppError, messageOf } from '../../runtime/errors';
+import { requireBrokers, type Settings } from '../../runtime/settings';
 import { type Admin, type Kafka as KafkaJs, type KafkaConfig, logLevel } from 'kafkajs';
-import { sleep } from '../runtime/async';
-import { allowLeaderless } from './kafkajs/leaderless';
-import { type Log } from '../telemetry/log';
-import { kafkajsClient } from './kafkajs/patches';
-import { readSettingFile, saslOf } from './sasl/sasl';
+import { sleep } from '../../runtime/async';
+import { allowLeaderless } from './leaderless';
+import { type Log } from '../../telemetry/log';
+import { kafkajsClient } from './patches';
+import { readSettingFile, saslOf } from '../sasl/sasl';
 
 /**
  * Connects to Kafka without the rest of the client: its address, and the wait until it can be used,

@@ -1,4 +1,4 @@
-import { fetchInTurn, FetchThrottle } from '../../../../shared/kafka/kafkajs/fetch-throttle';
+import { fetchInTurn, FetchThrottle } from '../../../../shared/kafka/client/fetch-throttle';
 
 test('two fetches start at least 2 ms apart', () => {
   const throttle = new FetchThrottle();

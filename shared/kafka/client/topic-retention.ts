@@ -1,5 +1,5 @@
 import { type Admin, ConfigResourceTypes, ConfigSource } from 'kafkajs';
-import { messageOf } from '../runtime/errors';
+import { messageOf } from '../../runtime/errors';
 import { type CreateTopicsOptions, findDifferences, topicConfig } from './create-topics';
 
 /** Changes the retention of existing topics to WAYPOST_TOPIC_RETENTION. */

@@ -8,9 +8,9 @@ import {
   letOthersReturn,
   OTHERS_RETURN_MS,
   probeKafka,
-} from '../../../shared/kafka/connection';
-import { createLog } from '../../../shared/telemetry/log';
-import { loadSettings } from '../../../shared/runtime/settings';
+} from '../../../../shared/kafka/client/connection';
+import { createLog } from '../../../../shared/telemetry/log';
+import { loadSettings } from '../../../../shared/runtime/settings';
 
 /** The settings for the connection to Kafka. */
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { logLevel } from 'kafkajs';
-import { kafkajsClient, patchKafkajs } from '../../../../shared/kafka/kafkajs/patches';
+import { kafkajsClient, patchKafkajs } from '../../../../shared/kafka/client/patches';
 
 /**
  * Several callers connect to a broker that accepts the connection, but answers too late or refuses

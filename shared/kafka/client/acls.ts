@@ -4,11 +4,15 @@ import {
   AclResourceTypes,
   ResourcePatternTypes,
 } from 'kafkajs';
-import { AppError, messageOf } from '../runtime/errors';
-import { type Settings } from '../runtime/settings';
+import { AppError, messageOf } from '../../runtime/errors';
+import { type Settings } from '../../runtime/settings';
 import { briefClient, connectAdmin, kafkaAddress } from './connection';
-import { createCluster } from './kafkajs/cluster';
-import { type ScramMechanism, scramUsersRequest, scramUsersResponse } from './protocol/scram-users';
+import { createCluster } from './cluster';
+import {
+  type ScramMechanism,
+  scramUsersRequest,
+  scramUsersResponse,
+} from '../protocol/scram-users';
 
 /** Creates ACLs and SCRAM users, as an administrator of the cluster. */
 

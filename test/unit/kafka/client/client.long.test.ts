@@ -1,6 +1,6 @@
 import pino from 'pino';
-import { connectKafka } from '../../../shared/kafka/client';
-import { loadSettings } from '../../../shared/runtime/settings';
+import { connectKafka } from '../../../../shared/kafka/client/client';
+import { loadSettings } from '../../../../shared/runtime/settings';
 
 /** Returns the events that are logged at level warn while no broker answers. */
 async function warningsOf(env: Record<string, string>): Promise<string[]> {

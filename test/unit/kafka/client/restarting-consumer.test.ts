@@ -1,5 +1,5 @@
 import { type Consumer, Kafka } from 'kafkajs';
-import { RestartingConsumer } from '../../../../shared/kafka/kafkajs/restarting-consumer';
+import { RestartingConsumer } from '../../../../shared/kafka/client/restarting-consumer';
 import { createLog } from '../../../../shared/telemetry/log';
 
 /** A promise that the test settles. */

@@ -1,4 +1,4 @@
-import { patchKafkajs } from '../../../../shared/kafka/kafkajs/patches';
+import { patchKafkajs } from '../../../../shared/kafka/client/patches';
 
 /** Uses kafkajs's own request queue, so that the tests fail if it changes. */
 

@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { AssignerProtocol, logLevel } from 'kafkajs';
-import { patchKafkajs } from '../../../../shared/kafka/kafkajs/patches';
+import { patchKafkajs } from '../../../../shared/kafka/client/patches';
 import { eventually } from '../../../support/eventually';
 
 /**

@@ -6,8 +6,8 @@ import {
   type ProduceInput,
   type ProduceResult,
 } from '../protocol/produce-request';
-import { createCluster } from '../kafkajs/cluster';
-import { acceptMetadata, type Metadata, NO_LEADER } from '../kafkajs/leaderless';
+import { createCluster } from './cluster';
+import { acceptMetadata, type Metadata, NO_LEADER } from './leaderless';
 import { type OutRecord } from '../port';
 
 /**

@@ -1,10 +1,10 @@
 import { type Admin, ConfigResourceTypes } from 'kafkajs';
-import { messageOf } from '../runtime/errors';
-import { type Settings } from '../runtime/settings';
+import { messageOf } from '../../runtime/errors';
+import { type Settings } from '../../runtime/settings';
 import { briefClient, kafkaAddress } from './connection';
 import { findDifferences, type TopicDifference } from './create-topics';
-import { readBounds } from './kafkajs/leaderless';
-import { DUE, MESSAGES, specsOf, TIER_PREFIX, WEBHOOKS } from './topics';
+import { readBounds } from './leaderless';
+import { DUE, MESSAGES, specsOf, TIER_PREFIX, WEBHOOKS } from '../topics';
 
 /** Inspects the topics and consumer groups of a system without creating any. */
 

@@ -2,9 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { passwordsOf } from '../../../bin/user-passwords';
-import { grantScript, grantsOf, userNames } from '../../../bin/grants';
-import { scramUsersRequest, scramUsersResponse } from '../../../shared/kafka/protocol/scram-users';
+import { passwordsOf } from '../../../../bin/user-passwords';
+import { grantScript, grantsOf, userNames } from '../../../../bin/grants';
+import {
+  scramUsersRequest,
+  scramUsersResponse,
+} from '../../../../shared/kafka/protocol/scram-users';
 
 /**
  * Grants as a script, and users. test/integration/kafka-security.test.ts shows with a real Kafka

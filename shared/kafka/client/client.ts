@@ -6,27 +6,27 @@ import {
   type logCreator,
   logLevel,
 } from 'kafkajs';
-import { requireBrokers, type Settings } from '../runtime/settings';
-import { type Log } from '../telemetry/log';
+import { requireBrokers, type Settings } from '../../runtime/settings';
+import { type Log } from '../../telemetry/log';
 import { connectAdmin, kafkaAddress, letOthersReturn } from './connection';
-import { KafkaBatchProducer } from './produce/batch-producer';
-import { kafkajsClient } from './kafkajs/patches';
-import { connectCluster } from './kafkajs/cluster';
-import { adminWithOffsets } from './kafkajs/committed-offsets';
-import { partitionOf } from './protocol/bytes';
-import { type TopicPartition } from './consumer/partition';
-import { KafkaConsumption } from './consumer/consumer';
-import { Membership } from './consumer/membership';
-import { type FetchWait } from './idle-wait';
-import { SESSION_MS } from './consumer/returning-members';
-import { allowLeaderless, START_WITHIN_MS, whileLeadersAreFound } from './kafkajs/leaderless';
-import { type Kafka, type Tail, type TailOptions } from './port';
-import { connectRequestSender } from './produce/request-sender';
-import { DirectReader, orUnavailable, readGroup, readRanges } from './reader';
-import { KafkaTail } from './tail';
+import { KafkaBatchProducer } from '../produce/batch-producer';
+import { kafkajsClient } from './patches';
+import { connectCluster } from './cluster';
+import { adminWithOffsets } from './committed-offsets';
+import { partitionOf } from '../protocol/bytes';
+import { type TopicPartition } from '../consumer/partition';
+import { KafkaConsumption } from '../consumer/consumer';
+import { Membership } from './membership';
+import { type FetchWait } from '../idle-wait';
+import { SESSION_MS } from '../consumer/returning-members';
+import { allowLeaderless, START_WITHIN_MS, whileLeadersAreFound } from './leaderless';
+import { type Kafka, type Tail, type TailOptions } from '../port';
+import { connectRequestSender } from './request-sender';
+import { DirectReader, orUnavailable, readGroup, readRanges } from '../reader';
+import { KafkaTail } from '../tail';
 import { createTopics, type CreateTopicsOptions } from './create-topics';
 import { setRetention } from './topic-retention';
-import { specsOf } from './topics';
+import { specsOf } from '../topics';
 
 const HEARTBEAT_MS = 1_000;
 /**

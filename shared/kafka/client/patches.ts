@@ -13,7 +13,8 @@ import { patchHalfConnections } from './half-connected';
 import { patchReplicaChoice } from './nearest-replica';
 
 /**
- * Changes kafkajs in six places. The version of kafkajs is pinned, and tests compare both codecs.
+ * Changes kafkajs where it costs too much or waits for too long. The version of kafkajs is pinned,
+ * and tests compare both codecs.
  *
  * The codec of fetches creates an object, three BigInts and a buffer for each header. The hook sits
  * in kafkajs's lookup of requests, and changes nothing else

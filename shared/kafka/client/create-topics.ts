@@ -1,8 +1,8 @@
 import { type Admin, ConfigResourceTypes, type ITopicConfig } from 'kafkajs';
-import { AppError, messageOf } from '../runtime/errors';
-import { type Log } from '../telemetry/log';
-import { START_WITHIN_MS, whileLeadersAreFound } from './kafkajs/leaderless';
-import { TOMBSTONES_MS, type TopicSpec } from './topics';
+import { AppError, messageOf } from '../../runtime/errors';
+import { type Log } from '../../telemetry/log';
+import { START_WITHIN_MS, whileLeadersAreFound } from './leaderless';
+import { TOMBSTONES_MS, type TopicSpec } from '../topics';
 
 /** Creates missing topics, and reports where existing ones differ from their specification. */
 
