@@ -120,6 +120,13 @@ module.exports = {
       to: { path: 'node_modules/kafkajs/' },
     },
     {
+      name: 'kafkajs-runs-in-its-client',
+      comment: 'the rest of shared/kafka may name the types of kafkajs, and loads none of its code',
+      severity: 'error',
+      from: { pathNot: ['^shared/kafka/client/', '^test/', '^tools/'] },
+      to: { path: 'node_modules/kafkajs/', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'opentelemetry-behind-telemetry',
       comment: 'spans and metrics are plain values until an SDK is asked for',
       severity: 'error',

@@ -6,7 +6,7 @@ import { type Authenticator, createAuthenticator } from '../shared/config/authen
 import { createEncryptor, keyProblem } from '../shared/config/encryption';
 import { ConfigState, keepsDeletion } from '../shared/config/state';
 import { AppError, fromEarlierBuild } from '../shared/runtime/errors';
-import { connectKafka } from '../shared/kafka/client';
+import { connectKafka } from '../shared/kafka/client/client';
 import { type InRecord, type Kafka, type OutRecord } from '../shared/kafka/port';
 import { scan } from '../shared/kafka/scan';
 import { CONFIG } from '../shared/kafka/topics';

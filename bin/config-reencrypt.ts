@@ -6,7 +6,7 @@ import { type Entry } from '../shared/config/types';
 import { type Token } from '../shared/model/config';
 import { openWriter } from '../shared/config/writer';
 import { AppError } from '../shared/runtime/errors';
-import { connectKafka } from '../shared/kafka/client';
+import { connectKafka } from '../shared/kafka/client/client';
 import { loadSettings, requireSecretKeys } from '../shared/runtime/settings';
 import { createLog } from '../shared/telemetry/log';
 

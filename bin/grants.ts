@@ -15,7 +15,7 @@ import {
   TIER_PREFIX,
   WEBHOOKS,
 } from '../shared/kafka/topics';
-import { type Grant } from '../shared/kafka/acls';
+import { type Grant } from '../shared/kafka/client/acls';
 import { SERVICES, type ServiceName } from './service-list';
 
 /**

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { openConfig } from '../shared/config/reader';
-import { createAcls, createScramUsers } from '../shared/kafka/acls';
-import { connectKafka } from '../shared/kafka/client';
+import { createAcls, createScramUsers } from '../shared/kafka/client/acls';
+import { connectKafka } from '../shared/kafka/client/client';
 import { type Kafka } from '../shared/kafka/port';
 import { AppError, messageOf } from '../shared/runtime/errors';
 import { requireRetention } from '../shared/runtime/retention';

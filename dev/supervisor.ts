@@ -1,6 +1,6 @@
 import { defined } from '../shared/collections/defined';
 import { AppError, messageOf } from '../shared/runtime/errors';
-import { connectKafka } from '../shared/kafka/client';
+import { connectKafka } from '../shared/kafka/client/client';
 import { outdatedNode } from '../shared/runtime/distrusted-roots';
 import { takeLock } from '../shared/runtime/data-dir';
 import { homeFolder } from '../shared/runtime/home';

@@ -1,5 +1,5 @@
 import { compact } from '../../shared/collections/defined';
-import { type OffsetFindings, type TopicFindings } from '../../shared/kafka/topic-report';
+import { type OffsetFindings, type TopicFindings } from '../../shared/kafka/client/topic-report';
 
 /** The result of one check: the finding, and how to fix it. Pure. */
 

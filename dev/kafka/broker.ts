@@ -15,7 +15,7 @@ import { promisify } from 'node:util';
 import { compact } from '../../shared/collections/defined';
 import { sleep } from '../../shared/runtime/async';
 import { AppError, messageOf } from '../../shared/runtime/errors';
-import { kafkaAddress, waitForKafka } from '../../shared/kafka/connection';
+import { kafkaAddress, waitForKafka } from '../../shared/kafka/client/connection';
 import { loadSettings } from '../../shared/runtime/settings';
 import { isAlive, parseProcessId, processId } from '../../shared/runtime/process-id';
 import { storedPorts } from '../stored-ports';

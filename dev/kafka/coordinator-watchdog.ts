@@ -1,5 +1,5 @@
 import { sleep } from '../../shared/runtime/async';
-import { type Look } from '../../shared/kafka/connection';
+import { type Look } from '../../shared/kafka/client/connection';
 
 /**
  * After a kill, Kafka 4.1 may fail to load the committed offsets of consumer groups: it logs

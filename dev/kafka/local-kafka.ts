@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { AppError, messageOf } from '../../shared/runtime/errors';
-import { kafkaAddress, probeKafka, waitForKafka } from '../../shared/kafka/connection';
+import { kafkaAddress, probeKafka, waitForKafka } from '../../shared/kafka/client/connection';
 import { loadSettings, type Settings } from '../../shared/runtime/settings';
 import { type Broker } from './broker';
 import { findKafka } from './kafka-source';

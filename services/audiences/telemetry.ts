@@ -1,5 +1,5 @@
 import { type Count, metrics, only } from '../../shared/telemetry/metrics';
-import { type Repartitioner } from './repartition/handler';
+import { type Repartitioner } from './repartition/repartitioner';
 import { type Report } from './status';
 
 /** Metrics of the audiences service. */

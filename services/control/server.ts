@@ -7,7 +7,7 @@ import { openWriter } from '../../shared/config/writer';
 import { AppError, messageOf } from '../../shared/runtime/errors';
 import { createClientAddress } from '../../shared/runtime/client-address';
 import { type Health, listen, serveHealth } from '../../shared/runtime/health';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import { type Kafka } from '../../shared/kafka/port';
 import { requireRetention } from '../../shared/runtime/retention';
 import { requireSecretKeys, type Settings } from '../../shared/runtime/settings';

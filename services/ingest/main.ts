@@ -3,7 +3,7 @@ import { type Health, notReadyReasons } from '../../shared/runtime/health';
 import { runService } from '../../shared/runtime/run';
 import { observeServer } from '../../shared/telemetry/http-server';
 import { budgetsOf, memoryOfProcess } from './admission';
-import { RESPONSE_DEADLINE_MS, producerOptions, startIngest } from './service';
+import { RESPONSE_DEADLINE_MS, producerOptions, startIngest } from './assemble';
 
 /** The ingest service accepts calls over HTTP and answers once Kafka has stored them. */
 

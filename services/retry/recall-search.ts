@@ -18,7 +18,7 @@ export interface SearchDeps {
   sleep: (ms: number) => Promise<void>;
 }
 
-export interface Found {
+export interface FoundRecord {
   known: KnownRecall;
   record: InRecord;
 }
@@ -31,7 +31,7 @@ export interface Search {
   /** false: read no further in this partition */
   goesOn: (partition: number) => boolean;
   /** Takes the found records, and resolves when they are taken. */
-  take: (found: Found[]) => Promise<void>;
+  take: (found: FoundRecord[]) => Promise<void>;
 }
 
 /** Reads several partitions concurrently, so that the first delivery is found soon. */
@@ -79,7 +79,8 @@ export async function searchTiers(
   const searched = search.partitions.filter((each) => !queue.includes(each));
   const work = async () => {
     for (let partition = queue.shift(); partition !== undefined; partition = queue.shift()) {
-      for (const each of bySize(bounds, partition)) await readPlace(deps, search, each, partition);
+      for (const each of bySize(bounds, partition))
+        await searchPartition(deps, search, each, partition);
       if (search.goesOn(partition)) searched.push(partition);
     }
   };
@@ -88,7 +89,7 @@ export async function searchTiers(
 }
 
 /**
- * Returns the partitions of the keys first. Records that an outage of Kafka has diverted to others
+ * Returns the partitions of the keys first. Records that an outage of Kafka has sent to others
  * are found last.
  */
 function ordered({ group, partitions }: Search, count: number): number[] {
@@ -115,7 +116,7 @@ export function keyPartitions({ keys }: Recall, count: number): number[] {
   return [...new Set(keys.map((key) => partitionOf(key, count)))];
 }
 
-async function readPlace(
+async function searchPartition(
   deps: SearchDeps,
   search: Search,
   bounds: TierBounds,
@@ -124,8 +125,8 @@ async function readPlace(
   const { topic, ranges, committed } = bounds;
   const range = ranges.find((each) => each.partition === partition);
   if (!range || !search.goesOn(partition)) return;
-  const place = `${topic}/${String(partition)}`;
-  const read = Math.min(...search.group.map(({ readTo }) => readTo.get(place) ?? 0));
+  const tierPartition = `${topic}/${String(partition)}`;
+  const read = Math.min(...search.group.map(({ readTo }) => readTo.get(tierPartition) ?? 0));
   const low = Math.max(range.low, committed[partition] ?? 0, read);
   const from = Math.max(low, low < range.high ? await headOf(deps, topic, partition) : 0);
   const section = { topic, partition, from, to: range.high, maxBytes: FETCH_BYTES };
@@ -141,7 +142,7 @@ async function readPlace(
     if (found.length > 0) await search.take(found);
     if (!search.goesOn(partition)) return;
   }
-  for (const { readTo } of search.group) readTo.set(place, range.high);
+  for (const { readTo } of search.group) readTo.set(tierPartition, range.high);
 }
 
 /**

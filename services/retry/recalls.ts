@@ -12,7 +12,7 @@ import { type Log } from '../../shared/telemetry/log';
 import { type KnownRecall, RecallLog, stands } from './recall-log';
 import { RecallPace } from './recall-pace';
 import {
-  type Found,
+  type FoundRecord,
   keyPartitions,
   partitionCount,
   readTierBounds,
@@ -84,7 +84,7 @@ export class Recalls {
     this.positions = new TierPositions({
       steadyMs: options.steadyMs,
       isTaking: (partition) => this.#taker.isTaking(partition),
-      onAssigned: () => this.look(),
+      onAssigned: () => this.recheck(),
     });
   }
 
@@ -96,13 +96,13 @@ export class Recalls {
   /** Reads a record of `webhooks.recalls`. */
   onRecall(record: InRecord): void {
     this.#log.onRecord(record, this.options.now());
-    this.look();
+    this.recheck();
   }
 
   /** Begins to work: the topic is read to its end. */
   start(): void {
     this.#works = true;
-    this.look();
+    this.recheck();
   }
 
   /** Starts no more copies. Resolves when the current ones are acknowledged. */
@@ -131,7 +131,7 @@ export class Recalls {
   }
 
   /** Starts the work that recalls need and no run does yet. */
-  look(): void {
+  recheck(): void {
     if (!this.#works || this.#stopped) return;
     const partitions = this.#knownPartitions();
     if (partitions.length === 0) return;
@@ -181,12 +181,12 @@ export class Recalls {
       .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'recall.interrupted'))
       .then(() => {
         ended();
-        this.look();
+        this.recheck();
         return sleep(AGAIN_MS);
       })
       .then(() => {
         for (const known of group) known.running = false;
-        this.look();
+        this.recheck();
       });
   }
 
@@ -210,7 +210,7 @@ export class Recalls {
       !this.#stopped &&
       isOwned(partition) &&
       group.some(({ found, stopped }) => !found && !stopped);
-    const take = (found: Found[]) => this.#take(found, goesOn, pace);
+    const take = (found: FoundRecord[]) => this.#take(found, goesOn, pace);
     const searched = await searchTiers(
       { kafka, positions: this.positions, sleep },
       { group, partitions: left, goesOn, take },
@@ -244,7 +244,7 @@ export class Recalls {
 
   /** Takes the found records, at the pace of the recall. */
   async #take(
-    found: Found[],
+    found: FoundRecord[],
     goesOn: (partition: number) => boolean,
     pace: RecallPace | undefined,
   ): Promise<void> {
@@ -284,7 +284,7 @@ export class Recalls {
   }
 }
 
-function byRecall(found: readonly Found[]): Map<KnownRecall, InRecord[]> {
+function byRecall(found: readonly FoundRecord[]): Map<KnownRecall, InRecord[]> {
   const groups = new Map<KnownRecall, InRecord[]>();
   for (const { known, record } of found) groups.set(known, [...(groups.get(known) ?? []), record]);
   return groups;

@@ -35,7 +35,7 @@ const SAVED = 0.25;
 const LEAST_WAIT_MS = 100;
 const MOST_WAIT_MS = 400;
 
-interface Place {
+interface DueRecord {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
@@ -67,13 +67,13 @@ export class ReturnPace {
   constructor(private readonly kafka: Pick<Kafka, 'ranges'>) {}
 
   /**
-   * @param place a due record's. @returns 0 if it may return now, else the wait until it is asked
+   * @returns 0 if it may return now, else the wait until it is asked
    *   again, ms
    */
-  waitMs(place: Place, nowMs: number): number {
-    const tier = this.#tierOf(place.topic);
+  waitMs(record: DueRecord, nowMs: number): number {
+    const tier = this.#tierOf(record.topic);
     if (!tier) return 0;
-    const pace = paceOf(tier, place, nowMs);
+    const pace = paceOf(tier, record, nowMs);
     const mayReturn = pace.tokens >= 1;
     if (!mayReturn || pace.perSecond > FREE) this.#count(tier, nowMs);
     if (mayReturn) {
@@ -141,7 +141,7 @@ export class ReturnPace {
 }
 
 /** Returns the pace of the record's partition with its present tokens. */
-function paceOf(tier: TierPace, { partition, offset }: Place, nowMs: number): PartitionPace {
+function paceOf(tier: TierPace, { partition, offset }: DueRecord, nowMs: number): PartitionPace {
   let pace = tier.partitions.get(partition);
   if (!pace) {
     pace = { tokens: FREE, at: nowMs, perSecond: FREE, head: offset, backlog: 0 };

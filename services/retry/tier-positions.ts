@@ -46,9 +46,9 @@ export class TierPositions implements RebalanceListener {
 
   /** @param next the record's offset, or the one behind it once its return began */
   reached({ topic, partition }: Pick<OpenRecord, 'topic' | 'partition'>, next: number): void {
-    let places = this.#next.get(topic);
-    if (!places) this.#next.set(topic, (places = new Map<number, number>()));
-    places.set(partition, next);
+    let offsets = this.#next.get(topic);
+    if (!offsets) this.#next.set(topic, (offsets = new Map<number, number>()));
+    offsets.set(partition, next);
   }
 
   /** Returns the first offset that was not returned; undefined: no record was offered yet. */
@@ -58,6 +58,6 @@ export class TierPositions implements RebalanceListener {
 
   #forget(partition: number): void {
     this.#assignedAt.delete(partition);
-    for (const places of this.#next.values()) places.delete(partition);
+    for (const offsets of this.#next.values()) offsets.delete(partition);
   }
 }

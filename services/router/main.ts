@@ -1,7 +1,7 @@
-import { ConsumerHealth } from '../../shared/runtime/health';
 import { type Consumption } from '../../shared/kafka/port';
+import { ConsumerHealth } from '../../shared/runtime/health';
 import { runService } from '../../shared/runtime/run';
-import { startRouter } from './start';
+import { producerOptions, startRouter } from './assemble';
 
 /** The router turns messages into deliveries, one for each matching destination. */
 
@@ -10,16 +10,7 @@ runService('router', async ({ settings, log, onFatal, connect, openConfig, onSto
   const kafka = await connect(new ConsumerHealth(() => consumption));
   // Read into memory before the first message, since routing does not wait for it.
   const config = await openConfig();
-  const producer = await kafka.producer({
-    maxPendingBytes: Infinity,
-    deliveryTimeoutMs: 'retry',
-    divert: true,
-    // Ingest has already gathered messages, so the router adds little wait. While cores are scarce,
-    // requests take longer, so that each carries more records for each partition, which decides the
-    // broker's cost.
-    lingerMs: 10,
-    lingerRequests: 2,
-  });
+  const producer = await kafka.producer(producerOptions);
   onStop(() => producer.close(1_000));
   const windowMs = settings.WAYPOST_RETRY_WINDOW;
   const started = await startRouter({ kafka, config, producer, windowMs, log, onFatal });

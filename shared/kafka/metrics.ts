@@ -14,9 +14,9 @@ import {
   type Consumption,
 } from './port';
 import { TIER_PREFIX, tierDelayMs, tierTopic } from './topics';
-import { type UnassignedLag } from './consumer/describe-group';
-import { type Bounds, readBounds } from './kafkajs/leaderless';
-import { readRetention } from './topic-retention';
+import { type UnassignedLag } from './client/describe-group';
+import { type Bounds, readBounds } from './client/leaderless';
+import { readRetention } from './client/topic-retention';
 
 /**
  * Measures producers and consumers. Counts once for each request or fetch, never for each record.

@@ -6,9 +6,9 @@ import {
   connectCluster,
   type FetchedPartition,
   isOutOfRange,
-} from './kafkajs/cluster';
+} from './client/cluster';
 import { ConsumedRecord, Partition } from './consumer/partition';
-import { whileLeadersAreFound } from './kafkajs/leaderless';
+import { whileLeadersAreFound } from './client/leaderless';
 import { type Fetched, type Range, type ReadAt } from './port';
 import { COMPACTED } from './topics';
 

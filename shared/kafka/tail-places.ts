@@ -1,7 +1,7 @@
 import { type Admin } from 'kafkajs';
 import { ConsumedRecord, Partition } from './consumer/partition';
-import { type FetchedPartition } from './kafkajs/cluster';
-import { type Bounds, START_WITHIN_MS, whileLeadersAreFound } from './kafkajs/leaderless';
+import { type FetchedPartition } from './client/cluster';
+import { type Bounds, START_WITHIN_MS, whileLeadersAreFound } from './client/leaderless';
 import { type TailOptions } from './port';
 import { nextOffset } from './reader';
 

@@ -4,8 +4,8 @@ import { messageOf } from '../runtime/errors';
 import { PollLiveness } from '../runtime/health';
 import { type Log } from '../telemetry/log';
 import { type FetchWait, IdleWait } from './idle-wait';
-import { type Cluster, type FetchResponse } from './kafkajs/cluster';
-import { NO_LEADER, whileLeadersAreFound } from './kafkajs/leaderless';
+import { type Cluster, type FetchResponse } from './client/cluster';
+import { NO_LEADER, whileLeadersAreFound } from './client/leaderless';
 import { type InRecord, type Tail, type TailOptions } from './port';
 import { type Place, TailPlaces } from './tail-places';
 

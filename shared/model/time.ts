@@ -56,7 +56,7 @@ export function timeOf(text: string): number {
   return seconds < 60 ? known + seconds * 1_000 + ms : NaN;
 }
 
-/** Hour 24 has its first millisecond only. */
+/** ISO 8601 allows hour 24 only as 24:00:00.000, the end of a day. */
 function isHour24(text: string): boolean {
   return text[11] === '2' && text[12] === '4';
 }

@@ -2,7 +2,7 @@ import { type Authenticator } from '../config/authentication';
 import { PARTS, WHOLE } from '../config/part';
 import { openConfig } from '../config/reader';
 import { type ConfigReader } from '../config/types';
-import { connectKafka } from '../kafka/client';
+import { connectKafka } from '../kafka/client/client';
 import { type Kafka } from '../kafka/port';
 import { createLog, type Log } from '../telemetry/log';
 import { metrics } from '../telemetry/metrics';
@@ -57,7 +57,7 @@ export function shareProcess(process: HostProcess): void {
  * Runs one service, as this process or as a part of it: telemetry, title, signals, graceful stop,
  * and one plain sentence (no stack trace) if it cannot start.
  * @param warmUp lets V8 compile the code of the service before it starts; not called in a process
- *   of several services, which count from their own starts on
+ *   of several services, whose metrics have already begun to count
  */
 export function runService(
   name: ServiceName,

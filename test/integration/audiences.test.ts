@@ -11,7 +11,7 @@ import { type ConfigWriter, openWriter } from '../../shared/config/writer';
 import { type Source } from '../../shared/model/config';
 import { type Audience, type ComputedTrait } from '../../shared/model/audience-definition';
 import { type Message, messageHeaders, messageKey } from '../../shared/model/message';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import { type BatchProducer, type Kafka, type OutRecord, type Tail } from '../../shared/kafka/port';
 import { MESSAGES, PROFILE_EVENTS } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/runtime/settings';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createEncryptor } from '../../shared/config/encryption';
 import { secretFields } from '../../shared/model/secret-fields';
 import { type ConfigRecord, type Destination } from '../../shared/model/config';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { CONFIG, MESSAGES, WEBHOOKS } from '../../shared/kafka/topics';
 import { loadSettings, requireSecretKeys } from '../../shared/runtime/settings';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
-import { createReadyTopics } from '../../shared/kafka/create-topics';
-import { adminWithOffsets } from '../../shared/kafka/kafkajs/committed-offsets';
+import { createReadyTopics } from '../../shared/kafka/client/create-topics';
+import { adminWithOffsets } from '../../shared/kafka/client/committed-offsets';
 
 /** Committed offsets of single partitions, from a real broker. */
 

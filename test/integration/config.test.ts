@@ -21,7 +21,7 @@ import {
   type Token,
 } from '../../shared/model/config';
 import { FORMAT } from '../../shared/model/record-format';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import { type Kafka } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';

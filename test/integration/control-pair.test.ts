@@ -6,7 +6,7 @@ import { openPostgres } from '../../services/control/history/postgres';
 import { defined } from '../../shared/collections/defined';
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { decodeDelivery, encodeDelivery } from '../../shared/model/delivery';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import {
   type BatchProducer,
   type InRecord,

@@ -12,7 +12,7 @@ import { configKey, type Kind } from '../../shared/model/config';
 import { FORMAT } from '../../shared/model/record-format';
 import { CONFIG } from '../../shared/kafka/topics';
 import { mapSecrets } from '../../shared/model/secret-fields';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import { type Kafka } from '../../shared/kafka/port';
 import { loadSettings, requireSecretKeys } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { RESPONSES } from '../../shared/api/operations';
 import { type RunningControl, startControl } from '../../services/control/server';
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { AssignerProtocol, Kafka as KafkaJs, logLevel, type PartitionAssigner } from 'kafkajs';
 import { brokerClock } from '../../shared/kafka/broker-clock';
-import { connectKafka } from '../../shared/kafka/client';
-import { inspectOffsets } from '../../shared/kafka/topic-report';
+import { connectKafka } from '../../shared/kafka/client/client';
+import { inspectOffsets } from '../../shared/kafka/client/topic-report';
 import {
   type Consumption,
   type Kafka,

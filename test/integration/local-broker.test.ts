@@ -7,8 +7,8 @@ import { Kafka, logLevel } from 'kafkajs';
 import { type Broker } from '../../dev/kafka/broker';
 import { storedPorts } from '../../dev/stored-ports';
 import { findKafka, type Launch } from '../../dev/kafka/kafka-source';
-import { waitForKafka } from '../../shared/kafka/connection';
-import { createReadyTopics } from '../../shared/kafka/create-topics';
+import { waitForKafka } from '../../shared/kafka/client/connection';
+import { createReadyTopics } from '../../shared/kafka/client/create-topics';
 import { eventually } from '../support/eventually';
 import { freePort } from '../support/free-port';
 

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
-import { kafkaAddress } from '../../shared/kafka/connection';
+import { kafkaAddress } from '../../shared/kafka/client/connection';
 import { loadSettings } from '../../shared/runtime/settings';
 import { startSystem, type System } from '../../tools/harness/system';
 import { descendants, processes } from '../support/supervised';

@@ -1,6 +1,6 @@
-import { producerOptions, startIngest } from '../../services/ingest/service';
+import { producerOptions, startIngest } from '../../services/ingest/assemble';
 import { type IngestServer } from '../../services/ingest/server';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Admin, ConfigResourceTypes, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { type Message, messageHeaders, messageKey } from '../../shared/model/message';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { ATTEMPTS, MESSAGES, PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/runtime/settings';

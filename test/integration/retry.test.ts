@@ -8,8 +8,8 @@ import {
   encodeDelivery,
 } from '../../shared/model/delivery';
 import { createStepDedup } from '../../shared/model/dedup-window';
-import { connectKafka } from '../../shared/kafka/client';
-import { createReadyTopics } from '../../shared/kafka/create-topics';
+import { connectKafka } from '../../shared/kafka/client/client';
+import { createReadyTopics } from '../../shared/kafka/client/create-topics';
 import { type BatchProducer, type Kafka, type Tail } from '../../shared/kafka/port';
 import { DUE, tierTopic } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/runtime/settings';

@@ -11,7 +11,7 @@ import {
   deliveryKey,
   type Delivery,
 } from '../../shared/model/delivery';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import {
   type BatchProducer,
   type InRecord,

@@ -1,4 +1,4 @@
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import {
   type BatchProducer,
   type Consumption,

@@ -14,7 +14,7 @@ import { openConfig } from '../../shared/config/reader';
 import { type ConfigView } from '../../shared/config/types';
 import { encodeDelivery } from '../../shared/model/delivery';
 import { type Message } from '../../shared/model/message';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import { type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';

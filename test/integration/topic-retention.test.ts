@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Admin, ConfigResourceTypes, Kafka as KafkaJs, logLevel } from 'kafkajs';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import { makeTopics } from '../../bin/topics';
 import { loadSettings } from '../../shared/runtime/settings';
 import { type Destination } from '../../shared/model/config';

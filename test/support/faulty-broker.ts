@@ -1,5 +1,5 @@
 import { type Admin } from 'kafkajs';
-import { type Cluster, type FetchResponse } from '../../shared/kafka/kafkajs/cluster';
+import { type Cluster, type FetchResponse } from '../../shared/kafka/client/cluster';
 
 /** A fake broker that is throttled, behind or silent. It has one partition, led by node 1. */
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findKafka } from '../../dev/kafka/kafka-source';
-import { kafkaAddress, waitForKafka } from '../../shared/kafka/connection';
+import { kafkaAddress, waitForKafka } from '../../shared/kafka/client/connection';
 import { loadSettings } from '../../shared/runtime/settings';
 import { makeHistoryFiles } from './history-files';
 

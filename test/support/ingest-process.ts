@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type ConfigRecord, configKey, type Source } from '../../shared/model/config';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import { type Kafka } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';

@@ -1,17 +1,17 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Admin, logLevel } from 'kafkajs';
-import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
+import { kafkajsClient } from '../../shared/kafka/client/patches';
 import { type ServiceName } from '../../bin/service-list';
 import { createAuthenticator } from '../../shared/config/authentication';
 import { createEncryptor } from '../../shared/config/encryption';
 import { secretFields } from '../../shared/model/secret-fields';
 import { configKey, type ConfigRecord } from '../../shared/model/config';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import {
   describeGroup,
   type GroupView,
   unreadPlaces,
-} from '../../shared/kafka/consumer/describe-group';
+} from '../../shared/kafka/client/describe-group';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { CONFIG } from '../../shared/kafka/topics';
 import { loadSettings, requireSecretKeys } from '../../shared/runtime/settings';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Admin, logLevel } from 'kafkajs';
-import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
+import { kafkajsClient } from '../../shared/kafka/client/patches';
 import { startCluster } from '../../tools/chaos/cluster';
 import { eventually } from './eventually';
 

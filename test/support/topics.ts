@@ -1,7 +1,7 @@
 import { type AttemptEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
 import { readEvents } from '../../shared/model/attempt-rows';
 import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import { type InRecord, type Kafka } from '../../shared/kafka/port';
 import { scan } from '../../shared/kafka/scan';
 import { ATTEMPTS, DEAD } from '../../shared/kafka/topics';

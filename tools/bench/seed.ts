@@ -2,7 +2,7 @@ import { createAuthenticator } from '../../shared/config/authentication';
 import { createEncryptor } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
 import { openWriter, type Write } from '../../shared/config/writer';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { MESSAGES, WEBHOOKS } from '../../shared/kafka/topics';
 import {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Admin, logLevel } from 'kafkajs';
-import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
+import { kafkajsClient } from '../../shared/kafka/client/patches';
 import { findKafka } from '../../dev/kafka/kafka-source';
 import { type ProcessName } from '../../bin/service-list';
 import { messageOf } from '../../shared/runtime/errors';

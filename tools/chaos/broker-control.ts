@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { kafkaAddress, waitForKafka } from '../../shared/kafka/connection';
+import { kafkaAddress, waitForKafka } from '../../shared/kafka/client/connection';
 import { loadSettings } from '../../shared/runtime/settings';
 import { eventually } from '../../test/support/eventually';
 import { type System } from '../harness/system';

@@ -14,7 +14,7 @@ import {
 import { startDyingWithParent } from '../../dev/die-with-parent';
 import { type RunningProcess } from '../../dev/child-process';
 import { freePorts } from '../../test/support/free-port';
-import { waitForKafka } from '../../shared/kafka/connection';
+import { waitForKafka } from '../../shared/kafka/client/connection';
 
 /**
  * A cluster of KRaft nodes, each broker and controller, from the same jars as the embedded broker.

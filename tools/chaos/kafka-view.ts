@@ -1,6 +1,6 @@
 import { type Admin, logLevel } from 'kafkajs';
-import { type KafkaAddress } from '../../shared/kafka/connection';
-import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
+import { type KafkaAddress } from '../../shared/kafka/client/connection';
+import { kafkajsClient } from '../../shared/kafka/client/patches';
 
 /** Queries Kafka from outside: leaders, replicas in sync, and unread records. */
 

@@ -1,6 +1,6 @@
 import { readEvents } from '../../shared/model/attempt-rows';
 import { decodeDelivery } from '../../shared/model/delivery';
-import { connectKafka } from '../../shared/kafka/client';
+import { connectKafka } from '../../shared/kafka/client/client';
 import { type InRecord, type Kafka } from '../../shared/kafka/port';
 import { ATTEMPTS, DEAD, MESSAGES, TIER_PREFIX } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/runtime/settings';

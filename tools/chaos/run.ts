@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '../../shared/collections/defined';
-import { kafkaAddress } from '../../shared/kafka/connection';
+import { kafkaAddress } from '../../shared/kafka/client/connection';
 import { messageOf } from '../../shared/runtime/errors';
 import { loadSettings } from '../../shared/runtime/settings';
 import { eventually } from '../../test/support/eventually';

@@ -1,4 +1,4 @@
-import { Requeuer } from '../../services/retry/handler';
+import { Requeuer } from '../../services/retry/requeuer';
 import { Recalls } from '../../services/retry/recalls';
 import { type OutRecord } from '../../shared/kafka/port';
 import { parkTiers } from '../../shared/model/schedule';

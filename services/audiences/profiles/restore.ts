@@ -5,7 +5,7 @@ import { PROFILE_EVENTS, PROFILES, TOMBSTONES_MS } from '../../../shared/kafka/t
 import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type Definitions } from '../definitions/compile';
-import { type RepartitionProgress } from '../repartition/handler';
+import { type RepartitionProgress } from '../repartition/repartitioner';
 import { Checkpoints } from './checkpoints';
 import { Engine } from './engine';
 import {

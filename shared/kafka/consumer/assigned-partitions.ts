@@ -3,8 +3,8 @@ import { messageOf } from '../../runtime/errors';
 import { type Log } from '../../telemetry/log';
 import { type GroupOffsets, readKnownBounds, readNewer, readStarts, type Start } from './committer';
 import { idOf, type TopicPartition, type Cut, Partition } from './partition';
-import { type Membership } from './membership';
-import { type ConsumerCommands } from '../kafkajs/restarting-consumer';
+import { type Membership } from '../client/membership';
+import { type ConsumerCommands } from '../client/restarting-consumer';
 import { type Missed } from '../metrics';
 import { type ConsumeOptions } from '../port';
 

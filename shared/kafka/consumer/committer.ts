@@ -4,8 +4,8 @@ import { type Commit } from './last-commit';
 import { Partition, idOf, type TopicPartition } from './partition';
 import { type Admin } from 'kafkajs';
 import { withTimeout } from '../../runtime/async';
-import { type ReadCommitted } from '../kafkajs/committed-offsets';
-import { type Bounds, readBounds } from '../kafkajs/leaderless';
+import { type ReadCommitted } from '../client/committed-offsets';
+import { type Bounds, readBounds } from '../client/leaderless';
 
 interface Due {
   partition: Partition;

@@ -1,7 +1,7 @@
 import { type EachBatchPayload } from 'kafkajs';
 import { type Log } from '../../telemetry/log';
 import { brokerClock } from '../broker-clock';
-import { fetchedRecords } from '../kafkajs/patches';
+import { fetchedRecords } from '../client/patches';
 import { type ConsumerMeter, type Missed } from '../metrics';
 import { COMPACTED } from '../topics';
 import { type AssignedPartitions } from './assigned-partitions';

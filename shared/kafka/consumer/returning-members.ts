@@ -1,4 +1,4 @@
-import { type ConsumerCommands } from '../kafkajs/restarting-consumer';
+import { type ConsumerCommands } from '../client/restarting-consumer';
 import { type TopicPartition } from './partition';
 
 /**

@@ -13,7 +13,7 @@ import {
 } from './request';
 import { NO_LEADER, type ProduceError, produceError, type Blocked } from './errors';
 import { isSettled, type PartitionQueue, placeOf, type QueuedRecord } from './partition-queue';
-import { NO_NODE, type TopicMetadata } from './request-sender';
+import { NO_NODE, type TopicMetadata } from '../client/request-sender';
 import { BlockedPartitions, TopicTable } from './topic-queues';
 
 /**

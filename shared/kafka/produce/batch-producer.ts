@@ -8,7 +8,7 @@ import { NO_ANSWER, NOT_CONNECTED, type ProduceError, REMEDIES, FailureLog } fro
 import { RecordAccumulator } from './accumulator';
 import { type PartitionQueue, type QueuedRecord } from './partition-queue';
 import { type PendingSend, PendingSends } from './pending-sends';
-import { NotSent, type RequestSender } from './request-sender';
+import { NotSent, type RequestSender } from '../client/request-sender';
 import { Closed, type Refused, type Request } from './request';
 
 /**

@@ -1,6 +1,6 @@
 import { type OutRecord } from '../port';
 import { Backoff, type ProduceError } from './errors';
-import { NO_NODE } from './request-sender';
+import { NO_NODE } from '../client/request-sender';
 
 /**
  * Holds the records that wait for one partition, and those in flight. At most one request holds

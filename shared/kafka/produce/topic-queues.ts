@@ -2,7 +2,7 @@ import { partitionOf } from '../protocol/bytes';
 import { type OutRecord } from '../port';
 import { Backoff, topicError, UNKNOWN_PARTITION, type Blocked } from './errors';
 import { isSettled, PartitionQueue, type QueuedRecord } from './partition-queue';
-import { NO_NODE, type TopicMetadata } from './request-sender';
+import { NO_NODE, type TopicMetadata } from '../client/request-sender';
 
 /** Records of a blocked partition, up to this size, take no room from other partitions. */
 const ALLOWED_BYTES = 1024 * 1024;

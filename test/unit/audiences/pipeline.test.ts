@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Pipeline, type PipelineOptions } from '../../../services/audiences/service';
+import { Pipeline, type PipelineOptions } from '../../../services/audiences/pipeline';
 import { takeLock } from '../../../shared/runtime/data-dir';
 import { createLog } from '../../../shared/telemetry/log';
 import { fakeConfig } from '../../support/fakes';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brokerProperties } from '../../../dev/kafka/broker-config';
 import { brokerLogin, formatArguments, clientSettings } from '../../../dev/kafka/broker-login';
-import { kafkaAddress } from '../../../shared/kafka/connection';
+import { kafkaAddress } from '../../../shared/kafka/client/connection';
 import { loadSettings } from '../../../shared/runtime/settings';
 
 let dir: string;

@@ -1,5 +1,5 @@
 import { isCoordinatorStuck } from '../../../dev/kafka/coordinator-watchdog';
-import { type Look } from '../../../shared/kafka/connection';
+import { type Look } from '../../../shared/kafka/client/connection';
 import { eventually } from '../../support/eventually';
 
 type State = Look['state'];

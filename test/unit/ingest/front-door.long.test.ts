@@ -5,7 +5,7 @@ import { type SourceLimits } from '../../../shared/model/config';
 import { eventually } from '../../support/eventually';
 import { aSource } from '../../support/fakes';
 import { budgetsOf } from '../../../services/ingest/admission';
-import { type IngestOptions } from '../../../services/ingest/service';
+import { type IngestOptions } from '../../../services/ingest/assemble';
 import { basic, gzipped, rawSocket, startTestIngest, type TestIngest } from './start';
 import { aWriteKey } from '../../support/write-key';
 

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { createLog } from '../../../shared/telemetry/log';
-import { type IngestOptions, startIngest } from '../../../services/ingest/service';
+import { type IngestOptions, startIngest } from '../../../services/ingest/assemble';
 import {
   aSource,
   type FakeConfig,

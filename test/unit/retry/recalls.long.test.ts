@@ -1,4 +1,4 @@
-import { Requeuer } from '../../../services/retry/handler';
+import { Requeuer } from '../../../services/retry/requeuer';
 import { Recalls } from '../../../services/retry/recalls';
 import { createStepDedup } from '../../../shared/model/dedup-window';
 import { encodeDelivery } from '../../../shared/model/delivery';

@@ -19,7 +19,7 @@ import { LaneQueue } from '../../../services/delivery/lanes/queue';
 import { ConcurrencyLimit } from '../../../services/delivery/lanes/concurrency-limit';
 import { SocketShares } from '../../../services/delivery/lanes/socket-shares';
 import { type Success, SuccessRows } from '../../../services/delivery/success-rows';
-import { Requeuer } from '../../../services/retry/handler';
+import { Requeuer } from '../../../services/retry/requeuer';
 import { Recalls } from '../../../services/retry/recalls';
 import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 
@@ -64,9 +64,9 @@ const method = (prototype: object, name: string, instead: Func) => () =>
 
 type Decide = typeof decisions;
 const honest = () =>
-  jest.requireActual<Decide>('../../../services/delivery/admission').isOwedOneTry;
+  jest.requireActual<Decide>('../../../services/delivery/decisions/admission').isOwedOneTry;
 jest.mock('../../../services/delivery/decisions/admission', () => ({
-  ...jest.requireActual<Decide>('../../../services/delivery/admission'),
+  ...jest.requireActual<Decide>('../../../services/delivery/decisions/admission'),
   isOwedOneTry: jest.fn(),
 }));
 beforeEach(() => void jest.mocked(isOwedOneTry).mockImplementation(honest()));

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { SERVICES } from '../../../bin/service-list';
-import { briefClient, kafkaAddress } from '../../../shared/kafka/connection';
-import { createTopics } from '../../../shared/kafka/create-topics';
+import { briefClient, kafkaAddress } from '../../../shared/kafka/client/connection';
+import { createTopics } from '../../../shared/kafka/client/create-topics';
 import { type OutRecord } from '../../../shared/kafka/port';
 import { specsOf, tierDelayMs, tierTopic } from '../../../shared/kafka/topics';
 import { loadSettings } from '../../../shared/runtime/settings';

@@ -1,8 +1,8 @@
 import { type Admin } from 'kafkajs';
 import { decodeRuns } from '../../../../shared/kafka/consumer/last-commit';
 import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
-import { Membership } from '../../../../shared/kafka/consumer/membership';
-import { type Committed } from '../../../../shared/kafka/kafkajs/committed-offsets';
+import { Membership } from '../../../../shared/kafka/client/membership';
+import { type Committed } from '../../../../shared/kafka/client/committed-offsets';
 import { PollLiveness } from '../../../../shared/runtime/health';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { logThrottle } from '../../../../shared/runtime/load-limits';

@@ -1,7 +1,7 @@
 import { type Admin, type Consumer } from 'kafkajs';
 import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
-import { type Committed } from '../../../../shared/kafka/kafkajs/committed-offsets';
-import { Membership } from '../../../../shared/kafka/consumer/membership';
+import { type Committed } from '../../../../shared/kafka/client/committed-offsets';
+import { Membership } from '../../../../shared/kafka/client/membership';
 import { createLog } from '../../../../shared/telemetry/log';
 import { metrics } from '../../../../shared/telemetry/metrics';
 import { renderMetrics } from '../../../../shared/telemetry/prometheus';

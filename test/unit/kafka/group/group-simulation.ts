@@ -1,13 +1,13 @@
 import { AssignerProtocol, type Admin } from 'kafkajs';
 import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
-import { Membership } from '../../../../shared/kafka/consumer/membership';
+import { Membership } from '../../../../shared/kafka/client/membership';
 import { SESSION_MS } from '../../../../shared/kafka/consumer/returning-members';
-import { OTHERS_RETURN_MS } from '../../../../shared/kafka/connection';
+import { OTHERS_RETURN_MS } from '../../../../shared/kafka/client/connection';
 import { idOf } from '../../../../shared/kafka/consumer/partition';
 import {
   type Committed,
   type ReadCommitted,
-} from '../../../../shared/kafka/kafkajs/committed-offsets';
+} from '../../../../shared/kafka/client/committed-offsets';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { createLog } from '../../../../shared/telemetry/log';
 import { randomOf, type Random } from '../../../../tools/harness/random';

@@ -1,5 +1,5 @@
 import { AssignedPartitions } from '../../../../shared/kafka/consumer/assigned-partitions';
-import { Membership } from '../../../../shared/kafka/consumer/membership';
+import { Membership } from '../../../../shared/kafka/client/membership';
 import { Partition } from '../../../../shared/kafka/consumer/partition';
 import { cases, seedRanges } from '../../../support/cases';
 import { GroupWorld, type Options } from './group-simulation';

@@ -1,6 +1,6 @@
 import { type Admin } from 'kafkajs';
 import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
-import { Membership } from '../../../../shared/kafka/consumer/membership';
+import { Membership } from '../../../../shared/kafka/client/membership';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { createLog } from '../../../../shared/telemetry/log';
 import { randomOf } from '../../../../tools/harness/random';

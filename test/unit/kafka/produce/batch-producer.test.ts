@@ -1,7 +1,7 @@
 import { KafkaBatchProducer } from '../../../../shared/kafka/produce/batch-producer';
 import { encodeProduce } from '../../../../shared/kafka/protocol/produce-request';
 import { type BatchProducerOptions, type OutRecord } from '../../../../shared/kafka/port';
-import { type RequestSender } from '../../../../shared/kafka/produce/request-sender';
+import { type RequestSender } from '../../../../shared/kafka/client/request-sender';
 import { createLog } from '../../../../shared/telemetry/log';
 
 type Parts = Parameters<RequestSender['send']>[1];

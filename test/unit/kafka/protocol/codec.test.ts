@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decodeFetch } from '../../../../shared/kafka/kafkajs/patches';
+import { decodeFetch } from '../../../../shared/kafka/client/patches';
 import {
   encodeProduce,
   type ProduceInput,

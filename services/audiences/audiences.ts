@@ -1,0 +1,107 @@
+import { type BatchProducer } from '../../shared/kafka/port';
+import { PROFILE_STATUS } from '../../shared/kafka/topics';
+import { Pipeline, type PipelineOptions } from './pipeline';
+import { QueryServer } from './queries/server';
+import { statusRecords } from './status';
+
+/** Runs the pipeline while any audience, trait or preview exists, and reports its status. */
+
+const STATUS_EVERY_MS = 1_000;
+/** Time that closing the pipeline takes at most while the service runs on. */
+const CLOSE_PIPELINE_MS = 10_000;
+
+export class Audiences {
+  pipeline: Pipeline | undefined;
+  /** the running change: opening or closing, one at a time */
+  #changing: Promise<void> = Promise.resolve();
+  #stopping = false;
+  #status: BatchProducer | undefined;
+  #queries: QueryServer | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #reported = new Map<string, string>();
+
+  constructor(private readonly options: PipelineOptions) {}
+
+  async start(): Promise<void> {
+    const { kafka, config, log, onFatal } = this.options;
+    const producer = (this.#status = await kafka.producer({
+      maxPendingBytes: Infinity,
+      deliveryTimeoutMs: 'retry',
+    }));
+    this.#queries = new QueryServer({
+      kafka,
+      producer,
+      now: Date.now,
+      log,
+      onFatal,
+      processors: () => this.pipeline?.processors ?? [],
+      browser: () => this.options.definitions().browser,
+      onPreview: () => void this.#change(),
+    });
+    config.onChange(() => void this.#change());
+    await this.#queries.start();
+    await this.#change();
+    this.#timer = setInterval(() => this.#report(), STATUS_EVERY_MS);
+  }
+
+  notLive(): string[] {
+    return (this.pipeline?.consumptions ?? []).flatMap((consumption) => consumption.stuck() ?? []);
+  }
+
+  notReady(): string[] {
+    if (!this.#timer) return ['starting'];
+    const joined = (this.pipeline?.consumptions ?? []).every((consumption) => consumption.joined);
+    return joined ? [] : ['not yet in its consumer groups'];
+  }
+
+  async stop(deadlineMs: number): Promise<void> {
+    this.#stopping = true;
+    clearInterval(this.#timer);
+    await this.#queries?.stop();
+    await this.#changing;
+    await this.pipeline?.close(deadlineMs - 1_000);
+    await this.#status?.close(500);
+  }
+
+  /** Opens or closes the pipeline, depending on whether there is anything to compute. */
+  #change(): Promise<void> {
+    this.#changing = this.#changing
+      .then(async () => {
+        const wanted = this.#wanted();
+        if (this.#stopping || wanted === (this.pipeline !== undefined)) return;
+        if (wanted) {
+          this.pipeline = await Pipeline.open(this.options);
+          this.options.log.info('pipeline.opened');
+          return;
+        }
+        const { pipeline } = this;
+        this.pipeline = undefined;
+        await pipeline?.close(CLOSE_PIPELINE_MS);
+        this.options.log.info('pipeline.closed');
+      })
+      .catch(this.options.onFatal);
+    return this.#changing;
+  }
+
+  #wanted(): boolean {
+    return (
+      this.options.definitions().all.length > 0 ||
+      (this.#queries?.wantsProfiles(Date.now()) ?? false)
+    );
+  }
+
+  #report(): void {
+    // No event reports that the last preview has expired.
+    if (this.pipeline && !this.#wanted()) void this.#change();
+    for (const [partition, processor] of this.pipeline?.processors ?? []) {
+      const report = processor.report();
+      if (!report) continue;
+      const records = statusRecords(partition, report, this.options.definitions(), Date.now());
+      const changed = records.filter(({ key, same }) => this.#reported.get(key) !== same);
+      for (const { key, same } of changed) this.#reported.set(key, same);
+      const status = changed.map(({ key, value }) => ({ topic: PROFILE_STATUS, key, value }));
+      // Only a stopping process refuses. The next owner reports the status.
+      this.#status?.send(status).catch(() => undefined);
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import { createStepDedup } from '../../shared/model/dedup-window';
+import { type BatchProducer, type DispatchResult, type OpenRecord } from '../../shared/kafka/port';
+import { DUE, tierDelayMs } from '../../shared/kafka/topics';
+import { Backpressure } from '../../shared/runtime/load-limits';
+import { type Recalls } from './recalls';
+import { type ReturnPace } from './return-pace';
+import { watchReturn } from './telemetry';
+
+/**
+ * Returns records of the tiers to delivery when they are due. It holds nothing in memory: it pauses
+ * a partition until its head is due, and the waiting records stay in Kafka.
+ */
+
+/**
+ * Least pause of a partition, so that the records that fall due within it are returned in one
+ * request. A fifth of a second is within the promised second; shorter tiers are read more often.
+ */
+const LEAST_PAUSE_MS = 200;
+
+/** `now`, or the wait before the next read, ms. */
+export type Due = 'now' | { againInMs: number };
+
+/**
+ * @param appendedAtMs the broker's timestamp of the record; a tier has one delay, so its records
+ *   fall due in order
+ * @param delayMs the tier's delay
+ * @param nowMs also by the brokers' clock
+ */
+export function whenDue(appendedAtMs: number, delayMs: number, nowMs: number): Due {
+  const dueMs = appendedAtMs + delayMs;
+  if (dueMs <= nowMs) return 'now';
+  const waitMs = Math.min(dueMs - nowMs, delayMs);
+  return { againInMs: Math.max(waitMs, Math.min(LEAST_PAUSE_MS, delayMs / 4)) };
+}
+
+/** Limit of unacknowledged copies; at the limit, partitions wait. */
+const MAX_PENDING_BYTES = 8 * 1024 * 1024;
+
+/** Invariant: a record is done only when Kafka has acknowledged its copy in `webhooks.due`. */
+export class Requeuer {
+  readonly #steps = createStepDedup();
+  #duplicatesDropped = 0;
+  readonly #room: Backpressure;
+
+  constructor(
+    private readonly options: {
+      producer: BatchProducer;
+      /** the brokers' clock, ms since 1970 */
+      now: () => number;
+      onRoom: () => void;
+      /** default: due records return without a delay */
+      pace?: Pick<ReturnPace, 'waitMs'>;
+      /** deliveries that leave early */
+      recalls: Pick<Recalls, 'check' | 'positions'>;
+    },
+  ) {
+    this.#room = new Backpressure(
+      () => options.producer.pendingBytes / MAX_PENDING_BYTES,
+      options.onRoom,
+    );
+  }
+
+  /** Number of dropped records that repeated a step of a delivery. */
+  get duplicatesDropped(): number {
+    return this.#duplicatesDropped;
+  }
+
+  onRecord(record: OpenRecord): DispatchResult {
+    const { now, recalls, pace } = this.options;
+    recalls.positions.reached(record, record.offset);
+    const due = whenDue(record.timestampMs, tierDelayMs(record.topic) ?? 0, now());
+    if (due !== 'now') return due;
+    if (!this.#room.accepts()) return 'busy';
+    const checked = recalls.check(record);
+    if (typeof checked === 'object') return checked;
+    const waitMs = checked === 'return' ? (pace?.waitMs(record, now()) ?? 0) : 0;
+    if (waitMs > 0) return { againInMs: waitMs };
+    recalls.positions.reached(record, record.offset + 1);
+    if (checked === 'drop') record.done();
+    else if (this.#steps.isDuplicateStep(record, now())) {
+      this.#duplicatesDropped++;
+      record.done();
+    } else this.#return(record);
+    return 'accepted';
+  }
+
+  #return(record: OpenRecord): void {
+    const { producer, now } = this.options;
+    const value = Buffer.from(record.value ?? '');
+    const headers = record.headers as Record<string, string>;
+    const returned = watchReturn(record, now());
+    producer.send([{ topic: DUE, key: record.key?.toString() ?? null, value, headers }]).then(
+      () => {
+        record.done();
+        returned();
+        this.#room.resumeAtHalf();
+      },
+      // The stopping producer refuses, or Kafka refuses the record permanently (the producer logs
+      // it): it stays in its tier.
+      () => undefined,
+    );
+  }
+}

@@ -1,0 +1,290 @@
+import { type GateConfig, type Knowledge, DecisionGate } from '../../shared/config/decision-gate';
+import { type OnCostly } from '../../shared/cel/compile';
+import { type ConfigReader } from '../../shared/config/types';
+import { createDedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
+import {
+  type MessageHeaders,
+  readMessageHeaders,
+  rememberMessage,
+} from '../../shared/model/message-codec';
+import { Backpressure } from '../../shared/runtime/load-limits';
+import { AppError, messageOf, newerFormat } from '../../shared/runtime/errors';
+import {
+  type BatchProducer,
+  type InRecord,
+  type OpenRecord,
+  type DispatchResult,
+} from '../../shared/kafka/port';
+import { type Log } from '../../shared/telemetry/log';
+import {
+  decide,
+  type Decision,
+  type Deliver,
+  doubtOf,
+  outputOf,
+  rejectedRecord,
+  type SetAside,
+} from './decide';
+import { Deferrals } from './deferrals';
+import { InFlightMessages } from './in-flight-messages';
+import { drops, watchFilters, watchRouting, watchUnrendered } from './telemetry';
+
+/**
+ * Turns messages into deliveries.
+ *
+ * Invariant: a record is done only when Kafka has acknowledged all its output: its deliveries, or
+ * the record of why there can be none. Unacknowledged output is bounded; at the bound, partitions
+ * wait.
+ *
+ * A message counts as a duplicate once the output of the first copy is acknowledged. A copy that is
+ * read before that waits with its record open. A copy dropped earlier could be lost together with
+ * the first by a crash; a copy routed earlier would be delivered twice.
+ *
+ * The router drops a message without a destination only by a `config` that is complete up to the
+ * time when the message was read. Until then it holds the message with its record open, and others
+ * of the partition pass. Messages that it cannot hold are deferred (`deferrals.ts`).
+ *
+ * At start the deduplication window is filled from `messages` (`dedup-warmup.ts`). A message in it
+ * that was not routed yet is not taken for a duplicate, because it has the same offset. A later
+ * copy may be dropped, because the first will be routed.
+ */
+export interface RouterOptions {
+  config: GateConfig &
+    Pick<ConfigReader, 'source' | 'destinationsOf' | 'isUnreadable' | 'unreadableDestinationsOf'>;
+  producer: BatchProducer;
+  windowMs: number;
+  now: () => number;
+  log: Log;
+  /** called when refused partitions may be read again */
+  onRoom: () => void;
+  /** called when deferred records can be decided and should be read again */
+  onDecidable: () => void;
+  /** called when this process must not continue */
+  onFatal: (error: unknown) => void;
+  /** called for each filter that takes much work */
+  onCostlyFilter?: OnCostly;
+}
+
+/** Unacknowledged output: about one second at full speed. */
+const MAX_PENDING_BYTES = 16 * 1024 * 1024;
+/** Limit of waiting copies, and of messages held for `config`; each takes about 1 KB. */
+const MAX_WAITING = 20_000;
+/**
+ * A reader confirms ten times a second that it has read all of `config`; a message held for longer
+ * than this may be held for minutes.
+ */
+const BEHIND_MS = 2_000;
+/** Pause of a partition while too many messages are held. */
+const HELD_AGAIN_MS = 100;
+
+/** A record with its parsed headers, its key and its value. */
+interface Incoming {
+  record: OpenRecord;
+  head: MessageHeaders;
+  key: Buffer | null;
+  value: Buffer | null;
+  ref: MessageRef;
+  /** the latest decision, while the message is held */
+  decision?: Decision;
+}
+
+export class Router {
+  /** since the start of the process */
+  readonly counts = { routed: 0, deliveries: 0, duplicates: 0, dropped: 0, rejected: 0 };
+  readonly #seen = createDedupWindow();
+  readonly #inFlight = new InFlightMessages<Incoming>();
+  readonly #undecided: DecisionGate<Incoming>;
+  readonly #deferrals: Deferrals;
+  readonly #room: Backpressure;
+  #failed = false;
+
+  constructor(private readonly options: RouterOptions) {
+    const fill = () =>
+      Math.max(
+        options.producer.pendingBytes / MAX_PENDING_BYTES,
+        this.#inFlight.waiting / MAX_WAITING,
+      );
+    this.#room = new Backpressure(fill, options.onRoom);
+    const decide = (incoming: Incoming, knowledge: Knowledge) => this.#route(incoming, knowledge);
+    this.#undecided = new DecisionGate(options.config, decide, options.onFatal);
+    // Registered after #undecided, which may release messages and so make room first.
+    this.#deferrals = new Deferrals(options, () => this.#undecided.size < MAX_WAITING / 2);
+  }
+
+  /** Adds a record, routed or not, to the deduplication window. */
+  warm(record: InRecord): void {
+    rememberMessage(this.#seen, record);
+  }
+
+  onRecord(record: OpenRecord): DispatchResult {
+    if (this.#failed || !this.#room.accepts()) return 'busy';
+    if (this.#undecided.size >= MAX_WAITING && this.#undecided.oldestMs < BEHIND_MS) {
+      return { againInMs: HELD_AGAIN_MS };
+    }
+    const head = readMessageHeaders(record.headers);
+    switch (head.kind) {
+      case 'newer':
+        this.#failed = true;
+        this.options.onFatal(newerFormat(record, head.format, 'this router'));
+        return 'busy';
+      case 'rejected':
+        this.#reject(
+          record,
+          { source: record.headers.source ?? '', value: record.value },
+          head.reason,
+        );
+        return 'accepted';
+      case 'message':
+        this.#undecided.offer(incomingOf(record, head));
+        return 'accepted';
+    }
+  }
+
+  /** Number of messages held in memory until `config` is known, and the wait of the oldest, ms. */
+  get held(): { count: number; oldestMs: number } {
+    return { count: this.#undecided.size, oldestMs: this.#undecided.oldestMs };
+  }
+
+  /** Hands back the messages of revoked partitions that wait for `config`. */
+  onRevoking(): void {
+    this.#undecided.release(({ record }) => {
+      if (!record.isRevoking) return false;
+      // If the commit metadata has no room for them, a few records are routed twice. That costs
+      // less than a partition that cannot move until `config` is read.
+      if (!record.handBack()) record.defer();
+      return true;
+    });
+  }
+
+  /**
+   * @returns false if the message is held because it has no destination and `config` may be behind
+   */
+  #route(incoming: Incoming, { current, changed }: Knowledge): boolean {
+    if (changed || !incoming.decision) {
+      if (this.#seen.isDuplicate(incoming.ref, this.options.now())) {
+        this.#dropCopy(incoming);
+        return true;
+      }
+      if (this.#inFlight.holdCopy(incoming.ref, incoming)) return true;
+      incoming.decision = this.#decide(incoming);
+    }
+    const { decision } = incoming;
+    const doubt = doubtOf(decision, incoming.head.sourceId, {
+      config: this.options.config,
+      current,
+    });
+    if (doubt === undefined) {
+      this.#perform(incoming, decision);
+    } else if (doubt !== 'config_behind' || this.#undecided.size >= MAX_WAITING) {
+      this.#deferrals.defer(incoming.record, incoming.head.sourceId, doubt);
+    } else {
+      // Copied, because slices would keep the whole fetch in memory.
+      if (changed) {
+        incoming.key &&= Buffer.from(incoming.key);
+        incoming.value &&= Buffer.from(incoming.value);
+      }
+      return false;
+    }
+    return true;
+  }
+
+  #perform(incoming: Incoming, decision: Decision): void {
+    switch (decision.kind) {
+      // `#route` defers it.
+      case 'destination_unreadable':
+        return;
+      case 'unknown_source':
+        return this.#drop(incoming, 'unknown_source');
+      case 'dropped':
+        watchFilters(decision.filters);
+        return this.#drop(incoming, decision.reason);
+      case 'rejected':
+        return this.#reject(incoming.record, setAside(incoming), decision.reason);
+      case 'deliver':
+        watchFilters(decision.filters);
+        return this.#deliver(incoming, decision);
+    }
+  }
+
+  /** Rejects a record that makes routing throw, so that its partition continues. */
+  #decide({ head, key, value }: Incoming): Decision {
+    try {
+      return decide(head, { key, value }, this.options);
+    } catch (error) {
+      return { kind: 'rejected', reason: `routing it failed: ${messageOf(error)}` };
+    }
+  }
+
+  #deliver(incoming: Incoming, deliver: Deliver): void {
+    const { records, unrendered } = deliver;
+    this.#inFlight.add(incoming.ref);
+    const routed = watchRouting(incoming.record, incoming.head, records.length);
+    const ended = watchUnrendered(unrendered, this.options.log);
+    this.options.producer.send(outputOf(incoming.record, deliver, this.options.now())).then(
+      () => {
+        this.counts.routed++;
+        this.counts.deliveries += records.length;
+        routed?.();
+        ended?.();
+        this.#seen.remember(incoming.ref, this.options.now());
+        for (const copy of this.#inFlight.end(incoming.ref)) this.#dropCopy(copy);
+        this.#finish(incoming.record);
+      },
+      (error: unknown) => {
+        const copies = this.#inFlight.end(incoming.ref);
+        // The producer of a stopping process refuses: the records stay open, and the next process
+        // reads them again.
+        if (error instanceof AppError && error.retriable) return;
+        this.#reject(incoming.record, setAside(incoming), messageOf(error));
+        // The next copy becomes the first.
+        for (const copy of copies) this.#undecided.offer(copy);
+      },
+    );
+  }
+
+  #dropCopy({ record, head }: Incoming): void {
+    this.counts.duplicates++;
+    this.options.log.debug({ source: head.sourceId, message: head.messageId }, 'message.duplicate');
+    record.done();
+  }
+
+  #drop({ record, head }: Incoming, reason: keyof typeof drops): void {
+    this.counts.dropped++;
+    drops[reason].value++;
+    this.options.log.debug(
+      { source: head.sourceId, message: head.messageId, reason },
+      'message.dropped',
+    );
+    record.done();
+  }
+
+  #reject(record: OpenRecord, what: SetAside, reason: string): void {
+    const { partition, offset } = record;
+    this.counts.rejected++;
+    this.options.log.warn({ partition, offset, reason }, 'message.rejected');
+    const append = this.options.producer.send([
+      rejectedRecord(record, what, { reason, nowMs: this.options.now() }),
+    ]);
+    // If the stopping producer or Kafka refuses, the record stays open.
+    append
+      .then(() => this.#finish(record))
+      .catch((error: unknown) => {
+        this.options.log.warn({ partition, offset, reason: messageOf(error) }, 'message.left_open');
+      });
+  }
+
+  #finish(record: OpenRecord): void {
+    record.done();
+    this.#room.resumeAtHalf();
+  }
+}
+
+function incomingOf(record: OpenRecord, head: MessageHeaders): Incoming {
+  head.appendedAt = record.timestampMs;
+  const ref = messageRef(head.sourceId, head.messageId, record.partition, record.offset);
+  return { record, head, key: record.key, value: record.value, ref };
+}
+
+function setAside({ head, value }: Incoming): SetAside {
+  return { source: head.sourceId, value };
+}

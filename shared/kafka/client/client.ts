@@ -1,0 +1,304 @@
+import {
+  type Admin,
+  type ConsumerConfig,
+  type Kafka as KafkaJs,
+  type KafkaConfig,
+  type logCreator,
+  logLevel,
+} from 'kafkajs';
+import { requireBrokers, type Settings } from '../../runtime/settings';
+import { type Log } from '../../telemetry/log';
+import { connectAdmin, kafkaAddress, letOthersReturn } from './connection';
+import { KafkaBatchProducer } from '../produce/batch-producer';
+import { kafkajsClient } from './patches';
+import { connectCluster } from './cluster';
+import { adminWithOffsets } from './committed-offsets';
+import { partitionOf } from '../protocol/bytes';
+import { type TopicPartition } from '../consumer/partition';
+import { KafkaConsumption } from '../consumer/consumer';
+import { Membership } from './membership';
+import { type FetchWait } from '../idle-wait';
+import { SESSION_MS } from '../consumer/returning-members';
+import { allowLeaderless, START_WITHIN_MS, whileLeadersAreFound } from './leaderless';
+import { type Kafka, type Tail, type TailOptions } from '../port';
+import { connectRequestSender } from './request-sender';
+import { DirectReader, orUnavailable, readGroup, readRanges } from '../reader';
+import { KafkaTail } from '../tail';
+import { createTopics, type CreateTopicsOptions } from './create-topics';
+import { setRetention } from './topic-retention';
+import { specsOf } from '../topics';
+
+const HEARTBEAT_MS = 1_000;
+/**
+ * Members that share a group learn of a rebalance from the answer to a heartbeat, and members that
+ * have joined again pause until all others have. With a second between heartbeats, partitions that
+ * did not move paused for up to 1.1 s; with 0.3 s, for 0.5 s. The interval is below the longest
+ * wait of a fetch, because heartbeats follow a fetch: with waits of 0.25 s, an interval of 0.3 s
+ * meant a heartbeat after every second fetch.
+ */
+const SHARED_HEARTBEAT_MS = 150;
+const FETCH_WAIT_MS = 100;
+const REBALANCE_MS = 15_000;
+/**
+ * Record values are slices of the whole response, so that its size limits the memory that one slow
+ * record retains.
+ */
+const FETCH_BYTES = 1024 * 1024;
+const PARTITION_BYTES = 256 * 1024;
+const BATCH_FETCH_BYTES = 256 * 1024;
+
+/**
+ * Connects to Kafka, creates and checks the topics, and returns the port of `port.ts`.
+ * @throws AppError `cannot_start`, with one plain sentence, if no broker answers
+ */
+export async function connectKafka(
+  settings: Settings,
+  options: { clientId: string; log: Log },
+): Promise<Kafka> {
+  const { log } = options;
+  const { KAFKA_SASL_MECHANISM: mechanism } = settings;
+  if ((mechanism === 'plain' || mechanism === 'oauthbearer') && !settings.KAFKA_SSL) {
+    log.warn(
+      { reason: `KAFKA_SASL_MECHANISM=${mechanism} needs KAFKA_SSL=true` },
+      'kafka.password_in_clear',
+    );
+  }
+  const plain = kafkajsClient({
+    ...clientConfig(settings),
+    clientId: `waypost-${options.clientId}`,
+    logCreator: kafkaLogger(log),
+  });
+  const client = allowLeaderless(plain, 'all');
+  const admin = client.admin();
+  const since = performance.now();
+  await connectAdmin(admin, requireBrokers(settings));
+  const othersReturned = letOthersReturn(performance.now() - since, log);
+  const prefix = settings.WAYPOST_TOPIC_PREFIX;
+  const topics: CreateTopicsOptions = {
+    prefix,
+    specs: specsOf(settings),
+    partitions: settings.WAYPOST_PARTITIONS,
+    log,
+    replication: settings.WAYPOST_REPLICATION ?? 3,
+  };
+  await createTopics(admin, topics);
+  const led = allowLeaderless(plain, 'led');
+  return port({
+    client,
+    led,
+    admin,
+    prefix,
+    topics,
+    rack: settings.KAFKA_CLIENT_RACK,
+    othersReturned,
+    log,
+  });
+}
+
+interface PortParts {
+  client: KafkaJs;
+  /** omits partitions that have no leader */
+  led: KafkaJs;
+  admin: Admin;
+  prefix: string;
+  topics: CreateTopicsOptions;
+  /** where this process runs; consumers then read from a replica there */
+  rack: string | undefined;
+  /** resolves when consumers may join their groups */
+  othersReturned: Promise<void>;
+  log: Log;
+}
+
+function port({
+  client,
+  led,
+  admin,
+  prefix,
+  topics,
+  rack = '',
+  othersReturned,
+  log,
+}: PortParts): Kafka {
+  const consumer = (groupId: string, more: Partial<ConsumerConfig> = {}) =>
+    led.consumer({
+      groupId,
+      rackId: rack,
+      sessionTimeout: SESSION_MS,
+      heartbeatInterval: HEARTBEAT_MS,
+      rebalanceTimeout: REBALANCE_MS,
+      maxWaitTimeInMs: FETCH_WAIT_MS,
+      maxBytes: FETCH_BYTES,
+      maxBytesPerPartition: PARTITION_BYTES,
+      allowAutoTopicCreation: false,
+      // A crash is answered by a new consumer (restarting-consumer.ts).
+      retry: {
+        initialRetryTime: 50,
+        maxRetryTime: 1_000,
+        retries: 8,
+        restartOnFailure: () => Promise.resolve(false),
+      },
+      ...more,
+    });
+
+  const reader = new DirectReader(client, prefix);
+  // kafkajs connects it at its first request.
+  const { admin: ledAdmin, readCommitted } = adminWithOffsets(led);
+  return {
+    read: (at) => reader.read(at),
+    committed: (group, topic) =>
+      orUnavailable(readGroup(admin, `${prefix}waypost-${group}`, prefix + topic)),
+    ranges: (topic, sinceMs) => orUnavailable(readRanges(admin, prefix + topic, sinceMs)),
+    producer: async (producerOptions) => {
+      const producer = await connectRequestSender(client, prefix);
+      return new KafkaBatchProducer(producer, producerOptions, log);
+    },
+    consume: async (consumeOptions) => {
+      await othersReturned;
+      const membership = new Membership();
+      const groupId = `${prefix}waypost-${consumeOptions.group}`;
+      const {
+        maxBytesPerPartition = PARTITION_BYTES,
+        fetchWaitMs = FETCH_WAIT_MS,
+        batchMs,
+      } = consumeOptions;
+      const { maxWaitTime: maxWaitTimeInMs, minBytes } = fetchWait(batchMs, fetchWaitMs);
+      const joining = {
+        partitionAssigners: [membership.assigner],
+        heartbeatInterval: SHARED_HEARTBEAT_MS,
+      };
+      const make = () =>
+        consumer(groupId, { ...joining, maxBytesPerPartition, maxWaitTimeInMs, minBytes });
+      // A partition that has no leader must not hide the offsets of the others.
+      const partitionOf = await keyPartitions(ledAdmin, prefix, consumeOptions.topics);
+      const parts = {
+        make,
+        admin: ledAdmin,
+        readCommitted,
+        membership,
+        groupId,
+        prefix,
+        log,
+        partitionOf,
+        appendedAt: timeOf(reader, prefix),
+      };
+      const consumption = new KafkaConsumption(parts, consumeOptions);
+      await consumption.start();
+      return consumption;
+    },
+    tail: (tailOptions) => startTail({ client, admin, ledAdmin, prefix, log }, tailOptions),
+    listTopics: async () => {
+      const all = await admin.listTopics();
+      return all.flatMap((topic) => (topic.startsWith(prefix) ? [topic.slice(prefix.length)] : []));
+    },
+    setRetention: () => setRetention(admin, topics),
+    close: async () => {
+      await reader.close();
+      await Promise.all([admin.disconnect(), ledAdmin.disconnect()]);
+    },
+  };
+}
+
+async function startTail(
+  {
+    client,
+    admin,
+    ledAdmin,
+    prefix,
+    log,
+  }: Pick<PortParts, 'client' | 'admin' | 'prefix' | 'log'> & { ledAdmin: Admin },
+  options: TailOptions,
+): Promise<Tail> {
+  const connect = (topic: string) => connectCluster(client, topic);
+  // A reader of recent records does without unreadable partitions until they have a leader; others
+  // need every record.
+  const looks = typeof options.from === 'string' ? admin : ledAdmin;
+  const tail = new KafkaTail(looks, ledAdmin, {
+    ...options,
+    prefix,
+    wait: fetchWait(options.batchMs),
+    connect,
+    log,
+  });
+  await tail.start();
+  return tail;
+}
+
+/** Returns a function that reads when the record at an offset was appended, ms since 1970. */
+function timeOf(reader: DirectReader, prefix: string) {
+  return async (
+    { topic, number: partition }: TopicPartition,
+    offset: number,
+  ): Promise<number | undefined> => {
+    const { records } = await reader.read({
+      topic: topic.slice(prefix.length),
+      partition,
+      offset,
+      maxBytes: 1,
+    });
+    return records[0]?.timestampMs;
+  };
+}
+
+function fetchWait(batchMs: number | undefined, otherwiseMs = FETCH_WAIT_MS): FetchWait {
+  return batchMs === undefined
+    ? { maxWaitTime: otherwiseMs, minBytes: 1 }
+    : { maxWaitTime: batchMs, minBytes: BATCH_FETCH_BYTES };
+}
+
+/**
+ * Returns the producer's mapping of keys to partitions, so that a consumer can tell whether it owns
+ * a key.
+ */
+async function keyPartitions(admin: Admin, prefix: string, topics: string[]) {
+  const names = topics.map((topic) => prefix + topic);
+  const metadata = await whileLeadersAreFound(
+    () => admin.fetchTopicMetadata({ topics: names }),
+    START_WITHIN_MS,
+  );
+  const counts = new Map(metadata.topics.map(({ name, partitions }) => [name, partitions.length]));
+  return (topic: string, key: string): number => partitionOf(key, counts.get(prefix + topic) ?? 1);
+}
+
+/** Returns the part of kafkajs's configuration that depends on the settings. */
+function clientConfig(settings: Settings): KafkaConfig {
+  return {
+    ...kafkaAddress(settings),
+    connectionTimeout: 3_000,
+    requestTimeout: 10_000,
+    retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 5 },
+  };
+}
+
+/**
+ * Writes kafkajs's log lines to Waypost's log. kafkajs logs normal events as errors (a rebalance, a
+ * loading coordinator, a retry after a broker is unreachable), so that the highest level here is a
+ * warning. Relevant errors are also thrown.
+ */
+function kafkaLogger(log: Log): logCreator {
+  return () =>
+    ({ namespace, level, log: entry }) => {
+      const { message } = entry;
+      const { error, topic, partition, groupId, broker } = entry as Record<string, unknown>;
+      const line = {
+        client: 'kafkajs',
+        namespace,
+        topic,
+        partition,
+        groupId,
+        broker,
+        reason: error,
+      };
+      if (level === logLevel.ERROR || level === logLevel.WARN) {
+        if (
+          namespace === 'Connection' ||
+          /rebalancing|Crash|Restarting|Failed to send/.test(message)
+        ) {
+          log.debug(line, message);
+        } else {
+          log.warn(line, message);
+        }
+      } else {
+        log.debug(line, message);
+      }
+    };
+}

@@ -1,0 +1,138 @@
+import { AssignerProtocol, type Admin } from 'kafkajs';
+import { idOf, type TopicPartition } from '../consumer/partition';
+import { memberOf, topicPartitionsOf } from './membership';
+import { type GroupOffsets } from '../consumer/committer';
+import { type Bounds } from './leaderless';
+
+/**
+ * Describes a consumer group from outside: which partitions each member reads, which have no
+ * reader, and their lag, which no process counts.
+ */
+
+export interface GroupView {
+  members: {
+    memberId: string;
+    /** partitions assigned to it, by id */
+    places: ReadonlyMap<string, TopicPartition>;
+  }[];
+}
+
+/** @returns undefined while the group is between two assignments */
+export async function describeGroup(admin: Admin, groupId: string): Promise<GroupView | undefined> {
+  const { groups } = await admin.describeGroups([groupId]);
+  const [group] = groups;
+  if (group?.state !== 'Stable') return undefined;
+  const members = group.members.map(({ memberId, memberMetadata, memberAssignment }) => {
+    const { topics } = memberOf(memberId, memberMetadata);
+    const { assignment = {} } = AssignerProtocol.MemberAssignment.decode(memberAssignment) ?? {};
+    // kafkajs does not read topics to which it has not subscribed.
+    const read = Object.entries(assignment).filter(([topic]) => topics.includes(topic));
+    return { memberId, places: topicPartitionsOf(Object.fromEntries(read)) };
+  });
+  return { members };
+}
+
+/**
+ * Returns the partitions of these topics that no member reads. @param counts partitions of each
+ * topic
+ */
+export function unreadPlaces(
+  { members }: GroupView,
+  counts: ReadonlyMap<string, number>,
+): TopicPartition[] {
+  const read = new Set(members.flatMap(({ places }) => [...places.keys()]));
+  return [...counts].flatMap(([topic, count]) =>
+    Array.from({ length: count }, (_, number) => ({ topic, number })).filter(
+      (place) => !read.has(idOf(place)),
+    ),
+  );
+}
+
+/** The partitions of one topic without a reader. */
+export interface UnassignedLag {
+  partitions: number;
+  /** records that the group has not finished */
+  lag: number;
+  /** append time of the oldest of them, ms since 1970; undefined if there is none */
+  oldestAtMs: number | undefined;
+}
+
+interface Parts extends GroupOffsets {
+  memberId: () => string;
+  /**
+   * returns when the record at this offset was appended, ms since 1970; undefined if there is none
+   */
+  appendedAt: (place: TopicPartition, offset: number) => Promise<number | undefined>;
+}
+
+/**
+ * Records are looked up one by one, and a group without members may have hundreds of partitions.
+ */
+const MOST_LOOKED_UP = 24;
+
+/**
+ * Returns the unread partitions of each topic, with their lag. Only one member counts the lag, so
+ * that sums over processes are right; each member reports the number of partitions.
+ * @param bounds by topic, without prefix, and partition; the lag of a partition without bounds is
+ *   not counted
+ * @returns by topic; undefined if no bounds are known, or the group is between two assignments
+ */
+export async function readUnassignedLag(
+  parts: Parts,
+  bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
+): Promise<Map<string, UnassignedLag> | undefined> {
+  const { admin, groupId, prefix } = parts;
+  // Without names, the metadata would be that of all topics.
+  const view = bounds.size > 0 ? await describeGroup(admin, groupId) : undefined;
+  if (!view) return undefined;
+  const { topics } = await admin.fetchTopicMetadata({
+    topics: [...bounds.keys()].map((topic) => prefix + topic),
+  });
+  const places = unreadPlaces(
+    view,
+    new Map(topics.map(({ name, partitions }) => [name, partitions.length])),
+  );
+  const result = new Map<string, UnassignedLag>();
+  for (const { topic } of places) {
+    const name = topic.slice(prefix.length);
+    const partitions = (result.get(name)?.partitions ?? 0) + 1;
+    result.set(name, { partitions, lag: 0, oldestAtMs: undefined });
+  }
+  const [first] = view.members.map(({ memberId }) => memberId).sort();
+  if (places.length === 0 || first !== parts.memberId()) return result;
+  const waiting = await findWaiting(parts, places, bounds);
+  for (const { topic, lag } of waiting) {
+    const unread = result.get(topic);
+    if (unread) unread.lag += lag;
+  }
+  await Promise.all(
+    waiting.slice(0, MOST_LOOKED_UP).map(async ({ topic, place, offset }) => {
+      // The record of a partition that has no leader cannot be read.
+      const [unread, at] = [
+        result.get(topic),
+        await parts.appendedAt(place, offset).catch(() => undefined),
+      ];
+      if (unread && at !== undefined) unread.oldestAtMs = Math.min(unread.oldestAtMs ?? at, at);
+    }),
+  );
+  return result;
+}
+
+/**
+ * Returns the partitions with records that the group has not finished, and the offset of the first.
+ */
+async function findWaiting(
+  { readCommitted, groupId, prefix }: Parts,
+  places: readonly TopicPartition[],
+  bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
+) {
+  const committed = await readCommitted(groupId, places);
+  return places.flatMap((place) => {
+    const topic = place.topic.slice(prefix.length);
+    const known = bounds.get(topic)?.get(place.number);
+    if (known === undefined) return [];
+    const { low, high } = known;
+    const offset = Math.max(low, committed.get(idOf(place))?.offset ?? 0);
+    return high > offset ? [{ topic, place, offset, lag: high - offset }] : [];
+  });
+}

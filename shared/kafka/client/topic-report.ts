@@ -1,0 +1,125 @@
+import { type Admin, ConfigResourceTypes } from 'kafkajs';
+import { messageOf } from '../../runtime/errors';
+import { type Settings } from '../../runtime/settings';
+import { briefClient, kafkaAddress } from './connection';
+import { findDifferences, type TopicDifference } from './create-topics';
+import { readBounds } from './leaderless';
+import { DUE, MESSAGES, specsOf, TIER_PREFIX, WEBHOOKS } from '../topics';
+
+/** Inspects the topics and consumer groups of a system without creating any. */
+
+export interface TopicFindings {
+  /** with the prefix */
+  missing: string[];
+  differences: TopicDifference[];
+  count: number;
+}
+
+/** Compares all topics with their specification. @throws if Kafka does not answer */
+export async function inspectTopics(settings: Settings): Promise<TopicFindings> {
+  return withAdmin(settings, async (admin) => {
+    const prefix = settings.WAYPOST_TOPIC_PREFIX;
+    const specs = specsOf(settings);
+    const existing = new Set(await admin.listTopics());
+    const present = specs.filter(({ name }) => existing.has(prefix + name));
+    const wanted = {
+      prefix,
+      partitions: settings.WAYPOST_PARTITIONS,
+      replication: settings.WAYPOST_REPLICATION ?? 3,
+    };
+    return {
+      missing: specs.filter((spec) => !present.includes(spec)).map(({ name }) => prefix + name),
+      differences: await findDifferences(admin, wanted, present),
+      count: present.length,
+    };
+  });
+}
+
+/** Offsets that a group has lost, or may lose. */
+export interface OffsetFindings {
+  /**
+   * partitions that hold records and have no committed offset: their group reads them from the
+   * beginning
+   */
+  uncommitted: { group: string; topic: string; partitions: number[] }[];
+  /** the shortest `offsets.retention.minutes` of the brokers, or why it could not be read */
+  retentionMinutes: number | string;
+  /** the longest that a topic keeps records, minutes */
+  longestMinutes: number;
+}
+
+/**
+ * Inspects the groups of router, delivery and retry: if one of them starts from the beginning,
+ * receivers get requests again.
+ * @throws if Kafka does not answer
+ */
+export async function inspectOffsets(settings: Settings): Promise<OffsetFindings> {
+  const specs = specsOf(settings);
+  const tiers = specs.map(({ name }) => name).filter((name) => name.startsWith(TIER_PREFIX));
+  const reads = { router: [MESSAGES], delivery: [WEBHOOKS, DUE], retry: tiers };
+  return withAdmin(settings, async (admin) => {
+    const prefix = settings.WAYPOST_TOPIC_PREFIX;
+    // This comes first, because kafkajs finds coordinators only once it knows the brokers.
+    const { brokers } = await admin.describeCluster();
+    const uncommitted: OffsetFindings['uncommitted'] = [];
+    for (const [service, topics] of Object.entries(reads)) {
+      const group = `${prefix}waypost-${service}`;
+      const committed = await admin.fetchOffsets({ groupId: group });
+      for (const topic of topics.map((name) => prefix + name)) {
+        const found = committed.find((each) => each.topic === topic)?.partitions ?? [];
+        const known = new Set(
+          found.filter(({ offset }) => Number(offset) >= 0).map(({ partition }) => partition),
+        );
+        const bounds = await readBounds(admin, topic);
+        const partitions = [...bounds].flatMap(([number, { low, high }]) =>
+          high > low && !known.has(number) ? [number] : [],
+        );
+        if (partitions.length > 0) {
+          uncommitted.push({ group, topic, partitions: partitions.sort((a, b) => a - b) });
+        }
+      }
+    }
+    const longestMs = Math.max(...specs.map(({ retentionMs = 0 }) => retentionMs));
+    return {
+      uncommitted,
+      retentionMinutes: await offsetsRetention(admin, brokers),
+      longestMinutes: longestMs / 60_000,
+    };
+  });
+}
+
+async function offsetsRetention(
+  admin: Admin,
+  brokers: readonly { nodeId: number }[],
+): Promise<number | string> {
+  const setting = 'offsets.retention.minutes';
+  try {
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: brokers.map(({ nodeId }) => ({
+        type: ConfigResourceTypes.BROKER,
+        name: String(nodeId),
+        configNames: [setting],
+      })),
+    });
+    const values = resources.flatMap(({ configEntries }) =>
+      configEntries
+        .filter(({ configName }) => configName === setting)
+        .map(({ configValue }) => Number(configValue)),
+    );
+    return values.length > 0 ? Math.min(...values) : 'brokers do not say';
+  } catch (error) {
+    // A managed cluster may not let clients read the settings of its brokers.
+    return messageOf(error);
+  }
+}
+
+async function withAdmin<T>(settings: Settings, look: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = briefClient(kafkaAddress(settings), 'waypost-inspect').admin();
+  await admin.connect();
+  try {
+    return await look(admin);
+  } finally {
+    await admin.disconnect();
+  }
+}

@@ -1,0 +1,130 @@
+import { type Admin, KafkaJSAggregateError, KafkaJSProtocolError } from 'kafkajs';
+import {
+  createReadyTopics,
+  createTopics,
+  findDifferences,
+} from '../../../../shared/kafka/client/create-topics';
+import {
+  CONFIG,
+  PROFILES,
+  TOMBSTONES_MS,
+  type TopicSpec,
+  topicSpecs,
+} from '../../../../shared/kafka/topics';
+import { createLog } from '../../../../shared/telemetry/log';
+
+const DAY_MS = 86_400_000;
+const compacted = topicSpecs({ retryDelaysMs: [], windowMs: DAY_MS }).filter(
+  ({ cleanup }) => cleanup === 'compact',
+);
+
+/**
+ * Returns an admin for topics that keep tombstones for this time, and otherwise match their
+ * specification.
+ */
+function adminOf(tombstonesMs: number): Admin {
+  const answers = {
+    fetchTopicMetadata: ({ topics }: { topics: string[] }) =>
+      Promise.resolve({
+        topics: topics.map((name) => ({ name, partitions: name === PROFILES ? [{}, {}] : [{}] })),
+      }),
+    describeConfigs: ({ resources }: { resources: { name: string }[] }) =>
+      Promise.resolve({
+        resources: resources.map(({ name }) => ({
+          resourceName: name,
+          configEntries: [{ configName: 'delete.retention.ms', configValue: String(tombstonesMs) }],
+        })),
+      }),
+  };
+  return answers as unknown as Admin;
+}
+
+test.each([
+  ['for the specified time are no difference', TOMBSTONES_MS, []],
+  ['for a longer time are no difference', 7 * DAY_MS, []],
+  [
+    'for a shorter time are a difference of each compacted topic',
+    3_600_000,
+    compacted.map(({ name }) => name),
+  ],
+])('tombstones that are retained %s', async (_, tombstonesMs, topics) => {
+  expect(compacted.map(({ name }) => name)).toEqual(expect.arrayContaining([CONFIG, PROFILES]));
+  const found = await findDifferences(
+    adminOf(tombstonesMs),
+    { prefix: '', partitions: 2, replication: 1 },
+    compacted,
+  );
+  expect(found.map(({ topic }) => topic)).toEqual(topics);
+  expect(
+    found.every(
+      ({ setting, wants }) => setting === 'delete.retention.ms' && wants === String(DAY_MS),
+    ),
+  ).toBe(true);
+});
+
+/** Creates two topics on a broker that refuses them with these errors. */
+function refused(errors: Record<string, string>): Promise<void> {
+  const failures = Object.entries(errors).map(([topic, type]) => {
+    const error = new KafkaJSProtocolError(new Error('a text of kafkajs'));
+    return Object.assign(error, { type, topic });
+  });
+  const admin = {
+    listTopics: () => Promise.resolve([]),
+    createTopics: () =>
+      Promise.reject(new KafkaJSAggregateError('Topic creation errors', failures)),
+  };
+  const specs = ['messages', 'messages.limited'].map((name): TopicSpec => ({
+    name,
+    partitions: 'one',
+    cleanup: 'delete',
+    retentionMs: DAY_MS,
+  }));
+  const log = createLog('test', 'silent');
+  return createTopics(admin as unknown as Admin, {
+    prefix: 'p.',
+    specs,
+    partitions: 1,
+    replication: 3,
+    log,
+  });
+}
+
+test('without the right to create topics the error names them and the command', async () => {
+  const errors = {
+    'p.messages': 'TOPIC_AUTHORIZATION_FAILED',
+    'p.messages.limited': 'TOPIC_AUTHORIZATION_FAILED',
+  };
+  await expect(refused(errors)).rejects.toMatchObject({
+    code: 'cannot_start',
+    message: expect.stringMatching(
+      /describe or create p\.messages, p\.messages\.limited .*node dist\/bin\/main\.js acls/,
+    ),
+  });
+});
+
+test("a topic just created by another process does not hide the other's error", async () => {
+  const errors = {
+    'p.messages': 'TOPIC_ALREADY_EXISTS',
+    'p.messages.limited': 'TOPIC_AUTHORIZATION_FAILED',
+  };
+  await expect(refused(errors)).rejects.toMatchObject({
+    message: expect.stringMatching(/describe or create p\.messages\.limited /),
+  });
+});
+
+test('with fewer brokers than replicas, the error names the setting', async () => {
+  const errors = { 'p.messages': 'INVALID_REPLICATION_FACTOR' };
+  await expect(refused(errors)).rejects.toMatchObject({
+    message: expect.stringContaining('fewer than 3 brokers; set WAYPOST_REPLICATION'),
+  });
+});
+
+test('new topics are ready once a broker unaware of them finds their leaders', async () => {
+  const unknown = Object.assign(new Error('no such topic'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' });
+  const fetchTopicOffsets = jest.fn().mockRejectedValueOnce(unknown).mockResolvedValue([]);
+  const create = jest.fn().mockResolvedValue(true);
+  const topics = ['a', 'b'].map((topic) => ({ topic }));
+  await createReadyTopics({ createTopics: create, fetchTopicOffsets } as unknown as Admin, topics);
+  expect(create.mock.calls).toEqual([[{ topics, waitForLeaders: false }]]);
+  expect(fetchTopicOffsets.mock.calls.flat()).toEqual(['a', 'a', 'b']);
+});

@@ -1,0 +1,122 @@
+import { patchKafkajs } from '../../../../shared/kafka/client/patches';
+
+/** Uses kafkajs's own request queue, so that the tests fail if it changes. */
+
+interface Queue {
+  inflight: { readonly size: number };
+  pending: unknown[];
+  throttledUntil: number;
+  checkPendingRequests(): void;
+  push(request: object): void;
+  fulfillRequest(answer: { correlationId: number; payload: unknown; size: number }): void;
+  scheduleRequestTimeoutCheck(): void;
+  rejectAll(error: Error): void;
+  destroy(): void;
+}
+const RequestQueue = jest.requireActual<new (options: object) => Queue>(
+  'kafkajs/src/network/requestQueue',
+);
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  patchKafkajs();
+});
+afterEach(() => jest.useRealTimers());
+
+function setUp({ enforceRequestTimeout = false } = {}) {
+  const logger = { debug: () => undefined };
+  const options = { maxInFlightRequests: null, requestTimeout: 1_000, enforceRequestTimeout };
+  const queue = new RequestQueue({
+    ...options,
+    clientId: 'test',
+    broker: 'b',
+    logger,
+    isConnected: () => true,
+  });
+  const sent: number[] = [];
+  const ended: unknown[] = [];
+  const push = (correlationId: number) => {
+    const [resolve, reject] = [
+      () => ended.push(correlationId),
+      (error: Error) => ended.push(error.message),
+    ];
+    const entry = { correlationId, resolve, reject };
+    queue.push({ entry, expectResponse: true, sendRequest: () => sent.push(correlationId) });
+  };
+  return { queue, sent, ended, push };
+}
+
+test('a connection without waiting requests has no timer', () => {
+  const { queue, sent, push } = setUp();
+  push(1);
+  queue.checkPendingRequests();
+  expect({ sent, timers: jest.getTimerCount() }).toEqual({ sent: [1], timers: 0 });
+});
+
+test('a throttled request is sent when the throttle ends, and then no timer is left', () => {
+  const { queue, sent, push } = setUp();
+  queue.throttledUntil = Date.now() + 300;
+  push(1);
+  jest.advanceTimersByTime(290);
+  expect(sent).toEqual([]);
+  jest.advanceTimersByTime(20);
+  expect({ sent, timers: jest.getTimerCount() }).toEqual({ sent: [1], timers: 0 });
+});
+
+test('an unanswered request fails within a second of its timeout, and a new one does not', () => {
+  const { queue, ended, push } = setUp({ enforceRequestTimeout: true });
+  queue.scheduleRequestTimeoutCheck();
+  push(1);
+  jest.advanceTimersByTime(1_500);
+  push(2);
+  expect(ended).toEqual([]);
+  jest.advanceTimersByTime(500);
+  expect([ended.length, queue.inflight.size]).toEqual([1, 1]);
+  queue.destroy();
+  expect(jest.getTimerCount()).toBe(0);
+});
+
+test('answers in any order find their requests, and the remaining are rejected together', () => {
+  const { queue, sent, ended, push } = setUp();
+  for (let id = 0; id < 1_000; id++) {
+    push(id);
+    if (id % 2 === 1) {
+      for (const correlationId of [id, id - 1]) {
+        queue.fulfillRequest({ correlationId, payload: '', size: 0 });
+      }
+    }
+  }
+  expect(sent).toHaveLength(1_000);
+  expect(ended).toEqual(sent.map((id) => (id % 2 === 0 ? id + 1 : id - 1)));
+  expect(queue.inflight.size).toBe(0);
+  push(1_000);
+  push(1_001);
+  queue.rejectAll(new Error('gone'));
+  expect([ended.slice(1_000), queue.inflight.size]).toEqual([['gone', 'gone'], 0]);
+});
+
+test("a consumer is throttled in any partition order, not by another's fetches", async () => {
+  // kafkajs shuffles the partitions of each request.
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types
+  const Broker = require('kafkajs/src/broker') as new (options: object) => {
+    fetch(request: object): Promise<unknown>;
+  };
+  const begun: string[] = [];
+  const broker = (name: string) =>
+    Object.assign(new Broker({ connectionPool: {}, logger: { namespace: () => ({}) } }), {
+      lookupRequest: () => (request: object) => {
+        begun.push(`${name} ${Date.now() - startedAt}`);
+        throw Object.assign(new Error('not sent'), { request });
+      },
+    });
+  const startedAt = Date.now();
+  const [one, other] = [broker('one'), broker('other')];
+  const fetch = (of: typeof one, partition: number) =>
+    void of
+      .fetch({ maxWaitTime: 100, topics: [{ topic: 't', partitions: [{ partition }] }] })
+      .catch(() => undefined);
+  for (const partition of [0, 1]) fetch(one, partition);
+  fetch(other, 0);
+  await jest.advanceTimersByTimeAsync(100);
+  expect(begun).toEqual(['one 0', 'other 0', 'one 2']);
+});

@@ -1,0 +1,105 @@
+import { Requeuer, whenDue } from '../../../services/retry/requeuer';
+import { TierPositions } from '../../../services/retry/tier-positions';
+import { BrokerClock } from '../../../shared/kafka/broker-clock';
+import { type OpenRecord } from '../../../shared/kafka/port';
+import { recordingProducer } from '../../support/fakes';
+import { aRecord } from '../../support/factories';
+
+const NOW = 1_700_000_000_000;
+const own = { ms: NOW };
+
+const positions = new TierPositions({
+  steadyMs: () => 0,
+  isTaking: () => false,
+  onAssigned: () => undefined,
+});
+const parts = { onRoom: () => undefined, recalls: { check: () => 'return' as const, positions } };
+
+/** A record of the tier of 10 s, due since a second. */
+function due(offset: number, headers: Record<string, string>, done: () => void): OpenRecord {
+  return aRecord({
+    topic: 'webhooks.retry.10s',
+    partition: 3,
+    offset,
+    timestampMs: NOW - 11_000,
+    key: Buffer.from('dst:1'),
+    headers,
+    done,
+  });
+}
+
+test('a retry service with a clock hours ahead or behind returns records when due', () => {
+  // The brokers' clock is known from the timestamps of the records, so its own clock decides
+  // nothing.
+  const clock = new BrokerClock(() => own.ms);
+  for (const wrongByMs of [-7_200_000, 7_200_000]) {
+    own.ms = NOW + wrongByMs;
+    clock.wrote(NOW, clock.mark());
+    const returner = new Requeuer({
+      ...parts,
+      producer: recordingProducer(),
+      now: () => clock.now(),
+    });
+    const record = (timestampMs: number) => ({ ...due(1, {}, () => undefined), timestampMs });
+    expect(returner.onRecord(record(NOW - 4_000))).toEqual({
+      againInMs: expect.closeTo(6_000, -1),
+    });
+    expect(returner.onRecord(record(NOW - 11_000))).toBe('accepted');
+  }
+});
+
+test('of two records of the same step, retry returns one, and drops the other', async () => {
+  const producer = recordingProducer();
+  const returner = new Requeuer({ ...parts, producer, now: () => NOW });
+  const done: number[] = [];
+  const offer = (offset: number, headers: Record<string, string>) =>
+    returner.onRecord(due(offset, headers, () => done.push(offset)));
+  const step = { delivery: 'd', attempt: '1', hop: '1' };
+  expect([offer(1, step), offer(2, step), offer(3, { ...step, hop: '2' }), offer(4, {})]).toEqual(
+    Array(4).fill('accepted'),
+  );
+  await new Promise(setImmediate);
+  expect(producer.appends.flat().map(({ headers }) => headers?.hop)).toEqual(['1', '2', undefined]);
+  expect(done.sort()).toEqual([1, 2, 3, 4]);
+  expect(returner.duplicatesDropped).toBe(1);
+});
+
+test('retry returns a record of a newer format as it is', () => {
+  const producer = recordingProducer();
+  const returner = new Requeuer({ ...parts, producer, now: () => NOW });
+  const headers = { format: '9', unknown: 'field' };
+  expect(returner.onRecord(due(1, headers, () => undefined))).toBe('accepted');
+  expect(producer.appends.flat()).toMatchObject([
+    { topic: 'webhooks.due', key: 'dst:1', value: Buffer.from('{}'), headers },
+  ]);
+});
+
+test.each([
+  ['a record whose due time is long past is due now', 0, 10_000, 50_000, 'now'],
+  ['a record is due at the exact moment of its due time', 40_000, 10_000, 50_000, 'now'],
+  [
+    'a record that is due in 7 s is read again in 7 s',
+    47_000,
+    10_000,
+    50_000,
+    { againInMs: 7_000 },
+  ],
+  [
+    'a record that is due in 1 ms is read again after the least pause, so that one request ' +
+      'returns several',
+    40_001,
+    10_000,
+    50_000,
+    { againInMs: 200 },
+  ],
+  ['a tier of 200 ms is read every 50 ms', 49_810, 200, 50_000, { againInMs: 50 }],
+  [
+    'a record from a broker whose clock is an hour ahead waits for the delay of its tier, no longer',
+    3_650_000,
+    10_000,
+    50_000,
+    { againInMs: 10_000 },
+  ],
+])('%s', (_, appendedAtMs, delayMs, nowMs, expected) => {
+  expect(whenDue(appendedAtMs, delayMs, nowMs)).toEqual(expected);
+});
