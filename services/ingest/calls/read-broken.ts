@@ -57,7 +57,7 @@ export function readBrokenBatch(
     const value = index < MAX_CALLS ? reader.call(piece) : tooMany(1);
     calls.push(isReadFault(value) ? null : value.call);
     if (isReadFault(value)) {
-      faults.set(index, { ...value, excerpt: excerptOf(body, ...piece.range) });
+      faults.set(index, value);
       if (value.code === 'call_too_large') readable++;
     } else {
       readable++;
@@ -74,6 +74,10 @@ export function readBrokenBatch(
   const further = Math.max(0, found.pieces.length - MOST_LISTED) + found.beyond.count;
   const callCount = calls.length + further;
   if (readable === 0) return { ...why, callCount: Math.max(1, callCount) };
+  found.pieces.forEach(({ range }, index) => {
+    const fault = faults.get(index);
+    if (fault) faults.set(index, { ...fault, excerpt: excerptOf(body, ...range) });
+  });
   if (further > 0) {
     const start = found.pieces[MOST_LISTED]?.range[0] ?? found.beyond.start;
     faults.set(calls.length, { ...tooMany(further), excerpt: excerptOf(body, start, body.length) });

@@ -6,6 +6,7 @@ import { Calls, createCustomers } from '../load';
 import { type Progress } from '../progress';
 import { type HostileFigure } from '../report/figures';
 import { type Bench, withSystem } from '../setup';
+import { CUT_CALLS, MISSING_START, secondReading } from './second-reading';
 
 /**
  * Single calls to ingest at a share of its capacity, without and with requests that are cheap for
@@ -47,13 +48,9 @@ function hostileRequests(authorization: string): Hostile[] {
     },
   );
   // Read twice, to no avail: each of its 2,500 calls is cut, or closed by brackets that do not fit.
-  const cut = gzipSync(`{"batch":[${'{"type":"track","userId":"u","a":x},'.repeat(2_500)}`, {
-    level: 9,
-  });
+  const cut = gzipSync(CUT_CALLS, { level: 9 });
   const faults = gzipSync('{[}]'.repeat(120_000), { level: 9 });
-  const missing = gzipSync(`x"},${`${JSON.stringify(call)},`.repeat(2_500)}{}],"sentAt":"x"}`, {
-    level: 9,
-  });
+  const missing = gzipSync(MISSING_START, { level: 9 });
   return [
     { headers: { ...gzip, authorization }, body: cut },
     { headers: { ...gzip, authorization }, body: faults },
@@ -108,6 +105,7 @@ export function measureHostile(
         perSecond,
         cleanP99Ms: p99(false),
         hostileP99Ms: p99(true),
+        secondReading: secondReading(),
         statuses: phases.at(-1)?.statuses ?? {},
       };
     },

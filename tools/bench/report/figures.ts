@@ -85,6 +85,8 @@ export interface HostileFigure {
   perSecond: number;
   cleanP99Ms: number;
   hostileP99Ms: number;
+  /** CPU of a broken batch, × a clean one of as many bytes and calls */
+  secondReading: number;
   /** responses to hostile requests in the last phase, by status */
   statuses: Record<string, number>;
 }

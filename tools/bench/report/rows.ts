@@ -200,6 +200,7 @@ function hostile(): Row[] {
     ['honest calls', 'calls/s', ({ perSecond }) => perSecond],
     ['p99 without hostile requests', 'ms', ({ cleanP99Ms }) => cleanP99Ms],
     ['p99 with hostile requests', '× without', (h) => h.hostileP99Ms / h.cleanP99Ms, most(1.5)],
+    ['CPU of a batch read twice', '× a clean batch', (h) => h.secondReading, most(2)],
   ]);
 }
 
