@@ -1,6 +1,6 @@
 import { membersOf } from '../../../console/src/delivery/batch-members';
 import { withType } from '../../../console/src/destination/auth-draft';
-import { DESTINATION_FIELDS, differences } from '../../../console/src/destination/conflict';
+import { DESTINATION_LABELS, differences } from '../../../console/src/destination/conflict';
 import {
   creationOf,
   type Draft,
@@ -308,7 +308,7 @@ test('a conflict names the kind of an authentication, and shows no secret and no
     ...withType(undefined, 'bearer'),
     secret: { value: 'planted', kept: false },
   };
-  const found = differences(DESTINATION_FIELDS, {
+  const found = differences(DESTINATION_LABELS, {
     before: STORED,
     theirs: STORED,
     patch: patchOf(STORED, draft),
