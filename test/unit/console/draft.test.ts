@@ -12,14 +12,14 @@ import {
   differences,
 } from '../../../console/src/destination/conflict';
 import { alertsDraftOf, alertsPatch, alertsProblems } from '../../../console/src/alerts/draft';
+import { viewPlain } from '../../../services/control/destinations/plain-fields';
 import { type Alerts, type Destination } from '../../../shared/api/operations';
 
 const STORED: Destination = {
   id: 'dst_1',
   name: 'Shop',
   type: 'webhooks',
-  enabled: true,
-  paused: false,
+  ...viewPlain({ enabled: true, paused: false }),
   sources: ['src_1'],
   webhooks: [
     {
@@ -34,13 +34,8 @@ const STORED: Destination = {
   signature: null,
   hasSharedSecret: true,
   secretRotation: null,
-  types: null,
   request: null,
-  filter: null,
-  maxPerSecond: null,
-  shards: 4,
   batch: null,
-  switchOffAfter: null,
   retry: null,
   proxy: null,
   version: 3,
