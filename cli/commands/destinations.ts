@@ -3,8 +3,8 @@ import { defined } from '../../shared/collections/defined';
 import { parseJson } from '../../shared/json/json';
 import { GENERATE_SECRET } from '../../shared/model/config';
 import { addressWarning } from '../../shared/model/address-warning';
-import { CALL_TYPES, type JsonObject, MESSAGE_TYPES } from '../../shared/model/message';
-import { type Group, listOf, oneOf, type Session, whole } from '../command';
+import { CALL_TYPES, type JsonObject } from '../../shared/model/message';
+import { type Group, oneOf, type Session } from '../command';
 import { find, type Patch, patchEntry } from '../entries';
 import { type Fields, idsField, optionsOf, readFields, textField, withoutNulls } from '../fields';
 import { columnsWithHealth, stateOf } from '../output/destinations';
@@ -24,6 +24,7 @@ import {
   signatureLines,
   type SignatureOptions,
 } from './endpoint-auth';
+import { PLAIN_OPTIONS, plainLines } from './plain-fields';
 import {
   REQUEST_EDITS,
   requestFieldsOf,
@@ -46,36 +47,12 @@ type Change = Patch<'destination'>;
 const SOURCES: Fields<Change> = {
   sources: idsField('--source <source...>', 'source', 'connected sources, by id or name'),
 };
-const LIMITS: Fields<Change> = {
-  types: {
-    flags: '--types <types>',
-    about: 'message types, such as track,identify, or all',
-    read: (types: string, name) =>
-      types === 'all' ? null : listOf(types).map((type) => oneOf(type, name, MESSAGE_TYPES)),
-  },
-  maxPerSecond: {
-    flags: '--max-per-second <n>',
-    about: 'maximum requests per second to each URL; 0 for no limit',
-    read: (text: string, name) => whole(text, name, [0, 100_000]) || null,
-  },
-  filter: {
-    flags: '--filter <condition>',
-    about: 'condition in CEL, such as \'event == "Order Completed"\'; none to deliver all messages',
-    read: (text: string) => (text === 'none' ? null : text),
-  },
-  switchOffAfter: {
-    flags: '--switch-off-after <duration>',
-    about:
-      'disable it after failing for this long, such as 5d; 0s: never; default: as in the alerts',
-    read: (text: string) => (text === 'default' ? null : text),
-  },
-};
 const NAME: Fields<Change> = { name: textField('--name <name>', 'new name') };
 const EDITS = [
   ...optionsOf(SOURCES),
   ...WEBHOOK_EDITS,
   ...SIGNATURE_EDITS,
-  ...optionsOf(LIMITS),
+  ...optionsOf(PLAIN_OPTIONS),
   ...REQUEST_EDITS,
   ...DELIVERY_EDITS,
 ];
@@ -228,7 +205,7 @@ async function fieldsOf(
     ...(await readFields(session, options, SOURCES)),
     ...(await webhookFieldsOf(session, options, before)),
     ...signatureFieldsOf(options),
-    ...(await readFields(session, options, LIMITS)),
+    ...(await readFields(session, options, PLAIN_OPTIONS)),
     ...(await requestFieldsOf(session, options, before)),
     ...(await deliveryFieldsOf(session, options)),
   };
@@ -345,30 +322,16 @@ function show(
   destination: Destination,
   more: readonly [string, string | undefined][] = [],
 ): void {
-  const {
-    id,
-    name,
-    sources,
-    webhooks,
-    types,
-    filter,
-    maxPerSecond,
-    switchOffAfter,
-    hasSharedSecret,
-  } = destination;
-  const { secretRotation } = destination;
+  const { id, name, sources, webhooks, hasSharedSecret, secretRotation } = destination;
   print.thing(destination, [
     ['id', id],
     ['name', name],
     ['state', stateOf(destination)],
     ['sources', sources.join(' ')],
     ...webhookLines(webhooks),
-    ['types', types?.join(' ') ?? 'all'],
-    ['filter', filter ?? undefined],
+    ...plainLines(destination),
     ...requestLines(destination),
-    ['a second', maxPerSecond ?? 'no limit'],
     ...deliveryLines(destination),
-    ['disabled after', switchOffAfter ?? undefined],
     ['signed', hasSharedSecret ? 'yes' : 'no'],
     ...signatureLines(destination),
     ['rotation', secretRotation ? `both secrets until ${secretRotation.overlapUntil}` : undefined],

@@ -7,12 +7,12 @@ import {
 } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
 import { TRUSTS } from '../../shared/model/config';
-import { MESSAGE_TYPES } from '../../shared/model/message';
 import { BODY_FORMATS, METHODS } from '../../shared/model/request-settings';
 import { CliError } from '../process-context';
 import { deliveryOptions, deliveryOptionsToFile } from './delivery-options';
 import { authSecrets, authToFile, signature, webhookAuth } from './endpoint-auth';
 import { HIDDEN } from './hidden';
+import { plainInFile, plainOf } from './plain-fields';
 import { audience, audienceToFile, type Names, trait, traitToFile } from './definitions';
 
 /**
@@ -33,14 +33,10 @@ const webhook = z.strictObject({
 const destination = z.strictObject({
   name: z.string().min(1),
   type: z.literal('webhooks'),
-  enabled: z.boolean().default(false),
-  paused: z.boolean().default(false),
   sources: z.array(z.string()),
   webhooks: z.array(webhook),
   sharedSecret: z.literal(HIDDEN).optional(),
   signature,
-  types: z.array(z.enum(MESSAGE_TYPES)).nullable().default(null),
-  filter: z.string().nullable().default(null),
   // An import leaves it unchanged if the file lacks it.
   request: z
     .strictObject({
@@ -52,10 +48,8 @@ const destination = z.strictObject({
     })
     .nullable()
     .optional(),
-  maxPerSecond: z.number().nullable().default(null),
-  shards: z.number().optional(),
-  switchOffAfter: z.string().nullable().default(null),
   ...deliveryOptions,
+  ...plainInFile,
 });
 const file = z.strictObject({
   waypost: z.literal(FORMAT),
@@ -128,8 +122,6 @@ export function toFile(present: Present, at: Date): SettingsFile {
     destinations: destinations.map((one) => ({
       name: one.name,
       type: one.type,
-      enabled: one.enabled,
-      paused: one.paused,
       sources: one.sources.flatMap((id) => names.sources.get(id) ?? []),
       webhooks: one.webhooks.map((webhook) => ({
         url: webhook.url ?? lost(one.name),
@@ -138,13 +130,9 @@ export function toFile(present: Present, at: Date): SettingsFile {
       })),
       ...defined({ sharedSecret: one.hasSharedSecret ? HIDDEN : undefined }),
       signature: one.signature,
-      types: one.types,
-      filter: one.filter,
-      maxPerSecond: one.maxPerSecond,
-      shards: one.shards,
-      switchOffAfter: one.switchOffAfter,
       request: one.request,
       ...deliveryOptionsToFile(one),
+      ...plainOf(one),
     })),
     audiences: audiences.map((one) => audienceToFile(one, names)),
     traits: traits.map((one) => traitToFile(one, names)),
@@ -244,5 +232,6 @@ function faultOf(issue: z.core.$ZodIssue, what: string): string {
 const WORDS: Readonly<Record<string, string>> = {
   array: 'a list',
   object: 'an object',
+  int: 'a whole number',
   string: 'a text',
 };

@@ -1,5 +1,6 @@
 import { type Destination, type Operations } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
+import { withoutNulls } from '../fields';
 import { type DefinitionStep, planAudience, planTrait } from './definitions';
 import {
   deliveryOptionsBody,
@@ -11,6 +12,7 @@ import {
 } from './delivery-options';
 import { sameAuth, signatureBody, wantedAuth, withSecrets } from './endpoint-auth';
 import { HIDDEN } from './hidden';
+import { plainOf } from './plain-fields';
 import {
   type FileDestination,
   namesOf,
@@ -141,8 +143,7 @@ interface Around {
 
 function planDestination(wanted: FileDestination, around: Around): Step {
   const { same, secrets, without, faults } = around;
-  const { name, sources, paused, types, filter, maxPerSecond, shards, switchOffAfter, request } =
-    wanted;
+  const { name, sources, request } = wanted;
   const missing: string[] = [];
   const proxy = proxyWanted(wanted, secrets?.proxy);
   const webhooks = wanted.webhooks.map((webhook) =>
@@ -158,18 +159,12 @@ function planDestination(wanted: FileDestination, around: Around): Step {
         '--without-secrets to create it disabled and without secrets.',
     );
   }
-  const enabled = wanted.enabled && missing.length === 0;
-  const sharedSecret = secrets?.sharedSecret;
+  const plain = { ...plainOf(wanted), enabled: wanted.enabled && missing.length === 0 };
   const common = {
     name,
     type: wanted.type,
-    enabled,
-    paused,
     webhooks,
-    ...defined({
-      sharedSecret,
-      shards,
-    }),
+    ...defined({ sharedSecret: secrets?.sharedSecret }),
   };
   if (same) {
     if (missing.length === 0 && !secrets && isSame(wanted, same, around.present)) {
@@ -178,10 +173,7 @@ function planDestination(wanted: FileDestination, around: Around): Step {
     const options = deliveryOptionsPatch(wanted, lacksLogin(proxy, same) ? undefined : proxy);
     const body = {
       ...common,
-      types,
-      filter,
-      maxPerSecond,
-      switchOffAfter,
+      ...plain,
       ...options,
       ...defined({
         signature: wanted.signature,
@@ -195,13 +187,8 @@ function planDestination(wanted: FileDestination, around: Around): Step {
   }
   const body = {
     ...common,
-    ...defined({
-      types: types || undefined,
-      filter: filter !== null ? filter : undefined,
-      request: request || undefined,
-      maxPerSecond: maxPerSecond !== null ? maxPerSecond : undefined,
-      switchOffAfter: switchOffAfter !== null ? switchOffAfter : undefined,
-    }),
+    ...withoutNulls(plain),
+    ...defined({ request: request || undefined }),
     ...signatureBody(wanted.signature),
     ...deliveryOptionsBody(wanted, lacksLogin(proxy, same) ? undefined : proxy),
   };
@@ -243,14 +230,8 @@ function withValues(
 function isSame(wanted: FileDestination, same: Destination, present: Present): boolean {
   const names = namesOf(present).sources;
   const asFile = {
-    enabled: same.enabled,
-    paused: same.paused,
-    types: same.types,
-    maxPerSecond: same.maxPerSecond,
-    switchOffAfter: same.switchOffAfter,
-    filter: same.filter,
+    ...plainOf(same, wanted),
     request: wanted.request === undefined ? undefined : same.request,
-    shards: wanted.shards === undefined ? undefined : same.shards,
     sources: same.sources.flatMap((id) => names.get(id) ?? []).sort(),
     webhooks: same.webhooks.map((webhook, i) => [
       webhook.url,
@@ -260,16 +241,9 @@ function isSame(wanted: FileDestination, same: Destination, present: Present): b
     signature: wanted.signature === undefined ? undefined : same.signature,
     ...sameOptions(wanted, same),
   };
-  const { enabled, paused, types, filter, request, maxPerSecond, shards, switchOffAfter } = wanted;
   const asWanted = {
-    enabled,
-    paused,
-    types,
-    maxPerSecond,
-    switchOffAfter,
-    filter,
-    request,
-    shards,
+    ...plainOf(wanted),
+    request: wanted.request,
     sources: [...wanted.sources].sort(),
     webhooks: wanted.webhooks.map(({ url, headers, ...own }) => [
       url,

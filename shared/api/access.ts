@@ -1,4 +1,5 @@
 import { type Role } from '../model/config';
+import { ADMIN_FIELDS } from '../model/destination-fields';
 
 /**
  * Lists every operation of the control API with the roles that may call it. This file imports no
@@ -81,7 +82,7 @@ export const ACCESS = {
   'GET /destinations/{id}': reader,
   'PATCH /destinations/{id}': {
     ...operator,
-    adminFields: ['webhooks', 'sharedSecret', 'signature', 'proxy'],
+    adminFields: ADMIN_FIELDS,
   },
   'DELETE /destinations/{id}': admin,
   'POST /destinations/{id}/rotate-secret': admin,

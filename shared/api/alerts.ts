@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ALERT_FORMATS, ALERTS_ID, DEFAULT_ALERTS } from '../model/config';
+import { DESTINATION_FIELDS } from '../model/destination-fields';
 import { NOTICE_KINDS } from '../model/notice-kinds';
 import {
   changed,
@@ -10,7 +11,6 @@ import {
   list,
   pageParameters,
   patchOf,
-  switchOffAfter,
   time,
 } from './fields';
 import { type OperationsOf } from './operation';
@@ -71,11 +71,15 @@ export const alertsBody = z.strictObject({
       'At most one alert of dead letters, and one of partly delivered ones, per ' +
       'destination in this time',
   }),
-  switchOffAfter: switchOffAfter.optional().meta({
-    description:
-      'Switch destinations off after failing for this long, as in failingFor, and at least ' +
-      'twice, such as 5d. Omit or 0s: never',
-  }),
+  switchOffAfter: durationField(z.string(), {
+    mostMs: DESTINATION_FIELDS.switchOffAfter.mostMs,
+  })
+    .optional()
+    .meta({
+      description:
+        'Switch destinations off after failing for this long, as in failingFor, and at least ' +
+        'twice, such as 5d. Omit or 0s: never',
+    }),
 });
 
 const alerts = z.strictObject({

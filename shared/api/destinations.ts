@@ -1,22 +1,14 @@
 import { z } from 'zod';
-import { CALL_TYPES, type Json, MESSAGE_TYPES } from '../model/message';
+import { type DestinationField } from '../model/destination-fields';
+import { CALL_TYPES, type Json } from '../model/message';
 import { proxyBody, retryBody, retryResponse } from './delivery-options';
 import { batchBody, batchView } from './batch';
 import { testAttempt } from './deliveries';
 import { signature, signatureView } from './endpoint-auth';
-import {
-  changed,
-  count,
-  list,
-  name,
-  pageParameters,
-  patchOf,
-  switchOffAfter,
-  time,
-  timeParameter,
-} from './fields';
+import { changed, count, list, name, pageParameters, patchOf, time, timeParameter } from './fields';
 import { type OperationsOf } from './operation';
 import { destinationState, lastError, successRate, totals } from './overview';
+import { plainBody, plainView } from './plain-fields';
 import { previewBody, renderedRequest, requestBody, requestView } from './request';
 import {
   MAX_WEBHOOKS,
@@ -30,20 +22,10 @@ import {
 /** Destinations: requests, responses and operations. */
 
 const MAX_SOURCES = 1_000;
-const MAX_PER_SECOND = 100_000;
-/** More shards than the topic has partitions, at most 1,000, have no effect. */
-const MAX_SHARDS = 1_000;
 
 export const destinationBody = z.strictObject({
   name,
   type: z.literal('webhooks'),
-  enabled: z.boolean().default(false).meta({
-    description: 'If false, it receives nothing and its waiting deliveries are cancelled',
-  }),
-  paused: z
-    .boolean()
-    .default(false)
-    .meta({ description: 'If true, deliveries wait, within their window' }),
   sources: z
     .array(z.string())
     .max(MAX_SOURCES)
@@ -51,42 +33,12 @@ export const destinationBody = z.strictObject({
   webhooks: z.array(webhookBody).min(1).max(MAX_WEBHOOKS),
   sharedSecret: sharedSecret.optional(),
   signature: signature.optional(),
-  types: z
-    .array(z.enum(MESSAGE_TYPES))
-    .min(1)
-    .optional()
-    .meta({ description: 'Message types to deliver. Omit for all' }),
-  filter: z
-    .string()
-    .optional()
-    .meta({
-      description:
-        'Condition in CEL over the message, such as type == "track" && properties.total > ' +
-        '100. Only matching messages are delivered',
-      maxLength: 2_000,
-    }),
   request: requestBody.nullish(),
-  maxPerSecond: z
-    .number()
-    .min(0.1)
-    .max(MAX_PER_SECOND)
-    .optional()
-    .meta({ description: 'Maximum requests per second to each URL. Omit for no limit' }),
-  shards: z
-    .int()
-    .min(1)
-    .max(MAX_SHARDS)
-    .optional()
-    .meta({ description: 'Number of shards for its users. Default: 4' }),
   batch: batchBody.optional(),
-  switchOffAfter: switchOffAfter.optional().meta({
-    description:
-      'Switch off after failing for this long, such as 5d. 0s: never. Omit to use the ' +
-      'value of /alerts',
-  }),
   retry: retryBody.optional(),
   proxy: proxyBody.optional(),
-});
+  ...plainBody,
+} satisfies Record<DestinationField, z.ZodType>);
 
 const text = z.string().min(1).max(200);
 /** Any JSON object: the body was parsed from JSON. */
@@ -107,20 +59,14 @@ const destination = z.strictObject({
   id: z.string(),
   name: z.string(),
   type: z.literal('webhooks'),
-  enabled: z.boolean(),
-  paused: z.boolean(),
   sources: z.array(z.string()),
   ...webhookFields,
   signature: signatureView.nullable(),
-  types: z.array(z.enum(MESSAGE_TYPES)).nullable(),
-  filter: z.string().nullable(),
   request: requestView,
-  maxPerSecond: z.number().nullable(),
-  shards: z.int(),
   batch: batchView.nullable(),
-  switchOffAfter: z.string().nullable(),
   retry: retryResponse.nullable(),
   proxy: z.string().nullable(),
+  ...plainView,
   ...changed,
 });
 

@@ -53,9 +53,6 @@ export const overlap = durationField(z.string().default('24h')).meta({
   description: 'How long the old one stays valid, such as 0s, 30m, 24h or 7d',
 });
 
-/** The time for which a destination fails before it is switched off, ms. */
-export const switchOffAfter = durationField(z.string(), { mostMs: 90 * DAY_MS });
-
 /** A time in a request, with any offset. */
 export const timeInput = z.iso.datetime({
   offset: true,

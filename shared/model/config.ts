@@ -1,7 +1,7 @@
 import { type Audience, type ComputedTrait } from './audience-definition';
 import { type BatchSettings } from './batch';
+import { DESTINATION_FIELDS, type StoredFields } from './destination-fields';
 import { type Auth, type EndpointTls, type SignatureSettings } from './endpoint-auth';
-import { type MessageType } from './message';
 import { type RetryPlan } from './retry-plan';
 import { type RequestSettings } from './request-settings';
 
@@ -117,35 +117,19 @@ export interface StoredProxy {
   userInfo?: Encrypted;
 }
 
-export interface Destination {
+export interface Destination extends StoredFields {
   id: string;
   name: string;
   type: 'webhooks';
-  /** false: gets nothing, and waiting deliveries are cancelled */
-  enabled: boolean;
-  /** on hold: deliveries wait, within their window */
-  paused: boolean;
   /** ids of the sources it is connected to */
   sources: string[];
   webhooks: EncryptedWebhook[];
   secrets?: EncryptedSecrets;
   signature?: SignatureSettings<Encrypted>;
-  /** absent: all */
-  types?: MessageType[];
-  /** a CEL condition (docs/guide/filters.md) that messages must match; absent: all */
-  filter?: string;
   /** absent: the default POST */
   request?: RequestSettings;
-  maxPerSecond?: number;
-  /** number of shards it is spread over; default DEFAULT_SHARDS */
-  shards?: number;
   /** absent: each event is sent alone */
   batch?: BatchSettings;
-  /**
-   * ms of failing after which Waypost switches it off; 0: never; absent: as the alerts' settings
-   * say
-   */
-  switchOffAfterMs?: number;
   /** absent: as the settings say */
   retry?: RetryPlan;
   /** absent: as WAYPOST_EGRESS_PROXY says */
@@ -156,7 +140,7 @@ export interface Destination {
   updatedAt: string;
 }
 
-export const DEFAULT_SHARDS = 4;
+export const DEFAULT_SHARDS = DESTINATION_FIELDS.shards.default;
 
 /**
  * The id of Waypost's own destination, which alerts are sent to. Delivery treats it like any other,

@@ -1,7 +1,7 @@
 import { Checkbox, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { type Alerts } from '../../../shared/api/operations';
-import { ALERT_FIELDS } from '../destination/conflict';
+import { ALERT_LABELS } from '../destination/conflict';
 import { SecretField } from '../destination/fields';
 import { type Read, SaveButton, Unsaved, useSaving } from '../destination/save';
 import { WebhooksEditor } from '../destination/webhooks-editor';
@@ -66,7 +66,7 @@ export function AlertsForm({ alerts, etag, onSaved }: Props) {
           )}
           <Unsaved
             saving={saving}
-            names={ALERT_FIELDS}
+            names={ALERT_LABELS}
             before={alerts}
             patch={patch}
             what={words.saveTask}

@@ -1,7 +1,7 @@
 import { type Alerts, type Operations } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
 import { parseDuration } from '../../../shared/model/time';
-import { DURATION_PROBLEM } from '../destination/draft';
+import { DURATION_PROBLEM } from '../destination/plain-draft';
 import { partsOf, same } from '../destination/field-values';
 import {
   type WebhookDraft,

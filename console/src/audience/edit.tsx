@@ -1,7 +1,7 @@
 import { Alert, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { type Audience, type ComputedTrait } from '../../../shared/api/operations';
-import { AUDIENCE_FIELDS, type FieldNames, TRAIT_FIELDS } from '../destination/conflict';
+import { AUDIENCE_LABELS, type FieldNames, TRAIT_LABELS } from '../destination/conflict';
 import { type Read, SaveButton, type Saving, Unsaved, useSaving } from '../destination/save';
 import { call, useChange } from '../lib/api';
 import { fieldProblems } from '../lib/problems';
@@ -44,7 +44,7 @@ export function EditAudience({ entry: audience, etag, onSaved, disabled }: EditP
   const own = audienceProblems(draft);
   const counting = useCounting(draft, countsAnew(patch));
   const problem = [...own.values()][0] ?? counting.mistake;
-  const shown = { saving, patch, problem, before: audience, names: AUDIENCE_FIELDS };
+  const shown = { saving, patch, problem, before: audience, names: AUDIENCE_LABELS };
   return (
     <Form disabled={disabled} onSubmit={() => saving.send(patch, etag)}>
       <AudienceForm
@@ -75,7 +75,7 @@ export function EditTrait({ entry: trait, etag, onSaved, disabled }: EditProps<C
     patch,
     problem: [...own.values()][0],
     before: trait,
-    names: TRAIT_FIELDS,
+    names: TRAIT_LABELS,
   };
   return (
     <Form disabled={disabled} onSubmit={() => saving.send(patch, etag)}>

@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core';
-import { FilterField } from '../destination/filter-field';
-import { RateField, SecretField, SourcesField, TypesField } from '../destination/fields';
+import { SecretField, SourcesField } from '../destination/fields';
+import { PlainFields } from '../destination/plain-fields';
 import { BatchSection, RetrySection } from '../destination/plan-sections';
 import { SignatureSection } from '../destination/signature-section';
 import { WebhooksEditor } from '../destination/webhooks-editor';
@@ -54,9 +54,7 @@ export function SettingsStep(stored: Stored) {
             onChange={(webhooks) => setDraft({ ...draft, webhooks })}
             problems={fields.problems}
           />
-          <TypesField {...fields} />
-          <FilterField {...fields} />
-          <RateField {...fields} />
+          <PlainFields firstSteps {...fields} />
           <div>
             <SignatureSection
               destination={destination}

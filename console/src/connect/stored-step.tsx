@@ -2,7 +2,7 @@ import { Button, Group, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Destination } from '../../../shared/api/operations';
-import { DESTINATION_FIELDS } from '../destination/conflict';
+import { DESTINATION_LABELS } from '../destination/conflict';
 import { type Read, Unsaved } from '../destination/save';
 import { useDestinationForm } from '../destination/use-form';
 import { LinkButton } from '../ui/ui';
@@ -77,7 +77,7 @@ function StepForm(props: Props & { onDrop: (theirs: Read) => void }) {
         {children(form, { destination, etag })}
         <Unsaved
           saving={save}
-          names={DESTINATION_FIELDS}
+          names={DESTINATION_LABELS}
           before={destination}
           patch={patch}
           what={what}

@@ -2,7 +2,7 @@ import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Destination } from '../../../shared/api/operations';
-import { DESTINATION_FIELDS } from '../destination/conflict';
+import { DESTINATION_LABELS } from '../destination/conflict';
 import { Unsaved, useSaveDestination } from '../destination/save';
 import { LinkButton } from '../ui/ui';
 import { text } from '../texts';
@@ -45,7 +45,7 @@ export function SwitchStep(stored: { destination: Destination; etag: string }) {
       </section>
       <Unsaved
         saving={save}
-        names={DESTINATION_FIELDS}
+        names={DESTINATION_LABELS}
         before={destination}
         patch={{ enabled: true, paused }}
         what={words.enableTask}

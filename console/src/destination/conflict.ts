@@ -1,4 +1,3 @@
-import { type Operations } from '../../../shared/api/operations';
 import { compact } from '../../../shared/collections/defined';
 import { same } from './field-values';
 import { withoutLogin } from './plan-draft';
@@ -11,23 +10,19 @@ const words = text.destination.conflict;
 /** Field → its label. */
 export type FieldNames = Readonly<Record<string, string>>;
 
-type DestinationField = Exclude<
-  keyof Operations['POST /destinations']['body'],
-  'type' | 'sharedSecret'
->;
+const DESTINATION_TEXTS = Object.entries<{ name: string; unset?: string }>(text.destination.fields);
 
-export const DESTINATION_FIELDS = words.destinationFields satisfies Record<
-  DestinationField | 'hasSharedSecret',
-  string
->;
+export const DESTINATION_LABELS: FieldNames = Object.fromEntries(
+  DESTINATION_TEXTS.map(([field, { name }]) => [field, name]),
+);
 
-export const ALERT_FIELDS: FieldNames = words.alertFields;
+export const ALERT_LABELS: FieldNames = words.alertFields;
 
 const DEFINITION_FIELDS: FieldNames = words.definitionFields;
 
-export const AUDIENCE_FIELDS: FieldNames = { ...DEFINITION_FIELDS, condition: words.condition };
+export const AUDIENCE_LABELS: FieldNames = { ...DEFINITION_FIELDS, condition: words.condition };
 
-export const TRAIT_FIELDS: FieldNames = {
+export const TRAIT_LABELS: FieldNames = {
   ...DEFINITION_FIELDS,
   compute: words.value,
   event: words.event,
@@ -36,7 +31,14 @@ export const TRAIT_FIELDS: FieldNames = {
 };
 
 /** Labels of unset fields. */
-const UNSET: FieldNames = words.unset;
+const UNSET: FieldNames = {
+  ...words.unset,
+  ...Object.fromEntries(
+    DESTINATION_TEXTS.flatMap(([field, { unset }]) =>
+      unset === undefined ? [] : [[field, unset]],
+    ),
+  ),
+};
 
 export interface Difference {
   field: string;

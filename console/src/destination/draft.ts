@@ -1,6 +1,5 @@
 import { type Destination, type Operations } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
-import { parseDuration } from '../../../shared/model/time';
 import { same } from './field-values';
 import {
   type BatchDraft,
@@ -16,6 +15,13 @@ import {
   retryPatch,
   retryProblems,
 } from './plan-draft';
+import {
+  type PlainDraft,
+  plainCreation,
+  plainDraft,
+  plainPatch,
+  plainProblems,
+} from './plain-draft';
 import {
   DEFAULT_REQUEST,
   type RequestDraft,
@@ -39,22 +45,14 @@ const words = text.endpoint.draft;
 
 /** A destination while somebody edits it, and the request to send. Pure: the form only shows it. */
 
-export interface Draft {
+export interface Draft extends PlainDraft {
   name: string;
   sources: string[];
   webhooks: WebhookDraft[];
   /** a new secret; empty: unchanged */
   sharedSecret: string;
   signature: SignatureDraft;
-  /** null: all */
-  types: NonNullable<Destination['types']> | null;
-  /** as entered; empty: none */
-  filter: string;
   request: RequestDraft;
-  /** as entered; empty: no limit */
-  maxPerSecond: string;
-  /** as entered; empty: as in the alert settings */
-  switchOffAfter: string;
   batch: BatchDraft;
   retry: RetryDraft;
   /** as entered; empty: as the installation's settings say */
@@ -72,16 +70,13 @@ export function emptyDraft(sources: string[]): Draft {
     sources,
     webhooks: [{ url: '', headers: [] }],
     sharedSecret: '',
-    types: null,
-    filter: '',
-    maxPerSecond: '',
-    switchOffAfter: '',
     proxy: '',
     storedProxy: '',
     signature: DEFAULT_SIGNATURE,
     request: DEFAULT_REQUEST,
     batch: NO_BATCH,
     retry: NO_PLAN,
+    ...plainDraft({}),
   };
 }
 
@@ -92,15 +87,12 @@ export function draftOf(destination: Destination): Draft {
     webhooks: webhookDrafts(destination.webhooks),
     sharedSecret: '',
     signature: signatureDraft(destination.signature),
-    types: destination.types && [...destination.types],
-    filter: destination.filter ?? '',
     request: requestDraft(destination.request),
-    maxPerSecond: destination.maxPerSecond === null ? '' : String(destination.maxPerSecond),
-    switchOffAfter: destination.switchOffAfter ?? '',
     batch: batchDraft(destination.batch),
     retry: retryDraft(destination.retry),
     proxy: destination.proxy ?? '',
     storedProxy: destination.proxy ?? '',
+    ...plainDraft(destination),
   };
 }
 
@@ -111,23 +103,16 @@ export function proxyChanges({ proxy, storedProxy }: Draft): boolean {
 
 /** Validates the draft. Returns a sentence by API field, such as `webhooks/0/url`. */
 export function problemsOf(draft: Draft): Map<string, string> {
-  const { name, types, switchOffAfter, maxPerSecond, proxy } = draft;
+  const { name, proxy } = draft;
   const problems = new Map<string, string>();
   if (name.trim() === '') problems.set('name', words.enterName);
   for (const [field, problem] of webhookProblems(draft.webhooks, proxyChanges(draft))) {
     problems.set(field, problem);
   }
-  if (types?.length === 0) problems.set('types', words.chooseOne);
-  const rate = Number(maxPerSecond);
-  if (maxPerSecond !== '' && !(rate >= 0.1 && rate <= 100_000)) {
-    problems.set('maxPerSecond', words.rateProblem);
-  }
-  if (switchOffAfter !== '' && parseDuration(switchOffAfter) === undefined) {
-    problems.set('switchOffAfter', DURATION_PROBLEM);
-  }
-  const others = [requestProblems(draft.request), signatureProblems(draft.signature)];
   for (const [field, problem] of [
-    ...others,
+    plainProblems(draft),
+    requestProblems(draft.request),
+    signatureProblems(draft.signature),
     batchProblems(draft.batch),
     retryProblems(draft.retry),
   ].flat()) {
@@ -137,8 +122,6 @@ export function problemsOf(draft: Draft): Map<string, string> {
   if (wrong !== undefined) problems.set('proxy', wrong);
   return problems;
 }
-
-export const DURATION_PROBLEM = words.durationProblem;
 
 /** Returns the body that creates the destination, disabled until the user enables it. */
 export function creationOf(draft: Draft): Creation {
@@ -157,14 +140,12 @@ export function creationOf(draft: Draft): Creation {
     ...defined({
       sharedSecret: draft.sharedSecret !== '' ? draft.sharedSecret : undefined,
       signature,
-      types: draft.types || undefined,
-      filter: draft.filter.trim() !== '' ? draft.filter.trim() : undefined,
       request,
-      maxPerSecond: draft.maxPerSecond !== '' ? Number(draft.maxPerSecond) : undefined,
       batch: batch || undefined,
       retry: retry || undefined,
       proxy: draft.proxy !== '' ? draft.proxy : undefined,
     }),
+    ...plainCreation(draft),
   };
 }
 
@@ -174,28 +155,23 @@ export function creationOf(draft: Draft): Creation {
  */
 export function patchOf(before: Destination, draft: Draft): Patch {
   const old = draftOf(before);
-  const rate = draft.maxPerSecond === '' ? null : Number(draft.maxPerSecond);
   const signature = signaturePatch(before.signature, draft.signature);
   const [request, retry] = [
     requestPatch(before.request, draft.request),
     retryPatch(before.retry, draft.retry),
   ];
-  return defined({
+  const own = defined({
     name: draft.name.trim() !== old.name ? draft.name.trim() : undefined,
     sources: !same([...draft.sources].sort(), [...old.sources].sort()) ? draft.sources : undefined,
     webhooks: !same(draft.webhooks, old.webhooks) ? draft.webhooks.map(webhookOf) : undefined,
     sharedSecret: draft.sharedSecret !== '' ? draft.sharedSecret : undefined,
     signature: signature || undefined,
-    types: !same(draft.types, old.types) ? draft.types : undefined,
-    filter: draft.filter.trim() !== old.filter ? draft.filter.trim() || null : undefined,
     request,
-    maxPerSecond: rate !== before.maxPerSecond ? rate : undefined,
-    switchOffAfter:
-      draft.switchOffAfter !== old.switchOffAfter ? draft.switchOffAfter || null : undefined,
     batch: !same(batchOf(draft.batch), before.batch) ? batchOf(draft.batch) : undefined,
     retry,
     proxy: draft.proxy !== old.proxy ? draft.proxy || null : undefined,
   });
+  return { ...own, ...plainPatch(before, draft) };
 }
 
 /** Signs nothing: its presence says that the destination has a secret. */

@@ -2,18 +2,10 @@ import { Stack } from '@mantine/core';
 import { type ReactNode } from 'react';
 import { type Destination } from '../../../shared/api/operations';
 import { useIsAdmin } from '../lib/session';
-import { DESTINATION_FIELDS } from './conflict';
+import { DESTINATION_LABELS } from './conflict';
 import { proxyChanges, type Draft } from './draft';
-import { FilterField } from './filter-field';
-import {
-  type FieldProps,
-  NameField,
-  RateField,
-  SecretField,
-  SourcesField,
-  SwitchOffField,
-  TypesField,
-} from './fields';
+import { type FieldProps, NameField, SecretField, SourcesField } from './fields';
+import { PlainFields } from './plain-fields';
 import { BatchSection, ProxySection, RetrySection } from './plan-sections';
 import { RequestSection } from './request-section';
 import { type Read, SaveButton, Unsaved } from './save';
@@ -69,10 +61,7 @@ export function EditForm({ destination, etag, onSaved, onBeside, disabled }: Pro
               has={destination.hasSharedSecret}
             />
           )}
-          <TypesField {...fields} />
-          <FilterField {...fields} />
-          <RateField {...fields} />
-          <SwitchOffField {...fields} />
+          <PlainFields {...fields} />
         </Main>
         <Sections
           fields={fields}
@@ -84,7 +73,7 @@ export function EditForm({ destination, etag, onSaved, onBeside, disabled }: Pro
         />
         <Unsaved
           saving={save}
-          names={DESTINATION_FIELDS}
+          names={DESTINATION_LABELS}
           before={destination}
           patch={patch}
           what={words.saveTask}

@@ -113,28 +113,3 @@ export function TypesField({ draft, onChange, problems }: FieldProps) {
     />
   );
 }
-
-export function SwitchOffField({ draft, onChange, problems }: FieldProps) {
-  return (
-    <TextInput
-      label={words.disableAfterFailing}
-      description={words.disableAfterFailingHint}
-      value={draft.switchOffAfter}
-      onChange={(event) => onChange({ ...draft, switchOffAfter: event.target.value.trim() })}
-      error={problems.get('switchOffAfter')}
-    />
-  );
-}
-
-export function RateField({ draft, onChange, problems }: FieldProps) {
-  return (
-    <TextInput
-      label={words.rateLimit}
-      description={words.rateLimitHint}
-      inputMode="decimal"
-      value={draft.maxPerSecond}
-      onChange={(event) => onChange({ ...draft, maxPerSecond: event.target.value.trim() })}
-      error={problems.get('maxPerSecond')}
-    />
-  );
-}

@@ -6,7 +6,7 @@ import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { Code } from '../ui/code';
 import { Confirmed, Failure, Unread, When } from '../ui/ui';
-import { DURATION_PROBLEM } from './draft';
+import { DURATION_PROBLEM } from './plain-draft';
 import { type Read } from './save';
 import { text } from '../texts';
 

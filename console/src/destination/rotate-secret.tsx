@@ -5,7 +5,7 @@ import { parseDuration } from '../../../shared/model/time';
 import { useChange } from '../lib/api';
 import { Code } from '../ui/code';
 import { Failure, When } from '../ui/ui';
-import { DURATION_PROBLEM } from './draft';
+import { DURATION_PROBLEM } from './plain-draft';
 import { text } from '../texts';
 
 const words = text.destination.rotateSecret;

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { type Destination } from '../../../shared/api/operations';
+import { ADMIN_FIELDS } from '../../../shared/model/destination-fields';
 import { fieldProblems } from '../lib/problems';
 import { useIsAdmin } from '../lib/session';
 import { type Draft, draftOf, type Patch, patchOf, problemsOf } from './draft';
@@ -21,9 +22,6 @@ interface DestinationForm {
   fields: FieldProps;
 }
 
-/** Only administrators may set these. */
-const ADMIN_FIELDS = /^(webhooks|signature|proxy)\b/;
-
 export function useDestinationForm(
   destination: Destination,
   onSaved: (response: Read) => void,
@@ -34,7 +32,9 @@ export function useDestinationForm(
   const save = useSaveDestination(destination.id, onSaved);
   // Users without the right to change a field cannot fix it either.
   const own = new Map(
-    [...problemsOf(draft)].filter(([field]) => admin || !ADMIN_FIELDS.test(field)),
+    [...problemsOf(draft)].filter(
+      ([field]) => admin || !ADMIN_FIELDS.includes(field.split('/', 1)[0] ?? ''),
+    ),
   );
   const problems = new Map([...fieldProblems(save.error), ...own]);
   const fields = { draft, onChange: setDraft, problems };

@@ -1,6 +1,18 @@
 import { type ReactNode } from 'react';
+import { type DestinationField, type FormName } from '../../../shared/model/destination-fields';
 import { counted } from './counts';
 import { nodes } from './nodes';
+
+interface FieldText {
+  name: string;
+  unset?: string;
+}
+
+type FieldTexts = Record<
+  Exclude<DestinationField, 'type' | 'sharedSecret'> | 'hasSharedSecret',
+  FieldText
+> &
+  Record<Exclude<FormName, 'types' | 'filter'>, FieldText & { label: string; hint: string }>;
 
 /** Texts of the parts of a destination's page. */
 export const destination = {
@@ -51,25 +63,41 @@ export const destination = {
     known: (n: number, size: number) => `The history knows ${n} of ${size} events.`,
     showInList: 'Show them in the list of deliveries',
   },
-  conflict: {
-    destinationFields: {
-      name: 'Name',
-      sources: 'Sources',
-      webhooks: 'URLs, headers and authentication',
-      signature: 'Signatures',
-      types: 'Types',
-      filter: 'Filter',
-      request: 'Request',
-      maxPerSecond: 'Rate limit',
-      shards: 'Shards',
-      batch: 'Events per request',
-      switchOffAfter: 'Disabled after failing for',
-      retry: 'Retry plan',
-      proxy: 'Proxy',
-      enabled: 'Enabled',
-      paused: 'Paused',
-      hasSharedSecret: 'Secret',
+  /** `unset`: instead of a value; `label` and `hint` are in the form */
+  fields: {
+    name: { name: 'Name' },
+    sources: { name: 'Sources' },
+    webhooks: { name: 'URLs, headers and authentication' },
+    signature: { name: 'Signatures' },
+    types: { name: 'Types', unset: 'all' },
+    filter: { name: 'Filter', unset: 'none' },
+    request: { name: 'Request', unset: 'default' },
+    maxPerSecond: {
+      name: 'Rate limit',
+      unset: 'no limit',
+      label: 'Rate limit',
+      hint: 'Requests per second, to each URL. Leave empty for no limit',
     },
+    shards: { name: 'Shards' },
+    batch: { name: 'Events per request', unset: 'one' },
+    switchOffAfter: {
+      name: 'Disabled after failing for',
+      unset: 'not set',
+      label: 'Disable after failing for',
+      hint: 'Such as 5d. Cancels waiting deliveries. 0s: never. Leave empty for the setting of the alerts',
+    },
+    retry: { name: 'Retry plan', unset: 'as the settings say' },
+    proxy: { name: 'Proxy', unset: 'as the settings say' },
+    enabled: { name: 'Enabled' },
+    paused: { name: 'Paused' },
+    hasSharedSecret: { name: 'Secret' },
+  } satisfies FieldTexts,
+  plainDraft: {
+    chooseOne: 'Choose at least one',
+    numberProblem: (least: string, most: string) => `Enter a number from ${least} to ${most}`,
+    durationProblem: 'Enter a duration such as 90s, 30m, 12h or 5d',
+  },
+  conflict: {
     alertFields: {
       enabled: 'Alerts are sent',
       webhooks: 'URLs, headers and authentication',
@@ -93,14 +121,6 @@ export const destination = {
     unset: {
       sources: 'all',
       window: 'ever',
-      types: 'all',
-      filter: 'none',
-      request: 'default',
-      maxPerSecond: 'no limit',
-      batch: 'one',
-      switchOffAfter: 'not set',
-      retry: 'as the settings say',
-      proxy: 'as the settings say',
     },
     newOne: 'a new one',
     unreadable: 'unreadable',

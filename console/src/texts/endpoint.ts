@@ -5,9 +5,6 @@ export const endpoint = {
   draft: {
     suggestedName: 'Webhooks',
     enterName: 'Enter a name',
-    chooseOne: 'Choose at least one',
-    rateProblem: 'Enter a number from 0.1 to 100,000',
-    durationProblem: 'Enter a duration such as 90s, 30m, 12h or 5d',
   },
   editForm: {
     saveTask: 'save',
@@ -34,11 +31,6 @@ export const endpoint = {
     notSigned: 'Without a secret, requests are not signed.',
     messageTypes: 'Message types',
     allTypes: 'All types, including future ones',
-    disableAfterFailing: 'Disable after failing for',
-    disableAfterFailingHint:
-      'Such as 5d. Cancels waiting deliveries. 0s: never. Leave empty for the setting of the alerts',
-    rateLimit: 'Rate limit',
-    rateLimitHint: 'Requests per second, to each URL. Leave empty for no limit',
   },
   webhookSwitches: {
     title: 'URLs',

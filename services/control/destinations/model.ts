@@ -1,12 +1,12 @@
 import { type z } from 'zod';
 import { batchToView } from '../../../shared/api/batch';
 import { destinationBody } from '../../../shared/api/destinations';
-import { durationText } from '../../../shared/api/fields';
 import { secretChangeProblem } from '../../../shared/api/webhooks';
 import { defined } from '../../../shared/collections/defined';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
-import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
+import { type Destination } from '../../../shared/model/config';
+import { type OwnName } from '../../../shared/model/destination-fields';
 import { isJsonObject, type Json, type JsonObject } from '../../../shared/model/message';
 import { secretFields } from '../../../shared/model/secret-fields';
 import { type TopicRetention } from '../../../shared/runtime/retention';
@@ -24,6 +24,7 @@ import {
   retryErrors,
   sealProxy,
 } from './delivery-options';
+import { patchablePlain, storedPlain, viewPlain } from './plain-fields';
 import { bodyClashes, headerClashes, requestView, storedRequest } from './request';
 import { secretsNow, secretsView } from './rotation';
 import { sealSignature, signatureErrors, signatureFields, signatureView } from './signature';
@@ -98,36 +99,18 @@ export function patchDestination(before: Destination, patch: Json, making: Makin
  * secret, which is not readable.
  */
 function patchable(destination: Destination, { sourceExists }: Making): JsonObject {
-  const { name, type, enabled, paused, types, filter, maxPerSecond, shards, switchOffAfterMs } =
-    destination;
-  const request = destination.request && { ...destination.request };
-  const batch = destination.batch && batchToView(destination.batch);
-  const sources = destination.sources.filter(sourceExists);
-  const switchOffAfter =
-    switchOffAfterMs === undefined ? undefined : durationText(switchOffAfterMs);
-  const retry = planFields(destination.retry);
-  const proxy = proxyView(destination.proxy) ?? undefined;
-  const signature = signatureFields(destination.signature);
-  const fields = {
+  const { name, type, sources, request, batch, retry, proxy, signature } = destination;
+  const own = {
     name,
     type,
-    enabled,
-    paused,
-    sources,
-    types,
-    filter,
-    maxPerSecond,
-    shards,
-    switchOffAfter,
-    request,
-    batch,
-    retry,
-    proxy,
-    signature,
-  };
-  return withoutAbsent(
-    fields satisfies Record<Exclude<keyof Fields, 'webhooks' | 'sharedSecret'>, unknown>,
-  );
+    sources: sources.filter(sourceExists),
+    request: request && { ...request },
+    batch: batch && batchToView(batch),
+    retry: planFields(retry),
+    proxy: proxyView(proxy) ?? undefined,
+    signature: signatureFields(signature),
+  } satisfies Record<Exclude<OwnName, 'webhooks' | 'sharedSecret'>, unknown>;
+  return { ...defined(own), ...patchablePlain(destination) } as JsonObject;
 }
 
 /**
@@ -154,16 +137,10 @@ function webhooksIn(body: Json): JsonObject[] {
   return Array.isArray(webhooks) ? webhooks.filter(isJsonObject) : [];
 }
 
-function withoutAbsent(fields: Record<string, Json | undefined>): JsonObject {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined),
-  ) as JsonObject;
-}
-
 function assemble(fields: Fields, before: Destination | undefined, making: Making): Destination {
   const { id, now, encryptor } = making;
   const at = now.toISOString();
-  const { types, filter, maxPerSecond, shards, batch, switchOffAfter, signature } = fields;
+  const { batch, signature } = fields;
   const request = storedRequest(fields.request);
   const secrets =
     fields.sharedSecret === undefined
@@ -178,8 +155,6 @@ function assemble(fields: Fields, before: Destination | undefined, making: Makin
     id,
     name: fields.name,
     type: fields.type,
-    enabled: fields.enabled,
-    paused: fields.paused,
     sources: [...new Set(fields.sources)],
     webhooks: fields.webhooks
       ? sealWebhooks(fields.webhooks, stored, sealing)
@@ -189,18 +164,14 @@ function assemble(fields: Fields, before: Destination | undefined, making: Makin
       signature: signature
         ? sealSignature(signature, before?.signature, { now, encrypt })
         : undefined,
-      types: types ? [...new Set(types)] : undefined,
-      filter,
       request,
-      maxPerSecond,
-      shards,
       batch: batch
         ? { maxEvents: batch.maxEvents, maxBytes: batch.maxBytes, maxWaitMs: batch.maxWait }
         : undefined,
-      switchOffAfterMs: switchOffAfter,
       retry,
       proxy,
     }),
+    ...storedPlain(fields),
     createdAt: before?.createdAt ?? at,
     updatedAt: at,
   };
@@ -249,24 +220,17 @@ export function destinationView(
     id: data.id,
     name: data.name,
     type: data.type,
-    enabled: data.enabled,
-    paused: data.paused,
     // A deleted source stays in its destinations. It is left out here, and removed with the next
     // change.
     sources: data.sources.filter(sourceExists),
     webhooks: webhookViews(data, encryptor, seesSecrets),
     ...secretsView(data.secrets, now),
     signature: signatureView(data.signature),
-    types: data.types ?? null,
-    filter: data.filter ?? null,
     request: requestView(data.request),
-    maxPerSecond: data.maxPerSecond ?? null,
-    shards: data.shards ?? DEFAULT_SHARDS,
     batch: data.batch ? batchToView(data.batch) : null,
-    switchOffAfter:
-      data.switchOffAfterMs === undefined ? null : durationText(data.switchOffAfterMs),
     retry: planView(data.retry, tiersMs),
     proxy: proxyView(data.proxy),
+    ...viewPlain(data),
     version,
     createdAt: data.createdAt,
     updatedAt: data.updatedAt,

@@ -1,5 +1,6 @@
 import { parseFile, parseSecrets, toFile } from '../../../cli/export-file/format';
 import { planImport } from '../../../cli/export-file/plan';
+import { viewPlain } from '../../../services/control/destinations/plain-fields';
 import {
   type Audience,
   type ComputedTrait,
@@ -27,8 +28,7 @@ const HOOK: Destination = {
   id: 'dst_1',
   name: 'Hook',
   type: 'webhooks',
-  enabled: true,
-  paused: false,
+  ...viewPlain({ enabled: true, paused: false }),
   sources: ['src_1'],
   webhooks: [
     {
@@ -45,7 +45,6 @@ const HOOK: Destination = {
   secretRotation: null,
   types: ['track'],
   maxPerSecond: 5,
-  shards: 4,
   batch: { maxEvents: 50, maxBytes: 1_000_000, maxWait: '1s' },
   switchOffAfter: '5d',
   request: null,

@@ -24,7 +24,7 @@ import {
   statusInWords,
   valueHint,
 } from '../../../console/src/audience/labels';
-import { AUDIENCE_FIELDS, differences } from '../../../console/src/destination/conflict';
+import { AUDIENCE_LABELS, differences } from '../../../console/src/destination/conflict';
 import { type Audience, type ComputedTrait, type Preview } from '../../../shared/api/operations';
 
 const STATUS: Audience['status'] = {
@@ -137,7 +137,7 @@ describe('a draft of an audience', () => {
   test('is compared field by field with the version of somebody else', () => {
     const theirs = { ...AUDIENCE, syncEvery: '5m' };
     expect(
-      differences(AUDIENCE_FIELDS, { before: AUDIENCE, theirs, patch: { sources: ['src_1'] } }),
+      differences(AUDIENCE_LABELS, { before: AUDIENCE, theirs, patch: { sources: ['src_1'] } }),
     ).toMatchObject([
       { field: 'sources', before: 'all', theirs: 'all', mine: 'src_1' },
       { field: 'syncEvery', before: '1m', theirs: '5m', mine: undefined },

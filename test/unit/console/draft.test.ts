@@ -7,19 +7,19 @@ import {
 } from '../../../console/src/destination/draft';
 import { urlProblem } from '../../../console/src/destination/webhook-draft';
 import {
-  ALERT_FIELDS,
-  DESTINATION_FIELDS,
+  ALERT_LABELS,
+  DESTINATION_LABELS,
   differences,
 } from '../../../console/src/destination/conflict';
 import { alertsDraftOf, alertsPatch, alertsProblems } from '../../../console/src/alerts/draft';
+import { viewPlain } from '../../../services/control/destinations/plain-fields';
 import { type Alerts, type Destination } from '../../../shared/api/operations';
 
 const STORED: Destination = {
   id: 'dst_1',
   name: 'Shop',
   type: 'webhooks',
-  enabled: true,
-  paused: false,
+  ...viewPlain({ enabled: true, paused: false }),
   sources: ['src_1'],
   webhooks: [
     {
@@ -34,13 +34,8 @@ const STORED: Destination = {
   signature: null,
   hasSharedSecret: true,
   secretRotation: null,
-  types: null,
   request: null,
-  filter: null,
-  maxPerSecond: null,
-  shards: 4,
   batch: null,
-  switchOffAfter: null,
   retry: null,
   proxy: null,
   version: 3,
@@ -165,7 +160,7 @@ describe('the request of a draft', () => {
 describe('a conflict', () => {
   test('shows an absent limit and absent types in words', () => {
     const theirs = { ...STORED, maxPerSecond: 7, types: ['track' as const] };
-    const found = differences(DESTINATION_FIELDS, {
+    const found = differences(DESTINATION_LABELS, {
       before: STORED,
       theirs,
       patch: { enabled: false },
@@ -182,7 +177,7 @@ describe('a conflict', () => {
     const draft = draftOf(STORED);
     draft.webhooks[0]!.headers[0] = { name: 'Authorization', value: 'planted', kept: false };
     const patch = patchOf(STORED, { ...draft, name: 'My shop', sharedSecret: 'planted' });
-    const found = differences(DESTINATION_FIELDS, { before: STORED, theirs, patch });
+    const found = differences(DESTINATION_LABELS, { before: STORED, theirs, patch });
     expect(found.map(({ name, before, theirs: now, mine }) => [name, before, now, mine])).toEqual([
       ['Name', 'Shop', 'Store', 'My shop'],
       [
@@ -263,7 +258,7 @@ describe('a draft of alerts', () => {
 
   test('is compared field by field with the changes of somebody else', () => {
     const theirs = { ...stored, deadLettersEvery: '2h', switchOffAfter: null };
-    const found = differences(ALERT_FIELDS, {
+    const found = differences(ALERT_LABELS, {
       before: stored,
       theirs,
       patch: { failingFor: '1m' },

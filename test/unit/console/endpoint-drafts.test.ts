@@ -1,6 +1,6 @@
 import { membersOf } from '../../../console/src/delivery/batch-members';
 import { withType } from '../../../console/src/destination/auth-draft';
-import { DESTINATION_FIELDS, differences } from '../../../console/src/destination/conflict';
+import { DESTINATION_LABELS, differences } from '../../../console/src/destination/conflict';
 import {
   creationOf,
   type Draft,
@@ -13,6 +13,7 @@ import {
 import { effectiveDelays } from '../../../console/src/destination/plan-draft';
 import { kindOf, withKind } from '../../../console/src/destination/signature-draft';
 import { type WebhookDraft } from '../../../console/src/destination/webhook-draft';
+import { viewPlain } from '../../../services/control/destinations/plain-fields';
 import { destinationBody } from '../../../shared/api/destinations';
 import { type Deliveries, type Destination } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
@@ -35,8 +36,7 @@ const STORED: Destination = {
   id: 'dst_1',
   name: 'Shop',
   type: 'webhooks',
-  enabled: true,
-  paused: false,
+  ...viewPlain({ enabled: true, paused: false }),
   sources: ['src_1'],
   webhooks: [
     {
@@ -50,10 +50,6 @@ const STORED: Destination = {
   ],
   hasSharedSecret: true,
   secretRotation: null,
-  types: null,
-  filter: null,
-  maxPerSecond: null,
-  shards: 4,
   signature: { xSignature: true, ed25519: true, custom: null },
   request: {
     method: null,
@@ -63,7 +59,6 @@ const STORED: Destination = {
     gzipAbove: 100,
   },
   batch: null,
-  switchOffAfter: null,
   retry: { delays: ['45s'], effectiveDelays: ['50s'], window: '1h', timeout: null, on: [404] },
   proxy: 'http://***@proxy.example.com:3128',
   version: 3,
@@ -308,7 +303,7 @@ test('a conflict names the kind of an authentication, and shows no secret and no
     ...withType(undefined, 'bearer'),
     secret: { value: 'planted', kept: false },
   };
-  const found = differences(DESTINATION_FIELDS, {
+  const found = differences(DESTINATION_LABELS, {
     before: STORED,
     theirs: STORED,
     patch: patchOf(STORED, draft),
