@@ -1,9 +1,8 @@
 import { runService } from '../../shared/runtime/run';
-import { startControl } from './server';
+import { startControl } from './assemble';
 
 /** The control service: REST API, console and history. */
 
-runService('control', async ({ settings, log, onFatal, onStop }) => {
-  const control = await startControl(settings, log, onFatal);
-  onStop((deadlineMs) => control.stop(deadlineMs));
+runService('control', async (service) => {
+  await startControl(service);
 });

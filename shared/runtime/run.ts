@@ -1,7 +1,6 @@
 import { type Authenticator } from '../config/authentication';
 import { PARTS, WHOLE } from '../config/part';
-import { openConfig } from '../config/reader';
-import { type ConfigReader } from '../config/types';
+import { type FollowedConfig, openConfig } from '../config/reader';
 import { connectKafka } from '../kafka/client/client';
 import { type Kafka } from '../kafka/port';
 import { createLog, type Log } from '../telemetry/log';
@@ -28,7 +27,7 @@ export interface ServiceContext {
    * Opens `config`, on which the health depends from now on. Call it after `connect`.
    * @param authenticator of a service that has WAYPOST_SECRET_KEY
    */
-  readonly openConfig: (authenticator?: Authenticator) => Promise<ConfigReader>;
+  readonly openConfig: (authenticator?: Authenticator) => Promise<FollowedConfig>;
   /**
    * Registers a part to be stopped. The part that was opened last stops first, and each has stopped
    * before the next. `deadlineMs` is the time for all parts.

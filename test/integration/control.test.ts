@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import supertest from 'supertest';
 import { RESPONSES } from '../../shared/api/operations';
-import { type RunningControl, startControl } from '../../services/control/server';
+import { type RunningControl, startControl } from '../support/start-control';
 import { openConfig } from '../../shared/config/reader';
 import { createEncryptor } from '../../shared/config/encryption';
 import { configKey, type Kind } from '../../shared/model/config';

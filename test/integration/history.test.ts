@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RESPONSES } from '../../shared/api/operations';
-import { type RunningControl, startControl } from '../../services/control/server';
+import { type RunningControl, startControl } from '../support/start-control';
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { connectKafka } from '../../shared/kafka/client/client';
 import { type BatchProducer, type Kafka } from '../../shared/kafka/port';

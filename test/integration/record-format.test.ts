@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Admin, logLevel } from 'kafkajs';
 import { openPglite } from '../../services/control/history/pglite';
-import { type RunningControl, startControl } from '../../services/control/server';
+import { type RunningControl, startControl } from '../support/start-control';
 import { connectKafka } from '../../shared/kafka/client/client';
 import { kafkajsClient } from '../../shared/kafka/client/patches';
 import { type Kafka } from '../../shared/kafka/port';

@@ -189,7 +189,7 @@ test.concurrent(
       steadyMs: () => performance.now(),
       log,
     };
-    const replays = new Replays({ ...parts, alone: false, kafka: await throttled() });
+    const replays = new Replays({ ...parts, isOnlyProcess: false, kafka: await throttled() });
     const scope = {
       destination: 'dst_1',
       origin: 'dead_letters' as const,

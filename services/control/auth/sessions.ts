@@ -38,7 +38,7 @@ export interface SessionsOptions {
   secretKeys: readonly Buffer[];
   adminToken: string;
   /** no other process uses the database */
-  alone: boolean;
+  isOnlyProcess: boolean;
   now: () => number;
   log: Log;
 }
@@ -137,7 +137,7 @@ export class Sessions {
       this.#keys.use(keys);
       for (const { id, until } of ended) this.#ended.set(id, until);
       for (const { id } of unwritten) this.#unwritten.delete(id);
-      if (this.options.alone) this.#syncedUntil = nowMs + SYNC_ALONE_MS;
+      if (this.options.isOnlyProcess) this.#syncedUntil = nowMs + SYNC_ALONE_MS;
     } catch (error) {
       const level = unwritten.length > 0 ? 'warn' : 'debug';
       log[level]({ unwritten: unwritten.length, reason: messageOf(error) }, 'sessions.not_synced');

@@ -40,10 +40,10 @@ export interface Events {
 export interface EventsOptions {
   kafka: Pick<Kafka, 'tail'>;
   config: Pick<ConfigReader, 'source' | 'destinationsOf' | 'onChange'>;
-  seen: Pick<EventNames, 'add'>;
+  eventNames: Pick<EventNames, 'add'>;
   history: Pick<History, 'forgotten' | 'learnDeletions'>;
   /** no other process uses the database */
-  alone: boolean;
+  isOnlyProcess: boolean;
   now: () => number;
   /** measures the work of streams, in ms */
   cpu?: () => number;
@@ -51,7 +51,7 @@ export interface EventsOptions {
 }
 
 export async function openEvents(options: EventsOptions): Promise<Events> {
-  const { kafka, config, seen, history, now, onFatal } = options;
+  const { kafka, config, eventNames, history, now, onFatal } = options;
   const { forgotten } = history;
   const ring = new EventBuffer(undefined, forgotten);
   const shown = {
@@ -66,7 +66,7 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
     const from = { sinceMs: now() - LOOK_BACK_MS, atMost: LOOK_BACK_RECORDS };
     const onRecord = (record: InRecord) => {
       const notice = noticeOfNewer(record);
-      if (accepted && notice === undefined) seen.add(record);
+      if (accepted && notice === undefined) eventNames.add(record);
       const entry = ring.add(
         notice === undefined ? record : { ...record, value: valueOf(notice, accepted) },
         accepted,
@@ -86,7 +86,7 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
   let purged = 0;
   const deletions = new Periodic(DELETIONS_EVERY_MS, async () => {
     // No user can be deleted while the database is away.
-    if (!options.alone) await history.learnDeletions().catch(() => undefined);
+    if (!options.isOnlyProcess) await history.learnDeletions().catch(() => undefined);
     if (forgotten.latestSeq === purged) return;
     purged = forgotten.latestSeq;
     ring.purge();

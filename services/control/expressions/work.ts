@@ -36,7 +36,7 @@ interface Line {
 }
 
 /** Clocks in ms; tests set them. */
-interface WorkClocks {
+export interface WorkClocks {
   /** CPU time */
   cpu: () => number;
   now: () => number;

@@ -60,8 +60,8 @@ export class Replays {
   #stopping = false;
   #trouble = false;
 
-  /** @param options.alone no other process uses the database */
-  constructor(private readonly options: ReplayDeps & { alone: boolean }) {}
+  /** @param options.isOnlyProcess no other process uses the database */
+  constructor(private readonly options: ReplayDeps & { isOnlyProcess: boolean }) {}
 
   /** Takes over jobs of processes that have ended, now and every second. */
   watch(): void {
@@ -77,7 +77,9 @@ export class Replays {
     for (const { leased } of this.#active.values()) await leased.renew();
     const room = this.#stopping ? 0 : MAX_ACTIVE - this.#busy;
     const nowMs = performance.now();
-    if (room <= 0 || (this.options.alone && nowMs - this.#claimedAt < CLAIM_ALONE_MS)) return;
+    if (room <= 0 || (this.options.isOnlyProcess && nowMs - this.#claimedAt < CLAIM_ALONE_MS)) {
+      return;
+    }
     const lease = { owner: this.#owner, forMs: LEASE_MS };
     for (const job of await this.options.history.ask((database) =>
       claimJobs(database, room, lease),

@@ -40,8 +40,11 @@ export class EventNames {
   ) {}
 
   /** Call before the first record. Without a database it counts as well. */
-  async start(): Promise<void> {
+  async readPositions(): Promise<void> {
     this.#counted = await this.history.ask(countedPositions).catch(() => undefined);
+  }
+
+  start(): void {
     this.#writing.start();
   }
 

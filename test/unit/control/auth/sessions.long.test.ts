@@ -216,7 +216,7 @@ test('a lone process asks the database for sessions hourly, or when a session en
       log,
     };
     const [alone, shared] = [true, false].map(
-      (each) => new Sessions({ ...given, alone: each }),
+      (each) => new Sessions({ ...given, isOnlyProcess: each }),
     ) as [Sessions, Sessions];
     const asked = async (ms: number) => {
       ask.mockClear();

@@ -264,11 +264,11 @@ describe('events of a source', () => {
 
   test('records read again after a restart are not counted again', async () => {
     const first = counting();
-    await first.start();
+    await first.readPositions();
     for (let offset = 0; offset < 10; offset++) first.add(record(offset, 'a'));
     await first.stop();
     const second = counting();
-    await second.start();
+    await second.readPositions();
     for (let offset = 5; offset < 12; offset++) second.add(record(offset, 'a'));
     await second.stop();
     expect(await counts()).toEqual({ a: 12 });
@@ -276,7 +276,7 @@ describe('events of a source', () => {
 
   test('a name in the header counts, and without one the name is read from the call', async () => {
     const names = counting();
-    await names.start();
+    await names.readPositions();
     const named = {
       ...record(0, 'in the call'),
       headers: { source, event: 'in the header' },
@@ -291,7 +291,7 @@ describe('events of a source', () => {
 
   test('of two processes that count the same records, one counts', async () => {
     const both = [counting(), counting()];
-    for (const each of both) await each.start();
+    for (const each of both) await each.readPositions();
     for (let offset = 0; offset < 10; offset++) {
       for (const each of both) each.add(record(offset, 'a'));
     }
@@ -304,7 +304,7 @@ describe('events of a source', () => {
     const ask = <T>(work: (of: Database) => Promise<T>) =>
       away ? Promise.reject(new Error('away')) : work(database);
     const seen = new EventNames({ ask }, createLog('control', 'silent'));
-    await seen.start();
+    await seen.readPositions();
     seen.add(record(0, 'a'));
     await seen.write();
     seen.add(record(1, 'a'));
@@ -316,7 +316,7 @@ describe('events of a source', () => {
 
   test('the least recent names above the limit are dropped', async () => {
     const seen = counting();
-    await seen.start();
+    await seen.readPositions();
     for (let offset = 0; offset < MAX_NAMES + 10; offset++) seen.add(record(offset, `e${offset}`));
     await seen.stop();
     const kept = await counts();

@@ -2,7 +2,10 @@ import { evidenceOf } from '../../../../services/control/health/attempt-evidence
 import { addToHealth } from '../../../../services/control/health/store';
 import { type Database } from '../../../../services/control/history/database';
 import { parseNotes, recordAudit } from '../../../../services/control/history/audit';
-import { parseVersion, recordVersions } from '../../../../services/control/history/destination-versions';
+import {
+  parseVersion,
+  recordVersions,
+} from '../../../../services/control/history/destination-versions';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
 import { defined } from '../../../../shared/collections/defined';
 import { type OpenRecord } from '../../../../shared/kafka/port';

@@ -150,7 +150,7 @@ describe('the last use of a token', () => {
     control.clock.now = new Date('2026-01-01T00:10:59.999Z');
     await as(token, '/sources');
     expect(await lastUse(control)).toBe('2026-01-01T00:10:00.000Z');
-    await control.uses.stop();
+    await control.tokenUses.stop();
     const other = await controlUnderTest({ memory: control.memory, database });
     expect(await lastUse(other)).toBe('2026-01-01T00:10:00.000Z');
     expect((await other.call('get', '/tokens')).body.data[0].lastUsedAt).toBe(
