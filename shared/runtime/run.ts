@@ -1,5 +1,5 @@
 import { type Authenticator } from '../config/authentication';
-import { PARTS, WHOLE } from '../config/part';
+import { PARTS, WHOLE } from '../config/config-subset';
 import { openConfig } from '../config/reader';
 import { type ConfigReader } from '../config/types';
 import { connectKafka } from '../kafka/client/client';
