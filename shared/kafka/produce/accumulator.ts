@@ -85,8 +85,9 @@ export class RecordAccumulator {
     const topic = this.#topics.of(record.topic);
     const queue = topic.queueOf(record);
     const error = queue?.backoff.error;
-    if (!error || !this.options.spillToOtherPartitions || record.partition !== undefined)
+    if (!error || !this.options.spillToOtherPartitions || record.partition !== undefined) {
       return queue;
+    }
     const { blocked } = queue.backoff;
     if (!blocked && !queue.isSlow(now)) return queue;
     // One request at a time shows whether the partition takes records again.
