@@ -102,21 +102,22 @@ async function controlChecks(session: Session): Promise<Check[]> {
       ),
     ];
   }
-  for (const look of [tokenCheck, keysCheck, historyChecks]) {
+  for (const check of [tokenCheck, keysCheck, historyChecks]) {
     try {
-      checks.push(...(await look(session)));
+      checks.push(...(await check(session)));
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
-      const name = look === tokenCheck ? 'token' : look === keysCheck ? 'destinations' : 'history';
+      const name =
+        check === tokenCheck ? 'token' : check === keysCheck ? 'destinations' : 'history';
       checks.push(
         fail(
           name,
           error.message,
-          look === historyChecks ? 'Deliveries continue without it. See the log of control.' : '',
+          check === historyChecks ? 'Deliveries continue without it. See the log of control.' : '',
         ),
       );
       // Without a token the other checks would fail for the same reason.
-      if (look === tokenCheck) break;
+      if (check === tokenCheck) break;
     }
   }
   return checks;

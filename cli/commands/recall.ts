@@ -5,17 +5,17 @@ import { FOLLOW, type FollowOption, showOrFollow } from './replay';
 
 /** `waypost retry` and `waypost cancel`: sends what waits now, or ends it. */
 
-interface Wanted {
+interface RecallOptions {
   destination?: string;
   maxPerSecond?: number;
 }
 
-const DESTINATION: Fields<Wanted> = {
+const DESTINATION: Fields<RecallOptions> = {
   destination: idField('--destination <destination>', 'destination', {
     about: 'all that wait at this destination, by id or name',
   }),
 };
-const RATE: Fields<Wanted> = {
+const RATE: Fields<RecallOptions> = {
   maxPerSecond: numberField(
     '--max-per-second <n>',
     'with --destination: default a slow start',

@@ -37,12 +37,12 @@ export async function kafkaChecks(settings: Settings): Promise<Check[]> {
     ];
   }
   const brokers = settings.KAFKA_BROKERS.join(',');
-  const look = await probeKafka(kafkaAddress(settings));
-  if (look.state !== 'ready') {
+  const probe = await probeKafka(kafkaAddress(settings));
+  if (probe.state !== 'ready') {
     return [
       fail(
         'kafka',
-        `${brokers}: ${look.reason}`,
+        `${brokers}: ${probe.reason}`,
         'Is it running, and are KAFKA_BROKERS, KAFKA_SSL and KAFKA_SASL_* correct?',
       ),
     ];

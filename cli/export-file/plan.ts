@@ -133,7 +133,7 @@ export function planImport(
   return { steps, faults };
 }
 
-interface Around {
+interface PlanContext {
   same: Destination | undefined;
   secrets: SecretsFile[string] | undefined;
   present: Present;
@@ -141,13 +141,13 @@ interface Around {
   faults: string[];
 }
 
-function planDestination(wanted: FileDestination, around: Around): Step {
-  const { same, secrets, without, faults } = around;
+function planDestination(wanted: FileDestination, context: PlanContext): Step {
+  const { same, secrets, without, faults } = context;
   const { name, sources, request } = wanted;
   const missing: string[] = [];
   const proxy = proxyWanted(wanted, secrets?.proxy);
   const webhooks = wanted.webhooks.map((webhook) =>
-    withValues(webhook, { ...around, proxy }, missing),
+    withValues(webhook, { ...context, proxy }, missing),
   );
   if (wanted.sharedSecret === HIDDEN && !secrets?.sharedSecret && !same?.hasSharedSecret) {
     missing.push('sharedSecret');
@@ -167,7 +167,7 @@ function planDestination(wanted: FileDestination, around: Around): Step {
     ...defined({ sharedSecret: secrets?.sharedSecret }),
   };
   if (same) {
-    if (missing.length === 0 && !secrets && isSame(wanted, same, around.present)) {
+    if (missing.length === 0 && !secrets && isSame(wanted, same, context.present)) {
       return { kind: 'destination', act: 'keep', name };
     }
     const options = deliveryOptionsPatch(wanted, lacksLogin(proxy, same) ? undefined : proxy);
@@ -181,7 +181,7 @@ function planDestination(wanted: FileDestination, around: Around): Step {
       }),
     };
     const telling = same.sources.filter(
-      (id) => !around.present.sources.some((source) => source.id === id),
+      (id) => !context.present.sources.some((source) => source.id === id),
     );
     return { kind: 'destination', act: 'change', name, id: same.id, sources, telling, body };
   }
@@ -210,7 +210,7 @@ export function replacing(
 
 function withValues(
   wanted: FileDestination['webhooks'][number],
-  { same, secrets, proxy }: Around & { proxy: string | null | undefined },
+  { same, secrets, proxy }: PlanContext & { proxy: string | null | undefined },
   missing: string[],
 ): Webhook {
   const { url, headers } = wanted;

@@ -22,7 +22,7 @@ export type Choice = { kind: 'forward'; forward: Forward } | { kind: 'left_out';
 export type LeftOut =
   'rejected' | 'blocked' | 'filter' | 'integrations' | 'type' | 'duplicate' | 'unreadable';
 
-export interface Wanted {
+export interface ListenRules {
   /** its rules apply; undefined: the listener follows a source alone */
   destination: Pick<Destination, 'id' | 'types'> | undefined;
   /** returns whether this message of this source is new */
@@ -32,7 +32,7 @@ export interface Wanted {
 /** Stands in for a destination when there is none. */
 const NOBODY = 'listen';
 
-export function choose(event: Event, { destination, isNew }: Wanted): Choice {
+export function choose(event: Event, { destination, isNew }: ListenRules): Choice {
   if (!event.accepted) return leftOut('rejected');
   const message = parseMessage(Buffer.from(stringifyJson(event.call)));
   if (typeof message === 'string') return leftOut('unreadable');

@@ -152,7 +152,7 @@ function configOf(destination: Destination) {
   return {
     completeAt: Infinity,
     changes: 1,
-    hasten: () => undefined,
+    expectSoon: () => undefined,
     onComplete: () => undefined,
     destination: () => entry,
     isUnreadable: () => false,

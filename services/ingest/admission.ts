@@ -55,16 +55,16 @@ export class Admission {
   }
 
   /**
-   * @returns a place, to be given to `leave` later; undefined if the source or the address already
+   * @returns a slot, to be given to `leave` later; undefined if the source or the address already
    *   holds its share
    */
   enter(req: IncomingMessage, source: Source | undefined): Share | undefined {
-    const place = this.#requests.of(source?.id ?? this.#address(req));
-    return this.#requests.take(place, 1) ? place : undefined;
+    const slot = this.#requests.of(source?.id ?? this.#address(req));
+    return this.#requests.take(slot, 1) ? slot : undefined;
   }
 
-  leave(place: Share): void {
-    this.#requests.give(place, 1);
+  leave(slot: Share): void {
+    this.#requests.give(slot, 1);
   }
 
   bodyOwner(req: IncomingMessage, source: Source | undefined): BodyOwner {

@@ -39,7 +39,7 @@ export function producerOptions({ pendingBytes: maxPendingBytes }: Pick<Budgets,
      * A batch of many users touches nearly all partitions, so one blocked partition would refuse
      * nearly every batch.
      */
-    divert: true,
+    spillToOtherPartitions: true,
   };
 }
 

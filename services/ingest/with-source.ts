@@ -20,8 +20,8 @@ export async function withSource<T>(
   work: (source: Source | undefined) => T | Promise<T>,
 ): Promise<T | HttpResponse> {
   const known = key === undefined ? undefined : sources.known(key);
-  const place = admission.enter(req, known);
-  if (place === undefined) return refusal('overloaded');
+  const slot = admission.enter(req, known);
+  if (slot === undefined) return refusal('overloaded');
   try {
     if (known || key === undefined) return await work(known);
     // Whether the address already had too many refusals. It is charged for the refresh of `config`.
@@ -32,6 +32,6 @@ export async function withSource<T>(
       ? admission.searched(req)
       : admission.refused(req, refusal(found));
   } finally {
-    admission.leave(place);
+    admission.leave(slot);
   }
 }

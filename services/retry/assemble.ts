@@ -48,7 +48,7 @@ export async function startRetry(options: RetryOptions): Promise<void> {
   const producer = await kafka.producer({
     maxPendingBytes: Infinity,
     deliveryTimeoutMs: 'retry',
-    divert: true,
+    spillToOtherPartitions: true,
     lingerMs: GATHER_MS,
   });
   onStop(() => producer.close(1_000));
@@ -99,7 +99,7 @@ async function openRecalls(
   const producer = await kafka.producer({
     maxPendingBytes: Infinity,
     deliveryTimeoutMs: 'retry',
-    divert: true,
+    spillToOtherPartitions: true,
   });
   onStop(() => producer.close(1_000));
   let tail: Tail | undefined = undefined;

@@ -79,8 +79,9 @@ export async function searchTiers(
   const searched = search.partitions.filter((each) => !queue.includes(each));
   const work = async () => {
     for (let partition = queue.shift(); partition !== undefined; partition = queue.shift()) {
-      for (const each of bySize(bounds, partition))
+      for (const each of bySize(bounds, partition)) {
         await searchPartition(deps, search, each, partition);
+      }
       if (search.goesOn(partition)) searched.push(partition);
     }
   };

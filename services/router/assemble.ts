@@ -11,7 +11,7 @@ import { observeRouter } from './telemetry';
 export const producerOptions: BatchProducerOptions = {
   maxPendingBytes: Infinity,
   deliveryTimeoutMs: 'retry',
-  divert: true,
+  spillToOtherPartitions: true,
   // Ingest has already gathered messages, so the router adds little wait. While cores are scarce,
   // requests take longer, so that each carries more records for each partition, which decides the
   // broker's cost.

@@ -8,7 +8,7 @@ import { type ConfigReader } from './types';
  */
 
 /** The part of `config` that a gate reads. */
-export type GateConfig = Pick<ConfigReader, 'completeAt' | 'changes' | 'hasten' | 'onComplete'>;
+export type GateConfig = Pick<ConfigReader, 'completeAt' | 'changes' | 'expectSoon' | 'onComplete'>;
 
 /** The change in the knowledge of `config` since an item was last decided. */
 export interface Knowledge {
@@ -49,7 +49,7 @@ export class DecisionGate<T> {
   offer(item: T): void {
     if (this.decide(item, AT_FIRST)) return;
     this.#held.push({ item, sinceMs: performance.now() });
-    this.config.hasten();
+    this.config.expectSoon();
   }
 
   /** Releases the items for which `take` returns true. */

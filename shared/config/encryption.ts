@@ -210,15 +210,15 @@ export const KEY_DIFFERS =
  */
 export function watchKey(config: ConfigReader, encryptor: Encryptor, log: Log): () => string[] {
   let reasons: string[] = [];
-  const look = () => {
+  const recheck = () => {
     const reason = keyProblem(config, encryptor);
     if (reason !== undefined && reasons.length === 0) log.error({ reason }, 'secret_key.differs');
     reasons = reason === undefined ? [] : [reason];
     return reasons;
   };
-  look();
+  recheck();
   config.onChange(({ kind }) => {
-    if (kind === 'system') look();
+    if (kind === 'system') recheck();
   });
-  return look;
+  return recheck;
 }

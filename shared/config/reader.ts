@@ -5,7 +5,7 @@ import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';
 import { metrics } from '../telemetry/metrics';
 import { type Authenticator } from './authentication';
-import { type ConfigPart, WHOLE } from './part';
+import { type ConfigPart, WHOLE } from './config-subset';
 import { FORMAT } from '../model/record-format';
 import { ConfigState, type ApplyResult } from './state';
 import { configAgeMs, type ConfigReader } from './types';
@@ -157,7 +157,7 @@ function follow(state: ConfigState, tail: Tail, following: Following): FollowedC
     get completeAt() {
       return tail.completeAt;
     },
-    hasten: () => tail.hasten(),
+    expectSoon: () => tail.expectSoon(),
     onComplete: (listener) => following.onComplete.push(listener),
     stuck: () => tail.stuck(),
     unsettled: () => state.unsettled(),
@@ -215,24 +215,24 @@ function olderFormat({ key, format }: { key: string; format: number }): AppError
 }
 
 /** Limit of one read, so that it cannot block the next one. No caller waits longer than this. */
-const LOOK_DEADLINE_MS = 10_000;
+const READ_DEADLINE_MS = 10_000;
 
 /**
  * Shares reads of a log's end among concurrent callers. At most one read runs at a time. A caller
  * never gets the result of a read that began before its call, which may have missed the caller's
  * records.
- * @param look resolves when everything in the log at the time of the call is known
+ * @param readEnd resolves when everything in the log at the time of the call is known
  * @returns a function that waits for the next read, and throws AppError `kafka_unavailable` after
  *   its deadline
  */
 export function singleFlight(
-  look: (deadlineMs: number) => Promise<void>,
+  readEnd: (deadlineMs: number) => Promise<void>,
 ): (deadlineMs: number) => Promise<void> {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
 
-  const begin = (): Promise<void> => {
-    const current = look(LOOK_DEADLINE_MS).finally(() => {
+  const startRead = (): Promise<void> => {
+    const current = readEnd(READ_DEADLINE_MS).finally(() => {
       if (running === current) running = undefined;
     });
     running = current;
@@ -242,10 +242,10 @@ export function singleFlight(
     // Its own callers handle its failure.
     await before.catch(() => undefined);
     next = undefined;
-    return begin();
+    return startRead();
   };
   return (deadlineMs) => {
-    const mine = running ? (next ??= after(running)) : begin();
+    const mine = running ? (next ??= after(running)) : startRead();
     return withDeadline(deadlineMs, mine);
   };
 }

@@ -10,7 +10,7 @@ import {
   type Token,
 } from '../model/config';
 import { type Audience, type ComputedTrait } from '../model/audience-definition';
-import { type ConfigPart, WHOLE } from './part';
+import { type ConfigPart, WHOLE } from './config-subset';
 import { ConfigIndex } from './config-index';
 import { parseRecord, sourcesIn } from './parse-record';
 import { type ConfigView, type Entry } from './types';

@@ -58,7 +58,7 @@ export interface ConfigReader extends ConfigView {
    * Lets `completeAt` advance soon, and about ten times a second for the next seconds: somebody
    * waits for it.
    */
-  hasten(): void;
+  expectSoon(): void;
   /** Called each time `completeAt` advances: at least twice a second while Kafka can be read. */
   onComplete(listener: () => void): void;
   /** number of `config` records read */

@@ -18,7 +18,7 @@ export interface FetchWait {
 export class IdleWait {
   #busyAt: number;
   #isLong = false;
-  #looking: Promise<void> | undefined;
+  #findingEnd: Promise<void> | undefined;
 
   /** @param busy the wait while records arrive */
   constructor(
@@ -29,7 +29,7 @@ export class IdleWait {
   }
 
   /** Notes that records arrived. */
-  stir(): void {
+  markActive(): void {
     this.#busyAt = this.now();
   }
 
@@ -37,7 +37,7 @@ export class IdleWait {
    * Returns the wait of a fetch that begins now. An idle reader waits for a single record: no
    * larger batch would come.
    */
-  begin(): FetchWait {
+  nextFetchWait(): FetchWait {
     this.#isLong = this.now() - this.#busyAt >= IDLE_AFTER_MS;
     if (!this.#isLong) return this.busy;
     return { maxWaitTime: Math.max(this.busy.maxWaitTime, IDLE_WAIT_MS), minBytes: 1 };
@@ -45,13 +45,13 @@ export class IdleWait {
 
   /**
    * Notes that somebody waits for the end of the log: the next fetches are short.
-   * @param look finds the end now. It is called if the fetch under way is long; if it fails, the
+   * @param findEnd finds the end now. It is called if the fetch under way is long; if it fails, the
    *   next fetch finds the end
    */
-  hasten(look: () => Promise<void>): void {
-    this.stir();
-    if (!this.#isLong || this.#looking) return;
-    const end = () => void (this.#looking = undefined);
-    this.#looking = look().then(end, end);
+  expectSoon(findEnd: () => Promise<void>): void {
+    this.markActive();
+    if (!this.#isLong || this.#findingEnd) return;
+    const end = () => void (this.#findingEnd = undefined);
+    this.#findingEnd = findEnd().then(end, end);
   }
 }

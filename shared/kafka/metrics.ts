@@ -126,11 +126,11 @@ interface Metered extends Pick<ConsumeOptions, 'group' | 'label'> {
 }
 
 interface Watched extends Metered {
-  /** by topic and partition, as of the last look */
+  /** by topic and partition, as of the last poll */
   known: Map<string, ReadonlyMap<number, Bounds>>;
-  /** by topic with its prefix, ms, as of the last look */
+  /** by topic with its prefix, ms, as of the last poll */
   retained: ReadonlyMap<string, number>;
-  /** by topic, as of the last look */
+  /** by topic, as of the last poll */
   without: ReadonlyMap<string, UnassignedLag>;
   lookedAt: number;
 }
@@ -139,7 +139,7 @@ const consumers = new Set<Watched>();
 /** More frequent scrapes get the same ends of topics. */
 const LOOK_EVERY_MS = 5_000;
 /** A broker that does not answer must not make the metrics fail: they are most needed then. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 export function meterConsumer(metered: Metered): ConsumerMeter {
   const group = metered.label ?? metered.group;
@@ -173,10 +173,10 @@ export function meterConsumer(metered: Metered): ConsumerMeter {
 }
 
 metrics.beforeReading(async () => {
-  await withTimeout(LOOK_MS, Promise.allSettled([...consumers].map(look)));
+  await withTimeout(POLL_MS, Promise.allSettled([...consumers].map(poll)));
 });
 
-async function look(watched: Watched): Promise<void> {
+async function poll(watched: Watched): Promise<void> {
   if (performance.now() - watched.lookedAt < LOOK_EVERY_MS) return;
   watched.lookedAt = performance.now();
   const { admin, prefix, topics } = watched;

@@ -184,7 +184,7 @@ export interface Tail {
    * Lets `completeAt` move soon, and about ten times a second for the next seconds: somebody waits
    * for it.
    */
-  hasten(): void;
+  expectSoon(): void;
   /**
    * Returns why the reader must be considered stuck (no progress although brokers answer);
    * undefined otherwise.
@@ -220,7 +220,7 @@ export interface BatchProducerOptions {
    * topic that accepts records. For producers whose keys only keep records together, and are not
    * essential. Default: the record waits.
    */
-  divert?: boolean;
+  spillToOtherPartitions?: boolean;
   /**
    * Least time between the starts of two requests, ms (default 0). A producer that was idle for
    * this long sends immediately. A record in a small request costs both sides several times as much

@@ -7,7 +7,7 @@ import { type FetchWait, IdleWait } from './idle-wait';
 import { type Cluster, type FetchResponse } from './client/cluster';
 import { NO_LEADER, whileLeadersAreFound } from './client/leaderless';
 import { type InRecord, type Tail, type TailOptions } from './port';
-import { type Place, TailPlaces } from './tail-places';
+import { type TailPosition, TailPositions } from './tail-positions';
 
 /**
  * Reads a whole topic, or only its new records, for this process alone. It uses no consumer group,
@@ -37,7 +37,7 @@ export interface KafkaTailOptions extends TailOptions {
 }
 
 export class KafkaTail implements Tail {
-  readonly #places: TailPlaces;
+  readonly #positions: TailPositions;
   /** by node id */
   readonly #loops = new Map<string, Promise<void>>();
   readonly #waiting = new Set<() => void>();
@@ -63,7 +63,7 @@ export class KafkaTail implements Tail {
   ) {
     this.#topic = options.prefix + options.topic;
     this.#wait = new IdleWait(options.wait);
-    this.#places = new TailPlaces(options.topic, options.from);
+    this.#positions = new TailPositions(options.topic, options.from);
   }
 
   get completeAt(): number {
@@ -84,7 +84,7 @@ export class KafkaTail implements Tail {
    * kafkajs
    */
   async start(): Promise<void> {
-    await this.#places.findStart(this.admin, this.#topic);
+    await this.#positions.findStart(this.admin, this.#topic);
     this.#cluster = await this.options.connect(this.#topic);
     this.#spread();
   }
@@ -104,11 +104,11 @@ export class KafkaTail implements Tail {
   }
 
   /** Returns the partitions that a broker leads. */
-  #ledBy(node: string): [partition: number, place: Place][] {
+  #ledBy(node: string): [partition: number, position: TailPosition][] {
     const all = this.#cluster.findTopicPartitionMetadata(this.#topic);
     return all
       .filter(({ leader }) => String(leader) === node)
-      .map(({ partitionId }) => [partitionId, this.#places.getOrBegin(partitionId)]);
+      .map(({ partitionId }) => [partitionId, this.#positions.getOrBegin(partitionId)]);
   }
 
   async #follow(node: string): Promise<void> {
@@ -126,7 +126,7 @@ export class KafkaTail implements Tail {
           const { log, name, topic } = this.options;
           log.warn({ name, topic, reason: messageOf(error) }, 'tail.interrupted');
         }
-        for (const [, place] of led) this.#places.interrupt(place);
+        for (const [, position] of led) this.#positions.interrupt(position);
         await retry.pause();
         await this.#recoverOnce();
       }
@@ -134,7 +134,10 @@ export class KafkaTail implements Tail {
   }
 
   /** Fetches the partitions whose start and end are known. The look-up of the others continues. */
-  async #fetchKnown(nodeId: string, led: [partition: number, place: Place][]): Promise<void> {
+  async #fetchKnown(
+    nodeId: string,
+    led: [partition: number, position: TailPosition][],
+  ): Promise<void> {
     if (nodeId === LEADERLESS) {
       // The brokers answer: they know no leader.
       this.#progress.recordPoll();
@@ -151,16 +154,16 @@ export class KafkaTail implements Tail {
     }
   }
 
-  async #fetch(nodeId: string, led: [partition: number, place: Place][]): Promise<void> {
+  async #fetch(nodeId: string, led: [partition: number, position: TailPosition][]): Promise<void> {
     const begunAt = performance.now();
     const broker = await this.#cluster.findBroker({ nodeId });
-    const partitions = led.map(([partition, { position }]) => ({
+    const partitions = led.map(([partition, { next }]) => ({
       partition,
-      fetchOffset: String(position),
+      fetchOffset: String(next),
       maxBytes: PARTITION_BYTES,
     }));
     const fetched = { maxBytes: FETCH_BYTES, topics: [{ topic: this.#topic, partitions }] };
-    const response = await broker.fetch({ ...this.#wait.begin(), ...fetched });
+    const response = await broker.fetch({ ...this.#wait.nextFetchWait(), ...fetched });
     if (!this.#stopped) this.#take(response, begunAt);
   }
 
@@ -168,11 +171,11 @@ export class KafkaTail implements Tail {
     const fetched = responses.flatMap(({ partitions }) => partitions);
     // When one partition fills the response, others look empty.
     const isEmpty = fetched.every(({ next }) => next === undefined);
-    if (!isEmpty) this.#wait.stir();
+    if (!isEmpty) this.#wait.markActive();
     let progressed = clientSideThrottleTime > 0;
     const give = this.#give.bind(this);
     for (const each of fetched) {
-      progressed = this.#places.take(each, { isEmpty, begunAt, give }) || progressed;
+      progressed = this.#positions.take(each, { isEmpty, begunAt, give }) || progressed;
     }
     if (progressed) this.#progress.recordPoll();
     this.#wake();
@@ -188,7 +191,7 @@ export class KafkaTail implements Tail {
   }
 
   #advance(): void {
-    const { completeAt } = this.#places;
+    const { completeAt } = this.#positions;
     if (completeAt <= this.#completeAt) return;
     this.#completeAt = completeAt;
     this.options.onComplete?.();
@@ -207,7 +210,7 @@ export class KafkaTail implements Tail {
     while (!this.#stopped) {
       try {
         await this.#reconnect();
-        await this.#places.lookUp(this.led, this.#topic);
+        await this.#positions.lookUp(this.led, this.#topic);
         return;
       } catch (error) {
         this.options.log.debug(
@@ -240,15 +243,15 @@ export class KafkaTail implements Tail {
     const askedAt = performance.now();
     const look = whileLeadersAreFound(() => this.admin.fetchTopicOffsets(this.#topic));
     const ends = await withDeadline(deadlineMs, look);
-    while (!this.#places.hasReached(ends)) {
+    while (!this.#positions.hasReached(ends)) {
       await withDeadline(until - performance.now(), this.#woken());
     }
-    this.#places.complete(ends, askedAt);
+    this.#positions.complete(ends, askedAt);
     this.#advance();
   }
 
-  hasten(): void {
-    this.#wait.hasten(() => this.caughtUp(GOODBYE_MS));
+  expectSoon(): void {
+    this.#wait.expectSoon(() => this.caughtUp(GOODBYE_MS));
   }
 
   #woken(): Promise<void> {

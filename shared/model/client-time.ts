@@ -115,7 +115,7 @@ function epochMs(number: number): number {
 }
 
 /** The parts of a time as written. */
-interface Parts {
+interface TimeParts {
   year: string;
   /** a number, or the English name of three letters */
   month: string;
@@ -168,7 +168,7 @@ function readText(text: string): number | undefined {
   if (NUMBER.test(text)) return epochMs(Number(text));
   for (const form of FORMS) {
     const parts = form.exec(text)?.groups;
-    if (parts) return timeOfParts(parts as unknown as Parts);
+    if (parts) return timeOfParts(parts as unknown as TimeParts);
   }
   return undefined;
 }
@@ -177,7 +177,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-function timeOfParts(parts: Parts): number | undefined {
+function timeOfParts(parts: TimeParts): number | undefined {
   const { zone, place } = parts;
   const [month, day] = [MONTHS.indexOf(parts.month) + 1 || Number(parts.month), Number(parts.day)];
   const [hour, minute, second] = [

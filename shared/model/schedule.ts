@@ -39,7 +39,7 @@ export interface Wait {
 /** A wait, or the end: no tier ends within the window. */
 export type Next = Wait | { kind: 'closed' };
 
-interface Frame {
+interface WaitBounds {
   nowMs: number;
   /** end of the window, ms since 1970 */
   expiresAt: number;
@@ -63,7 +63,7 @@ export function lastReturnAt(expiresAt: number, windowMs: number): number {
   return expiresAt - Math.min(WINDOW_MARGIN_MS, windowMs * LARGEST_MARGIN);
 }
 
-export interface WaitInput extends Frame {
+export interface WaitInput extends WaitBounds {
   /** attempts made so far, at least 1 */
   attempt: number;
   /** the attempt that just failed was marked as the last */
@@ -94,7 +94,7 @@ export function afterFailure(input: WaitInput): Next {
  * Returns the next wait of a delivery that came back before its `notBefore`: the first tier that is
  * long enough for the rest, else the longest. It spends no attempt.
  */
-export function hop(input: Frame & { notBefore: number }): Next {
+export function hop(input: WaitBounds & { notBefore: number }): Next {
   const { nowMs, notBefore, expiresAt, tiersMs } = input;
   const enough = firstLongEnough(tiersMs, notBefore - nowMs);
   const tierMs = enough ?? longest(tiersMs);
@@ -103,7 +103,7 @@ export function hop(input: Frame & { notBefore: number }): Next {
   return { kind: 'wait', tierMs, nextAttemptAt: notBefore, notBefore };
 }
 
-export interface ParkInput extends Frame {
+export interface ParkInput extends WaitBounds {
   /** expected duration of the obstacle, ms */
   expectedWaitMs: number;
   /**
@@ -186,7 +186,7 @@ function rounded(tiersMs: readonly number[], ms: number, round: 'nearest' | 'dow
   }
 }
 
-function finalTry({ nowMs, expiresAt, tiersMs }: Frame): Next {
+function finalTry({ nowMs, expiresAt, tiersMs }: WaitBounds): Next {
   const tierMs = largest(tiersMs.filter((tier) => nowMs + tier <= expiresAt));
   if (tierMs === undefined) return { kind: 'closed' };
   return { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs, final: true };

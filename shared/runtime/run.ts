@@ -1,5 +1,5 @@
 import { type Authenticator } from '../config/authentication';
-import { PARTS, WHOLE } from '../config/part';
+import { PARTS, WHOLE } from '../config/config-subset';
 import { type FollowedConfig, openConfig } from '../config/reader';
 import { connectKafka } from '../kafka/client/client';
 import { type Kafka } from '../kafka/port';

@@ -82,7 +82,7 @@ function late(kafka: Kafka): Kafka {
       get completeAt() {
         return completeAt;
       },
-      hasten: () => inner.hasten(),
+      expectSoon: () => inner.expectSoon(),
       stuck: () => inner.stuck(),
       caughtUp: (deadlineMs) => inner.caughtUp(deadlineMs).then(() => pause(LATE_MS)),
       stop: () => inner.stop(),

@@ -39,7 +39,7 @@ export function recordingProducer(): RecordingProducer {
   };
 }
 
-type Progress = Pick<ConfigReader, 'completeAt' | 'changes' | 'hasten' | 'onComplete'>;
+type Progress = Pick<ConfigReader, 'completeAt' | 'changes' | 'expectSoon' | 'onComplete'>;
 
 /** Reading progress of `config`, set by a test. */
 export interface FakeProgress extends Progress {
@@ -56,7 +56,7 @@ export function fakeProgress(): FakeProgress {
     get completeAt() {
       return completeAt;
     },
-    hasten: () => undefined,
+    expectSoon: () => undefined,
     onComplete: (listener) => listeners.push(listener),
     readToEnd(changes = 0) {
       this.changes += changes;
@@ -104,7 +104,7 @@ export function fakeConfig(...sources: Source[]): FakeConfig {
     unreadableDestinationsOf: () => [],
     completeAt: -Infinity,
     changes: 0,
-    hasten: () => undefined,
+    expectSoon: () => undefined,
     onComplete: () => undefined,
     stuck: () => undefined,
     refresh() {

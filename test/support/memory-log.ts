@@ -81,7 +81,7 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
         get completeAt() {
           return tail.completeAt;
         },
-        hasten: () => undefined,
+        expectSoon: () => undefined,
         stuck: () => undefined,
         stop: () => {
           tails.delete(tail);

@@ -96,7 +96,7 @@ export class DeliveryProcess {
       config: {
         completeAt: Infinity,
         changes: 0,
-        hasten: () => undefined,
+        expectSoon: () => undefined,
         onComplete: (listener) => time.every(CONFIG_EVERY_MS, listener),
       },
       destinations: { lookup: around.lookup },

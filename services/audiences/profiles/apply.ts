@@ -9,12 +9,12 @@ import { type ProfileSizeLimit } from './size-limits';
 /** Applies one event to the profiles of a change set. It changes nothing else. */
 
 /** Returns whether a definition counts in this reading. */
-type Wanted = (definition: Definition) => boolean;
+type IsWanted = (definition: Definition) => boolean;
 
 interface Counting {
   offset: number;
   nowMs: number;
-  wanted: Wanted;
+  wanted: IsWanted;
   sizeLimit: ProfileSizeLimit;
 }
 
@@ -23,7 +23,7 @@ export interface Application {
   changes: ChangeSet;
   record: Incoming;
   nowMs: number;
-  wanted: Wanted;
+  wanted: IsWanted;
   /** number of the second reading; absent: the live reading */
   pass?: number;
 }
@@ -150,7 +150,7 @@ function merged(
 function splitProfile(
   context: Context,
   profile: Profile | undefined,
-  wanted: Wanted,
+  wanted: IsWanted,
   pass: number | undefined,
 ) {
   const { t, c = {}, s } = profile ?? {};

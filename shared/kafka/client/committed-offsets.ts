@@ -20,12 +20,12 @@ export type ReadCommitted = (
   places: readonly TopicPartition[],
 ) => Promise<ReadonlyMap<string, Committed>>;
 
-interface Wanted {
+interface WantedOffsets {
   groupId: string;
   topics: { topic: string; partitions: { partition: number }[] }[];
 }
 interface Coordinator {
-  offsetFetch(wanted: Wanted): Promise<{
+  offsetFetch(wanted: WantedOffsets): Promise<{
     responses: {
       topic: string;
       partitions: { partition: number; offset: string; metadata: string | null }[];

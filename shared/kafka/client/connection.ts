@@ -72,12 +72,12 @@ export async function waitForKafka(
 ): Promise<void> {
   const until = performance.now() + deadlineMs;
   for (;;) {
-    const look = await probeKafka(address);
-    if (look.state === 'ready') return;
+    const probe = await probeKafka(address);
+    if (probe.state === 'ready') return;
     if (giveUp?.aborted || performance.now() + PAUSE_MS >= until) {
       throw new AppError(
         'cannot_start',
-        `Kafka cannot be reached at ${address.brokers.join(', ')}: ${look.reason}.`,
+        `Kafka cannot be reached at ${address.brokers.join(', ')}: ${probe.reason}.`,
       );
     }
     await sleep(PAUSE_MS);

@@ -109,10 +109,10 @@ export function patchConsumerFetches({ prototype } = groups): void {
     let wait = waits.get(this);
     if (!wait) waits.set(this, (wait = new IdleWait({ maxWaitTime, minBytes })));
     // A partition that is resumed takes part in the next fetch.
-    if (this.subscriptionState.paused().length > 0) wait.stir();
-    Object.assign(this, wait.begin());
+    if (this.subscriptionState.paused().length > 0) wait.markActive();
+    Object.assign(this, wait.nextFetchWait());
     const batches = await send.call(this, nodeId);
-    if (batches.some(({ rawMessages }) => rawMessages.length > 0)) wait.stir();
+    if (batches.some(({ rawMessages }) => rawMessages.length > 0)) wait.markActive();
     return batches;
   };
 }

@@ -57,7 +57,7 @@ export interface UnassignedLag {
   oldestAtMs: number | undefined;
 }
 
-interface Parts extends GroupOffsets {
+interface GroupReads extends GroupOffsets {
   memberId: () => string;
   /**
    * returns when the record at this offset was appended, ms since 1970; undefined if there is none
@@ -78,7 +78,7 @@ const MOST_LOOKED_UP = 24;
  * @returns by topic; undefined if no bounds are known, or the group is between two assignments
  */
 export async function readUnassignedLag(
-  parts: Parts,
+  parts: GroupReads,
   bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
 ): Promise<Map<string, UnassignedLag> | undefined> {
   const { admin, groupId, prefix } = parts;
@@ -122,7 +122,7 @@ export async function readUnassignedLag(
  * Returns the partitions with records that the group has not finished, and the offset of the first.
  */
 async function findWaiting(
-  { readCommitted, groupId, prefix }: Parts,
+  { readCommitted, groupId, prefix }: GroupReads,
   places: readonly TopicPartition[],
   bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
 ) {

@@ -53,14 +53,14 @@ interface BrokerPool {
   refreshMetadata(topics: string[]): Promise<void>;
 }
 
-interface Wanted {
+interface WantedTopics {
   topic: string;
   partitions: { partition: number }[];
 }
 interface Cluster {
   brokerPool: BrokerPool;
   findLeaderForPartitions(topic: string, partitions: number[]): Record<string, number[]>;
-  fetchTopicsOffset(wanted: Wanted[]): Promise<{ topic: string; partitions: object[] }[]>;
+  fetchTopicsOffset(wanted: WantedTopics[]): Promise<{ topic: string; partitions: object[] }[]>;
 }
 
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types and no other name
@@ -157,13 +157,13 @@ function leaderless(topic: string, partitions: number[]): Error {
  * @throws its error, if it is another one or `withinMs` is over
  */
 export async function whileLeadersAreFound<T>(
-  look: () => Promise<T>,
+  lookUp: () => Promise<T>,
   withinMs = WITHIN_MS,
 ): Promise<T> {
   const until = performance.now() + withinMs;
   for (;;) {
     try {
-      return await look();
+      return await lookUp();
     } catch (error) {
       if (!isLeaderless(error) || performance.now() >= until) throw error;
       await sleep(PAUSE_MS);

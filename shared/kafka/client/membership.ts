@@ -70,9 +70,9 @@ export class Membership {
   readonly #returning = new ReturningMembers();
 
   /** Notes the answer to a heartbeat. */
-  heard(generation: number): void {
+  onHeartbeat(generation: number): void {
     this.generation = generation;
-    this.#returning.heard();
+    this.#returning.onHeartbeat();
   }
 
   /**

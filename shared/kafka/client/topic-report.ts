@@ -114,11 +114,11 @@ async function offsetsRetention(
   }
 }
 
-async function withAdmin<T>(settings: Settings, look: (admin: Admin) => Promise<T>): Promise<T> {
+async function withAdmin<T>(settings: Settings, ask: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = briefClient(kafkaAddress(settings), 'waypost-inspect').admin();
   await admin.connect();
   try {
-    return await look(admin);
+    return await ask(admin);
   } finally {
     await admin.disconnect();
   }

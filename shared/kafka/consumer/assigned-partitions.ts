@@ -15,7 +15,8 @@ import { type ConsumeOptions } from '../port';
 
 const RETRY_MS = 200;
 
-interface Parts extends GroupOffsets, Pick<ConsumeOptions, 'rebalanceListener' | 'onRevoking'> {
+interface AssignmentParts
+  extends GroupOffsets, Pick<ConsumeOptions, 'rebalanceListener' | 'onRevoking'> {
   membership: Membership;
   orders: ConsumerCommands;
   stopping: () => boolean;
@@ -43,7 +44,7 @@ export class AssignedPartitions {
   readonly #orphans = new Map<string, Partition>();
   memberId = '';
 
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly parts: AssignmentParts) {}
 
   /** Applies the assignment of a round. */
   enter(memberId: string, given: ReadonlyMap<string, TopicPartition>): void {

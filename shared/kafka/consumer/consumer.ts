@@ -30,7 +30,7 @@ import { type Consumption, type ConsumeOptions } from '../port';
 const COMMIT_EVERY_MS = 100;
 const DRAIN_POLL_MS = 20;
 
-interface Parts extends GroupOffsets {
+interface ConsumerParts extends GroupOffsets {
   make: () => Consumer;
   membership: Membership;
   /** returns the partition of a key; the topic is without prefix */
@@ -59,7 +59,7 @@ export class KafkaConsumption implements Consumption {
   readonly #meter: ConsumerMeter;
 
   constructor(
-    private readonly parts: Parts,
+    private readonly parts: ConsumerParts,
     private readonly options: ConsumeOptions,
   ) {
     this.#report = reportAssignments(parts.log);
@@ -172,7 +172,7 @@ export class KafkaConsumption implements Consumption {
     for (const event of turns) consumer.on(event, () => this.#liveness.recordPoll());
     consumer.on(FETCH_START, () => membership.checkRound());
     consumer.on(HEARTBEAT, ({ payload }) => {
-      if (consumer === this.#consumer) membership.heard(payload.groupGenerationId);
+      if (consumer === this.#consumer) membership.onHeartbeat(payload.groupGenerationId);
     });
     consumer.on(GROUP_JOIN, (event) => {
       if (consumer === this.#consumer) this.#assigned(event);

@@ -24,7 +24,7 @@ export class ReturningMembers {
   #left: readonly TopicPartition[] = [];
 
   /** Notes an answer of the group. */
-  heard(): void {
+  onHeartbeat(): void {
     this.#heardAt = performance.now();
   }
 

@@ -85,7 +85,9 @@ export class RecordAccumulator {
     const topic = this.#topics.of(record.topic);
     const queue = topic.queueOf(record);
     const error = queue?.backoff.error;
-    if (!error || !this.options.divert || record.partition !== undefined) return queue;
+    if (!error || !this.options.spillToOtherPartitions || record.partition !== undefined) {
+      return queue;
+    }
     const { blocked } = queue.backoff;
     if (!blocked && !queue.isSlow(now)) return queue;
     // One request at a time shows whether the partition takes records again.
@@ -235,7 +237,7 @@ export class RecordAccumulator {
     for (const { bytes } of queue.withdraw(isSettled)) this.#bytes -= bytes;
     if (queue.backoff.blocked) {
       this.#blocked.add(queue);
-      if (this.options.divert && error.fate !== 'refused') this.#divert(queue, now);
+      if (this.options.spillToOtherPartitions && error.fate !== 'refused') this.#spill(queue, now);
     }
     if (queue.waiting > 0) this.#ready.add(queue);
     else this.#ready.delete(queue);
@@ -253,7 +255,7 @@ export class RecordAccumulator {
   }
 
   /** Moves records that are certainly not written to a partition that takes them. */
-  #divert(queue: PartitionQueue, now: number): void {
+  #spill(queue: PartitionQueue, now: number): void {
     const to = this.#topics.neighbourOf(queue, now);
     if (!to) return;
     const items = queue.withdraw(({ unsure, record }) => !unsure && record.partition === undefined);

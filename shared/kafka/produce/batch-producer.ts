@@ -61,9 +61,19 @@ export class KafkaBatchProducer implements BatchProducer {
     private readonly options: BatchProducerOptions,
     log: Log,
   ) {
-    const { deliveryTimeoutMs, divert = false, lingerMs = 0, lingerRequests = Infinity } = options;
+    const {
+      deliveryTimeoutMs,
+      spillToOtherPartitions = false,
+      lingerMs = 0,
+      lingerRequests = Infinity,
+    } = options;
     const holds = deliveryTimeoutMs === 'retry';
-    const accumulator = new RecordAccumulator({ divert, holds, lingerMs, lingerRequests });
+    const accumulator = new RecordAccumulator({
+      spillToOtherPartitions,
+      holds,
+      lingerMs,
+      lingerRequests,
+    });
     this.#accumulator = accumulator;
     this.#meter = meterProducer(this, options, () => accumulator.blocked(performance.now()));
     this.#failures = new FailureLog(log);

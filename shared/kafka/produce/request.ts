@@ -9,7 +9,7 @@ const MAX_REQUEST_RECORDS = 2_000;
 
 export interface AccumulatorOptions {
   /** Records of a blocked partition go to another partition of their topic. */
-  divert: boolean;
+  spillToOtherPartitions: boolean;
   /**
    * Records are held while their topic refuses them, however long; otherwise they are returned to
    * their callers.

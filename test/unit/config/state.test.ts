@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { PARTS } from '../../../shared/config/part';
+import { PARTS } from '../../../shared/config/config-subset';
 import { openConfig } from '../../../shared/config/reader';
 import { ConfigState } from '../../../shared/config/state';
 import {

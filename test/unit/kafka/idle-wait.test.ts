@@ -12,26 +12,26 @@ test('a fetch waits longer after 5 s without records, and briefly again after a 
   const { at, wait } = setUp();
   const waits = [0, 4_999, 5_000, 9_000].map((ms) => {
     at.ms = ms;
-    return wait.begin();
+    return wait.nextFetchWait();
   });
   expect(waits).toEqual([BUSY, BUSY, IDLE, IDLE]);
-  wait.stir();
-  expect(wait.begin()).toEqual(BUSY);
+  wait.markActive();
+  expect(wait.nextFetchWait()).toEqual(BUSY);
 });
 
 test("waiting for the log's end adds one look to a long fetch, none to a short one", async () => {
   const { at, wait } = setUp();
   const look = jest.fn().mockRejectedValueOnce(new Error('no leader')).mockResolvedValue(undefined);
-  wait.begin();
-  wait.hasten(look);
+  wait.nextFetchWait();
+  wait.expectSoon(look);
   expect(look).not.toHaveBeenCalled();
   at.ms = 6_000;
-  wait.begin();
-  wait.hasten(look);
-  wait.hasten(look);
+  wait.nextFetchWait();
+  wait.expectSoon(look);
+  wait.expectSoon(look);
   expect(look).toHaveBeenCalledTimes(1);
   await Promise.resolve();
-  wait.hasten(look);
+  wait.expectSoon(look);
   expect(look).toHaveBeenCalledTimes(2);
-  expect(wait.begin()).toEqual(BUSY);
+  expect(wait.nextFetchWait()).toEqual(BUSY);
 });

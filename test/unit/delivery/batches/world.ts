@@ -255,7 +255,7 @@ class DeliveryProcess {
         completeAt: Infinity,
         changes: 0,
         onComplete: () => undefined,
-        hasten: () => undefined,
+        expectSoon: () => undefined,
       },
       destinations: {
         lookup: () => ({ kind: 'open', version: world.version, destination: world.destination }),

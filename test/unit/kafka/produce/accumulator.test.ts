@@ -22,7 +22,7 @@ const BROKER_B = 2;
  */
 function start(options: Partial<AccumulatorOptions> = {}) {
   const accumulator = new RecordAccumulator({
-    divert: false,
+    spillToOtherPartitions: false,
     holds: true,
     lingerMs: 0,
     lingerRequests: Infinity,
@@ -218,7 +218,7 @@ describe('a blocked partition', () => {
   });
 
   test('records of a blocked partition are diverted to its neighbour, if that is allowed', () => {
-    const { accumulator, put } = start({ divert: true });
+    const { accumulator, put } = start({ spillToOtherPartitions: true });
     const now = block(accumulator, put, NOT_ENOUGH_REPLICAS);
     expect(sent(accumulator, now).map(shown)).toEqual([['1:blocked']]);
     // One request probes whether the partition accepts records again; the other records do not wait
@@ -231,7 +231,7 @@ describe('a blocked partition', () => {
   });
 
   test('records are diverted before a partition blocks, while a slow request retries it', () => {
-    const { accumulator, put } = start({ divert: true });
+    const { accumulator, put } = start({ spillToOtherPartitions: true });
     for (const partition of [0, 2]) put('held', { partition });
     const [first] = sent(accumulator, 0);
     accumulator.answered(first!, [NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS], 0);
@@ -257,7 +257,7 @@ describe('a blocked partition', () => {
   ])(
     'records are diverted only to partitions of a broker that answers: %s',
     (_, leaders, elsewhere) => {
-      const { accumulator, put, learn } = start({ divert: true });
+      const { accumulator, put, learn } = start({ spillToOtherPartitions: true });
       learn(leaders, 0);
       put('first', { key: keyOf(0) });
       let now = 0;
@@ -270,7 +270,7 @@ describe('a blocked partition', () => {
   );
 
   test('a blocked partition is retried at once when its broker acknowledges another one', () => {
-    const { accumulator, put, learn } = start({ divert: true, holds: false });
+    const { accumulator, put, learn } = start({ spillToOtherPartitions: true, holds: false });
     learn([BROKER_A, BROKER_A, BROKER_A, BROKER_A], 0);
     for (const partition of [0, 2]) put('held', { partition });
     let now = 0;
@@ -289,7 +289,7 @@ describe('a blocked partition', () => {
   });
 
   test('a blocked partition keeps its records and retries at once when it has a leader', () => {
-    const { accumulator, put, learn } = start({ divert: true });
+    const { accumulator, put, learn } = start({ spillToOtherPartitions: true });
     learn([-1, BROKER_A, BROKER_A, BROKER_A], 0);
     put('held', { partition: 0 });
     let now = 0;
@@ -300,7 +300,7 @@ describe('a blocked partition', () => {
   });
 
   test('a partition without a leader is blocked after a second, even if metadata repeats', () => {
-    const { accumulator, put, learn } = start({ divert: true });
+    const { accumulator, put, learn } = start({ spillToOtherPartitions: true });
     const leaders = [-1, BROKER_A, BROKER_A, BROKER_A];
     learn(leaders, 0);
     put('held', { key: keyOf(0) });
@@ -314,13 +314,13 @@ describe('a blocked partition', () => {
   });
 
   test('a record that may have been written stays in its blocked partition', () => {
-    const { accumulator, put } = start({ divert: true });
+    const { accumulator, put } = start({ spillToOtherPartitions: true });
     const now = block(accumulator, put, TIMED_OUT);
     expect(sent(accumulator, now + 1_000).map(shown)).toEqual([['0:blocked']]);
   });
 
   test('a record that names its partition stays in it while it is blocked', () => {
-    const { accumulator, put } = start({ divert: true });
+    const { accumulator, put } = start({ spillToOtherPartitions: true });
     const now = block(accumulator, put, NOT_ENOUGH_REPLICAS);
     put('named', { partition: 0 }, now);
     expect(sent(accumulator, now + 1_000).map(shown)).toEqual(
@@ -329,21 +329,21 @@ describe('a blocked partition', () => {
   });
 
   test('a partition without further records is no longer reported as blocked after a while', () => {
-    const { accumulator, put } = start({ divert: true });
+    const { accumulator, put } = start({ spillToOtherPartitions: true });
     const now = block(accumulator, put, NOT_ENOUGH_REPLICAS);
     expect([...accumulator.blocked(now + 1_000)]).toHaveLength(1);
     expect([...accumulator.blocked(now + 60_000)]).toEqual([]);
   });
 
   test('a look at the blocked partitions does not change them', () => {
-    const { accumulator, put } = start({ divert: true });
+    const { accumulator, put } = start({ spillToOtherPartitions: true });
     const now = block(accumulator, put, NOT_ENOUGH_REPLICAS);
     expect([...accumulator.blocked(now + 60_000)]).toEqual([]);
     expect([...accumulator.blocked(now)]).toHaveLength(1);
   });
 
   test('with a delivery timeout a record is refused at once if no partition accepts any', () => {
-    const { accumulator, put, learn } = start({ divert: true, holds: false });
+    const { accumulator, put, learn } = start({ spillToOtherPartitions: true, holds: false });
     learn([BROKER_A], 0);
     for (let now = 0; now < 2_000; now += 50) {
       for (const partition of [0, 1, 2, 3]) if (now === 0) put('a', { partition });
@@ -370,7 +370,7 @@ describe('a topic that refuses records until an operator changes something', () 
   });
 
   test('with unlimited retries records refused by their topic are held and written later', () => {
-    const { accumulator, put } = start({ divert: true });
+    const { accumulator, put } = start({ spillToOtherPartitions: true });
     const now = block(accumulator, put, UNAUTHORIZED);
     const [request] = sent(accumulator, now + 1_000);
     expect(accumulator.answered(request!, [OK], now + 1_000).acknowledged).toHaveLength(1);

@@ -6,10 +6,10 @@ import { type TailOptions } from './port';
 import { nextOffset } from './reader';
 
 /** The position of a tail in one partition. */
-export interface Place {
+export interface TailPosition {
   readonly owner: Partition;
   /** the next offset to read; -1: the start must be looked up first */
-  position: number;
+  next: number;
   /** least position that counts as complete; Infinity: the end must be looked up first */
   floor: number;
   /** number of interruptions: a look-up that began before the last one proves nothing */
@@ -30,8 +30,8 @@ type Looks = Pick<
 >;
 
 /** Tracks the positions of a tail in the partitions of its topic. */
-export class TailPlaces {
-  readonly #byPartition = new Map<number, Place>();
+export class TailPositions {
+  readonly #byPartition = new Map<number, TailPosition>();
 
   /** @param topic without the prefix */
   constructor(
@@ -49,32 +49,32 @@ export class TailPlaces {
       START_WITHIN_MS,
     );
     for (const { partitionId } of topics[0]?.partitions ?? []) {
-      this.#begin(partitionId, { position: -1, floor: Infinity });
+      this.#begin(partitionId, { next: -1, floor: Infinity });
     }
     await whileLeadersAreFound(() => this.lookUp(admin, name), START_WITHIN_MS);
   }
 
   /**
-   * Returns the place in a partition. A partition added to the topic since the start is read from
+   * Returns the position in a partition. A partition added to the topic since the start is read from
    * offset 0.
    */
-  getOrBegin(partition: number): Place {
-    return this.#byPartition.get(partition) ?? this.#begin(partition, { position: 0, floor: 0 });
+  getOrBegin(partition: number): TailPosition {
+    return this.#byPartition.get(partition) ?? this.#begin(partition, { next: 0, floor: 0 });
   }
 
-  #begin(partition: number, at: Pick<Place, 'position' | 'floor'>): Place {
-    const place = {
+  #begin(partition: number, at: Pick<TailPosition, 'next' | 'floor'>): TailPosition {
+    const position = {
       ...at,
       owner: new Partition(this.topic, partition, 0),
       interruptions: 0,
       completeAt: -Infinity,
     };
-    this.#byPartition.set(partition, place);
-    return place;
+    this.#byPartition.set(partition, position);
+    return position;
   }
 
   /**
-   * Moves a place behind a fetch, and passes the records from the old position on to `give`.
+   * Moves a position behind a fetch, and passes the records from the old position on to `give`.
    * @param fetch `isEmpty`: no partition of the fetch has records; `begunAt`: its start
    * @returns whether it read records or proved the end
    */
@@ -82,26 +82,26 @@ export class TailPlaces {
     fetched: FetchedPartition,
     fetch: { isEmpty: boolean; begunAt: number; give: TailOptions['onRecord'] },
   ): boolean {
-    const place = this.#byPartition.get(fetched.partition);
-    if (!place) return false;
-    const before = place.position;
+    const position = this.#byPartition.get(fetched.partition);
+    if (!position) return false;
+    const before = position.next;
     for (const message of fetched.messages) {
       // A broker returns whole batches, which may start before the position.
-      if (message.offset >= before) fetch.give(new ConsumedRecord(place.owner, message));
+      if (message.offset >= before) fetch.give(new ConsumedRecord(position.owner, message));
     }
     if (fetch.isEmpty || fetched.next !== undefined) {
-      place.position = nextOffset(this.topic, fetched, before);
+      position.next = nextOffset(this.topic, fetched, before);
     }
     const complete =
-      Number(fetched.highWatermark) <= place.position && place.position >= place.floor;
-    if (complete) place.completeAt = fetch.begunAt;
-    return complete || place.position > before;
+      Number(fetched.highWatermark) <= position.next && position.next >= position.floor;
+    if (complete) position.completeAt = fetch.begunAt;
+    return complete || position.next > before;
   }
 
-  /** Notes that a place is complete only at an end that is looked up after this. */
-  interrupt(place: Place): void {
-    place.floor = Infinity;
-    place.interruptions++;
+  /** Notes that a position is complete only at an end that is looked up after this. */
+  interrupt(position: TailPosition): void {
+    position.floor = Infinity;
+    position.interruptions++;
   }
 
   /**
@@ -111,20 +111,20 @@ export class TailPlaces {
   async lookUp(admin: Looks, name: string): Promise<void> {
     const { from } = this;
     const missing = [...this.#byPartition.values()].filter(({ floor }) => floor === Infinity);
-    const asked = new Map(missing.map((place) => [place, place.interruptions]));
+    const asked = new Map(missing.map((position) => [position, position.interruptions]));
     const ends = await admin.fetchTopicOffsets(name);
-    const byTime = typeof from !== 'string' && missing.some(({ position }) => position < 0);
+    const byTime = typeof from !== 'string' && missing.some(({ next }) => next < 0);
     const since = byTime ? await admin.fetchTopicOffsetsByTimestamp(name, from.sinceMs) : [];
     for (const { partition, ...end } of ends) {
-      const place = this.#byPartition.get(partition);
-      if (place === undefined || asked.get(place) !== place.interruptions) continue;
+      const position = this.#byPartition.get(partition);
+      if (position === undefined || asked.get(position) !== position.interruptions) continue;
       const bounds = { low: Number(end.low), high: Number(end.high) };
       const found = since.find((entry) => entry.partition === partition);
-      if (place.position >= 0) place.position = this.#corrected(place.position, bounds);
+      if (position.next >= 0) position.next = this.#corrected(position.next, bounds);
       else if (typeof from === 'string') {
-        place.position = from === 'beginning' ? bounds.low : bounds.high;
-      } else if (found) place.position = this.#startAt(Number(found.offset), bounds, from.atMost);
-      if (place.position >= 0) place.floor = bounds.high;
+        position.next = from === 'beginning' ? bounds.low : bounds.high;
+      } else if (found) position.next = this.#startAt(Number(found.offset), bounds, from.atMost);
+      if (position.next >= 0) position.floor = bounds.high;
     }
   }
 
@@ -153,23 +153,23 @@ export class TailPlaces {
    */
   get completeAt(): number {
     let completeAt = Infinity;
-    for (const place of this.#byPartition.values()) {
-      completeAt = Math.min(completeAt, place.completeAt);
+    for (const position of this.#byPartition.values()) {
+      completeAt = Math.min(completeAt, position.completeAt);
     }
     return completeAt;
   }
 
   hasReached(ends: readonly Ends[]): boolean {
     return ends.every(
-      ({ partition, high }) => (this.#byPartition.get(partition)?.position ?? -1) >= Number(high),
+      ({ partition, high }) => (this.#byPartition.get(partition)?.next ?? -1) >= Number(high),
     );
   }
 
   /** Notes that these partitions are complete as of a time. */
   complete(ends: readonly Ends[], at: number): void {
     for (const { partition } of ends) {
-      const place = this.#byPartition.get(partition);
-      if (place) place.completeAt = Math.max(place.completeAt, at);
+      const position = this.#byPartition.get(partition);
+      if (position) position.completeAt = Math.max(position.completeAt, at);
     }
   }
 }
