@@ -26,7 +26,9 @@ function valueOf(given: string, flag: string, field: PlainField): string | strin
       return whole(given, flag, [Math.floor(field.least), field.most]);
     case 'choices':
       return listOf(given).map((choice) => oneOf(choice, flag, field.of));
-    default:
+    case 'switch':
+    case 'duration':
+    case 'expression':
       return given;
   }
 }

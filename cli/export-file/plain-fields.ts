@@ -1,5 +1,4 @@
-import { z } from 'zod';
-import { defined } from '../../shared/collections/defined';
+import { type z } from 'zod';
 import {
   type AlwaysSet,
   PLAIN_FIELDS,
@@ -33,7 +32,10 @@ function schemaOf(field: PlainField): z.ZodType {
 
 type PlainFields = z.output<z.ZodObject<InFile>>;
 
-/** Returns the plain fields of a destination, in the order of the table. @param file names those to return */
+/**
+ * Returns the plain fields of a destination, in the order of the table. @param file has the fields
+ * to return
+ */
 export function plainOf<D extends PlainFields>(
   destination: D,
   file: PlainFields = destination,

@@ -59,7 +59,8 @@ function problemOf(
     }
     case 'duration':
       return parseDuration(String(entered)) === undefined ? words.durationProblem : undefined;
-    default:
+    case 'switch':
+    case 'expression':
       return undefined;
   }
 }
@@ -86,7 +87,7 @@ export function plainPatch(before: Destination, draft: PlainDraft): Partial<Valu
   const old = plainDraft(before);
   const values = plainValues(draft);
   const changed = FORM_FIELDS.filter(([name]) => !same(trimmed(draft[name]), old[name]));
-  return Object.fromEntries(changed.map(([name]) => [name, values[name]])) as Partial<Values>;
+  return Object.fromEntries(changed.map(([name]) => [name, values[name]]));
 }
 
 function trimmed<Entered>(entered: Entered): Entered | string {

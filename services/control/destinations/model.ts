@@ -110,7 +110,7 @@ function patchable(destination: Destination, { sourceExists }: Making): JsonObje
     proxy: proxyView(proxy) ?? undefined,
     signature: signatureFields(signature),
   } satisfies Record<Exclude<OwnName, 'webhooks' | 'sharedSecret'>, unknown>;
-  return { ...defined(own), ...patchablePlain(destination) } as JsonObject;
+  return { ...defined(own), ...patchablePlain(destination) };
 }
 
 /**
