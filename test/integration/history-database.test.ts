@@ -548,7 +548,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     /** Each time by another process. */
     const look = async () => {
       const reader = newReader();
-      await reader.look();
+      await reader.poll();
       await reader.stop();
     };
     const found = async (query: string) => {

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { type Database } from '../../services/control/history/database';
 import { databaseInThread } from '../../services/control/history/pglite';
 import { migrate } from '../../services/control/history/schema';
-import { responsesOf } from '../../services/control/history/table-partitions';
+import { tablesOf } from '../../services/control/history/table-partitions';
 import { eventually, Final } from './eventually';
 import { freePort } from './free-port';
 import { endChild } from './supervised';
@@ -63,7 +63,7 @@ export async function memoryDatabase(
 export async function dropDeliveries({ query }: Database): Promise<void> {
   const parts = await query<{ name: string }>('delete from waypost.parts returning name');
   for (const { name } of parts) {
-    await query(`drop table waypost.${name}, waypost.${responsesOf(name)}`);
+    await query(`drop table waypost.${name}, waypost.${tablesOf(name).responses}`);
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Delivery } from '../../../shared/api/operations';
 import { compact } from '../../../shared/collections/defined';
+import { wasNotStored } from '../../../shared/model/stored-response';
 import { latency } from '../lib/labels';
 import { text } from '../texts';
 
@@ -38,6 +39,7 @@ export function changesBetween(before: Attempt, after: Attempt): Change[] {
 
 function factsOf(of: Try | undefined): Map<string, string> {
   if (!of) return new Map();
+  const response = of.response && wasNotStored(of.response) ? undefined : of.response;
   return new Map(
     compact([
       [words.address, of.address ?? of.request?.url ?? of.origin] as const,
@@ -49,8 +51,8 @@ function factsOf(of: Try | undefined): Map<string, string> {
         ([phase, ms]) => [words.phase(phase), latency(ms)] as const,
       ),
       ...headerFacts(words.requestHeader, of.request?.headers),
-      ...headerFacts(words.responseHeader, of.response?.headers),
-      of.response ? ([words.responseBody, of.response.body] as const) : undefined,
+      ...headerFacts(words.responseHeader, response?.headers),
+      response ? ([words.responseBody, response.body] as const) : undefined,
     ]),
   );
 }

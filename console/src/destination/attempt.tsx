@@ -5,6 +5,7 @@ import { DELIVERIES_HEADER } from '../../../shared/model/batch';
 import { NOT_STORED_HEADERS } from '../../../shared/model/webhook-request';
 import { testWord, urlWord } from '../../../shared/model/reasons';
 import { curlOf } from '../../../shared/model/curl';
+import { wasNotStored } from '../../../shared/model/stored-response';
 import { latency } from '../lib/labels';
 import { JsonView } from '../ui/json-view';
 import { Code, CopyText } from '../ui/code';
@@ -120,13 +121,10 @@ function RequestView({ of: { batch }, request, body }: RequestProps) {
   );
 }
 
-function ResponseView({
-  response: { headers, body, truncated },
-}: {
-  response: NonNullable<Try['response']>;
-}) {
+function ResponseView({ response }: { response: NonNullable<Try['response']> }) {
+  const { headers, body, truncated } = response;
   const value = jsonIn(body);
-  if (truncated && body === '' && Object.keys(headers).length === 0) {
+  if (wasNotStored(response)) {
     return (
       <Text size="sm" className="quiet">
         {words.responseNotStored}

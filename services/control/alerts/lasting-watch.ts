@@ -11,7 +11,7 @@ import { addNotices, endLasting, openNotices } from './store';
 /** Looks for trouble that lasts, and stores its notices. The caller holds the lease. */
 
 /** Soon enough for people, and seldom enough for ten thousand destinations. */
-const LOOK_EVERY_MS = 5_000;
+const POLL_EVERY_MS = 5_000;
 
 export interface LastingOptions {
   history: Pick<History, 'ask'>;
@@ -22,20 +22,20 @@ export interface LastingOptions {
 }
 
 export class LastingWatch {
-  #lookedAt = -Infinity;
+  #polledAt = -Infinity;
 
   constructor(private readonly options: LastingOptions) {}
 
   /** @param at the time up to which `attempts` was read */
-  async look(at: Date): Promise<void> {
+  async poll(at: Date): Promise<void> {
     const nowMs = at.getTime();
     // A clock that is set back must not stop it.
-    if (Math.abs(nowMs - this.#lookedAt) < LOOK_EVERY_MS) return;
+    if (Math.abs(nowMs - this.#polledAt) < POLL_EVERY_MS) return;
     const { history, log } = this.options;
     const raised = await history.ask((database) =>
       database.transaction((queries) => this.#decide(queries, nowMs)),
     );
-    this.#lookedAt = nowMs;
+    this.#polledAt = nowMs;
     for (const { id, destination, kind } of raised) {
       log.warn({ notice: id, destination, kind }, 'notice.raised');
     }

@@ -45,8 +45,8 @@ const FRESH_MS = 10_000;
  * Soon enough for people. Each time it runs a query of a few rows, and one for the ends of
  * `attempts`.
  */
-const LOOK_EVERY_MS = 2_000;
-const LOOK_IN_TROUBLE_MS = 5_000;
+const POLL_EVERY_MS = 2_000;
+const POLL_IN_TROUBLE_MS = 5_000;
 const MOST_AT_ONCE = 100;
 
 export interface AlertsOptions {
@@ -71,7 +71,7 @@ export class Alerts {
   /** when this process last decided, or last saw that another process holds the lease */
   #soundAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #polling: Promise<void> = Promise.resolve();
   #trouble = false;
   #stopped = false;
 
@@ -87,9 +87,9 @@ export class Alerts {
 
   start(): void {
     const again = () => {
-      this.#looking = this.#lookSafely().finally(() => {
+      this.#polling = this.#pollSafely().finally(() => {
         if (!this.#stopped) {
-          this.#timer = setTimeout(again, this.#trouble ? LOOK_IN_TROUBLE_MS : LOOK_EVERY_MS);
+          this.#timer = setTimeout(again, this.#trouble ? POLL_IN_TROUBLE_MS : POLL_EVERY_MS);
         }
       });
     };
@@ -99,7 +99,7 @@ export class Alerts {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    await this.#looking;
+    await this.#polling;
     const { history } = this.options;
     await history.ask((database) => dropLease(database, LEASE, this.#owner)).catch(() => undefined);
   }
@@ -107,14 +107,14 @@ export class Alerts {
   /**
    * Decides once, and sends due alerts. @throws an error of Kafka or the database; nothing is lost
    */
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     if (!(await this.#leads())) return;
     const [at, askedAt] = [this.options.now(), performance.now()];
     const isRead = await this.#reader.readToEnds(() => this.#leads());
     if (isRead && performance.now() - askedAt < FRESH_MS) {
       await this.#decideAt(at);
       await writeDisabledUrls(this.options);
-      await this.#lasting.look(at);
+      await this.#lasting.poll(at);
       this.#soundAt = askedAt;
     }
     await this.#send();
@@ -142,9 +142,9 @@ export class Alerts {
     if (ids.length > 0) await this.#conclude(ids, at);
   }
 
-  async #lookSafely(): Promise<void> {
+  async #pollSafely(): Promise<void> {
     try {
-      await this.look();
+      await this.poll();
       this.#trouble = false;
     } catch (error) {
       // The history itself reports that it is away; the next successful look catches up.

@@ -170,7 +170,7 @@ export interface DefinitionRepairOptions {
   log: Log;
 }
 
-const LOOK_EVERY_MS = 60_000;
+const POLL_EVERY_MS = 60_000;
 /** Longer than the longest change: each of its records is written, or given up, within 10 s. */
 const LEFT_FOR_MS = 5 * 60_000;
 
@@ -210,21 +210,21 @@ function leftovers(config: Pick<ConfigView, 'list' | 'source'>, now: Date): Left
 export class DefinitionRepair {
   /** when each leftover was first seen, ms since 1970 */
   #since = new Map<string, number>();
-  readonly #looking = new Periodic(LOOK_EVERY_MS, () => this.look());
+  readonly #polling = new Periodic(POLL_EVERY_MS, () => this.poll());
 
   constructor(private readonly options: DefinitionRepairOptions) {}
 
   start(): void {
-    void this.#looking.now();
-    this.#looking.start();
+    void this.#polling.now();
+    this.#polling.start();
   }
 
   stop(): Promise<void> {
-    return this.#looking.stop();
+    return this.#polling.stop();
   }
 
   /** Repairs leftovers that are old enough. Never throws: the next run retries failures. */
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     const { config, now, log } = this.options;
     const nowMs = now().getTime();
     const found = leftovers(config, now());

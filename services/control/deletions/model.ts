@@ -15,7 +15,7 @@ import { type Deletion } from '../history/deletions';
 
 const MAX_MESSAGES = 50_000;
 
-export interface Wanted {
+export interface WantedDeletion {
   users: string[];
   anonymous: string[];
   /** null: all */
@@ -32,7 +32,7 @@ export interface Wanted {
 export function readDeletion(
   body: unknown,
   config: Pick<ConfigView, 'source' | 'list' | 'destinationsOf'>,
-): Wanted {
+): WantedDeletion {
   const { userIds = [], anonymousIds = [], sources } = parseBody(deletionBody, body);
   if (userIds.length + anonymousIds.length === 0) {
     throw invalidFields([
@@ -80,7 +80,7 @@ function isAffected({ id, enabled }: Source, config: Pick<ConfigView, 'destinati
  * message.
  */
 export function deleteRecords(
-  { users, anonymous, affected }: Wanted,
+  { users, anonymous, affected }: WantedDeletion,
   made: { id: string; now: Date; traceparent: () => string },
 ): OutRecord[] {
   const at = made.now.toISOString();

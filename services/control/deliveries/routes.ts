@@ -4,7 +4,6 @@ import { type Json } from '../../../shared/model/message';
 import { isUnderWay, RENDER_FAILED } from '../../../shared/model/reasons';
 import { seesSecrets } from '../auth/authenticate';
 import { type ConfigView } from '../../../shared/config/types';
-import { type CircuitDeps } from '../destinations/open-circuits';
 import { fieldError } from '../destinations/request';
 import { readVersions, versionKey } from '../history/destination-versions';
 import { type DeliveryRow } from '../history/delivery-row';
@@ -14,7 +13,7 @@ import { type History } from '../history/history';
 import { type HandlersOf } from '../http/handlers';
 import { decodeCursor, encodeCursor, pageOf, readPage } from '../http/paging';
 import { Problem } from '../http/problem';
-import { currentCircuits } from '../destinations/open-circuits';
+import { type CircuitDeps, currentCircuits } from '../destinations/open-circuits';
 import { invalidFields, parseBody } from '../http/validate';
 import {
   type Candidate,

@@ -29,15 +29,15 @@ export function shareOfOthers(from: CoreTimes, to: CoreTimes): number {
  *   two calls
  */
 export function watchCpuPressure(
-  look: () => CoreTimes = coreTimes,
+  readTimes: () => CoreTimes = coreTimes,
   now: () => number = () => performance.now(),
 ): () => boolean {
-  let from = look();
+  let from = readTimes();
   let fromAt = now();
   let full = false;
   return () => {
     if (now() - fromAt < EVERY_MS) return full;
-    const to = look();
+    const to = readTimes();
     full = shareOfOthers(from, to) >= FULL;
     [from, fromAt] = [to, now()];
     return full;

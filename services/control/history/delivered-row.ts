@@ -11,7 +11,8 @@ import { isTime } from '../../../shared/model/delivery';
 import { cutEventName } from '../../../shared/model/message';
 import { isoTime } from '../../../shared/model/time';
 import { type CountSums } from './minute-counts';
-import { isEmpty, MOST_RESPONSE_BYTES, responseLine } from './responses';
+import { isEmptyResponse } from '../../../shared/model/stored-response';
+import { MOST_RESPONSE_BYTES, responseLine } from './responses';
 import { copied, copiedJson, copiedList, NULL } from './row-codec';
 import { isId, storedId } from './stored-id';
 import { type StoredPlace } from './tries';
@@ -197,7 +198,7 @@ export function openRows(rows: Rows): (DeliveredRow | AttemptEvent)[] {
 
 function responseText(answer: Rows['responses'][number]): ResponseText {
   const { response, ...rest } = answer;
-  const isMoved = response !== undefined && !isEmpty(response);
+  const isMoved = response !== undefined && !isEmptyResponse(response);
   const json = copiedJson(isMoved ? rest : answer).slice(1, -1);
   const bytes = isMoved ? storedBytes(response) : 0;
   return {

@@ -8,7 +8,7 @@ import {
   newPart,
   type TablePartition,
   partOf,
-  responsesOf,
+  tablesOf,
 } from './table-partitions';
 import { type MinuteCount, CountSums, countsOf } from './minute-counts';
 import { moveResponses, RESPONSE_COLUMNS, responseLine, type ResponseRow } from './responses';
@@ -245,11 +245,7 @@ async function makeParts(
     if (last) touched.set(last.name, 0);
     if (last) continue;
     const part = newPart(all, at);
-    const responses = responsesOf(part.name);
-    for (const [name, table] of [
-      [part.name, 'deliveries'],
-      [responses, 'responses'],
-    ] as const) {
+    for (const [table, name] of Object.entries(tablesOf(part.name))) {
       await query(
         `create table waypost.${name} partition of waypost.${table} for values from ` +
           `(${part.from}) to (${part.to})`,

@@ -1,4 +1,5 @@
 import { storedBytes, type StoredResponse } from '../../../shared/model/attempt-events';
+import { isEmptyResponse } from '../../../shared/model/stored-response';
 import { type DeliveryRow } from './delivery-row';
 import { copied, copiedJson } from './row-codec';
 import { type StoredPlace, type TriedUrl, type Try } from './tries';
@@ -29,15 +30,8 @@ interface MovedResponses {
 }
 
 /**
- * Returns whether a response has neither headers nor a body, as one that was beyond the budget of
- * its destination. It stays in the row, where it takes no more than its place would.
- */
-export function isEmpty({ headers, body }: StoredResponse): boolean {
-  return body === '' && Object.keys(headers).length === 0;
-}
-
-/**
- * Moves the responses out of a row. If they are too long together, the oldest are left out.
+ * Moves the responses out of a row. An empty one stays there, where it takes no more than its place
+ * would. If they are too long together, the oldest are left out.
  * @param before the row as it is stored; undefined: it is new
  */
 export function moveResponses(before: DeliveryRow | undefined, after: DeliveryRow): MovedResponses {
@@ -45,14 +39,14 @@ export function moveResponses(before: DeliveryRow | undefined, after: DeliveryRo
   const next = Math.max(-1, ...known) + 1;
   const given = after.tries
     .flatMap(({ urls }) => urls.flatMap(({ response }) => response ?? []))
-    .filter((response) => !isEmpty(response));
+    .filter((response) => !isEmptyResponse(response));
   const places = new Map<StoredResponse, StoredPlace>(
     given.map((response, i) => [response, { seq: next + i, bytes: storedBytes(response) }]),
   );
   const kept = newestOf([...placesIn(after.tries), ...places.values()]);
   const moved = (tried: TriedUrl): TriedUrl => {
     const { response, stored, ...url } = tried;
-    if (response && isEmpty(response)) return tried;
+    if (response && isEmptyResponse(response)) return tried;
     const place = response ? places.get(response) : stored;
     return place && kept.has(place.seq) ? { ...url, stored: place } : url;
   };

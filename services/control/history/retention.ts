@@ -12,7 +12,7 @@ import {
   partsToDrop,
   partsToEnd,
   partsToIndex,
-  responsesOf,
+  tablesOf,
   type SizedPartition,
 } from './table-partitions';
 import { type DeliveryEntry, type Event } from './parse-events';
@@ -195,7 +195,8 @@ async function alone(
 
 async function dropPart(database: Database, { name }: SizedPartition): Promise<void> {
   await database.transaction(async ({ query }) => {
-    await query(`drop table waypost.${name}, waypost.${responsesOf(name)}`);
+    const { deliveries, responses } = tablesOf(name);
+    await query(`drop table waypost.${deliveries}, waypost.${responses}`);
     await query('delete from waypost.parts where name = $1', [name]);
   });
 }
@@ -215,7 +216,7 @@ async function indexPart(database: Database, { name }: SizedPartition): Promise<
 }
 
 async function vacuum(database: Database, part: string): Promise<void> {
-  for (const table of [part, responsesOf(part)]) {
+  for (const table of Object.values(tablesOf(part))) {
     await database.query(`vacuum analyze waypost.${table}`);
   }
 }
@@ -224,15 +225,15 @@ async function vacuum(database: Database, part: string): Promise<void> {
 async function endPart(database: Database, { name, from }: SizedPartition): Promise<void> {
   await database.transaction(async ({ query }) => {
     await query(UNHURRIED);
-    const tables = { deliveries: name, responses: responsesOf(name) };
-    for (const [table, part] of Object.entries(tables)) {
+    const tables = Object.entries(tablesOf(name));
+    for (const [table, part] of tables) {
       await query(`alter table waypost.${table} detach partition waypost.${part}`);
     }
     const [row] = await query<{ last: number }>(
       `select max(accepted_at) as last from waypost.${name}`,
     );
     const to = (row?.last ?? from) + 1;
-    for (const [table, part] of Object.entries(tables)) {
+    for (const [table, part] of tables) {
       await query(
         `alter table waypost.${table} attach partition waypost.${part} for values from ` +
           `(${from}) to (${to})`,
@@ -248,7 +249,7 @@ type Sized = Pick<SizedPartition, 'name' | 'bytes' | 'indexed'> & {
   row_bytes: number;
 };
 
-/** `responsesOf` in SQL. */
+/** `tablesOf(name).responses` in SQL. */
 const RESPONSES_NAME = `replace(name, 'deliveries_', 'responses_')`;
 
 async function readSizes(database: Database): Promise<SizedPartition[]> {

@@ -9,7 +9,7 @@
 
 /** Times are ms since 1970; `to` is exclusive. */
 export interface TablePartition {
-  /** of the table with the rows; `responsesOf` has that of the other one */
+  /** of the table with the rows; `tablesOf` has both */
   name: string;
   from: number;
   to: number;
@@ -56,9 +56,18 @@ export function newPart(parts: readonly TablePartition[], atMs: number): TablePa
 
 const PREFIX = 'deliveries_';
 
-/** Returns the table with the responses of a partition. */
-export function responsesOf(part: string): string {
-  return `responses_${part.slice(PREFIX.length)}`;
+/** The two tables of a partition. */
+interface PartitionTables {
+  deliveries: string;
+  responses: string;
+}
+
+/**
+ * Returns the tables of a partition by the names of the partitioned tables, to which they belong.
+ * @param part name of the partition
+ */
+export function tablesOf(part: string): PartitionTables {
+  return { deliveries: part, responses: `responses_${part.slice(PREFIX.length)}` };
 }
 
 /**
@@ -175,6 +184,6 @@ export function spareStatistics(part: string): string[] {
   );
   return [
     `alter table waypost.${part} ${columns.join(', ')}`,
-    `alter table waypost.${responsesOf(part)} alter column response set statistics 0`,
+    `alter table waypost.${tablesOf(part).responses} alter column response set statistics 0`,
   ];
 }

@@ -25,7 +25,7 @@ export interface Scope {
   onlyFailedUrls: boolean;
 }
 
-export interface Wanted {
+export interface WantedReplay {
   scope: Scope;
   preview: boolean;
   maxPerSecond: number;
@@ -39,7 +39,7 @@ export function readReplay(
   body: unknown,
   config: Pick<ConfigView, 'destination'>,
   now: Date,
-): Wanted {
+): WantedReplay {
   const fields = parseBody(replayBody, body);
   const { destination, status, type, preview, maxPerSecond } = fields;
   requireReplayable(destination);
@@ -148,7 +148,7 @@ export interface Job {
 }
 
 export function newJob(
-  wanted: Wanted,
+  wanted: WantedReplay,
   made: { id: string; now: Date; places: Place[]; historyUpTo?: Range[] },
 ): Job {
   const at = made.now.getTime();

@@ -28,7 +28,7 @@ import { countWaiting } from './store';
  */
 
 /** A person watches, and each look is one small read. */
-const LOOK_EVERY_MS = 300;
+const POLL_EVERY_MS = 300;
 /** Interval after users see the cancellation as done, while later cancellations are counted. */
 const COUNT_EVERY_MS = 2_000;
 /** Retry notes the last deliveries of a cancellation within this time after `STANDS_MS`. */
@@ -66,12 +66,12 @@ export class RecallRun {
     const { log } = this.deps;
     while (this.#goesOn()) {
       try {
-        await this.#look();
+        await this.#poll();
         if (isActive(job)) await leased.save();
       } catch (error) {
         log.warn({ replay: job.id, reason: messageOf(error) }, 'replay.interrupted');
       }
-      if (this.#goesOn()) await sleep(shownStatus(job) === 'done' ? COUNT_EVERY_MS : LOOK_EVERY_MS);
+      if (this.#goesOn()) await sleep(shownStatus(job) === 'done' ? COUNT_EVERY_MS : POLL_EVERY_MS);
     }
     if ((job.status === 'cancelled' || job.status === 'failed') && !leased.lost) {
       await this.deps.producer.send([stopRecord(job)]).catch(() => undefined);
@@ -84,7 +84,7 @@ export class RecallRun {
     );
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { job } = this;
     if (!job.recall) {
       job.recall = await this.#begin();

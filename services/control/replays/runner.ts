@@ -14,7 +14,7 @@ import {
   type Scope,
   shownStatus,
   topicOf,
-  type Wanted,
+  type WantedReplay,
 } from './job';
 import { LeasedJob, LEASE_MS } from './leased-job';
 import { requireOn } from './require';
@@ -40,10 +40,10 @@ const MAX_COUNTING = 20;
  * Interval in which a process looks for jobs to take over, and for cancels through other processes.
  * One small query each time.
  */
-const LOOK_EVERY_MS = 1_000;
+const POLL_EVERY_MS = 1_000;
 /** Without other processes, only a failure of the database leaves a job without an owner. */
 const CLAIM_ALONE_MS = 10_000;
-const CANCEL_LOOK_MS = 50;
+const CANCEL_POLL_MS = 50;
 /** Longest time between the acceptance of a message and its append. */
 const APPEND_SLACK_MS = 600_000;
 
@@ -55,7 +55,7 @@ interface Active {
 export class Replays {
   readonly #active = new Map<string, Active>();
   readonly #owner = randomUUID();
-  readonly #looking = new Periodic(LOOK_EVERY_MS, () => this.#lookSafely());
+  readonly #polling = new Periodic(POLL_EVERY_MS, () => this.#pollSafely());
   #claimedAt = -Infinity;
   #stopping = false;
   #trouble = false;
@@ -65,15 +65,15 @@ export class Replays {
 
   /** Takes over jobs of processes that have ended, now and every second. */
   watch(): void {
-    this.#looking.start();
-    void this.#looking.now();
+    this.#polling.start();
+    void this.#polling.now();
   }
 
   /**
    * Renews the leases of its jobs, and takes over jobs without a living owner. @throws Problem
    * `unavailable`
    */
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     for (const { leased } of this.#active.values()) await leased.renew();
     const room = this.#stopping ? 0 : MAX_ACTIVE - this.#busy;
     const nowMs = performance.now();
@@ -90,7 +90,7 @@ export class Replays {
   }
 
   /** @throws Problem `conflict` if too many replays run */
-  async start(wanted: Wanted, id: string): Promise<Job> {
+  async start(wanted: WantedReplay, id: string): Promise<Job> {
     this.#requireRoom();
     const { kafka, history, now } = this.options;
     const [places, historyUpTo] = await Promise.all([
@@ -143,7 +143,7 @@ export class Replays {
       active.leased.job.status = 'cancelled';
       await active.ended;
     }
-    while (!(await history.ask((database) => isFree(database, id)))) await sleep(CANCEL_LOOK_MS);
+    while (!(await history.ask((database) => isFree(database, id)))) await sleep(CANCEL_POLL_MS);
     return this.get(id);
   }
 
@@ -175,13 +175,13 @@ export class Replays {
   /** Stops after the chunk that is being sent; another process continues there. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    await this.#looking.stop();
+    await this.#polling.stop();
     await Promise.all([...this.#active.values()].map(({ ended }) => ended));
   }
 
-  async #lookSafely(): Promise<void> {
+  async #pollSafely(): Promise<void> {
     try {
-      await this.look();
+      await this.poll();
       this.#trouble = false;
     } catch (error) {
       // The history itself reports that its database is away.

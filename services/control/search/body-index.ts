@@ -36,7 +36,7 @@ import {
 const LEASE = 'search';
 const LEASE_MS = 30_000;
 /** Seldom enough that a chunk of a moderate load is whole and need not be merged. */
-const LOOK_EVERY_MS = 5_000;
+const POLL_EVERY_MS = 5_000;
 /**
  * The reader yields to other processes no longer than this: within 30 s a search counts as
  * complete.
@@ -72,19 +72,19 @@ export interface BodyIndexOptions {
 
 export class BodyIndex {
   readonly #owner = randomUUID();
-  readonly #looking = new Periodic(LOOK_EVERY_MS, () => this.lookInTurn());
+  readonly #polling = new Periodic(POLL_EVERY_MS, () => this.pollInTurn());
   readonly #othersFirst: () => boolean;
   #maintainedAt = -Infinity;
   readonly #steadyMs: () => number;
-  #lookedAt: number;
-  #looks = 0;
+  #polledAt: number;
+  #polls = 0;
   #purgedSeq = 0;
   #trouble = false;
 
   constructor(private readonly options: BodyIndexOptions) {
     this.#othersFirst = options.othersFirst ?? watchCpuPressure();
     this.#steadyMs = options.steadyMs ?? (() => performance.now());
-    this.#lookedAt = this.#steadyMs();
+    this.#polledAt = this.#steadyMs();
   }
 
   get retentionMs(): number {
@@ -92,11 +92,11 @@ export class BodyIndex {
   }
 
   start(): void {
-    if (this.retentionMs > 0) this.#looking.start();
+    if (this.retentionMs > 0) this.#polling.start();
   }
 
   async stop(): Promise<void> {
-    await this.#looking.stop();
+    await this.#polling.stop();
     if (this.retentionMs === 0) return;
     const { history } = this.options;
     await history.ask((database) => dropLease(database, LEASE, this.#owner)).catch(() => undefined);
@@ -106,7 +106,7 @@ export class BodyIndex {
    * Reads new records, and drops expired entries. @throws an error of Kafka or the database;
    * nothing is lost
    */
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     const { history, now } = this.options;
     const nowMs = now().getTime();
     if (!(await this.#leads())) return;
@@ -127,13 +127,13 @@ export class BodyIndex {
   }
 
   /** Reads new records, unless other processes need all cores. */
-  async lookInTurn(): Promise<void> {
+  async pollInTurn(): Promise<void> {
     // They may need them for hours.
-    const isLate = this.#steadyMs() - this.#lookedAt > BEHIND_MS;
+    const isLate = this.#steadyMs() - this.#polledAt > BEHIND_MS;
     if (this.#othersFirst() && !isLate) return;
-    this.#lookedAt = this.#steadyMs();
+    this.#polledAt = this.#steadyMs();
     try {
-      await this.look();
+      await this.poll();
       this.#trouble = false;
     } catch (error) {
       if (!this.#trouble) this.options.log.warn({ reason: messageOf(error) }, 'search.not_read');
@@ -170,7 +170,7 @@ export class BodyIndex {
       to,
     }));
     // Each look begins with another partition, since none may have room for all.
-    const first = this.#looks++ % Math.max(1, all.length);
+    const first = this.#polls++ % Math.max(1, all.length);
     const sections = [...all.slice(first), ...all.slice(0, first)];
     let chunks = new Chunks(CHUNK_CHARACTERS);
     let bytes = 0;

@@ -180,6 +180,19 @@ describe('two attempts', () => {
     ]);
   });
 
+  test('do not show a response that was not stored as an empty one', () => {
+    const stored = { headers: { server: 'a' }, body: 'boom', truncated: false };
+    const before = anEvent(1, { status: 500, response: stored });
+    const after = anEvent(2, {
+      status: 500,
+      response: { headers: {}, body: '', truncated: true },
+    });
+    expect(changesBetween(before, after)).toEqual([
+      { what: 'Response header server', before: 'a', after: '–' },
+      { what: 'Response body', before: 'boom', after: '–' },
+    ]);
+  });
+
   test('differ in a URL that only one of them called', () => {
     const after = anEvent(2, { url: 'whk_2', status: 200 });
     expect(changesBetween(anEvent(1), after)).toContainEqual({

@@ -63,7 +63,7 @@ interface Sent {
 }
 const look = async (seconds: number) => {
   control.clock.now = new Date(at(seconds));
-  await control.alerts.look();
+  await control.alerts.poll();
 };
 const sent = (): Sent[] =>
   control.memory.records('webhooks').map(({ key, value, headers }) => {
@@ -320,10 +320,10 @@ describe('a failing destination', () => {
     const second = await controlUnderTest({ database, historyHasRead, memory: control.memory });
     second.clock.now = new Date(at(70));
     record(...events, last);
-    await second.alerts.look();
+    await second.alerts.poll();
     expect(types()).toEqual(['destination.failing']);
     record(succeeds(id, 90));
-    await second.alerts.look();
+    await second.alerts.poll();
     await look(91);
     expect(types()).toEqual(['destination.failing', 'destination.recovered']);
     expect(sent()[0]).toMatchObject({
@@ -402,8 +402,8 @@ describe('a failing destination', () => {
     const later = await controlUnderTest({ database, historyHasRead, memory: control.memory });
     control.memory.failWith(undefined);
     later.clock.now = new Date(at(100));
-    await later.alerts.look();
-    await later.alerts.look();
+    await later.alerts.poll();
+    await later.alerts.poll();
     expect(sent().map(({ delivery }) => delivery!.messageId)).toEqual([due.data[0].id]);
   });
 

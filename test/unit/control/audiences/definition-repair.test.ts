@@ -47,14 +47,14 @@ async function shown(control: ControlUnderTest) {
 /** Starts another control with these records, and lets it repair them. */
 async function mended(records: readonly InRecord[]) {
   const control = await controlUnderTest({ memory: memoryLog(records) });
-  await control.definitionRepair.look();
+  await control.definitionRepair.poll();
   const before = await shown(control);
   control.clock.now = new Date(control.clock.now.getTime() + MINUTE);
-  await control.definitionRepair.look();
+  await control.definitionRepair.poll();
   // The change may still be in progress.
   expect(await shown(control)).toEqual(before);
   control.clock.now = new Date(control.clock.now.getTime() + 5 * MINUTE);
-  await control.definitionRepair.look();
+  await control.definitionRepair.poll();
   return shown(control);
 }
 

@@ -197,7 +197,7 @@ describe('replaying a scope', () => {
       5,
     );
     control = next;
-    await next.replays.look();
+    await next.replays.poll();
     return passing;
   }
 
@@ -246,7 +246,7 @@ describe('replaying a scope', () => {
     clearInterval(passing);
     // The first process was stopped, and its clock continued.
     first.clock.now = new Date(at(7_200));
-    await first.replays.look();
+    await first.replays.poll();
     await first.replays.stop();
     expect(first.logged()).toContain('replay.lost');
     expect(due()).toHaveLength(50);
@@ -265,7 +265,7 @@ describe('replaying a scope', () => {
     const cancelling = other
       .call('post', `/replays/${body.id}/cancel`)
       .then((answer) => answer.body as unknown);
-    const looking = setInterval(() => void control.replays.look(), 20);
+    const looking = setInterval(() => void control.replays.poll(), 20);
     expect(await cancelling).toMatchObject({ status: 'cancelled', matched: 50, sent: 10 });
     clearInterval(looking);
     control.clock.now = new Date(at(7_200));

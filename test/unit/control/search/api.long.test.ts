@@ -88,7 +88,7 @@ describe('a search', () => {
       dead: true,
     });
     await sent({ id: 'dlv_3', agoMs: 1_000, event: 'Über uns', body: '{"orderId":"a-1702"}' });
-    await control.bodies.look();
+    await control.bodies.poll();
   });
 
   test.each([
@@ -129,8 +129,8 @@ describe('a search', () => {
     control.clock.now = new Date();
     expect(await ids('q=a-170')).toEqual(['dlv_3', 'dlv_1']);
     await sent({ id: 'dlv_4', body: '{"orderId":"A-1703"}' });
-    await control.bodies.look();
-    await control.bodies.look();
+    await control.bodies.poll();
+    await control.bodies.poll();
     expect(await ids('q=a-170')).toEqual(['dlv_4', 'dlv_3', 'dlv_1']);
     expect(await texts()).toHaveLength(4);
   });
@@ -138,12 +138,12 @@ describe('a search', () => {
   test('small chunks are merged, and old ones are dropped', async () => {
     control.clock.now = new Date(control.clock.now.getTime() + 61_000);
     await sent({ id: 'dlv_4', body: '{"orderId":"A-1703"}' });
-    await control.bodies.look();
+    await control.bodies.poll();
     const chunks = () => database.query('select seq from waypost.search_chunks');
     expect(await chunks()).toHaveLength(1);
     expect(await ids('q=a-170')).toEqual(['dlv_4', 'dlv_3', 'dlv_1']);
     control.clock.now = new Date(control.clock.now.getTime() + 3 * 86_400_000);
-    await control.bodies.look();
+    await control.bodies.poll();
     expect(await chunks()).toHaveLength(0);
   });
 
@@ -153,7 +153,7 @@ describe('a search', () => {
     const left = async () => (await texts()).join();
     expect(await left()).toContain('a-1701');
     expect(await ids('q=a-170')).toEqual([]);
-    await control.bodies.look();
+    await control.bodies.poll();
     expect(await left()).not.toContain('a-1701');
     expect(await ids('q=example.com')).toEqual(['dlv_2']);
   });
@@ -162,7 +162,7 @@ describe('a search', () => {
     const { memory } = control;
     control = await controlUnderTest({ database, memory, maxSearchBytes: 1 });
     control.clock.now = new Date();
-    await control.bodies.look();
+    await control.bodies.poll();
     expect(await get('q=a-170')).toMatchObject({ data: [], searched: { complete: false } });
     const since = new Date(Date.now() - 500).toISOString();
     expect(await get(`q=a-170&since=${since}`)).toMatchObject({ searched: { complete: true } });
@@ -176,7 +176,7 @@ describe('a search', () => {
     control.clock.now = new Date();
     const foundAfter = async (ms: number) => {
       steady += ms;
-      await control.bodies.lookInTurn();
+      await control.bodies.pollInTurn();
       return ids('q=a-170');
     };
     await sent({ id: 'dlv_4', body: '{"orderId":"A-1703"}' });
