@@ -26,14 +26,7 @@ import { recordsOf, unreadableRecord, type Disposition } from './decisions/dispo
 import { shownRecovery } from './recoveries';
 import { urlDisabledRecord } from './decisions/side-events';
 import { isPlainSuccess, isRefused, SuccessRows } from './success-rows';
-import {
-  concluded,
-  finished,
-  released,
-  taken,
-  unreadable,
-  urlDisabled,
-} from './telemetry/telemetry';
+import * as telemetry from './telemetry/telemetry';
 
 /**
  * Takes records, decides, and lets lanes perform.
@@ -80,19 +73,19 @@ export class Deliverer {
     // A process that cannot keep up reads no more, however much memory is free.
     this.#room = new Backpressure(() => (options.lanes.overloaded ? 1 : this.load), options.onRoom);
     this.#attempts = new AttemptContext(options, {
-      ended: (inHand, disposition, nowMs) =>
-        disposition ? this.#finish(inHand, disposition, nowMs) : this.#decideAgain(inHand),
+      attempted: (inHand, disposition, nowMs) =>
+        disposition ? this.#conclude(inHand, disposition, nowMs) : this.#decideAgain(inHand),
       event: (event) => void this.#append([event]).catch(() => undefined),
       disabled: (endpoint, reason, nowMs) => {
-        urlDisabled(options.log, endpoint, reason);
+        telemetry.urlDisabled(options.log, endpoint, reason);
         this.#append([urlDisabledRecord(endpoint, reason, nowMs)]).catch(() => undefined);
       },
     });
     this.#rows = new SuccessRows(this.#attempts.time, {
       send: (records) => this.#append(records),
-      written: ({ inHand, disposition }) => this.#written(inHand, disposition),
+      written: ({ inHand, disposition }) => this.#recorded(inHand, disposition),
       refused: ({ inHand, disposition, atMs }) =>
-        this.#write(inHand, disposition, recordsOf(inHand, disposition, atMs)),
+        this.#record(inHand, disposition, recordsOf(inHand, disposition, atMs)),
     });
     this.#undecided = new DecisionGate(
       options.config,
@@ -190,7 +183,7 @@ export class Deliverer {
     const body = Buffer.from(record.value ?? '');
     const inHand: OpenDelivery = { delivery, key: record.key?.toString() ?? null, body, record };
     this.#bytes += sizeOf(inHand);
-    taken(inHand);
+    telemetry.deliveryTaken(inHand);
     this.#undecided.offer(inHand);
   }
 
@@ -203,8 +196,8 @@ export class Deliverer {
     const lookup = this.options.destinations.lookup(inHand.delivery.destinationId);
     const admission = admit(inHand.delivery, lookup, timing, this.#attempts.disabledUrls.has);
     if (!current && needsCurrentConfig(inHand.delivery, lookup, admission)) return false;
-    if (admission.kind === 'try') new Attempt(this.#attempts, inHand, admission).start();
-    else this.#finish(inHand, admission, timing.nowMs);
+    if (admission.kind === 'try') new Attempt(this.#attempts, inHand, admission).post();
+    else this.#conclude(inHand, admission, timing.nowMs);
     return true;
   }
 
@@ -219,40 +212,40 @@ export class Deliverer {
    */
   #handBack(inHand: OpenDelivery): void {
     if (inHand.record.handBack()) {
-      released(inHand);
+      telemetry.deliveryHandedBack(inHand);
       this.#bytes -= sizeOf(inHand);
       return;
     }
     const timing = this.#attempts.timing();
-    this.#finish(inHand, handOver(timing), timing.nowMs);
+    this.#conclude(inHand, handOver(timing), timing.nowMs);
   }
 
-  #finish(inHand: OpenDelivery, disposition: Disposition, nowMs: number): void {
-    concluded(this.#attemptLog, inHand, disposition, nowMs);
+  #conclude(inHand: OpenDelivery, disposition: Disposition, nowMs: number): void {
+    telemetry.deliveryConcluded(this.#attemptLog, inHand, disposition, nowMs);
     const recovered = shownRecovery(inHand, disposition);
     if (recovered) this.options.onRecovered?.(inHand.delivery.destinationId, recovered);
     if (isPlainSuccess(inHand, disposition)) {
       this.#rows.add({ inHand, disposition, atMs: nowMs });
-    } else this.#write(inHand, disposition, recordsOf(inHand, disposition, nowMs));
+    } else this.#record(inHand, disposition, recordsOf(inHand, disposition, nowMs));
   }
 
-  #write(inHand: OpenDelivery, disposition: Disposition, records: OutRecord[]): void {
+  #record(inHand: OpenDelivery, disposition: Disposition, records: OutRecord[]): void {
     const { producer, divertProducer = producer } = this.options;
     this.#append(records, disposition.kind === 'diverted' ? divertProducer : producer).then(
-      () => this.#written(inHand, disposition),
+      () => this.#recorded(inHand, disposition),
       (error: unknown) => {
         if (!isRefused(error)) return;
         // Kafka refuses a record for good if an event is too large. The delivery continues without
         // its events.
         const rest = records.filter(({ topic }) => topic !== ATTEMPTS);
-        if (rest.length < records.length) this.#write(inHand, disposition, rest);
+        if (rest.length < records.length) this.#record(inHand, disposition, rest);
       },
     );
   }
 
   /** Kafka has acknowledged the records of a step. */
-  #written(inHand: OpenDelivery, disposition: Disposition): void {
-    finished(this.options.log, inHand, disposition, this.#nowMs());
+  #recorded(inHand: OpenDelivery, disposition: Disposition): void {
+    telemetry.deliveryRecorded(this.options.log, inHand, disposition, this.#nowMs());
     this.#bytes -= sizeOf(inHand);
     inHand.record.done();
     this.makeRoom();
@@ -269,7 +262,7 @@ export class Deliverer {
   #setAside(record: OpenRecord, why: string): void {
     const { topic, partition, offset } = record;
     this.options.log.error({ topic, partition, offset, reason: why }, 'delivery.unreadable');
-    unreadable();
+    telemetry.recordUnreadable();
     this.#append([unreadableRecord(record, why)]).then(
       () => record.done(),
       () => undefined,

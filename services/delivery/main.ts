@@ -20,11 +20,13 @@ import { Sender } from './http/client';
 import { MailSender } from './http/mail';
 import { Proxies } from './http/proxies';
 import { AuthorizingSender } from './tokens/authorizing-sender';
-import { Destinations, type Lookup } from './destinations/destinations';
+import { Destinations } from './destinations/destinations';
+import { type Lookup } from './destinations/endpoint';
 import { Recoveries } from './recoveries';
 import { warmUp } from './warm-up';
-import { StallClock, systemClock } from './clock/stall-clock';
-import { circuitTurned } from './telemetry/telemetry';
+import { StallClock } from './clock/stall-clock';
+import { systemClock } from './clock/clock';
+import { circuitChanged } from './telemetry/telemetry';
 
 /** Sends each delivery to each of its open URLs, and writes the results to Kafka. */
 
@@ -107,7 +109,7 @@ runService(
       rateShare: (id, shards) => shareOf(shardKeys(id, shards), consumption),
       onCircuit: (turn) => {
         recoveries.turned(turn);
-        circuitTurned(log, turn);
+        circuitChanged(log, turn);
         producer.send([circuitRecord(turn, brokerClock.now())]).catch(() => undefined);
       },
     });

@@ -7,10 +7,10 @@ import {
   RECOVERED_REASONS,
   type RecoveredReason,
 } from '../../shared/model/recall';
-import { type Clock } from './clock/stall-clock';
-import { type Endpoint, type Lookup } from './destinations/destinations';
+import { type Clock } from './clock/clock';
+import { type Lookup } from './destinations/endpoint';
 import { type DeliveryInHand, type Disposition } from './decisions/disposition';
-import { type CircuitTransition } from './lanes/registry';
+import { type CircuitTransition, type LaneUrl } from './lanes/registry';
 
 /**
  * Asks retry for the parked backlog of an endpoint that has recovered, or whose token endpoint or
@@ -97,7 +97,7 @@ export class Recoveries {
     if (endpoint) this.#ask(endpoint, reason);
   }
 
-  #ask({ destinationId, shards }: Endpoint, reason: RecoveredReason): void {
+  #ask({ destinationId, shards }: LaneUrl, reason: RecoveredReason): void {
     const { owns, time } = this.options;
     const recall = `rcv_${randomUUID()}`;
     const key = keyOf(destinationId, reason);

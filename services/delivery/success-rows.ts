@@ -5,7 +5,7 @@ import { AppError } from '../../shared/runtime/errors';
 import { AttemptRows } from '../../shared/model/attempt-rows';
 import { FORMAT_HEADER } from '../../shared/model/record-format';
 import { type OpenDelivery } from './attempt-context';
-import { type Clock } from './clock/stall-clock';
+import { type Clock } from './clock/clock';
 import { type AttemptDisposition, type Disposition } from './decisions/disposition';
 
 /**

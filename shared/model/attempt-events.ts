@@ -78,6 +78,9 @@ export interface StoredResponse {
   truncated: boolean;
 }
 
+/** Stands for a response that is not stored, because its endpoint has used up the budget. */
+export const NOT_STORED: StoredResponse = { headers: {}, body: '', truncated: true };
+
 /** Returns the bytes that a response takes in an event and in the history. */
 export function storedBytes(response: StoredResponse): number {
   return Buffer.byteLength(JSON.stringify(response));
@@ -192,7 +195,7 @@ export interface CircuitEvent {
   destinationVersion: number;
   state: 'open' | 'closed';
   /**
-   * the response that caused it: `failed`, `timeout` or `throttled`; `ok` or `slow` if it closes
+   * the response that caused it: `failed`, `timeout` or `throttled`; `ok` or `irregular` if it closes
    */
   why: string;
   at: string;

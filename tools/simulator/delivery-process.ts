@@ -6,7 +6,7 @@ import { keepLaneMs } from '../../services/delivery/tuning';
 import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
 import { Recoveries } from '../../services/delivery/recoveries';
 import { circuitRecord } from '../../services/delivery/decisions/side-events';
-import { type Lookup } from '../../services/delivery/destinations/destinations';
+import { type Lookup } from '../../services/delivery/destinations/endpoint';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';
 import { readEvents } from '../../shared/model/attempt-rows';

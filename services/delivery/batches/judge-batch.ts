@@ -1,8 +1,8 @@
-import { type Endpoint } from '../destinations/destinations';
+import { type Endpoint } from '../destinations/endpoint';
 import { judgeResponse, type JudgedResponse, type Keep } from '../http/judge-response';
 import { type SendResult } from '../http/exchange';
 import { type Signal } from '../lanes/job';
-import { failedMembers } from './join-bodies';
+import { failedMembers } from './failed-members';
 
 /** Judges the result of a batch for each of its deliveries and for the lane. Pure. */
 
@@ -41,7 +41,7 @@ export function judgeBatch(
   }
   if (isUnreadable) {
     whole.attempt.oddities = [...(whole.attempt.oddities ?? []), 'body_unreadable'];
-    if (whole.signal.kind === 'ok') whole.signal = { kind: 'slow' };
+    if (whole.signal.kind === 'ok') whole.signal = { kind: 'irregular' };
   }
   // The receiver asks not to get these messages again, or nothing more: it gets no halves either.
   const { asked, disables } = whole.says ?? {};
@@ -92,6 +92,6 @@ function signalOf(
 ): Signal {
   const troubled = [...named.values()]
     .map(({ signal }) => signal)
-    .filter(({ kind }) => kind !== 'ok' && kind !== 'slow');
+    .filter(({ kind }) => kind !== 'ok' && kind !== 'irregular');
   return troubled.length === size ? (troubled[0] ?? whole.signal) : whole.signal;
 }

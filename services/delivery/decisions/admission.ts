@@ -16,9 +16,9 @@ import {
   type DivertReason,
   isEndpointWait,
 } from '../../../shared/model/reasons';
-import { type Refusal } from '../lanes/job';
+import { type Job, type Refusal } from '../lanes/job';
 import { isDisabled } from '../destinations/disabled-urls';
-import { type Lookup, type OpenLookup, type Endpoint } from '../destinations/destinations';
+import { type Lookup, type OpenLookup, type Endpoint } from '../destinations/endpoint';
 
 /** Decides what happens to a delivery that was just read, before any lane is asked. */
 
@@ -76,6 +76,12 @@ export function isOwedOneTry(delivery: Delivery, nowMs: number): boolean {
 /** Returns whether a user sent it now. */
 export function isRequested({ recalled }: Delivery): boolean {
   return recalled === 'retry' || recalled === 'retry_all';
+}
+
+/** Returns how a delivery asks an endpoint that is away: a user sends it now, or all that wait. */
+export function insistenceOf({ recalled }: Delivery): Job['insists'] {
+  if (recalled === 'retry') return 'always';
+  return recalled === 'retry_all' ? 'sometimes' : undefined;
 }
 
 /**

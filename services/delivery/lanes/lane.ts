@@ -139,14 +139,14 @@ export class Lane {
   }
 
   /** Frees the place of a job. */
-  ended(job: Job, now: number, signal: Signal): void {
+  freePlace(job: Job, now: number, signal: Signal): void {
     const inFullUse = this.active >= this.concurrency.limit && !this.around.saturated();
     if (!this.#open.delete(job)) return;
     this.usedAt = now;
     const { begunAt: startedAt = now, stoodStillMs: stoodStillAt = 0, period = 0 } = job;
-    const change = this.circuit.ended(period, signal, now, startedAt);
+    const change = this.circuit.observe(period, signal, now, startedAt);
     const stoodStillMs = this.around.stoodStillMs() - stoodStillAt;
-    this.concurrency.ended(signal, { startedAt, now, stoodStillMs, inFullUse });
+    this.concurrency.adjust(signal, { startedAt, now, stoodStillMs, inFullUse });
     if (change === 'opened' && signal.kind === 'failed') this.concurrency.broke();
     if (change === 'responded') this.concurrency.restart(now - startedAt);
     if (change === 'opened' || change === 'responded') this.onCircuit(change, signal.kind);

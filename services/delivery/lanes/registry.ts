@@ -1,10 +1,10 @@
-import { type CircuitState } from './circuit';
+import { type Circuit, type CircuitState } from './circuit';
 import { Lane } from './lane';
 import { type LaneContext, type LaneOptions } from './lane-context';
 import { SocketShares, type SocketSharesOptions } from './socket-shares';
 import { type Signal } from './job';
-import { type Endpoint } from '../destinations/destinations';
-import { systemClock, type Clock, type StallClock } from '../clock/stall-clock';
+import { type StallClock } from '../clock/stall-clock';
+import { systemClock, type Clock } from '../clock/clock';
 
 /** Creates lanes when they are first needed, and drops them when long unused. */
 
@@ -25,9 +25,26 @@ const ENOUGH_WAITING = 1_000;
 const SHED_BUDGET = 5;
 const SHED_FRACTION = 1 / 800;
 
+/** A URL as its lane sees it. */
+export interface LaneUrl {
+  /** the webhook's id */
+  id: string;
+  /** identifies its lane: the same URL in two destinations has two lanes */
+  lane: string;
+  destinationId: string;
+  destinationVersion: number;
+  /** number of shards of the destination */
+  shards: number;
+  /** of its destination */
+  maxPerSecond?: number;
+  origin: string;
+  /** the egress proxy before it; absent: none */
+  proxy?: { gate: NonNullable<Circuit['gate']> };
+}
+
 /** A URL's circuit opened or closed again. */
 export interface CircuitTransition {
-  endpoint: Endpoint;
+  endpoint: LaneUrl;
   state: 'open' | 'closed';
   /** the last result that caused it */
   why: Signal['kind'];
@@ -104,7 +121,7 @@ export class LaneRegistry {
   }
 
   /** Returns the lane of a URL, set to the current rate. */
-  of(endpoint: Endpoint): Lane {
+  of(endpoint: LaneUrl): Lane {
     let lane = this.#lanes.get(endpoint.lane);
     if (!lane) {
       const onCircuit = (change: 'opened' | 'responded', why: Signal['kind']) => {

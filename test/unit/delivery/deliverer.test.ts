@@ -14,12 +14,12 @@ import { keepLaneMs, laneOptions } from '../../../services/delivery/tuning';
 import { LaneRegistry } from '../../../services/delivery/lanes/registry';
 import { circuitRecord } from '../../../services/delivery/decisions/side-events';
 import { type SendRequest, type SendResult } from '../../../services/delivery/http/exchange';
+import { Destinations } from '../../../services/delivery/destinations/destinations';
 import {
-  Destinations,
   type OpenDestination,
   type Endpoint,
-} from '../../../services/delivery/destinations/destinations';
-import { systemClock } from '../../../services/delivery/clock/stall-clock';
+} from '../../../services/delivery/destinations/endpoint';
+import { systemClock } from '../../../services/delivery/clock/clock';
 import { aDelivery, aDestination } from '../../support/factories';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
 

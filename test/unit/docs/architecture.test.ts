@@ -48,6 +48,7 @@ test('the path of a 503 names existing functions of existing files', () => {
   const names = quoted(section('The path of a 503'));
   const folders = [
     'services/delivery',
+    'services/delivery/decisions',
     'services/delivery/http',
     'services/delivery/lanes',
     'services/retry',

@@ -64,9 +64,9 @@ const method = (prototype: object, name: string, instead: Func) => () =>
 
 type Decide = typeof decisions;
 const honest = () =>
-  jest.requireActual<Decide>('../../../services/delivery/admission').isOwedOneTry;
+  jest.requireActual<Decide>('../../../services/delivery/decisions/admission').isOwedOneTry;
 jest.mock('../../../services/delivery/decisions/admission', () => ({
-  ...jest.requireActual<Decide>('../../../services/delivery/admission'),
+  ...jest.requireActual<Decide>('../../../services/delivery/decisions/admission'),
   isOwedOneTry: jest.fn(),
 }));
 beforeEach(() => void jest.mocked(isOwedOneTry).mockImplementation(honest()));

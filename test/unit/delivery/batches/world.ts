@@ -2,7 +2,7 @@ import { Deliverer } from '../../../../services/delivery/deliverer';
 import {
   type Endpoint,
   type OpenDestination,
-} from '../../../../services/delivery/destinations/destinations';
+} from '../../../../services/delivery/destinations/endpoint';
 import { type SendRequest, type SendResult } from '../../../../services/delivery/http/exchange';
 import { LaneRegistry } from '../../../../services/delivery/lanes/registry';
 import { keepLaneMs, laneOptions } from '../../../../services/delivery/tuning';
