@@ -29,7 +29,13 @@ import { isPlainSuccess, isRefused, SuccessRows } from './success-rows';
 import * as telemetry from './telemetry/telemetry';
 
 /**
- * Takes records, decides, and lets lanes perform.
+ * A delivery's step, from the record that holds it to the records that follow, read downwards:
+ *
+ * - taken (`onRecord`, `#take`): the record is read, and the delivery is in hand
+ * - admitted (`#admit`): it may be tried, or its step ends here
+ * - attempted (attempt.ts): lanes start its requests; `#attempted` receives the result
+ * - concluded (`#conclude`): its disposition is known
+ * - recorded (`#record`, `#recorded`): Kafka has acknowledged its records
  *
  * Invariants: a record is started, queued in a lane, or diverted before `onRecord` returns, which
  * never waits. A record is done only after Kafka has acknowledged the records of its step: records
@@ -73,8 +79,7 @@ export class Deliverer {
     // A process that cannot keep up reads no more, however much memory is free.
     this.#room = new Backpressure(() => (options.lanes.overloaded ? 1 : this.load), options.onRoom);
     this.#attempts = new AttemptContext(options, {
-      attempted: (inHand, disposition, nowMs) =>
-        disposition ? this.#conclude(inHand, disposition, nowMs) : this.#decideAgain(inHand),
+      attempted: (inHand, disposition, nowMs) => this.#attempted(inHand, disposition, nowMs),
       event: (event) => void this.#append([event]).catch(() => undefined),
       disabled: (endpoint, reason, nowMs) => {
         telemetry.urlDisabled(options.log, endpoint, reason);
@@ -94,37 +99,6 @@ export class Deliverer {
     );
   }
 
-  /** Number of records dropped because their delivery's step was already taken. */
-  get duplicatesDropped(): number {
-    return this.#duplicatesDropped;
-  }
-
-  /** Fill of each limit: 0 to 1, and a little more. */
-  get fill(): { bodies: number; outcomes: number } {
-    return { bodies: this.#bodiesFill, outcomes: this.#outcomesFill };
-  }
-
-  /** Highest fill of the limits: 0 to 1, and a little more. */
-  get load(): number {
-    return Math.max(this.#bodiesFill, this.#outcomesFill);
-  }
-
-  get #bodiesFill(): number {
-    return this.#bytes / this.options.limits.maxBytes;
-  }
-
-  get #outcomesFill(): number {
-    const { limits, producer, divertProducer } = this.options;
-    return (
-      (producer.pendingBytes + (divertProducer?.pendingBytes ?? 0)) / limits.maxUnacknowledgedBytes
-    );
-  }
-
-  /** Ends its log. */
-  stop(): void {
-    this.#attemptLog.summarize();
-  }
-
   onRecord(record: OpenRecord): DispatchResult {
     if (!this.#room.accepts()) {
       this.#attempts.batches.hurry();
@@ -142,26 +116,6 @@ export class Deliverer {
         this.#take(record, decoded.delivery);
         return 'accepted';
     }
-  }
-
-  /** Hands back the deliveries of revoked records that wait in lanes and have not begun. */
-  onRevoking(): void {
-    this.options.lanes.clear();
-    this.#attempts.batches.release();
-    this.#rows.flush();
-    this.#undecided.release((inHand) => {
-      const { isRevoking } = inHand.record;
-      if (isRevoking) this.#handBack(inHand);
-      return isRevoking;
-    });
-  }
-
-  /**
-   * Resumes refused partitions once there is room. A timer calls it too: no event marks the end of
-   * an overload.
-   */
-  makeRoom(): void {
-    this.#room.resumeAtHalf();
   }
 
   #take(record: OpenRecord, delivery: Delivery): void {
@@ -201,23 +155,11 @@ export class Deliverer {
     return true;
   }
 
-  #decideAgain(inHand: OpenDelivery): void {
-    if (inHand.record.isRevoking) this.#handBack(inHand);
+  /** @param disposition undefined if nothing was sent, and the delivery must be decided again */
+  #attempted(inHand: OpenDelivery, disposition: Disposition | undefined, nowMs: number): void {
+    if (disposition) this.#conclude(inHand, disposition, nowMs);
+    else if (inHand.record.isRevoking) this.#handBack(inHand);
     else this.#undecided.offer(inHand);
-  }
-
-  /**
-   * Hands the record back to its next owner. If that is not possible any more, sends the delivery
-   * through the shortest tier.
-   */
-  #handBack(inHand: OpenDelivery): void {
-    if (inHand.record.handBack()) {
-      telemetry.deliveryHandedBack(inHand);
-      this.#bytes -= sizeOf(inHand);
-      return;
-    }
-    const timing = this.#attempts.timing();
-    this.#conclude(inHand, handOver(timing), timing.nowMs);
   }
 
   #conclude(inHand: OpenDelivery, disposition: Disposition, nowMs: number): void {
@@ -267,6 +209,71 @@ export class Deliverer {
       () => record.done(),
       () => undefined,
     );
+  }
+
+  /** Hands back the deliveries of revoked records that wait in lanes and have not begun. */
+  onRevoking(): void {
+    this.options.lanes.clear();
+    this.#attempts.batches.release();
+    this.#rows.flush();
+    this.#undecided.release((inHand) => {
+      const { isRevoking } = inHand.record;
+      if (isRevoking) this.#handBack(inHand);
+      return isRevoking;
+    });
+  }
+
+  /**
+   * Resumes refused partitions once there is room. A timer calls it too: no event marks the end of
+   * an overload.
+   */
+  makeRoom(): void {
+    this.#room.resumeAtHalf();
+  }
+
+  /**
+   * Hands the record back to its next owner. If that is not possible any more, sends the delivery
+   * through the shortest tier.
+   */
+  #handBack(inHand: OpenDelivery): void {
+    if (inHand.record.handBack()) {
+      telemetry.deliveryHandedBack(inHand);
+      this.#bytes -= sizeOf(inHand);
+      return;
+    }
+    const timing = this.#attempts.timing();
+    this.#conclude(inHand, handOver(timing), timing.nowMs);
+  }
+
+  /** Number of records dropped because their delivery's step was already taken. */
+  get duplicatesDropped(): number {
+    return this.#duplicatesDropped;
+  }
+
+  /** Fill of each limit: 0 to 1, and a little more. */
+  get fill(): { bodies: number; outcomes: number } {
+    return { bodies: this.#bodiesFill, outcomes: this.#outcomesFill };
+  }
+
+  /** Highest fill of the limits: 0 to 1, and a little more. */
+  get load(): number {
+    return Math.max(this.#bodiesFill, this.#outcomesFill);
+  }
+
+  get #bodiesFill(): number {
+    return this.#bytes / this.options.limits.maxBytes;
+  }
+
+  get #outcomesFill(): number {
+    const { limits, producer, divertProducer } = this.options;
+    return (
+      (producer.pendingBytes + (divertProducer?.pendingBytes ?? 0)) / limits.maxUnacknowledgedBytes
+    );
+  }
+
+  /** Ends its log. */
+  stop(): void {
+    this.#attemptLog.summarize();
   }
 
   #nowMs(): number {

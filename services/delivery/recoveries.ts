@@ -75,7 +75,8 @@ export class Recoveries {
     const last = this.#last.get(keyOf(destinationId, 'circuit_open'));
     if (!last) return;
     if (last.sent !== undefined) this.#send(destinationId, { kind: 'stop', recall: last.sent });
-    last.recall = last.sent = undefined;
+    last.recall = undefined;
+    last.sent = undefined;
   }
 
   /**
@@ -108,7 +109,8 @@ export class Recoveries {
     time.after(Math.max(PARKED_WITHIN_MS, last.sentAt + ASKS_EVERY_MS - decidedAt), () => {
       // The circuit may have opened again, or another may have closed.
       if (this.#last.get(key)?.recall !== recall) return;
-      [last.sent, last.sentAt] = [recall, time.steadyMs()];
+      last.sent = recall;
+      last.sentAt = time.steadyMs();
       const keys = shardKeys(destinationId, shards).filter(owns);
       const wanted = {
         id: recall,

@@ -89,7 +89,8 @@ export class SuccessRows {
     if (this.#gathered.length === 0) return;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    const [rows, successes] = [this.#rows, this.#gathered];
+    const rows = this.#rows;
+    const successes = this.#gathered;
     this.#rows = new AttemptRows();
     this.#gathered = [];
     const headers = { format: FORMAT_HEADER };

@@ -245,7 +245,7 @@ export class BatchRequest implements Job {
         return;
       }
       members.forEach(({ owner }, index) => {
-        const judged = batch.members[index] ?? batch.whole;
+        const judged = batch.ofMember(index);
         const attempt: UrlAttempt = { ...judged.attempt, batch: { id, size, index, first } };
         const traceparent = traces[index] ?? '';
         if (withheld) owner.onWithheld(withheld, attempt, endpoint);

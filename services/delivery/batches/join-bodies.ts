@@ -1,7 +1,8 @@
 /** Joins the bodies of a batch. Pure. */
 
 const COMMA = Buffer.from(',');
-const [OPEN, CLOSE] = [Buffer.from('['), Buffer.from(']')];
+const OPEN = Buffer.from('[');
+const CLOSE = Buffer.from(']');
 
 /** Bytes of an array beside its elements and the commas between them. */
 const BRACKETS = 2;

@@ -12,10 +12,10 @@ export interface JudgedBatch {
   /** true if it was rejected and has several deliveries, so that its halves follow */
   isHalved: boolean;
   /**
-   * of each delivery, by index. The first one has the response: a copy for each would let an
-   * endpoint fill the disk by a hundred times what it sends
+   * Returns the judgement of a delivery by its index in the batch. The first one has the response:
+   * a copy for each would let an endpoint fill the disk by a hundred times what it sends.
    */
-  members: readonly JudgedResponse[];
+  ofMember: (index: number) => JudgedResponse;
   /**
    * a 2xx whose body may name failed deliveries, and cannot be read: the batch is sent once more
    */
@@ -48,23 +48,27 @@ export function judgeBatch(
   const isFinal = asked !== undefined || disables !== undefined;
   if (isFinal) isUnreadable = false;
   const isHalved = result.ok && whole.classification === 'rejected' && size > 1 && !isFinal;
-  const members = membersOf(whole, named, size);
-  return { whole, isHalved, members, isUnreadable, signal: signalOf(whole, named, size) };
+  return {
+    whole,
+    isHalved,
+    ofMember: memberJudge(whole, named),
+    isUnreadable,
+    signal: signalOf(whole, named, size),
+  };
 }
 
-/** Returns the judgement of each delivery; `whole` holds for those that are not named. */
-function membersOf(
+/** Returns the judgements by index; `whole` holds for the deliveries that are not named. */
+function memberJudge(
   whole: JudgedResponse,
   named: ReadonlyMap<number, JudgedResponse>,
-  size: number,
-): JudgedResponse[] {
+): JudgedBatch['ofMember'] {
   const { response, ...attempt } = whole.attempt;
   const unnamed = { ...whole, attempt };
-  return Array.from({ length: size }, (_, index) => {
+  return (index) => {
     const judged = named.get(index) ?? unnamed;
     if (index > 0 || response === undefined) return judged;
     return { ...judged, attempt: { ...judged.attempt, response } };
-  });
+  };
 }
 
 /** Judges a delivery as if it had been answered with this status alone. */

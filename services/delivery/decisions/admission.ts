@@ -148,11 +148,11 @@ export function admit(
  */
 function hopOn(delivery: Delivery, notBefore: number, timing: Timing): NotTried | undefined {
   const { nowMs, tiersMs, windowMs, delaysMs } = timing;
-  const frame = { nowMs, tiersMs, expiresAt: lastReturnAt(delivery.expiresAt, windowMs) };
+  const window = { nowMs, tiersMs, expiresAt: lastReturnAt(delivery.expiresAt, windowMs) };
   if (delaysMs === undefined && delivery.reason !== 'backoff') {
-    return waitOrEnd('retry_after', hop({ ...frame, notBefore }));
+    return waitOrEnd('retry_after', hop({ ...window, notBefore }));
   }
-  const next = plannedHop({ ...frame, final: delivery.final === true }, notBefore);
+  const next = plannedHop({ ...window, final: delivery.final === true }, notBefore);
   return next && waitOrEnd(delivery.reason === 'retry_after' ? 'retry_after' : 'backoff', next);
 }
 
@@ -232,7 +232,7 @@ export function nextTry(
   timing: Timing,
 ): Next {
   const { nowMs, tiersMs, windowMs, delaysMs } = timing;
-  const frame = {
+  const window = {
     nowMs,
     tiersMs,
     expiresAt: lastReturnAt(delivery.expiresAt, windowMs),
@@ -240,8 +240,8 @@ export function nextTry(
   };
   const failed = { attempt: delivery.attempt + 1, retryAfterMs };
   return delaysMs
-    ? afterPlannedFailure(frame, { delaysMs, ...failed })
-    : afterFailure({ ...frame, ...failed });
+    ? afterPlannedFailure(window, { delaysMs, ...failed })
+    : afterFailure({ ...window, ...failed });
 }
 
 /**
@@ -286,8 +286,8 @@ export function divert(
   const end = { kind: 'dead', reason: attempt === 0 ? reason : 'window_closed' } as const;
   if (isOver(delivery, nowMs)) return end;
   const endsAt = nowMs > expiresAt ? expiresAt + windowMs : expiresAt;
-  const frame = { nowMs, expiresAt: lastReturnAt(endsAt, windowMs), tiersMs: parkTiers(tiersMs) };
-  const next = park({ ...frame, expectedWaitMs, round: ROUND[reason] });
+  const window = { nowMs, expiresAt: lastReturnAt(endsAt, windowMs), tiersMs: parkTiers(tiersMs) };
+  const next = park({ ...window, expectedWaitMs, round: ROUND[reason] });
   return next.kind === 'closed' ? end : { kind: 'diverted', reason, wait: next };
 }
 

@@ -162,7 +162,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     this.#controller = controller;
     // The deadline passed while it waited for a connection: nothing may be sent any more.
     if (this.#ended) controller.abort(TOO_LATE);
-    this.connection.incoming.begin();
+    this.connection.incoming.requestWritten();
     this.phase = 'headers';
   }
 
@@ -233,7 +233,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
       return true;
     }
     if (!this.#controller || incoming.isSilent) return false;
-    const reading = incoming.read();
+    const reading = incoming.readKept();
     if (reading.kind === 'answered') {
       this.#status = reading.status;
       this.#headers = reading.headers;

@@ -26,7 +26,7 @@ const MOST_HEADER_BYTES = 4 * 1024;
 const NOT_KEPT = new Set(['set-cookie', 'set-cookie2']);
 
 /** The URL that was asked. */
-interface Asked {
+interface AskedUrl {
   id: string;
   origin: string;
   destinationVersion: number;
@@ -55,7 +55,7 @@ const TOO_MANY_REQUESTS = 429;
 export type Keep = (bytes: number, classification: Classification) => boolean;
 
 export function judgeResponse(
-  endpoint: Asked,
+  endpoint: AskedUrl,
   result: SendResult,
   context: { nowMs: number; keep: Keep },
 ): JudgedResponse {
@@ -118,7 +118,7 @@ function statusMessage(status: number, { asked }: ReceiverSays): string {
 }
 
 /** Judges a URL that can never be sent to. */
-export function judgeUnusable(endpoint: Asked, problem: string): JudgedResponse {
+export function judgeUnusable(endpoint: AskedUrl, problem: string): JudgedResponse {
   const error = { code: 'invalid_url' as const, message: problem };
   const { id: url, origin, destinationVersion } = endpoint;
   const attempt: UrlAttempt = {

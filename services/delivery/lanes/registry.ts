@@ -77,13 +77,13 @@ export interface LaneRegistryOptions {
 
 export class LaneRegistry {
   readonly #lanes = new Map<string, Lane>();
-  readonly #around: LaneContext;
+  readonly #shared: LaneContext;
   readonly #stops: (() => void)[];
   /** jobs that wait for this process, counted once per tick; undefined: not counted yet */
   #backlog: number | undefined;
 
   constructor(private readonly options: LaneRegistryOptions) {
-    this.#around = {
+    this.#shared = {
       sockets: new SocketShares(options.pool),
       queued: { count: 0, bytes: 0 },
       saturated: () => options.clock.saturated,
@@ -109,7 +109,7 @@ export class LaneRegistry {
    * a healthy backlog.
    */
   get overloaded(): boolean {
-    if (!this.options.clock.saturated || this.#around.queued.count < ENOUGH_WAITING) return false;
+    if (!this.options.clock.saturated || this.#shared.queued.count < ENOUGH_WAITING) return false;
     this.#backlog ??= this.#countBacklog();
     return this.#backlog >= ENOUGH_WAITING;
   }
@@ -127,7 +127,7 @@ export class LaneRegistry {
       const onCircuit = (change: 'opened' | 'responded', why: Signal['kind']) => {
         this.options.onCircuit({ endpoint, state: change === 'opened' ? 'open' : 'closed', why });
       };
-      lane = new Lane(this.options.lane, this.#around, onCircuit, endpoint.origin);
+      lane = new Lane(this.options.lane, this.#shared, onCircuit, endpoint.origin);
       this.#lanes.set(endpoint.lane, lane);
     }
     const { destinationId, shards, maxPerSecond, proxy } = endpoint;
@@ -145,7 +145,7 @@ export class LaneRegistry {
       lanes[lane.queued > 0 ? 'waiting' : lane.active > 0 ? 'active' : 'idle']++;
       circuits[lane.circuit.state]++;
     }
-    const { count: queued, bytes } = this.#around.queued;
+    const { count: queued, bytes } = this.#shared.queued;
     return { lanes, circuits, queued, fill: bytes / this.options.lane.maxQueuedBytes };
   }
 
@@ -160,10 +160,10 @@ export class LaneRegistry {
 
   #tick(): void {
     this.#backlog = undefined;
-    this.#around.shedBudget.left =
-      SHED_BUDGET + Math.ceil(this.#around.queued.count * SHED_FRACTION);
+    this.#shared.shedBudget.left =
+      SHED_BUDGET + Math.ceil(this.#shared.queued.count * SHED_FRACTION);
     // Iterate over a copy: a lane that must wait longer adds itself again.
-    for (const lane of [...this.#around.timed]) lane.tick(this.now());
+    for (const lane of [...this.#shared.timed]) lane.tick(this.now());
   }
 
   #dropUnused(): void {
