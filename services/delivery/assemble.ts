@@ -56,7 +56,7 @@ export interface DeliveryAdapters {
   onCircuit?: (transition: CircuitTransition) => void;
   /** called when there is room again after `busy` */
   onRoom: () => void;
-  onFatal(error: unknown): void;
+  onFatal: (error: unknown) => void;
 }
 
 export interface AssembledDelivery {

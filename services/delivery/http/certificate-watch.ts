@@ -46,8 +46,9 @@ export class CertificateWatch {
     if (Number.isNaN(notAfter) || (isRecent && last.notAfter === notAfter)) return;
     if (this.#looks.size >= MOST_SERVERS) this.#looks.clear();
     this.#looks.set(origin, { at: nowMs, notAfter });
-    if (endsSoon(notAfter, nowMs) || nowMs - notBefore < IS_NEW_MS)
+    if (endsSoon(notAfter, nowMs) || nowMs - notBefore < IS_NEW_MS) {
       this.report({ origin, notAfter });
+    }
   }
 }
 

@@ -5,7 +5,6 @@ import {
   type OpenDestination,
 } from '../../../../services/delivery/destinations/endpoint';
 import { type SendRequest, type SendResult } from '../../../../services/delivery/http/exchange';
-import { type LaneRegistry } from '../../../../services/delivery/lanes/registry';
 import { StallClock } from '../../../../services/delivery/clock/stall-clock';
 import { defined } from '../../../../shared/collections/defined';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
@@ -228,7 +227,6 @@ class DeliveryProcess {
   readonly time: ProcessTime;
   readonly #deliverer: Deliverer;
   #isRevoking = false;
-  readonly #lanes: LaneRegistry;
 
   constructor(
     private readonly world: World,
@@ -241,7 +239,7 @@ class DeliveryProcess {
       oldestPendingAt: undefined,
       close: () => Promise.resolve(),
     };
-    const { deliverer, lanes } = assemble({
+    const { deliverer } = assemble({
       config: {
         completeAt: Infinity,
         changes: 0,
@@ -266,7 +264,6 @@ class DeliveryProcess {
       },
     });
     this.#deliverer = deliverer;
-    this.#lanes = lanes;
   }
 
   read(): void {
