@@ -1,12 +1,13 @@
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { type Timing } from './decisions/admission';
 import { Batches } from './batches/batches';
-import { type Clock, systemClock } from './clock/stall-clock';
-import { type Destinations, type Endpoint } from './destinations/destinations';
+import { type Clock, systemClock } from './clock/clock';
+import { type Destinations } from './destinations/destinations';
+import { type WebhookSender } from './destinations/build-request';
+import { type Endpoint } from './destinations/endpoint';
 import { DisabledUrls } from './destinations/disabled-urls';
 import { type DeliveryInHand, type Disposition } from './decisions/disposition';
 import { type LaneRegistry } from './lanes/registry';
-import { type RequestContext } from './request';
 import { ResponseBudget } from './http/response-budget';
 
 /** The surroundings of an attempt. */
@@ -19,7 +20,7 @@ export interface OpenDelivery extends DeliveryInHand {
 export interface AttemptOptions {
   destinations: Pick<Destinations, 'lookup'>;
   lanes: LaneRegistry;
-  sender: RequestContext['sender'];
+  sender: WebhookSender;
   tiersMs: number[];
   /** for how long after its acceptance a delivery is attempted */
   windowMs: number;
@@ -33,7 +34,7 @@ export interface AttemptListener {
    * @param disposition undefined if the delivery must be decided again: nothing was sent, and the
    * configuration changed while it waited, or its record is being revoked
    */
-  ended(inHand: OpenDelivery, disposition: Disposition | undefined, nowMs: number): void;
+  attempted(inHand: OpenDelivery, disposition: Disposition | undefined, nowMs: number): void;
   /** an additional event: a request that ended after its attempt, or a batch that is halved */
   event(event: OutRecord): void;
   /**
@@ -43,13 +44,13 @@ export interface AttemptListener {
 }
 
 /** State that all attempts of a process share. */
-export class AttemptContext implements RequestContext {
+export class AttemptContext {
   readonly responses = new ResponseBudget();
   readonly batches: Batches;
   readonly disabledUrls = new DisabledUrls();
   readonly time: Clock;
   readonly lanes: LaneRegistry;
-  readonly sender: RequestContext['sender'];
+  readonly sender: WebhookSender;
 
   constructor(
     readonly options: AttemptOptions,

@@ -1,25 +1,32 @@
+import { type OpenRecord } from '../../shared/kafka/port';
+import { DUE } from '../../shared/kafka/topics';
 import { type UrlAttempt } from '../../shared/model/attempt-events';
+import { fitsInBatch } from '../../shared/model/batch';
+import { childTraceparent } from '../../shared/telemetry/trace';
+import { type AttemptContext, type OpenDelivery } from './attempt-context';
+import { type MemberOwner } from './batches/batch-request';
 import {
   type Admitted,
   divert,
+  insistenceOf,
   type NotTried,
   planned,
   readmit,
   type Timing,
 } from './decisions/admission';
-import { type AttemptContext, type OpenDelivery } from './attempt-context';
-import { fitsInBatch } from '../../shared/model/batch';
-import { type MemberOwner } from './batches/batch-request';
-import { type Endpoint } from './destinations/destinations';
-import { judgeResponse, judgeUnusable, type JudgedResponse } from './http/judge-response';
-import { type Refusal, type Signal } from './lanes/job';
 import { type AttemptResult, concludeAttempt } from './decisions/disposition';
-import { type EndedRequest, insistenceOf, type Permit, UrlRequest } from './request';
 import { halvedEvent, lateEvent } from './decisions/side-events';
-import { batchHalved, requestEnded, responded } from './telemetry/telemetry';
+import { buildRequest, type Permit, sendRequest } from './destinations/build-request';
+import { type Endpoint } from './destinations/endpoint';
+import { type SendResult } from './http/exchange';
+import { judgeResponse, type JudgedResponse, judgeUnusable } from './http/judge-response';
+import { type Job, type Refusal, type Signal } from './lanes/job';
+import { type Lane } from './lanes/lane';
+import { requestEnded } from './telemetry/metrics';
+import * as telemetry from './telemetry/telemetry';
 
 /** A single request, or a place in a batch. */
-type Request = Pick<UrlRequest, 'endpoint' | 'offer' | 'cancel'>;
+type Request = Pick<UrlRequest, 'endpoint' | 'submit' | 'cancel'>;
 
 /**
  * One attempt of one delivery: one concurrent POST to each URL that is open to it, alone or in a
@@ -50,7 +57,7 @@ export class Attempt implements MemberOwner {
   /** requests that have not ended */
   #pending = 0;
   /** true once a request was sent and has ended, with a response or without */
-  #asked = false;
+  #wasSent = false;
   #isEnded = false;
 
   constructor(
@@ -64,7 +71,7 @@ export class Attempt implements MemberOwner {
   /**
    * Posts to each admitted URL whose lane accepts it. If none does, the delivery goes to a tier.
    */
-  start(): void {
+  post(): void {
     // Keeps the attempt open until all URLs have been offered, even if lanes refuse the first ones.
     this.#pending++;
     for (const endpoint of this.admitted.open) {
@@ -72,88 +79,6 @@ export class Attempt implements MemberOwner {
       else this.#note(endpoint, judgeUnusable(endpoint, endpoint.problem));
     }
     this.#pending--;
-    this.#endIfOver();
-  }
-
-  permitted(endpoint: Endpoint): Permit {
-    return { destination: this.admitted.lookup.destination, endpoint };
-  }
-
-  permit(endpoint: Endpoint): Permit | NotTried | undefined {
-    const { inHand, context } = this;
-    if (inHand.record.isRevoking && !this.#isEnded) return undefined;
-    const lookup = context.options.destinations.lookup(inHand.delivery.destinationId);
-    const admission = readmit(
-      this.admitted,
-      inHand.delivery,
-      lookup,
-      context.timing(),
-      context.disabledUrls.has,
-    );
-    if (admission.kind !== 'try') return admission;
-    const { destination } = admission.lookup;
-    if (admission === this.admitted) return { destination, endpoint };
-    const current = admission.open.find(
-      ({ id, hash }) => id === endpoint.id && hash === endpoint.hash,
-    );
-    return current && { destination, endpoint: current };
-  }
-
-  ended({ endpoint, traceparent, result }: EndedRequest): Signal {
-    const { inHand, context } = this;
-    const timing = this.#timing();
-    const { destinationId, test = false } = inHand.delivery;
-    const keep = context.responses.keepOf(destinationId, test, timing.nowMs);
-    const judged = judgeResponse(endpoint, result, { nowMs: timing.nowMs, keep });
-    const withheld = !result.ok && !inHand.delivery.test && result.withheld;
-    if (withheld) this.withheld(withheld, judged.attempt, endpoint);
-    else {
-      requestEnded(judged.attempt);
-      this.judged(endpoint, judged, traceparent, timing);
-    }
-    return judged.signal;
-  }
-
-  withheld(refusal: Refusal, attempt: UrlAttempt, endpoint: Endpoint): void {
-    this.#withheld.push(attempt);
-    this.leftOut(refusal, endpoint);
-  }
-
-  judged(
-    endpoint: Endpoint,
-    judged: JudgedResponse,
-    traceparent: string,
-    timing = this.#timing(),
-  ): void {
-    responded(this.inHand, endpoint, judged.attempt, traceparent);
-    this.#pending--;
-    this.#asked = true;
-    this.#obey(endpoint, judged, timing.nowMs);
-    if (this.#isEnded) this.#reportLate(judged.attempt, timing.nowMs);
-    else {
-      this.#note(endpoint, judged);
-      if (judged.classification === 'delivered' || this.#pending === 0) this.#end(timing);
-    }
-  }
-
-  get isSettled(): boolean {
-    return this.#isEnded;
-  }
-
-  halved(endpoint: Endpoint, attempt: UrlAttempt, traceparent: string): void {
-    const { inHand, context } = this;
-    responded(inHand, endpoint, attempt, traceparent);
-    if (this.#isEnded) return;
-    batchHalved();
-    const tried = { urls: [attempt], rejected: [], skipped: false, durationMs: this.#elapsedMs() };
-    context.on.event(halvedEvent(inHand, tried, context.time.brokerMs()));
-    inHand.delivery.halved = (inHand.delivery.halved ?? 0) + 1;
-  }
-
-  leftOut(refusal: Refusal | undefined, { id }: Endpoint): void {
-    this.#pending--;
-    (this.#notCalled ??= []).push(id);
-    this.#leftOut.push(refusal);
     this.#endIfOver();
   }
 
@@ -166,7 +91,7 @@ export class Attempt implements MemberOwner {
       this.context.sender.held?.(credentials, insistenceOf(delivery));
     if (held) {
       this.#pending++;
-      this.leftOut(held, endpoint);
+      this.onLeftOut(held, endpoint);
       return;
     }
     const { batches, lanes } = this.context;
@@ -176,7 +101,98 @@ export class Attempt implements MemberOwner {
         : new UrlRequest(this.context, this, endpoint, lanes.of(endpoint));
     this.#requests.push(request);
     this.#pending++;
-    request.offer();
+    request.submit();
+  }
+
+  /** Returns the permit to send to this URL that the attempt began with. */
+  permitAsAdmitted(endpoint: Endpoint): Permit {
+    return { destination: this.admitted.lookup.destination, endpoint };
+  }
+
+  permitNow(endpoint: Endpoint): Permit | 'overdue' | undefined {
+    const { inHand, context } = this;
+    if (inHand.record.isRevoking && !this.#isEnded) return undefined;
+    const lookup = context.options.destinations.lookup(inHand.delivery.destinationId);
+    const admission = readmit(
+      this.admitted,
+      inHand.delivery,
+      lookup,
+      context.timing(),
+      context.disabledUrls.has,
+    );
+    if (admission.kind !== 'try') {
+      const isOverdue = admission.kind === 'dead' && admission.reason === 'window_closed';
+      return isOverdue ? 'overdue' : undefined;
+    }
+    const { destination } = admission.lookup;
+    if (admission === this.admitted) return { destination, endpoint };
+    const current = admission.open.find(
+      ({ id, hash }) => id === endpoint.id && hash === endpoint.hash,
+    );
+    return current && { destination, endpoint: current };
+  }
+
+  /**
+   * Receives the result of a request of this delivery alone.
+   * @param endpoint as it was sent: the configuration may have changed while it waited in its lane
+   * @returns the signal for the lane of the request
+   */
+  onResult(endpoint: Endpoint, traceparent: string, result: SendResult): Signal {
+    const { inHand, context } = this;
+    const timing = this.#timing();
+    const { destinationId, test = false } = inHand.delivery;
+    const keep = context.responses.keepOf(destinationId, test, timing.nowMs);
+    const judged = judgeResponse(endpoint, result, { nowMs: timing.nowMs, keep });
+    const withheld = !result.ok && !test && result.withheld;
+    if (withheld) this.onWithheld(withheld, judged.attempt, endpoint);
+    else {
+      requestEnded(judged.attempt);
+      this.onJudged(endpoint, judged, traceparent, timing);
+    }
+    return judged.signal;
+  }
+
+  onWithheld(refusal: Refusal, attempt: UrlAttempt, endpoint: Endpoint): void {
+    this.#withheld.push(attempt);
+    this.onLeftOut(refusal, endpoint);
+  }
+
+  onJudged(
+    endpoint: Endpoint,
+    judged: JudgedResponse,
+    traceparent: string,
+    timing = this.#timing(),
+  ): void {
+    telemetry.responseReceived(this.inHand, endpoint, judged.attempt, traceparent);
+    this.#pending--;
+    this.#wasSent = true;
+    this.#obey(endpoint, judged, timing.nowMs);
+    if (this.#isEnded) this.#reportLate(judged.attempt, timing.nowMs);
+    else {
+      this.#note(endpoint, judged);
+      if (judged.classification === 'delivered' || this.#pending === 0) this.#end(timing);
+    }
+  }
+
+  get isSettled(): boolean {
+    return this.#isEnded;
+  }
+
+  onHalved(endpoint: Endpoint, attempt: UrlAttempt, traceparent: string): void {
+    const { inHand, context } = this;
+    telemetry.responseReceived(inHand, endpoint, attempt, traceparent);
+    if (this.#isEnded) return;
+    telemetry.batchHalved();
+    const tried = { urls: [attempt], rejected: [], skipped: false, durationMs: this.#elapsedMs() };
+    context.on.event(halvedEvent(inHand, tried, context.time.brokerMs()));
+    inHand.delivery.halved = (inHand.delivery.halved ?? 0) + 1;
+  }
+
+  onLeftOut(refusal: Refusal | undefined, { id }: Endpoint): void {
+    this.#pending--;
+    (this.#notCalled ??= []).push(id);
+    this.#leftOut.push(refusal);
+    this.#endIfOver();
   }
 
   /**
@@ -221,11 +237,11 @@ export class Attempt implements MemberOwner {
         (this.#notCalled ??= []).push(request.endpoint.id);
       }
     }
-    const isAttempt = this.#asked || this.#leftOut.length === 0;
+    const isAttempt = this.#wasSent || this.#leftOut.length === 0;
     const disposition = isAttempt
       ? concludeAttempt(inHand.delivery, this.#result(), timing)
       : this.#untried(timing);
-    context.on.ended(inHand, disposition, timing.nowMs);
+    context.on.attempted(inHand, disposition, timing.nowMs);
   }
 
   /** Diverts the delivery to a tier if lanes refused every URL that was left out. */
@@ -293,5 +309,104 @@ export class Attempt implements MemberOwner {
 
   #elapsedMs(): number {
     return Math.round(this.context.time.steadyMs() - this.#startedAt);
+  }
+}
+
+/**
+ * One request of an attempt to one URL, from its offer to the lane of the URL until its end. It is
+ * the job of that lane. Each request that is not cancelled ends with one call of `onResult` or
+ * `onLeftOut`.
+ */
+class UrlRequest implements Job {
+  before: Job | undefined = undefined;
+  after: Job | undefined = undefined;
+  list: object | undefined = undefined;
+  begunAt = 0;
+  stoodStillMs = 0;
+  period = 0;
+  readonly record: OpenRecord;
+  readonly bytes: number;
+  readonly due: boolean;
+  readonly urgent: boolean;
+  readonly insists: Job['insists'];
+  /** true while the lane is asked: a job that it starts right away was admitted just now */
+  #isOffered = false;
+
+  constructor(
+    private readonly context: AttemptContext,
+    private readonly attempt: Attempt,
+    readonly endpoint: Endpoint,
+    private readonly lane: Lane,
+  ) {
+    const { delivery, body, record } = attempt.inHand;
+    this.record = record;
+    this.bytes = body.length;
+    this.due = record.topic === DUE;
+    this.urgent = delivery.test === true;
+    this.insists = insistenceOf(delivery);
+  }
+
+  /** Offers the request to its lane, which starts, queues or refuses it. */
+  submit(): void {
+    this.#isOffered = true;
+    const offer = this.lane.offer(this, this.context.lanes.now());
+    this.#isOffered = false;
+    if (typeof offer === 'object') this.attempt.onLeftOut(offer, this.endpoint);
+  }
+
+  /**
+   * Sends the request, if it still may be sent: it may have waited in its lane, so a secret
+   * rotation, correction, pause or switch-off since then must apply.
+   */
+  start(): void {
+    const isFresh = this.#isOffered && !this.record.isRevoking;
+    const permit = isFresh
+      ? this.attempt.permitAsAdmitted(this.endpoint)
+      : this.attempt.permitNow(this.endpoint);
+    if (permit === undefined || permit === 'overdue') {
+      this.#withdraw(permit === 'overdue');
+      return;
+    }
+    const { endpoint, destination } = permit;
+    const { delivery, body } = this.attempt.inHand;
+    const traceparent = childTraceparent(delivery.traceparent);
+    const request = buildRequest({
+      id: delivery.id,
+      rendered: delivery,
+      body,
+      destination,
+      endpoint,
+      nowMs: this.context.time.wallMs(),
+      traceparent,
+    });
+    sendRequest(this.context.sender, destination, request, (result) => {
+      const signal = this.attempt.onResult(endpoint, traceparent, result);
+      this.#freePlace(signal);
+    });
+  }
+
+  refuse(refusal?: Refusal): void {
+    this.attempt.onLeftOut(refusal, this.endpoint);
+  }
+
+  /** Takes the request out of its lane's queue. @returns false if it was not queued */
+  cancel(): boolean {
+    return this.lane.remove(this);
+  }
+
+  /**
+   * Gives the place back after the lane's call. If the window ended during the wait, the lane is
+   * the reason.
+   */
+  #withdraw(isOverdue: boolean): void {
+    const refusal = isOverdue ? this.lane.overdue(this, this.context.lanes.now()) : undefined;
+    queueMicrotask(() => {
+      this.#freePlace({ kind: 'withdrawn' });
+      this.attempt.onLeftOut(refusal, this.endpoint);
+    });
+  }
+
+  #freePlace(signal: Signal): void {
+    this.lane.freePlace(this, this.context.lanes.now(), signal);
   }
 }

@@ -26,17 +26,16 @@ import { recordsOf, unreadableRecord, type Disposition } from './decisions/dispo
 import { shownRecovery } from './recoveries';
 import { urlDisabledRecord } from './decisions/side-events';
 import { isPlainSuccess, isRefused, SuccessRows } from './success-rows';
-import {
-  concluded,
-  finished,
-  released,
-  taken,
-  unreadable,
-  urlDisabled,
-} from './telemetry/telemetry';
+import * as telemetry from './telemetry/telemetry';
 
 /**
- * Takes records, decides, and lets lanes perform.
+ * A delivery's step, from the record that holds it to the records that follow, read downwards:
+ *
+ * - taken (`onRecord`, `#take`): the record is read, and the delivery is in hand
+ * - admitted (`#admit`): it may be tried, or its step ends here
+ * - attempted (attempt.ts): lanes start its requests; `#attempted` receives the result
+ * - concluded (`#conclude`): its disposition is known
+ * - recorded (`#record`, `#recorded`): Kafka has acknowledged its records
  *
  * Invariants: a record is started, queued in a lane, or diverted before `onRecord` returns, which
  * never waits. A record is done only after Kafka has acknowledged the records of its step: records
@@ -80,25 +79,170 @@ export class Deliverer {
     // A process that cannot keep up reads no more, however much memory is free.
     this.#room = new Backpressure(() => (options.lanes.overloaded ? 1 : this.load), options.onRoom);
     this.#attempts = new AttemptContext(options, {
-      ended: (inHand, disposition, nowMs) =>
-        disposition ? this.#finish(inHand, disposition, nowMs) : this.#decideAgain(inHand),
+      attempted: (inHand, disposition, nowMs) => this.#attempted(inHand, disposition, nowMs),
       event: (event) => void this.#append([event]).catch(() => undefined),
       disabled: (endpoint, reason, nowMs) => {
-        urlDisabled(options.log, endpoint, reason);
+        telemetry.urlDisabled(options.log, endpoint, reason);
         this.#append([urlDisabledRecord(endpoint, reason, nowMs)]).catch(() => undefined);
       },
     });
     this.#rows = new SuccessRows(this.#attempts.time, {
       send: (records) => this.#append(records),
-      written: ({ inHand, disposition }) => this.#written(inHand, disposition),
+      written: ({ inHand, disposition }) => this.#recorded(inHand, disposition),
       refused: ({ inHand, disposition, atMs }) =>
-        this.#write(inHand, disposition, recordsOf(inHand, disposition, atMs)),
+        this.#record(inHand, disposition, recordsOf(inHand, disposition, atMs)),
     });
     this.#undecided = new DecisionGate(
       options.config,
       (inHand, { current }) => this.#admit(inHand, current),
       (error) => options.onFatal(error),
     );
+  }
+
+  onRecord(record: OpenRecord): DispatchResult {
+    if (!this.#room.accepts()) {
+      this.#attempts.batches.hurry();
+      return 'busy';
+    }
+    const decoded = decodeDelivery(record.headers);
+    switch (decoded.kind) {
+      case 'newer':
+        this.options.onFatal(newerFormat(record, decoded.format, 'this delivery process'));
+        return 'busy';
+      case 'unreadable':
+        this.#setAside(record, decoded.why);
+        return 'accepted';
+      case 'delivery':
+        this.#take(record, decoded.delivery);
+        return 'accepted';
+    }
+  }
+
+  #take(record: OpenRecord, delivery: Delivery): void {
+    const nowMs = this.#nowMs();
+    if (this.#steps.isDuplicateStep(record, nowMs)) {
+      const { id, attempt, hop } = delivery;
+      this.options.log.debug(
+        { delivery: id, attempt, hop, offset: record.offset },
+        'delivery.duplicate_step_dropped',
+      );
+      this.#duplicatesDropped++;
+      record.done();
+      return;
+    }
+    if (delivery.recalled !== undefined) withoutPlan(delivery, nowMs);
+    if (isOwedOneTry(delivery, nowMs)) delivery.final = true;
+    // Copy the body: the value is a slice of a whole fetch, which a delivery could keep in memory
+    // for seconds.
+    const body = Buffer.from(record.value ?? '');
+    const inHand: OpenDelivery = { delivery, key: record.key?.toString() ?? null, body, record };
+    this.#bytes += sizeOf(inHand);
+    telemetry.deliveryTaken(inHand);
+    this.#undecided.offer(inHand);
+  }
+
+  /**
+   * @param current true if `config` is read up to the time of the record. @returns false if the
+   * delivery must wait for that
+   */
+  #admit(inHand: OpenDelivery, current: boolean): boolean {
+    const timing = this.#attempts.timing();
+    const lookup = this.options.destinations.lookup(inHand.delivery.destinationId);
+    const admission = admit(inHand.delivery, lookup, timing, this.#attempts.disabledUrls.has);
+    if (!current && needsCurrentConfig(inHand.delivery, lookup, admission)) return false;
+    if (admission.kind === 'try') new Attempt(this.#attempts, inHand, admission).post();
+    else this.#conclude(inHand, admission, timing.nowMs);
+    return true;
+  }
+
+  /** @param disposition undefined if nothing was sent, and the delivery must be decided again */
+  #attempted(inHand: OpenDelivery, disposition: Disposition | undefined, nowMs: number): void {
+    if (disposition) this.#conclude(inHand, disposition, nowMs);
+    else if (inHand.record.isRevoking) this.#handBack(inHand);
+    else this.#undecided.offer(inHand);
+  }
+
+  #conclude(inHand: OpenDelivery, disposition: Disposition, nowMs: number): void {
+    telemetry.deliveryConcluded(this.#attemptLog, inHand, disposition, nowMs);
+    const recovered = shownRecovery(inHand, disposition);
+    if (recovered) this.options.onRecovered?.(inHand.delivery.destinationId, recovered);
+    if (isPlainSuccess(inHand, disposition)) {
+      this.#rows.add({ inHand, disposition, atMs: nowMs });
+    } else this.#record(inHand, disposition, recordsOf(inHand, disposition, nowMs));
+  }
+
+  #record(inHand: OpenDelivery, disposition: Disposition, records: OutRecord[]): void {
+    const { producer, divertProducer = producer } = this.options;
+    this.#append(records, disposition.kind === 'diverted' ? divertProducer : producer).then(
+      () => this.#recorded(inHand, disposition),
+      (error: unknown) => {
+        if (!isRefused(error)) return;
+        // Kafka refuses a record for good if an event is too large. The delivery continues without
+        // its events.
+        const rest = records.filter(({ topic }) => topic !== ATTEMPTS);
+        if (rest.length < records.length) this.#record(inHand, disposition, rest);
+      },
+    );
+  }
+
+  /** Kafka has acknowledged the records of a step. */
+  #recorded(inHand: OpenDelivery, disposition: Disposition): void {
+    telemetry.deliveryRecorded(this.options.log, inHand, disposition, this.#nowMs());
+    this.#bytes -= sizeOf(inHand);
+    inHand.record.done();
+    this.makeRoom();
+  }
+
+  #append(records: OutRecord[], producer = this.options.producer): Promise<void> {
+    const appended = producer.send(records);
+    appended.catch((error: unknown) => {
+      this.options.log.error({ reason: messageOf(error) }, 'outcome.not_recorded');
+    });
+    return appended;
+  }
+
+  #setAside(record: OpenRecord, why: string): void {
+    const { topic, partition, offset } = record;
+    this.options.log.error({ topic, partition, offset, reason: why }, 'delivery.unreadable');
+    telemetry.recordUnreadable();
+    this.#append([unreadableRecord(record, why)]).then(
+      () => record.done(),
+      () => undefined,
+    );
+  }
+
+  /** Hands back the deliveries of revoked records that wait in lanes and have not begun. */
+  onRevoking(): void {
+    this.options.lanes.clear();
+    this.#attempts.batches.release();
+    this.#rows.flush();
+    this.#undecided.release((inHand) => {
+      const { isRevoking } = inHand.record;
+      if (isRevoking) this.#handBack(inHand);
+      return isRevoking;
+    });
+  }
+
+  /**
+   * Resumes refused partitions once there is room. A timer calls it too: no event marks the end of
+   * an overload.
+   */
+  makeRoom(): void {
+    this.#room.resumeAtHalf();
+  }
+
+  /**
+   * Hands the record back to its next owner. If that is not possible any more, sends the delivery
+   * through the shortest tier.
+   */
+  #handBack(inHand: OpenDelivery): void {
+    if (inHand.record.handBack()) {
+      telemetry.deliveryHandedBack(inHand);
+      this.#bytes -= sizeOf(inHand);
+      return;
+    }
+    const timing = this.#attempts.timing();
+    this.#conclude(inHand, handOver(timing), timing.nowMs);
   }
 
   /** Number of records dropped because their delivery's step was already taken. */
@@ -130,150 +274,6 @@ export class Deliverer {
   /** Ends its log. */
   stop(): void {
     this.#attemptLog.summarize();
-  }
-
-  onRecord(record: OpenRecord): DispatchResult {
-    if (!this.#room.accepts()) {
-      this.#attempts.batches.hurry();
-      return 'busy';
-    }
-    const decoded = decodeDelivery(record.headers);
-    switch (decoded.kind) {
-      case 'newer':
-        this.options.onFatal(newerFormat(record, decoded.format, 'this delivery process'));
-        return 'busy';
-      case 'unreadable':
-        this.#setAside(record, decoded.why);
-        return 'accepted';
-      case 'delivery':
-        this.#take(record, decoded.delivery);
-        return 'accepted';
-    }
-  }
-
-  /** Hands back the deliveries of revoked records that wait in lanes and have not begun. */
-  onRevoking(): void {
-    this.options.lanes.clear();
-    this.#attempts.batches.release();
-    this.#rows.flush();
-    this.#undecided.release((inHand) => {
-      const { isRevoking } = inHand.record;
-      if (isRevoking) this.#handBack(inHand);
-      return isRevoking;
-    });
-  }
-
-  /**
-   * Resumes refused partitions once there is room. A timer calls it too: no event marks the end of
-   * an overload.
-   */
-  makeRoom(): void {
-    this.#room.resumeAtHalf();
-  }
-
-  #take(record: OpenRecord, delivery: Delivery): void {
-    const nowMs = this.#nowMs();
-    if (this.#steps.isDuplicateStep(record, nowMs)) {
-      const { id, attempt, hop } = delivery;
-      this.options.log.debug(
-        { delivery: id, attempt, hop, offset: record.offset },
-        'delivery.duplicate_step_dropped',
-      );
-      this.#duplicatesDropped++;
-      record.done();
-      return;
-    }
-    if (delivery.recalled !== undefined) withoutPlan(delivery, nowMs);
-    if (isOwedOneTry(delivery, nowMs)) delivery.final = true;
-    // Copy the body: the value is a slice of a whole fetch, which a delivery could keep in memory
-    // for seconds.
-    const body = Buffer.from(record.value ?? '');
-    const inHand: OpenDelivery = { delivery, key: record.key?.toString() ?? null, body, record };
-    this.#bytes += sizeOf(inHand);
-    taken(inHand);
-    this.#undecided.offer(inHand);
-  }
-
-  /**
-   * @param current true if `config` is read up to the time of the record. @returns false if the
-   * delivery must wait for that
-   */
-  #admit(inHand: OpenDelivery, current: boolean): boolean {
-    const timing = this.#attempts.timing();
-    const lookup = this.options.destinations.lookup(inHand.delivery.destinationId);
-    const admission = admit(inHand.delivery, lookup, timing, this.#attempts.disabledUrls.has);
-    if (!current && needsCurrentConfig(inHand.delivery, lookup, admission)) return false;
-    if (admission.kind === 'try') new Attempt(this.#attempts, inHand, admission).start();
-    else this.#finish(inHand, admission, timing.nowMs);
-    return true;
-  }
-
-  #decideAgain(inHand: OpenDelivery): void {
-    if (inHand.record.isRevoking) this.#handBack(inHand);
-    else this.#undecided.offer(inHand);
-  }
-
-  /**
-   * Hands the record back to its next owner. If that is not possible any more, sends the delivery
-   * through the shortest tier.
-   */
-  #handBack(inHand: OpenDelivery): void {
-    if (inHand.record.handBack()) {
-      released(inHand);
-      this.#bytes -= sizeOf(inHand);
-      return;
-    }
-    const timing = this.#attempts.timing();
-    this.#finish(inHand, handOver(timing), timing.nowMs);
-  }
-
-  #finish(inHand: OpenDelivery, disposition: Disposition, nowMs: number): void {
-    concluded(this.#attemptLog, inHand, disposition, nowMs);
-    const recovered = shownRecovery(inHand, disposition);
-    if (recovered) this.options.onRecovered?.(inHand.delivery.destinationId, recovered);
-    if (isPlainSuccess(inHand, disposition)) {
-      this.#rows.add({ inHand, disposition, atMs: nowMs });
-    } else this.#write(inHand, disposition, recordsOf(inHand, disposition, nowMs));
-  }
-
-  #write(inHand: OpenDelivery, disposition: Disposition, records: OutRecord[]): void {
-    const { producer, divertProducer = producer } = this.options;
-    this.#append(records, disposition.kind === 'diverted' ? divertProducer : producer).then(
-      () => this.#written(inHand, disposition),
-      (error: unknown) => {
-        if (!isRefused(error)) return;
-        // Kafka refuses a record for good if an event is too large. The delivery continues without
-        // its events.
-        const rest = records.filter(({ topic }) => topic !== ATTEMPTS);
-        if (rest.length < records.length) this.#write(inHand, disposition, rest);
-      },
-    );
-  }
-
-  /** Kafka has acknowledged the records of a step. */
-  #written(inHand: OpenDelivery, disposition: Disposition): void {
-    finished(this.options.log, inHand, disposition, this.#nowMs());
-    this.#bytes -= sizeOf(inHand);
-    inHand.record.done();
-    this.makeRoom();
-  }
-
-  #append(records: OutRecord[], producer = this.options.producer): Promise<void> {
-    const appended = producer.send(records);
-    appended.catch((error: unknown) => {
-      this.options.log.error({ reason: messageOf(error) }, 'outcome.not_recorded');
-    });
-    return appended;
-  }
-
-  #setAside(record: OpenRecord, why: string): void {
-    const { topic, partition, offset } = record;
-    this.options.log.error({ topic, partition, offset, reason: why }, 'delivery.unreadable');
-    unreadable();
-    this.#append([unreadableRecord(record, why)]).then(
-      () => record.done(),
-      () => undefined,
-    );
   }
 
   #nowMs(): number {

@@ -1,7 +1,6 @@
 import { createAuthenticator } from '../../shared/config/authentication';
 import { watchKey, createEncryptor } from '../../shared/config/encryption';
 import { createAddressGuard } from '../../shared/model/address-guard';
-import { shardKeys } from '../../shared/model/delivery';
 import { ConsumerHealth } from '../../shared/runtime/health';
 import { brokerClock } from '../../shared/kafka/broker-clock';
 import { type BatchProducer, type Consumption } from '../../shared/kafka/port';
@@ -9,26 +8,21 @@ import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
 import { runService } from '../../shared/runtime/run';
 import { requireSecretKeys, type Settings } from '../../shared/runtime/settings';
 import { NameResolver } from './http/resolver';
-import { Deliverer } from './deliverer';
-import { keepLaneMs, laneOptions, LIMITS, mostConnections, SOCKETS } from './tuning';
+import { assemble } from './assemble';
+import { mostConnections, SOCKETS } from './tuning';
 import { readProcessLimits } from './process-limits';
-import { LaneRegistry } from './lanes/registry';
 import { deliveryMetrics, observeDelivery } from './telemetry/metrics';
-import { certificateRecord, circuitRecord } from './decisions/side-events';
+import { certificateRecord } from './decisions/side-events';
 import { CertificateWatch } from './http/certificate-watch';
 import { Sender } from './http/client';
 import { MailSender } from './http/mail';
 import { Proxies } from './http/proxies';
-import { AuthorizingSender } from './tokens/authorizing-sender';
-import { Destinations, type Lookup } from './destinations/destinations';
-import { Recoveries } from './recoveries';
+import { Destinations } from './destinations/destinations';
 import { warmUp } from './warm-up';
-import { StallClock, systemClock } from './clock/stall-clock';
-import { circuitTurned } from './telemetry/telemetry';
+import { StallClock } from './clock/stall-clock';
 
 /** Sends each delivery to each of its open URLs, and writes the results to Kafka. */
 
-const ROOM_EVERY_MS = 50;
 /** Linger for records of attempts. Only offset commits wait for these writes. */
 const LINGER_MS = 20;
 /**
@@ -89,50 +83,24 @@ runService(
         ? undefined
         : new MailSender(settings.WAYPOST_SMTP_URL);
     onStop(() => mail?.close());
-    const authorizing = new AuthorizingSender(sender, log, {
-      onRecovered: (id) => recoveries.recovered(destinations.lookup(id), 'token'),
-      uses: (id, key) => usesCredential(destinations.lookup(id), key),
-    });
-    onStop(() => authorizing.stop());
-    const owns = (key: string) => consumption?.owns(WEBHOOKS, key) ?? false;
-    const recoveries = new Recoveries({ producer, owns, time: systemClock });
-    const destinations = new Destinations(config, encryptor, log, proxies);
-    const lanes = new LaneRegistry({
-      lane: laneOptions(tiersMs),
-      pool: SOCKETS,
-      keepMs: keepLaneMs(tiersMs),
-      clock,
-      // A process may use the part of a rate that corresponds to its part of the destination's
-      // shards.
-      rateShare: (id, shards) => shareOf(shardKeys(id, shards), consumption),
-      onCircuit: (turn) => {
-        recoveries.turned(turn);
-        circuitTurned(log, turn);
-        producer.send([circuitRecord(turn, brokerClock.now())]).catch(() => undefined);
-      },
-    });
-    onStop(() => lanes.stop());
-    const deliverer = new Deliverer({
+    const delivery = assemble({
       config,
-      destinations,
-      lanes,
+      destinations: new Destinations(config, encryptor, log, proxies),
+      sender,
+      mail,
       producer,
       divertProducer,
+      clock,
+      log,
       tiersMs,
       windowMs,
-      log,
-      onFatal,
-      sender: mail ? withMail(authorizing, mail) : authorizing,
-      limits: LIMITS,
+      owns: (key) => consumption?.owns(WEBHOOKS, key) ?? false,
       onRoom: () => consumption?.resume(),
-      onRecovered: (id, reason) => recoveries.arrived(id, destinations.lookup(id), reason),
+      onFatal,
     });
+    onStop(() => delivery.stop());
+    const { deliverer, lanes } = delivery;
     observeDelivery({ deliverer, lanes, sender, sockets: SOCKETS.total });
-    const roomTimer = setInterval(() => deliverer.makeRoom(), ROOM_EVERY_MS);
-    onStop(() => {
-      clearInterval(roomTimer);
-      deliverer.stop();
-    });
     consumption = await kafka.consume({
       group: 'delivery',
       topics: [WEBHOOKS, DUE],
@@ -149,17 +117,6 @@ runService(
   },
   warmUp,
 );
-
-/** Sends to mailboxes by SMTP, and to URLs by HTTP. */
-function withMail(
-  sender: AuthorizingSender,
-  mail: MailSender,
-): Pick<AuthorizingSender, 'send' | 'held'> {
-  return {
-    send: (request, done) => (MailSender.takes(request) ? mail : sender).send(request, done),
-    held: (credentials, insists) => sender.held(credentials, insists),
-  };
-}
 
 function openSender(settings: Settings, clock: StallClock, producer: BatchProducer): Sender {
   const certificates = new CertificateWatch((seen) => {
@@ -189,21 +146,4 @@ function openSender(settings: Settings, clock: StallClock, producer: BatchProduc
     onHandshake: (resumed) => handshakes[resumed ? 'resumed' : 'full'].value++,
     onUnasked: () => deliveryMetrics.oddities.extra_bytes.value++,
   });
-}
-
-/** Returns whether a webhook of a destination has the credential with this key. */
-function usesCredential(lookup: Lookup, key: string): boolean {
-  return (
-    lookup.kind === 'open' &&
-    lookup.destination.endpoints.some(({ auth }) => auth?.credentials?.key === key)
-  );
-}
-
-/**
- * Returns the owned part of these shards, at least one: records read before their partition moved
- * are still sent.
- */
-function shareOf(keys: string[], consumption: Consumption | undefined): number {
-  const owned = keys.filter((key) => consumption?.owns(WEBHOOKS, key));
-  return Math.max(1, owned.length) / keys.length;
 }

@@ -7,10 +7,10 @@ import {
   RECOVERED_REASONS,
   type RecoveredReason,
 } from '../../shared/model/recall';
-import { type Clock } from './clock/stall-clock';
-import { type Endpoint, type Lookup } from './destinations/destinations';
+import { type Clock } from './clock/clock';
+import { type Lookup } from './destinations/endpoint';
 import { type DeliveryInHand, type Disposition } from './decisions/disposition';
-import { type CircuitTransition } from './lanes/registry';
+import { type CircuitTransition, type LaneUrl } from './lanes/registry';
 
 /**
  * Asks retry for the parked backlog of an endpoint that has recovered, or whose token endpoint or
@@ -75,7 +75,8 @@ export class Recoveries {
     const last = this.#last.get(keyOf(destinationId, 'circuit_open'));
     if (!last) return;
     if (last.sent !== undefined) this.#send(destinationId, { kind: 'stop', recall: last.sent });
-    last.recall = last.sent = undefined;
+    last.recall = undefined;
+    last.sent = undefined;
   }
 
   /**
@@ -97,7 +98,7 @@ export class Recoveries {
     if (endpoint) this.#ask(endpoint, reason);
   }
 
-  #ask({ destinationId, shards }: Endpoint, reason: RecoveredReason): void {
+  #ask({ destinationId, shards }: LaneUrl, reason: RecoveredReason): void {
     const { owns, time } = this.options;
     const recall = `rcv_${randomUUID()}`;
     const key = keyOf(destinationId, reason);
@@ -108,7 +109,8 @@ export class Recoveries {
     time.after(Math.max(PARKED_WITHIN_MS, last.sentAt + ASKS_EVERY_MS - decidedAt), () => {
       // The circuit may have opened again, or another may have closed.
       if (this.#last.get(key)?.recall !== recall) return;
-      [last.sent, last.sentAt] = [recall, time.steadyMs()];
+      last.sent = recall;
+      last.sentAt = time.steadyMs();
       const keys = shardKeys(destinationId, shards).filter(owns);
       const wanted = {
         id: recall,

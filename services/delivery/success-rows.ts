@@ -5,7 +5,7 @@ import { AppError } from '../../shared/runtime/errors';
 import { AttemptRows } from '../../shared/model/attempt-rows';
 import { FORMAT_HEADER } from '../../shared/model/record-format';
 import { type OpenDelivery } from './attempt-context';
-import { type Clock } from './clock/stall-clock';
+import { type Clock } from './clock/clock';
 import { type AttemptDisposition, type Disposition } from './decisions/disposition';
 
 /**
@@ -89,7 +89,8 @@ export class SuccessRows {
     if (this.#gathered.length === 0) return;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    const [rows, successes] = [this.#rows, this.#gathered];
+    const rows = this.#rows;
+    const successes = this.#gathered;
     this.#rows = new AttemptRows();
     this.#gathered = [];
     const headers = { format: FORMAT_HEADER };

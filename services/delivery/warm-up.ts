@@ -13,12 +13,9 @@ import { secretFields } from '../../shared/model/secret-fields';
 import { type Log } from '../../shared/telemetry/log';
 import { StallClock } from './clock/stall-clock';
 import { Destinations } from './destinations/destinations';
-import { Deliverer } from './deliverer';
+import { assemble } from './assemble';
 import { Sender } from './http/client';
 import { NameResolver } from './http/resolver';
-import { LaneRegistry } from './lanes/registry';
-import { laneOptions, LIMITS, SOCKETS } from './tuning';
-import { AuthorizingSender } from './tokens/authorizing-sender';
 
 /**
  * Delivers made-up webhooks to a server of this process, by the code of real ones, so that V8 has
@@ -30,7 +27,7 @@ import { AuthorizingSender } from './tokens/authorizing-sender';
 export const WEBHOOK_COUNT = 1_000;
 /** More than a record of `attempts` gathers before it is written. */
 export const AT_ONCE = 250;
-/** On a machine that has no core for it, it ends before its end. */
+/** A machine without a free core for it does not get through all of them. */
 const MOST_MS = 3_000;
 const TIMEOUT_MS = 5_000;
 const MINUTE_MS = 60_000;
@@ -59,42 +56,33 @@ export async function warmUp(log: Log, mostMs = MOST_MS): Promise<void> {
     mostConnections: AT_ONCE,
     names: new NameResolver(TIMEOUT_MS),
   });
-  const authorizing = new AuthorizingSender(sender, quiet);
-  const lane = laneOptions([MINUTE_MS]);
-  const lanes = new LaneRegistry({
-    lane,
-    pool: SOCKETS,
-    keepMs: MINUTE_MS,
-    clock,
-    rateShare: () => 1,
-    onCircuit: () => undefined,
-  });
   const encryptor = createEncryptor([randomBytes(32)]);
   const config = configOf(
     destinationAt(`http://127.0.0.1:${String((server.address() as AddressInfo).port)}`, encryptor),
   );
+  let stop = (): void => undefined;
   try {
     await new Promise<void>((resolve, reject) => {
-      const deliverer = new Deliverer({
+      const delivery = assemble({
         config,
-        lanes,
+        destinations: new Destinations(config, encryptor, quiet),
+        sender,
         producer: NOWHERE,
-        limits: LIMITS,
+        clock,
+        log: quiet,
         tiersMs: [MINUTE_MS],
         windowMs: MINUTE_MS,
-        log: quiet,
-        destinations: new Destinations(config, encryptor, quiet),
-        sender: authorizing,
         onRoom: () => undefined,
         onFatal: reject,
       });
+      stop = () => delivery.stop();
       let given = 0;
       let open = 0;
       const give = () => {
         open++;
-        deliverer.onRecord(recordOf(given++, ended));
+        delivery.deliverer.onRecord(recordOf(given++, onDone));
       };
-      const ended = () => {
+      const onDone = () => {
         open--;
         if (given < WEBHOOK_COUNT && performance.now() < until) give();
         else if (open === 0) resolve();
@@ -102,8 +90,7 @@ export async function warmUp(log: Log, mostMs = MOST_MS): Promise<void> {
       for (let i = 0; i < AT_ONCE; i++) give();
     });
   } finally {
-    authorizing.stop();
-    lanes.stop();
+    stop();
     await sender.close();
     clock.stop();
     server.close();

@@ -4,6 +4,7 @@ import { type Delivery } from './delivery';
 import { type MessageType } from './message';
 import { type Oddity } from './oddities';
 import { type AskedFor } from './receiver-says';
+import { type StoredResponse } from './stored-response';
 import { isoTime } from './time';
 
 /**
@@ -68,14 +69,6 @@ export interface UrlAttempt {
    * Absent if there was none. That of a batch is with its first delivery only (`BatchPlace.first`).
    */
   response?: StoredResponse;
-}
-
-/** The part of a response that Waypost stores: no cookies, and no secret of its request. */
-export interface StoredResponse {
-  headers: Record<string, string>;
-  body: string;
-  /** more was received, or the budget of the destination's responses was used up */
-  truncated: boolean;
 }
 
 /** Returns the bytes that a response takes in an event and in the history. */
@@ -192,7 +185,7 @@ export interface CircuitEvent {
   destinationVersion: number;
   state: 'open' | 'closed';
   /**
-   * the response that caused it: `failed`, `timeout` or `throttled`; `ok` or `slow` if it closes
+   * the response that caused it: `failed`, `timeout` or `throttled`; `ok` or `irregular` if it closes
    */
   why: string;
   at: string;

@@ -1,9 +1,7 @@
-import { Deliverer } from '../../services/delivery/deliverer';
+import { assemble } from '../../services/delivery/assemble';
 import { Destinations } from '../../services/delivery/destinations/destinations';
 import { Sender } from '../../services/delivery/http/client';
 import { NameResolver } from '../../services/delivery/http/resolver';
-import { LaneRegistry } from '../../services/delivery/lanes/registry';
-import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from '../../services/delivery/tuning';
 import { StallClock } from '../../services/delivery/clock/stall-clock';
 import { type Encryptor } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
@@ -33,33 +31,25 @@ export async function startDelivery(
   const config = await openConfig(kafka, { name: 'delivery', log, onFatal });
   const producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
   const clock = new StallClock();
-  const lanes = new LaneRegistry({
-    lane: laneOptions(TIERS),
-    pool: SOCKETS,
-    keepMs: keepLaneMs(TIERS),
-    clock,
-    rateShare: () => 1,
-    onCircuit: () => undefined,
-  });
   const guard = createAddressGuard(
     loadSettings({ WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8' }).WAYPOST_ALLOWED_NETWORKS,
   );
   const names = new NameResolver(TIMEOUT_MS);
   const sender = new Sender({ timeoutMs: TIMEOUT_MS, guard, names, clock, mostConnections: 100 });
   let consumption: Consumption | undefined = undefined;
-  const deliverer = new Deliverer({
+  const delivery = assemble({
     config,
-    lanes,
+    destinations: new Destinations(config, encryptor, log),
     sender,
     producer,
+    clock,
+    log,
     tiersMs: TIERS,
     windowMs: 3_600_000,
-    limits: LIMITS,
-    log,
-    onFatal,
-    destinations: new Destinations(config, encryptor, log),
     onRoom: () => consumption?.resume(),
+    onFatal,
   });
+  const { deliverer } = delivery;
   const onRecord = deliverer.onRecord.bind(deliverer);
   const reading = (consumption = await kafka.consume({
     group: 'delivery',
@@ -70,7 +60,7 @@ export async function startDelivery(
   return {
     stop: async () => {
       await reading.stop(10_000);
-      lanes.stop();
+      delivery.stop();
       await sender.close();
       clock.stop();
       await Promise.all([producer.close(1_000), config.stop()]);

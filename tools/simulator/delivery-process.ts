@@ -1,12 +1,10 @@
-import { Deliverer, type Limits } from '../../services/delivery/deliverer';
+import { assemble } from '../../services/delivery/assemble';
+import { type Deliverer, type Limits } from '../../services/delivery/deliverer';
 import { type LaneOptions } from '../../services/delivery/lanes/lane-context';
-import { LaneRegistry, type CircuitTransition } from '../../services/delivery/lanes/registry';
+import { type LaneRegistry, type CircuitTransition } from '../../services/delivery/lanes/registry';
 import { StallClock } from '../../services/delivery/clock/stall-clock';
-import { keepLaneMs } from '../../services/delivery/tuning';
 import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
-import { Recoveries } from '../../services/delivery/recoveries';
-import { circuitRecord } from '../../services/delivery/decisions/side-events';
-import { type Lookup } from '../../services/delivery/destinations/destinations';
+import { type Lookup } from '../../services/delivery/destinations/endpoint';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';
 import { readEvents } from '../../shared/model/attempt-rows';
@@ -26,7 +24,6 @@ import { type Endpoint, SimulatedSender, type Request } from './sender';
  * and Kafka.
  */
 
-const ROOM_EVERY_MS = 50;
 /** The interval at which a reader proves that it knows all of `config`. */
 const CONFIG_EVERY_MS = 100;
 
@@ -69,21 +66,6 @@ export class DeliveryProcess {
     this.crowd = new Crowd(book, { pool, ceiling: lane.ceiling, recoveredAt });
     const producer = new SimulatedAppender(time, agenda, around.store);
     const clock = new StallClock(time);
-    const recoveries = new Recoveries({ producer, owns: () => true, time });
-    const lanes = (this.#lanes = new LaneRegistry({
-      lane,
-      pool,
-      time,
-      keepMs: keepLaneMs(tiersMs),
-      clock,
-      rateShare: () => 1,
-      onCircuit: (turn) => {
-        this.crowd.circuit(turn.endpoint.origin, turn.state);
-        around.onCircuit(turn);
-        recoveries.turned(turn);
-        void producer.send([circuitRecord(turn, time.wallMs())]);
-      },
-    }));
     const sender = new SimulatedSender({
       time,
       clock,
@@ -92,7 +74,7 @@ export class DeliveryProcess {
       began: (request) => this.#began(request),
       ended: (request, ok) => this.crowd.ended(request.origin, request, ok),
     });
-    this.#deliverer = new Deliverer({
+    const { deliverer, lanes } = assemble({
       config: {
         completeAt: Infinity,
         changes: 0,
@@ -100,22 +82,28 @@ export class DeliveryProcess {
         onComplete: (listener) => time.every(CONFIG_EVERY_MS, listener),
       },
       destinations: { lookup: around.lookup },
-      lanes,
       sender,
+      producer: producer.hearing((records) => this.#concluded(records)),
+      clock,
+      time,
+      log: createLog('simulator', 'silent'),
       tiersMs,
       windowMs,
-      time,
+      lane,
+      pool,
       limits: settings.limits,
-      producer: producer.hearing((records) => this.#concluded(records)),
-      log: createLog('simulator', 'silent'),
+      onCircuit: (transition) => {
+        this.crowd.circuit(transition.endpoint.origin, transition.state);
+        around.onCircuit(transition);
+      },
       onRoom: () => this.#reader.resume(),
-      onRecovered: (id, reason) => recoveries.arrived(id, around.lookup(id), reason),
       onFatal: (error) => {
         throw error;
       },
     });
+    this.#deliverer = deliverer;
+    this.#lanes = lanes;
     this.#reader = new Reader(time, partitions, (record) => this.#take(record));
-    time.every(ROOM_EVERY_MS, () => this.#deliverer.makeRoom());
   }
 
   /** A record was appended to one of its partitions. */

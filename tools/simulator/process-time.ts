@@ -1,4 +1,4 @@
-import { type Clock } from '../../services/delivery/clock/stall-clock';
+import { type Clock } from '../../services/delivery/clock/clock';
 import { type Agenda } from './virtual-clock';
 
 /**

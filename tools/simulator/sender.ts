@@ -1,6 +1,6 @@
 import { type StallClock } from '../../services/delivery/clock/stall-clock';
 import { type SendRequest, type SendResult } from '../../services/delivery/http/exchange';
-import { type Clock } from '../../services/delivery/clock/stall-clock';
+import { type Clock } from '../../services/delivery/clock/clock';
 import { type Random } from '../harness/random';
 import { type Answer, type Behaviour } from './endpoint';
 

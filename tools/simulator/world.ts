@@ -3,7 +3,7 @@ import { laneOptions, LIMITS, SOCKETS } from '../../services/delivery/tuning';
 import {
   type Lookup,
   type Endpoint as DeliveryEndpoint,
-} from '../../services/delivery/destinations/destinations';
+} from '../../services/delivery/destinations/endpoint';
 import { DEFAULT_SHARDS } from '../../shared/model/config';
 import { encodeDelivery, shardKeys, urlHash } from '../../shared/model/delivery';
 import { type OutRecord } from '../../shared/kafka/port';

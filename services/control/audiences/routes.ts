@@ -66,7 +66,7 @@ export interface DefinitionDeps extends MemberDeps {
 export type AudienceDeps = DefinitionDeps & UploadDeps & PreviewDeps;
 
 /** What previews of conditions need. */
-export interface PreviewDeps {
+interface PreviewDeps {
   config: Pick<ConfigView, 'source'>;
   /** bounds the expressions of requests */
   work: Pick<ExpressionWork, 'inTurn'>;

@@ -1,6 +1,6 @@
 import { type Query } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
-import { type StoredResponse } from '../../../shared/model/attempt-events';
+import { type StoredResponse } from '../../../shared/model/stored-response';
 import { cutEventName } from '../../../shared/model/message';
 import {
   type DeliveryStatus,

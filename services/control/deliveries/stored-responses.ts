@@ -1,4 +1,4 @@
-import { type StoredResponse } from '../../../shared/model/attempt-events';
+import { type StoredResponse } from '../../../shared/model/stored-response';
 import { type Database } from '../history/database';
 import { type DeliveryRow } from '../history/delivery-row';
 import { getDeliveries, getResponses, type ResponseKey } from '../history/queries';

@@ -1,5 +1,5 @@
 import { compact } from '../../../shared/collections/defined';
-import { type StoredResponse } from '../../../shared/model/attempt-events';
+import { type StoredResponse } from '../../../shared/model/stored-response';
 import { COLUMNS, fromColumns } from './row-codec';
 import { type Database, databaseJson, type Queries } from './database';
 import { byOneIndex, conditionsOf, type Filter, parameters, timesOf, whereOf } from './filter';

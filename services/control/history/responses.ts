@@ -1,5 +1,5 @@
-import { storedBytes, type StoredResponse } from '../../../shared/model/attempt-events';
-import { isEmptyResponse } from '../../../shared/model/stored-response';
+import { storedBytes } from '../../../shared/model/attempt-events';
+import { isEmptyResponse, type StoredResponse } from '../../../shared/model/stored-response';
 import { type DeliveryRow } from './delivery-row';
 import { copied, copiedJson } from './row-codec';
 import { type StoredPlace, type TriedUrl, type Try } from './tries';

@@ -5,39 +5,49 @@ import {
   type BatchSettings,
   DELIVERIES_HEADER,
 } from '../../../shared/model/batch';
+import { type OpenRecord } from '../../../shared/kafka/port';
+import { type Delivery } from '../../../shared/model/delivery';
+import { type Clock } from '../clock/clock';
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
 import { childTraceparent, isTraced } from '../../../shared/telemetry/trace';
-import { type NotTried } from '../decisions/admission';
-import { type Endpoint } from '../destinations/destinations';
-import { type JudgedResponse } from '../http/judge-response';
-import { type Lane } from '../lanes/lane';
-import { type Job, type Refusal } from '../lanes/job';
-import { type ResponseBudget } from '../http/response-budget';
 import {
   buildRequest,
   type Permit,
   type Rendered,
-  type RequestContext,
-  type RequestOwner,
   sendRequest,
-} from '../request';
-import { requestEnded } from '../telemetry/telemetry';
+  type WebhookSender,
+} from '../destinations/build-request';
+import { type Endpoint } from '../destinations/endpoint';
+import { type JudgedResponse } from '../http/judge-response';
+import { type Lane } from '../lanes/lane';
+import { type Job, type Refusal } from '../lanes/job';
+import { type ResponseBudget } from '../http/response-budget';
+import { requestEnded } from '../telemetry/metrics';
 import { batchBytes, joinInPlace } from './join-bodies';
 import { judgeBatch } from './judge-batch';
 
 /**
- * The attempt of a member. Each member has one call of `judged`, `withheld` or `leftOut` in the
- * end.
+ * The attempt of a member. Each member has one call of `onJudged`, `onWithheld` or `onLeftOut` in
+ * the end.
  */
-export interface MemberOwner extends RequestOwner {
-  readonly inHand: RequestOwner['inHand'] & { body: Buffer };
+export interface MemberOwner {
+  readonly inHand: { readonly delivery: Delivery; body: Buffer; readonly record: OpenRecord };
   /** true once another URL has settled its delivery */
   readonly isSettled: boolean;
+  /**
+   * Returns the permit to send to this URL now; otherwise `overdue` if the window for sending is
+   * over, or undefined if it must not be sent for another reason, or another process may send.
+   */
+  permitNow(endpoint: Endpoint): Permit | 'overdue' | undefined;
   /** The batch was rejected as a whole. Its halves follow. */
-  halved(endpoint: Endpoint, attempt: UrlAttempt, traceparent: string): void;
-  judged(endpoint: Endpoint, judged: JudgedResponse, traceparent: string): void;
+  onHalved(endpoint: Endpoint, attempt: UrlAttempt, traceparent: string): void;
+  onJudged(endpoint: Endpoint, judged: JudgedResponse, traceparent: string): void;
   /** The batch was not sent, for lack of a token. */
-  withheld(refusal: Refusal, attempt: UrlAttempt, endpoint: Endpoint): void;
+  onWithheld(refusal: Refusal, attempt: UrlAttempt, endpoint: Endpoint): void;
+  /**
+   * It was not sent: its lane refused it, or (without a refusal) it must not be sent any more.
+   */
+  onLeftOut(refusal: Refusal | undefined, endpoint: Endpoint): void;
 }
 
 /** The place of a delivery in a batch. */
@@ -48,8 +58,10 @@ export interface Member {
   batch: BatchRequest | undefined;
 }
 
-export interface BatchContext extends RequestContext {
-  time: RequestContext['time'] & { brokerMs(): number };
+export interface BatchContext {
+  sender: WebhookSender;
+  lanes: { now(): number };
+  time: Pick<Clock, 'wallMs' | 'brokerMs'>;
   responses: ResponseBudget;
 }
 
@@ -157,7 +169,7 @@ export class BatchRequest implements Job {
   }
 
   /** Offers the batch to its lane, which starts, queues or refuses it. */
-  offer(now: number): void {
+  submit(now: number): void {
     if (this.isOffered) return;
     this.isOffered = true;
     const offer = this.lane.offer(this, now);
@@ -166,7 +178,7 @@ export class BatchRequest implements Job {
 
   refuse(refusal?: Refusal): void {
     this.#close();
-    for (const { owner, endpoint } of this.members) owner.leftOut(refusal, endpoint);
+    for (const { owner, endpoint } of this.members) owner.onLeftOut(refusal, endpoint);
   }
 
   /** Sends the members that may still be sent, as `UrlRequest.start` does. */
@@ -174,14 +186,15 @@ export class BatchRequest implements Job {
     this.#close();
     const ready: Ready[] = [];
     for (const member of this.members) {
-      const permit = member.owner.permit(member.endpoint);
-      if (permit && 'endpoint' in permit && fits(ready, permit, member)) {
-        ready.push({ member, permit });
-      } else this.#withdraw(member, permit && 'endpoint' in permit ? undefined : permit);
+      const permit = member.owner.permitNow(member.endpoint);
+      if (permit === undefined || permit === 'overdue') {
+        this.#withdraw(member, permit === 'overdue');
+      } else if (fits(ready, permit, member)) ready.push({ member, permit });
+      else this.#withdraw(member, false);
     }
     const [first] = ready;
     if (first) this.#send(first.permit, ready);
-    else queueMicrotask(() => this.lane.ended(this, this.#now(), { kind: 'withdrawn' }));
+    else queueMicrotask(() => this.lane.freePlace(this, this.#now(), { kind: 'withdrawn' }));
   }
 
   #close(): void {
@@ -191,10 +204,9 @@ export class BatchRequest implements Job {
     this.owner.closed(this);
   }
 
-  #withdraw({ owner, endpoint }: Member, decision: NotTried | undefined): void {
-    const isOverdue = decision?.kind === 'dead' && decision.reason === 'window_closed';
+  #withdraw({ owner, endpoint }: Member, isOverdue: boolean): void {
     const refusal = isOverdue ? this.lane.overdue(this, this.#now()) : undefined;
-    queueMicrotask(() => owner.leftOut(refusal, endpoint));
+    queueMicrotask(() => owner.onLeftOut(refusal, endpoint));
   }
 
   #send(permit: Permit, ready: Ready[]): void {
@@ -229,23 +241,23 @@ export class BatchRequest implements Job {
       if (!withheld) requestEnded(batch.whole.attempt);
       if (batch.isUnreadable && !this.isRepeat) {
         this.#sendAgain([members], true);
-        this.lane.ended(this, this.#now(), batch.signal);
+        this.lane.freePlace(this, this.#now(), batch.signal);
         return;
       }
       members.forEach(({ owner }, index) => {
-        const judged = batch.members[index] ?? batch.whole;
+        const judged = batch.ofMember(index);
         const attempt: UrlAttempt = { ...judged.attempt, batch: { id, size, index, first } };
         const traceparent = traces[index] ?? '';
-        if (withheld) owner.withheld(withheld, attempt, endpoint);
-        else if (batch.isHalved) owner.halved(endpoint, attempt, traceparent);
-        else owner.judged(endpoint, { ...judged, attempt }, traceparent);
+        if (withheld) owner.onWithheld(withheld, attempt, endpoint);
+        else if (batch.isHalved) owner.onHalved(endpoint, attempt, traceparent);
+        else owner.onJudged(endpoint, { ...judged, attempt }, traceparent);
       });
       // The halves come before others for the place that this request leaves.
       if (batch.isHalved) {
         const middle = Math.ceil(size / 2);
         this.#sendAgain([members.slice(0, middle), members.slice(middle)], false);
       }
-      this.lane.ended(this, this.#now(), batch.signal);
+      this.lane.freePlace(this, this.#now(), batch.signal);
     });
   }
 
@@ -259,7 +271,7 @@ export class BatchRequest implements Job {
         const { owner, endpoint } = member;
         // Its record goes back at once, and must not wait for the rate of the URL.
         const isLeaving = owner.inHand.record.isRevoking && !owner.isSettled;
-        if (isLeaving) queueMicrotask(() => owner.leftOut(undefined, endpoint));
+        if (isLeaving) queueMicrotask(() => owner.onLeftOut(undefined, endpoint));
         else part.add(member);
       }
       if (part.members.length === 0) continue;

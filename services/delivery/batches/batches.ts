@@ -1,9 +1,9 @@
-import { type Endpoint } from '../destinations/destinations';
+import { type Endpoint } from '../destinations/endpoint';
 import { type Lane } from '../lanes/lane';
 import { kindOf } from '../lanes/job';
 import { DUE } from '../../../shared/kafka/topics';
-import { type Clock } from '../clock/stall-clock';
-import { insistenceOf } from '../request';
+import { type Clock } from '../clock/clock';
+import { insistenceOf } from '../decisions/admission';
 import {
   type BatchContext,
   type BatchOwner,
@@ -36,7 +36,7 @@ export class Batches implements BatchOwner {
     const member: Member = { owner, endpoint, batch: undefined };
     return {
       endpoint,
-      offer: () => this.#join(member),
+      submit: () => this.#join(member),
       // A first batch is sent whole, even to a URL whose delivery another one settles.
       cancel: () => owner.inHand.delivery.attempt > 0 && member.batch?.remove(member) === true,
     };
@@ -51,7 +51,7 @@ export class Batches implements BatchOwner {
     const now = this.#now();
     for (const part of parts) this.#waiting.add(part);
     // The last one offered is the first in the queue.
-    for (const part of parts.reverse()) part.offer(now);
+    for (const part of parts.reverse()) part.submit(now);
   }
 
   /**
@@ -60,7 +60,7 @@ export class Batches implements BatchOwner {
    */
   hurry(): void {
     const now = this.#now();
-    for (const batch of [...this.#waiting]) batch.offer(now);
+    for (const batch of [...this.#waiting]) batch.submit(now);
   }
 
   /**
@@ -73,9 +73,9 @@ export class Batches implements BatchOwner {
       const leaving = batch.members.filter(({ owner }) => owner.inHand.record.isRevoking);
       const unsettled = leaving.filter(({ owner }) => !owner.isSettled);
       for (const member of unsettled) {
-        if (batch.remove(member)) member.owner.leftOut(undefined, member.endpoint);
+        if (batch.remove(member)) member.owner.onLeftOut(undefined, member.endpoint);
       }
-      if (unsettled.length < leaving.length && batch.isOpen) batch.offer(now);
+      if (unsettled.length < leaving.length && batch.isOpen) batch.submit(now);
     }
   }
 
@@ -90,7 +90,7 @@ export class Batches implements BatchOwner {
     const insists = insistenceOf(delivery);
     const away = urgent ? undefined : lane.away(now);
     if (!settings || record.isRevoking || (away && !insists)) {
-      owner.leftOut(away, endpoint);
+      owner.onLeftOut(away, endpoint);
       return;
     }
     // A user sends it now: it asks an endpoint that is away alone, or is refused.
@@ -106,7 +106,7 @@ export class Batches implements BatchOwner {
     if (alone) lane.bytes.add(body.length);
     else if (!lane.bytes.take({ bytes: body.length, due })) {
       if (joined) this.#seal(joined, now);
-      owner.leftOut(lane.full(kindOf({ due }), now), endpoint);
+      owner.onLeftOut(lane.full(kindOf({ due }), now), endpoint);
       return;
     }
     const until = now + settings.maxWaitMs;
@@ -114,7 +114,7 @@ export class Batches implements BatchOwner {
     const batch = joined ?? this.#open(new BatchRequest(this, kind), alone);
     batch.add(member);
     if (batch.members.length >= settings.maxEvents) this.#seal(batch, now);
-    else if (alone || insists === 'always' || lane.circuit.mayProbe(now)) batch.offer(now);
+    else if (alone || insists === 'always' || lane.circuit.mayProbe(now)) batch.submit(now);
   }
 
   #open(batch: BatchRequest, alone: boolean): BatchRequest {
@@ -128,7 +128,7 @@ export class Batches implements BatchOwner {
   #seal(batch: BatchRequest, offerAt?: number): void {
     const key = batch.gathering?.key ?? '';
     if (this.#joinable.get(key) === batch) this.#joinable.delete(key);
-    if (offerAt !== undefined) batch.offer(offerAt);
+    if (offerAt !== undefined) batch.submit(offerAt);
   }
 
   #sweepSoon(): void {
@@ -143,7 +143,7 @@ export class Batches implements BatchOwner {
     const now = this.#now();
     for (const batch of [...this.#waiting]) {
       if (batch.isOffered) continue;
-      if (now >= (batch.gathering?.until ?? 0) || batch.lane.away(now)) batch.offer(now);
+      if (now >= (batch.gathering?.until ?? 0) || batch.lane.away(now)) batch.submit(now);
       else this.#sweepSoon();
     }
   }

@@ -1,8 +1,8 @@
-import { type Endpoint } from '../destinations/destinations';
+import { type Endpoint } from '../destinations/endpoint';
 import { judgeResponse, type JudgedResponse, type Keep } from '../http/judge-response';
 import { type SendResult } from '../http/exchange';
 import { type Signal } from '../lanes/job';
-import { failedMembers } from './join-bodies';
+import { failedMembers } from './failed-members';
 
 /** Judges the result of a batch for each of its deliveries and for the lane. Pure. */
 
@@ -12,10 +12,10 @@ export interface JudgedBatch {
   /** true if it was rejected and has several deliveries, so that its halves follow */
   isHalved: boolean;
   /**
-   * of each delivery, by index. The first one has the response: a copy for each would let an
-   * endpoint fill the disk by a hundred times what it sends
+   * Returns the judgement of a delivery by its index in the batch. The first one has the response:
+   * a copy for each would let an endpoint fill the disk by a hundred times what it sends.
    */
-  members: readonly JudgedResponse[];
+  ofMember: (index: number) => JudgedResponse;
   /**
    * a 2xx whose body may name failed deliveries, and cannot be read: the batch is sent once more
    */
@@ -41,30 +41,34 @@ export function judgeBatch(
   }
   if (isUnreadable) {
     whole.attempt.oddities = [...(whole.attempt.oddities ?? []), 'body_unreadable'];
-    if (whole.signal.kind === 'ok') whole.signal = { kind: 'slow' };
+    if (whole.signal.kind === 'ok') whole.signal = { kind: 'irregular' };
   }
   // The receiver asks not to get these messages again, or nothing more: it gets no halves either.
   const { asked, disables } = whole.says ?? {};
   const isFinal = asked !== undefined || disables !== undefined;
   if (isFinal) isUnreadable = false;
   const isHalved = result.ok && whole.classification === 'rejected' && size > 1 && !isFinal;
-  const members = membersOf(whole, named, size);
-  return { whole, isHalved, members, isUnreadable, signal: signalOf(whole, named, size) };
+  return {
+    whole,
+    isHalved,
+    ofMember: memberJudge(whole, named),
+    isUnreadable,
+    signal: signalOf(whole, named, size),
+  };
 }
 
-/** Returns the judgement of each delivery; `whole` holds for those that are not named. */
-function membersOf(
+/** Returns the judgements by index; `whole` holds for the deliveries that are not named. */
+function memberJudge(
   whole: JudgedResponse,
   named: ReadonlyMap<number, JudgedResponse>,
-  size: number,
-): JudgedResponse[] {
+): JudgedBatch['ofMember'] {
   const { response, ...attempt } = whole.attempt;
   const unnamed = { ...whole, attempt };
-  return Array.from({ length: size }, (_, index) => {
+  return (index) => {
     const judged = named.get(index) ?? unnamed;
     if (index > 0 || response === undefined) return judged;
     return { ...judged, attempt: { ...judged.attempt, response } };
-  });
+  };
 }
 
 /** Judges a delivery as if it had been answered with this status alone. */
@@ -92,6 +96,6 @@ function signalOf(
 ): Signal {
   const troubled = [...named.values()]
     .map(({ signal }) => signal)
-    .filter(({ kind }) => kind !== 'ok' && kind !== 'slow');
+    .filter(({ kind }) => kind !== 'ok' && kind !== 'irregular');
   return troubled.length === size ? (troubled[0] ?? whole.signal) : whole.signal;
 }

@@ -1,40 +1,4 @@
-import { brokerClock } from '../../../shared/kafka/broker-clock';
-
-/**
- * Provides delivery's time: from the machine, or from a simulation that runs the same code in
- * virtual time.
- */
-export interface Clock {
-  /**
-   * ms since 1970 by this machine: for signatures, which receivers compare with their own clocks
-   */
-  wallMs(): number;
-  /** ms since 1970 by the brokers: windows and waits are counted from broker timestamps */
-  brokerMs(): number;
-  /** ms since an arbitrary moment; never goes back */
-  steadyMs(): number;
-  /** ms of that time in which the event loop was busy */
-  busyMs(): number;
-  /** @returns a function that stops it */
-  every(ms: number, act: () => void): () => void;
-  /** Acts once. @returns a function that cancels it */
-  after(ms: number, act: () => void): () => void;
-}
-
-export const systemClock: Clock = {
-  wallMs: () => Date.now(),
-  brokerMs: () => brokerClock.now(),
-  steadyMs: () => performance.now(),
-  busyMs: () => performance.eventLoopUtilization().active,
-  every: (ms, act) => {
-    const timer = setInterval(act, ms);
-    return () => clearInterval(timer);
-  },
-  after: (ms, act) => {
-    const timer = setTimeout(act, ms);
-    return () => clearTimeout(timer);
-  },
-};
+import { type Clock, systemClock } from './clock';
 
 /**
  * Measures time without the stalls of this process: a late response or a passed deadline is not an

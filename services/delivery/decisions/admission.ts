@@ -16,9 +16,9 @@ import {
   type DivertReason,
   isEndpointWait,
 } from '../../../shared/model/reasons';
-import { type Refusal } from '../lanes/job';
+import { type Job, type Refusal } from '../lanes/job';
 import { isDisabled } from '../destinations/disabled-urls';
-import { type Lookup, type OpenLookup, type Endpoint } from '../destinations/destinations';
+import { type Lookup, type OpenLookup, type Endpoint } from '../destinations/endpoint';
 
 /** Decides what happens to a delivery that was just read, before any lane is asked. */
 
@@ -76,6 +76,12 @@ export function isOwedOneTry(delivery: Delivery, nowMs: number): boolean {
 /** Returns whether a user sent it now. */
 export function isRequested({ recalled }: Delivery): boolean {
   return recalled === 'retry' || recalled === 'retry_all';
+}
+
+/** Returns how a delivery asks an endpoint that is away: a user sends it now, or all that wait. */
+export function insistenceOf({ recalled }: Delivery): Job['insists'] {
+  if (recalled === 'retry') return 'always';
+  return recalled === 'retry_all' ? 'sometimes' : undefined;
 }
 
 /**
@@ -142,11 +148,11 @@ export function admit(
  */
 function hopOn(delivery: Delivery, notBefore: number, timing: Timing): NotTried | undefined {
   const { nowMs, tiersMs, windowMs, delaysMs } = timing;
-  const frame = { nowMs, tiersMs, expiresAt: lastReturnAt(delivery.expiresAt, windowMs) };
+  const window = { nowMs, tiersMs, expiresAt: lastReturnAt(delivery.expiresAt, windowMs) };
   if (delaysMs === undefined && delivery.reason !== 'backoff') {
-    return waitOrEnd('retry_after', hop({ ...frame, notBefore }));
+    return waitOrEnd('retry_after', hop({ ...window, notBefore }));
   }
-  const next = plannedHop({ ...frame, final: delivery.final === true }, notBefore);
+  const next = plannedHop({ ...window, final: delivery.final === true }, notBefore);
   return next && waitOrEnd(delivery.reason === 'retry_after' ? 'retry_after' : 'backoff', next);
 }
 
@@ -226,7 +232,7 @@ export function nextTry(
   timing: Timing,
 ): Next {
   const { nowMs, tiersMs, windowMs, delaysMs } = timing;
-  const frame = {
+  const window = {
     nowMs,
     tiersMs,
     expiresAt: lastReturnAt(delivery.expiresAt, windowMs),
@@ -234,8 +240,8 @@ export function nextTry(
   };
   const failed = { attempt: delivery.attempt + 1, retryAfterMs };
   return delaysMs
-    ? afterPlannedFailure(frame, { delaysMs, ...failed })
-    : afterFailure({ ...frame, ...failed });
+    ? afterPlannedFailure(window, { delaysMs, ...failed })
+    : afterFailure({ ...window, ...failed });
 }
 
 /**
@@ -280,8 +286,8 @@ export function divert(
   const end = { kind: 'dead', reason: attempt === 0 ? reason : 'window_closed' } as const;
   if (isOver(delivery, nowMs)) return end;
   const endsAt = nowMs > expiresAt ? expiresAt + windowMs : expiresAt;
-  const frame = { nowMs, expiresAt: lastReturnAt(endsAt, windowMs), tiersMs: parkTiers(tiersMs) };
-  const next = park({ ...frame, expectedWaitMs, round: ROUND[reason] });
+  const window = { nowMs, expiresAt: lastReturnAt(endsAt, windowMs), tiersMs: parkTiers(tiersMs) };
+  const next = park({ ...window, expectedWaitMs, round: ROUND[reason] });
   return next.kind === 'closed' ? end : { kind: 'diverted', reason, wait: next };
 }
 

@@ -196,9 +196,15 @@ function divertRecords(
   if (wait.final) waiting.final = true;
   const records = [record(tierTopic(wait.tierMs), inHand, waiting)];
   if (delivery.reason !== reason || isRequested(delivery)) {
-    const [n, nextAttemptAt] = [attemptsMade(delivery), isoTime(wait.nextAttemptAt)];
     records.push(
-      eventRecord({ ...about(inHand, nowMs), kind: 'waiting', n, reason, nextAttemptAt, urls }),
+      eventRecord({
+        ...about(inHand, nowMs),
+        kind: 'waiting',
+        n: attemptsMade(delivery),
+        reason,
+        nextAttemptAt: isoTime(wait.nextAttemptAt),
+        urls,
+      }),
     );
   }
   return records;

@@ -6,7 +6,7 @@ import {
 import { isoTime } from '../../../shared/model/time';
 import { type OutRecord } from '../../../shared/kafka/port';
 import { attemptsRecord } from '../../../shared/kafka/topics';
-import { type Endpoint } from '../destinations/destinations';
+import { type Endpoint } from '../destinations/endpoint';
 import { attemptEvent, type AttemptResult, type DeliveryInHand, eventRecord } from './disposition';
 import { type SeenCertificate } from '../http/certificate-watch';
 import { type CircuitTransition } from '../lanes/registry';

@@ -2,7 +2,6 @@ import { defined } from '../../../shared/collections/defined';
 import { type ConfigView } from '../../../shared/config/types';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { MAILBOX_PREFIX } from '../../../shared/model/alert-mail';
-import { type BatchSettings } from '../../../shared/model/batch';
 import {
   DEFAULT_SHARDS,
   type Destination,
@@ -11,17 +10,9 @@ import {
 } from '../../../shared/model/config';
 import { urlHash } from '../../../shared/model/delivery';
 import { mapAuth, mapSignature, mapTls } from '../../../shared/model/endpoint-auth';
-import {
-  prepareSignatures,
-  type PreparedSignatures,
-} from '../../../shared/model/custom-signatures';
-import { type RetryPlan } from '../../../shared/model/retry-plan';
+import { prepareSignatures } from '../../../shared/model/custom-signatures';
 import { type SecretField, secretFields } from '../../../shared/model/secret-fields';
-import {
-  prepareSecrets,
-  type PreparedSecrets,
-  type SigningSecrets,
-} from '../../../shared/model/sign';
+import { prepareSecrets, type SigningSecrets } from '../../../shared/model/sign';
 import {
   checkStaticHeaders,
   checkWebhookUrl,
@@ -30,89 +21,16 @@ import {
   requestTarget,
 } from '../../../shared/model/webhook-request';
 import { type Log } from '../../../shared/telemetry/log';
-import { prepareAuth, type PreparedAuth } from './endpoint-auth';
-import { secretTexts } from '../http/judge-response';
 import { type Proxies } from '../http/proxies';
-import { type Proxy } from '../http/tunnel';
+import { secretTexts } from '../http/redact';
+import { type Endpoint, type Lookup } from './endpoint';
+import { prepareAuth } from './endpoint-auth';
 
 /**
  * Resolves destinations to their current, decrypted form. Each request looks its destination up, so
  * that a rotated secret or a corrected URL also applies to waiting deliveries. Decryption, URL
  * parsing and key preparation run once per version.
  */
-
-export interface Endpoint {
-  /** the webhook's id */
-  id: string;
-  /** identifies its URL in the headers of a delivery */
-  hash: string;
-  /** identifies its lane: the same URL in two destinations has two lanes */
-  lane: string;
-  destinationId: string;
-  /** version of the destination */
-  destinationVersion: number;
-  /** number of shards of the destination */
-  shards: number;
-  /** of its destination */
-  maxPerSecond?: number;
-  /** ms for one request; absent: as the settings say */
-  timeoutMs?: number;
-  /** absent: it is connected to directly */
-  proxy?: Proxy;
-  /** further statuses that are retried */
-  retriedStatuses?: ReadonlySet<number>;
-  /** of its destination */
-  batch?: BatchSettings;
-  origin: string;
-  /** including the query */
-  path: string;
-  /** alternating names and values, including the headers of the authentication */
-  staticHeaders: string[];
-  /**
-   * absent: neither a client certificate, nor authorities, nor an authentication beyond its headers
-   */
-  auth?: Pick<PreparedAuth, 'credentials' | 'bodyStart' | 'tls'>;
-  /** texts to mask in its responses (`judge-response.ts`) */
-  secrets: readonly string[];
-  /** switched off in the configuration; absent: on */
-  disabled?: true;
-  /** how often it was switched on again; absent: never */
-  enables?: number;
-  /** of its static headers, in place of Waypost's */
-  userAgent?: string;
-  /** why it can never be sent to */
-  problem?: string;
-}
-
-export interface OpenDestination {
-  enabled: boolean;
-  paused: boolean;
-  endpoints: Endpoint[];
-  secrets: PreparedSecrets | undefined;
-  plan?: RetryPlan;
-  /** absent: as of every destination */
-  signatures?: PreparedSignatures;
-  /** bytes of a body above which it is compressed */
-  gzipAbove?: number;
-}
-
-/** The same object until the destination changes. */
-export interface OpenLookup {
-  kind: 'open';
-  version: number;
-  destination: OpenDestination;
-}
-
-export type Lookup =
-  | OpenLookup
-  | { kind: 'deleted' }
-  /** WAYPOST_SECRET_KEY of this process does not decrypt its secrets */
-  | { kind: 'sealed'; version: number; why: string }
-  /**
-   * its record in `config` cannot be read by this process: a newer Waypost wrote it, it is
-   * damaged, or no key of WAYPOST_SECRET_KEY authenticates it
-   */
-  | { kind: 'unreadable' };
 
 export class Destinations {
   readonly #opened = new Map<string, { version: number; lookup: Lookup }>();

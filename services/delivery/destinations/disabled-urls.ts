@@ -1,4 +1,4 @@
-import { type Endpoint } from './destinations';
+import { type Endpoint } from './endpoint';
 
 /**
  * The URLs that nothing more is sent to: the ones that the configuration has switched off, and

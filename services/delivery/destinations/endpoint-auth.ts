@@ -59,10 +59,15 @@ export function prepareAuth(
   }
 }
 
-const [BRACE, END] = [0x7b, 0x7d];
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
 
 /** Adds the first member to a body that is a JSON object. The receiver refuses any other body. */
 export function withBodyStart(body: Buffer, start: Buffer): Buffer {
-  if (body[0] !== BRACE) return body;
-  return Buffer.concat([start, Buffer.from(body[1] === END ? '' : ','), body.subarray(1)]);
+  if (body[0] !== OPENING_BRACE) return body;
+  return Buffer.concat([
+    start,
+    Buffer.from(body[1] === CLOSING_BRACE ? '' : ','),
+    body.subarray(1),
+  ]);
 }

@@ -28,7 +28,7 @@ export class CertificateWatch {
   readonly #looks = new Map<string, Look>();
 
   constructor(
-    private readonly tell: (certificate: SeenCertificate) => void,
+    private readonly report: (certificate: SeenCertificate) => void,
     private readonly now: () => number = Date.now,
   ) {}
 
@@ -41,11 +41,14 @@ export class CertificateWatch {
     if (isRecent && !endsSoon(last.notAfter, nowMs)) return;
     const certificate = socket.getPeerX509Certificate();
     if (!certificate) return;
-    const [from, notAfter] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
+    const notBefore = Date.parse(certificate.validFrom);
+    const notAfter = Date.parse(certificate.validTo);
     if (Number.isNaN(notAfter) || (isRecent && last.notAfter === notAfter)) return;
     if (this.#looks.size >= MOST_SERVERS) this.#looks.clear();
     this.#looks.set(origin, { at: nowMs, notAfter });
-    if (endsSoon(notAfter, nowMs) || nowMs - from < IS_NEW_MS) this.tell({ origin, notAfter });
+    if (endsSoon(notAfter, nowMs) || nowMs - notBefore < IS_NEW_MS) {
+      this.report({ origin, notAfter });
+    }
   }
 }
 

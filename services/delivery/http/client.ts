@@ -49,7 +49,7 @@ export class Sender {
   readonly #owner: ExchangeOwner = {
     take: (exchange) => this.connections.take(exchange.request, exchange),
     resend: (exchange) => this.#resend(exchange),
-    ended: (exchange, result, complete) => this.#ended(exchange, result, complete),
+    finish: (exchange, result, complete) => this.#finish(exchange, result, complete),
   };
 
   constructor(private readonly options: SenderOptions) {
@@ -106,7 +106,7 @@ export class Sender {
     this.#dispatch(exchange);
   }
 
-  #ended(exchange: Exchange, result: SendResult, complete: boolean): void {
+  #finish(exchange: Exchange, result: SendResult, complete: boolean): void {
     this.#listOf(exchange.request).delete(exchange);
     if (complete) this.connections.giveBack(exchange.connection);
     else this.connections.drop(exchange.connection);

@@ -128,7 +128,7 @@ export class Connections {
 
   /** Returns a connection after a complete response: it may serve another request. */
   giveBack(connection: Connection): void {
-    connection.incoming.end();
+    connection.incoming.responseEnded();
     connection.waiting = undefined;
     connection.origin.free.push(connection);
     this.#idle.push(connection);

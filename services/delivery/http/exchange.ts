@@ -103,7 +103,7 @@ export interface ExchangeOwner {
   /** Sends the request over a new connection, since its kept one broke. */
   resend(exchange: Exchange): void;
   /** @param complete the whole response was received, so the connection can be used again */
-  ended(exchange: Exchange, result: SendResult, complete: boolean): void;
+  finish(exchange: Exchange, result: SendResult, complete: boolean): void;
 }
 
 /** One request in flight. It ends once: with its response, an error, or its deadline. */
@@ -162,7 +162,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     this.#controller = controller;
     // The deadline passed while it waited for a connection: nothing may be sent any more.
     if (this.#ended) controller.abort(TOO_LATE);
-    this.connection.incoming.begin();
+    this.connection.incoming.requestWritten();
     this.phase = 'headers';
   }
 
@@ -233,7 +233,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
       return true;
     }
     if (!this.#controller || incoming.isSilent) return false;
-    const reading = incoming.read();
+    const reading = incoming.readKept();
     if (reading.kind === 'answered') {
       this.#status = reading.status;
       this.#headers = reading.headers;
@@ -339,7 +339,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     this.phase = this.#phase;
     if (this.#phases) result.phases = this.#phases;
     if (this.#resent) result.resent = true;
-    this.owner.ended(this, result, complete);
+    this.owner.finish(this, result, complete);
   }
 }
 

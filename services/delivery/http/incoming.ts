@@ -81,7 +81,7 @@ export class Incoming {
   }
 
   /** A request was written: what arrives now is its response. */
-  begin(): void {
+  requestWritten(): void {
     this.#state = 'before status';
     this.#kept = NONE;
     this.#keptBytes = 0;
@@ -103,7 +103,7 @@ export class Incoming {
   }
 
   /** The response has ended, and its connection stays open. */
-  end(): void {
+  responseEnded(): void {
     this.#state = 'idle';
     this.#kept = this.#last = NONE;
     this.#keptBytes = 0;
@@ -111,7 +111,7 @@ export class Incoming {
   }
 
   /** Reads the status from what was kept, after undici could not. */
-  read(): Reading {
+  readKept(): Reading {
     return readResponse(this.#keptNow());
   }
 
@@ -152,7 +152,7 @@ export class Incoming {
    * Takes the next part of what was read.
    * @returns what is for undici, which may be empty; undefined: the connection must be ended
    */
-  take(): Buffer | undefined {
+  nextPart(): Buffer | undefined {
     const chunk = this.#rest.subarray(0, SLICE_BYTES);
     this.#rest = chunk.length < this.#rest.length ? this.#rest.subarray(SLICE_BYTES) : NONE;
     switch (this.#state) {
@@ -255,7 +255,7 @@ export function passThrough(socket: Socket, incoming: Incoming, onUnasked: () =>
         if (chunk === null) return null;
         incoming.receive(chunk);
       }
-      const part = incoming.take();
+      const part = incoming.nextPart();
       if (part === undefined) {
         if (incoming.isIdle) onUnasked();
         socket.destroy();

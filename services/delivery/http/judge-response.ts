@@ -1,7 +1,6 @@
 import {
   type Classification,
   storedBytes,
-  type StoredResponse,
   type UrlAttempt,
 } from '../../../shared/model/attempt-events';
 import {
@@ -11,15 +10,14 @@ import {
   type ReceiverSays,
   retryAfterMs,
 } from '../../../shared/model/classify-response';
+import { NOT_STORED, type StoredResponse } from '../../../shared/model/stored-response';
 import { type EndpointResponse, headerOf, type ResponseHeaders, type SendResult } from './exchange';
+import { formsOf, redact, redactLocation } from './redact';
 import { type Signal } from '../lanes/job';
 
 /**
- * Judges a result for the record and for the lane, and decides how much of the response is stored.
- *
- * The secrets of a request are masked in the stored part: endpoints echo headers, and a redirect
- * repeats path and query. All users with access to a delivery see its responses, also in Kafka and
- * in the history's database.
+ * Judges a result for the record and for the lane, and decides how much of the response is stored:
+ * without the secrets of its request (redact.ts).
  */
 
 const MOST_HEADER_BYTES = 4 * 1024;
@@ -27,7 +25,7 @@ const MOST_HEADER_BYTES = 4 * 1024;
 const NOT_KEPT = new Set(['set-cookie', 'set-cookie2']);
 
 /** The URL that was asked. */
-interface Asked {
+interface AskedUrl {
   id: string;
   origin: string;
   destinationVersion: number;
@@ -56,7 +54,7 @@ const TOO_MANY_REQUESTS = 429;
 export type Keep = (bytes: number, classification: Classification) => boolean;
 
 export function judgeResponse(
-  endpoint: Asked,
+  endpoint: AskedUrl,
   result: SendResult,
   context: { nowMs: number; keep: Keep },
 ): JudgedResponse {
@@ -99,13 +97,13 @@ export function judgeResponse(
   const byWait = statusSignal(status, wait);
   const signal: Signal = isRefused && byWait.kind === 'failed' ? { kind: 'ok' } : byWait;
   // Its connection is closed, and the next request opens another.
-  const isSlow = response.truncated || response.oddities !== undefined;
+  const isIrregular = response.truncated || response.oddities !== undefined;
   return {
     attempt,
     classification,
     retryAfterMs: isRefused ? undefined : wait,
     says,
-    signal: isSlow && signal.kind === 'ok' ? { kind: 'slow' } : signal,
+    signal: isIrregular && signal.kind === 'ok' ? { kind: 'irregular' } : signal,
   };
 }
 
@@ -119,7 +117,7 @@ function statusMessage(status: number, { asked }: ReceiverSays): string {
 }
 
 /** Judges a URL that can never be sent to. */
-export function judgeUnusable(endpoint: Asked, problem: string): JudgedResponse {
+export function judgeUnusable(endpoint: AskedUrl, problem: string): JudgedResponse {
   const error = { code: 'invalid_url' as const, message: problem };
   const { id: url, origin, destinationVersion } = endpoint;
   const attempt: UrlAttempt = {
@@ -144,9 +142,6 @@ function statusSignal(status: number, retryAfterMs: number | undefined): Signal 
   return { kind: status < 200 || status >= 500 || status === REQUEST_TIMEOUT ? 'failed' : 'ok' };
 }
 
-/** Stands for a response that is not stored, because its endpoint has used up the budget. */
-const NOT_STORED: StoredResponse = { headers: {}, body: '', truncated: true };
-
 function storedPart(response: EndpointResponse, secrets: readonly string[]): StoredResponse {
   return {
     headers: keptHeaders(response.headers, secrets),
@@ -166,95 +161,4 @@ function keptHeaders(headers: ResponseHeaders, secrets: readonly string[]): Reco
     result[name] = name === 'location' ? redactLocation(text) : redact(text, secrets);
   }
   return result;
-}
-
-const MASK = '***';
-/** Shorter texts occur by chance in every response, and are too short to be a secret. */
-const LEAST_LENGTH = 4;
-/**
- * Parts of a path of at least this length are masked on their own too: they may be tokens, as in
- * Slack's URLs.
- */
-const TOKEN_LENGTH = 12;
-
-/**
- * Returns the texts to mask in responses to requests with this path (including its query) and these
- * static headers (alternating names and values), and these other secrets, longest first.
- */
-export function secretTexts(
-  path: string,
-  staticHeaders: readonly string[],
-  others: readonly string[] = [],
-): string[] {
-  const found = new Set<string>();
-  const add = (text: string) => {
-    for (const form of formsOf(text)) if (form.length >= LEAST_LENGTH) found.add(form);
-  };
-  // Resolved against a base, a path of two slashes would be a host.
-  const { pathname, searchParams } = new URL(`http://host${path}`);
-  if (path.length > 1) add(path);
-  if (pathname.length > 1) add(pathname);
-  for (const part of pathname.split('/')) if (part.length >= TOKEN_LENGTH) add(part);
-  for (const value of searchParams.values()) add(value);
-  for (let i = 1; i < staticHeaders.length; i += 2) {
-    for (const text of credentialsIn(staticHeaders[i] ?? '')) add(text);
-  }
-  for (const text of others) add(text);
-  return [...found].sort((a, b) => b.length - a.length);
-}
-
-/** Returns the spellings of a secret in which a response may repeat it. */
-function formsOf(text: string): string[] {
-  return [text, decoded(text), encodeURIComponent(text), text.replaceAll('/', '\\/')];
-}
-
-/**
- * Returns a header's value, the credentials after its scheme (`Bearer …`), and the user and
- * password of `Basic`.
- */
-function credentialsIn(value: string): string[] {
-  const [, scheme, credentials] = /^([A-Za-z]+) +(\S+)$/.exec(value) ?? [];
-  if (scheme === undefined || credentials === undefined) return [value];
-  if (scheme.toLowerCase() !== 'basic') return [value, credentials];
-  const pair = Buffer.from(credentials, 'base64').toString('utf8');
-  return [value, credentials, pair, pair.slice(pair.indexOf(':') + 1)];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
-/**
- * Masks every secret. @param cut true if the text was cut off, so that its end may be the beginning
- * of a secret
- */
-function redact(text: string, secrets: readonly string[], cut = false): string {
-  let result = text;
-  for (const secret of secrets) {
-    if (result.includes(secret)) result = result.replaceAll(secret, MASK);
-  }
-  return cut ? redactEnd(result, secrets) : result;
-}
-
-function redactEnd(text: string, secrets: readonly string[]): string {
-  for (const secret of secrets) {
-    for (let length = Math.min(secret.length, text.length); length >= LEAST_LENGTH; length--) {
-      if (text.endsWith(secret.slice(0, length))) return text.slice(0, -length) + MASK;
-    }
-  }
-  return text;
-}
-
-/**
- * Returns the origin of a redirect's target. The rest may be our path and query in another
- * spelling.
- */
-function redactLocation(location: string): string {
-  if (!URL.canParse(location)) return MASK;
-  const { origin, pathname, search } = new URL(location);
-  return pathname.length > 1 || search !== '' ? `${origin}/${MASK}` : origin;
 }

@@ -239,7 +239,7 @@ function isLine(line: string): boolean {
   return line.endsWith('\r') && !CONTROL.test(line.slice(0, -1));
 }
 
-interface Head {
+interface ResponseHead {
   status: number;
   headers: Headers;
   oddities: Set<Oddity>;
@@ -249,7 +249,7 @@ interface Head {
 function readBody(
   bytes: Buffer,
   at: number | undefined,
-  head: Head,
+  head: ResponseHead,
 ): { body: Buffer; isWhole: boolean } {
   if (at === undefined) return { body: Buffer.alloc(0), isWhole: false };
   const rest = bytes.subarray(at);

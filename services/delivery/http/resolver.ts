@@ -28,14 +28,14 @@ export class DnsError extends Error {
   }
 }
 
-interface Known {
+interface CachedAnswer {
   /** by `performance.now()` */
   until: number;
   answer: Promise<string[]>;
 }
 
 export class NameResolver {
-  readonly #known = new Map<string, Known>();
+  readonly #answers = new Map<string, CachedAnswer>();
   readonly #resolver: Resolver;
   #hosts = new Map<string, string[]>();
   #hostsReadAt = -Infinity;
@@ -61,9 +61,9 @@ export class NameResolver {
     if (host) return Promise.resolve(host);
 
     const now = performance.now();
-    const known = this.#known.get(name);
+    const known = this.#answers.get(name);
     if (known && known.until > now) return known.answer;
-    const entry: Known = { until: Infinity, answer: this.#ask(name) };
+    const entry: CachedAnswer = { until: Infinity, answer: this.#ask(name) };
     this.#remember(name, entry);
     return entry.answer;
   }
@@ -80,7 +80,7 @@ export class NameResolver {
     } catch (error) {
       throw new DnsError((error as NodeJS.ErrnoException).code ?? 'ENOTFOUND', name);
     } finally {
-      const entry = this.#known.get(name);
+      const entry = this.#answers.get(name);
       if (entry) entry.until = performance.now() + ttlMs;
     }
   }
@@ -95,11 +95,11 @@ export class NameResolver {
     }
   }
 
-  #remember(name: string, entry: Known): void {
-    this.#known.delete(name);
-    this.#known.set(name, entry);
-    const oldest = this.#known.keys().next();
-    if (this.#known.size > MAX_NAMES && !oldest.done) this.#known.delete(oldest.value);
+  #remember(name: string, entry: CachedAnswer): void {
+    this.#answers.delete(name);
+    this.#answers.set(name, entry);
+    const oldest = this.#answers.keys().next();
+    if (this.#answers.size > MAX_NAMES && !oldest.done) this.#answers.delete(oldest.value);
   }
 
   /** Reads the hosts file, which c-ares ignores and operators expect to apply. */

@@ -135,7 +135,7 @@ export class Circuit {
   }
 
   /** @param startedAt of the request */
-  ended(period: Period, signal: Signal, now: number, startedAt = now): CircuitChange {
+  observe(period: Period, signal: Signal, now: number, startedAt = now): CircuitChange {
     if (signal.kind !== 'timeout' && signal.kind !== 'withdrawn') this.#heardAt = now;
     const holdMs = signal.kind === 'throttled' ? signal.retryAfterMs : undefined;
     if (holdMs !== undefined) this.#hold(holdMs, now);
@@ -204,5 +204,5 @@ export class Circuit {
 
 /** An odd response is one, too: its endpoint is there. */
 function isAnswer({ kind }: Signal): boolean {
-  return kind === 'ok' || kind === 'slow';
+  return kind === 'ok' || kind === 'irregular';
 }

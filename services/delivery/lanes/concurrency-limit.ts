@@ -9,7 +9,7 @@ import { type Signal } from './job';
  * after a wave of timeouts or 429, and shrinks by a tenth after a wave that took far longer. A
  * limit at which the endpoint broke is approached slowly afterwards. A wave is the set of requests
  * already under way at the last decrease: it reflects the limit before that decrease, and must not
- * be counted again. An odd response counts as slow: the limit falls to the start limit.
+ * be counted again. After an irregular response the limit falls to the start limit.
  */
 
 export interface ConcurrencyOptions {
@@ -18,8 +18,8 @@ export interface ConcurrencyOptions {
   ceiling: number;
 }
 
-/** A request that ended, with a response or without; times in ms by the stall clock. */
-export interface EndedRequest {
+/** The times of a request that ended, with a response or without; ms by the stall clock. */
+export interface RequestTimes {
   startedAt: number;
   now: number;
   /** stall time between the two, which the clock left out: the endpoint may have needed it too */
@@ -104,14 +104,14 @@ export class ConcurrencyLimit {
     return this.#meanMs <= QUICK * this.#usualMs + SLACK_MS;
   }
 
-  ended(signal: Signal, { startedAt, now, stoodStillMs = 0, inFullUse }: EndedRequest): void {
+  adjust(signal: Signal, { startedAt, now, stoodStillMs = 0, inFullUse }: RequestTimes): void {
     if (signal.kind === 'withdrawn') return;
     this.#learn(signal, now - startedAt, stoodStillMs, now);
     const newWave = startedAt >= this.#shrunkAt;
     if (this.#slowStart && (signal.kind !== 'ok' || !this.#quick)) this.#endSlowStart(signal, now);
     if (signal.kind === 'timeout' || signal.kind === 'throttled') {
       if (newWave) this.#shrink(this.#limit / 2, now);
-    } else if (signal.kind === 'slow') {
+    } else if (signal.kind === 'irregular') {
       if (newWave && this.#limit > this.options.start) {
         this.#shrink(Math.max(this.options.start, this.#limit / 2), now);
       }

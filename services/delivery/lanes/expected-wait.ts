@@ -11,7 +11,7 @@ interface LaneState {
   limit: number;
 }
 
-interface Ahead {
+interface JobsAhead {
   /** that begin first, and the one itself */
   jobs: number;
   /** age of the oldest open job, ms */
@@ -25,7 +25,7 @@ interface Ahead {
  */
 export function expectedWait(
   { concurrency, circuit, rateLimit, active, limit }: LaneState,
-  { jobs, oldestMs, contended }: Ahead,
+  { jobs, oldestMs, contended }: JobsAhead,
   now: number,
 ): { waitMs: number; reason: 'lane_full' | 'rate_limited' } {
   const oneMs = Math.max(concurrency.meanMs, oldestMs);

@@ -41,7 +41,7 @@ export interface Job extends LaneFields {
    * is due. `always`, or `sometimes`: at most once a second.
    */
   readonly insists?: 'always' | 'sometimes' | undefined;
-  /** Takes a place of the lane: call `Lane.ended` to free it. */
+  /** Takes a place of the lane: call `Lane.freePlace` to give it back. */
   start(): void;
   /**
    * Removes the queued job from its lane: with a refusal, or without one because its record is
@@ -65,7 +65,7 @@ export type Signal =
   /** a complete response: a 404 rejects the delivery, but the endpoint works */
   | { kind: 'ok' }
   /** a response whose status counts, and whose rest was odd, too long or did not end */
-  | { kind: 'slow' }
+  | { kind: 'irregular' }
   /** 5xx, no connection, no name, a bad certificate */
   | { kind: 'failed' }
   /** no complete response in time */

@@ -28,7 +28,7 @@ export class Lane {
   readonly rateLimit = new RateLimit();
   readonly bytes: QueuedBytes;
   readonly #queue: LaneQueue<Job>;
-  readonly #share: Share = { held: 0, waits: 0, begin: (kind, now) => this.#given(kind, now) };
+  readonly #share: Share = { held: 0, waits: 0, onPlace: (kind, now) => this.#onPlace(kind, now) };
   /** open jobs, oldest first */
   readonly #open = new LinkedList<Job>();
   /**
@@ -41,7 +41,7 @@ export class Lane {
 
   constructor(
     private readonly options: LaneOptions,
-    private readonly around: LaneContext,
+    private readonly shared: LaneContext,
     /** reports that the circuit opened or closed again; must not offer jobs */
     private readonly onCircuit: (
       change: 'opened' | 'responded',
@@ -52,7 +52,7 @@ export class Lane {
   ) {
     this.concurrency = new ConcurrencyLimit(options);
     this.circuit = new Circuit(options.circuit, origin);
-    this.bytes = new QueuedBytes(around.queued, options.maxQueuedBytes);
+    this.bytes = new QueuedBytes(shared.queued, options.maxQueuedBytes);
     this.#queue = new LaneQueue(this.bytes);
   }
 
@@ -92,7 +92,7 @@ export class Lane {
       this.circuit.insist(job.insists, now);
     const isNext = this.queued === 0 || job.isPart === true;
     const first = job.urgent === true || insists || (isNext && this.#mayBegin(now));
-    if (first && this.around.sockets.take(this.#share)) {
+    if (first && this.shared.sockets.take(this.#share)) {
       this.#start(job, now);
       return 'started';
     }
@@ -135,22 +135,22 @@ export class Lane {
   #expect(kind: Kind, now: number, before = 0) {
     const oldestMs = now - (this.#open.first?.begunAt ?? now);
     const jobs = this.#queue.through(kind) + before;
-    return expectedWait(this, { jobs, oldestMs, contended: this.around.sockets.contended }, now);
+    return expectedWait(this, { jobs, oldestMs, contended: this.shared.sockets.contended }, now);
   }
 
   /** Frees the place of a job. */
-  ended(job: Job, now: number, signal: Signal): void {
-    const inFullUse = this.active >= this.concurrency.limit && !this.around.saturated();
+  freePlace(job: Job, now: number, signal: Signal): void {
+    const inFullUse = this.active >= this.concurrency.limit && !this.shared.saturated();
     if (!this.#open.delete(job)) return;
     this.usedAt = now;
     const { begunAt: startedAt = now, stoodStillMs: stoodStillAt = 0, period = 0 } = job;
-    const change = this.circuit.ended(period, signal, now, startedAt);
-    const stoodStillMs = this.around.stoodStillMs() - stoodStillAt;
-    this.concurrency.ended(signal, { startedAt, now, stoodStillMs, inFullUse });
+    const change = this.circuit.observe(period, signal, now, startedAt);
+    const stoodStillMs = this.shared.stoodStillMs() - stoodStillAt;
+    this.concurrency.adjust(signal, { startedAt, now, stoodStillMs, inFullUse });
     if (change === 'opened' && signal.kind === 'failed') this.concurrency.broke();
     if (change === 'responded') this.concurrency.restart(now - startedAt);
     if (change === 'opened' || change === 'responded') this.onCircuit(change, signal.kind);
-    this.around.sockets.release(this.#share, now);
+    this.shared.sockets.release(this.#share, now);
     // Twice the wait that `offer` allows, so that a single slow response diverts no job that was
     // just queued.
     const late = signal.kind === 'timeout' || signal.kind === 'throttled';
@@ -160,8 +160,8 @@ export class Lane {
 
   /** Starts the jobs that may start, after time has passed or a place was freed. */
   tick(now: number): void {
-    this.around.timed.delete(this);
-    while (this.queued > 0 && this.#mayBegin(now) && this.around.sockets.take(this.#share)) {
+    this.shared.timed.delete(this);
+    while (this.queued > 0 && this.#mayBegin(now) && this.shared.sockets.take(this.#share)) {
       this.#start(this.#queue.shift(this.#queue.turn()), now);
     }
     if (this.circuit.refusal(now)) this.#shed(Infinity, now);
@@ -171,7 +171,7 @@ export class Lane {
   /** Removes a queued job whose delivery was settled elsewhere. */
   remove(job: Job): boolean {
     const removed = this.#queue.remove(job);
-    if (this.queued === 0) this.around.sockets.leave(this.#share);
+    if (this.queued === 0) this.shared.sockets.leave(this.#share);
     return removed;
   }
 
@@ -216,7 +216,7 @@ export class Lane {
    * request.
    */
   #await(now: number): void {
-    const { sockets, timed } = this.around;
+    const { sockets, timed } = this.shared;
     if (this.queued === 0) {
       sockets.leave(this.#share);
       this.#diverted = 0;
@@ -228,7 +228,7 @@ export class Lane {
   }
 
   /** Receives a place from the socket shares. */
-  #given(kind: Kind, now: number): boolean {
+  #onPlace(kind: Kind, now: number): boolean {
     const used = this.queued > 0 && this.#mayStart(now);
     if (used) this.#start(this.#queue.shift(kind), now);
     this.#await(now);
@@ -239,7 +239,7 @@ export class Lane {
     if (!job) return;
     this.rateLimit.take(now);
     job.begunAt = now;
-    job.stoodStillMs = this.around.stoodStillMs();
+    job.stoodStillMs = this.shared.stoodStillMs();
     job.period = this.circuit.began();
     this.#open.push(job);
     job.start();
@@ -251,7 +251,7 @@ export class Lane {
    * momentary pace would divert the backlog of an endpoint that fails now and then.)
    */
   #shed(mostMs: number, now: number): void {
-    const { shedBudget } = this.around;
+    const { shedBudget } = this.shared;
     const refused: { job: Job; refusal: Refusal }[] = [];
     for (const kind of ['due', 'fresh'] as const) {
       while (shedBudget.left > 0 && this.#queue.count(kind) > 0) {

@@ -1,10 +1,10 @@
-import { type CircuitState } from './circuit';
+import { type Circuit, type CircuitState } from './circuit';
 import { Lane } from './lane';
 import { type LaneContext, type LaneOptions } from './lane-context';
 import { SocketShares, type SocketSharesOptions } from './socket-shares';
 import { type Signal } from './job';
-import { type Endpoint } from '../destinations/destinations';
-import { systemClock, type Clock, type StallClock } from '../clock/stall-clock';
+import { type StallClock } from '../clock/stall-clock';
+import { systemClock, type Clock } from '../clock/clock';
 
 /** Creates lanes when they are first needed, and drops them when long unused. */
 
@@ -25,9 +25,26 @@ const ENOUGH_WAITING = 1_000;
 const SHED_BUDGET = 5;
 const SHED_FRACTION = 1 / 800;
 
+/** A URL as its lane sees it. */
+export interface LaneUrl {
+  /** the webhook's id */
+  id: string;
+  /** identifies its lane: the same URL in two destinations has two lanes */
+  lane: string;
+  destinationId: string;
+  destinationVersion: number;
+  /** number of shards of the destination */
+  shards: number;
+  /** of its destination */
+  maxPerSecond?: number;
+  origin: string;
+  /** the egress proxy before it; absent: none */
+  proxy?: { gate: NonNullable<Circuit['gate']> };
+}
+
 /** A URL's circuit opened or closed again. */
 export interface CircuitTransition {
-  endpoint: Endpoint;
+  endpoint: LaneUrl;
   state: 'open' | 'closed';
   /** the last result that caused it */
   why: Signal['kind'];
@@ -60,13 +77,13 @@ export interface LaneRegistryOptions {
 
 export class LaneRegistry {
   readonly #lanes = new Map<string, Lane>();
-  readonly #around: LaneContext;
+  readonly #shared: LaneContext;
   readonly #stops: (() => void)[];
   /** jobs that wait for this process, counted once per tick; undefined: not counted yet */
   #backlog: number | undefined;
 
   constructor(private readonly options: LaneRegistryOptions) {
-    this.#around = {
+    this.#shared = {
       sockets: new SocketShares(options.pool),
       queued: { count: 0, bytes: 0 },
       saturated: () => options.clock.saturated,
@@ -92,7 +109,7 @@ export class LaneRegistry {
    * a healthy backlog.
    */
   get overloaded(): boolean {
-    if (!this.options.clock.saturated || this.#around.queued.count < ENOUGH_WAITING) return false;
+    if (!this.options.clock.saturated || this.#shared.queued.count < ENOUGH_WAITING) return false;
     this.#backlog ??= this.#countBacklog();
     return this.#backlog >= ENOUGH_WAITING;
   }
@@ -104,13 +121,13 @@ export class LaneRegistry {
   }
 
   /** Returns the lane of a URL, set to the current rate. */
-  of(endpoint: Endpoint): Lane {
+  of(endpoint: LaneUrl): Lane {
     let lane = this.#lanes.get(endpoint.lane);
     if (!lane) {
       const onCircuit = (change: 'opened' | 'responded', why: Signal['kind']) => {
         this.options.onCircuit({ endpoint, state: change === 'opened' ? 'open' : 'closed', why });
       };
-      lane = new Lane(this.options.lane, this.#around, onCircuit, endpoint.origin);
+      lane = new Lane(this.options.lane, this.#shared, onCircuit, endpoint.origin);
       this.#lanes.set(endpoint.lane, lane);
     }
     const { destinationId, shards, maxPerSecond, proxy } = endpoint;
@@ -128,7 +145,7 @@ export class LaneRegistry {
       lanes[lane.queued > 0 ? 'waiting' : lane.active > 0 ? 'active' : 'idle']++;
       circuits[lane.circuit.state]++;
     }
-    const { count: queued, bytes } = this.#around.queued;
+    const { count: queued, bytes } = this.#shared.queued;
     return { lanes, circuits, queued, fill: bytes / this.options.lane.maxQueuedBytes };
   }
 
@@ -143,10 +160,10 @@ export class LaneRegistry {
 
   #tick(): void {
     this.#backlog = undefined;
-    this.#around.shedBudget.left =
-      SHED_BUDGET + Math.ceil(this.#around.queued.count * SHED_FRACTION);
+    this.#shared.shedBudget.left =
+      SHED_BUDGET + Math.ceil(this.#shared.queued.count * SHED_FRACTION);
     // Iterate over a copy: a lane that must wait longer adds itself again.
-    for (const lane of [...this.#around.timed]) lane.tick(this.now());
+    for (const lane of [...this.#shared.timed]) lane.tick(this.now());
   }
 
   #dropUnused(): void {

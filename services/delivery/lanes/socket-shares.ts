@@ -26,7 +26,7 @@ export interface Share {
    * Starts a job of this kind, or of the other, in the given place. @returns false if there is
    * nothing to start
    */
-  begin(kind: Kind, now: number): boolean;
+  onPlace(kind: Kind, now: number): boolean;
 }
 
 /** Lanes below their share go first. */
@@ -75,7 +75,7 @@ export class SocketShares {
     return true;
   }
 
-  /** Queues a lane for a place, which `begin` gives it in its turn. */
+  /** Queues a lane for a place, which `onPlace` gives it in its turn. */
   wait(seat: Share, kind: Kind): void {
     const rank = this.#rank(seat);
     if (this.#rings[rank][kind].has(seat)) return;
@@ -98,7 +98,7 @@ export class SocketShares {
       const next = this.#next();
       if (!next) return;
       this.#occupy(next.seat, 1);
-      if (!next.seat.begin(next.kind, now)) this.#occupy(next.seat, -1);
+      if (!next.seat.onPlace(next.kind, now)) this.#occupy(next.seat, -1);
     }
   }
 

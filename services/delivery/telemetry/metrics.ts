@@ -7,6 +7,7 @@ import {
   DIVERT_REASONS,
   RETRY_REASONS,
 } from '../../../shared/model/reasons';
+import { type UrlAttempt } from '../../../shared/model/attempt-events';
 import { type LaneCensus } from '../lanes/registry';
 
 /** Defines the metrics of delivery. */
@@ -148,8 +149,8 @@ export const deliveryMetrics = {
 const STATUS = { from: 100, to: 599 };
 const byStatus = new Map<number, ReturnType<typeof requests.of>>();
 
-/** Counts a request that ended. @param error the code of `UrlError`, if there was no response */
-export function countRequest(status: number | undefined, error: string, durationMs: number): void {
+/** @param error the code of `UrlError`, if there was no response */
+function recordDuration(status: number | undefined, error: string, durationMs: number): void {
   if (status === undefined) {
     requests.of({ ...POST, 'error.type': error }).record(durationMs / 1_000);
     return;
@@ -157,6 +158,13 @@ export function countRequest(status: number | undefined, error: string, duration
   let series = byStatus.get(status);
   if (!series) byStatus.set(status, (series = requests.of(statusLabels(status))));
   series.record(durationMs / 1_000);
+}
+
+/** Counts the end of a request to one URL. */
+export function requestEnded({ status, error, durationMs, resent, oddities }: UrlAttempt): void {
+  recordDuration(status, error?.code ?? '', durationMs);
+  if (oddities) for (const kind of oddities) deliveryMetrics.oddities[kind].value++;
+  if (resent) deliveryMetrics.resent.value++;
 }
 
 const POST = { 'http.request.method': 'POST' };

@@ -13,7 +13,7 @@ import {
   withSpanId,
 } from '../../../shared/telemetry/trace';
 import { type CircuitTransition } from '../lanes/registry';
-import { countRequest, deliveryMetrics } from './metrics';
+import { deliveryMetrics } from './metrics';
 import { type AttemptLog } from './attempt-log';
 import {
   type DeliveryInHand,
@@ -21,7 +21,7 @@ import {
   type Disposition,
   type Traced,
 } from '../decisions/disposition';
-import { type Endpoint } from '../destinations/destinations';
+import { type Endpoint } from '../destinations/endpoint';
 
 /**
  * Counts all deliveries, logs attempts and dead letters, and traces the ones with a recorded trace.
@@ -32,7 +32,7 @@ import { type Endpoint } from '../destinations/destinations';
 const GROUP = 'delivery';
 
 /** Begins the span of a record that was taken. */
-export function taken(inHand: DeliveryInHand): void {
+export function deliveryTaken(inHand: DeliveryInHand): void {
   const { delivery } = inHand;
   if (!isTraced(delivery.traceparent)) return;
   const context = childTraceparent(delivery.traceparent);
@@ -41,20 +41,13 @@ export function taken(inHand: DeliveryInHand): void {
   delivery.span = spanIdOf(context);
 }
 
-/** Counts the end of a request to one URL. */
-export function requestEnded({ status, error, durationMs, resent, oddities }: UrlAttempt): void {
-  countRequest(status, error?.code ?? '', durationMs);
-  if (oddities) for (const kind of oddities) deliveryMetrics.oddities[kind].value++;
-  if (resent) deliveryMetrics.resent.value++;
-}
-
 /** Counts an attempt that ends with a batch whose halves follow. */
 export function batchHalved(): void {
   deliveryMetrics.attempts.retry.value++;
 }
 
 /** Traces the end of a delivery's request to one URL. @param context its own trace context */
-export function responded(
+export function responseReceived(
   { traced }: DeliveryInHand,
   endpoint: Endpoint,
   attempt: UrlAttempt,
@@ -81,7 +74,7 @@ export function responded(
 }
 
 /** Records the disposition of a delivery before it is written. */
-export function concluded(
+export function deliveryConcluded(
   log: AttemptLog,
   inHand: DeliveryInHand,
   disposition: Disposition,
@@ -95,7 +88,7 @@ export function concluded(
 }
 
 /** Records the disposition of a delivery once Kafka has acknowledged it. */
-export function finished(
+export function deliveryRecorded(
   log: Log,
   inHand: DeliveryInHand,
   disposition: Disposition,
@@ -117,17 +110,17 @@ export function finished(
 }
 
 /** Records a delivery that was handed back untouched. */
-export function released(inHand: DeliveryInHand): void {
+export function deliveryHandedBack(inHand: DeliveryInHand): void {
   if (inHand.traced) trace(inHand, inHand.traced, undefined);
 }
 
 /** Counts a record that could not be read. */
-export function unreadable(): void {
+export function recordUnreadable(): void {
   deliveryMetrics.dead.of({ reason: 'unreadable' }).value++;
 }
 
 /** Records that a URL's circuit opened or closed again. */
-export function circuitTurned(log: Log, { endpoint, state, why }: CircuitTransition): void {
+export function circuitChanged(log: Log, { endpoint, state, why }: CircuitTransition): void {
   deliveryMetrics[state === 'open' ? 'opened' : 'closed'].value++;
   log.info(
     { destination: endpoint.destinationId, url: endpoint.id, state, why },

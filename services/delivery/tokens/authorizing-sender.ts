@@ -24,7 +24,7 @@ const UNUSED_MS = 3_600_000;
 const LOG_EVERY_MS = 60_000;
 const LOGGED_CREDENTIALS = 1_000;
 
-interface Inner {
+interface HttpSender {
   send(request: SendRequest, done: (result: SendResult) => void): void;
 }
 
@@ -64,7 +64,7 @@ export class AuthorizingSender {
   private readonly uses: (destination: string, key: string) => boolean;
 
   constructor(
-    private readonly inner: Inner,
+    private readonly inner: HttpSender,
     private readonly log: Log,
     {
       now = () => performance.now(),

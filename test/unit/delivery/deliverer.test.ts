@@ -9,17 +9,17 @@ import { type OpenRecord, type OutRecord, type DispatchResult } from '../../../s
 import { AppError } from '../../../shared/runtime/errors';
 import { createLog } from '../../../shared/telemetry/log';
 import { fakeProgress, recordingProducer } from '../../support/fakes';
-import { Deliverer } from '../../../services/delivery/deliverer';
-import { keepLaneMs, laneOptions } from '../../../services/delivery/tuning';
-import { LaneRegistry } from '../../../services/delivery/lanes/registry';
-import { circuitRecord } from '../../../services/delivery/decisions/side-events';
+import { assemble } from '../../../services/delivery/assemble';
+import { type Deliverer } from '../../../services/delivery/deliverer';
+import { laneOptions } from '../../../services/delivery/tuning';
+import { type LaneRegistry } from '../../../services/delivery/lanes/registry';
 import { type SendRequest, type SendResult } from '../../../services/delivery/http/exchange';
+import { Destinations } from '../../../services/delivery/destinations/destinations';
 import {
-  Destinations,
   type OpenDestination,
   type Endpoint,
-} from '../../../services/delivery/destinations/destinations';
-import { systemClock } from '../../../services/delivery/clock/stall-clock';
+} from '../../../services/delivery/destinations/endpoint';
+import { systemClock } from '../../../services/delivery/clock/clock';
 import { aDelivery, aDestination } from '../../support/factories';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
 
@@ -66,35 +66,28 @@ class Story {
       endpoints: paths.map(endpoint),
       ...change,
     };
-    const record = (turn: Parameters<typeof circuitRecord>[0]) =>
-      void this.producer.send([circuitRecord(turn, Date.now())]);
-    this.lanes = new LaneRegistry({
-      lane: laneOptions(TIERS),
-      pool: { total: 100, reserve: 10 },
-      keepMs: keepLaneMs(TIERS),
-      clock: { now: () => Date.now() - START, saturated: false, stoodStillMs: 0 },
-      rateShare: () => 1,
-      onCircuit: record,
-    });
-    this.deliverer = new Deliverer({
+    const { deliverer, lanes } = assemble({
       config: this.config,
       destinations: {
         lookup: () => ({ kind: 'open', version: this.version, destination: this.destination }),
       },
-      lanes: this.lanes,
       sender: { send: (request, done) => this.#send(request, done) },
       producer: this.producer,
       divertProducer: { ...this.producer, send: (records) => this.#append(records) },
+      clock: { now: () => Date.now() - START, saturated: false, stoodStillMs: 0 },
+      time: { ...systemClock, brokerMs: () => Date.now() },
+      log: createLog('test', 'silent'),
       tiersMs: TIERS,
       windowMs: WINDOW_MS,
-      time: { ...systemClock, brokerMs: () => Date.now() },
+      pool: { total: 100, reserve: 10 },
       limits: { maxBytes, maxUnacknowledgedBytes: 1e9 },
-      log: createLog('test', 'silent'),
       onRoom: () => undefined,
       onFatal: (error) => {
         throw error;
       },
     });
+    this.deliverer = deliverer;
+    this.lanes = lanes;
   }
 
   /** Takes a record. @returns when all of its immediate effects have happened */

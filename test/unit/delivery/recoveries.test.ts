@@ -1,5 +1,5 @@
 import { Recoveries, shownRecovery } from '../../../services/delivery/recoveries';
-import { type Endpoint, type Lookup } from '../../../services/delivery/destinations/destinations';
+import { type Endpoint, type Lookup } from '../../../services/delivery/destinations/endpoint';
 import {
   type DeliveryInHand,
   type Disposition,

@@ -1,10 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { type EndpointResponse } from '../../../../services/delivery/http/exchange';
-import {
-  batchBytes,
-  failedMembers,
-  joinBodies,
-} from '../../../../services/delivery/batches/join-bodies';
+import { batchBytes, joinBodies } from '../../../../services/delivery/batches/join-bodies';
+import { failedMembers } from '../../../../services/delivery/batches/failed-members';
 
 const bodies = (...texts: string[]) => texts.map((text) => Buffer.from(text));
 

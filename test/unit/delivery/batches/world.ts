@@ -1,11 +1,10 @@
-import { Deliverer } from '../../../../services/delivery/deliverer';
+import { assemble } from '../../../../services/delivery/assemble';
+import { type Deliverer } from '../../../../services/delivery/deliverer';
 import {
   type Endpoint,
   type OpenDestination,
-} from '../../../../services/delivery/destinations/destinations';
+} from '../../../../services/delivery/destinations/endpoint';
 import { type SendRequest, type SendResult } from '../../../../services/delivery/http/exchange';
-import { LaneRegistry } from '../../../../services/delivery/lanes/registry';
-import { keepLaneMs, laneOptions } from '../../../../services/delivery/tuning';
 import { StallClock } from '../../../../services/delivery/clock/stall-clock';
 import { defined } from '../../../../shared/collections/defined';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
@@ -228,29 +227,19 @@ class DeliveryProcess {
   readonly time: ProcessTime;
   readonly #deliverer: Deliverer;
   #isRevoking = false;
-  readonly #lanes: LaneRegistry;
 
   constructor(
     private readonly world: World,
     maxBytes: number,
   ) {
     const time = (this.time = new ProcessTime(world.agenda));
-    this.#lanes = new LaneRegistry({
-      lane: laneOptions(TIERS),
-      pool: { total: 100, reserve: 10 },
-      keepMs: keepLaneMs(TIERS),
-      clock: new StallClock(time),
-      time,
-      rateShare: () => 1,
-      onCircuit: () => undefined,
-    });
     const producer = {
       send: (records: OutRecord[]) => this.#append(records),
       pendingBytes: 0,
       oldestPendingAt: undefined,
       close: () => Promise.resolve(),
     };
-    this.#deliverer = new Deliverer({
+    const { deliverer } = assemble({
       config: {
         completeAt: Infinity,
         changes: 0,
@@ -260,20 +249,21 @@ class DeliveryProcess {
       destinations: {
         lookup: () => ({ kind: 'open', version: world.version, destination: world.destination }),
       },
-      lanes: this.#lanes,
       sender: { send: this.#send.bind(this) },
       producer,
+      clock: new StallClock(time),
+      time,
+      log: createLog('test', 'silent'),
       tiersMs: TIERS,
       windowMs: WINDOW_MS,
-      time,
+      pool: { total: 100, reserve: 10 },
       limits: { maxBytes, maxUnacknowledgedBytes: 1e9 },
-      log: createLog('test', 'silent'),
       onRoom: () => this.read(),
       onFatal: (error) => {
         throw error;
       },
     });
-    time.every(50, () => this.#deliverer.makeRoom());
+    this.#deliverer = deliverer;
   }
 
   read(): void {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { StallClock } from '../../../../services/delivery/clock/stall-clock';
-import { type Clock } from '../../../../services/delivery/clock/stall-clock';
+import { type Clock } from '../../../../services/delivery/clock/clock';
 
 /**
  * A clock, the real time that it reads, and its ticks. A tick takes `ms`, of it the part `busy` (0

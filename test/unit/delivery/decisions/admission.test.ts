@@ -12,7 +12,7 @@ import {
   type Lookup,
   type OpenLookup,
   type Endpoint,
-} from '../../../../services/delivery/destinations/destinations';
+} from '../../../../services/delivery/destinations/endpoint';
 import { type Delivery } from '../../../../shared/model/delivery';
 import { type RetryPlan } from '../../../../shared/model/retry-plan';
 import { aDelivery } from '../../../support/factories';

@@ -18,12 +18,12 @@ interface Passed {
  */
 function pass(reads: readonly string[], headBytes: number, isBody = false): Passed {
   const incoming = new Incoming();
-  incoming.begin();
+  incoming.requestWritten();
   let text = '';
   for (const read of reads) {
     incoming.receive(Buffer.from(read));
     while (incoming.hasRest) {
-      const part = incoming.take();
+      const part = incoming.nextPart();
       if (part === undefined) return { text, ended: incoming.fault?.why ?? 'reads' };
       const before = text.length;
       text += part.toString();
@@ -100,10 +100,10 @@ test('the body is no part of a head that came in two reads', () => {
 
 test('what was read behind the end of a response is known to follow it', () => {
   const incoming = new Incoming();
-  incoming.begin();
+  incoming.requestWritten();
   const response = `${OK}content-length: 4096\r\n\r\n${'x'.repeat(4_096)}`;
   incoming.receive(Buffer.from(`${response}${OK}`));
-  incoming.take();
+  incoming.nextPart();
   incoming.headRead();
   expect(incoming.hasMore(undefined, true)).toBe(true);
 });
@@ -132,7 +132,7 @@ test('what is left of a socket that was ended reaches no request on another one'
 
   const second = socketWith(`${OK}content-length: 0\r\n\r\n`) as Socket;
   passThrough(second, incoming, () => unasked++);
-  incoming.begin();
+  incoming.requestWritten();
   expect(String(second.read())).toBe(`${OK}content-length: 0\r\n\r\n`);
   expect(unasked).toBe(1);
 });

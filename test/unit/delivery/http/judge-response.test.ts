@@ -1,4 +1,5 @@
-import { judgeResponse, secretTexts } from '../../../../services/delivery/http/judge-response';
+import { judgeResponse } from '../../../../services/delivery/http/judge-response';
+import { secretTexts } from '../../../../services/delivery/http/redact';
 import { type SendResult } from '../../../../services/delivery/http/exchange';
 import { type UrlErrorCode } from '../../../../shared/model/attempt-events';
 
@@ -61,7 +62,7 @@ describe('the signal of a result', () => {
   test('a body that is longer than what is read counts as slow', () => {
     const result = responded(200);
     if (result.ok) result.response.truncated = true;
-    expect(judgeResponse(ENDPOINT, result, CONTEXT).signal).toEqual({ kind: 'slow' });
+    expect(judgeResponse(ENDPOINT, result, CONTEXT).signal).toEqual({ kind: 'irregular' });
   });
 
   test.each<[UrlErrorCode, string]>([

@@ -17,14 +17,14 @@ const TIMEOUT: Signal = { kind: 'timeout' };
 /** Returns a circuit that opened at the given time. */
 function opened(at = 0): Circuit {
   const circuit = new Circuit(OPTIONS);
-  for (let i = 0; i < 5; i++) circuit.ended(circuit.began(), FAILED, at);
+  for (let i = 0; i < 5; i++) circuit.observe(circuit.began(), FAILED, at);
   return circuit;
 }
 
 describe('a request that a user sends now', () => {
   const held = (at: number) => {
     const circuit = new Circuit(OPTIONS);
-    circuit.ended(circuit.began(), { kind: 'throttled', retryAfterMs: 30_000 }, at);
+    circuit.observe(circuit.began(), { kind: 'throttled', retryAfterMs: 30_000 }, at);
     return circuit;
   };
   const behindProxy = (circuit: Circuit) => {
@@ -78,7 +78,7 @@ describe('a circuit', () => {
     ],
   ])('%s', (_, signals, state) => {
     const circuit = new Circuit(OPTIONS);
-    for (const signal of signals) circuit.ended(circuit.began(), signal, 0);
+    for (const signal of signals) circuit.observe(circuit.began(), signal, 0);
     expect(circuit.state).toBe(state);
   });
 
@@ -135,7 +135,7 @@ describe('a circuit', () => {
   ])('in silence, %s', (_, ends, state) => {
     const circuit = new Circuit(OPTIONS);
     for (const [startedAt, endedAt, signal] of ends) {
-      circuit.ended(circuit.began(), signal, endedAt, startedAt);
+      circuit.observe(circuit.began(), signal, endedAt, startedAt);
     }
     expect(circuit.state).toBe(state);
   });
@@ -151,7 +151,7 @@ describe('a circuit', () => {
       const probe = circuit.began();
       expect(circuit.mayProbe(now + 100_000)).toBe(false);
       now += 5_000;
-      circuit.ended(probe, { kind: 'timeout' }, now);
+      circuit.observe(probe, { kind: 'timeout' }, now);
     }
     expect(pauses[0]).toBe(1_000);
     expect(pauses.slice(1).every((pause, i) => pause >= pauses[i]!)).toBe(true);
@@ -161,10 +161,10 @@ describe('a circuit', () => {
 
   test('after a good probe the limit grows by one per success until the circuit closes', () => {
     const circuit = opened();
-    expect(circuit.ended(circuit.began(), OK, 2_000)).toBe('responded');
+    expect(circuit.observe(circuit.began(), OK, 2_000)).toBe('responded');
     const widths = [circuit.limit];
     for (let i = 0; i < 3; i++) {
-      circuit.ended(circuit.began(), OK, 2_000);
+      circuit.observe(circuit.began(), OK, 2_000);
       widths.push(circuit.limit);
     }
     expect(widths).toEqual([1, 2, 3, Infinity]);
@@ -174,34 +174,34 @@ describe('a circuit', () => {
   test('results of requests sent before it opened change nothing, good or bad', () => {
     const circuit = new Circuit(OPTIONS);
     const before = Array.from({ length: 7 }, () => circuit.began());
-    for (const period of before.slice(0, 5)) circuit.ended(period, FAILED, 0);
-    expect(circuit.ended(before[5]!, OK, 100)).toBeUndefined();
+    for (const period of before.slice(0, 5)) circuit.observe(period, FAILED, 0);
+    expect(circuit.observe(before[5]!, OK, 100)).toBeUndefined();
     expect(circuit.state).toBe('open');
-    circuit.ended(circuit.began(), OK, 2_000);
-    for (let i = 0; i < 9; i++) circuit.ended(before[6]!, FAILED, 2_001);
+    circuit.observe(circuit.began(), OK, 2_000);
+    for (let i = 0; i < 9; i++) circuit.observe(before[6]!, FAILED, 2_001);
     expect(circuit.state).toBe('recovering');
   });
 
   test('an endpoint that fails again during its recovery is in the same outage', () => {
     const circuit = opened(0);
-    circuit.ended(circuit.began(), OK, 50_000);
-    for (let i = 0; i < 5; i++) circuit.ended(circuit.began(), FAILED, 60_000);
+    circuit.observe(circuit.began(), OK, 50_000);
+    for (let i = 0; i < 5; i++) circuit.observe(circuit.began(), FAILED, 60_000);
     expect(circuit.refusal(61_000)).toEqual({ reason: 'circuit_open', waitMs: 61_000 });
   });
 
   test('Retry-After holds all back up to a maximum, and one request starts recovery', () => {
     const circuit = new Circuit(OPTIONS);
-    circuit.ended(circuit.began(), { kind: 'throttled', retryAfterMs: 5_000 }, 0);
+    circuit.observe(circuit.began(), { kind: 'throttled', retryAfterMs: 5_000 }, 0);
     expect(circuit.refusal(1_000)).toEqual({ reason: 'retry_after', waitMs: 4_000 });
     expect(circuit.refusal(5_000)).toBeUndefined();
     expect(circuit.limit).toBe(1);
-    circuit.ended(circuit.began(), { kind: 'throttled', retryAfterMs: 86_400_000 }, 5_000);
+    circuit.observe(circuit.began(), { kind: 'throttled', retryAfterMs: 86_400_000 }, 5_000);
     expect(circuit.refusal(5_000)).toEqual({ reason: 'retry_after', waitMs: 60_000 });
   });
 
   test('a probe that was not sent makes room for another immediately', () => {
     const circuit = opened(0);
-    circuit.ended(circuit.began(), { kind: 'withdrawn' }, 1_000);
+    circuit.observe(circuit.began(), { kind: 'withdrawn' }, 1_000);
     expect(circuit.mayProbe(1_000)).toBe(true);
   });
 
@@ -228,7 +228,7 @@ describe('a circuit', () => {
           if (circuit.refusal(now) && !circuit.mayProbe(now)) continue;
           const period = circuit.began();
           if (circuit.state === 'open') expect(circuit.mayProbe(now + 1e9)).toBe(false);
-          circuit.ended(period, answer, now);
+          circuit.observe(period, answer, now);
           expect(circuit.limit).toBeGreaterThanOrEqual(1);
         }
         if (circuit.state === 'open') expect(circuit.mayProbe(now + 60_001)).toBe(true);

@@ -20,7 +20,7 @@ function rounds(
     const startedAt = now;
     const width = pace.limit;
     now += typeof latencyMs === 'number' ? latencyMs : latencyMs(width);
-    for (let k = 0; k < width; k++) pace.ended(OK, { startedAt, now, inFullUse: true });
+    for (let k = 0; k < width; k++) pace.adjust(OK, { startedAt, now, inFullUse: true });
   }
   return now;
 }
@@ -28,7 +28,7 @@ function rounds(
 /** Returns a limit after one failure, with the initially guessed latency. */
 function troubled(): ConcurrencyLimit {
   const pace = new ConcurrencyLimit(OPTIONS);
-  pace.ended({ kind: 'failed' }, { startedAt: 0, now: 100, inFullUse: true });
+  pace.adjust({ kind: 'failed' }, { startedAt: 0, now: 100, inFullUse: true });
   return pace;
 }
 
@@ -46,7 +46,7 @@ describe('the concurrency limit of an endpoint', () => {
     'after $kind it grows by one per round from then on',
     (signal) => {
       const pace = new ConcurrencyLimit({ ...OPTIONS, start: 40 });
-      pace.ended(signal, { startedAt: 0, now: 50, inFullUse: true });
+      pace.adjust(signal, { startedAt: 0, now: 50, inFullUse: true });
       const before = pace.limit;
       rounds(pace, 10, 50, 100);
       expect(pace.limit - before).toBeGreaterThanOrEqual(8);
@@ -90,7 +90,7 @@ describe('the concurrency limit of an endpoint', () => {
   test('it does not grow while it is not in full use', () => {
     const pace = new ConcurrencyLimit(OPTIONS);
     for (let i = 0; i < 500; i++) {
-      pace.ended(OK, { startedAt: i * 10, now: i * 10 + 5, inFullUse: false });
+      pace.adjust(OK, { startedAt: i * 10, now: i * 10 + 5, inFullUse: false });
     }
     expect(pace.limit).toBe(20);
   });
@@ -112,7 +112,7 @@ describe('the concurrency limit of an endpoint', () => {
       const before = pace.limit;
       const startedAt = kind === 'timeout' ? 0 : 6_000;
       for (let i = 0; i < 20; i++) {
-        pace.ended({ kind }, { startedAt, now: startedAt + 5_000 + i, inFullUse: true });
+        pace.adjust({ kind }, { startedAt, now: startedAt + 5_000 + i, inFullUse: true });
       }
       expect(pace.limit).toBe(before / 2);
     }
@@ -132,7 +132,7 @@ describe('the concurrency limit of an endpoint', () => {
   test('a single slow or quick response does not set the usual latency', () => {
     for (const first of [0, 800]) {
       const pace = new ConcurrencyLimit(OPTIONS);
-      pace.ended(OK, { startedAt: 0, now: first, inFullUse: true });
+      pace.adjust(OK, { startedAt: 0, now: first, inFullUse: true });
       rounds(pace, 20, 100, 1_000);
       expect(pace.limit).toBeGreaterThan(25);
     }
@@ -143,7 +143,7 @@ describe('the concurrency limit of an endpoint', () => {
     // A request takes 100 ms, but the clock counted 20 because the event loop stalled.
     for (let now = 20; now <= 400; now += 20) {
       for (let k = 0; k < 40; k++) {
-        pace.ended(OK, { startedAt: now - 20, now, stoodStillMs: 80, inFullUse: true });
+        pace.adjust(OK, { startedAt: now - 20, now, stoodStillMs: 80, inFullUse: true });
       }
     }
     expect(pace.limit).toBe(256);
@@ -154,7 +154,7 @@ describe('the concurrency limit of an endpoint', () => {
   test("after an outage it restarts at the start limit with the first response's latency", () => {
     const pace = new ConcurrencyLimit(OPTIONS);
     for (let i = 0; i < 60; i++) {
-      pace.ended(
+      pace.adjust(
         { kind: 'timeout' },
         { startedAt: i * 6_000, now: i * 6_000 + 5_000, inFullUse: true },
       );
@@ -214,7 +214,7 @@ describe('the concurrency limit of an endpoint', () => {
         let now = 10_000;
         for (const [kind, latency, passed, inFullUse] of steps) {
           now += passed;
-          pace.ended(kind, { startedAt: now - latency, now, inFullUse });
+          pace.adjust(kind, { startedAt: now - latency, now, inFullUse });
           expect(pace.limit).toBeGreaterThanOrEqual(1);
           expect(pace.limit).toBeLessThanOrEqual(256);
         }

@@ -77,7 +77,7 @@ function fail(lane: Lane, job: (name: string) => Given, now: number): void {
   for (let i = 0; i < 5; i++) {
     const failing = job(`failing${String(i)}`);
     lane.offer(failing, now);
-    lane.ended(failing, now, FAILED);
+    lane.freePlace(failing, now, FAILED);
   }
 }
 
@@ -116,7 +116,7 @@ describe('a lane', () => {
       'queued',
     ]);
     expect(names()).toEqual(['a', 'b', 'c', 'd']);
-    lane.ended(jobs[1]!, 10, OK);
+    lane.freePlace(jobs[1]!, 10, OK);
     expect(names()).toEqual(['a', 'b', 'c', 'd', 'e']);
     expect([lane.active, lane.queued]).toEqual([4, 1]);
   });
@@ -156,7 +156,7 @@ describe('a lane', () => {
       lane.offer(job('due', { due: true }), 0);
       lane.offer(job('fresh'), 0);
     }
-    for (let i = 0; i < 16; i++) lane.ended(started.at(-1)!, 1 + i, OK);
+    for (let i = 0; i < 16; i++) lane.freePlace(started.at(-1)!, 1 + i, OK);
     expect(names().slice(1, 9)).toEqual([
       'fresh',
       'fresh',
@@ -184,7 +184,7 @@ describe('a lane', () => {
     lane.offer(b, 0);
     expect(lane.remove(b)).toBe(true);
     expect(lane.remove(a)).toBe(false);
-    lane.ended(a, 1, OK);
+    lane.freePlace(a, 1, OK);
     expect(names()).toEqual(['a']);
     expect([lane.active, lane.queued, around.queued, around.sockets.used]).toEqual([
       0,
@@ -203,7 +203,7 @@ describe('a lane', () => {
     expect([lane.active, lane.queued]).toEqual([3, 19]);
     lane.tick(4_000);
     expect(lane.active).toBe(3);
-    lane.ended(started[2]!, 4_100, OK);
+    lane.freePlace(started[2]!, 4_100, OK);
     expect([lane.active, lane.queued]).toEqual([20, 1]);
   });
 
@@ -217,7 +217,7 @@ describe('a lane', () => {
     for (let i = 0; i < 20; i++) lane.offer(job('later'), 600);
     for (const hung of started.slice(0, 3)) {
       expect([started.length, changes.length]).toEqual([3, 0]);
-      lane.ended(hung, 5_000, TIMEOUT);
+      lane.freePlace(hung, 5_000, TIMEOUT);
     }
     expect([changes, refused.length, lane.active]).toEqual([['opened: timeout'], 20, 0]);
   });
@@ -227,7 +227,7 @@ describe('a lane', () => {
     const open = Array.from({ length: 4 }, (_, i) => job(`open${String(i)}`));
     for (const j of open) lane.offer(j, 0);
     for (const name of ['x', 'y', 'z']) lane.offer(job(name, { due: name === 'y' }), 0);
-    for (let i = 0; i < 4; i++) lane.ended(open[i]!, 1, FAILED);
+    for (let i = 0; i < 4; i++) lane.freePlace(open[i]!, 1, FAILED);
     expect(refused).toEqual([]);
     fail(lane, job, 2);
     expect(lane.queued).toBe(0);
@@ -249,7 +249,7 @@ describe('a lane', () => {
     });
     for (let i = 0; i < 24; i++) lane.offer(job('waits'), 0);
     around.shedBudget.left = 0;
-    for (let i = 0; i < 5; i++) lane.ended(started[i]!, 1, FAILED);
+    for (let i = 0; i < 5; i++) lane.freePlace(started[i]!, 1, FAILED);
     const waiting = lane.queued;
     expect([waiting > 14, refused.length, around.timed.has(lane)]).toEqual([true, 0, true]);
     for (const gone of [7, 14]) {
@@ -259,7 +259,7 @@ describe('a lane', () => {
     }
     expect(refused.every(({ refusal }) => refusal!.reason === 'circuit_open')).toBe(true);
     around.shedBudget.left = 0;
-    for (const late of started.slice(5)) lane.ended(late, 30, FAILED);
+    for (const late of started.slice(5)) lane.freePlace(late, 30, FAILED);
     const begun = started.length;
     expect(lane.offer(job('retry', { due: true }), 2_000)).toMatchObject({
       reason: 'circuit_open',
@@ -269,7 +269,7 @@ describe('a lane', () => {
     // The first queued job is the probe. Nothing else starts before its result, and then the next
     // job does.
     expect(names().slice(begun)).toEqual(['waits']);
-    lane.ended(started.at(-1)!, 2_010, OK);
+    lane.freePlace(started.at(-1)!, 2_010, OK);
     expect([names().slice(begun), refused.length]).toEqual([['waits', 'waits'], 14]);
   });
 
@@ -284,25 +284,25 @@ describe('a lane', () => {
     for (let i = 0; i < 500; i++) lane.offer(job(String(i)), now);
     expect(started).toHaveLength(20);
     now = 5_000;
-    for (const hung of started.slice(0, 20)) lane.ended(hung, now, TIMEOUT);
+    for (const hung of started.slice(0, 20)) lane.freePlace(hung, now, TIMEOUT);
     expect(lane.active).toBeLessThanOrEqual(4);
-    for (const hung of started.slice(20)) lane.ended(hung, now + 5_000, TIMEOUT);
+    for (const hung of started.slice(20)) lane.freePlace(hung, now + 5_000, TIMEOUT);
     const before = started.length;
     for (now = 10_000; now < 22_000; now += 10) {
       lane.offer(job('fresh'), now);
       for (const probe of started.slice(before)) {
-        if (now % 6_000 === 5_000) lane.ended(probe, now, TIMEOUT);
+        if (now % 6_000 === 5_000) lane.freePlace(probe, now, TIMEOUT);
       }
       expect(lane.active).toBeLessThanOrEqual(1);
     }
     expect(started.length - before).toBeLessThanOrEqual(3);
-    lane.ended(started.at(-1)!, now, OK);
+    lane.freePlace(started.at(-1)!, now, OK);
     expect(changes).toEqual(['opened: timeout', 'responded: ok']);
     const widths: number[] = [];
     for (let i = 0; i < 6; i++) {
       while (lane.offer(job('back', { due: true }), now) === 'started');
       widths.push(lane.active);
-      for (const j of started.slice(-lane.active)) lane.ended(j, now, OK);
+      for (const j of started.slice(-lane.active)) lane.freePlace(j, now, OK);
       now += 10;
     }
     expect(widths.slice(0, 2)).toEqual([1, 2]);
@@ -324,7 +324,7 @@ describe('a lane', () => {
     });
     let now = 0;
     const endAll = (how: Signal) => {
-      for (const each of started.splice(0)) lane.ended(each, now, how);
+      for (const each of started.splice(0)) lane.freePlace(each, now, how);
     };
     /** Queues more jobs than there are places, and ends all open ones together. */
     const round = (how: Signal) => {
@@ -346,7 +346,7 @@ describe('a lane', () => {
     const [a, b] = [job('a'), job('b')];
     lane.offer(a, 0);
     lane.offer(b, 0);
-    lane.ended(a, 10, { kind: 'throttled', retryAfterMs: 500 });
+    lane.freePlace(a, 10, { kind: 'throttled', retryAfterMs: 500 });
     expect(names()).toEqual(['a']);
     expect(around.timed.has(lane)).toBe(true);
     lane.tick(500);
@@ -354,7 +354,7 @@ describe('a lane', () => {
     lane.tick(510);
     expect(names()).toEqual(['a', 'b']);
     lane.offer(job('c'), 520);
-    lane.ended(b, 520, { kind: 'throttled', retryAfterMs: 60_000 });
+    lane.freePlace(b, 520, { kind: 'throttled', retryAfterMs: 60_000 });
     expect(refused).toMatchObject([
       { name: 'c', refusal: { reason: 'retry_after', waitMs: 60_000 } },
     ]);
@@ -371,7 +371,7 @@ describe('a lane', () => {
       const { lane, job, started, refused } = setUp({ start: 4, ceiling: 4 });
       for (let i = 0; i < 40; i++) lane.offer(job(String(i)), 0);
       expect(lane.queued).toBe(36);
-      lane.ended(started[0]!, 5_000, answer);
+      lane.freePlace(started[0]!, 5_000, answer);
       expect(refused.length > 0).toBe(leaves);
       expect(
         refused.every(({ refusal }) => refusal!.reason === 'lane_full' && refusal!.waitMs > 2_000),
@@ -403,7 +403,7 @@ describe('a lane', () => {
     fail(lane, job, 0);
     const test = job('test', { urgent: true });
     expect(lane.offer(test, 10)).toBe('started');
-    lane.ended(test, 20, OK);
+    lane.freePlace(test, 20, OK);
     expect(changes).toEqual(['opened: failed', 'responded: ok']);
   });
 
@@ -416,7 +416,7 @@ describe('a lane', () => {
     for (let i = 0; i < 100; i++) hung.offer(job('hung'), 0);
     expect(hung.active).toBe(20);
     for (let i = 0; i < 10; i++) small.offer(job('small'), 1);
-    for (const j of started.slice(0, 10)) hung.ended(j, 5_000, TIMEOUT);
+    for (const j of started.slice(0, 10)) hung.freePlace(j, 5_000, TIMEOUT);
     expect(small.active).toBe(10);
     expect(hung.active).toBe(10);
   });
@@ -464,7 +464,7 @@ describe('a burst for a healthy endpoint, in virtual time', () => {
         start: () => {
           at(now + latencyMs(lane.active), () => {
             left--;
-            lane.ended(job, now, OK);
+            lane.freePlace(job, now, OK);
           });
         },
       };
@@ -544,7 +544,7 @@ describe('lanes under any load', () => {
           const end = (given: Given, how: Signal) => {
             open.delete(given);
             const lane = laneOf(given);
-            lane.ended(given, now, how);
+            lane.freePlace(given, now, how);
             for (; seen < started.length; seen++) {
               open.add(started[seen]!);
               const began = laneOf(started[seen]!);

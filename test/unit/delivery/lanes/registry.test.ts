@@ -1,7 +1,7 @@
 import { type Job } from '../../../../services/delivery/lanes/job';
 import { LaneRegistry } from '../../../../services/delivery/lanes/registry';
 import { laneOptions } from '../../../../services/delivery/tuning';
-import { type Endpoint } from '../../../../services/delivery/destinations/destinations';
+import { type Endpoint } from '../../../../services/delivery/destinations/endpoint';
 import { defined } from '../../../../shared/collections/defined';
 
 const TIERS = [10_000, 60_000];
@@ -91,7 +91,7 @@ describe('the overload of a busy process', () => {
     for (const each of hung) offer(each, WAITING / 50 + 40);
     clock.at = 5_000;
     for (const [i, job] of started.splice(0).entries()) {
-      lanes.of(hung[Math.floor(i / 20)]!).ended(job, clock.at, { kind: 'timeout' });
+      lanes.of(hung[Math.floor(i / 20)]!).freePlace(job, clock.at, { kind: 'timeout' });
     }
     const { circuits, queued } = lanes.census();
     expect(circuits.open).toBe(50);
@@ -105,7 +105,7 @@ describe('the overload of a busy process', () => {
     for (const each of slow) offer(each, 1);
     clock.at = 4_000;
     for (const [i, job] of started.splice(0).entries()) {
-      lanes.of(slow[i]!).ended(job, clock.at, { kind: 'ok' });
+      lanes.of(slow[i]!).freePlace(job, clock.at, { kind: 'ok' });
     }
     for (const each of slow) offer(each, 30);
     offer(endpoint('paced', 200), WAITING);

@@ -29,7 +29,7 @@ class Crowd {
         held = places;
       },
       waits: 0,
-      begin: (kind) => {
+      onPlace: (kind) => {
         if (left[kind] <= 0) return false;
         left[kind]--;
         this.begun.push({ lane, kind });

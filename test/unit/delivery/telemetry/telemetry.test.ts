@@ -9,7 +9,7 @@ import {
 import { AttemptLog } from '../../../../services/delivery/telemetry/attempt-log';
 import { deliveryMetrics } from '../../../../services/delivery/telemetry/metrics';
 import {
-  concluded,
+  deliveryConcluded,
   counterOf,
   durationOf,
   stepSpan,
@@ -88,7 +88,7 @@ function conclude(log: AttemptLog, status: number, of: DeliveryInHand): void {
     tiersMs: [10_000, 60_000],
     windowMs: 14_400_000,
   });
-  concluded(log, of, disposition, NOW);
+  deliveryConcluded(log, of, disposition, NOW);
 }
 
 function linesOf(status: number, of: DeliveryInHand, level = 'info'): Record<string, unknown>[] {

@@ -1,0 +1,96 @@
+/**
+ * Masks the secrets of a request in the stored part of its response: endpoints echo headers, and a
+ * redirect repeats path and query. All users with access to a delivery see its responses, also in
+ * Kafka and in the history's database.
+ */
+
+const MASK = '***';
+/** Shorter texts occur by chance in every response, and are too short to be a secret. */
+const LEAST_LENGTH = 4;
+/**
+ * Parts of a path of at least this length are masked on their own too: they may be tokens, as in
+ * Slack's URLs.
+ */
+const TOKEN_LENGTH = 12;
+
+/**
+ * Returns the texts to mask in responses to requests with this path (including its query) and these
+ * static headers (alternating names and values), and these other secrets, longest first.
+ */
+export function secretTexts(
+  path: string,
+  staticHeaders: readonly string[],
+  others: readonly string[] = [],
+): string[] {
+  const found = new Set<string>();
+  const add = (text: string) => {
+    for (const form of formsOf(text)) if (form.length >= LEAST_LENGTH) found.add(form);
+  };
+  // Resolved against a base, a path of two slashes would be a host.
+  const { pathname, searchParams } = new URL(`http://host${path}`);
+  if (path.length > 1) add(path);
+  if (pathname.length > 1) add(pathname);
+  for (const part of pathname.split('/')) if (part.length >= TOKEN_LENGTH) add(part);
+  for (const value of searchParams.values()) add(value);
+  for (let i = 1; i < staticHeaders.length; i += 2) {
+    for (const text of credentialsIn(staticHeaders[i] ?? '')) add(text);
+  }
+  for (const text of others) add(text);
+  return [...found].sort((a, b) => b.length - a.length);
+}
+
+/** Returns the spellings of a secret in which a response may repeat it. */
+export function formsOf(text: string): string[] {
+  return [text, decoded(text), encodeURIComponent(text), text.replaceAll('/', '\\/')];
+}
+
+/**
+ * Returns a header's value, the credentials after its scheme (`Bearer …`), and the user and
+ * password of `Basic`.
+ */
+function credentialsIn(value: string): string[] {
+  const [, scheme, credentials] = /^([A-Za-z]+) +(\S+)$/.exec(value) ?? [];
+  if (scheme === undefined || credentials === undefined) return [value];
+  if (scheme.toLowerCase() !== 'basic') return [value, credentials];
+  const pair = Buffer.from(credentials, 'base64').toString('utf8');
+  return [value, credentials, pair, pair.slice(pair.indexOf(':') + 1)];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/**
+ * Masks every secret. @param cut true if the text was cut off, so that its end may be the beginning
+ * of a secret
+ */
+export function redact(text: string, secrets: readonly string[], cut = false): string {
+  let result = text;
+  for (const secret of secrets) {
+    if (result.includes(secret)) result = result.replaceAll(secret, MASK);
+  }
+  return cut ? redactEnd(result, secrets) : result;
+}
+
+function redactEnd(text: string, secrets: readonly string[]): string {
+  for (const secret of secrets) {
+    for (let length = Math.min(secret.length, text.length); length >= LEAST_LENGTH; length--) {
+      if (text.endsWith(secret.slice(0, length))) return text.slice(0, -length) + MASK;
+    }
+  }
+  return text;
+}
+
+/**
+ * Returns the origin of a redirect's target. The rest may be our path and query in another
+ * spelling.
+ */
+export function redactLocation(location: string): string {
+  if (!URL.canParse(location)) return MASK;
+  const { origin, pathname, search } = new URL(location);
+  return pathname.length > 1 || search !== '' ? `${origin}/${MASK}` : origin;
+}
