@@ -116,8 +116,8 @@ const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 const GIVE_UP_MS = 10_000;
 
 /**
- * Wires the parts of control, and opens what they read from Kafka. Nothing runs by itself before
- * `start`.
+ * Wires the parts of control, and opens what they read from Kafka. The tails of events and of
+ * profiles run from then on, all else from `start` on; `stop` ends both.
  */
 export async function assembleControl(
   options: ControlOptions,

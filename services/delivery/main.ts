@@ -3,7 +3,11 @@ import { watchKey, createEncryptor } from '../../shared/config/encryption';
 import { createAddressGuard } from '../../shared/model/address-guard';
 import { ConsumerHealth } from '../../shared/runtime/health';
 import { brokerClock } from '../../shared/kafka/broker-clock';
-import { type BatchProducer, type Consumption } from '../../shared/kafka/port';
+import {
+  type BatchProducer,
+  type BatchProducerOptions,
+  type Consumption,
+} from '../../shared/kafka/port';
 import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
 import { runService } from '../../shared/runtime/run';
 import { requireSecretKeys, type Settings } from '../../shared/runtime/settings';
@@ -56,11 +60,11 @@ runService(
     health.trouble = watchKey(config, encryptor, log);
     // For the records of steps. The producers retry without end and never refuse a record: the
     // Deliverer's own limits bound them.
-    const appends = {
+    const appends: BatchProducerOptions = {
       maxPendingBytes: Infinity,
       deliveryTimeoutMs: 'retry',
-      divert: true,
-    } as const;
+      spillToOtherPartitions: true,
+    };
     const producer = await kafka.producer({ ...appends, lingerMs: LINGER_MS });
     const divertProducer = await kafka.producer({
       ...appends,

@@ -137,7 +137,7 @@ interface Watched extends Metered {
 
 const consumers = new Set<Watched>();
 /** More frequent scrapes get the same ends of topics. */
-const LOOK_EVERY_MS = 5_000;
+const POLL_EVERY_MS = 5_000;
 /** A broker that does not answer must not make the metrics fail: they are most needed then. */
 const POLL_MS = 1_000;
 
@@ -177,7 +177,7 @@ metrics.beforeReading(async () => {
 });
 
 async function poll(watched: Watched): Promise<void> {
-  if (performance.now() - watched.lookedAt < LOOK_EVERY_MS) return;
+  if (performance.now() - watched.lookedAt < POLL_EVERY_MS) return;
   watched.lookedAt = performance.now();
   const { admin, prefix, topics } = watched;
   const names = topics.map((topic) => prefix + topic);

@@ -27,7 +27,7 @@ const BUSY_BATCH = 50;
  * since no person reads thousands of events a second. This limits the age of the oldest event.
  */
 const BEHIND_MS = 60_000;
-const LOOK_EVERY_MS = 500;
+const POLL_MS = 500;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
 /**
@@ -143,7 +143,7 @@ export class BatchWriter<E extends object> {
     await this.#gather(GATHER_MS);
     while (this.#queue.first && !this.#stopping) {
       if (this.#waits()) {
-        await sleep(LOOK_EVERY_MS);
+        await sleep(POLL_MS);
         continue;
       }
       const batch = this.#queue.batch();

@@ -12,7 +12,7 @@ import { scan } from '../../../shared/kafka/scan';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 
 /**
- * Longer than `SEND_WITHIN_MS` and the longest append (10 s, `GIVE_UP_MS` of server.ts) together:
+ * Longer than `SEND_WITHIN_MS` and the longest append (10 s, `GIVE_UP_MS` of assemble.ts) together:
  * the next owner then finds in `attempts` every record that this one sent.
  */
 export const LEASE_MS = 13_000;

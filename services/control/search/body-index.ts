@@ -169,7 +169,7 @@ export class BodyIndex {
       from,
       to,
     }));
-    // Each look begins with another partition, since none may have room for all.
+    // Each poll begins with another partition, since none may have room for all.
     const first = this.#polls++ % Math.max(1, all.length);
     const sections = [...all.slice(first), ...all.slice(0, first)];
     let chunks = new Chunks(CHUNK_CHARACTERS);

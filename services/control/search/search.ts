@@ -19,7 +19,7 @@ import {
 /** No longer than people wait. A next page continues where the search stopped. */
 const BUDGET_MS = 4_000;
 const AT_ONCE = 4;
-/** The reader looks every two seconds. */
+/** The reader polls every five seconds. */
 const FRESH_MS = 30_000;
 
 interface Searching {
