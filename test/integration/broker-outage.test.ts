@@ -4,7 +4,7 @@ import { secretFields } from '../../shared/model/secret-fields';
 import { type ConfigRecord, type Destination } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client/client';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
-import { CONFIG, MESSAGES, WEBHOOKS } from '../../shared/kafka/topics';
+import { ATTEMPTS, CONFIG, MESSAGES, WEBHOOKS } from '../../shared/kafka/topics';
 import { loadSettings, requireSecretKeys } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
@@ -53,7 +53,11 @@ test('without a third broker calls arrive once while two partitions lack replica
     2 - (partition % 2),
   ]);
   for (const partition of lacking) replicas[partition] = [1 + (partition % 2), 3];
-  const on = (stage = await setUp('lacking.', { [MESSAGES]: replicas, [WEBHOOKS]: replicas }));
+  const on = (stage = await setUp('lacking.', {
+    [MESSAGES]: replicas,
+    [WEBHOOKS]: replicas,
+    [ATTEMPTS]: replicas,
+  }));
   // Deliveries that do not fit into a lane come back through the tiers.
   await Promise.all((['router', 'delivery', 'retry', 'ingest'] as const).map(on.start));
   await sendAll(on, 'warm-up');
@@ -67,6 +71,8 @@ test('without a third broker calls arrive once while two partitions lack replica
     `calls delivered per second: ${before} with all brokers, ${during} without the third\n`,
   );
   expect(grown(atOutage, await endsOf(on))).toEqual([0, 1, 2, 3, 5, 6, 7, 8]);
+  // What delivery writes about them does not wait for the broker either.
+  await eventually(async () => expect(await oldestOf(on)).toBe(0), { deadlineMs: 30_000 });
 
   // When it returns, the two partitions accept records again.
   await brokers.startThird();
@@ -106,6 +112,8 @@ interface Stage {
   kafka: Kafka;
   producer: BatchProducer;
   running: Service[];
+  /** by service */
+  healthPorts: Map<string, number>;
   /** rounds of `sendAll` after the outage */
   sent: number;
   start: (name: 'ingest' | 'router' | 'delivery' | 'retry') => Promise<void>;
@@ -135,12 +143,23 @@ async function setUp(prefix: string, topics: Record<string, number[][]>): Promis
   const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 10_000 });
   await producer.send(configOf(env));
   const running: Service[] = [];
+  const healthPorts = new Map<string, number>();
   const start = async (name: string) => {
-    const [port] = await freePorts(1);
+    const [port = 0] = await freePorts(1);
+    healthPorts.set(name, port);
     const health = { [`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]: String(port) };
     running.push(await startService(name as 'router', { ...env, ...health }));
   };
-  return { prefix, ingestPort, kafka, producer, running, sent: 0, start };
+  return {
+    prefix,
+    ingestPort,
+    kafka,
+    producer,
+    running,
+    healthPorts,
+    sent: 0,
+    start,
+  };
 }
 
 function configOf(env: Record<string, string>): OutRecord[] {
@@ -231,6 +250,13 @@ async function post({ ingestPort }: Stage, path: string, body: unknown): Promise
 
 function messageIdOf({ body }: { body: Buffer }): string {
   return (JSON.parse(String(body) || '{}') as { messageId?: string }).messageId ?? '';
+}
+
+/** Returns the seconds for which the oldest record that delivery writes has waited. */
+async function oldestOf({ healthPorts }: Stage): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${String(healthPorts.get('delivery'))}/metrics`);
+  const oldest = /^waypost_producer_oldest_seconds(?:\{.*\})? (\S+)$/gm;
+  return Math.max(...[...(await answer.text()).matchAll(oldest)].map(([, value]) => Number(value)));
 }
 
 /** Returns the end offset of each partition of `messages`. */
