@@ -33,8 +33,8 @@ function schemaOf(field: PlainField): z.ZodType {
 type PlainFields = z.output<z.ZodObject<InFile>>;
 
 /**
- * Returns the plain fields of a destination, in the order of the table. @param file has the fields
- * to return
+ * Returns the plain fields of a destination, in the order of the table.
+ * @param file has the fields to return
  */
 export function plainOf<D extends PlainFields>(
   destination: D,

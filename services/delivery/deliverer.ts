@@ -142,8 +142,8 @@ export class Deliverer {
   }
 
   /**
-   * @param current true if `config` is read up to the time of the record. @returns false if the
-   * delivery must wait for that
+   * @param current true if `config` is read up to the time of the record
+   * @returns false if the delivery must wait for that
    */
   #admit(inHand: OpenDelivery, current: boolean): boolean {
     const timing = this.#attempts.timing();

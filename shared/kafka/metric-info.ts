@@ -63,7 +63,7 @@ export const KAFKA_METRICS = {
       reason: 'the error of Kafka, `BROKER_UNREACHABLE`, `NO_ANSWER`',
     },
   },
-  diverted: {
+  spilled: {
     name: 'waypost.producer.diverted',
     help: 'Records written to a partition other than the one of their key, which was blocked.',
     labels: TOPIC,

@@ -62,10 +62,10 @@ metrics.gauge(INFO.blocked, () => {
   }
   return [...samples.values()];
 });
-const diverted = metrics.counter(INFO.diverted);
+const spilled = metrics.counter(INFO.spilled);
 
-export function meterDiverted(topic: string, records: number): void {
-  diverted.of({ 'messaging.destination.name': topic }).value += records;
+export function meterSpilled(topic: string, records: number): void {
+  spilled.of({ 'messaging.destination.name': topic }).value += records;
 }
 
 export interface ProducerMeter {

@@ -35,9 +35,11 @@ interface Plain extends Permission {
   form?: 'page' | 'first steps';
 }
 
-/** Always stored, and false by default. */
+/** Always stored, and false by default. Commands and buttons of its own turn it, such as `pause`. */
 interface Switch extends Plain {
   kind: 'switch';
+  option?: never;
+  form?: never;
 }
 
 interface Numeric extends Plain {

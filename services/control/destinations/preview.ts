@@ -44,7 +44,7 @@ type Target = Pick<Destination, 'id' | 'request'> & {
 };
 
 /** What a preview of a request needs. */
-export interface PreviewDeps extends TrialDeps {
+export interface RequestPreviewDeps extends TrialDeps {
   config: Pick<ConfigView, 'destination'>;
   now: () => Date;
 }
@@ -54,7 +54,11 @@ export interface PreviewDeps extends TrialDeps {
  * rendered for; `forbidden` if the token may not read the event; `rate_limited` and
  * `too_much_work` for its expressions
  */
-export function previewRequest(deps: PreviewDeps, body: unknown, { actor, rights }: Identity) {
+export function previewRequest(
+  deps: RequestPreviewDeps,
+  body: unknown,
+  { actor, rights }: Identity,
+) {
   const { destination, event, message } = parseBody(previewBody, body);
   if (event !== undefined) requireRights(['events:read'], rights);
   return deps.work.inTurn(actor.id, async (work) => {
@@ -80,7 +84,7 @@ function wrong(field: string, detail: string): Problem {
   return invalidFields([{ pointer: pointer([field]), detail }]);
 }
 
-function stored({ config }: PreviewDeps, id: string): Target {
+function stored({ config }: RequestPreviewDeps, id: string): Target {
   const destination = config.destination(id)?.data;
   if (!destination) throw wrong('destination', 'is not the id of a destination');
   const { request, signature, secrets, webhooks } = destination;
@@ -112,7 +116,7 @@ function drafted(body: unknown, fields: unknown, expressions: RequestExpressions
 }
 
 /** Fills in the fields that every message has. */
-function given({ now }: PreviewDeps, fields: object = {}): Message {
+function given({ now }: RequestPreviewDeps, fields: object = {}): Message {
   const sample = sampleMessage({}, { messageId: PREVIEW, now: now() });
   const { event: _, properties: __, userId: ___, context: ____, ...base } = sample;
   const whole = Object.keys(fields).length === 0 ? sample : { ...base, ...fields };
@@ -121,7 +125,7 @@ function given({ now }: PreviewDeps, fields: object = {}): Message {
   throw wrong('message', `is not a message: ${message}`);
 }
 
-function recent({ events }: PreviewDeps, id: string): { source: string; message: Message } {
+function recent({ events }: RequestPreviewDeps, id: string): { source: string; message: Message } {
   const entry = events.ring.find(id);
   const message = entry?.accepted ? parseMessage(entry.value) : undefined;
   if (entry && message && typeof message !== 'string') return { source: entry.source, message };

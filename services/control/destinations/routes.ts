@@ -19,7 +19,7 @@ import { pageOfEntries } from '../http/paging';
 import { Problem } from '../http/problem';
 import { lostToDisabled } from '../history/queries';
 import { disableWebhook, enableWebhook, webhookOf } from './disabled-webhooks';
-import { type PreviewDeps, previewRequest } from './preview';
+import { type RequestPreviewDeps, previewRequest } from './preview';
 import { createDestination, destinationView, type Making, patchDestination } from './model';
 import { rotateSecret } from './rotation';
 import { publicKeys } from './signature';
@@ -33,7 +33,7 @@ import { requireSendable } from '../replays/require';
 const LOOKED_AT = 200;
 
 /** What the routes of destinations need. */
-export interface DestinationDeps extends PreviewDeps {
+export interface DestinationDeps extends RequestPreviewDeps {
   config: Pick<ConfigView, 'source' | 'destination'>;
   entries: ConfigEntries;
   encryptor: Encryptor;

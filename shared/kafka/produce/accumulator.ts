@@ -1,4 +1,4 @@
-import { meterDiverted } from '../metrics';
+import { meterSpilled } from '../metrics';
 import { type OutRecord } from '../port';
 import {
   RequestSlots,
@@ -93,7 +93,7 @@ export class RecordAccumulator {
     // One request at a time shows whether the partition takes records again.
     if (queue.isEmpty && now >= queue.backoff.notBefore) return queue;
     const neighbour = error.fate === 'refused' ? undefined : this.#topics.neighbourOf(queue, now);
-    if (neighbour) meterDiverted(topic.name, 1);
+    if (neighbour) meterSpilled(topic.name, 1);
     return (
       neighbour ?? (this.options.holds || !blocked ? queue : new Closed(placeOf(queue), error))
     );
@@ -244,8 +244,8 @@ export class RecordAccumulator {
   }
 
   /**
-   * Retries the partitions of a broker that is back immediately, before any of their records is
-   * diverted.
+   * Retries the partitions of a broker that is back immediately, before any of their records
+   * spills.
    */
   #retry(queues: readonly PartitionQueue[]): void {
     for (const queue of queues) {
@@ -260,7 +260,7 @@ export class RecordAccumulator {
     if (!to) return;
     const items = queue.withdraw(({ unsure, record }) => !unsure && record.partition === undefined);
     for (const item of items) to.push(item);
-    if (items.length > 0) meterDiverted(queue.topic, items.length);
+    if (items.length > 0) meterSpilled(queue.topic, items.length);
     if (to.waiting > 0 && !to.isSending) this.#ready.add(to);
   }
 
