@@ -167,11 +167,12 @@ export class JobRun {
       const fresh = chunk.flatMap(({ replay, ...rest }) =>
         replay === 'sent' ? [] : [{ ...rest, replay }],
       );
+      await this.#render(fresh);
       await this.#rate.take(fresh.length, goOn);
+      // Nothing is awaited between the look at the lease and the append.
       await leased.confirm();
       if (!goOn() || !leased.maySend) return false;
       const context = { nowMs: now().getTime(), windowMs, job: job.id };
-      await this.#render(fresh);
       await producer.send(
         fresh.flatMap(({ candidate, replay, closed }) =>
           replayRecords(candidate, replay, { ...context, closed }),

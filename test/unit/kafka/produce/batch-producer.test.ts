@@ -16,14 +16,14 @@ const OPTIONS: BatchProducerOptions = { maxPendingBytes: 1e9, deliveryTimeoutMs:
  */
 function start(
   options: Partial<BatchProducerOptions> = {},
-  answer: (partition: number) => number = () => 0,
+  answer: (partition: number) => number | Promise<number> = () => 0,
 ) {
   const requests: Parts[] = [];
   const sender: RequestSender = {
     refresh: () => Promise.resolve(new Map([['t', { errorCode: 0, leaders: [1, 2] }]])),
     send: (_, parts) => {
       requests.push(parts);
-      return Promise.resolve(parts.map(({ partition }) => answer(partition)));
+      return Promise.all(parts.map(({ partition }) => answer(partition)));
     },
     disconnect: () => Promise.resolve(),
   };
@@ -96,6 +96,36 @@ test('a clock that is set back by an hour does not delay the delivery timeout', 
     void producer.close(0);
     await jest.advanceTimersByTimeAsync(1);
   } finally {
+    jest.useRealTimers();
+  }
+});
+
+test('a process that was stopped does not send records that are older than their timeout', async () => {
+  jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] });
+  try {
+    let answered = (_code: number) => {};
+    const answer = new Promise<number>((resolve) => (answered = resolve));
+    const { producer, requests } = start({ deliveryTimeoutMs: 4_000 }, () => answer);
+    const write = (value: string) =>
+      producer.send([{ topic: 't', key: null, value, partition: 0 }]).then(
+        () => 'written',
+        ({ code }: { code: string }) => code,
+      );
+    // Given a record that waits for the answer to the one before it.
+    const first = write('in flight');
+    await jest.advanceTimersByTimeAsync(1);
+    const second = write('waits');
+    await jest.advanceTimersByTimeAsync(1);
+    // When the process goes on after a minute, it reads that answer before any timer is due.
+    const now = performance.now() + 60_000;
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
+    answered(0);
+    expect([await first, await second]).toEqual(['written', 'kafka_unavailable']);
+    expect(requests).toHaveLength(1);
+    void producer.close(0);
+    await jest.advanceTimersByTimeAsync(1);
+  } finally {
+    jest.restoreAllMocks();
     jest.useRealTimers();
   }
 });
