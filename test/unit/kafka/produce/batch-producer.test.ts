@@ -2,6 +2,7 @@ import { KafkaBatchProducer } from '../../../../shared/kafka/produce/batch-produ
 import { encodeProduce } from '../../../../shared/kafka/protocol/produce-request';
 import { type BatchProducerOptions, type OutRecord } from '../../../../shared/kafka/port';
 import { type RequestSender } from '../../../../shared/kafka/client/request-sender';
+import { type AppError } from '../../../../shared/runtime/errors';
 import { createLog } from '../../../../shared/telemetry/log';
 
 type Parts = Parameters<RequestSender['send']>[1];
@@ -16,14 +17,16 @@ const OPTIONS: BatchProducerOptions = { maxPendingBytes: 1e9, deliveryTimeoutMs:
  */
 function start(
   options: Partial<BatchProducerOptions> = {},
-  answer: (partition: number) => number | Promise<number> = () => 0,
+  answer: (partition: number) => number = () => 0,
+  answered: Promise<unknown> = Promise.resolve(),
 ) {
   const requests: Parts[] = [];
   const sender: RequestSender = {
     refresh: () => Promise.resolve(new Map([['t', { errorCode: 0, leaders: [1, 2] }]])),
-    send: (_, parts) => {
+    send: async (_, parts) => {
       requests.push(parts);
-      return Promise.all(parts.map(({ partition }) => answer(partition)));
+      await answered;
+      return parts.map(({ partition }) => answer(partition));
     },
     disconnect: () => Promise.resolve(),
   };
@@ -103,13 +106,13 @@ test('a clock that is set back by an hour does not delay the delivery timeout', 
 test('a process that was stopped does not send records that are older than their timeout', async () => {
   jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] });
   try {
-    let answered = (_code: number) => {};
-    const answer = new Promise<number>((resolve) => (answered = resolve));
-    const { producer, requests } = start({ deliveryTimeoutMs: 4_000 }, () => answer);
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const { producer, requests } = start({ deliveryTimeoutMs: 4_000 }, () => 0, answered);
     const write = (value: string) =>
       producer.send([{ topic: 't', key: null, value, partition: 0 }]).then(
         () => 'written',
-        ({ code }: { code: string }) => code,
+        (error: unknown) => (error as AppError).code,
       );
     // Given a record that waits for the answer to the one before it.
     const first = write('in flight');
@@ -119,7 +122,7 @@ test('a process that was stopped does not send records that are older than their
     // When the process goes on after a minute, it reads that answer before any timer is due.
     const now = performance.now() + 60_000;
     jest.spyOn(performance, 'now').mockImplementation(() => now);
-    answered(0);
+    answer();
     expect([await first, await second]).toEqual(['written', 'kafka_unavailable']);
     expect(requests).toHaveLength(1);
     void producer.close(0);
