@@ -182,7 +182,9 @@ test.each(operations)('%s exists and responds as documented', async (operation) 
   const preview = path.startsWith('/audiences/previews')
     ? await control.call('post', '/audiences/preview').send(PRO)
     : null;
-  const request = control.call(method as 'get', path.replace('{id}', preview?.body.id ?? id));
+  const request = control
+    .call(method as 'get', path.replace('{id}', preview?.body.id ?? id))
+    .query(path === '/lookup' ? { message: 'm-1' } : {});
   const answer = await (method === 'post' ? request.send(made ?? {}) : request);
   const [status, name] = operationOf(operation).ok;
   // Nothing delivers here. The integration tests check the response of a test send.
