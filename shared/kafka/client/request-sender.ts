@@ -1,20 +1,22 @@
 import { type Kafka as KafkaJs } from 'kafkajs';
 import { brokerClock } from '../broker-clock';
 import {
-  decodeProduce,
-  encodeProduce,
+  PRODUCE,
   type ProduceInput,
   type ProduceResult,
+  readProduce,
+  writeProduce,
 } from '../protocol/produce-request';
 import { createCluster } from './cluster';
 import { acceptMetadata, type Metadata, NO_LEADER } from './leaderless';
 import { type OutRecord } from '../port';
+import { type Connection, Wire } from './wire';
 
 /**
- * Sends produce requests to the leaders of partitions, and returns the result of each partition.
- * The producer of kafkajs throws the first error of a request, requires metadata without any error,
- * and resolves for a partition that it does not know (kafkajs 2.2.4). Its connections,
- * authentication and choice of protocol versions are used here.
+ * Sends produce requests to the leaders of partitions, and returns the result of each partition,
+ * over connections of kafkajs (wire.ts). The producer of kafkajs throws the first error of a
+ * request, requires metadata without any error, and resolves for a partition that it does not know
+ * (kafkajs 2.2.4).
  */
 
 /**
@@ -22,8 +24,8 @@ import { type OutRecord } from '../port';
  * still works on it.
  */
 const PRODUCE_TIMEOUT_MS = 9_000;
-const PRODUCE_KEY = 0;
-/** The second of kafkajs's two connections to a broker, which only fetches use. */
+const ANSWER_WITHIN_MS = PRODUCE_TIMEOUT_MS + 1_000;
+/** The second of kafkajs's two connections to a broker. */
 const SPARE_CONNECTION = 1;
 
 /** Metadata of a topic. */
@@ -45,44 +47,19 @@ interface Part {
 /** No connection to the broker could be made: nothing was sent. */
 export class NotSent extends Error {}
 
-interface Protocol {
-  request: { apiVersion: number; encode(): Promise<unknown> };
-  response: { decode(raw: Buffer): Promise<unknown>; parse(data: unknown): Promise<unknown> };
-}
-interface Definition {
-  versions: readonly string[];
-  protocol(by: { version: number }): (input: object) => Protocol;
-}
-interface Connection {
-  send(request: Protocol): Promise<unknown>;
-  disconnect(): Promise<unknown>;
-}
 interface Broker {
-  lookupRequest(apiKey: number, definition: Definition): (input: object) => Protocol;
-  metadata(topics?: string[]): Promise<unknown>;
-  disconnect(): Promise<void>;
-  connectionPool: {
-    host: string;
-    port: number;
-    send(request: Protocol): Promise<unknown>;
-    getConnection(index: number): Promise<Connection>;
-  };
+  connectionPool: { pool: readonly Connection[] };
 }
 interface Cluster {
   targetTopics: Set<string>;
   connect(): Promise<void>;
   disconnect(): Promise<void>;
   refreshMetadata(): Promise<void>;
-  removeBroker(address: { host: string; port: number }): void;
-  brokerPool: {
+  brokerPool: Parameters<typeof acceptMetadata>[0]['brokerPool'] & {
     metadata: Metadata | null;
-    createBroker(options: object): Broker;
     findBroker(node: { nodeId: number }): Promise<Broker>;
   };
 }
-
-// eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types and no other name
-const produceRequest = require('kafkajs/src/protocol/requests/produce') as Definition;
 
 export interface RequestSender {
   /** Refreshes the metadata of the topics. @throws if no broker answers */
@@ -136,31 +113,30 @@ interface Sending {
 }
 
 async function send(cluster: Cluster, { node, parts, spare, prefix }: Sending): Promise<number[]> {
-  const { broker, sendOn, forget } = await connect(cluster, node, spare);
+  const wire = await open(cluster, node, spare);
   const input: ProduceInput = {
     acks: -1,
     timeout: PRODUCE_TIMEOUT_MS,
     topicData: byTopic(parts, prefix),
   };
-  const { request } = broker.lookupRequest(PRODUCE_KEY, produceRequest)(input);
-  const version = request.apiVersion;
   let mark = brokerClock.mark();
-  request.encode = () => {
-    mark = brokerClock.mark();
-    return Promise.resolve(encodeProduce(input, Date.now()));
-  };
-  const response = {
-    decode: (raw: Buffer) => Promise.resolve(decodeProduce(raw, version)),
-    parse: (data: unknown) => Promise.resolve(data),
-  };
   let result: ProduceResult;
   try {
-    result = (await sendOn({ request, response })) as ProduceResult;
+    const answer = await wire.call(
+      PRODUCE,
+      (to) => {
+        mark = brokerClock.mark();
+        writeProduce(to, input, Date.now());
+      },
+      ANSWER_WITHIN_MS,
+    );
+    result = readProduce(answer);
   } catch (error) {
     // A broken or unresponsive connection is not used again.
-    forget();
+    await wire.close(error as Error);
     throw error;
   }
+  wire.throttle(result.throttleMs);
   // One broker sets all timestamps of a response.
   const stamped = result.partitions.find(
     ({ errorCode, appendedAt }) => errorCode === 0 && appendedAt > 0,
@@ -180,21 +156,14 @@ async function send(cluster: Cluster, { node, parts, spare, prefix }: Sending): 
 /** The response does not name the partition: Kafka's UNKNOWN_SERVER_ERROR. */
 const UNANSWERED = -1;
 
-async function connect(cluster: Cluster, node: number, spare: boolean) {
+async function open(cluster: Cluster, node: number, spare: boolean): Promise<Wire> {
   try {
-    const broker = await cluster.brokerPool.findBroker({ nodeId: node });
-    const { connectionPool } = broker;
-    if (!spare) {
-      const forget = () => {
-        // The next metadata refresh creates another one.
-        cluster.removeBroker(connectionPool);
-        broker.disconnect().catch(() => undefined);
-      };
-      return { broker, sendOn: connectionPool.send.bind(connectionPool), forget };
-    }
-    const connection = await connectionPool.getConnection(SPARE_CONNECTION);
-    const forget = () => void connection.disconnect().catch(() => undefined);
-    return { broker, sendOn: connection.send.bind(connection), forget };
+    const { connectionPool } = await cluster.brokerPool.findBroker({ nodeId: node });
+    const connection = connectionPool.pool[spare ? SPARE_CONNECTION : 0];
+    if (!connection) throw new Error('this version of kafkajs is not supported');
+    const wire = Wire.of(connection);
+    await wire.open();
+    return wire;
   } catch (error) {
     throw new NotSent('the broker cannot be reached', { cause: error });
   }
