@@ -1,5 +1,6 @@
 import { type Kafka as KafkaJs } from 'kafkajs';
 import { brokerClock } from '../broker-clock';
+import { NO_LEADER } from '../protocol/metadata-request';
 import {
   PRODUCE,
   type ProduceInput,
@@ -7,16 +8,15 @@ import {
   readProduce,
   writeProduce,
 } from '../protocol/produce-request';
-import { createCluster } from './cluster';
-import { acceptMetadata, type Metadata, NO_LEADER } from './leaderless';
 import { type OutRecord } from '../port';
-import { type Connection, Wire } from './wire';
+import { CONFIG } from '../topics';
+import { Brokers } from './brokers';
+import { type Wire } from './wire';
 
 /**
- * Sends produce requests to the leaders of partitions, and returns the result of each partition,
- * over connections of kafkajs (wire.ts). The producer of kafkajs throws the first error of a
- * request, requires metadata without any error, and resolves for a partition that it does not know
- * (kafkajs 2.2.4).
+ * Sends produce requests to the leaders of partitions, and returns the result of each partition. The
+ * producer of kafkajs throws the first error of a request, requires metadata without any error, and
+ * resolves for a partition that it does not know (kafkajs 2.2.4).
  */
 
 /**
@@ -25,11 +25,9 @@ import { type Connection, Wire } from './wire';
  */
 const PRODUCE_TIMEOUT_MS = 9_000;
 const ANSWER_WITHIN_MS = PRODUCE_TIMEOUT_MS + 1_000;
-/** The second of kafkajs's two connections to a broker. */
-const SPARE_CONNECTION = 1;
 
 /** Metadata of a topic. */
-export interface TopicMetadata {
+export interface TopicLeaders {
   /** 0, or the error that metadata has for the topic */
   errorCode: number;
   /** by partition: the id of the leading broker; NO_NODE without one */
@@ -47,23 +45,9 @@ interface Part {
 /** No connection to the broker could be made: nothing was sent. */
 export class NotSent extends Error {}
 
-interface Broker {
-  connectionPool: { pool: readonly Connection[] };
-}
-interface Cluster {
-  targetTopics: Set<string>;
-  connect(): Promise<void>;
-  disconnect(): Promise<void>;
-  refreshMetadata(): Promise<void>;
-  brokerPool: Parameters<typeof acceptMetadata>[0]['brokerPool'] & {
-    metadata: Metadata | null;
-    findBroker(node: { nodeId: number }): Promise<Broker>;
-  };
-}
-
 export interface RequestSender {
   /** Refreshes the metadata of the topics. @throws if no broker answers */
-  refresh(topics: Iterable<string>): Promise<Map<string, TopicMetadata>>;
+  refresh(topics: Iterable<string>): Promise<Map<string, TopicLeaders>>;
   /**
    * Sends one request.
    * @param spare uses a second connection: a broker answers the requests of one connection one
@@ -80,29 +64,20 @@ export async function connectRequestSender(
   client: KafkaJs,
   prefix: string,
 ): Promise<RequestSender> {
-  const cluster = createCluster(client) as Cluster;
-  // One forbidden topic must not hide the others.
-  acceptMetadata(cluster, () => true);
-  await cluster.connect();
+  const brokers = new Brokers(client, prefix + CONFIG);
+  await brokers.connect();
   return {
     refresh: async (topics) => {
-      for (const topic of topics) cluster.targetTopics.add(prefix + topic);
-      await cluster.refreshMetadata();
-      return leadersOf(cluster.brokerPool.metadata, prefix);
+      const metadata = await brokers.metadata([...topics].map((topic) => prefix + topic));
+      const found = [...metadata].map(([topic, { errorCode, partitions }]) => {
+        const leaders = Array.from(partitions, (partition) => partition?.leader ?? NO_NODE);
+        return [topic.slice(prefix.length), { errorCode, leaders }] as const;
+      });
+      return new Map(found);
     },
-    send: (node, parts, spare) => send(cluster, { node, parts, spare, prefix }),
-    disconnect: () => cluster.disconnect(),
+    send: (node, parts, spare) => send(brokers, { node, parts, spare, prefix }),
+    disconnect: () => brokers.disconnect(),
   };
-}
-
-function leadersOf(metadata: Metadata | null, prefix: string): Map<string, TopicMetadata> {
-  const topics = new Map<string, TopicMetadata>();
-  for (const { topic, topicErrorCode, partitionMetadata } of metadata?.topicMetadata ?? []) {
-    const leaders = new Array<number>(partitionMetadata.length).fill(NO_NODE);
-    for (const { partitionId, leader } of partitionMetadata) leaders[partitionId] = leader;
-    topics.set(topic.slice(prefix.length), { errorCode: topicErrorCode, leaders });
-  }
-  return topics;
 }
 
 interface Sending {
@@ -112,8 +87,8 @@ interface Sending {
   prefix: string;
 }
 
-async function send(cluster: Cluster, { node, parts, spare, prefix }: Sending): Promise<number[]> {
-  const wire = await open(cluster, node, spare);
+async function send(brokers: Brokers, { node, parts, spare, prefix }: Sending): Promise<number[]> {
+  const wire = await open(brokers, node, spare);
   const input: ProduceInput = {
     acks: -1,
     timeout: PRODUCE_TIMEOUT_MS,
@@ -156,14 +131,9 @@ async function send(cluster: Cluster, { node, parts, spare, prefix }: Sending): 
 /** The response does not name the partition: Kafka's UNKNOWN_SERVER_ERROR. */
 const UNANSWERED = -1;
 
-async function open(cluster: Cluster, node: number, spare: boolean): Promise<Wire> {
+async function open(brokers: Brokers, node: number, spare: boolean): Promise<Wire> {
   try {
-    const { connectionPool } = await cluster.brokerPool.findBroker({ nodeId: node });
-    const connection = connectionPool.pool[spare ? SPARE_CONNECTION : 0];
-    if (!connection) throw new Error('this version of kafkajs is not supported');
-    const wire = Wire.of(connection);
-    await wire.open();
-    return wire;
+    return await brokers.wireTo(node, spare ? 1 : 0);
   } catch (error) {
     throw new NotSent('the broker cannot be reached', { cause: error });
   }
