@@ -13,7 +13,7 @@ const unread = {} as never;
  * loaded them already.
  */
 const SHARED: Readonly<Record<string, RegExp>> = {
-  'Kafka, in every service': /^(messaging|waypost\.(producer|consumer|clock|config))\./,
+  'Kafka, in every service': /^(messaging|waypost\.(producer|consumer|log|clock|config))\./,
   'The process, in every service': /^((nodejs|process|v8js)\.|waypost\.info$)/,
 };
 

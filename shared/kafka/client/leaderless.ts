@@ -1,5 +1,7 @@
 import { type Admin, type Kafka as KafkaJs } from 'kafkajs';
 import { sleep } from '../../runtime/async';
+import { type Bounds } from '../consumer/leaders';
+import { NO_LEADER } from '../protocol/metadata-request';
 import { clusterMaker } from './cluster';
 
 /**
@@ -9,7 +11,6 @@ import { clusterMaker } from './cluster';
  * Errors of whole topics are thrown as before.
  */
 
-export const NO_LEADER = -1;
 const METADATA_KEY = 3;
 /**
  * Metadata without a leader expires after this time instead of five minutes, so that the partition
@@ -181,13 +182,6 @@ const LEADERLESS = new Set<unknown>([
 function isLeaderless(error: unknown): boolean {
   const { type, cause } = (error ?? {}) as { type?: unknown; cause?: unknown };
   return LEADERLESS.has(type) || (cause !== undefined && cause !== error && isLeaderless(cause));
-}
-
-/** First and end offset of a partition. */
-export interface Bounds {
-  low: number;
-  /** the offset of the next record */
-  high: number;
 }
 
 /** Returns the first and end offset of each partition of a topic. */

@@ -2,7 +2,7 @@ import { partitionOf } from '../protocol/bytes';
 import { type OutRecord } from '../port';
 import { Backoff, topicError, UNKNOWN_PARTITION, type Blocked } from './errors';
 import { isSettled, PartitionQueue, type QueuedRecord } from './partition-queue';
-import { NO_NODE, type TopicMetadata } from '../client/request-sender';
+import { NO_NODE, type TopicLeaders } from '../client/request-sender';
 
 /** Records of a blocked partition, up to this size, take no room from other partitions. */
 const ALLOWED_BYTES = 1024 * 1024;
@@ -66,7 +66,7 @@ export class TopicQueues {
   }
 
   /** Applies metadata. @param metadata undefined if the answer does not name the topic */
-  learned(metadata: TopicMetadata | undefined, startedAt: number, now: number): void {
+  learned(metadata: TopicLeaders | undefined, startedAt: number, now: number): void {
     if (metadata === undefined) return;
     if (metadata.errorCode !== 0) {
       this.backoff.failed(topicError(metadata.errorCode), startedAt, now);

@@ -94,29 +94,3 @@ test('answers in any order find their requests, and the remaining are rejected t
   queue.rejectAll(new Error('gone'));
   expect([ended.slice(1_000), queue.inflight.size]).toEqual([['gone', 'gone'], 0]);
 });
-
-test("a consumer is throttled in any partition order, not by another's fetches", async () => {
-  // kafkajs shuffles the partitions of each request.
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types
-  const Broker = require('kafkajs/src/broker') as new (options: object) => {
-    fetch(request: object): Promise<unknown>;
-  };
-  const begun: string[] = [];
-  const broker = (name: string) =>
-    Object.assign(new Broker({ connectionPool: {}, logger: { namespace: () => ({}) } }), {
-      lookupRequest: () => (request: object) => {
-        begun.push(`${name} ${Date.now() - startedAt}`);
-        throw Object.assign(new Error('not sent'), { request });
-      },
-    });
-  const startedAt = Date.now();
-  const [one, other] = [broker('one'), broker('other')];
-  const fetch = (of: typeof one, partition: number) =>
-    void of
-      .fetch({ maxWaitTime: 100, topics: [{ topic: 't', partitions: [{ partition }] }] })
-      .catch(() => undefined);
-  for (const partition of [0, 1]) fetch(one, partition);
-  fetch(other, 0);
-  await jest.advanceTimersByTimeAsync(100);
-  expect(begun).toEqual(['one 0', 'other 0', 'one 2']);
-});

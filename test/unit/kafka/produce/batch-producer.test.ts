@@ -1,5 +1,6 @@
 import { KafkaBatchProducer } from '../../../../shared/kafka/produce/batch-producer';
-import { encodeProduce } from '../../../../shared/kafka/protocol/produce-request';
+import { ByteWriter } from '../../../../shared/kafka/protocol/bytes';
+import { writeProduce } from '../../../../shared/kafka/protocol/produce-request';
 import { type BatchProducerOptions, type OutRecord } from '../../../../shared/kafka/port';
 import { type RequestSender } from '../../../../shared/kafka/client/request-sender';
 import { type AppError } from '../../../../shared/runtime/errors';
@@ -43,7 +44,9 @@ test('a request with ids of three-byte characters stays within the same size lim
   await producer.send(Array.from({ length: 1_500 }, () => record));
   const sizes = requests.map((parts) => {
     const topicData = parts.map(({ topic, ...part }) => ({ topic, partitions: [part] }));
-    return encodeProduce({ acks: -1, timeout: 1, topicData }, 0).buffer.length;
+    const writer = new ByteWriter();
+    writeProduce(writer, { acks: -1, timeout: 1, topicData }, 0);
+    return writer.length;
   });
   expect(sizes.length).toBeGreaterThan(1);
   expect(Math.max(...sizes)).toBeLessThan(910_000);

@@ -1,17 +1,19 @@
-import { AssignerProtocol, type ConsumerGroupJoinEvent, type PartitionAssigner } from 'kafkajs';
 import { z } from 'zod';
 import { type Log } from '../../telemetry/log';
-import { joinAgain } from './consumer-fetches';
-import { type ConsumerCommands } from './restarting-consumer';
-import { assignPlaces, type Member } from '../consumer/cooperative-assignor';
-import { idOf, type TopicPartition } from '../consumer/partition';
-import { ReturningMembers } from '../consumer/returning-members';
+import { ByteReader } from '../protocol/bytes';
+import {
+  decodeSubscription,
+  encodeAssignment,
+  encodeSubscription,
+  type JoinedMember,
+  type MemberAssignment,
+} from '../protocol/group-requests';
+import { assignPlaces, type Member } from './cooperative-assignor';
+import { idOf, type TopicPartition } from './partition';
 
 /**
  * Takes part in the cooperative assignment (cooperative-assignor.ts) for this process: it claims
- * partitions when it joins, and asks for another round, that is, another rebalance. kafkajs has no
- * function that requests one: this class throws the error "the group is rebalancing" at the start of
- * a fetch, and kafkajs then joins again.
+ * partitions when it joins, and says when another round, that is, another rebalance, is wanted.
  *
  * Invariant: a revoked partition is claimed until it is released, whether or not any record of it
  * was read or committed. The release of the last one asks for the next round, because the leader
@@ -19,14 +21,26 @@ import { ReturningMembers } from '../consumer/returning-members';
  * share that round.
  */
 
-const NAME = 'waypost-cooperative';
+export const ASSIGNOR = 'waypost-cooperative';
+
+/**
+ * The session timeout: a member that sends no heartbeat for this time is removed from its group,
+ * and a killed process holds its partitions for this time.
+ */
+export const SESSION_MS = 6_000;
+
+/**
+ * After a pause of the broker all sessions have ended, and the first member to join again is
+ * assigned the partitions of the others. Only they know which records they have done since their
+ * last commits, so that they have this time to join and claim them again. It is longer than a
+ * member needs to join once the broker answers.
+ */
+const RETURN_MS = 3_000;
 
 /**
  * After an assignment that left partitions to no member, the leader asks for another round itself,
  * in case their owner never does. The wait is longer than an owner needs to release the deliveries
- * of
- * fast endpoints. It doubles each time, since a slow endpoint needs its request timeout and each
- * round pauses all members.
+ * of fast endpoints. It doubles each time, since a slow endpoint needs its request timeout.
  */
 const FIRST_ASK_MS = 2_000;
 const LONGEST_ASK_MS = 30_000;
@@ -34,7 +48,7 @@ const LONGEST_ASK_MS = 30_000;
 /**
  * A member that has released its partitions asks for a round at the first of 50, 100, 200 ... ms
  * after their revocation, and within a second. So members that release partitions at about the same
- * time share a round, which pauses the whole group.
+ * time share a round.
  */
 const FIRST_RELEASE_MS = 50;
 const LONGEST_RELEASE_MS = 1_000;
@@ -54,7 +68,7 @@ export class Membership {
   copartitions: ReadonlySet<number> = new Set();
   /** revoked partitions that are not released yet, by id */
   readonly draining = new Map<string, TopicPartition>();
-  /** generation of the group at the last heartbeat; undefined: not known in this session */
+  /** generation of the group when it last answered; undefined before this member joined */
   generation: number | undefined;
   leaving = false;
   #joinedAt = 0;
@@ -67,29 +81,41 @@ export class Membership {
    */
   #asksAt = Infinity;
   #askMs = FIRST_ASK_MS;
-  readonly #returning = new ReturningMembers();
+  /** when the group last answered, by `performance.now()`; undefined before this member joined */
+  #heardAt: number | undefined;
+  /** until when others may return to their partitions, and what this member had before */
+  #returns: { untilMs: number; had: ReadonlySet<string> } | undefined;
 
-  /** Notes the answer to a heartbeat. */
+  /** Notes an answer of the group that this process is a member. */
   onHeartbeat(generation: number): void {
     this.generation = generation;
-    this.#returning.onHeartbeat();
+    this.#heardAt = performance.now();
   }
 
   /**
    * Returns the part of an assignment to read now: after a pause of the broker, others may return
    * to their partitions.
    */
-  accept(
-    places: ReadonlyMap<string, TopicPartition>,
-    orders: Pick<ConsumerCommands, 'pause' | 'resume'>,
-  ) {
-    const had = [...this.assigned.keys(), ...this.draining.keys()];
-    const { taken, restAt } = this.#returning.divide(places, had, orders);
-    this.#wantsRoundAt = Math.min(this.#wantsRoundAt, restAt);
+  accept(places: ReadonlyMap<string, TopicPartition>): ReadonlyMap<string, TopicPartition> {
+    const now = performance.now();
+    const wasAway = this.#heardAt !== undefined && now - this.#heardAt > SESSION_MS;
+    if (wasAway) {
+      const had = new Set([...this.assigned.keys(), ...this.draining.keys()]);
+      this.#returns = { untilMs: now + RETURN_MS, had };
+    } else if (this.#returns && now >= this.#returns.untilMs) {
+      this.#returns = undefined;
+    }
+    this.#heardAt = now;
+    const returns = this.#returns;
+    if (!returns) return places;
+    const taken = new Map([...places].filter(([id]) => returns.had.has(id)));
+    if (taken.size < places.size) {
+      this.#wantsRoundAt = Math.min(this.#wantsRoundAt, returns.untilMs);
+    }
     return taken;
   }
 
-  /** Makes the next fetch join again. */
+  /** Asks for a round now. */
   askForRound(): void {
     this.#wantsRoundAt = 0;
   }
@@ -118,78 +144,52 @@ export class Membership {
       this.draining.clear();
       // A claim of the old session may have kept a partition from all other members.
       if ([...this.assigned.keys()].some((id) => !places.has(id))) this.askForRound();
-      this.generation = undefined;
     } else {
       if (this.draining.size === 0) this.#drainsSince = performance.now();
       for (const [id, place] of this.assigned) if (!places.has(id)) this.draining.set(id, place);
       for (const id of places.keys()) this.draining.delete(id);
-      if (this.generation !== undefined) this.generation++;
     }
     this.assigned = places;
     this.copartitions = new Set([...places.values()].map(({ number }) => number));
     this.#joinedAt = Date.now();
   }
 
-  /**
-   * True if this leader's last assignment left partitions to no member, and their owners have had
-   * time to ask.
-   */
-  get leaderAsks(): boolean {
-    return !this.leaving && performance.now() >= this.#asksAt;
+  /** Time until this member wants a round, ms: 0 if it wants one now. */
+  get wantsRoundIn(): number {
+    return Math.max(0, Math.min(this.#wantsRoundAt - performance.now(), this.leaderAsksIn));
   }
 
   /**
-   * Call at the start of each fetch. @throws an error that makes kafkajs join again, if a round is
-   * wanted
+   * Time until this leader asks for a round, ms: its last assignment left partitions to no member,
+   * whose owners have had time to ask by then. Infinity if none is left.
    */
-  checkRound(): void {
-    if (performance.now() < this.#wantsRoundAt && !this.leaderAsks) return;
-    throw joinAgain('another round of assignment is requested');
+  get leaderAsksIn(): number {
+    return this.leaving ? Infinity : this.#asksAt - performance.now();
   }
 
-  readonly assigner: PartitionAssigner = ({ cluster }) => ({
-    name: NAME,
-    version: 1,
-    protocol: ({ topics }) => {
-      // A rebalance that has begun is the wanted round.
-      this.#wantsRoundAt = Infinity;
-      this.#asksAt = Infinity;
-      return { name: NAME, metadata: this.#metadata(topics) };
-    },
-    assign: async ({ members }) => {
-      const joining = members.map(({ memberId, memberMetadata }) =>
-        memberOf(memberId, memberMetadata),
-      );
-      const counts = await countPartitions(
-        cluster,
-        new Set(joining.flatMap(({ topics }) => topics)),
-      );
-      const places = assignPlaces(counts, joining);
-      this.#askAgain(counts, places);
-      return [...places].map(([memberId, assignment]) => ({
-        memberId,
-        memberAssignment: AssignerProtocol.MemberAssignment.encode({
-          version: 1,
-          assignment,
-          userData: Buffer.alloc(0),
-        }),
-      }));
-    },
-  });
-
-  /** Returns the claims of this member. */
-  #metadata(topics: string[]): Buffer {
+  /** Returns what this member claims, for a round that begins: it is the wanted one. */
+  claims(topics: readonly string[]): Buffer {
+    this.#wantsRoundAt = Infinity;
+    this.#asksAt = Infinity;
     const places: Record<string, number[]> = {};
     const claimed = new Map([...this.assigned, ...this.draining]);
     for (const { topic, number } of claimed.values()) (places[topic] ??= []).push(number);
     const { leaving, generation } = this;
     const said: z.infer<typeof userData> = { places, at: this.#joinedAt, leaving, generation };
-    const data = JSON.stringify(said);
-    return AssignerProtocol.MemberMetadata.encode({
-      version: 1,
-      topics,
-      userData: Buffer.from(data),
-    });
+    return encodeSubscription(topics, Buffer.from(JSON.stringify(said)));
+  }
+
+  /**
+   * Assigns the partitions of a round, as the leader of the group.
+   * @param counts partitions of each topic that a member reads
+   */
+  assign(counts: ReadonlyMap<string, number>, members: readonly Member[]): MemberAssignment[] {
+    const places = assignPlaces(counts, members);
+    this.#askAgain(counts, places);
+    return [...places].map(([memberId, assignment]) => ({
+      memberId,
+      assignment: encodeAssignment(assignment),
+    }));
   }
 
   /** Asks for another round after a while, if this one leaves partitions to no member. */
@@ -200,8 +200,7 @@ export class Membership {
     const given = [...places.values()].flatMap((assignment) =>
       Object.values(assignment).flat(),
     ).length;
-    const known = [...counts.values()].every((count) => count > 0);
-    if (known && given === [...counts.values()].reduce((sum, count) => sum + count, 0)) {
+    if (given === [...counts.values()].reduce((sum, count) => sum + count, 0)) {
       this.#askMs = FIRST_ASK_MS;
       return;
     }
@@ -213,14 +212,12 @@ export class Membership {
 /**
  * Decodes the metadata with which a member joined. A member of another kind claims no partitions.
  */
-export function memberOf(memberId: string, memberMetadata: Buffer): Member {
+export function memberOf({ memberId, metadata }: JoinedMember): Member {
   // The broker describes the members of a group without their metadata while it rebalances.
-  const decoded =
-    memberMetadata.length > 0 ? AssignerProtocol.MemberMetadata.decode(memberMetadata) : null;
-  const topics = decoded?.topics ?? [];
-  const said = readUserData(decoded?.userData.toString() ?? '');
-  const { places = {}, at = 0, leaving = false, generation } = said ?? {};
-  return { memberId, topics, places, at, leaving, generation };
+  const said = metadata.length > 0 ? decodeSubscription(new ByteReader(metadata)) : undefined;
+  const claims = readUserData(said?.userData.toString() ?? '');
+  const { places = {}, at = 0, leaving = false, generation } = claims ?? {};
+  return { memberId, topics: said?.topics ?? [], places, at, leaving, generation };
 }
 
 function readUserData(text: string): z.infer<typeof userData> | undefined {
@@ -231,30 +228,9 @@ function readUserData(text: string): z.infer<typeof userData> | undefined {
   }
 }
 
-type Cluster = Parameters<PartitionAssigner>[0]['cluster'];
-
-/**
- * Counts the partitions of all topics that members read. This process may not know some of these
- * topics yet.
- */
-async function countPartitions(
-  cluster: Cluster,
-  topics: ReadonlySet<string>,
-): Promise<Map<string, number>> {
-  const counts = new Map<string, number>();
-  for (const topic of topics) {
-    // An error here would make kafkajs end the consumer. A deleted topic, or a forbidden one, has
-    // no partitions.
-    const known = cluster.addTargetTopic(topic);
-    await known.catch(() => undefined);
-    counts.set(topic, cluster.findTopicPartitionMetadata(topic).length);
-  }
-  return counts;
-}
-
-/** Indexes an assignment of kafkajs by id. */
+/** Indexes an assignment by id. */
 export function topicPartitionsOf(
-  assignment: Record<string, number[]>,
+  assignment: Readonly<Record<string, readonly number[]>>,
 ): Map<string, TopicPartition> {
   const places = Object.entries(assignment).flatMap(([topic, numbers]) =>
     numbers.map((number) => ({ topic, number })),
@@ -266,12 +242,15 @@ export function topicPartitionsOf(
  * Logs each round of a group. Most rounds change nothing (a first start joins twenty times in two
  * seconds).
  */
-export function reportAssignments(log: Log): (payload: ConsumerGroupJoinEvent['payload']) => void {
+export function reportAssignments(
+  log: Log,
+  group: string,
+): (assignment: Readonly<Record<string, readonly number[]>>) => void {
   let last = '';
-  return ({ groupId, memberAssignment }) => {
-    const assignment = JSON.stringify(memberAssignment);
-    const level = assignment === last ? 'debug' : 'info';
-    log[level]({ group: groupId, assignment: memberAssignment }, 'consumer.assigned');
-    last = assignment;
+  return (assignment) => {
+    const text = JSON.stringify(assignment);
+    const level = text === last ? 'debug' : 'info';
+    log[level]({ group, assignment }, 'consumer.assigned');
+    last = text;
   };
 }

@@ -1,10 +1,17 @@
-import { FetchSession, type FetchTopic } from '../../../../shared/kafka/protocol/fetch-session';
+import { FetchSession } from '../../../../shared/kafka/consumer/fetch-session';
+import { type FetchTopic } from '../../../../shared/kafka/protocol/fetch-request';
 
-const topic = (name: string, offsets: Record<number, number>, maxBytes = 100): FetchTopic => ({
+const topic = (
+  name: string,
+  offsets: Record<number, number>,
+  maxBytes = 100,
+  leaderEpoch = 1,
+): FetchTopic => ({
   topic: name,
   partitions: Object.entries(offsets).map(([partition, offset]) => ({
     partition: Number(partition),
-    fetchOffset: String(offset),
+    leaderEpoch,
+    offset,
     maxBytes,
   })),
 });
@@ -24,7 +31,7 @@ test('the first request names all partitions, and asks for a session', () => {
     sessionId: 0,
     sessionEpoch: 0,
     topics,
-    forgottenTopics: [],
+    forgotten: [],
   });
 });
 
@@ -43,6 +50,12 @@ test.each<[string, FetchTopic[], FetchTopic[], { topic: string; partitions: numb
     [],
   ],
   [
+    'a partition whose leader was elected again',
+    [topic('a', { 0: 5, 1: 9 }), topic('b', { 0: 1 }, 100, 2)],
+    [topic('b', { 0: 1 }, 100, 2)],
+    [],
+  ],
+  [
     'a new partition, and one that is no longer fetched',
     [topic('a', { 1: 9, 2: 0 }), topic('b', { 0: 1 })],
     [topic('a', { 2: 0 })],
@@ -54,9 +67,9 @@ test.each<[string, FetchTopic[], FetchTopic[], { topic: string; partitions: numb
     [],
     [{ topic: 'b', partitions: [0] }],
   ],
-])('a later request names %s', (_, wanted, topics, forgottenTopics) => {
+])('a later request names %s', (_, wanted, topics, forgotten) => {
   const session = begun([topic('a', { 0: 5, 1: 9 }), topic('b', { 0: 1 })]);
-  expect(session.next(wanted)).toEqual({ sessionId: 7, sessionEpoch: 1, topics, forgottenTopics });
+  expect(session.next(wanted)).toEqual({ sessionId: 7, sessionEpoch: 1, topics, forgotten });
 });
 
 test('each request has the next number, and one follows the last', () => {
@@ -84,7 +97,7 @@ test('a session lost by the broker or without a response restarts with all parti
   session.next(topics);
   expect(session.answered({ errorCode: 71, sessionId: 0 })).toBe(false);
   // The id lets the broker drop what it may still have of the session.
-  const all = { sessionId: 7, sessionEpoch: 0, topics, forgottenTopics: [] };
+  const all = { sessionId: 7, sessionEpoch: 0, topics, forgotten: [] };
   expect(session.next(topics)).toEqual(all);
   expect(session.answered(granted)).toBe(true);
   session.next(topics);
@@ -92,11 +105,12 @@ test('a session lost by the broker or without a response restarts with all parti
   expect(session.next(topics)).toEqual(all);
 });
 
-test('a broker that gives no session is asked without one', () => {
+test('a broker that gives no session is told of all partitions each time', () => {
+  const topics = [topic('a', { 0: 5 })];
   const session = new FetchSession();
-  session.next([topic('a', { 0: 5 })]);
+  session.next(topics);
   expect(session.answered({ errorCode: 0, sessionId: 0 })).toBe(true);
-  expect(session.isRefused).toBe(true);
+  expect(session.next(topics)).toMatchObject({ sessionEpoch: 0, topics });
 });
 
 test('an error in response to a request without a session is thrown', () => {

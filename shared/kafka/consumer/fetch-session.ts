@@ -1,3 +1,6 @@
+import { KafkaError } from '../protocol/error-codes';
+import { type FetchInput, type FetchPartition, type FetchTopic } from '../protocol/fetch-request';
+
 /**
  * Keeps one fetch session with a broker (KIP-227). The broker remembers the partitions of the
  * session. A request then names the changed partitions, and a response the partitions with new
@@ -6,23 +9,11 @@
  * One fetch at a time.
  */
 
-export interface FetchTopic {
-  topic: string;
-  partitions: FetchPartition[];
-}
-interface FetchPartition {
-  partition: number;
-  fetchOffset: string;
-  maxBytes: number;
-}
-
 /** The part of a fetch request that depends on the session. */
-export interface SessionRequest {
-  sessionId: number;
-  sessionEpoch: number;
-  topics: FetchTopic[];
-  forgottenTopics: { topic: string; partitions: number[] }[];
-}
+export type SessionRequest = Pick<
+  FetchInput,
+  'sessionId' | 'sessionEpoch' | 'topics' | 'forgotten'
+>;
 
 const LAST_EPOCH = 2 ** 31 - 1;
 
@@ -32,14 +23,8 @@ export class FetchSession {
    * number of the next request in the session; 0 begins a session, and ends the one with this id
    */
   #epoch = 0;
-  #refused = false;
   /** the partitions that the broker remembers, by topic and number */
   #known = new Map<string, Map<number, FetchPartition>>();
-
-  /** True if the broker has refused a session, because it has no room for one. */
-  get isRefused(): boolean {
-    return this.#refused;
-  }
 
   /** Returns the next request. @param topics all partitions to fetch */
   next(topics: readonly FetchTopic[]): SessionRequest {
@@ -65,36 +50,38 @@ export class FetchSession {
       sessionId: this.#id,
       sessionEpoch: this.#epoch,
       topics: changed.filter(({ partitions }) => partitions.length > 0),
-      forgottenTopics: forgotten.filter(({ partitions }) => partitions.length > 0),
+      forgotten: forgotten.filter(({ partitions }) => partitions.length > 0),
     };
   }
 
   /**
-   * Notes the response to the last request.
+   * Notes the answer to the last request.
    * @returns false if the broker has lost the session: ask again, in a new one
-   * @throws if the broker refuses a request without a session
+   * @throws KafkaError if the broker refuses a request that begins a session
    */
-  answered({ errorCode, sessionId }: { errorCode?: number; sessionId?: number }): boolean {
+  answered({ errorCode, sessionId }: { errorCode: number; sessionId: number }): boolean {
     const begins = this.#epoch === 0;
-    if (errorCode) {
+    if (errorCode !== 0) {
       this.reset();
-      if (begins) throw new Error(`the broker refuses a fetch with error ${String(errorCode)}`);
+      if (begins) throw new KafkaError('a fetch', errorCode);
       return false;
     }
-    if (begins) {
-      this.#id = sessionId ?? 0;
-      this.#refused = this.#id === 0;
-    }
-    if (!this.#refused) this.#epoch = this.#epoch === LAST_EPOCH ? 1 : this.#epoch + 1;
+    if (begins) this.#id = sessionId;
+    // A broker that has no room for a session gives it no id, and each request names all.
+    if (this.#id !== 0) this.#epoch = this.#epoch === LAST_EPOCH ? 1 : this.#epoch + 1;
     return true;
   }
 
-  /** Begins a new session with the next request, after a request without a response. */
+  /** Begins a new session with the next request, after a request without an answer. */
   reset(): void {
     this.#epoch = 0;
   }
 }
 
 function isChanged(before: FetchPartition | undefined, now: FetchPartition): boolean {
-  return before?.fetchOffset !== now.fetchOffset || before.maxBytes !== now.maxBytes;
+  return (
+    before?.offset !== now.offset ||
+    before.maxBytes !== now.maxBytes ||
+    before.leaderEpoch !== now.leaderEpoch
+  );
 }
