@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readable } from '../bench/arithmetic';
-import { table } from '../bench/report/table';
+import { table } from '../harness/table';
 import { OTHERS, SCENARIOS } from './catalog';
 import { help, readCommandLine } from './options';
 import { draw } from './plot';

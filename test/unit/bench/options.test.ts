@@ -1,9 +1,10 @@
-import { PARTS, readOptions } from '../../../tools/bench/options';
+import { readOptions } from '../../../tools/bench/options';
+import { PARTS } from '../../../tools/bench/parts';
 
 describe('the command line', () => {
   test('measures everything but the soak three times by default', () => {
-    const { only, rounds, quick } = readOptions([]);
-    expect([[...only], rounds, quick]).toEqual([PARTS.filter((part) => part !== 'soak'), 3, false]);
+    const { only, rounds } = readOptions([]);
+    expect([only, rounds]).toEqual([Object.keys(PARTS).filter((part) => part !== 'soak'), 3]);
   });
 
   test('soaks for an hour, or for the given minutes, if the soak is named', () => {
@@ -18,39 +19,8 @@ describe('the command line', () => {
     expect(sizes.delivery.count).toBeLessThan(readOptions([]).sizes.delivery.count);
   });
 
-  test('takes parts, and pipeline for both loops', () => {
-    expect([...readOptions(['--only', 'bare,pipeline']).only]).toEqual([
-      'bare',
-      'batches',
-      'singles',
-    ]);
-  });
-
-  test('writes its page after a whole run, else where it is told to', () => {
-    expect(readOptions([]).page).toBe('bench-results/benchmarks.md');
-    expect(readOptions(['--quick']).page).toBeUndefined();
-    expect(readOptions(['--only', 'bare']).page).toBeUndefined();
-    expect(readOptions(['--quick', '--write', 'a.md']).page).toBe('a.md');
-  });
-
-  test('measures what takes long once, but with --long', () => {
-    const once = [
-      'telemetry',
-      'filters',
-      'load',
-      'batched',
-      'sustained',
-      'processes',
-      'rolling',
-      'outage',
-      'waiting',
-    ];
-    expect([...readOptions([]).once]).toEqual([...once, 'audiences', 'soak']);
-    const long = readOptions(['--long']);
-    expect([...long.once]).toEqual([]);
-    expect(long.sizes.outage.deadSeconds).toBe(600);
-    expect(long.sizes.isolation.seconds).toBeGreaterThanOrEqual(60);
-  });
+  test('takes parts in the order of a run', () =>
+    expect(readOptions(['--only', 'singles,bare']).only).toEqual(['bare', 'singles']));
 
   test('takes the number that waits and of users, and a capacity instead of measuring one', () => {
     const args = ['--waiting', '5000', '--users', '1000000', '--capacity', '1500'];
@@ -81,7 +51,6 @@ describe('the command line', () => {
     [['--users', '5000']],
     [['--capacity', '-1']],
     [['--minutes', '1.5']],
-    [['--quick', '--long']],
   ])('refuses %j with the usage', (args) => {
     expect(() => readOptions(args)).toThrow(/Usage: npm run bench/);
   });

@@ -2,10 +2,10 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ServiceName } from '../../../bin/service-list';
-import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../../shared/kafka/topics';
+import { MESSAGES, PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { loadSettings } from '../../../shared/runtime/settings';
 import { type RunningServices, startServices, type SystemEnv } from '../../harness/services';
-import { cpuBetween, MemoryWatch, readCpu } from '../../harness/usage';
+import { cpuBetween, type CpuUse, type Memory, MemoryWatch, readCpu } from '../../harness/usage';
 import {
   BEYOND,
   committedBy,
@@ -13,11 +13,11 @@ import {
   drainBetween,
   drained,
   type DrainFigure,
-  type Mark,
   watched,
 } from '../drain';
 import { type Progress } from '../progress';
-import { type AudiencesFigure } from '../report/figures';
+import { ratio } from '../arithmetic';
+import { micros, most, PER_MESSAGE, type Row, rows } from '../rows';
 import { messageRecord, openSeeder, type Seeder, SOURCE, sourceOf } from '../seed';
 import { type Bench, withSystem } from '../setup';
 import { callOfUser, definitionEntries, DEFINITIONS } from '../shop';
@@ -29,8 +29,6 @@ import { DefinitionStatus, diskBytes, metricOf } from './audiences-state';
  * without its store.
  */
 
-const PARTS = 5;
-
 export interface AudiencesSize {
   users: number;
   /** messages of each user */
@@ -41,6 +39,49 @@ export interface AudiencesSize {
   /** messages after the first sync */
   traffic: number;
   idleSeconds: number;
+}
+
+interface AudiencesFigure {
+  users: number;
+  /** the router over the same messages */
+  router: DrainFigure;
+  /** the service over them; a message is half done when it has reached its user's partition */
+  counting: DrainFigure;
+  firstSync: { seconds: number; count: number; cpu: CpuUse };
+  /** after the store was deleted */
+  restore: { seconds: number };
+  /** messages of known users, while syncs run */
+  traffic: DrainFigure;
+  idleCores: number;
+  /** the maximum of each phase */
+  memory: Record<'counting' | 'firstSync' | 'restore' | 'traffic', Memory>;
+  storeBytes: number;
+}
+
+const MB = 1024 * 1024;
+
+export function audiencesRows(figure: AudiencesFigure): Row[] {
+  const { router, counting, firstSync, restore, traffic, memory } = figure;
+  const counted = micros(counting, 'audiences');
+  return rows('audiences', [
+    [': users', 'users', figure.users],
+    [', the router over the same messages', PER_MESSAGE, micros(router, 'router')],
+    [': counted', 'messages/s', counting.perSecond],
+    [': counted', PER_MESSAGE, counted],
+    [': counted', '× router', ratio(counted, micros(router, 'router')), most(3)],
+    [': counted, broker', PER_MESSAGE, micros(counting, 'broker')],
+    [': first sync', 's', firstSync.seconds],
+    [': first sync', 'CPU-µs/call', micros(firstSync, 'audiences')],
+    [': restored without its store', 's', restore.seconds],
+    [': new messages, syncs running', 'messages/s', traffic.perSecond],
+    [': new messages, syncs running', PER_MESSAGE, micros(traffic, 'audiences')],
+    [': idle', 'cores', figure.idleCores],
+    ...Object.entries(memory).flatMap(([phase, { ownMb, rssMb }]) => [
+      [`, ${phase}: process memory, peak`, 'MB', ownMb] as const,
+      [`, ${phase}: resident, including files`, 'MB', rssMb] as const,
+    ]),
+    [': store', 'MB', figure.storeBytes / MB],
+  ]);
 }
 
 interface Rig {
@@ -88,7 +129,6 @@ async function measure(rig: Rig): Promise<AudiencesFigure> {
   );
   return {
     users: size.users,
-    definitions: DEFINITIONS,
     router,
     ...begun,
     ...restored,
@@ -148,11 +188,8 @@ async function measureBeginning(rig: Rig, pids: Pids, memory: MemoryWatch) {
   const total = size.users * size.passes;
   const tell = progress.counting('counting', total);
   const drain = countingOf(rig, pids);
-  const marks = [await drained(drain, size.warmUp)];
-  for (let part = 1; part <= PARTS; part++) {
-    const count = size.warmUp + Math.floor(((total - BEYOND - size.warmUp) * part) / PARTS);
-    marks.push(await drained(drain, count, tell));
-  }
+  const warm = await drained(drain, size.warmUp);
+  const end = await drained(drain, total - BEYOND, tell);
   const counted = memory.next();
   const begun = readCpu(pids);
   const first = progress.counting('first sync', size.users);
@@ -164,18 +201,11 @@ async function measureBeginning(rig: Rig, pids: Pids, memory: MemoryWatch) {
   });
   const cpu = cpuBetween(begun, readCpu(pids));
   return {
-    counting: between(marks, 0, PARTS),
-    fifths: Array.from({ length: PARTS }, (_, i) => between(marks, i, i + 1).perSecond),
-    firstSync: { seconds: cpu.seconds, told: status.told, cpu },
+    counting: drainBetween(warm, end),
+    firstSync: { seconds: cpu.seconds, count: status.told, cpu },
     memory: { counting: counted, firstSync: memory.next() },
-    ...disk(rig),
+    storeBytes: diskBytes(storePath(rig)),
   };
-}
-
-function between(marks: readonly Mark[], from: number, to: number): DrainFigure {
-  const [first, last] = [marks[from], marks[to]];
-  if (!first || !last) throw new Error('there is no such mark');
-  return drainBetween(first, last);
 }
 
 /**
@@ -192,7 +222,7 @@ function countingOf({ seeder: { kafka } }: Rig, pids: Pids): Drain {
 
 /** Deletes the store, waits until it is restored, then measures new messages while syncs run. */
 async function measureRestored(rig: Rig, storeBytes: number, pids: Pids, memory: MemoryWatch) {
-  const { bench, system, size, progress, seeder } = rig;
+  const { system, size, progress, seeder } = rig;
   const begun = readCpu(pids);
   const profiles = () => metricOf(system.healthPorts('audiences'), 'waypost_profiles');
   // A partition reports its profiles once it has them all; until then its file grows.
@@ -204,12 +234,7 @@ async function measureRestored(rig: Rig, storeBytes: number, pids: Pids, memory:
     until: async () => (await profiles()) >= size.users,
     onCount,
   });
-  const cpu = cpuBetween(begun, readCpu(pids));
-  const restore = {
-    seconds: cpu.seconds,
-    records: await bench.broker.records(system.prefix + PROFILES),
-    cpu,
-  };
+  const restore = { seconds: cpuBetween(begun, readCpu(pids)).seconds };
   const restoreMemory = memory.next();
   const done = () => committedBy(seeder.kafka, 'audiences-profiles', PROFILE_EVENTS);
   const events = { what: 'new messages', done, pids };
@@ -251,17 +276,4 @@ const SYNC_WITHIN_MS = 60_000;
 
 function storePath({ system }: Rig): string {
   return join(loadSettings(system.env).WAYPOST_DATA_DIR, 'audiences', `${system.prefix}profiles`);
-}
-
-function disk(rig: Rig): Pick<AudiencesFigure, 'storeBytes' | 'changelogBytes'> {
-  const { bench, system } = rig;
-  const { folder } = bench.broker;
-  const changelogBytes =
-    folder === undefined ? undefined : diskBytes(folder, partitionsOf(system.prefix + PROFILES));
-  return { storeBytes: diskBytes(storePath(rig)), changelogBytes };
-}
-
-/** Selects the folders of a topic's partitions among a broker's folders. */
-function partitionsOf(topic: string): (name: string) => boolean {
-  return (name) => name.startsWith(`${topic}-`) && /^\d+$/.test(name.slice(topic.length + 1));
 }

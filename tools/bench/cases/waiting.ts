@@ -12,10 +12,10 @@ import { type Usage, watchUsage } from '../../harness/usage';
 import { createCustomers, type Customer } from '../load';
 import { bodyOf } from '../payload';
 import { type Progress } from '../progress';
-import { type WaitingFigure } from '../report/figures';
+import { most, type Row, rows } from '../rows';
 import { aDelivery, deliveryRecord, openSeeder, type Seeder } from '../seed';
 import { type Bench, type Running, withSystem } from '../setup';
-import { Lateness } from './lateness';
+import { Lateness, type LatenessFigure } from './lateness';
 
 /**
  * Deliveries that wait in the two longest tiers, so that none of them falls due during the run, and
@@ -45,6 +45,27 @@ export interface WaitingSize {
   perSecond: number;
   /** of each phase */
   seconds: number;
+}
+
+interface WaitingFigure {
+  phases: (Usage & { name: string; lateness: LatenessFigure })[];
+}
+
+export function waitingRows({ phases }: WaitingFigure): Row[] {
+  return phases.flatMap(({ name, lateness, of }) => [
+    ...rows(`waiting, ${name}: late`, [
+      [', p50', 'ms', lateness.p50Ms],
+      [', p99', 'ms', lateness.p99Ms],
+      [', longest', 'ms', lateness.maxMs, most(1_000)],
+    ]),
+    ...Object.entries(of).flatMap(([process, { cores, rssMb }]) =>
+      rows(`waiting, ${name}: ${process}`, [
+        [', at the end', 'MB', rssMb.last],
+        [', at most', 'MB', rssMb.most],
+        ['', 'cores', cores],
+      ]),
+    ),
+  ]);
 }
 
 interface Rig {
@@ -133,7 +154,6 @@ async function measure(rig: Rig): Promise<WaitingFigure> {
     await phase('two retries');
     await pause(AFTER_MS);
     return {
-      ...size,
       phases: spent.map(({ name, usage }) => ({
         name,
         ...usage,

@@ -6,9 +6,9 @@ import { clockMs } from '../../harness/timing';
 import { residents } from '../../harness/usage';
 import { percentile } from '../arithmetic';
 import { measureLatency } from '../cases/latency';
-import { measurePipeline, type Target } from '../cases/pipeline';
+import { customerUrls, measurePipeline, type Target } from '../cases/pipeline';
 import { createCustomers } from '../load';
-import { table } from '../report/table';
+import { table } from '../../harness/table';
 import { type Bench, withSystem } from '../setup';
 
 /**
@@ -17,7 +17,6 @@ import { type Bench, withSystem } from '../setup';
  * or at a fixed rate (whether a delivery ever waits for control).
  */
 
-const CUSTOMERS = 4;
 const FLAT_OUT = { callsPerRequest: 100, connections: 8, warmUp: 5_000 };
 const PACED_WARM_UP_S = 2;
 /** Interval of the console's users during the load. */
@@ -51,12 +50,8 @@ export function measureBeside(
   note: (text: string) => void,
 ): Promise<string> {
   return withSystem(bench, { name: 'beside', services: SERVICES }, async ({ system, pids }) => {
-    const urls = Array.from(
-      { length: CUSTOMERS },
-      (_, i) => `${bench.endpoint.origin}/ok/customer-${String(i)}`,
-    );
     const { control = 0, ...others } = pids;
-    const customers = await createCustomers(system, urls);
+    const customers = await createCustomers(system, customerUrls(bench));
     const target: Target = { ...system, customers, pids: others };
     const measure = perSecond === undefined ? flatOut : paced(perSecond);
     const rows = [['control', ...measure.head, "the console's answers: median, longest (ms)"]];
