@@ -62,7 +62,6 @@ export type FromReceiver =
   | {
       kind: 'report';
       count: number;
-      requests: number;
       /** requests to a flaky path that got a 503 */
       failed: number;
       arrivals: [id: string, atMs: number][];
@@ -99,7 +98,6 @@ class Receiver {
   readonly #doors = new Map<number, Door>();
   /** webhooks: a batch counts as the number of its deliveries */
   #count = 0;
-  #requests = 0;
   #flaky = 0;
   #failed = 0;
   #told = 0;
@@ -130,7 +128,6 @@ class Receiver {
         tell({
           kind: 'report',
           count: this.#count,
-          requests: this.#requests,
           failed: this.#failed,
           arrivals: [...this.#arrivals],
           mostOpen: [...this.#doors].map(([port, { mostOpen }]) => [port, mostOpen]),
@@ -162,7 +159,7 @@ class Receiver {
   }
 
   #reset(ids: boolean): void {
-    this.#count = this.#requests = this.#flaky = this.#failed = this.#told = 0;
+    this.#count = this.#flaky = this.#failed = this.#told = 0;
     this.#ids = ids;
     this.#marks = [];
     this.#arrivals = new Map();
@@ -193,7 +190,6 @@ class Receiver {
 
   #arrived({ id, deliveries }: Head, door: Door): void {
     this.#count += deliveries?.length ?? 1;
-    this.#requests++;
     if (this.#ids && !WITHOUT_STATUS.has(door.as)) {
       for (const each of deliveries ?? [id]) {
         if (!this.#arrivals.has(each)) this.#arrivals.set(each, clockMs());

@@ -7,8 +7,6 @@ export interface CommandLine {
   seed: number;
   short: boolean;
   json: string | undefined;
-  /** folder for plots */
-  plots: string | undefined;
 }
 
 /** A scenario: its name, and a sentence about it. */
@@ -30,7 +28,7 @@ export function readCommandLine(args: string[], known: Known): CommandLine | 'he
   const seed = Number(values.seed ?? 1);
   if (!Number.isSafeInteger(seed) || seed < 0) throw wrong('--seed must be a whole number.');
   const scenarios = names.filter((name) => usual.includes(name) || positionals.includes(name));
-  return { scenarios, seed, short: values.short === true, json: values.json, plots: values.plots };
+  return { scenarios, seed, short: values.short === true, json: values.json };
 }
 
 export function help({ usual, others }: Known): string {
@@ -38,8 +36,7 @@ export function help({ usual, others }: Known): string {
   const rows = (list: Known['usual']) =>
     list.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`);
   return [
-    'node dist/tools/simulator/main.js SCENARIO… [--seed N] [--short] [--json FILE] ' +
-      '[--plots FOLDER]',
+    'node dist/tools/simulator/main.js SCENARIO… [--seed N] [--short] [--json FILE]',
     '',
     'Plays delivery and retry in virtual time, and checks at each step what is promised ' +
       '(docs/performance.md).',
@@ -53,7 +50,6 @@ export function help({ usual, others }: Known): string {
     '  --seed N        the same seed gives the same run (default 1)',
     '  --short         a small form of each, as the tests play it',
     '  --json FILE     writes what was found',
-    '  --plots FOLDER  writes the plots that a scenario draws',
   ].join('\n');
 }
 
@@ -61,7 +57,7 @@ function parse(args: string[]) {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
   try {
-    const options = { seed: text, short: flag, json: text, plots: text, help: flag };
+    const options = { seed: text, short: flag, json: text, help: flag };
     return parseArgs({ args, allowPositionals: true, options });
   } catch (error) {
     throw wrong(error instanceof Error ? error.message : String(error));

@@ -2,7 +2,6 @@ import { Agenda } from '../../../tools/simulator/virtual-clock';
 import { Histogram } from '../../../tools/simulator/histogram';
 import { PartitionLog } from '../../../tools/simulator/log';
 import { help, readCommandLine } from '../../../tools/simulator/options';
-import { draw } from '../../../tools/simulator/plot';
 import { ProcessTime } from '../../../tools/simulator/process-time';
 import { type DispatchResult } from '../../../shared/kafka/port';
 
@@ -87,12 +86,11 @@ describe('the command line of the simulator', () => {
   const read = (line: string) => readCommandLine(line.split(' '), known);
 
   test('takes names, a seed and files', () => {
-    expect(read('sweep burst --seed 12 --short --json a.json --plots docs')).toEqual({
+    expect(read('sweep burst --seed 12 --short --json a.json')).toEqual({
       scenarios: ['burst', 'sweep'],
       seed: 12,
       short: true,
       json: 'a.json',
-      plots: 'docs',
     });
   });
 
@@ -113,28 +111,4 @@ describe('the command line of the simulator', () => {
       );
     },
   );
-});
-
-test('a plot has a line for each course, inside its frame, by powers of ten', () => {
-  const svg = draw({
-    title: 'Appends',
-    unit: 'appends a second',
-    lines: [
-      { name: 'few', sliceMs: 10_000, values: [0, 1, 10, 100] },
-      { name: 'many', sliceMs: 10_000, values: Array.from({ length: 1_000 }, (_, i) => i * 100) },
-    ],
-  });
-  const lines = [...svg.matchAll(/points="([^"]*)"/g)].map(([, points = '']) =>
-    points.split(' ').map((p) => p.split(',').map(Number)),
-  );
-  expect(lines.map(({ length }) => length)).toEqual([4, 167]);
-  const heights = lines[0]!.map(([, y]) => y);
-  expect(heights[0]).toBe(heights[1]);
-  expect(heights[1]! - heights[2]!).toBeCloseTo(heights[2]! - heights[3]!, 0);
-  for (const [x, y] of lines.flat()) {
-    expect(x).toBeGreaterThanOrEqual(0);
-    expect(x).toBeLessThanOrEqual(760);
-    expect(y).toBeGreaterThanOrEqual(0);
-    expect(y).toBeLessThanOrEqual(360);
-  }
 });
