@@ -9,7 +9,7 @@ import { QUICK, type Sizes, WHOLE } from './sizes';
 const ALL = Object.keys(PARTS) as Part[];
 
 const USAGE = `Usage: npm run bench -- [--quick] [--only ${ALL.join(',')}] [--rounds N]
-  [--capacity CALLS_PER_SECOND] [--waiting N] [--partitions N] [--tier-partitions N] [--users N] [--minutes N, with soak] [--together, with --only isolation or load] [--json FILE] [--profile DIR]`;
+  [--capacity CALLS_PER_SECOND] [--users N] [--minutes N, with soak] [--together, with --only isolation or load] [--json FILE] [--profile DIR]`;
 
 export interface Options {
   only: readonly Part[];
@@ -28,7 +28,7 @@ export function readOptions(args: string[]): Options {
   if (together && !['isolation', 'load'].includes(alone.join(','))) {
     throw new Error(`--together needs --only isolation or --only load.\n${USAGE}`);
   }
-  const { isolation, waiting, audiences, soak, load, ...others } = quick ? QUICK : WHOLE;
+  const { isolation, audiences, soak, load, ...others } = quick ? QUICK : WHOLE;
   return {
     only:
       values.only === undefined ? ALL.filter((part) => !PARTS[part].asked) : readParts(values.only),
@@ -39,12 +39,6 @@ export function readOptions(args: string[]): Options {
         ...isolation,
         together,
         capacity: count('capacity', values.capacity) ?? isolation.capacity,
-      },
-      waiting: {
-        ...waiting,
-        count: count('waiting', values.waiting) ?? waiting.count,
-        partitions: count('partitions', values.partitions) ?? waiting.partitions,
-        tierPartitions: count('tier-partitions', values['tier-partitions']),
       },
       audiences: { ...audiences, users: users(audiences, count('users', values.users)) },
       load: { ...load, together },
@@ -86,9 +80,6 @@ function parse(args: string[]) {
         only: text,
         rounds: text,
         capacity: text,
-        waiting: text,
-        partitions: text,
-        'tier-partitions': text,
         users: text,
         minutes: text,
         together: flag,

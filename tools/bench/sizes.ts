@@ -77,8 +77,6 @@ export const WHOLE: Sizes = {
   outage: { perSecond: 150, beforeSeconds: 10, deadSeconds: 120 },
   waiting: {
     count: 1_000_000,
-    partitions: 12,
-    tierPartitions: undefined,
     perSecond: 200,
     seconds: 30,
   },
@@ -89,8 +87,6 @@ export const WHOLE: Sizes = {
     passes: 3,
     warmUp: 20_000,
     router: 200_000,
-    traffic: 100_000,
-    idleSeconds: 15,
   },
   soak: { minutes: 60, perSecond: 440, endpoints: 4, failsEvery: 50 },
 };
@@ -132,8 +128,6 @@ export const QUICK: Sizes = {
     passes: 3,
     warmUp: 5_000,
     router: 25_000,
-    traffic: 20_000,
-    idleSeconds: 5,
   },
   soak: { ...WHOLE.soak, minutes: 6 },
 };

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { readable } from '../bench/arithmetic';
 import { table } from '../harness/table';
-import { OTHERS, SCENARIOS } from './catalog';
+import { SCENARIOS } from './catalog';
 import { help, readCommandLine } from './options';
 import { keeps, type Finding, type Found } from './scenario';
 
@@ -11,17 +11,14 @@ import { keeps, type Finding, type Found } from './scenario';
  */
 
 async function main(): Promise<void> {
-  const known = { usual: SCENARIOS, others: OTHERS };
-  const read = readCommandLine(process.argv.slice(2), known);
+  const read = readCommandLine(process.argv.slice(2), SCENARIOS);
   if (read === 'help') {
-    console.log(help(known));
+    console.log(help(SCENARIOS));
     return;
   }
   const { scenarios, seed, short, json } = read;
   const results: Record<string, Found> = {};
-  for (const { name, about, play } of [...SCENARIOS, ...OTHERS].filter(({ name }) =>
-    scenarios.includes(name),
-  )) {
+  for (const { name, about, play } of SCENARIOS.filter(({ name }) => scenarios.includes(name))) {
     const started = performance.now();
     console.error(`simulate: ${name} …`);
     const note = (text: string) => console.error(`simulate: ${name}: ${text}`);

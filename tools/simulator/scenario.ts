@@ -84,6 +84,6 @@ export function firstWaits(ended: Ended, label: string, what = label): Finding[]
   }));
 }
 
-export function named(prefix: string, what: string): string {
+function named(prefix: string, what: string): string {
   return prefix === '' ? what : `${prefix}: ${what}`;
 }

@@ -22,15 +22,14 @@ describe('the command line', () => {
   test('takes parts in the order of a run', () =>
     expect(readOptions(['--only', 'singles,bare']).only).toEqual(['bare', 'singles']));
 
-  test('takes the number that waits and of users, and a capacity instead of measuring one', () => {
-    const args = ['--waiting', '5000', '--users', '1000000', '--capacity', '1500'];
-    const { waiting, audiences, isolation } = readOptions(args).sizes;
-    expect([waiting.count, audiences.users, isolation.capacity]).toEqual([5_000, 1_000_000, 1_500]);
-  });
-
-  test('takes the partitions of all topics, and of tiers', () => {
-    const { waiting } = readOptions(['--partitions', '120', '--tier-partitions', '12']).sizes;
-    expect([waiting.partitions, waiting.tierPartitions]).toEqual([120, 12]);
+  test('takes the number of users, and a capacity instead of measuring one', () => {
+    const { audiences, isolation } = readOptions([
+      '--users',
+      '1000000',
+      '--capacity',
+      '1500',
+    ]).sizes;
+    expect([audiences.users, isolation.capacity]).toEqual([1_000_000, 1_500]);
   });
 
   test('runs just isolation or the load curve on all services in one process by --together', () => {
@@ -46,7 +45,6 @@ describe('the command line', () => {
     [['--only', 'speed']],
     [['--fast']],
     [['--rounds', '0']],
-    [['--waiting', 'many']],
     [['--users', '0']],
     [['--users', '5000']],
     [['--capacity', '-1']],

@@ -82,25 +82,29 @@ test('percentiles are exact below a second, and of three digits above', () => {
 
 describe('the command line of the simulator', () => {
   const scenario = (name: string) => ({ name, about: `about ${name}` });
-  const known = { usual: [scenario('outage'), scenario('burst')], others: [scenario('sweep')] };
+  const known = [scenario('outage'), scenario('burst'), scenario('scale')];
   const read = (line: string) => readCommandLine(line.split(' '), known);
 
   test('takes names, a seed and files', () => {
-    expect(read('sweep burst --seed 12 --short --json a.json')).toEqual({
-      scenarios: ['burst', 'sweep'],
+    expect(read('scale burst --seed 12 --short --json a.json')).toEqual({
+      scenarios: ['burst', 'scale'],
       seed: 12,
       short: true,
       json: 'a.json',
     });
   });
 
-  test('plays all the usual ones, by seed 1 where none is given', () => {
-    expect(read('all')).toMatchObject({ scenarios: ['outage', 'burst'], seed: 1, short: false });
+  test('plays all of them, by seed 1 where none is given', () => {
+    expect(read('all')).toMatchObject({
+      scenarios: ['outage', 'burst', 'scale'],
+      seed: 1,
+      short: false,
+    });
   });
 
   test('tells what there is', () => {
     expect(read('--help')).toBe('help');
-    expect(help(known)).toMatch(/outage +about outage[^]*sweep +about sweep[^]*--seed/);
+    expect(help(known)).toMatch(/outage +about outage[^]*scale +about scale[^]*--seed/);
   });
 
   test.each([[[]], [['none']], [['burst', '--seed', 'x']], [['burst', '--fast']]])(

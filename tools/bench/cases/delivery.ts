@@ -6,7 +6,7 @@ import { ratio } from '../arithmetic';
 import { micros, most, PER_WEBHOOK, type Row, rows } from '../rows';
 import { seedDeliveries } from '../seed';
 import { type Bench } from '../setup';
-import { metricOf } from './audiences-state';
+import { metricOf } from './observe';
 
 /** The delivery service alone, while it empties a topic that was filled before its start. */
 

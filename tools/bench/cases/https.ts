@@ -9,7 +9,7 @@ import { ratio } from '../arithmetic';
 import { micros, most, PER_WEBHOOK, type Row, rows } from '../rows';
 import { firstAttempts, openSeeder, type Seeder } from '../seed';
 import { type Bench, withSystem } from '../setup';
-import { metricOf } from './audiences-state';
+import { metricOf } from './observe';
 import { type BareFigure, measureBare } from './baseline';
 import { type DeliveryFigure, measureDelivery } from './delivery';
 
@@ -100,7 +100,6 @@ function measureSeldom(
   let seeder: Seeder | undefined;
   let records: ReturnType<typeof firstAttempts> | undefined;
   const before = async (system: { env: Record<string, string> }) => {
-    Object.assign(system.env, env);
     seeder = await openSeeder(system.env);
     records = firstAttempts(await seeder.destinations(urls), {
       from: 0,
@@ -109,7 +108,7 @@ function measureSeldom(
   };
   return withSystem(
     bench,
-    { name: 'https', services: ['delivery'], before },
+    { name: 'https', services: ['delivery'], env, before },
     async ({ system, pids }) => {
       const handshakes = () =>
         metricOf(system.healthPorts('delivery'), 'waypost_tls_handshakes_total');

@@ -6,7 +6,7 @@ import { cpuBetween, type CpuUse, readCpu } from '../../harness/usage';
 import { type Times, timesOf } from '../arithmetic';
 import { Calls, type Customer } from '../load';
 import { type Bench } from '../setup';
-import { diskBytes } from './audiences-state';
+import { diskBytes } from './observe';
 import { type Target } from './pipeline';
 
 /**

@@ -1,12 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { SERVICES } from '../../../bin/service-list';
-import { briefClient, kafkaAddress } from '../../../shared/kafka/client/connection';
-import { createTopics } from '../../../shared/kafka/client/create-topics';
 import { type OutRecord } from '../../../shared/kafka/port';
-import { specsOf, tierDelayMs, tierTopic } from '../../../shared/kafka/topics';
+import { tierTopic } from '../../../shared/kafka/topics';
 import { loadSettings } from '../../../shared/runtime/settings';
-import { createLog } from '../../../shared/telemetry/log';
-import { besideIn, type RunningServices, startReady, type SystemEnv } from '../../harness/services';
+import { besideIn, type RunningServices, startReady } from '../../harness/services';
 import { openLoop } from '../../harness/timing';
 import { type Usage, watchUsage } from '../../harness/usage';
 import { createCustomers, type Customer } from '../load';
@@ -37,10 +34,6 @@ const WRITTEN_PER_MS = 15;
 export interface WaitingSize {
   /** of waiting deliveries */
   count: number;
-  /** of each topic */
-  partitions: number;
-  /** partitions of each tier; by default the same number as in other topics */
-  tierPartitions: number | undefined;
   /** for the flow through the shortest tier */
   perSecond: number;
   /** of each phase */
@@ -84,9 +77,7 @@ export function measureWaiting(
   progress: Progress,
 ): Promise<WaitingFigure> {
   const others = SERVICES.filter((name) => name !== 'retry');
-  const env = { WAYPOST_PARTITIONS: String(size.partitions) };
-  const before = (system: SystemEnv) => createTiers(system, size.tierPartitions ?? size.partitions);
-  return withSystem(bench, { name: 'waiting', services: others, env, before }, async (running) => {
+  return withSystem(bench, { name: 'waiting', services: others }, async (running) => {
     const { system } = running;
     const [customer] = await createCustomers(system, [`${bench.endpoint.origin}/ok/`]);
     if (!customer) throw new Error('there is no customer');
@@ -100,26 +91,6 @@ export function measureWaiting(
       for (const retry of retries.values()) await retry.stop();
     }
   });
-}
-
-/** Creates the tiers before the services do, which leave existing topics as they are. */
-async function createTiers({ env }: SystemEnv, partitions: number): Promise<void> {
-  const settings = loadSettings(env);
-  const admin = briefClient(kafkaAddress(settings), 'waypost-bench').admin();
-  const specs = specsOf(settings).filter(({ name }) => tierDelayMs(name) !== undefined);
-  await admin.connect();
-  try {
-    const log = createLog('bench', 'error');
-    await createTopics(admin, {
-      prefix: settings.WAYPOST_TOPIC_PREFIX,
-      specs,
-      partitions,
-      replication: 1,
-      log,
-    });
-  } finally {
-    await admin.disconnect();
-  }
 }
 
 async function measure(rig: Rig): Promise<WaitingFigure> {
