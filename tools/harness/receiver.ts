@@ -7,8 +7,8 @@ import { clockMs } from './timing';
 /**
  * The customers' endpoints of a benchmark in a separate process: a bare HTTP/1.1 loop over sockets,
  * because it shares the cores with the measured system. Each port is one origin. It responds with
- * 200 immediately, with some 503 between if the path says so (`failsEvery`), until the parent lets a
- * port hang or fail.
+ * 200 immediately, with some 503 between if the path says so (`failsEvery`), until the parent lets
+ * a port hang or fail.
  */
 
 /** This file, to be started as a process. */

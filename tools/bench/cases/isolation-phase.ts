@@ -10,8 +10,8 @@ import { diskBytes } from './observe';
 import { type Target } from './pipeline';
 
 /**
- * One phase of the isolation benchmark: the load while some endpoints misbehave, until all of it has
- * been delivered.
+ * One phase of the isolation benchmark: the load while some endpoints misbehave, until all of it
+ * has been delivered.
  */
 
 const CONNECTIONS = 64;
