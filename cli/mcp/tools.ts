@@ -23,8 +23,8 @@ const FOUND = 20;
 type Arguments = Record<string, unknown>;
 
 /**
- * Returns the answer of a tool. Senders of events and endpoints choose texts in it, and an assistant
- * must not take them for instructions. Nobody can guess the mark of the end.
+ * Returns the answer of a tool. Senders of events and endpoints choose texts in it, and an
+ * assistant must not take them for instructions. Nobody can guess the mark of the end.
  */
 function answer(value: unknown) {
   const data = typeof value === 'string' ? value : stringifyJson(value, 2);

@@ -1,7 +1,7 @@
 import { measureProcess } from '../../shared/telemetry/start';
 import { type Metric, metrics, type MetricInfo } from '../../shared/telemetry/metrics';
 import { prometheusName } from '../../shared/telemetry/prometheus';
-import { markdownTable } from '../bench/report/table';
+import { markdownTable } from '../harness/table';
 
 /** Returns the tables of docs/reference/metrics.md from the metrics that the services declare. */
 

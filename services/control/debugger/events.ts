@@ -21,9 +21,9 @@ import { EventStreams } from './sse';
 
 /** Soon enough for a person who watches. Each fetch costs as much as reading a hundred calls. */
 const BATCH_MS = 500;
-/** Look-back at the start of control, so that the debugger is not empty. */
-const LOOK_BACK_MS = 3_600_000;
-const LOOK_BACK_RECORDS = 2_000;
+/** What control reads again at its start, so that the debugger is not empty. */
+const READ_BACK_MS = 3_600_000;
+const READ_BACK_RECORDS = 2_000;
 /**
  * Interval after which calls of users that another process deleted are hidden, and hidden calls are
  * freed.
@@ -63,7 +63,7 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
     if (kind === 'token') streams.recheck();
   });
   const follow = (topic: string, accepted: boolean): Promise<Tail> => {
-    const from = { sinceMs: now() - LOOK_BACK_MS, atMost: LOOK_BACK_RECORDS };
+    const from = { sinceMs: now() - READ_BACK_MS, atMost: READ_BACK_RECORDS };
     const onRecord = (record: InRecord) => {
       const notice = noticeOfNewer(record);
       if (accepted && notice === undefined) eventNames.add(record);

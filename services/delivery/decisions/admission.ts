@@ -20,7 +20,10 @@ import { type Job, type Refusal } from '../lanes/job';
 import { isDisabled } from '../destinations/disabled-urls';
 import { type Lookup, type OpenLookup, type Endpoint } from '../destinations/endpoint';
 
-/** Decides what happens to a delivery that was just read, before any lane is asked. */
+/**
+ * Decides whether a delivery is tried, waits or ends: when it was read, when its request is about to
+ * be sent, and when no lane accepts it.
+ */
 
 export type Admission = Admitted | NotTried;
 
