@@ -14,6 +14,7 @@ import {
   showRotated,
 } from './rotation';
 import {
+  DROP_SECRETS,
   WEBHOOK_EDITS,
   webhookFieldsOf,
   webhookLines,
@@ -72,12 +73,15 @@ export function addAlerts(program: Group): void {
         '--failing-for 10m',
       options: [
         ...WEBHOOK_EDITS,
+        DROP_SECRETS,
         ['--no-webhooks', 'send no alerts to URLs'],
         ['--format <format>', `shape of the body for all URLs: ${ALERT_FORMATS.join(', ')}`],
         ...optionsOf(TIMES),
         ['--no-email', 'send no alerts by e-mail'],
       ],
-      more: 'The --webhook list replaces the whole list. A URL that stays keeps its headers.',
+      more:
+        'The --webhook list replaces the whole list. A URL that stays, or gets another path at ' +
+        'the same origin, keeps its headers.',
     },
     edit,
   );

@@ -41,6 +41,7 @@ import {
   showRotated,
 } from './rotation';
 import {
+  DROP_SECRETS,
   WEBHOOK_EDITS,
   webhookFieldsOf,
   webhookIdOf,
@@ -131,10 +132,10 @@ function addChanges(destinations: Group): void {
     {
       summary: 'Change only the given settings',
       example: 'destinations edit "My hook" --max-per-second 50',
-      options: [...EDITS, ...optionsOf(NAME)],
+      options: [...EDITS, DROP_SECRETS, ...optionsOf(NAME)],
       more:
-        'A list (--source, --webhook, --types) replaces the whole list. A URL that stays ' +
-        'keeps its headers and authentication.',
+        'A list (--source, --webhook, --types) replaces the whole list. A URL that stays, or gets ' +
+        'another path at the same origin,\nkeeps its headers, authentication and TLS settings.',
     },
     async (session, options, given = '') => {
       const before = await find(session.api(), 'destination', given);
