@@ -106,7 +106,17 @@ const TABLES: readonly string[] = [
   'create index on waypost.audit (at, entry, version)',
   'create table waypost.health (destination text primary key, quiet boolean not null, ' +
     'health text not null)',
-  'create table waypost.positions (partition int primary key, next bigint not null)',
+  // How far the readers of topics have read (reading/positions.ts).
+  `create table waypost.positions (
+     reader text not null,
+     partition int not null,
+     next bigint not null,
+     since_ms bigint not null,
+     read_ms bigint not null,
+     primary key (reader, partition)
+   )`,
+  // The control processes that divide the partitions (reading/shares.ts).
+  'create table waypost.processes (id text primary key, until bigint not null)',
   `create table waypost.notices (
      id text primary key,
      at bigint not null,
@@ -128,7 +138,6 @@ const TABLES: readonly string[] = [
      last_at bigint not null,
      primary key (source, name)
    )`,
-  'create table waypost.seen_positions (partition int primary key, next bigint not null)',
   `create table waypost.syncs (
      definition text not null,
      thinned boolean not null,
@@ -165,16 +174,10 @@ const TABLES: readonly string[] = [
   // It is compressed already.
   'alter table waypost.search_chunks alter column data set storage external',
   'create index on waypost.search_chunks (to_ms, seq)',
-  `create table waypost.search_positions (
-     partition int primary key,
-     next bigint not null,
-     since_ms bigint not null,
-     read_ms bigint not null
-   )`,
 ];
 
-/** The version of `TABLES`. Builds before the first release counted to 21. */
-const TABLES_VERSION = 22;
+/** The version of `TABLES`. Builds before the first release counted to 22. */
+const TABLES_VERSION = 23;
 
 /** An advisory lock, which needs no table: if two processes start, only one creates the tables. */
 const LOCK = 7_290_316;
@@ -216,18 +219,5 @@ export async function migrate(database: Database, migrations = MIGRATIONS): Prom
         'value = excluded.value',
       [String(newest)],
     );
-    // Identifies this database in the names of its consumer groups: the group of another database
-    // has read records that this one lacks.
-    await query(
-      `insert into waypost.meta values ('id', gen_random_uuid()::text) on conflict (key) do nothing`,
-    );
   });
-}
-
-/** Returns the id that the database got when it was created. */
-export async function databaseId(database: Database): Promise<string> {
-  const [row] = await database.query<{ value: string }>(
-    `select value from waypost.meta where key = 'id'`,
-  );
-  return row?.value ?? '';
 }

@@ -6,7 +6,8 @@ import {
   parseVersion,
   recordVersions,
 } from '../../../../services/control/history/destination-versions';
-import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { readParts } from '../../../../services/control/history/record-events';
+import { storeEvents } from '../../../support/store-events';
 import { defined } from '../../../../shared/collections/defined';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { type DeliveryEvent, type UrlAttempt } from '../../../../shared/model/attempt-events';
@@ -31,7 +32,7 @@ beforeEach(async () => {
   }
 });
 const record = async (...events: DeliveryEvent[]) =>
-  recordEvents(database, events, await readParts(database));
+  storeEvents(database, events, await readParts(database));
 const get = async (path: string) => (await control.call('get', path)).body;
 
 describe('GET /deliveries', () => {
@@ -469,7 +470,7 @@ describe('GET /deliveries/{id}', () => {
         why: 'failed',
       };
       const opened = (destinationVersion: number, seconds: number) =>
-        recordEvents(
+        storeEvents(
           database,
           [{ ...circuit, destinationVersion, state: 'open', at: at(seconds) }],
           [],
