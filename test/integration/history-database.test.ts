@@ -64,8 +64,10 @@ import { openPglite } from '../../services/control/history/pglite';
 import { openPostgres } from '../../services/control/history/postgres';
 import { type Filter } from '../../services/control/history/filter';
 import { type TablePartition } from '../../services/control/history/table-partitions';
+import { type DeliveryRow } from '../../services/control/history/delivery-row';
 import {
   countDeliveries,
+  type Cursor,
   countsBetween,
   getDelivery,
   listDeliveries,
@@ -591,6 +593,55 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       false,
       true,
     ]);
+  });
+
+  test('finds every delivery of one moment once, whatever its collation is', async () => {
+    const memory = memoryLog();
+    const history = {
+      forgotten: new Forgotten(),
+      ask: <T>(work: (on: Database) => Promise<T>) => work(database),
+      learnDeletions: () => Promise.resolve(),
+    };
+    const nowMs = Date.now();
+    const acceptedAt = nowMs - 1_000;
+    const ids = Array.from({ length: 40 }, (_, i) => `${'aBbA-_9Zz'[i % 9]!}${'Qq'[i % 2]!}${i}`);
+    memory.append(
+      ids.map((id) => ({
+        topic: 'webhooks',
+        key: 'k',
+        value: 'needle',
+        headers: encodeDelivery(aDelivery({ id, acceptedAt, expiresAt: nowMs })),
+      })),
+    );
+    const iso = new Date(acceptedAt).toISOString();
+    await record(...ids.map((id) => anEvent({ delivery: id, acceptedAt: iso })));
+    const log = pino({ level: 'silent' });
+    const options = { history, retentionMs: 86_400_000, maxBytes: 1e9, log };
+    const index = new BodyIndex({ ...options, now: () => new Date(nowMs) });
+    await readerOf(index.handler, { kafka: memory.kafka, history, nowMs: () => nowMs }).poll();
+    const context = {
+      kafka: memory.kafka,
+      history,
+      retentionMs: options.retentionMs,
+      nowMs,
+      steadyMs: () => 0,
+    };
+    const walk = async (page: (after: Cursor | undefined) => Promise<DeliveryRow[]>) => {
+      const found: string[] = [];
+      for (let after: Cursor | undefined; ;) {
+        const rows = await page(after);
+        if (rows.length === 0) return found.sort();
+        found.push(...rows.map(({ id }) => id));
+        after = rows.at(-1);
+      }
+    };
+    const searched = await walk(
+      async (after) =>
+        (await searchDeliveries(context, { query: 'needle', filter: {} }, { limit: 7, after }))
+          .rows,
+    );
+    const listed = await walk((after) => listDeliveries(database, {}, { limit: 7, after }));
+    expect([searched, listed]).toEqual([[...ids].sort(), [...ids].sort()]);
   });
 
   test('stores each configuration change once and lists the newest first', async () => {

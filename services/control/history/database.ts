@@ -79,7 +79,10 @@ export function faultOf(
  * Returns whether the database failed to answer. The API then refuses the query as `unavailable`.
  */
 export function isAway(error: unknown, database: Pick<Database, 'broken'>): boolean {
-  if (error instanceof AppError || error instanceof TypeError) return false;
+  // Errors of our own code.
+  if (error instanceof AppError || error instanceof TypeError || error instanceof RangeError) {
+    return false;
+  }
   return database.broken !== undefined || /^(08|53|57|58|XX|$)/.test(sqlState(error));
 }
 

@@ -3,13 +3,19 @@ import { type Database } from './database';
 import { MIGRATIONS } from './migrations';
 
 /**
+ * The type of ids by which lists are sorted: as in JavaScript, whatever the collation of the server
+ * is. Otherwise pages that one sorts and the other continues repeat rows and lose others.
+ */
+const ID = 'text collate "C"';
+
+/**
  * The tables of a new database. Deliveries and their responses have the same partitions, with their
  * own indexes (table-partitions.ts).
  */
 const TABLES: readonly string[] = [
   `create table waypost.deliveries (
      accepted_at bigint not null,
-     id text not null,
+     id ${ID} not null,
      message text not null,
      source text not null,
      destination text not null,
@@ -40,7 +46,7 @@ const TABLES: readonly string[] = [
   // Apart from the rows of deliveries, which lists read (responses.ts).
   `create table waypost.responses (
      accepted_at bigint not null,
-     delivery text not null,
+     delivery ${ID} not null,
      seq int not null,
      response text not null,
      primary key (accepted_at, delivery, seq)
@@ -69,7 +75,7 @@ const TABLES: readonly string[] = [
      primary key (destination, url)
    )`,
   `create table waypost.deletions (
-     id text primary key,
+     id ${ID} primary key,
      at bigint not null,
      users text not null,
      anonymous text not null,
@@ -81,7 +87,7 @@ const TABLES: readonly string[] = [
    )`,
   'create index on waypost.deletions (seq)',
   `create table waypost.replays (
-     id text primary key,
+     id ${ID} primary key,
      at bigint not null,
      job text not null,
      -- generated, so that it never differs from the job
@@ -91,7 +97,7 @@ const TABLES: readonly string[] = [
    )`,
   `create index on waypost.replays (at) where status in ('counting', 'running')`,
   `create table waypost.audit (
-     entry text not null,
+     entry ${ID} not null,
      version int not null,
      kind text not null,
      at bigint not null,
@@ -118,7 +124,7 @@ const TABLES: readonly string[] = [
   // The control processes that divide the partitions (reading/shares.ts).
   'create table waypost.processes (id text primary key, until bigint not null)',
   `create table waypost.notices (
-     id text primary key,
+     id ${ID} primary key,
      at bigint not null,
      destination text not null,
      kind text not null,
