@@ -54,9 +54,9 @@ const SERVICES: readonly [title: string, declare: () => Promise<unknown>][] = [
   [
     'Control',
     async () => {
-      const { observeAlerts, observeHistory } = await import('../../services/control/telemetry');
+      const { observeAlerts, observeReaders } = await import('../../services/control/telemetry');
       observeAlerts(unread);
-      observeHistory(unread);
+      observeReaders(unread, unread);
     },
   ],
 ];

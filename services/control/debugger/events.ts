@@ -10,7 +10,6 @@ import { type History } from '../history/history';
 import { Periodic } from '../../../shared/runtime/async';
 import { newerFormat } from '../../../shared/runtime/errors';
 import { type RequestWork } from '../expressions/work';
-import { type EventNames } from '../sources/event-names';
 import { type DebugEvent, type Entry, EventBuffer } from './buffer';
 import { EventStreams } from './sse';
 
@@ -40,7 +39,6 @@ export interface Events {
 export interface EventsOptions {
   kafka: Pick<Kafka, 'tail'>;
   config: Pick<ConfigReader, 'source' | 'destinationsOf' | 'onChange'>;
-  eventNames: Pick<EventNames, 'add'>;
   history: Pick<History, 'forgotten' | 'learnDeletions'>;
   /** no other process uses the database */
   isOnlyProcess: boolean;
@@ -51,7 +49,7 @@ export interface EventsOptions {
 }
 
 export async function openEvents(options: EventsOptions): Promise<Events> {
-  const { kafka, config, eventNames, history, now, onFatal } = options;
+  const { kafka, config, history, now, onFatal } = options;
   const { forgotten } = history;
   const ring = new EventBuffer(undefined, forgotten);
   const shown = {
@@ -66,7 +64,6 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
     const from = { sinceMs: now() - READ_BACK_MS, atMost: READ_BACK_RECORDS };
     const onRecord = (record: InRecord) => {
       const notice = noticeOfNewer(record);
-      if (accepted && notice === undefined) eventNames.add(record);
       const entry = ring.add(
         notice === undefined ? record : { ...record, value: valueOf(notice, accepted) },
         accepted,
