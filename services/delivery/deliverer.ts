@@ -16,8 +16,8 @@ import {
   admit,
   handOver,
   isOwedOneTry,
+  isRequested,
   needsCurrentConfig,
-  withoutPlan,
 } from './decisions/admission';
 import { AttemptLog } from './telemetry/attempt-log';
 import { Attempt } from './attempt';
@@ -130,7 +130,8 @@ export class Deliverer {
       record.done();
       return;
     }
-    if (delivery.recalled !== undefined) withoutPlan(delivery, nowMs);
+    // A user sends it before the time that its last wait was for.
+    if (isRequested(delivery)) delete delivery.notBefore;
     if (isOwedOneTry(delivery, nowMs)) delivery.final = true;
     // Copy the body: the value is a slice of a whole fetch, which a delivery could keep in memory
     // for seconds.

@@ -110,14 +110,10 @@ export function concludeAttempt(
   if (outcome === 'delivered') return { kind: 'delivered', attempt };
   if (outcome === 'rejected') return { kind: 'dead', reason: rejectionOf(tried), attempt };
 
-  const next = nextTry(delivery, retryAfterMs, timing);
-  if (next.kind === 'closed') return { kind: 'dead', reason: 'window_closed', attempt };
-  return {
-    kind: 'retried',
-    reason: retryAfterMs === undefined ? 'backoff' : 'retry_after',
-    wait: next,
-    attempt,
-  };
+  const wait = nextTry(delivery, retryAfterMs, timing);
+  if (!wait) return { kind: 'dead', reason: 'window_closed', attempt };
+  const reason = retryAfterMs === undefined ? 'backoff' : 'retry_after';
+  return { kind: 'retried', reason, wait, attempt };
 }
 
 function rejectionOf({ disabled, aborted }: AttemptResult): DeadReason {
@@ -167,7 +163,6 @@ function retryRecords(
     hop: inHand.delivery.hop + 1,
     reason,
   };
-  if (wait.final) waiting.final = true;
   if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
   const event = attemptEvent(inHand, attempt, nowMs);
   return [
@@ -193,7 +188,6 @@ function divertRecords(
     delete waiting.notBefore;
     if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
   }
-  if (wait.final) waiting.final = true;
   const records = [record(tierTopic(wait.tierMs), inHand, waiting)];
   if (delivery.reason !== reason || isRequested(delivery)) {
     records.push(
