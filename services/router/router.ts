@@ -1,20 +1,11 @@
 import { type GateConfig, type Knowledge, DecisionGate } from '../../shared/config/decision-gate';
 import { type OnCostly } from '../../shared/cel/compile';
 import { type ConfigReader } from '../../shared/config/types';
-import { createDedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
-import {
-  type MessageHeaders,
-  readMessageHeaders,
-  rememberMessage,
-} from '../../shared/model/message-codec';
+import { type DedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
+import { type MessageHeaders, readMessageHeaders } from '../../shared/model/message-codec';
 import { Backpressure } from '../../shared/runtime/load-limits';
 import { AppError, messageOf, newerFormat } from '../../shared/runtime/errors';
-import {
-  type BatchProducer,
-  type InRecord,
-  type OpenRecord,
-  type DispatchResult,
-} from '../../shared/kafka/port';
+import { type BatchProducer, type OpenRecord, type DispatchResult } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import {
   decide,
@@ -26,6 +17,7 @@ import {
   type SetAside,
 } from './decide';
 import { Deferrals } from './deferrals';
+import { type EarlierMessages } from './earlier-messages';
 import { InFlightMessages } from './in-flight-messages';
 import { drops, watchFilters, watchRouting, watchUnrendered } from './telemetry';
 
@@ -44,14 +36,17 @@ import { drops, watchFilters, watchRouting, watchUnrendered } from './telemetry'
  * time when the message was read. Until then it holds the message with its record open, and others
  * of the partition pass. Messages that it cannot hold are deferred (`deferrals.ts`).
  *
- * At start the deduplication window is filled from `messages` (`dedup-warmup.ts`). A message in it
- * that was not routed yet is not taken for a duplicate, because it has the same offset. A later
- * copy may be dropped, because the first will be routed.
+ * The deduplication window also holds messages that were read back (`earlier-messages.ts`). One of
+ * them that was not routed yet is not taken for a duplicate, because it has the same offset. A
+ * later copy may be dropped, because the first will be routed.
  */
 export interface RouterOptions {
   config: GateConfig &
     Pick<ConfigReader, 'source' | 'destinationsOf' | 'isUnreadable' | 'unreadableDestinationsOf'>;
   producer: BatchProducer;
+  /** the messages routed in the last hour */
+  seen: DedupWindow;
+  earlier: Pick<EarlierMessages, 'before'>;
   windowMs: number;
   now: () => number;
   log: Log;
@@ -76,6 +71,8 @@ const MAX_WAITING = 20_000;
 const BEHIND_MS = 2_000;
 /** Pause of a partition while too many messages are held. */
 const HELD_AGAIN_MS = 100;
+/** Pause of a partition until the last minute before its first message was read back. */
+const UNREAD_AGAIN_MS = 10;
 
 /** A record with its parsed headers, its key and its value. */
 interface Incoming {
@@ -90,8 +87,14 @@ interface Incoming {
 
 export class Router {
   /** since the start of the process */
-  readonly counts = { routed: 0, deliveries: 0, duplicates: 0, dropped: 0, rejected: 0 };
-  readonly #seen = createDedupWindow();
+  readonly counts = {
+    routed: 0,
+    deliveries: 0,
+    duplicates: 0,
+    dropped: 0,
+    rejected: 0,
+    unchecked: 0,
+  };
   readonly #inFlight = new InFlightMessages<Incoming>();
   readonly #undecided: DecisionGate<Incoming>;
   readonly #deferrals: Deferrals;
@@ -111,16 +114,13 @@ export class Router {
     this.#deferrals = new Deferrals(options, () => this.#undecided.size < MAX_WAITING / 2);
   }
 
-  /** Adds a record, routed or not, to the deduplication window. */
-  warm(record: InRecord): void {
-    rememberMessage(this.#seen, record);
-  }
-
   onRecord(record: OpenRecord): DispatchResult {
     if (this.#failed || !this.#room.accepts()) return 'busy';
     if (this.#undecided.size >= MAX_WAITING && this.#undecided.oldestMs < BEHIND_MS) {
       return { againInMs: HELD_AGAIN_MS };
     }
+    const earlier = this.options.earlier.before(record);
+    if (earlier === 'unread') return { againInMs: UNREAD_AGAIN_MS };
     const head = readMessageHeaders(record.headers);
     switch (head.kind) {
       case 'newer':
@@ -135,6 +135,7 @@ export class Router {
         );
         return 'accepted';
       case 'message':
+        if (earlier !== 'all') this.counts.unchecked++;
         this.#undecided.offer(incomingOf(record, head));
         return 'accepted';
     }
@@ -161,7 +162,7 @@ export class Router {
    */
   #route(incoming: Incoming, { current, changed }: Knowledge): boolean {
     if (changed || !incoming.decision) {
-      if (this.#seen.isDuplicate(incoming.ref, this.options.now())) {
+      if (this.options.seen.isDuplicate(incoming.ref, this.options.now())) {
         this.#dropCopy(incoming);
         return true;
       }
@@ -226,7 +227,7 @@ export class Router {
         this.counts.deliveries += records.length;
         routed?.();
         ended?.();
-        this.#seen.remember(incoming.ref, this.options.now());
+        this.options.seen.remember(incoming.ref, this.options.now());
         for (const copy of this.#inFlight.end(incoming.ref)) this.#dropCopy(copy);
         this.#finish(incoming.record);
       },
