@@ -1,6 +1,5 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { type CommandOption } from './command';
 import { CliError, type ProcessContext, usage } from './process-context';
 
 /**
@@ -8,7 +7,10 @@ import { CliError, type ProcessContext, usage } from './process-context';
  * they would end. Where nobody can answer, they need `--yes`.
  */
 
-export const YES: CommandOption = ['--yes', 'do not ask; needed where nobody can answer'];
+export const YES: [flags: string, description: string] = [
+  '--yes',
+  'do not ask; needed where nobody can answer',
+];
 
 /**
  * Asks, and returns if the answer is yes.

@@ -124,8 +124,7 @@ describe('the deduplication window', () => {
       list = list.toSpliced(i, 1);
     };
     return {
-      isDuplicate: (s: MessageRef, nowS: number) =>
-        (find(s, nowS)?.offset ?? Infinity) < s.offset,
+      isDuplicate: (s: MessageRef, nowS: number) => (find(s, nowS)?.offset ?? Infinity) < s.offset,
       remember(s: MessageRef, atS: number) {
         if ((find(s, atS)?.offset ?? Infinity) <= s.offset) return;
         for (let n = 0; n < 2 && list.length > 0; n++) {

@@ -1,10 +1,11 @@
 import { type Database } from '../../../../services/control/history/database';
 import { recordDeletion } from '../../../../services/control/history/deletions';
-import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { readParts } from '../../../../services/control/history/record-events';
 import { FORMAT_HEADER } from '../../../../shared/model/record-format';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { dropDeliveries, memoryDatabase } from '../../../support/database';
 import { aDeath, anEvent, aWait } from '../../../support/events';
+import { storeEvents } from '../../../support/store-events';
 
 let database: Database;
 let control: ControlUnderTest;
@@ -60,7 +61,7 @@ test('a message names what became of it at each destination of its source', asyn
     aWait({ ...of, delivery: 'd-2', destination: waits, reason: 'circuit_open' }),
     aDeath({ ...of, delivery: 'd-3', destination: died, reason: 'window_closed' }),
   ];
-  await recordEvents(database, events, await readParts(database));
+  await storeEvents(database, events, await readParts(database));
 
   const { body } = await lookUp('message=m-1').expect(200);
   expect(body).toMatchObject({
