@@ -104,6 +104,7 @@ export class Fetcher {
         this.#replicas.delete(partition);
         this.wake();
       },
+      wake: () => this.wake(),
     });
   }
 
@@ -117,6 +118,7 @@ export class Fetcher {
     if (!replica || !leader) return leader?.node;
     if (partition.position.isProven && performance.now() < replica.until) return replica.node;
     this.#replicas.delete(partition);
+    this.wake();
     return leader.node;
   }
 }
@@ -136,6 +138,7 @@ interface Sources {
   moveTo: (partition: Partition, replica: number) => void;
   isReplica: (partition: Partition) => boolean;
   moveBack: (partition: Partition) => void;
+  wake: () => void;
 }
 
 /** A partition in the fetch under way. */
@@ -200,20 +203,28 @@ class NodeFetcher {
     this.#session.reset();
     try {
       this.#connection = await this.parts.brokers.openFetches(this.node);
-      // The broker may have started anew, with another log.
-      for (const partition of this.parts.partitions.values()) {
-        if (this.#sourceOf(partition)) partition.position.doubt();
-      }
+      this.#doubtAll();
       this.#isBusy = false;
-      this.run();
+      this.sources.wake();
     } catch (error) {
       this.#failed(error);
+    }
+  }
+
+  /**
+   * The broker may have started anew, with another log. The leader compares, also what was read from
+   * a replica.
+   */
+  #doubtAll(): void {
+    for (const partition of this.parts.partitions.values()) {
+      if (this.#sourceOf(partition)) partition.position.doubt();
     }
   }
 
   #failed(error: unknown): void {
     this.#connection?.close();
     if (this.#stopped) return;
+    this.#doubtAll();
     const { log, onTurn, lookForLeaders } = this.parts;
     log.debug({ broker: this.node, reason: messageOf(error) }, 'fetch.failed');
     onTurn();

@@ -167,7 +167,10 @@ export class RecordAccumulator {
     this.stale = false;
     const refused: Refused[] = [];
     for (const topic of this.#topics.all()) {
-      topic.learned(topics.get(topic.name), startedAt, now);
+      for (const queue of topic.learned(topics.get(topic.name), startedAt, now)) {
+        this.#blocked.delete(queue);
+        this.#ready.delete(queue);
+      }
       for (const queue of topic.queues) if (!queue.backoff.blocked) this.#blocked.delete(queue);
       if (topic.backoff.error === undefined && topic.unplaced === 0) continue;
       for (const item of topic.withdraw(({ record }) => topic.queueOf(record) !== undefined)) {
