@@ -11,6 +11,7 @@ import {
   decide,
   type Decision,
   type Deliver,
+  type Doubt,
   doubtOf,
   outputOf,
   rejectedRecord,
@@ -18,6 +19,7 @@ import {
 } from './decide';
 import { Deferrals } from './deferrals';
 import { type EarlierMessages } from './earlier-messages';
+import { LaterConfig } from './later-config';
 import { InFlightMessages } from './in-flight-messages';
 import { drops, watchFilters, watchRouting, watchUnrendered } from './telemetry';
 
@@ -32,9 +34,10 @@ import { drops, watchFilters, watchRouting, watchUnrendered } from './telemetry'
  * read before that waits with its record open. A copy dropped earlier could be lost together with
  * the first by a crash; a copy routed earlier would be delivered twice.
  *
- * The router drops a message without a destination only by a `config` that is complete up to the
- * time when the message was read. Until then it holds the message with its record open, and others
- * of the partition pass. Messages that it cannot hold are deferred (`deferrals.ts`).
+ * The router decides on at least the `config` that ingest knew (`later-config.ts`), and drops a
+ * message without a destination only by a `config` that is complete up to the time when the message
+ * was read. Until then it holds the message with its record open, and others of the partition pass.
+ * Messages that it cannot hold are deferred (`deferrals.ts`).
  *
  * The deduplication window also holds messages that were read back (`earlier-messages.ts`). One of
  * them that was not routed yet is not taken for a duplicate, because it has the same offset. A
@@ -42,7 +45,10 @@ import { drops, watchFilters, watchRouting, watchUnrendered } from './telemetry'
  */
 export interface RouterOptions {
   config: GateConfig &
-    Pick<ConfigReader, 'source' | 'destinationsOf' | 'isUnreadable' | 'unreadableDestinationsOf'>;
+    Pick<
+      ConfigReader,
+      'position' | 'source' | 'destinationsOf' | 'isUnreadable' | 'unreadableDestinationsOf'
+    >;
   producer: BatchProducer;
   /** the messages routed in the last hour */
   seen: DedupWindow;
@@ -82,7 +88,7 @@ interface Incoming {
   value: Buffer | null;
   ref: MessageRef;
   /** the latest decision, while the message is held */
-  decision?: Decision;
+  decision?: Decision | undefined;
 }
 
 export class Router {
@@ -98,6 +104,7 @@ export class Router {
   readonly #inFlight = new InFlightMessages<Incoming>();
   readonly #undecided: DecisionGate<Incoming>;
   readonly #deferrals: Deferrals;
+  readonly #later: LaterConfig;
   readonly #room: Backpressure;
   #failed = false;
 
@@ -108,6 +115,7 @@ export class Router {
         this.#inFlight.waiting / MAX_WAITING,
       );
     this.#room = new Backpressure(fill, options.onRoom);
+    this.#later = new LaterConfig(options.config);
     const decide = (incoming: Incoming, knowledge: Knowledge) => this.#route(incoming, knowledge);
     this.#undecided = new DecisionGate(options.config, decide, options.onFatal);
     // Registered after #undecided, which may release messages and so make room first.
@@ -158,40 +166,49 @@ export class Router {
   }
 
   /**
-   * @returns false if the message is held because it has no destination and `config` may be behind
+   * @returns false if the message is held because `config` is behind: ingest knew more, or the
+   *   message has no destination yet
    */
-  #route(incoming: Incoming, { current, changed }: Knowledge): boolean {
-    if (changed || !incoming.decision) {
-      if (this.options.seen.isDuplicate(incoming.ref, this.options.now())) {
-        this.#dropCopy(incoming);
-        return true;
-      }
-      if (this.#inFlight.holdCopy(incoming.ref, incoming)) return true;
-      incoming.decision = this.#decide(incoming);
+  #route(incoming: Incoming, knowledge: Knowledge): boolean {
+    const { head, ref } = incoming;
+    if (this.options.seen.isDuplicate(ref, this.options.now())) {
+      this.#dropCopy(incoming);
+      return true;
     }
+    if (this.#inFlight.holdCopy(ref, incoming)) return true;
+    const decided = this.#decideNow(incoming, knowledge);
+    if (typeof decided !== 'string') {
+      this.#perform(incoming, decided);
+      return true;
+    }
+    if (decided !== 'config_behind' || this.#undecided.size >= MAX_WAITING) {
+      this.#deferrals.defer(incoming.record, head.sourceId, decided);
+      return true;
+    }
+    // Copied, because slices would keep the whole fetch in memory.
+    if (knowledge.changed) {
+      incoming.key &&= Buffer.from(incoming.key);
+      incoming.value &&= Buffer.from(incoming.value);
+    }
+    return false;
+  }
+
+  /** @returns the decision, or the reason why there can be none yet */
+  #decideNow(incoming: Incoming, { current, changed }: Knowledge): Decision | Doubt {
+    const { head } = incoming;
+    if (this.#later.isAwaited(head.configPosition, current)) {
+      incoming.decision = undefined;
+      return 'config_behind';
+    }
+    if (changed || !incoming.decision) incoming.decision = this.#decide(incoming);
     const { decision } = incoming;
-    const doubt = doubtOf(decision, incoming.head.sourceId, {
-      config: this.options.config,
-      current,
-    });
-    if (doubt === undefined) {
-      this.#perform(incoming, decision);
-    } else if (doubt !== 'config_behind' || this.#undecided.size >= MAX_WAITING) {
-      this.#deferrals.defer(incoming.record, incoming.head.sourceId, doubt);
-    } else {
-      // Copied, because slices would keep the whole fetch in memory.
-      if (changed) {
-        incoming.key &&= Buffer.from(incoming.key);
-        incoming.value &&= Buffer.from(incoming.value);
-      }
-      return false;
-    }
-    return true;
+    const { config } = this.options;
+    return doubtOf(decision, head.sourceId, { config, current }) ?? decision;
   }
 
   #perform(incoming: Incoming, decision: Decision): void {
     switch (decision.kind) {
-      // `#route` defers it.
+      // It is in doubt, so that `#route` defers it.
       case 'destination_unreadable':
         return;
       case 'unknown_source':

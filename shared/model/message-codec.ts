@@ -17,6 +17,8 @@ export interface MessageHeaders {
   /** ms since 1970, by the broker's clock; absent if the reader does not need it */
   appendedAt?: number;
   traceparent: string;
+  /** the position of `config` that its writer knew; absent if that does not matter */
+  configPosition?: number;
   /** the headers by which the body can be cut off (`cut-body.ts`) */
   body?: string;
   event?: string;
@@ -50,6 +52,7 @@ export function readMessageHeaders(headers: RawHeaders): HeadersDecision {
     acceptedAt,
     traceparent: headers.traceparent ?? '',
   };
+  if (headers.config !== undefined) head.configPosition = Number(headers.config);
   if (headers.body !== undefined) head.body = headers.body;
   if (headers.event !== undefined) head.event = headers.event;
   return head;

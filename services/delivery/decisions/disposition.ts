@@ -12,6 +12,7 @@ import {
 import { type DeadReason, type RetryReason } from '../../../shared/model/reasons';
 import { mergeClassifications } from '../../../shared/model/classify-response';
 import { type Wait } from '../../../shared/model/schedule';
+import { tooLargeRecords } from '../../../shared/render/too-large';
 import { isoTime } from '../../../shared/model/time';
 import { isRequested, nextTry, type NotTried, type Timing } from './admission';
 import { attemptsRecord, DEAD, tierTopic } from '../../../shared/kafka/topics';
@@ -215,6 +216,17 @@ function deadRecords(
     eventRecord({ ...about(inHand, nowMs), kind: 'dead', n: attemptsMade(ended), reason }),
     record(DEAD, inHand, { ...ended, reason }),
   ]);
+}
+
+/** Returns the records of a step whose records Kafka refuses for good: the delivery ends. */
+export function refusedRecords(
+  { delivery, record, key }: DeliveryInHand,
+  { attempt }: Disposition,
+  nowMs: number,
+): OutRecord[] {
+  const { topic, partition, offset } = record;
+  const ended = attempt ? afterAttempt(delivery, attempt) : delivery;
+  return tooLargeRecords(ended, { topic, partition, offset, key }, nowMs);
 }
 
 /**

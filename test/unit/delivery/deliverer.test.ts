@@ -906,6 +906,31 @@ test('a delivery whose event Kafka refuses for good still takes its next step', 
   expect(story.producer.appends.at(-1)?.map(({ topic }) => topic)).toEqual(['webhooks.retry.10s']);
 });
 
+test('a delivery whose next record Kafka refuses for good ends dead without a body', async () => {
+  story = new Story(['/a']);
+  story.answers = () => 503;
+  story.producer.behave = (records) => {
+    const refused = records.some(({ topic, value }) => topic !== 'attempts' && value?.length !== 0);
+    return refused
+      ? Promise.reject(new AppError('kafka_refused', 'too large', false))
+      : Promise.resolve();
+  };
+  await story.take({ id: 'dlv_big' });
+  expect(story.done).toEqual([0]);
+  const [event, letter] = story.producer.appends.at(-1)!;
+  expect(JSON.parse(String(event!.value))).toMatchObject({
+    kind: 'dead',
+    delivery: 'dlv_big',
+    n: 1,
+    reason: 'too_large',
+  });
+  expect(letter).toMatchObject({
+    topic: 'webhooks.dead',
+    value: '',
+    headers: { delivery: 'dlv_big', attempt: '1', reason: 'too_large' },
+  });
+});
+
 describe('duplicate steps', () => {
   test('a second record of the same step is dropped and done', async () => {
     story = new Story(['/a']);

@@ -135,6 +135,50 @@ const settle = () => new Promise((resolve) => setImmediate(resolve));
 const rejection = (record: OutRecord) => JSON.parse(String(record.value)) as RejectedRecord;
 
 describe('Router', () => {
+  describe('a message whose ingest knew more of config', () => {
+    const later = { config: '1' };
+
+    test('it waits, and goes to the destination that the router reads meanwhile', async () => {
+      const { give, appends, config, destinations, router } = aRouter();
+      give(1, { headers: later });
+      expect([appends.length, router.held.count]).toEqual([0, 1]);
+      destinations.set('d2', aDestination({ id: 'd2', sources: ['s1'] }));
+      config.readToEnd(1);
+      await settle();
+      const ids = appends[0]!.records.map(({ headers }) => headers?.destination);
+      expect(ids).toEqual(['d1', 'd2']);
+    });
+
+    test('messages that the router knows enough for do not wait for it', () => {
+      const { give, appends } = aRouter();
+      give(1, { headers: later });
+      give(2, { headers: { config: '0' } });
+      give(3);
+      expect(appends).toHaveLength(2);
+    });
+
+    test('a copy of it is dropped, although both were held', async () => {
+      const { give, appends, config, done } = aRouter();
+      give(1, { messageId: 'same', headers: later });
+      give(2, { messageId: 'same', headers: later });
+      config.readToEnd(1);
+      expect(appends).toHaveLength(1);
+      appends[0]!.ack();
+      await settle();
+      expect(done).toEqual([2, 1]);
+    });
+
+    test('it is decided when config was read to its end and does not reach that far', () => {
+      const { give, appends, config } = aRouter();
+      give(1, { headers: { config: '99' } });
+      config.readToEnd();
+      expect(appends).toHaveLength(1);
+      // Config was cut: no later message waits for what is gone.
+      give(2, { headers: { config: '99' } });
+      expect(appends).toHaveLength(2);
+    });
+  });
+
   test('a message waits until the last minute before it was read back', () => {
     const { give, earlier, appends, router } = aRouter();
     earlier.known = 'unread';
