@@ -126,7 +126,7 @@ export class Deliverer {
 
   #take(record: OpenRecord, delivery: Delivery): void {
     const nowMs = this.#nowMs();
-    if (this.#steps.isDuplicateStep(record, nowMs)) {
+    if (this.#steps.isDuplicateStep(record, this.#attempts.time.steadyMs())) {
       const { id, attempt, hop } = delivery;
       this.options.log.debug(
         { delivery: id, attempt, hop, offset: record.offset },

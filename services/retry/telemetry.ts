@@ -99,10 +99,10 @@ function tierOf(topic: string): Tier {
  * Starts the measurement of a due record. @returns the function to call when its copy is
  * acknowledged
  */
-export function watchReturn(record: OpenRecord, nowMs: number): () => void {
+export function watchReturn(record: OpenRecord, sinceDueMs: number): () => void {
   const tier = tierOf(record.topic);
-  const waitedMs = nowMs - record.timestampMs;
-  const lateMs = Math.max(0, waitedMs - tier.delayMs);
+  const lateMs = Math.max(0, sinceDueMs);
+  const waitedMs = tier.delayMs + lateMs;
   const trace = watchTraced(record, { tier: tier.name, waitedMs, lateMs });
   return () => {
     tier.returned.value++;

@@ -54,6 +54,11 @@ export interface Delivery {
    * ms since 1970: time of the next attempt, if the wait outlasts its tier
    */
   notBefore?: number;
+  /**
+   * ms since 1970, in a tier: when its record leaves it. Retry returns it then, and delivery takes
+   * none that comes back earlier
+   */
+  due?: number;
   /** its window is over, and one try is still due: it had waited for Waypost alone */
   final?: boolean;
   /** a test: attempted once, whether the destination is on or off, and never retried */
@@ -145,6 +150,7 @@ export function encodeDelivery(d: Delivery): Record<string, string> {
   if (d.replay > 0) headers.replay = String(d.replay);
   if (d.closed.length > 0) headers.closed = d.closed.join(',');
   if (d.notBefore !== undefined) headers['not-before'] = String(d.notBefore);
+  if (d.due !== undefined) headers.due = String(d.due);
   if (d.final) headers.final = '1';
   if (d.test) headers.test = '1';
   if (d.reason !== undefined) headers.reason = d.reason;
@@ -192,7 +198,10 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
   const [acceptedAt, expiresAt] = [count('accepted-at'), count('expires-at')];
   const [attempt, hop, replay] = [count('attempt'), count('hop'), count('replay')];
   const haveTimes =
-    isTime(acceptedAt) && isTime(expiresAt) && isTime(Number(text('not-before') ?? 1));
+    isTime(acceptedAt) &&
+    isTime(expiresAt) &&
+    isTime(Number(text('not-before') ?? 1)) &&
+    isTime(Number(text('due') ?? 1));
   if (!haveTimes || !(attempt >= 0 && hop >= 0 && replay >= 0)) {
     return { kind: 'unreadable', why: 'a header that must be a number is none' };
   }
@@ -233,6 +242,7 @@ function addOptional(delivery: Delivery, headers: RawHeaders): void {
   }
   if (anonymous !== undefined) delivery.anonymousId = anonymous;
   if (headers['not-before']) delivery.notBefore = Number(headers['not-before']);
+  if (headers.due) delivery.due = Number(headers.due);
   if (Number(headers.halved) > 0) delivery.halved = Number(headers.halved);
   if (headers.final) delivery.final = true;
   if (headers.test) delivery.test = true;

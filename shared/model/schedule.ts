@@ -32,6 +32,10 @@ export interface Wait {
   nextAttemptAt: number;
   /** ms since 1970, beyond this tier: wait on when the tier ends. Absent: clear the mark */
   notBefore?: number;
+  /**
+   * the clocks of delivery and retry do not agree: the brokers' timestamp says when the tier is over
+   */
+  clocksDiffer?: true;
 }
 
 /**

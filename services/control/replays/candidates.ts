@@ -183,7 +183,7 @@ export function replayRecords(
     closed = [],
   }: { nowMs: number; windowMs: number; job?: string; closed?: string[] },
 ): OutRecord[] {
-  const { halved, notBefore, final, reason, recalled, error, test, ...rest } = delivery;
+  const { halved, notBefore, due, final, reason, recalled, error, test, ...rest } = delivery;
   const again: Delivery = {
     ...rest,
     attempt: 0,

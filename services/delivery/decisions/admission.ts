@@ -125,28 +125,30 @@ export function admit(
   if (destination.paused) return hold(delivery, 'paused', timing);
   if (isOver(delivery, nowMs)) return { kind: 'dead', reason: endOf(delivery) };
   const isLast = hasNoRoom(delivery, timing);
-  const { notBefore = 0 } = delivery;
-  const isEarly = notBefore > nowMs && !isLast;
-  return (
-    (isEarly ? waitOn(delivery, notBefore, timing) : undefined) ?? {
-      kind: 'try',
-      lookup,
-      open,
-      isLast,
-    }
-  );
+  const clocksDiffer = isBeforeDue(delivery, nowMs);
+  const { notBefore = 0, due = 0 } = delivery;
+  const waitsUntil = clocksDiffer ? Math.max(notBefore, due) : notBefore;
+  const wait = waitsUntil > nowMs ? waitUntil(waitsUntil, boundsOf(delivery, timing)) : undefined;
+  if (!wait) return { kind: 'try', lookup, open, isLast };
+  const reason = delivery.reason === 'retry_after' ? 'retry_after' : 'backoff';
+  return { kind: 'diverted', reason, wait: clocksDiffer ? { ...wait, clocksDiffer } : wait };
+}
+
+/** Clocks that differ by less are right. */
+const CLOCKS_AGREE_MS = 1_000;
+
+/**
+ * Returns whether it waited for the time of its next attempt, and retry has returned it before that:
+ * the clock of retry or of this process must be wrong, and the delivery waits on.
+ */
+function isBeforeDue({ due = 0, reason, recalled }: Delivery, nowMs: number): boolean {
+  const isWait = reason === 'backoff' || reason === 'retry_after';
+  return isWait && recalled === undefined && due > nowMs + CLOCKS_AGREE_MS;
 }
 
 /** Returns whether no tier can return the delivery within its window. */
 function hasNoRoom({ expiresAt }: Delivery, { nowMs, tiersMs, windowMs }: Timing): boolean {
   return nowMs + shortestTier(tiersMs) > lastReturnAt(expiresAt, windowMs);
-}
-
-/** Returns the next tier of a delivery whose wait goes on. */
-function waitOn(delivery: Delivery, notBefore: number, timing: Timing): NotTried | undefined {
-  const wait = waitUntil(notBefore, boundsOf(delivery, timing));
-  const reason = delivery.reason === 'retry_after' ? 'retry_after' : 'backoff';
-  return wait && { kind: 'diverted', reason, wait };
 }
 
 function boundsOf({ expiresAt }: Delivery, { nowMs, tiersMs, windowMs }: Timing) {

@@ -163,6 +163,7 @@ function retryRecords(
     ...afterAttempt(inHand.delivery, attempt),
     hop: inHand.delivery.hop + 1,
     reason,
+    due: nowMs + wait.tierMs,
   };
   if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
   const event = attemptEvent(inHand, attempt, nowMs);
@@ -183,8 +184,9 @@ function divertRecords(
 ): OutRecord[] {
   const { delivery } = inHand;
   const { reason, wait, urls } = disposition;
-  const { recalled, ...rest } = delivery;
+  const { recalled, due, ...rest } = delivery;
   const waiting: Delivery = { ...rest, hop: delivery.hop + 1, reason };
+  if (!wait.clocksDiffer) waiting.due = nowMs + wait.tierMs;
   if (reason === 'retry_after' || reason === 'backoff') {
     delete waiting.notBefore;
     if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
@@ -288,7 +290,7 @@ function afterAttempt(delivery: Delivery, { rejected, urls }: AttemptResult): De
 
 /** Removes the details of an earlier wait, which do not apply to the next one. */
 function withoutWait(delivery: Delivery): Delivery {
-  const { notBefore, final, reason, recalled, ...rest } = delivery;
+  const { notBefore, due, final, reason, recalled, ...rest } = delivery;
   return rest;
 }
 

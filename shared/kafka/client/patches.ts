@@ -33,14 +33,22 @@ interface RequestQueue {
 }
 
 interface InFlight {
-  /** ms since 1970 */
-  sentAt: number;
+  /** by `performance.now()`: the time that kafkajs notes is of a clock that may be set */
+  startedAt?: number;
   /** ms */
   requestTimeout: number;
   timeoutRequest(): void;
 }
 
 const TIMEOUT_CHECK_MS = 1_000;
+
+/** Notes when each request began. */
+class StartedRequests extends CompactingMap<number, InFlight> {
+  override set(id: number, request: InFlight): this {
+    request.startedAt = performance.now();
+    return super.set(id, request);
+  }
+}
 
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types and no other name
 const queues = require('kafkajs/src/network/requestQueue') as { prototype: RequestQueue };
@@ -75,7 +83,7 @@ function patchRequestQueues(): void {
   queues.prototype.push = function (this: RequestQueue, request: object) {
     // The map is empty before the first request.
     if (this.inflight instanceof Map && this.inflight.size === 0) {
-      this.inflight = new CompactingMap();
+      this.inflight = new StartedRequests();
     }
     push.call(this, request);
   };
@@ -83,8 +91,9 @@ function patchRequestQueues(): void {
     if (!this.enforceRequestTimeout) return;
     this.destroy();
     this.requestTimeoutIntervalId = setInterval(() => {
+      const now = performance.now();
       this.inflight.forEach((request) => {
-        if (Date.now() - request.sentAt > request.requestTimeout) request.timeoutRequest();
+        if (now - (request.startedAt ?? now) > request.requestTimeout) request.timeoutRequest();
       });
       if (!this.isConnected()) this.destroy();
     }, TIMEOUT_CHECK_MS).unref();

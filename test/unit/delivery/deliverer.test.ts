@@ -660,6 +660,7 @@ describe('a receiver that wants nothing more', () => {
     story.destination = { ...story.destination, endpoints: [{ ...endpoint('/gone'), enables: 1 }] };
     story.version = 2;
     story.answers = () => 200;
+    await story.pass(10_000);
     await story.take(waiting(), { topic: 'webhooks.due' });
     expect(story.events('attempt').at(-1)).toMatchObject({
       outcome: 'delivered',

@@ -154,6 +154,8 @@ class RetryProcess {
       producer,
       recalls: this.#recalls,
       now: () => broker.now,
+      brokersNow: () => broker.now,
+      steadyMs: () => broker.now,
       onRoom: () => undefined,
     });
     this.#recalls.positions.onAssigned(new Set(Array.from({ length: PARTITIONS }, (_, n) => n)));
