@@ -109,7 +109,7 @@ async function openRecalls(
     producer,
     tiers,
     steadyMs,
-    sleep,
+    sleep: (ms) => sleep(ms, { ref: false }),
     log,
     now: () => brokerClock.now(),
     completeAt: () => tail?.completeAt ?? -Infinity,
