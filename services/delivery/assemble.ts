@@ -119,6 +119,7 @@ export function assemble(adapters: DeliveryAdapters): AssembledDelivery {
       deliverer.stop();
       lanes.stop();
       authorizing.stop();
+      recoveries.stop();
     },
   };
 }

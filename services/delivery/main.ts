@@ -111,7 +111,8 @@ runService(
     config.onChange(({ kind, id }) => {
       if (kind !== 'destination') return;
       const before = destinations.lastLookup(id);
-      delivery.changed(before, destinations.lookup(id));
+      const isPaused = config.destination(id)?.data.paused;
+      if (before || isPaused) delivery.changed(before, destinations.lookup(id));
     });
     const { deliverer, lanes } = delivery;
     observeDelivery({ deliverer, lanes, sender, sockets: SOCKETS.total });

@@ -48,7 +48,8 @@ export function shownRecovery(
   { kind }: Disposition,
 ): RecoveredReason | undefined {
   const { recalled, reason } = delivery;
-  if (kind !== 'delivered' || (recalled !== undefined && recalled !== 'probe')) return undefined;
+  if (kind !== 'delivered' || reason === undefined) return undefined;
+  if (recalled !== undefined && recalled !== 'probe') return undefined;
   return RECOVERED_REASONS.find((each) => each === reason);
 }
 
@@ -75,11 +76,18 @@ interface LastRequest {
   sentAt: number;
 }
 
+interface OpenCircuit {
+  /** id of its probes; undefined: not asked for yet */
+  probes: string | undefined;
+  /** Ends the wait until they are asked for. */
+  cancel: () => void;
+}
+
 export class Recoveries {
   /** the last request for each backlog */
   readonly #last = new Map<string, LastRequest>();
-  /** open circuits, by lane: the ids of their probes; undefined: not asked for yet */
-  readonly #open = new Map<string, { probes: string | undefined }>();
+  /** by lane */
+  readonly #open = new Map<string, OpenCircuit>();
 
   constructor(private readonly options: RecoveriesOptions) {}
 
@@ -145,6 +153,11 @@ export class Recoveries {
     }
   }
 
+  /** Ends its timers. Probes that were asked for go on. */
+  stop(): void {
+    for (const { cancel } of this.#open.values()) cancel();
+  }
+
   #ask(backlog: Backlog): void {
     const { time } = this.options;
     const recall = `rcv_${randomUUID()}`;
@@ -158,46 +171,48 @@ export class Recoveries {
       if (this.#last.get(key)?.recall !== recall) return;
       last.sent = recall;
       last.sentAt = time.steadyMs();
-      const { where } = backlog;
-      this.#send({
-        kind: 'recall',
-        id: recall,
-        action: 'recovered',
-        where,
-        keys: this.#keys(backlog),
-      });
+      this.#request(recall, 'recovered', backlog);
     });
   }
 
   #probe(endpoint: LaneUrl, afterMs = PROBES_AFTER_MS): void {
-    const opened = { probes: this.#open.get(endpoint.lane)?.probes };
+    const before = this.#open.get(endpoint.lane);
+    before?.cancel();
+    const opened: OpenCircuit = {
+      probes: before?.probes,
+      cancel: this.options.time.after(afterMs, () => {
+        const id = this.#probesId(endpoint);
+        // Its partitions have changed.
+        if (opened.probes !== undefined && opened.probes !== id) {
+          this.#send({ kind: 'stop', recall: opened.probes });
+        }
+        this.#request(id, 'probe', behind(endpoint, 'circuit_open'));
+        opened.probes = id;
+        this.#probe(endpoint, PROBES_AGAIN_MS);
+      }),
+    };
     this.#open.set(endpoint.lane, opened);
-    this.options.time.after(afterMs, () => {
-      // It has closed, or opened anew.
-      if (this.#open.get(endpoint.lane) !== opened) return;
-      const backlog = behind(endpoint, 'circuit_open');
-      const id = this.#probesId(endpoint);
-      // Its partitions have changed.
-      if (opened.probes !== undefined && opened.probes !== id) {
-        this.#send({ kind: 'stop', recall: opened.probes });
-      }
-      const { where } = backlog;
-      this.#send({ kind: 'recall', id, action: 'probe', where, keys: this.#keys(backlog) });
-      opened.probes = id;
-      this.#probe(endpoint, PROBES_AGAIN_MS);
-    });
   }
 
   #stopProbes(endpoint: LaneUrl): void {
-    const probes = this.#open.get(endpoint.lane)?.probes;
+    const opened = this.#open.get(endpoint.lane);
+    if (!opened) return;
+    opened.cancel();
     this.#open.delete(endpoint.lane);
-    if (probes !== undefined) this.#send({ kind: 'stop', recall: probes });
+    if (opened.probes !== undefined) this.#send({ kind: 'stop', recall: opened.probes });
   }
 
   /** The same in a process that takes over the same partitions, so that it can stop them. */
   #probesId(endpoint: LaneUrl): string {
     const keys = this.#keys(behind(endpoint, 'circuit_open'));
     return `prb_${urlHash([endpoint.lane, ...keys].join(' '))}`;
+  }
+
+  #request(id: string, action: 'recovered' | 'probe', backlog: Backlog): void {
+    const keys = this.#keys(backlog);
+    // Without keys it would mean the deliveries of all processes.
+    if (keys.length === 0) return;
+    this.#send({ kind: 'recall', id, action, where: backlog.where, keys });
   }
 
   #keys({ where, shards }: Backlog): string[] {

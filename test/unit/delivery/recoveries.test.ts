@@ -34,10 +34,9 @@ function lookupOf(
 }
 const LOOKUP = lookupOf({});
 
-function setUp() {
+function setUp(owns = (key: string) => key !== 'dst:3') {
   const agenda = new Agenda();
   const producer = recordingProducer();
-  const owns = (key: string) => key !== 'dst:3';
   const recoveries = new Recoveries({ producer, owns, time: new ProcessTime(agenda) });
   const turn = (state: 'open' | 'closed') =>
     recoveries.turned({ endpoint: ENDPOINT, state, why: 'ok' });
@@ -52,6 +51,15 @@ test("a closing circuit asks for this process's backlog, once that is in its tie
   const keys = ['dst:0', 'dst:1', 'dst:2'];
   const where = { destination: 'dst', reason: 'circuit_open', url: 'hash' };
   expect(asked()).toMatchObject([{ kind: 'recall', action: 'recovered', where, keys }]);
+});
+
+test('a process without a partition of the destination asks for nothing', async () => {
+  const { agenda, turn, asked } = setUp(() => false);
+  turn('open');
+  await agenda.run(30_000);
+  turn('closed');
+  await agenda.run(60_000);
+  expect(asked().filter(({ kind }) => kind === 'recall')).toEqual([]);
 });
 
 test('a circuit that opens again stops the return of its backlog', async () => {
