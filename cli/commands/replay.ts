@@ -1,4 +1,5 @@
 import { type Operations, type Replay } from '../../shared/api/operations';
+import { END_REASONS } from '../../shared/model/reasons';
 import { defined } from '../../shared/collections/defined';
 import { sleep } from '../../shared/runtime/async';
 import { type CommandOption, type Group, type Session } from '../command';
@@ -7,6 +8,7 @@ import { readList } from '../connect/api';
 import { readAgain } from '../connect/read-again';
 import { find } from '../entries';
 import {
+  choiceField,
   type Fields,
   flagField,
   idField,
@@ -50,6 +52,7 @@ const SCOPE: Fields<Operations['POST /replays']['body']> = {
   from: sinceField,
   to: untilField,
   status: statusField,
+  reason: choiceField('--reason <reason>', END_REASONS),
   type: messageTypeField,
   origin: flagField(
     '--from-messages',

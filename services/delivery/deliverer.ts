@@ -64,8 +64,8 @@ export interface DelivererOptions extends AttemptOptions {
   log: Log;
   /** called when there is room again after `busy` */
   onRoom: () => void;
-  /** called when a delivery that was parked is delivered */
-  onRecovered?: (destinationId: string, reason: RecoveredReason) => void;
+  /** called when a delivery that was parked is delivered, with the ids of its webhooks */
+  onRecovered?: (destinationId: string, reason: RecoveredReason, urls: readonly string[]) => void;
   onFatal(error: unknown): void;
 }
 
@@ -172,7 +172,11 @@ export class Deliverer {
   #conclude(inHand: OpenDelivery, disposition: Disposition, nowMs: number): void {
     telemetry.deliveryConcluded(this.#attemptLog, inHand, disposition, nowMs);
     const recovered = shownRecovery(inHand, disposition);
-    if (recovered) this.options.onRecovered?.(inHand.delivery.destinationId, recovered);
+    if (recovered) {
+      const urls = disposition.attempt?.urls.filter(({ outcome }) => outcome === 'delivered') ?? [];
+      const ids = urls.map(({ url }) => url);
+      this.options.onRecovered?.(inHand.delivery.destinationId, recovered, ids);
+    }
     if (isPlainSuccess(inHand, disposition)) {
       this.#rows.add({ inHand, disposition, atMs: nowMs });
     } else this.#record(inHand, disposition, recordsOf(inHand, disposition, nowMs));

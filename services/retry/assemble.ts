@@ -116,7 +116,7 @@ async function openRecalls(
     producer,
     tiers,
     steadyMs,
-    sleep,
+    sleep: (ms) => sleep(ms, { ref: false }),
     log,
     now: () => brokerClock.brokersNow(),
     completeAt: () => tail?.completeAt ?? -Infinity,

@@ -143,6 +143,12 @@ export const DIVERT_REASONS = reasonsWith('divert');
 export const DEAD_REASONS = reasonsWith('dead');
 export const CANCEL_REASONS = reasonsWith('cancelled');
 
+/** The reasons with which a delivery ends that has a history: `unreadable` records have none. */
+export const END_REASONS = [...DEAD_REASONS, ...CANCEL_REASONS].filter(
+  (reason) => reason !== 'unreadable',
+);
+export type EndReason = (typeof END_REASONS)[number];
+
 export const REPLAYED = 'replayed' satisfies Reason;
 export const RETRY_REQUESTED = 'retry_requested' satisfies Reason;
 export const TOO_LARGE = 'too_large' satisfies Reason;

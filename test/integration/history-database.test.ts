@@ -689,7 +689,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   const job = (id: string, over: Partial<Job> = {}): Job => ({
     ...newJob(
       {
-        scope: { ...scope, includeDelivered: false, onlyFailedUrls: false },
+        scope: { ...scope, reason: null, includeDelivered: false, onlyFailedUrls: false },
         preview: false,
         maxPerSecond: 1,
       },

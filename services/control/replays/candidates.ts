@@ -48,7 +48,8 @@ export function messageOfCandidate({ content }: Candidate): MessagePlace | undef
 }
 
 /** The history's data of a delivery that a replay needs. */
-export type Known = Pick<DeliveryRow, 'status' | 'replay'> & Partial<Pick<DeliveryRow, 'tries'>>;
+export type Known = Pick<DeliveryRow, 'status' | 'reason' | 'replay'> &
+  Partial<Pick<DeliveryRow, 'tries'>>;
 
 /**
  * Returns the delivery of a record if it is within the scope.
@@ -129,8 +130,8 @@ export function renderCandidate(record: InRecord, destination: Destination): Can
 
 /**
  * Returns the replay number of a candidate, or undefined to leave it out: a delivery in progress, a
- * delivered one (unless requested), one with another status in the history than the scope's, or a
- * dead letter of an earlier replay.
+ * delivered one (unless requested), one with another status or reason than the scope's, or a dead
+ * letter of an earlier replay.
  */
 export function replayNumber(
   candidate: Candidate,
@@ -139,6 +140,9 @@ export function replayNumber(
 ): number | undefined {
   const { replay } = candidate.delivery;
   if (!known && scope.onlyFailedUrls) return undefined;
+  // A dead letter has its reason; of a message, only the history knows one.
+  const reason = readsMessages(scope) ? known?.reason : candidate.delivery.reason;
+  if (scope.reason !== null && reason !== scope.reason) return undefined;
   if (scope.origin === 'dead_letters' && readsMessages(scope)) {
     return known?.status === (scope.status ?? 'dead') ? Math.max(0, known.replay) + 1 : undefined;
   }

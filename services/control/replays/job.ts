@@ -1,7 +1,13 @@
 import { defined } from '../../../shared/collections/defined';
 import { type Range } from '../../../shared/kafka/port';
 import { type Origin, replayBody } from '../../../shared/api/replays';
-import { type DeliveryStatus, isDelivered, isUnderWay } from '../../../shared/model/reasons';
+import {
+  CANCEL_REASONS,
+  type DeliveryStatus,
+  type EndReason,
+  isDelivered,
+  isUnderWay,
+} from '../../../shared/model/reasons';
 import { type ConfigView } from '../../../shared/config/types';
 import { DEAD, MESSAGES } from '../../../shared/kafka/topics';
 import { type MessageType } from '../../../shared/model/message';
@@ -20,6 +26,8 @@ export interface Scope {
   from: number | null;
   to: number;
   status: DeliveryStatus | null;
+  /** of its end */
+  reason: EndReason | null;
   type: MessageType | null;
   includeDelivered: boolean;
   onlyFailedUrls: boolean;
@@ -41,7 +49,7 @@ export function readReplay(
   now: Date,
 ): WantedReplay {
   const fields = parseBody(replayBody, body);
-  const { destination, status, type, preview, maxPerSecond } = fields;
+  const { destination, status, reason, type, preview, maxPerSecond } = fields;
   requireReplayable(destination);
   const errors: FieldError[] = [];
   const wrong = (field: string, detail: string) =>
@@ -53,18 +61,26 @@ export function readReplay(
   if (from !== null && from >= to) wrong('to', 'must be later than `from`');
   if (isUnderWay(status)) wrong('status', 'deliveries in progress cannot be replayed');
   // Only deliveries with status dead have dead letters.
-  const origin =
-    fields.origin ??
-    ((status === undefined && !fields.onlyFailedUrls) || status === 'dead'
-      ? 'dead_letters'
-      : 'messages');
+  const isDead = status === undefined ? !fields.onlyFailedUrls : status === 'dead';
+  const isCancelled = CANCEL_REASONS.some((each) => each === reason);
+  const origin = fields.origin ?? (isDead && !isCancelled ? 'dead_letters' : 'messages');
   if (errors.length > 0) throw invalidFields(errors);
   requireOn(config, destination);
   const includeDelivered = fields.includeDelivered || isDelivered(status);
   const { onlyFailedUrls } = fields;
   const again = fields.render === 'again' ? { render: fields.render } : {};
-  const some = { status: status ?? null, type: type ?? null, includeDelivered, onlyFailedUrls };
-  const scope = { ...again, destination, origin, from, to, ...some };
+  const scope = {
+    ...again,
+    destination,
+    origin,
+    from,
+    to,
+    status: status ?? null,
+    reason: reason ?? null,
+    type: type ?? null,
+    includeDelivered,
+    onlyFailedUrls,
+  };
   return { scope, preview, maxPerSecond };
 }
 
@@ -180,6 +196,7 @@ export function newRecallJob(
     status: null,
     type: null,
     includeDelivered: false,
+    reason: null,
     onlyFailedUrls: false,
   } as const;
   const scope: Scope = { destination, origin: 'dead_letters', ...all };

@@ -43,6 +43,11 @@ export class Destinations {
     private readonly proxies?: Proxies,
   ) {}
 
+  /** Returns the last look-up of a destination; undefined: none yet. */
+  lastLookup(destinationId: string): Lookup | undefined {
+    return this.#opened.get(destinationId)?.lookup;
+  }
+
   lookup(destinationId: string): Lookup {
     if (this.config.isUnreadable('destination', destinationId)) return { kind: 'unreadable' };
     const entry = this.config.destination(destinationId);

@@ -125,6 +125,7 @@ function aJob(id: string, status: 'running' | 'cancelled', destination: string):
     type: null,
     includeDelivered: false,
     onlyFailedUrls: false,
+    reason: null,
   };
   const made = { id, now: new Date(0), places: [] };
   return { ...newJob({ scope, preview: false, maxPerSecond: 1 }, made), status, pass: 'running' };

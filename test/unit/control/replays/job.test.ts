@@ -16,6 +16,7 @@ const scope = {
   type: null,
   includeDelivered: false,
   onlyFailedUrls: false,
+  reason: null,
 };
 const places = [
   { partition: 0, low: 0, next: 0, end: 10 },
