@@ -78,7 +78,9 @@ export function addAlerts(program: Group): void {
     ['enable', 'Send alerts', true],
     ['disable', 'Send no alerts, only notices', false],
   ] as const) {
-    alerts.leaf(word, { summary }, (session) => patch(session, { enabled }));
+    alerts.leaf(word, { summary }, async (session) =>
+      patch(session, await read(session), { enabled }),
+    );
   }
   addSending(alerts);
 }
@@ -143,15 +145,16 @@ async function edit(session: Session, options: EditOptions): Promise<void> {
   if (Object.keys(body).length === 0) {
     throw usage('Nothing to change. See waypost alerts edit --help.');
   }
-  await patch(session, body);
+  await patch(session, before, body);
 }
 
 async function read({ api }: Session): Promise<Alerts> {
   return (await api().call('GET /alerts', {})).data;
 }
 
-async function patch(session: Session, body: Change): Promise<void> {
-  const ifMatch = `"${String((await read(session)).version)}"`;
+/** @param before what the change was decided on: a newer one is not overwritten */
+async function patch(session: Session, before: Alerts, body: Change): Promise<void> {
+  const ifMatch = `"${String(before.version)}"`;
   show(session, (await session.api().call('PATCH /alerts', { body, ifMatch })).data);
 }
 
