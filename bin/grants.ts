@@ -87,7 +87,7 @@ export function grantsOf(prefix: string, user: string): Grant[] {
       // At its start each service checks that all topics exist with the right settings.
       return topicGrant(principal, prefix + topic, [...may, 'Describe', 'DescribeConfigs']);
     });
-    // By prefix: the groups of the history have the id of its database behind this name.
+    // By prefix: a service may have several groups, as audiences has.
     const group = {
       resource: 'group',
       name: `${prefix}waypost-${service}`,

@@ -53,7 +53,7 @@ export async function find<K extends Kind>(api: Api, kind: K, idOrName: string):
 }
 
 /** Returns whether entries of a kind have names. */
-export function isNamed(kind: string): kind is NamedKind {
+function isNamed(kind: string): kind is NamedKind {
   return kind in NAMED;
 }
 

@@ -85,7 +85,9 @@ export function addAlerts(program: Group): void {
     },
     edit,
   );
-  alerts.leaf('enable', { summary: 'Send alerts' }, (session) => patch(session, { enabled: true }));
+  alerts.leaf('enable', { summary: 'Send alerts' }, async (session) =>
+    patch(session, await read(session), { enabled: true }),
+  );
   alerts.leaf(
     'disable',
     { summary: 'Send no alerts, only notices', asks: 'always' },
@@ -97,7 +99,7 @@ export function addAlerts(program: Group): void {
           `${counted(email.length, 'address', 'addresses')} get none any more.`
         );
       });
-      await patch(session, { enabled: false });
+      await patch(session, await read(session), { enabled: false });
     },
   );
   addSending(alerts);
@@ -168,15 +170,16 @@ async function edit(session: Session, options: EditOptions): Promise<void> {
   if (Object.keys(body).length === 0) {
     throw usage('Nothing to change. See waypost alerts edit --help.');
   }
-  await patch(session, body);
+  await patch(session, before, body);
 }
 
 async function read({ api }: Session): Promise<Alerts> {
   return (await api().call('GET /alerts', {})).data;
 }
 
-async function patch(session: Session, body: Change): Promise<void> {
-  const ifMatch = `"${String((await read(session)).version)}"`;
+/** @param before what the change was decided on: a newer one is not overwritten */
+async function patch(session: Session, before: Alerts, body: Change): Promise<void> {
+  const ifMatch = `"${String(before.version)}"`;
   show(session, (await session.api().call('PATCH /alerts', { body, ifMatch })).data);
 }
 

@@ -1,6 +1,6 @@
+import { objectOf } from './send';
 import { type Destination, type Operations } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
-import { parseJson } from '../../shared/json/json';
 import { GENERATE_SECRET } from '../../shared/model/config';
 import { addressWarning } from '../../shared/model/address-warning';
 import { CALL_TYPES, type JsonObject } from '../../shared/model/message';
@@ -290,7 +290,9 @@ function addActions(destinations: Group): void {
       const { id: destination } = await find(api(), 'destination', name);
       const { event, message: file } = options;
       const message =
-        file === undefined ? undefined : (parseJson(await readInput(world, file)) as JsonObject);
+        file === undefined
+          ? undefined
+          : (objectOf(await readInput(world, file), '--message') as JsonObject);
       const body = {
         destination,
         ...defined({

@@ -1,3 +1,4 @@
+import { ALERTS_ID } from '../../shared/model/config';
 import { type Operations, type Replay } from '../../shared/api/operations';
 import { END_REASONS } from '../../shared/model/reasons';
 import { defined } from '../../shared/collections/defined';
@@ -47,7 +48,8 @@ const RENDER: Fields<Operations['POST /deliveries/{id}/replay']['body']> = {
 };
 const SCOPE: Fields<Operations['POST /replays']['body']> = {
   destination: idField('--destination <destination>', 'destination', {
-    about: 'by id or name (required)',
+    about: `by id or name (required); ${ALERTS_ID}: the alerts`,
+    isId: (name) => name === ALERTS_ID,
   }),
   from: sinceField,
   to: untilField,

@@ -1,3 +1,4 @@
+import { ALERTS_ID } from '../../shared/model/config';
 import { randomBytes } from 'node:crypto';
 import { defined } from '../../shared/collections/defined';
 import { stringifyJson } from '../../shared/json/json';
@@ -7,8 +8,8 @@ import { type Input, type Name } from '../../shared/api/client';
 import { type Deliveries, type Session } from '../../shared/api/operations';
 import { type Api } from '../connect/api';
 import { uploadMembers } from '../connect/upload';
-import { find, isNamed } from '../entries';
-import { usage } from '../process-context';
+import { find, type NamedKind } from '../entries';
+import { CliError, usage } from '../process-context';
 import { timeOf } from '../time';
 import { explain } from './explain';
 import { type Allowed, type OpenApi, type OperationTool, operationTools } from './operations';
@@ -152,23 +153,28 @@ async function queryOf(
   return query;
 }
 
-/** Ids begin with the name of their kind: dst_, src_. */
-const ID = /^[a-z]{3}_/;
-const KIND_OF: Readonly<Record<string, string>> = {
-  sources: 'source',
-  destinations: 'destination',
-  audiences: 'audience',
-  tokens: 'token',
-  'computed-traits': 'trait',
+/** The kinds of entries with names, and how their ids begin. */
+const KIND_OF: Readonly<Record<string, { kind: NamedKind; prefix: string }>> = {
+  sources: { kind: 'source', prefix: 'src_' },
+  destinations: { kind: 'destination', prefix: 'dst_' },
+  audiences: { kind: 'audience', prefix: 'aud_' },
+  tokens: { kind: 'token', prefix: 'tok_' },
+  'computed-traits': { kind: 'trait', prefix: 'trt_' },
 };
 
 /** Returns the id of an entry that is given by its id or by a unique name. @throws CliError */
 async function idOf(api: Api, resource: string, given: unknown): Promise<string> {
   const text = textOf(given);
-  const kind = KIND_OF[resource];
-  return kind === undefined || !isNamed(kind) || ID.test(text)
-    ? text
-    : (await find(api, kind, text)).id;
+  const known = KIND_OF[resource];
+  // Alerts have deliveries, but are not in the list of destinations.
+  if (known === undefined || (known.kind === 'destination' && text === ALERTS_ID)) return text;
+  try {
+    return (await find(api, known.kind, text)).id;
+  } catch (error) {
+    // The deliveries of a deleted destination can still be found by its id.
+    if (error instanceof CliError && text.startsWith(known.prefix)) return text;
+    throw error;
+  }
 }
 
 function textOf(value: unknown): string {

@@ -138,7 +138,7 @@ async function openRecalls(
   await opened.caughtUp(RECALLS_WITHIN_MS);
   // Its timestamp shows whether the clock of this machine is wrong. An idle process would write
   // nothing else before the first delivery is due.
-  producer.send([recallRecord(NO_RECALL, takenNote(NO_RECALL, []))]).catch(() => undefined);
+  producer.send([recallRecord(takenNote(NO_RECALL, []))]).catch(() => undefined);
   recalls.start();
   return recalls;
 }

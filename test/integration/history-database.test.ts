@@ -63,6 +63,7 @@ import { REPLAYED } from '../../shared/model/reasons';
 import { openPglite } from '../../services/control/history/pglite';
 import { openPostgres } from '../../services/control/history/postgres';
 import { type Filter } from '../../services/control/history/filter';
+import { addCounts, keepCounts } from '../../services/control/history/stored-counts';
 import { type TablePartition } from '../../services/control/history/table-partitions';
 import { type DeliveryRow } from '../../services/control/history/delivery-row';
 import {
@@ -593,6 +594,40 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       false,
       true,
     ]);
+  });
+
+  test('folds the counts of minutes into hours after a day, and limits their space', async () => {
+    const HOUR = 3_600_000;
+    const nowMs = 1_000 * HOUR + 30 * 60_000;
+    const count = (ago: number, minute: number, what = 'attempts') => ({
+      minute: 1_000 * HOUR - ago * HOUR + minute * 60_000,
+      destination: 'dst_1',
+      what,
+      count: 1,
+    });
+    const counts = [count(30, 0), count(30, 1), count(30, 59), count(25, 5), count(23, 1)];
+    const rows = async () =>
+      (
+        await database.query<{ minute: number; count: number }>(
+          'select minute, count from waypost.counts order by minute desc',
+        )
+      ).map(({ minute, count: sum }) => [(1_000 * HOUR - minute) / HOUR, sum]);
+    await addCounts(database, counts);
+    await addCounts(database, [count(30, 2)]);
+    const keep = { sinceMs: 0, maxBytes: 1e9 };
+    await keepCounts(database, keep, nowMs);
+    expect(await rows()).toEqual([
+      [23 - 1 / 60, 1],
+      [25, 1],
+      [30, 4],
+    ]);
+    await addCounts(database, [count(30, 7)]);
+    await keepCounts(database, keep, nowMs);
+    expect((await rows()).at(-1)).toEqual([30, 5]);
+    await keepCounts(database, { ...keep, maxBytes: 4 * 2 * 181 }, nowMs);
+    expect(await rows()).toHaveLength(2);
+    await keepCounts(database, { ...keep, sinceMs: nowMs - 24 * HOUR }, nowMs);
+    expect(await rows()).toHaveLength(1);
   });
 
   test('finds every delivery of one moment once, whatever its collation is', async () => {

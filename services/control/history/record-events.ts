@@ -10,7 +10,8 @@ import {
   partOf,
   tablesOf,
 } from './table-partitions';
-import { type MinuteCount, CountSums, countsOf } from './minute-counts';
+import { CountSums, countsOf } from './minute-counts';
+import { addCounts } from './stored-counts';
 import { moveResponses, RESPONSE_COLUMNS, responseLine, type ResponseRow } from './responses';
 import { closeAnswered, turnCircuits } from './circuits';
 import { type DeliveryEntry, type Event } from './parse-events';
@@ -274,17 +275,6 @@ async function makeParts(
     [last, all] = [part, [...parts, ...made]];
   }
   return { made, touched };
-}
-
-async function addCounts({ query }: Queries, counts: MinuteCount[]): Promise<void> {
-  if (counts.length === 0) return;
-  await query(
-    `insert into waypost.counts (minute, destination, what, count)
-     select minute, destination, what, count
-     from jsonb_to_recordset($1::jsonb) as given(minute bigint, destination text, what text, count bigint)
-     on conflict (minute, destination, what) do update set count = waypost.counts.count + excluded.count`,
-    [databaseJson(counts)],
-  );
 }
 
 export async function readParts({ query }: Queries): Promise<TablePartition[]> {

@@ -4,6 +4,7 @@ import { type Log } from '../../../shared/telemetry/log';
 import { thinSyncs } from './syncs';
 import { dropVersions } from './destination-versions';
 import { type Forgotten } from './deletions';
+import { bytesForCounts, bytesOfCounts, keepCounts } from './stored-counts';
 import { type Database, faultOf, type Transaction } from './database';
 import { takeLease } from './leases';
 import {
@@ -159,7 +160,9 @@ export async function keepWithin(
   const each = (what: string, work: () => Promise<unknown>) => alone(what, work, options.onFailure);
   const sized = await readSizes(database);
   const sinceMs = nowMs - keep.forMs;
-  const drop = partsToDrop(sized, { sinceMs, maxBytes: keep.maxBytes });
+  await each('counts', () => keepCounts(database, { sinceMs, maxBytes: keep.maxBytes }, nowMs));
+  const countBytes = Math.min(await bytesOfCounts(database), bytesForCounts(keep.maxBytes));
+  const drop = partsToDrop(sized, { sinceMs, maxBytes: keep.maxBytes - countBytes });
   for (const part of drop) await each(part.name, () => dropPart(database, part));
   const left = sized.filter((part) => !drop.includes(part));
   for (const part of partsToEnd(left, keep)) await each(part.name, () => endPart(database, part));
@@ -167,7 +170,6 @@ export async function keepWithin(
     await each(part.name, () => indexPart(database, part));
   }
   const old: Record<string, [where: string, beforeMs: number]> = {
-    counts: ['minute < $1', sinceMs],
     deletions: ['at < $1', Math.min(sinceMs, nowMs - DELETIONS_MS)],
     audit: ['at < $1', nowMs - AUDIT_MS],
     notices: [`at < $1 and ended_at is not null and alert <> 'due'`, nowMs - AUDIT_MS],

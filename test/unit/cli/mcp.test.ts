@@ -70,7 +70,8 @@ beforeEach(() => {
     }
     if (path === '/deliveries/dlv_1') return Promise.resolve(new Response(stringifyJson(delivery)));
     if (path === '/destinations') {
-      return Promise.resolve(Response.json({ data: [{ id: 'dst_1', name: 'Hook' }], next: null }));
+      const data = ['Hook', 'crm_hook'].map((name) => ({ id: 'dst_1', name }));
+      return Promise.resolve(Response.json({ data, next: null }));
     }
     if (path === '/destinations/dst_1') {
       return Promise.resolve(Response.json({ id: 'dst_1', name: 'Hook' }));
@@ -252,6 +253,17 @@ describe('what an assistant may do, also with the token of an administrator', ()
       'test_alert',
       'test_destination',
     ]);
+  });
+
+  test.each([
+    ['dst_1', 'dst_1'],
+    ['Hook', 'dst_1'],
+    ['crm_hook', 'dst_1'],
+    ['alerts', 'alerts'],
+    ['dst_deleted', 'dst_deleted'],
+  ])('the deliveries of the destination %s are found', async (destination, id) => {
+    await ask([], tool('list_deliveries', { destination }));
+    expect(requests.at(-1)).toContain(`destination=${id}`);
   });
 
   test('a preview of a replay and the replay are two tools, and neither is the other', async () => {

@@ -129,6 +129,14 @@ test('an export contains no ids, secrets or write keys, and is parsed to the sam
   expect(parseFile(JSON.stringify(FILE))).toEqual(FILE);
 });
 
+test('a definition whose sources were all deleted is left out, and the file can be imported', () => {
+  const audiences = [PROS, { ...PROS, id: 'aud_2', name: 'Lost', sources: ['src_gone'] }];
+  const traits = [{ ...SPENT, sources: ['src_gone'] }];
+  const file = toFile({ ...HERE, audiences, traits }, new Date(0));
+  expect([file.audiences.map(({ name }) => name), file.traits]).toEqual([['Pros'], []]);
+  expect(parseFile(JSON.stringify(file))).toEqual(file);
+});
+
 test('entries of a kind with the same name cannot be exported', () => {
   expect(() =>
     toFile({ ...NOWHERE, sources: [SITE, { ...SITE, id: 'src_2' }] }, new Date(0)),

@@ -1,3 +1,4 @@
+import { type Total } from '../../../../shared/api/fields';
 import { evidenceOf } from '../../../../services/control/health/attempt-evidence';
 import { addToHealth } from '../../../../services/control/health/store';
 import { type Database } from '../../../../services/control/history/database';
@@ -571,8 +572,16 @@ describe('GET /deliveries/{id}', () => {
     const { id } = (await control.call('post', '/destinations').send(body)).body;
     await record(aWait({ destination: id, reason: 'paused' }));
     expect(await get('/deliveries/dlv_1')).toMatchObject({ status: 'held', reason: 'paused' });
+    const found = async () => {
+      const by = async (status: string) =>
+        ((await get(`/deliveries?status=${status}&destination=${id}&total=true`)).total as Total)
+          .count;
+      return [await by('held'), await by('waiting'), await by('retrying')];
+    };
+    expect(await found()).toEqual([1, 0, 0]);
     await control.call('patch', `/destinations/${id}`).send({ paused: false });
     expect(await get('/deliveries/dlv_1')).toMatchObject({ status: 'waiting', reason: null });
+    expect(await found()).toEqual([0, 1, 0]);
   });
 
   test('an unknown delivery is not found', async () => {
