@@ -14,7 +14,7 @@ import { effectiveDelays } from '../../../console/src/destination/plan-draft';
 import { kindOf, withKind } from '../../../console/src/destination/signature-draft';
 import { type WebhookDraft } from '../../../console/src/destination/webhook-draft';
 import { destinationBody } from '../../../shared/api/destinations';
-import { type Deliveries, type Destination } from '../../../shared/api/operations';
+import { type Deliveries } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
 import { aDestinationView } from '../../support/factories';
 

@@ -1,9 +1,6 @@
 import { assemble } from '../../../../services/delivery/assemble';
 import { type Deliverer } from '../../../../services/delivery/deliverer';
-import {
-  type Endpoint,
-  type OpenDestination,
-} from '../../../../services/delivery/destinations/endpoint';
+import { type OpenDestination } from '../../../../services/delivery/destinations/endpoint';
 import { type SendRequest, type SendResult } from '../../../../services/delivery/http/exchange';
 import { StallClock } from '../../../../services/delivery/clock/stall-clock';
 import { defined } from '../../../../shared/collections/defined';
