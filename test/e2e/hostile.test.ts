@@ -1,7 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { SERVICES } from '../../bin/service-list';
 import { defined } from '../../shared/collections/defined';
-import { aTrack } from '../support/factories';
 import { raw, requestText } from '../support/raw-http';
 import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 import { startSupervised } from '../support/supervised';
@@ -124,37 +123,6 @@ describe('ingest', () => {
       expect(await refused('/v1/batch', sent())).toEqual({ status, code });
     },
   );
-
-  test('invalid calls of a batch are rejected with reasons, the valid one arrives', async () => {
-    const good = aTrack();
-    const batch = [
-      null,
-      7,
-      [],
-      { ...aTrack(), type: 'delete' },
-      { ...aTrack(), type: { toString: 'track' } },
-      { ...aTrack(), userId: { $ne: null } },
-      { ...aTrack(), properties: 'text' },
-      { ...aTrack(), event: 17 },
-      { ...aTrack(), messageId: 'x'.repeat(100) },
-      { ...aTrack(), properties: { text: 'x'.repeat(33_000) } },
-      good,
-    ];
-    const answer = await answered(`${stage.system.ingestUrl}/v1/batch`, {
-      headers: { authorization: basic(shop.source.writeKey) },
-      body: JSON.stringify({ batch }),
-    });
-    expect(answer.status).toBe(200);
-    const { rejected } = JSON.parse(answer.text) as { rejected: { index: number; code: string }[] };
-    expect(rejected.map(({ index, code }) => [index, code])).toEqual([
-      ...[0, 1, 2].map((index) => [index, 'invalid_call']),
-      ...[3, 4].map((index) => [index, 'invalid_type']),
-      ...[5, 6, 7].map((index) => [index, 'invalid_field']),
-      [8, 'message_id_too_long'],
-      [9, 'call_too_large'],
-    ]);
-    await stage.topics.event(good.messageId, 'attempt');
-  });
 
   test('a call with __proto__ and half a surrogate arrives safely as valid JSON', async () => {
     const body =
