@@ -1,12 +1,12 @@
 import { parseFile, parseSecrets, toFile } from '../../../cli/export-file/format';
 import { planImport, planRemovals } from '../../../cli/export-file/plan';
-import { viewPlain } from '../../../services/control/destinations/plain-fields';
 import {
   type Audience,
   type ComputedTrait,
   type Destination,
   type Source,
 } from '../../../shared/api/operations';
+import { aDestinationView } from '../../support/factories';
 
 /** Export and import: the content of a file, and the changes that it would make. */
 
@@ -23,35 +23,16 @@ const SITE: Source = {
   trust: 'browser',
 };
 const URL = 'https://example.com/hook';
-const HOOK: Destination = {
-  ...BASE,
-  id: 'dst_1',
+const HOOK = aDestinationView({
   name: 'Hook',
-  type: 'webhooks',
-  ...viewPlain({ enabled: true, paused: false }),
-  sources: ['src_1'],
-  webhooks: [
-    {
-      id: 'whk_1',
-      url: URL,
-      headers: { Authorization: { keep: true } },
-      auth: null,
-      tls: null,
-      disabled: null,
-    },
-  ],
-  signature: null,
-  hasSharedSecret: true,
-  secretRotation: null,
   types: ['track'],
   maxPerSecond: 5,
   batch: { maxEvents: 50, maxBytes: 1_000_000, maxWait: '1s' },
   switchOffAfter: '5d',
-  request: null,
   filter: 'event != "Ping"',
   retry: { delays: ['30s'], effectiveDelays: ['30s'], window: null, timeout: '10s', on: [404] },
   proxy: 'http://***@proxy.example:3128',
-};
+});
 const status = {
   phase: 'live',
   members: 3,
