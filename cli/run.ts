@@ -21,6 +21,7 @@ import { addRecall } from './commands/recall';
 import { addReplay } from './commands/replay';
 import { addSend } from './commands/send';
 import { addSources } from './commands/sources';
+import { addStatus } from './commands/status';
 import { addTail } from './commands/tail';
 import { addTokens } from './commands/tokens';
 import { addTraits } from './commands/traits';
@@ -65,6 +66,7 @@ export function createProgram(cli: Cli): Command {
     addTail,
     addSend,
     addVerify,
+    addStatus,
     addEvents,
     addDeliveries,
     addRecall,
