@@ -42,7 +42,9 @@ export function limitOf({ limit = '50' }: Limited, most = MOST_ROWS): number {
 export function addList<N extends ListId>(group: Group, syntax: string, list: List<N>): void {
   const { from, columns, empty, filters = {}, most } = list;
   const options = compact([...optionsOf(filters), most === undefined ? undefined : LIMIT]);
-  group.leaf<Limited>(syntax, { ...list, options }, async (session, given) => {
+  // A noun alone lists.
+  const isDefault = syntax === 'list';
+  group.leaf<Limited>(syntax, { ...list, options, isDefault }, async (session, given) => {
     const query = await readFields(session, given, filters);
     const limit = most === undefined ? Infinity : limitOf(given, most);
     const input = { query } as unknown as Input<N>;

@@ -22,6 +22,7 @@ import { addRecall } from './commands/recall';
 import { addReplay } from './commands/replay';
 import { addSend } from './commands/send';
 import { addSources } from './commands/sources';
+import { addStatus } from './commands/status';
 import { addTail } from './commands/tail';
 import { addTokens } from './commands/tokens';
 import { addTraits } from './commands/traits';
@@ -66,6 +67,7 @@ export function createProgram(cli: Cli): Command {
     addTail,
     addSend,
     addVerify,
+    addStatus,
     addEvents,
     addLookup,
     addDeliveries,

@@ -61,7 +61,7 @@ export function addAlerts(program: Group): void {
     'alerts',
     'Alerts about failing destinations: show, edit, test, rotate',
   );
-  alerts.leaf('show', { summary: 'Show the alert settings' }, async (session) =>
+  alerts.leaf('show', { summary: 'Show the alert settings', isDefault: true }, async (session) =>
     show(session, await read(session)),
   );
   alerts.leaf<EditOptions>(

@@ -35,7 +35,6 @@ export function addDeliveries(program: Group): void {
   const deliveries = program.group('deliveries', 'Deliveries and their attempts: list, show');
   addList(deliveries, 'list', {
     from: 'GET /deliveries',
-    isDefault: true,
     summary: 'List deliveries, newest first',
     example: 'deliveries list --destination "My hook" --status dead --since 1h',
     columns: columnsWithNames,

@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import { type Group } from '../command';
 import { writePrivately } from '../connect/files';
 import { allSettings } from '../entries';
-import { hasLostItsSources, toFile } from '../export-file/format';
 import { CliError } from '../process-context';
 
 /** `waypost export`: writes the configuration to a file. */
@@ -28,6 +27,7 @@ export function addExport(program: Group): void {
           'Only administrators see full URLs. Export with an administrator token.',
         );
       }
+      const { hasLostItsSources, toFile } = await import('../export-file/format');
       const present = await allSettings(api());
       const file = toFile(present, new Date());
       const lost = [...present.audiences, ...present.traits].filter((one) =>

@@ -7,8 +7,7 @@ import { bad, type Paint, doubtful, good, plain } from '../output/paint';
 import { printable } from '../output/table';
 import { readInput } from '../secret-input';
 import { type DefinitionStep } from '../export-file/definitions';
-import { parseFile, parseSecrets } from '../export-file/format';
-import { planImport, planRemovals, type Removal, type Step } from '../export-file/plan';
+import { type Removal, type Step } from '../export-file/plan';
 import { FAILED, usage } from '../process-context';
 
 /** `waypost import`: applies a configuration file. */
@@ -56,6 +55,8 @@ async function bringIn(session: Session, options: ImportOptions, name = ''): Pro
   if (name === '-' && secretsFile === '-') {
     throw usage('The file and the secrets cannot both come from standard input.');
   }
+  const { parseFile, parseSecrets } = await import('../export-file/format');
+  const { planImport, planRemovals } = await import('../export-file/plan');
   const file = parseFile(await readInput(world, name));
   const secrets =
     secretsFile === undefined ? {} : parseSecrets(await readInput(world, secretsFile));

@@ -115,8 +115,11 @@ export function addReplay(program: Group): void {
 }
 
 function addJobs(replay: Group): void {
-  replay.leaf('list', { summary: 'List replays, newest first' }, async ({ api, print }) =>
-    print.rows(COLUMNS, await readList(api(), 'GET /replays', {}, 50), 'No replays yet.'),
+  replay.leaf(
+    'list',
+    { summary: 'List replays, newest first', isDefault: true },
+    async ({ api, print }) =>
+      print.rows(COLUMNS, await readList(api(), 'GET /replays', {}, 50), 'No replays yet.'),
   );
   replay.leaf<FollowOption>(
     'show <replay>',

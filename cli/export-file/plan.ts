@@ -10,6 +10,7 @@ import {
   proxyWanted,
   sameOptions,
 } from './delivery-options';
+import { replacing } from './replacing';
 import { sameAuth, signatureBody, wantedAuth, withSecrets } from './endpoint-auth';
 import { HIDDEN } from './hidden';
 import { plainOf } from './plain-fields';
@@ -225,19 +226,6 @@ function planDestination(wanted: FileDestination, context: PlanContext): Step {
     ...deliveryOptionsBody(wanted, lacksLogin(proxy, same) ? undefined : proxy),
   };
   return { kind: 'destination', act: 'create', name, sources, body };
-}
-
-/**
- * Returns the patch that replaces a whole `request`: a merge would keep headers that the new one
- * lacks.
- */
-export function replacing(
-  before: Destination['request'],
-  request: NonNullable<Body['request']> | null,
-): Body['request'] {
-  if (request === null || !before?.headers || !request.headers) return request;
-  const removed = Object.fromEntries(Object.keys(before.headers).map((name) => [name, null]));
-  return { ...request, headers: { ...removed, ...request.headers } };
 }
 
 function withValues(

@@ -9,9 +9,9 @@ import { type Deliveries, type Session } from '../../shared/api/operations';
 import { type Api } from '../connect/api';
 import { uploadMembers } from '../connect/upload';
 import { find, type NamedKind } from '../entries';
+import { explain, readStory } from '../explain/delivery';
 import { CliError, usage } from '../process-context';
 import { timeOf } from '../time';
-import { explain } from './explain';
 import { type Allowed, type OpenApi, type OperationTool, operationTools } from './operations';
 
 /**
@@ -89,14 +89,13 @@ function addExplanation(server: McpServer, api: Api): void {
     'explain_delivery',
     {
       title: 'Explain a delivery',
-      description:
-        'Says in sentences why a delivery waits or how it ended, and when the next attempt follows.',
+      description: 'Says in sentences why a delivery waits or how it ended, and when it goes on.',
       inputSchema: z.object({
         id: z.string().min(1).max(500).describe('The id of the delivery, such as dlv_…'),
       }),
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
-    async ({ id }) => answer(explain(await find(api, 'delivery', id), Date.now())),
+    async ({ id }) => answer(explain(await readStory(api, id), Date.now())),
   );
 }
 

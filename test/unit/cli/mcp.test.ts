@@ -1,4 +1,4 @@
-import { explain } from '../../../cli/mcp/explain';
+import { explain as explainStory } from '../../../cli/explain/delivery';
 import { type OpenApi, operationTools, toolName } from '../../../cli/mcp/operations';
 import { openApi } from '../../../services/control/app/openapi';
 import { ExactNumber, stringifyJson } from '../../../shared/json/json';
@@ -8,6 +8,8 @@ import { waypost } from '../../support/cli';
 
 /** `waypost mcp` over its standard input and output, against a control API in this process. */
 
+const explain = (told: Delivery, nowMs: number) =>
+  explainStory({ delivery: told, row: undefined }, nowMs);
 const NOW = Date.parse('2026-01-01T12:00:00.000Z');
 const url = {
   url: 'whk_1',
@@ -35,6 +37,8 @@ const delivery = {
   reason: 'backoff',
   acceptedAt: '2026-01-01T11:50:00.000Z',
   settledAt: null,
+  nextAttemptAt: '2026-01-01T12:04:00.000Z',
+  expiresAt: '2026-01-01T15:50:00.000Z',
   replay: 0,
   attemptsMade: 2,
   attempts: [attempt],
@@ -399,7 +403,7 @@ test('mcp finds deliveries by every filter, shows one, and explains why it waits
   expect(shown?.result.content?.[0]?.text).toContain('Order Completed');
   expect(shown?.result.content?.[0]?.text).toContain('"id": 7615917337495251231');
   expect(explained?.result.content?.[0]?.text).toMatch(
-    /^Delivery dlv_1 is retrying, because of backoff\. /m,
+    /^Delivery dlv_1 to dst_1 is retrying: its last attempt failed\. /m,
   );
 });
 
@@ -439,10 +443,10 @@ test('mcp answers a tool that fails with the sentence of the API, and goes on', 
 
 test("a waiting delivery's explanation names the last response, next attempt and the end", () => {
   expect(explain(delivery, NOW)).toBe(
-    'Delivery dlv_1 is retrying, because of backoff. It was accepted at ' +
+    'Delivery dlv_1 to dst_1 is retrying: its last attempt failed. It was accepted at ' +
       '2026-01-01T11:50:00.000Z; 2 attempts so far. ' +
       'At the last attempt (2026-01-01T11:59:00.000Z) https://a.example answered 503. ' +
-      'The next attempt is at 2026-01-01T12:04:00.000Z. Waypost gives up at ' +
+      'It goes on at 2026-01-01T12:04:00.000Z. Waypost gives up at ' +
       '2026-01-01T15:50:00.000Z.',
   );
 });
@@ -458,7 +462,7 @@ test('the explanation of a delivery without a token says that nothing was sent',
 
 test('the explanation announces no attempt at a time that has passed', () => {
   expect(explain(delivery, Date.parse('2026-01-01T12:05:00.000Z'))).toContain(
-    'follows as soon as possible',
+    'It goes on as soon as Waypost comes to it',
   );
 });
 
@@ -470,6 +474,6 @@ test('the explanation of an ended delivery says when it ended', () => {
     settledAt: '2026-01-01T11:59:01.000Z',
   } as Delivery;
   expect(explain(dead, NOW)).toMatch(
-    /is dead, because of rejected\. .* It ended at 2026-01-01T11:59:01\.000Z\.$/,
+    /is dead: its endpoint refused it for good\. .* It ended at 2026-01-01T11:59:01\.000Z\.$/,
   );
 });

@@ -1,0 +1,132 @@
+import { type Delivery, type Overview } from '../../shared/api/operations';
+import { isUnderWay, type Reason } from '../../shared/model/reasons';
+
+/**
+ * Says what a waiting delivery waits for. The API does not tell it, so the reason decides here, and
+ * nowhere else in the command line. Pure.
+ */
+
+export interface GoesOn {
+  /**
+   * - `at`: the next attempt is at `at`; without it, as soon as Waypost comes to it
+   * - `not_before`: something must free up first; not before `at`, if it is known
+   * - `on_answer`: the endpoint, its token endpoint or its proxy must answer first
+   * - `on_release`: somebody must act first
+   */
+  when: 'at' | 'not_before' | 'on_answer' | 'on_release';
+  at: string | null;
+  /** the last failure that is known of the destination */
+  lastCheck: LastCheck | null;
+  /** later by the length of a pause; null: it differs among the deliveries of a destination */
+  givenUpAt: string | null;
+}
+
+export type DestinationRow = Overview['data'][number];
+type LastCheck = NonNullable<DestinationRow['lastError']>;
+type Waiting = Pick<
+  Delivery,
+  'status' | 'reason' | 'acceptedAt' | 'nextAttemptAt' | 'expiresAt' | 'attemptsMade'
+>;
+
+/** What is known of the destination; undefined: nothing, as without the right to read it. */
+export type Around = Pick<DestinationRow, 'circuits' | 'lastError'> | undefined;
+
+const NOT_BEFORE: readonly (string | null)[] = [
+  'retry_after',
+  'rate_limited',
+  'lane_full',
+  'handed_over',
+] satisfies Reason[];
+const ON_ANSWER: readonly (string | null)[] = ['circuit_open', 'token', 'proxy'] satisfies Reason[];
+const ON_RELEASE: readonly (string | null)[] = [
+  'paused',
+  'secrets_unreadable',
+  'destination_unreadable',
+] satisfies Reason[];
+
+/** @returns null for a delivery that has ended */
+export function goesOnOf(delivery: Waiting, around: Around): GoesOn | null {
+  const { status, reason, acceptedAt, nextAttemptAt, expiresAt } = delivery;
+  if (!isUnderWay(status)) return null;
+  const lastCheck = around?.lastError ?? null;
+  const goesOn = (when: GoesOn['when'], at: string | null): GoesOn => ({
+    when,
+    at,
+    lastCheck,
+    givenUpAt: expiresAt,
+  });
+  if (ON_RELEASE.includes(reason)) return goesOn('on_release', null);
+  if (NOT_BEFORE.includes(reason)) return goesOn('not_before', nextAttemptAt);
+  const isHeldBack = reason === 'backoff' && (around?.circuits.length ?? 0) > 0;
+  if (isHeldBack || ON_ANSWER.includes(reason)) return goesOn('on_answer', null);
+  return goesOn('at', reason === null ? acceptedAt : nextAttemptAt);
+}
+
+/** Completes "It goes on …". */
+export function goesOnWords({ when, at, lastCheck }: GoesOn, reason: string | null, nowMs: number) {
+  switch (when) {
+    case 'at':
+      return at !== null && Date.parse(at) > nowMs ? `at ${at}` : 'as soon as Waypost comes to it';
+    case 'not_before': {
+      const what = NOT_BEFORE_WORDS[reason ?? ''] ?? 'as soon as there is room';
+      return at === null ? what : `${what}, not before ${at}`;
+    }
+    case 'on_answer': {
+      const who = ANSWER_WORDS[reason ?? ''] ?? 'the endpoint answers';
+      const known =
+        lastCheck === null
+          ? ''
+          : ` (the last failure was at ${lastCheck.at}: ${lastCheck.message})`;
+      return `as soon as ${who}${known}; Waypost keeps asking`;
+    }
+    case 'on_release':
+      return RELEASE_WORDS[reason ?? ''] ?? 'once somebody has acted';
+  }
+}
+
+const NOT_BEFORE_WORDS: Readonly<Record<string, string>> = {
+  retry_after: 'when the time is over that the endpoint asked for',
+  rate_limited: 'when the rate limit of the destination lets it through',
+  lane_full: 'when the endpoint has taken those before it',
+  handed_over: 'when another process takes it over, within seconds',
+} satisfies Partial<Record<Reason, string>>;
+const ANSWER_WORDS: Readonly<Record<string, string>> = {
+  token: 'the token endpoint gives a token',
+  proxy: 'the proxy connects',
+} satisfies Partial<Record<Reason, string>>;
+const RELEASE_WORDS: Readonly<Record<string, string>> = {
+  paused: 'when somebody resumes the destination (waypost destinations resume)',
+  secrets_unreadable: 'when the delivery service has the key that decrypts the destination',
+  destination_unreadable: 'when the delivery service can read the destination',
+} satisfies Partial<Record<Reason, string>>;
+
+const REASONS: Readonly<Record<string, string>> = {
+  lane_full: 'its endpoint is slower than its deliveries arrive',
+  rate_limited: 'the rate limit of its destination is reached',
+  circuit_open: 'its endpoint is failing',
+  retry_after: 'its endpoint asked for time',
+  token: 'the token endpoint of its destination gives no token',
+  proxy: 'the proxy of its destination does not connect',
+  backoff: 'its last attempt failed',
+  handed_over: 'the process that held it has stopped',
+  paused: 'its destination is paused',
+  secrets_unreadable: 'the secret key of Waypost does not decrypt its destination',
+  destination_unreadable: 'the delivery service cannot read its destination',
+  replayed: 'it was replayed and not tried since',
+  retry_requested: 'somebody sent it now, and it is on its way',
+  rejected: 'its endpoint refused it for good',
+  window_closed: 'it could not be delivered within its window',
+  url_disabled: 'its URL is switched off',
+  aborted_by_receiver: 'its receiver asked not to get it again',
+  unreadable: 'Waypost could not read its record',
+  render_failed: 'its body or a header could not be rendered',
+  too_large: 'Kafka refuses a record of its size',
+  destination_disabled: 'its destination was disabled',
+  destination_deleted: 'its destination was deleted',
+  cancelled_by_user: 'somebody cancelled it',
+} satisfies Record<Reason, string>;
+
+/** @param reason a newer Waypost may have written an unknown one */
+export function reasonWords(reason: string): string {
+  return REASONS[reason] ?? reason;
+}
