@@ -9,7 +9,7 @@ import { type PreparedAuth } from './endpoint-auth';
 /** A destination and its URLs in their decrypted form, ready to be sent to. */
 
 export interface Endpoint extends LaneUrl {
-  /** identifies its URL in the headers of a delivery */
+  /** identifies its webhook and URL in the headers of a delivery (`urlHash`) */
   hash: string;
   /** ms for one request; absent: as the settings say */
   timeoutMs?: number;
