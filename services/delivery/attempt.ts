@@ -205,9 +205,15 @@ export class Attempt implements MemberOwner {
    * about real ones.
    */
   #obey(endpoint: Endpoint, { says }: JudgedResponse, nowMs: number): void {
-    if (says?.disables === undefined || this.inHand.delivery.test) return;
-    if (this.context.disabledUrls.add(endpoint)) {
-      this.context.on.disabled(endpoint, says.disables, nowMs);
+    const disables = says?.disables;
+    if (disables === undefined || this.inHand.delivery.test) return;
+    const { disabledUrls, on } = this.context;
+    const { endpoints } = this.admitted.lookup.destination;
+    // What is gone is gone for every webhook with this URL, whatever else it sends.
+    const others =
+      disables === 'gone' ? endpoints.filter((each) => hasSameUrl(each, endpoint)) : [];
+    for (const each of [endpoint, ...others]) {
+      if (disabledUrls.add(each)) on.disabled(each, disables, nowMs);
     }
   }
 
@@ -315,6 +321,10 @@ export class Attempt implements MemberOwner {
   #elapsedMs(): number {
     return Math.round(this.context.time.steadyMs() - this.#startedAt);
   }
+}
+
+function hasSameUrl(a: Endpoint, b: Endpoint): boolean {
+  return a.origin === b.origin && a.path === b.path;
 }
 
 /**

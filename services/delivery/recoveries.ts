@@ -205,7 +205,7 @@ export class Recoveries {
   /** The same in a process that takes over the same partitions, so that it can stop them. */
   #probesId(endpoint: LaneUrl): string {
     const keys = this.#keys(behind(endpoint, 'circuit_open'));
-    return `prb_${urlHash([endpoint.lane, ...keys].join(' '))}`;
+    return `prb_${callHash(endpoint.lane, keys.join(' '))}`;
   }
 
   #request(id: string, action: 'recovered' | 'probe', backlog: Backlog): void {

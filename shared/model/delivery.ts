@@ -48,7 +48,7 @@ export interface Delivery {
   hop: number;
   /** number of the replay that it belongs to; 0: none */
   replay: number;
-  /** hashes (urlHash) of the URLs that refused permanently */
+  /** hashes (urlHash) of the webhooks that refused permanently */
   closed: string[];
   /**
    * ms since 1970: time of the next attempt, if the wait outlasts its tier
@@ -88,9 +88,13 @@ export function deliveryId(sourceId: string, messageId: string, destinationId: s
   return `dlv_${digest.slice(0, 27)}`;
 }
 
-/** Identifies a URL in `closed`, since the list of URLs may change while a delivery waits. */
-export function urlHash(url: string): string {
-  return createHash('sha256').update(url).digest('base64url').slice(0, 12);
+/**
+ * Identifies a webhook and its URL in `closed`, since both may change while a delivery waits. Two
+ * webhooks of a destination may have the same URL, with other headers: one of them may refuse what
+ * the other takes.
+ */
+export function urlHash(webhookId: string, url: string): string {
+  return createHash('sha256').update(`${webhookId}\0${url}`).digest('base64url').slice(0, 12);
 }
 
 /**

@@ -139,7 +139,7 @@ function endpointOf(
     retry: { timeoutMs, on } = {},
   } = destination;
   const url = open(webhook.url, secretFields.url(owner, webhook.id));
-  const hash = urlHash(url);
+  const hash = urlHash(webhook.id, url);
   const sendable = Object.entries(webhook.headers).filter(([name]) => !isOwnHeader(name));
   const headers = Object.fromEntries(
     sendable.map(([name, value]) => [
@@ -206,7 +206,7 @@ function mailboxesOf(
 ): Endpoint[] {
   return (alerts?.email ?? []).map((address) => {
     const origin = `${MAILBOX_PREFIX}${address}`;
-    const hash = urlHash(origin);
+    const hash = urlHash(origin, origin);
     const lane = `${owner}/${hash}`;
     return {
       id: origin,

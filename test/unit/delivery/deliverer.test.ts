@@ -652,6 +652,17 @@ describe('a receiver that wants nothing more', () => {
     expect(ends()).toEqual([]);
   });
 
+  test('is off for each webhook of its destination that has it', async () => {
+    story = new Story(['/gone', '/good']);
+    const [gone, good] = story.destination.endpoints;
+    const same = { ...gone!, id: 'whk/same', hash: 'hash/same', lane: 'dst/hash/same' };
+    story.destination = { ...story.destination, endpoints: [gone!, same, good!] };
+    story.answers = ({ path }) => (path === '/gone' ? 410 : 200);
+    await story.takeSome(3);
+    expect(disabled().map(({ webhook }) => webhook)).toEqual(['whk/gone', 'whk/same']);
+    expect(story.sent.slice(3).map(({ path }) => path)).toEqual(['/good', '/good']);
+  });
+
   test('gets a message that another URL has not taken, once it is on again', async () => {
     story = new Story(['/gone', '/failing']);
     story.answers = ({ path }) => (path === '/gone' ? 410 : 500);
