@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type BatchProducer } from '../../shared/kafka/port';
 import { recallRecord } from '../../shared/kafka/topics';
-import { shardKeys, urlHash } from '../../shared/model/delivery';
+import { callHash } from '../../shared/model/dedup-window';
+import { shardKeys } from '../../shared/model/delivery';
 import {
   type Predicate,
   type RecallRecord,

@@ -134,7 +134,11 @@ export class Requeuer {
     const decoded = decodeDelivery(headers);
     if (decoded.kind !== 'delivery') return;
     const { topic, partition, offset } = record;
-    const ended = tooLargeRecords(decoded.delivery, { topic, partition, offset, key }, this.options.now());
+    const ended = tooLargeRecords(
+      decoded.delivery,
+      { topic, partition, offset, key },
+      this.options.now(),
+    );
     producer.send(ended).then(
       () => {
         countRefused();

@@ -168,7 +168,7 @@ export function isRecalled({ where, expiresBy }: Recall, record: ParkedRecord, b
 }
 
 /** Returns whether a predicate applies to a record. */
-export function isMeant(where: Predicate, { key, headers }: Pick<ParkedRecord, 'key' | 'headers'>) {
+function isMeant(where: Predicate, { key, headers }: Pick<ParkedRecord, 'key' | 'headers'>) {
   const { destination, url, reason, delivery, user } = where;
   if (destination !== undefined) {
     // The key is compared first, because headers are decoded on access.

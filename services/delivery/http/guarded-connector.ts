@@ -37,7 +37,7 @@ export interface Waiting {
 }
 
 /** Receives the socket, and the addresses that it leads to. */
-export type Connected = (
+type Connected = (
   ...result:
     | [error: null, socket: Socket, peers: readonly Peer[]]
     | [error: Error, socket: null, peers?: undefined]

@@ -41,7 +41,7 @@ interface Cluster {
 }
 
 /** The versions of requests that a broker knows, by their keys. */
-export type Versions = Readonly<Record<number, { minVersion: number; maxVersion: number }>>;
+type Versions = Readonly<Record<number, { minVersion: number; maxVersion: number }>>;
 
 const USED: readonly Api[] = [
   PRODUCE,
@@ -59,7 +59,7 @@ const USED: readonly Api[] = [
 ];
 
 /** @throws AppError `cannot_start` if a broker does not know the versions that are used */
-export function requireVersions(versions: Versions): void {
+function requireVersions(versions: Versions): void {
   const unknown = USED.find(({ key, version }) => {
     const { minVersion = Infinity, maxVersion = -1 } = versions[key] ?? {};
     return version < minVersion || version > maxVersion;
