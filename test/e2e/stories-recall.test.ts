@@ -184,40 +184,6 @@ async function cameEarly(deliveries: readonly Delivery[], destination: string): 
   expect(['probe', 'recovered']).toEqual(expect.arrayContaining([...new Set(marks)]));
 }
 
-test('a quiet endpoint that recovers is probed, and gets what waited for its circuit', async () => {
-  const { sink } = stage;
-  let works = false;
-  sink.on('/quiet', () => ({ status: works ? 200 : 503 }));
-  const webhooks = [{ url: sink.url('/quiet') }];
-  const connection = await stage.connect({ webhooks, retry: { delays: [LONG_TIER] } });
-  const held = await untilHeld(connection);
-  works = true;
-  await cameEarly(held, connection.destination.id);
-}, 180_000);
-
-test('a corrected URL gets what waited for the circuit of the wrong one', async () => {
-  const { sink } = stage;
-  sink.on('/wrong', { status: 503 });
-  const webhooks = [{ url: sink.url('/wrong') }];
-  const connection = await stage.connect({ webhooks, retry: { delays: [LONG_TIER] } });
-  const held = await untilHeld(connection);
-  await connection.change({ webhooks: [{ url: sink.url('/corrected') }] });
-  await cameEarly(held, connection.destination.id);
-  expect(sink.received('/corrected').length).toBeGreaterThanOrEqual(held.length);
-}, 180_000);
-
-test('the end of a pause sends what it held', async () => {
-  const { sink } = stage;
-  const connection = await stage.connect({ webhooks: [{ url: sink.url('/paused') }] });
-  await connection.change({ paused: true });
-  await stage.settled();
-  for (let i = 0; i < FEW; i++) await connection.send();
-  const held = await waiting(connection, FEW);
-  expect(held.map(({ reason }) => reason)).toEqual(Array(FEW).fill('paused'));
-  await connection.change({ paused: false });
-  await cameEarly(held, connection.destination.id);
-}, 180_000);
-
 /** Opens the console as administrator. */
 async function signIn({ page }: Tab, path: string): Promise<void> {
   await page.goto(`${stage.system.controlUrl}${path}`);
@@ -301,6 +267,40 @@ test('the copies of the first test are dropped when they fall due', async () => 
     [2, 1, 5],
   );
 });
+
+test('a quiet endpoint that recovers is probed, and gets what waited for its circuit', async () => {
+  const { sink } = stage;
+  let works = false;
+  sink.on('/quiet', () => ({ status: works ? 200 : 503 }));
+  const webhooks = [{ url: sink.url('/quiet') }];
+  const connection = await stage.connect({ webhooks, retry: { delays: [LONG_TIER] } });
+  const held = await untilHeld(connection);
+  works = true;
+  await cameEarly(held, connection.destination.id);
+}, 180_000);
+
+test('a corrected URL gets what waited for the circuit of the wrong one', async () => {
+  const { sink } = stage;
+  sink.on('/wrong', { status: 503 });
+  const webhooks = [{ url: sink.url('/wrong') }];
+  const connection = await stage.connect({ webhooks, retry: { delays: [LONG_TIER] } });
+  const held = await untilHeld(connection);
+  await connection.change({ webhooks: [{ url: sink.url('/corrected') }] });
+  await cameEarly(held, connection.destination.id);
+  expect(sink.received('/corrected').length).toBeGreaterThanOrEqual(held.length);
+}, 180_000);
+
+test('the end of a pause sends what it held', async () => {
+  const { sink } = stage;
+  const connection = await stage.connect({ webhooks: [{ url: sink.url('/paused') }] });
+  await connection.change({ paused: true });
+  await stage.settled();
+  for (let i = 0; i < FEW; i++) await connection.send();
+  const held = await waiting(connection, FEW);
+  expect(held.map(({ reason }) => reason)).toEqual(Array(FEW).fill('paused'));
+  await connection.change({ paused: false });
+  await cameEarly(held, connection.destination.id);
+}, 180_000);
 
 test('all that waits at a destination is sent now by a job that counts deliveries', async () => {
   const { sink } = stage;

@@ -42,20 +42,26 @@ interface Part {
   messages: readonly OutRecord[];
 }
 
-/** No connection to the broker could be made: nothing was sent. */
+/** Nothing was sent: no connection could be made, or the time was over. */
 export class NotSent extends Error {}
+
+interface SendOptions {
+  /**
+   * uses a second connection: a broker answers the requests of one connection one after the other
+   */
+  spare: boolean;
+  /** the request is not written at this time or later, by `performance.now()`; Infinity: always */
+  before: number;
+}
 
 export interface RequestSender {
   /** Refreshes the metadata of the topics. @throws if no broker answers */
   refresh(topics: Iterable<string>): Promise<Map<string, TopicLeaders>>;
   /**
-   * Sends one request.
-   * @param spare uses a second connection: a broker answers the requests of one connection one
-   *   after the other
-   * @returns the error code of each part, in their order
+   * Sends one request. @returns the error code of each part, in their order
    * @throws NotSent; any other error means that the result of the request is unknown
    */
-  send(node: number, parts: readonly Part[], spare: boolean): Promise<number[]>;
+  send(node: number, parts: readonly Part[], options: SendOptions): Promise<number[]>;
   disconnect(): Promise<void>;
 }
 
@@ -75,19 +81,21 @@ export async function connectRequestSender(
       });
       return new Map(found);
     },
-    send: (node, parts, spare) => send(brokers, { node, parts, spare, prefix }),
+    send: (node, parts, options) => send(brokers, { node, parts, prefix, ...options }),
     disconnect: () => brokers.disconnect(),
   };
 }
 
-interface Sending {
+interface Sending extends SendOptions {
   node: number;
   parts: readonly Part[];
-  spare: boolean;
   prefix: string;
 }
 
-async function send(brokers: Brokers, { node, parts, spare, prefix }: Sending): Promise<number[]> {
+async function send(
+  brokers: Brokers,
+  { node, parts, spare, before, prefix }: Sending,
+): Promise<number[]> {
   const wire = await open(brokers, node, spare);
   const input: ProduceInput = {
     acks: -1,
@@ -102,11 +110,14 @@ async function send(brokers: Brokers, { node, parts, spare, prefix }: Sending): 
       (to) => {
         mark = brokerClock.mark();
         writeProduce(to, input, Date.now());
+        // The process may have been stopped since its caller looked at the clock.
+        if (performance.now() >= before) throw new NotSent('its time was over');
       },
       ANSWER_WITHIN_MS,
     );
     result = readProduce(answer);
   } catch (error) {
+    if (error instanceof NotSent) throw error;
     // A broken or unresponsive connection is not used again.
     await wire.close(error as Error);
     throw error;

@@ -43,6 +43,7 @@ export interface Api {
 
 /** @param from the answer; empty after an error */
 export type Done = (error: Error | undefined, from: ByteReader) => void;
+/** Writes a request. If it throws, nothing is sent, and the caller gets the error. */
 export type Write = (to: ByteWriter) => void;
 
 interface Pending {
@@ -185,7 +186,12 @@ export class Wire {
     writer.int32(id);
     writer.string(connection.clientId);
     if (flexible) writer.noTags();
-    write(writer);
+    try {
+      write(writer);
+    } catch (error) {
+      setImmediate(done, error as Error, NOTHING);
+      return;
+    }
     writer.int32At(writer.length - SIZE_BYTES, 0);
     this.#pending.set(id, { done, flexible, until: performance.now() + timeoutMs });
     this.#check ??= setInterval(() => this.#closeIfOverdue(), CHECK_MS).unref();

@@ -179,7 +179,10 @@ export class KafkaBatchProducer implements BatchProducer {
       return { topic, partition, messages: items.map(({ record }) => record) };
     });
     try {
-      const codes = await this.producer.send(request.node, parts, request.spare);
+      const codes = await this.producer.send(request.node, parts, {
+        spare: request.spare,
+        before: this.#expiryOf(request),
+      });
       const now = performance.now();
       const { acknowledged, refused } = this.#accumulator.answered(request, codes, now);
       this.#meter.answered(acknowledged, now - begunAt);
@@ -196,6 +199,19 @@ export class KafkaBatchProducer implements BatchProducer {
       this.#failures.report(this.#accumulator.blocked(performance.now()));
     }
     this.#pump();
+  }
+
+  /** Returns when the oldest record of a request is given up, by `performance.now()`. */
+  #expiryOf({ parts }: Request): number {
+    const { deliveryTimeoutMs } = this.options;
+    if (deliveryTimeoutMs === 'retry') return Infinity;
+    let oldestAt = Infinity;
+    // The first record of a partition is its oldest.
+    for (const { items } of parts) {
+      const [first] = items as Item[];
+      if (first) oldestAt = Math.min(oldestAt, first.ticket.at);
+    }
+    return oldestAt + deliveryTimeoutMs;
   }
 
   async #refresh(): Promise<void> {

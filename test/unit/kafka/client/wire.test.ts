@@ -109,6 +109,22 @@ test('a request is written at once', async () => {
   expect(await asked).toBe('b');
 });
 
+test('a request that its writer refuses is not sent, and the connection stays', async () => {
+  const wire = await openWire();
+  const refused = wire.call(
+    API,
+    () => {
+      throw new Error('too late');
+    },
+    60_000,
+  );
+  await expect(refused).rejects.toThrow('too late');
+  const asked = ask(wire, 'next');
+  const [only] = await received(1);
+  only!.answer('b');
+  expect(await asked).toBe('b');
+});
+
 test('half an answer of a broken connection does not begin the next answer', async () => {
   const wire = await openWire();
   const asked = ask(wire, 'one').catch((error: Error) => error.message);

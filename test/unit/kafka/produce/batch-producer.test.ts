@@ -22,10 +22,12 @@ function start(
   answered: Promise<unknown> = Promise.resolve(),
 ) {
   const requests: Parts[] = [];
+  const expiries: number[] = [];
   const sender: RequestSender = {
     refresh: () => Promise.resolve(new Map([['t', { errorCode: 0, leaders: [1, 2] }]])),
-    send: async (_, parts) => {
+    send: async (_, parts, { before }) => {
       requests.push(parts);
+      expiries.push(before);
       await answered;
       return parts.map(({ partition }) => answer(partition));
     },
@@ -33,7 +35,7 @@ function start(
   };
   const log = createLog('test', 'silent');
   const producer = new KafkaBatchProducer(sender, { ...OPTIONS, ...options }, log);
-  return { producer, requests, log };
+  return { producer, requests, expiries, log };
 }
 
 test('a request with ids of three-byte characters stays within the same size limit', async () => {
@@ -104,6 +106,15 @@ test('a clock that is set back by an hour does not delay the delivery timeout', 
   } finally {
     jest.useRealTimers();
   }
+});
+
+test('a request is not written once the time of its oldest record is over', async () => {
+  const { producer, expiries } = start({ deliveryTimeoutMs: 4_000 });
+  const before = performance.now();
+  await producer.send([{ topic: 't', key: null, value: 'a', partition: 0 }]);
+  expect(expiries[0]).toBeGreaterThanOrEqual(before + 4_000);
+  expect(expiries[0]).toBeLessThanOrEqual(performance.now() + 4_000);
+  await producer.close(0);
 });
 
 test('a process that was stopped does not send records that are older than their timeout', async () => {
