@@ -432,7 +432,7 @@ test('the CLI finds deliveries and replays dead ones', async () => {
   });
   expect([mcp.code, mcp.out]).toEqual([
     0,
-    expect.stringMatching(/is dead, because of rejected.* answered 422\./),
+    expect.stringMatching(/is dead: its endpoint refused it for good\..* answered 422\./),
   ]);
 
   production.on('/hook', {});
