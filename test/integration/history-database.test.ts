@@ -852,8 +852,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ).toEqual(['rpl_1']);
     await record(anEvent(), aFailure({ delivery: 'dlv_2', replay: 1 }));
     expect([...(await knownOf(database, ['dlv_1', 'dlv_2', 'dlv_3']))]).toEqual([
-      ['dlv_1', { status: 'delivered', replay: 0 }],
-      ['dlv_2', { status: 'retrying', replay: 1 }],
+      ['dlv_1', { status: 'delivered', reason: null, replay: 0 }],
+      ['dlv_2', { status: 'retrying', reason: 'backoff', replay: 1 }],
     ]);
   });
 
