@@ -127,7 +127,7 @@ export class Wire {
     } else if (connection.sasl && connection.isConnected() && !connection.isAuthenticated()) {
       // The login ends soon. A broker ends the connection at a request in the middle of the next.
       const send = () => this.#send(api, write, done, timeoutMs);
-      connection.authenticate().then(send, (error: Error) => done(error, NOTHING));
+      connection.authenticate().then(send, (error: unknown) => done(error as Error, NOTHING));
     } else {
       this.#send(api, write, done, timeoutMs);
     }
