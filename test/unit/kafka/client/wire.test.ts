@@ -140,6 +140,16 @@ test('whoever connects while a connection closes keeps the new one', async () =>
   expect(await asked).toBe('here');
 });
 
+test('callers that connect at the same time share a socket', async () => {
+  const wire = Wire.of(connection);
+  await Promise.all([connection.connect(), wire.open(), connection.connect()]);
+  await wire.open();
+  const asked = ask(wire, 'one');
+  (await received(1))[0]!.answer('here');
+  expect(await asked).toBe('here');
+  expect(sockets).toHaveLength(1);
+});
+
 test('kafkajs ends the requests of a connection that it closes', async () => {
   const wire = await openWire();
   const asked = ask(wire, 'one').catch(reasonOf);
