@@ -276,7 +276,7 @@ export class KafkaConsumption implements Consumption {
     clearTimeout(this.#timer);
     this.#meter.end();
     this.#fetcher.stop();
-    await this.#member.leave();
+    await withTimeout(GOODBYE_MS, this.#member.leave());
     await withTimeout(GOODBYE_MS, this.parts.brokers.disconnect());
   }
 
