@@ -41,7 +41,7 @@ interface Cluster {
 }
 
 /** The versions of requests that a broker knows, by their keys. */
-export type Versions = Readonly<Record<number, { minVersion: number; maxVersion: number }>>;
+type Versions = Readonly<Record<number, { minVersion: number; maxVersion: number }>>;
 
 const USED: readonly Api[] = [
   PRODUCE,

@@ -22,7 +22,7 @@ export interface TopicMetadata {
   partitions: PartitionMetadata[];
 }
 
-export interface PartitionMetadata {
+interface PartitionMetadata {
   /** id of the leading broker; NO_LEADER without one */
   leader: number;
   /** rises with each election of a leader */
