@@ -9,7 +9,7 @@ const REST = { 12: [0, 4], 13: [0, 5], 14: [0, 5], 23: [2, 4] } as const;
 
 const versionsOf = (ranges: object) =>
   Object.fromEntries(
-    Object.entries({ ...REST, ...ranges } as Record<string, [number, number]>).map(
+    Object.entries({ ...REST, ...ranges } as Record<string, readonly [number, number]>).map(
       ([key, [minVersion, maxVersion]]) => [key, { minVersion, maxVersion }],
     ),
   );
