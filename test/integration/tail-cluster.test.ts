@@ -186,7 +186,7 @@ test('a consumer reads from the replica of its rack, or the leader if that is do
 function spyOnFetches(): { nodes: Set<number>; end: () => void } {
   const nodes = new Set<number>();
   const nodeOf = new WeakMap<Wire, number>();
-   
+
   const [{ wireTo }, { send }] = [Brokers.prototype, Wire.prototype];
   const toNode = jest.spyOn(Brokers.prototype, 'wireTo').mockImplementation(async function (
     this: Brokers,
