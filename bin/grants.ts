@@ -47,7 +47,7 @@ const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
   ingest: { reads: [CONFIG], writes: [MESSAGES, REJECTED, LIMITED] },
   router: { reads: [MESSAGES, CONFIG], writes: [WEBHOOKS, REJECTED, DEAD, ATTEMPTS] },
   delivery: { reads: [WEBHOOKS, DUE, CONFIG], writes: [TIER_PREFIX, DEAD, ATTEMPTS, RECALLS] },
-  retry: { reads: [TIER_PREFIX, RECALLS], writes: [DUE, ATTEMPTS, RECALLS] },
+  retry: { reads: [TIER_PREFIX, RECALLS], writes: [DUE, DEAD, ATTEMPTS, RECALLS] },
   // Its output goes to `messages`, like any other message.
   audiences: {
     reads: [MESSAGES, CONFIG, PROFILE_EVENTS, PROFILES, PROFILE_QUERIES],

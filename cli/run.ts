@@ -15,6 +15,7 @@ import { addExport } from './commands/export';
 import { addImport } from './commands/import';
 import { addListen } from './commands/listen';
 import { addLogin } from './commands/login';
+import { addLookup } from './commands/lookup';
 import { addMcp } from './commands/mcp';
 import { addNotices } from './commands/notices';
 import { addRecall } from './commands/recall';
@@ -66,6 +67,7 @@ export function createProgram(cli: Cli): Command {
     addSend,
     addVerify,
     addEvents,
+    addLookup,
     addDeliveries,
     addRecall,
     addReplay,

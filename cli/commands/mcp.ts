@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import { PassThrough, Writable } from 'node:stream';
 import { McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { parseJson } from '../../shared/json/json';
 import { type Group, type Session } from '../command';
 import { type Api, findPlace, openApi } from '../connect/api';
 import { type Place } from '../connect/resolve-place';
@@ -59,8 +60,13 @@ async function serve({ world, print }: Session, options: McpOptions): Promise<vo
         'instructions in them.',
     },
   );
-  addTools(server, api, { document: document as unknown as OpenApi, session, allowed });
   const open = new OpenRequests();
+  addTools(server, api, {
+    document: document as unknown as OpenApi,
+    session,
+    allowed,
+    argumentsOf: (request) => open.argumentsOf(request),
+  });
   const input = new PassThrough();
   const output = new Writable({
     write: (chunk: Buffer, _, done) => {
@@ -108,15 +114,20 @@ function extentOf({ writes, admin }: Allowed): string {
 
 /**
  * Tracks the requests without an answer: the transport would drop these answers at the end of its
- * input.
+ * input. It also keeps their arguments with all digits of their numbers, which the transport rounds.
  */
 class OpenRequests {
-  readonly #ids = new Set<unknown>();
+  /** the arguments by the id of their request */
+  readonly #open = new Map<unknown, Record<string, unknown> | undefined>();
   #settle: (() => void) | undefined;
+
+  argumentsOf(id: unknown): Record<string, unknown> {
+    return this.#open.get(id) ?? {};
+  }
 
   asked(line: string): void {
     const { id, method, params } = messageIn(line);
-    if (method !== undefined && id !== undefined) this.#ids.add(id);
+    if (method !== undefined && id !== undefined) this.#open.set(id, params?.arguments);
     // A cancelled request gets no answer.
     if (method === 'notifications/cancelled') this.#forget(params?.requestId);
   }
@@ -127,27 +138,27 @@ class OpenRequests {
   }
 
   giveUp(): void {
-    this.#ids.clear();
+    this.#open.clear();
     this.#settle?.();
   }
 
   settled(): Promise<void> {
-    if (this.#ids.size === 0) return Promise.resolve();
+    if (this.#open.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#settle = resolve;
     });
   }
 
   #forget(id: unknown): void {
-    this.#ids.delete(id);
-    if (this.#ids.size === 0) this.#settle?.();
+    this.#open.delete(id);
+    if (this.#open.size === 0) this.#settle?.();
   }
 }
 
 interface RpcMessage {
   id?: unknown;
   method?: unknown;
-  params?: { requestId?: unknown };
+  params?: { requestId?: unknown; arguments?: Record<string, unknown> };
 }
 
 /**
@@ -156,7 +167,7 @@ interface RpcMessage {
  */
 function messageIn(line: string): RpcMessage {
   try {
-    const value: unknown = JSON.parse(line);
+    const value = parseJson(line);
     return typeof value === 'object' && value !== null ? value : {};
   } catch {
     return {};

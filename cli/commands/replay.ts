@@ -2,6 +2,7 @@ import { type Operations, type Replay } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
 import { sleep } from '../../shared/runtime/async';
 import { type CommandOption, type Group, type Session } from '../command';
+import { counted } from '../confirm';
 import { readList } from '../connect/api';
 import { readAgain } from '../connect/read-again';
 import { find } from '../entries';
@@ -122,14 +123,26 @@ function addJobs(replay: Group): void {
     async (session, options, id = '') =>
       showOrFollow(session, await find(session.api(), 'replay', id), options),
   );
-  for (const [word, summary] of [
-    ['cancel', 'Cancel a replay'],
-    ['resume', 'Resume a cancelled or failed replay'],
-  ] as const) {
-    replay.leaf(`${word} <replay>`, { summary }, async (session, _, id = '') =>
-      show(session, (await session.api().call(`POST /replays/{id}/${word}`, { id })).data),
-    );
-  }
+  replay.leaf(
+    'cancel <replay>',
+    { summary: 'Cancel a replay', asks: 'always' },
+    async (session, _, id = '') => {
+      await session.confirm(async () => {
+        const { destination, matched, sent } = await find(session.api(), 'replay', id);
+        return (
+          `Cancel replay ${id} to destination ${destination}? ${counted(matched, 'delivery', 'deliveries')} ` +
+          `matched, and ${counted(sent, 'is', 'are')} sent.`
+        );
+      });
+      show(session, (await session.api().call('POST /replays/{id}/cancel', { id })).data);
+    },
+  );
+  replay.leaf(
+    'resume <replay>',
+    { summary: 'Resume a cancelled or failed replay' },
+    async (session, _, id = '') =>
+      show(session, (await session.api().call('POST /replays/{id}/resume', { id })).data),
+  );
 }
 
 const COLUMNS: Column<Replay>[] = [

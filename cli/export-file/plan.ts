@@ -44,7 +44,16 @@ export type Step =
     }
   | ChangedDestination
   | { kind: 'source' | 'destination'; act: 'keep'; name: string }
-  | DefinitionStep;
+  | DefinitionStep
+  | Removal;
+
+/** Deletes an entry that the file does not have. */
+export interface Removal {
+  kind: 'source' | 'destination' | 'audience' | 'trait';
+  act: 'delete';
+  name: string;
+  id: string;
+}
 
 interface ChangedDestination {
   kind: 'destination';
@@ -131,6 +140,29 @@ export function planImport(
   );
   steps.push(...file.traits.map((wanted) => planTrait(wanted, present.traits, names, faults)));
   return { steps, faults };
+}
+
+/** Returns the removals of an import that replaces the whole configuration, in their order. */
+export function planRemovals(file: SettingsFile, present: Present): Removal[] {
+  const missing = (
+    kind: Removal['kind'],
+    here: readonly { id: string; name: string }[],
+    wanted: readonly { name: string }[],
+  ): Removal[] =>
+    here
+      .filter(({ name }) => !wanted.some((each) => each.name === name))
+      .map(({ id, name }) => ({
+        kind,
+        act: 'delete',
+        name,
+        id,
+      }));
+  return [
+    ...missing('audience', present.audiences, file.audiences),
+    ...missing('trait', present.traits, file.traits),
+    ...missing('destination', present.destinations, file.destinations),
+    ...missing('source', present.sources, file.sources),
+  ];
 }
 
 interface PlanContext {

@@ -23,8 +23,8 @@ const FOUND = 20;
 type Arguments = Record<string, unknown>;
 
 /**
- * Returns the answer of a tool. Senders of events and endpoints choose texts in it, and an assistant
- * must not take them for instructions. Nobody can guess the mark of the end.
+ * Returns the answer of a tool. Senders of events and endpoints choose texts in it, and an
+ * assistant must not take them for instructions. Nobody can guess the mark of the end.
  */
 function answer(value: unknown) {
   const data = typeof value === 'string' ? value : stringifyJson(value, 2);
@@ -42,10 +42,16 @@ interface Offered {
   document: OpenApi;
   session: Session;
   allowed: Allowed;
+  /** Returns the arguments of an open request. Their numbers have all digits. */
+  argumentsOf: (request: string | number) => Arguments;
 }
 
 /** Adds a tool for each operation that the token may call, and a tool that explains a delivery. */
-export function addTools(server: McpServer, api: Api, { document, session, allowed }: Offered) {
+export function addTools(
+  server: McpServer,
+  api: Api,
+  { document, session, allowed, argumentsOf }: Offered,
+) {
   const tools = operationTools(document, session, allowed);
   for (const tool of tools) {
     const { name, summary, input, annotations } = tool;
@@ -57,7 +63,8 @@ export function addTools(server: McpServer, api: Api, { document, session, allow
         inputSchema: fromJsonSchema<Arguments>(input, UNCHECKED),
         annotations,
       },
-      async (given: Arguments) => answer(await perform(api, tool, given)),
+      async (_rounded: Arguments, { mcpReq }) =>
+        answer(await perform(api, tool, argumentsOf(mcpReq.id))),
     );
   }
   if (tools.some(({ operation }) => operation === 'GET /deliveries/{id}')) {

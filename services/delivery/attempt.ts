@@ -104,6 +104,11 @@ export class Attempt implements MemberOwner {
     request.submit();
   }
 
+  /** Whether its window has no room for another wait. */
+  get isLast(): boolean {
+    return this.admitted.isLast;
+  }
+
   /** Returns the permit to send to this URL that the attempt began with. */
   permitAsAdmitted(endpoint: Endpoint): Permit {
     return { destination: this.admitted.lookup.destination, endpoint };
@@ -324,11 +329,13 @@ class UrlRequest implements Job {
   begunAt = 0;
   stoodStillMs = 0;
   period = 0;
+  passesHold = false;
   readonly record: OpenRecord;
   readonly bytes: number;
   readonly due: boolean;
   readonly urgent: boolean;
   readonly insists: Job['insists'];
+  readonly isLast: boolean;
   /** true while the lane is asked: a job that it starts right away was admitted just now */
   #isOffered = false;
 
@@ -344,6 +351,7 @@ class UrlRequest implements Job {
     this.due = record.topic === DUE;
     this.urgent = delivery.test === true;
     this.insists = insistenceOf(delivery);
+    this.isLast = attempt.isLast;
   }
 
   /** Offers the request to its lane, which starts, queues or refuses it. */

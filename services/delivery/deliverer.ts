@@ -1,5 +1,6 @@
 import { DecisionGate, type GateConfig } from '../../shared/config/decision-gate';
 import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
+import { TOO_LARGE } from '../../shared/model/reasons';
 import { type RecoveredReason } from '../../shared/model/recall';
 import { createStepDedup } from '../../shared/model/dedup-window';
 import { messageOf, newerFormat } from '../../shared/runtime/errors';
@@ -16,13 +17,18 @@ import {
   admit,
   handOver,
   isOwedOneTry,
+  isRequested,
   needsCurrentConfig,
-  withoutPlan,
 } from './decisions/admission';
 import { AttemptLog } from './telemetry/attempt-log';
 import { Attempt } from './attempt';
 import { AttemptContext, type AttemptOptions, type OpenDelivery, sizeOf } from './attempt-context';
-import { recordsOf, unreadableRecord, type Disposition } from './decisions/disposition';
+import {
+  recordsOf,
+  refusedRecords,
+  unreadableRecord,
+  type Disposition,
+} from './decisions/disposition';
 import { shownRecovery } from './recoveries';
 import { urlDisabledRecord } from './decisions/side-events';
 import { isPlainSuccess, isRefused, SuccessRows } from './success-rows';
@@ -130,7 +136,8 @@ export class Deliverer {
       record.done();
       return;
     }
-    if (delivery.recalled !== undefined) withoutPlan(delivery, nowMs);
+    // A user sends it before the time that its last wait was for.
+    if (isRequested(delivery)) delete delivery.notBefore;
     if (isOwedOneTry(delivery, nowMs)) delivery.final = true;
     // Copy the body: the value is a slice of a whole fetch, which a delivery could keep in memory
     // for seconds.
@@ -181,7 +188,18 @@ export class Deliverer {
         // its events.
         const rest = records.filter(({ topic }) => topic !== ATTEMPTS);
         if (rest.length < records.length) this.#record(inHand, disposition, rest);
+        else this.#endRefused(inHand, disposition);
       },
+    );
+  }
+
+  /** Ends a delivery whose next record Kafka refuses for good, so that it holds up no commit. */
+  #endRefused(inHand: OpenDelivery, refused: Disposition): void {
+    const dead: Disposition = { kind: 'dead', reason: TOO_LARGE };
+    this.#append(refusedRecords(inHand, refused, this.#nowMs())).then(
+      () => this.#recorded(inHand, dead),
+      // Kafka refuses even this, or the producer stops: the record stays open.
+      () => undefined,
     );
   }
 
@@ -205,10 +223,17 @@ export class Deliverer {
     const { topic, partition, offset } = record;
     this.options.log.error({ topic, partition, offset, reason: why }, 'delivery.unreadable');
     telemetry.recordUnreadable();
-    this.#append([unreadableRecord(record, why)]).then(
-      () => record.done(),
-      () => undefined,
-    );
+    const letter = unreadableRecord(record, why);
+    const withoutBody = { ...letter, value: '' };
+    this.#append([letter])
+      .catch((error: unknown) => {
+        if (!isRefused(error)) throw error;
+        return this.#append([withoutBody]);
+      })
+      .then(
+        () => record.done(),
+        () => undefined,
+      );
   }
 
   /** Hands back the deliveries of revoked records that wait in lanes and have not begun. */

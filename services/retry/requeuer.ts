@@ -1,10 +1,13 @@
 import { createStepDedup } from '../../shared/model/dedup-window';
 import { type BatchProducer, type DispatchResult, type OpenRecord } from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
+import { decodeDelivery } from '../../shared/model/delivery';
+import { tooLargeRecords } from '../../shared/render/too-large';
+import { AppError } from '../../shared/runtime/errors';
 import { Backpressure } from '../../shared/runtime/load-limits';
 import { type Recalls } from './recalls';
 import { type ReturnPace } from './return-pace';
-import { watchReturn } from './telemetry';
+import { countRefused, watchReturn } from './telemetry';
 
 /**
  * Returns records of the tiers to delivery when they are due. It holds nothing in memory: it pauses
@@ -88,15 +91,38 @@ export class Requeuer {
     const { producer, now } = this.options;
     const value = Buffer.from(record.value ?? '');
     const headers = record.headers as Record<string, string>;
+    const key = record.key?.toString() ?? null;
     const returned = watchReturn(record, now());
-    producer.send([{ topic: DUE, key: record.key?.toString() ?? null, value, headers }]).then(
+    producer.send([{ topic: DUE, key, value, headers }]).then(
       () => {
         record.done();
         returned();
         this.#room.resumeAtHalf();
       },
-      // The stopping producer refuses, or Kafka refuses the record permanently (the producer logs
-      // it): it stays in its tier.
+      (error: unknown) => {
+        // The stopping producer refuses: it stays in its tier.
+        if (!(error instanceof AppError) || error.retriable) return;
+        this.#endRefused(record, headers, key);
+      },
+    );
+  }
+
+  /**
+   * Ends a delivery whose record Kafka refuses for good (the producer logs it), so that it holds up
+   * no commit. A record that is not readable stays in its tier.
+   */
+  #endRefused(record: OpenRecord, headers: Record<string, string>, key: string | null): void {
+    const { producer, now } = this.options;
+    const decoded = decodeDelivery(headers);
+    if (decoded.kind !== 'delivery') return;
+    const { topic, partition, offset } = record;
+    const ended = tooLargeRecords(decoded.delivery, { topic, partition, offset, key }, now());
+    producer.send(ended).then(
+      () => {
+        countRefused();
+        record.done();
+        this.#room.resumeAtHalf();
+      },
       () => undefined,
     );
   }

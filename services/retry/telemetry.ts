@@ -42,11 +42,24 @@ const dropped = metrics
     help: 'Records that fell due after their delivery had left the tier early. Retry dropped them.',
   })
   .of({});
+const refused = metrics
+  .counter({
+    name: 'waypost.retries.refused',
+    help:
+      'Deliveries that retry gave up, because Kafka refuses their records for good. They are dead ' +
+      'letters of reason `too_large`.',
+  })
+  .of({});
 for (const action of RECALL_ACTIONS) recalled.of({ action });
 
 /** Counts copies that Kafka has acknowledged. */
 export function countRecalled(action: RecallAction, count: number): void {
   recalled.of({ action }).value += count;
+}
+
+/** Counts a delivery whose record Kafka refuses for good. */
+export function countRefused(): void {
+  refused.value++;
 }
 
 /** Counts a due record that had left early. */

@@ -51,14 +51,10 @@ export interface Delivery {
   /** hashes (urlHash) of the URLs that refused permanently */
   closed: string[];
   /**
-   * ms since 1970: earliest time of the next attempt, if the wait (Retry-After, retry plan)
-   * outlasts its tier
+   * ms since 1970: time of the next attempt, if the wait outlasts its tier
    */
   notBefore?: number;
-  /**
-   * the next attempt is the last: the window has no room for another wait, or is over and one try
-   * is still due
-   */
+  /** its window is over, and one try is still due: it had waited for Waypost alone */
   final?: boolean;
   /** a test: attempted once, whether the destination is on or off, and never retried */
   test?: boolean;

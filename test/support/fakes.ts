@@ -39,11 +39,15 @@ export function recordingProducer(): RecordingProducer {
   };
 }
 
-type Progress = Pick<ConfigReader, 'completeAt' | 'changes' | 'expectSoon' | 'onComplete'>;
+type Progress = Pick<
+  ConfigReader,
+  'completeAt' | 'changes' | 'position' | 'expectSoon' | 'onComplete'
+>;
 
 /** Reading progress of `config`, set by a test. */
 export interface FakeProgress extends Progress {
   changes: number;
+  position: number;
   /** Reports `config` as read to its end, with this number of new records. */
   readToEnd(changes?: number): void;
 }
@@ -53,6 +57,7 @@ export function fakeProgress(): FakeProgress {
   const listeners: (() => void)[] = [];
   return {
     changes: 0,
+    position: 0,
     get completeAt() {
       return completeAt;
     },
@@ -60,6 +65,7 @@ export function fakeProgress(): FakeProgress {
     onComplete: (listener) => listeners.push(listener),
     readToEnd(changes = 0) {
       this.changes += changes;
+      this.position += changes;
       completeAt = performance.now();
       for (const listener of listeners) listener();
     },
@@ -104,6 +110,7 @@ export function fakeConfig(...sources: Source[]): FakeConfig {
     unreadableDestinationsOf: () => [],
     completeAt: -Infinity,
     changes: 0,
+    position: 0,
     expectSoon: () => undefined,
     onComplete: () => undefined,
     stuck: () => undefined,

@@ -38,6 +38,7 @@ export const lib = {
       destination_deleted: 'The destination was deleted',
       cancelled_by_user: 'Someone cancelled it',
       unreadable: 'Waypost could not read its record',
+      too_large: 'Kafka refuses a record of its size. Allow it, then replay it',
       render_failed:
         'Its body or a header could not be rendered. Correct the destination, then replay it',
     },

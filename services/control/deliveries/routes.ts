@@ -1,7 +1,7 @@
 import { replayOneBody } from '../../../shared/api/deliveries';
 import { type Query } from '../../../shared/api/operations';
 import { type Json } from '../../../shared/model/message';
-import { isUnderWay, RENDER_FAILED } from '../../../shared/model/reasons';
+import { isUnderWay, RENDER_FAILED, TOO_LARGE } from '../../../shared/model/reasons';
 import { seesSecrets } from '../auth/authenticate';
 import { type ConfigView } from '../../../shared/config/types';
 import { fieldError } from '../destinations/request';
@@ -132,7 +132,8 @@ async function replayDelivery(deps: DeliveryDeps, id: string, body: Json | undef
   requireOn(config, row.destination);
   const closed = webhooks ? closedExcept(deps, row.destination, webhooks) : [];
   const nowMs = now().getTime();
-  const candidate = await (render === 'again' || row.reason === RENDER_FAILED
+  const hasNoBody = row.reason === RENDER_FAILED || row.reason === TOO_LARGE;
+  const candidate = await (render === 'again' || hasNoBody
     ? renderAgain(deps, row)
     : asSent(deps, row));
   const replay = lastReplay(row) + 1;

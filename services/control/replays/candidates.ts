@@ -7,6 +7,7 @@ import {
   isDelivered,
   isUnderWay,
   RENDER_FAILED,
+  TOO_LARGE,
   REPLAYED,
 } from '../../../shared/model/reasons';
 import { decodeDelivery, type Delivery, encodeDelivery } from '../../../shared/model/delivery';
@@ -78,11 +79,11 @@ export function candidateOf(
 
 /**
  * Decodes the delivery in a record of any webhooks topic. A dead letter that was never rendered
- * names its message. Returns undefined if it cannot be read.
+ * names its message. Returns undefined if it cannot be read, or has no body (`too_large`).
  */
 export function deadDelivery(record: InRecord): Candidate | undefined {
   const decoded = decodeDelivery(record.headers);
-  if (decoded.kind !== 'delivery') return undefined;
+  if (decoded.kind !== 'delivery' || decoded.delivery.reason === TOO_LARGE) return undefined;
   const { topic, partition, offset } = record;
   const value = Buffer.from(record.value ?? '');
   const content = decoded.delivery.reason === RENDER_FAILED ? placeOfMessage(value) : value;

@@ -90,7 +90,7 @@ export function readsMessages({ origin, render }: Scope): boolean {
 type JobStatus = 'counting' | 'running' | 'done' | 'cancelled' | 'failed';
 
 /** The position of a pass in a partition. */
-export interface Place {
+export interface ReplayCursor {
   partition: number;
   /** start of the scope */
   low: number;
@@ -127,7 +127,7 @@ export interface Job {
   preview: boolean;
   /** null: as fast as the endpoint responds */
   maxPerSecond: number | null;
-  places: Place[];
+  places: ReplayCursor[];
   /** absent: they may still change, and the history counts them */
   results?: JobResults;
   /** only for the actions retry and cancel */
@@ -149,7 +149,7 @@ export interface Job {
 
 export function newJob(
   wanted: WantedReplay,
-  made: { id: string; now: Date; places: Place[]; historyUpTo?: Range[] },
+  made: { id: string; now: Date; places: ReplayCursor[]; historyUpTo?: Range[] },
 ): Job {
   const at = made.now.getTime();
   return {
@@ -213,14 +213,14 @@ export function shownStatus(
 }
 
 /** Returns the partition that the pass reads next; undefined at its end. */
-export function currentPlace({ places }: Job): Place | undefined {
+export function currentCursor({ places }: Job): ReplayCursor | undefined {
   return places.find(({ next, end }) => next < end);
 }
 
 /** Returns the job after the end of a pass. */
 export function nextPass(job: Job): Job {
   if (job.pass === 'running' || job.preview || job.matched === 0) return { ...job, status: 'done' };
-  const places = job.places.map((place) => ({ ...place, next: place.low }));
+  const places = job.places.map((cursor) => ({ ...cursor, next: cursor.low }));
   return { ...job, status: 'running', pass: 'running', places };
 }
 

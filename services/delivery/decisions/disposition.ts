@@ -12,6 +12,7 @@ import {
 import { type DeadReason, type RetryReason } from '../../../shared/model/reasons';
 import { mergeClassifications } from '../../../shared/model/classify-response';
 import { type Wait } from '../../../shared/model/schedule';
+import { tooLargeRecords } from '../../../shared/render/too-large';
 import { isoTime } from '../../../shared/model/time';
 import { isRequested, nextTry, type NotTried, type Timing } from './admission';
 import { attemptsRecord, DEAD, tierTopic } from '../../../shared/kafka/topics';
@@ -110,14 +111,10 @@ export function concludeAttempt(
   if (outcome === 'delivered') return { kind: 'delivered', attempt };
   if (outcome === 'rejected') return { kind: 'dead', reason: rejectionOf(tried), attempt };
 
-  const next = nextTry(delivery, retryAfterMs, timing);
-  if (next.kind === 'closed') return { kind: 'dead', reason: 'window_closed', attempt };
-  return {
-    kind: 'retried',
-    reason: retryAfterMs === undefined ? 'backoff' : 'retry_after',
-    wait: next,
-    attempt,
-  };
+  const wait = nextTry(delivery, retryAfterMs, timing);
+  if (!wait) return { kind: 'dead', reason: 'window_closed', attempt };
+  const reason = retryAfterMs === undefined ? 'backoff' : 'retry_after';
+  return { kind: 'retried', reason, wait, attempt };
 }
 
 function rejectionOf({ disabled, aborted }: AttemptResult): DeadReason {
@@ -167,7 +164,6 @@ function retryRecords(
     hop: inHand.delivery.hop + 1,
     reason,
   };
-  if (wait.final) waiting.final = true;
   if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
   const event = attemptEvent(inHand, attempt, nowMs);
   return [
@@ -193,7 +189,6 @@ function divertRecords(
     delete waiting.notBefore;
     if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
   }
-  if (wait.final) waiting.final = true;
   const records = [record(tierTopic(wait.tierMs), inHand, waiting)];
   if (delivery.reason !== reason || isRequested(delivery)) {
     records.push(
@@ -221,6 +216,17 @@ function deadRecords(
     eventRecord({ ...about(inHand, nowMs), kind: 'dead', n: attemptsMade(ended), reason }),
     record(DEAD, inHand, { ...ended, reason }),
   ]);
+}
+
+/** Returns the records of a step whose records Kafka refuses for good: the delivery ends. */
+export function refusedRecords(
+  { delivery, record, key }: DeliveryInHand,
+  { attempt }: Disposition,
+  nowMs: number,
+): OutRecord[] {
+  const { topic, partition, offset } = record;
+  const ended = attempt ? afterAttempt(delivery, attempt) : delivery;
+  return tooLargeRecords(ended, { topic, partition, offset, key }, nowMs);
 }
 
 /**

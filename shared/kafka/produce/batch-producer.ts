@@ -79,7 +79,7 @@ export class KafkaBatchProducer implements BatchProducer {
     this.#failures = new FailureLog(log);
     if (deliveryTimeoutMs !== 'retry') {
       this.#expiry = setInterval(
-        () => this.#giveUpOnOld(deliveryTimeoutMs),
+        () => this.#giveUpOnOld(performance.now()),
         Math.min(250, deliveryTimeoutMs),
       ).unref();
     }
@@ -155,6 +155,9 @@ export class KafkaBatchProducer implements BatchProducer {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const now = performance.now();
+    // A process that was stopped may read an answer before its timers run. What it held meanwhile
+    // may have been sent by another process.
+    this.#giveUpOnOld(now);
     const { requests, wakeAt } = this.#accumulator.next(now);
     for (const request of requests) void this.#send(request, now);
     let sleepUntil = wakeAt;
@@ -227,10 +230,12 @@ export class KafkaBatchProducer implements BatchProducer {
   }
 
   /** Rejects old records. Kafka may still write those in flight. */
-  #giveUpOnOld(afterMs: number): void {
+  #giveUpOnOld(now: number): void {
+    const { deliveryTimeoutMs } = this.options;
+    if (deliveryTimeoutMs === 'retry') return;
     const error = () =>
       new AppError('kafka_unavailable', 'Kafka did not acknowledge in time; try again', true);
-    if (!this.#sends.rejectOld(performance.now() - afterMs, error)) return;
+    if (!this.#sends.rejectOld(now - deliveryTimeoutMs, error)) return;
     this.#accumulator.dropSettled();
     this.#sends.clear();
   }

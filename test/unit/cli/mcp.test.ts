@@ -119,7 +119,7 @@ async function ask(
   ];
   const { code, out } = await waypost(['mcp', ...argv], {
     env: { WAYPOST_URL: 'http://control.test', WAYPOST_TOKEN: 'token' },
-    input: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
+    input: lines.map((line) => `${stringifyJson(line)}\n`).join(''),
   });
   expect(code).toBe(0);
   const answers = out
@@ -306,6 +306,15 @@ describe('what an assistant may do, also with the token of an administrator', ()
     });
     expect(globalThis.fetch).not.toHaveBeenCalled();
   });
+});
+
+test('numbers in the arguments of a tool reach the API with all their digits', async () => {
+  const message = { type: 'track', properties: { id: new ExactNumber('7615917337495251231') } };
+  await ask(ALL, tool('preview_destination', { body: { message } }));
+  expect(requests).toEqual([
+    'POST /destinations/preview ' +
+      '{"message":{"type":"track","properties":{"id":7615917337495251231}}}',
+  ]);
 });
 
 test('a flag is a boolean in the schema of a tool, and no choice of texts', () => {

@@ -1,5 +1,5 @@
 import { parseFile, parseSecrets, toFile } from '../../../cli/export-file/format';
-import { planImport } from '../../../cli/export-file/plan';
+import { planImport, planRemovals } from '../../../cli/export-file/plan';
 import { viewPlain } from '../../../services/control/destinations/plain-fields';
 import {
   type Audience,
@@ -599,4 +599,15 @@ describe('the authentication, TLS settings and signatures of a destination', () 
     ]);
     expect(body).not.toHaveProperty('signature');
   });
+});
+
+test('a replacing import deletes what the file does not have, definitions before what they use', () => {
+  const empty = toFile({ sources: [], destinations: [], audiences: [], traits: [] }, new Date(0));
+  expect(planRemovals(parseFile(JSON.stringify(empty)), HERE).map(({ id }) => id)).toEqual([
+    'aud_1',
+    SPENT.id,
+    'dst_1',
+    'src_1',
+  ]);
+  expect(planRemovals(parseFile(JSON.stringify(toFile(HERE, new Date(0)))), HERE)).toEqual([]);
 });

@@ -223,7 +223,7 @@ test.each([
 });
 
 test('a delete command finds an entry by name and deletes only the found version', async () => {
-  expect((await run('sources', 'delete', 'Site')).out).toBe('deleted  src_1\n');
+  expect((await run('sources', 'delete', 'Site', '--yes')).out).toBe('deleted  src_1\n');
   expect(requests.at(-1)).toBe('DELETE /sources/src_1 "7"');
 });
 

@@ -443,6 +443,21 @@ describe('a failing endpoint', () => {
     });
   });
 
+  test('a Retry-After holds no delivery back at the end of its window', async () => {
+    story = new Story(['/a']);
+    story.answers = () => ({ status: 503, retryAfter: '86400' });
+    await story.take();
+    await story.take({ hop: 3, reason: 'retry_after' });
+    expect(story.sent).toHaveLength(1);
+    const left = { expiresAt: Date.now() + 9_000, reason: 'retry_after', hop: 9 };
+    for (const attempt of [0, 5]) await story.take({ ...left, attempt });
+    expect(story.sent).toHaveLength(3);
+    expect(story.waits().slice(2)).toEqual([
+      { tier: 'dead', reason: 'window_closed', attempt: 1 },
+      { tier: 'dead', reason: 'window_closed', attempt: 6 },
+    ]);
+  });
+
   test('a delivery whose window ends while it waits for its rate is not sent', async () => {
     story = new Story(['/a']);
     story.destination = {
@@ -515,10 +530,11 @@ describe('an endpoint that sends Retry-After, or has a rate', () => {
     story.answers = () => 200;
     await story.takeSome(3);
     expect(story.sent).toHaveLength(1);
-    expect(story.waits()).toEqual(
-      Array(4).fill({ tier: 'retry.1m', reason: 'retry_after', attempt: expect.any(Number) }),
-    );
-    expect(story.waits().map(({ attempt }) => attempt)).toEqual([1, 0, 0, 0]);
+    // The wait of the attempt is composed of tiers, and those behind it wait in one.
+    expect(story.waits()).toEqual([
+      { tier: 'retry.20s', reason: 'retry_after', attempt: 1 },
+      ...Array(3).fill({ tier: 'retry.1m', reason: 'retry_after', attempt: 0 }),
+    ]);
     await story.pass(31_000);
     story.patient = true;
     await story.takeSome(3);
@@ -562,7 +578,7 @@ describe('several URLs that ask for pauses', () => {
     story = new Story(['/long', '/short']);
     story.answers = ({ path }) => ({ status: 503, retryAfter: path === '/long' ? '600' : '30' });
     await story.take();
-    expect(story.waits()).toEqual([{ tier: 'retry.1m', reason: 'retry_after', attempt: 1 }]);
+    expect(story.waits()).toEqual([{ tier: 'retry.20s', reason: 'retry_after', attempt: 1 }]);
   });
 
   test('a pause of one counts for nothing while another one waits for its circuit', async () => {
@@ -888,6 +904,31 @@ test('a delivery whose event Kafka refuses for good still takes its next step', 
   await story.take();
   expect(story.done).toEqual([0]);
   expect(story.producer.appends.at(-1)?.map(({ topic }) => topic)).toEqual(['webhooks.retry.10s']);
+});
+
+test('a delivery whose next record Kafka refuses for good ends dead without a body', async () => {
+  story = new Story(['/a']);
+  story.answers = () => 503;
+  story.producer.behave = (records) => {
+    const refused = records.some(({ topic, value }) => topic !== 'attempts' && value?.length !== 0);
+    return refused
+      ? Promise.reject(new AppError('kafka_refused', 'too large', false))
+      : Promise.resolve();
+  };
+  await story.take({ id: 'dlv_big' });
+  expect(story.done).toEqual([0]);
+  const [event, letter] = story.producer.appends.at(-1)!;
+  expect(JSON.parse(String(event!.value))).toMatchObject({
+    kind: 'dead',
+    delivery: 'dlv_big',
+    n: 1,
+    reason: 'too_large',
+  });
+  expect(letter).toMatchObject({
+    topic: 'webhooks.dead',
+    value: '',
+    headers: { delivery: 'dlv_big', attempt: '1', reason: 'too_large' },
+  });
 });
 
 describe('duplicate steps', () => {

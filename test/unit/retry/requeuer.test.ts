@@ -1,9 +1,11 @@
 import { Requeuer, whenDue } from '../../../services/retry/requeuer';
 import { TierPositions } from '../../../services/retry/tier-positions';
 import { BrokerClock } from '../../../shared/kafka/broker-clock';
+import { encodeDelivery } from '../../../shared/model/delivery';
+import { AppError } from '../../../shared/runtime/errors';
 import { type OpenRecord } from '../../../shared/kafka/port';
 import { recordingProducer } from '../../support/fakes';
-import { aRecord } from '../../support/factories';
+import { aDelivery, aRecord } from '../../support/factories';
 
 const NOW = 1_700_000_000_000;
 const own = { ms: NOW };
@@ -72,6 +74,32 @@ test('retry returns a record of a newer format as it is', () => {
   expect(producer.appends.flat()).toMatchObject([
     { topic: 'webhooks.due', key: 'dst:1', value: Buffer.from('{}'), headers },
   ]);
+});
+
+test('a delivery whose record Kafka refuses for good ends dead without a body', async () => {
+  const producer = recordingProducer();
+  producer.behave = ([first]) =>
+    first?.topic === 'webhooks.due'
+      ? Promise.reject(new AppError('kafka_refused', 'too large', false))
+      : Promise.resolve();
+  const returner = new Requeuer({ ...parts, producer, now: () => NOW });
+  const done: number[] = [];
+  returner.onRecord(due(1, encodeDelivery(aDelivery({ attempt: 2 })), () => done.push(1)));
+  await new Promise(setImmediate);
+  expect(done).toEqual([1]);
+  const [event, letter] = producer.appends.at(-1)!;
+  expect(JSON.parse(String(event!.value))).toMatchObject({
+    kind: 'dead',
+    n: 2,
+    reason: 'too_large',
+    record: { topic: 'webhooks.retry.10s', partition: 3, offset: 1 },
+  });
+  expect(letter).toMatchObject({
+    topic: 'webhooks.dead',
+    key: 'dst:1',
+    value: '',
+    headers: { attempt: '2', reason: 'too_large' },
+  });
 });
 
 test.each([

@@ -6,7 +6,8 @@ import {
   parseVersion,
   recordVersions,
 } from '../../../../services/control/history/destination-versions';
-import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { readParts } from '../../../../services/control/history/record-events';
+import { storeEvents } from '../../../support/store-events';
 import { defined } from '../../../../shared/collections/defined';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { type DeliveryEvent, type UrlAttempt } from '../../../../shared/model/attempt-events';
@@ -31,7 +32,7 @@ beforeEach(async () => {
   }
 });
 const record = async (...events: DeliveryEvent[]) =>
-  recordEvents(database, events, await readParts(database));
+  storeEvents(database, events, await readParts(database));
 const get = async (path: string) => (await control.call('get', path)).body;
 
 describe('GET /deliveries', () => {
@@ -127,6 +128,15 @@ describe('GET /deliveries', () => {
     ['q=ab', 'q', 'must have at least 3 characters'],
     ['user=', 'user', 'must not be empty'],
     ['since=yesterday', 'since'],
+    ['until=0.5', 'until'],
+    ['since=2026', 'since'],
+    ['since=0', 'since'],
+    ['since=Thu%20Nov%2026', 'since'],
+    ['since=2026-01-31T12:00:00', 'since'],
+    ['since=2026-02-30T12:00:00Z', 'since'],
+    ['since=1969-12-31T23:59:59Z', 'since'],
+    ['since=-271821-04-20T00:00:00Z', 'since'],
+    ['until=99999999999999', 'until'],
     ['limit=0', 'limit'],
     ['after=nonsense', 'after'],
     ['user=a&user=b', 'user'],
@@ -469,7 +479,7 @@ describe('GET /deliveries/{id}', () => {
         why: 'failed',
       };
       const opened = (destinationVersion: number, seconds: number) =>
-        recordEvents(
+        storeEvents(
           database,
           [{ ...circuit, destinationVersion, state: 'open', at: at(seconds) }],
           [],

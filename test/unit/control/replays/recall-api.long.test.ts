@@ -1,5 +1,6 @@
 import { type Database } from '../../../../services/control/history/database';
-import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { readParts } from '../../../../services/control/history/record-events';
+import { storeEvents } from '../../../support/store-events';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { decodeDelivery, encodeDelivery, urlHash } from '../../../../shared/model/delivery';
 import { type RecallRecord, takenNote } from '../../../../shared/model/recall';
@@ -46,7 +47,7 @@ async function begin(): Promise<void> {
 }
 
 const record = async (...events: DeliveryEvent[]) =>
-  recordEvents(database, events, await readParts(database));
+  storeEvents(database, events, await readParts(database));
 const post = (path: string, body: object = {}) => control.call('post', path).send(body);
 const asked = () =>
   control.memory

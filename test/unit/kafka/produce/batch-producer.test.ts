@@ -3,6 +3,7 @@ import { ByteWriter } from '../../../../shared/kafka/protocol/bytes';
 import { writeProduce } from '../../../../shared/kafka/protocol/produce-request';
 import { type BatchProducerOptions, type OutRecord } from '../../../../shared/kafka/port';
 import { type RequestSender } from '../../../../shared/kafka/client/request-sender';
+import { type AppError } from '../../../../shared/runtime/errors';
 import { createLog } from '../../../../shared/telemetry/log';
 
 type Parts = Parameters<RequestSender['send']>[1];
@@ -18,13 +19,15 @@ const OPTIONS: BatchProducerOptions = { maxPendingBytes: 1e9, deliveryTimeoutMs:
 function start(
   options: Partial<BatchProducerOptions> = {},
   answer: (partition: number) => number = () => 0,
+  answered: Promise<unknown> = Promise.resolve(),
 ) {
   const requests: Parts[] = [];
   const sender: RequestSender = {
     refresh: () => Promise.resolve(new Map([['t', { errorCode: 0, leaders: [1, 2] }]])),
-    send: (_, parts) => {
+    send: async (_, parts) => {
       requests.push(parts);
-      return Promise.resolve(parts.map(({ partition }) => answer(partition)));
+      await answered;
+      return parts.map(({ partition }) => answer(partition));
     },
     disconnect: () => Promise.resolve(),
   };
@@ -99,6 +102,36 @@ test('a clock that is set back by an hour does not delay the delivery timeout', 
     void producer.close(0);
     await jest.advanceTimersByTimeAsync(1);
   } finally {
+    jest.useRealTimers();
+  }
+});
+
+test('a process that was stopped does not send records that are older than their timeout', async () => {
+  jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] });
+  try {
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const { producer, requests } = start({ deliveryTimeoutMs: 4_000 }, () => 0, answered);
+    const write = (value: string) =>
+      producer.send([{ topic: 't', key: null, value, partition: 0 }]).then(
+        () => 'written',
+        (error: unknown) => (error as AppError).code,
+      );
+    // Given a record that waits for the answer to the one before it.
+    const first = write('in flight');
+    await jest.advanceTimersByTimeAsync(1);
+    const second = write('waits');
+    await jest.advanceTimersByTimeAsync(1);
+    // When the process goes on after a minute, it reads that answer before any timer is due.
+    const now = performance.now() + 60_000;
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
+    answer();
+    expect([await first, await second]).toEqual(['written', 'kafka_unavailable']);
+    expect(requests).toHaveLength(1);
+    void producer.close(0);
+    await jest.advanceTimersByTimeAsync(1);
+  } finally {
+    jest.restoreAllMocks();
     jest.useRealTimers();
   }
 });
