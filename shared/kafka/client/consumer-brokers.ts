@@ -73,9 +73,12 @@ function fetchesOver(wire: Wire): Awaited<ReturnType<ConsumerBrokers['openFetche
       const write: Write = (to) => writeFetch(to, input, FETCH);
       const answered = (error: Error | undefined, from: ByteReader) => {
         const answer = error ?? readAnswer(from);
-        if (answer instanceof Error) return done(answer, undefined);
-        wire.throttle(answer.throttleMs);
-        done(undefined, answer);
+        if (answer instanceof Error) {
+          done(answer, undefined);
+        } else {
+          wire.throttle(answer.throttleMs);
+          done(undefined, answer);
+        }
       };
       wire.send(FETCH, write, answered, input.maxWaitMs + FETCH_WITHIN_MS);
     },

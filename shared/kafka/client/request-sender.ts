@@ -76,7 +76,7 @@ export async function connectRequestSender(
     refresh: async (topics) => {
       const metadata = await brokers.metadata([...topics].map((topic) => prefix + topic));
       const found = [...metadata].map(([topic, { errorCode, partitions }]) => {
-        const leaders = Array.from(partitions, (partition) => partition?.leader ?? NO_NODE);
+        const leaders = partitions.map(({ leader }) => leader);
         return [topic.slice(prefix.length), { errorCode, leaders }] as const;
       });
       return new Map(found);

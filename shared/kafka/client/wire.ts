@@ -9,7 +9,7 @@ import { ByteReader, ByteWriter } from '../protocol/bytes';
  *
  * It also corrects how kafkajs ends a connection (2.2.4). `disconnect` ends the socket that the
  * connection has at the end of a wait, which may be a new one, and a late end of the old socket
- * closes the new one. Half an answer that a broken socket has left becomes the beginning of the
+ * closes the new one. Two callers of `connect` open two sockets. Half an answer that a broken socket has left becomes the beginning of the
  * next answer.
  */
 
@@ -66,6 +66,7 @@ export class Wire {
   readonly #pending = new Map<number, Pending>();
   #lastId = 0;
   #opening: Promise<void> | undefined;
+  #connecting: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
   #check: NodeJS.Timeout | undefined;
   /** no request is sent before, by `performance.now()` */
@@ -76,10 +77,12 @@ export class Wire {
     const { requestQueue: queue } = connection;
     this.#disconnect = connection.disconnect.bind(connection);
     const connect = connection.connect.bind(connection);
-    connection.connect = async () => {
+    const connectOnce = async () => {
       await this.#closing;
-      return connect();
+      await connect();
     };
+    connection.connect = () =>
+      (this.#connecting ??= connectOnce().finally(() => (this.#connecting = undefined)));
     connection.disconnect = () => this.close(new Error('the connection was closed'));
     const fulfill = queue.fulfillRequest.bind(queue);
     queue.fulfillRequest = (answer) => {
@@ -128,7 +131,7 @@ export class Wire {
     } else if (connection.sasl && connection.isConnected() && !connection.isAuthenticated()) {
       // The login ends soon. A broker ends the connection at a request in the middle of the next.
       const send = () => this.#send(api, write, done, timeoutMs);
-      connection.authenticate().then(send, (error: Error) => done(error, NOTHING));
+      connection.authenticate().then(send, (error: unknown) => done(error as Error, NOTHING));
     } else {
       this.#send(api, write, done, timeoutMs);
     }

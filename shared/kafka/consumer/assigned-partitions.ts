@@ -39,6 +39,8 @@ export class AssignedPartitions {
   /** partitions of a lost session: taken back if no other owner has committed since */
   readonly #orphans = new Map<string, Partition>();
   #memberId = '';
+  /** others may own the partitions, also those whose start is still being looked up */
+  #isFenced = false;
 
   constructor(private readonly parts: AssignmentParts) {}
 
@@ -46,6 +48,7 @@ export class AssignedPartitions {
   enter(memberId: string, given: ReadonlyMap<string, TopicPartition>): void {
     const { membership, rebalanceListener } = this.parts;
     const places = membership.accept(given);
+    this.#isFenced = false;
     // Another member id: the session was lost, and others may have had its partitions.
     const sameSession = memberId === this.#memberId;
     if (!sameSession) this.#orphanAll();
@@ -61,12 +64,14 @@ export class AssignedPartitions {
 
   /** Starts no more records of any partition. */
   drainAll(how: 'drain' | 'fence'): void {
+    this.#isFenced ||= how === 'fence';
     for (const partition of this.partitions.values()) partition[how]();
     if (this.partitions.size > 0) this.parts.onRevoking?.();
   }
 
   /** Reads on in the assigned partitions after `drainAll('fence')`: the session is not lost. */
   reopenAll(): void {
+    this.#isFenced = false;
     const { assigned } = this.parts.membership;
     for (const [id, partition] of this.partitions) if (assigned.has(id)) this.#keep(partition);
   }
@@ -148,7 +153,7 @@ export class AssignedPartitions {
 
   /** Reads on. It may have been revoked or fenced, and its unstarted records handed back. */
   #keep(partition: Partition): void {
-    if (partition.draining && !this.parts.stopping()) partition.reopen();
+    if (partition.draining && this.#mayRead) partition.reopen();
     this.parts.onReadable();
   }
 
@@ -210,8 +215,12 @@ export class AssignedPartitions {
     }
     orphan?.fence();
     this.partitions.set(id, found);
-    if (this.parts.stopping()) found.drain();
+    if (!this.#mayRead) found.fence();
     return orphan !== undefined;
+  }
+
+  get #mayRead(): boolean {
+    return !this.parts.stopping() && !this.#isFenced;
   }
 
   /** Lets a partition rest during a look-up. @returns undefined if it was given up meanwhile */

@@ -107,7 +107,7 @@ export class KafkaConsumption implements Consumption {
   #fenced = false;
   #isAlone = true;
   #readsDeferred = false;
-  #looking: Promise<void> | undefined;
+  #isLooking = false;
   #looksAgain = false;
   /** partitions of each topic, as the last assignment of the leader knew them */
   #counts = '';
@@ -276,7 +276,7 @@ export class KafkaConsumption implements Consumption {
     clearTimeout(this.#timer);
     this.#meter.end();
     this.#fetcher.stop();
-    await this.#member.leave();
+    await withTimeout(GOODBYE_MS, this.#member.leave());
     await withTimeout(GOODBYE_MS, this.parts.brokers.disconnect());
   }
 
@@ -438,10 +438,11 @@ export class KafkaConsumption implements Consumption {
 
   #lookForLeaders(): void {
     this.#looksAgain = true;
-    this.#looking ??= this.#findLeaders().finally(() => (this.#looking = undefined));
+    if (!this.#isLooking) void this.#findLeaders();
   }
 
   async #findLeaders(): Promise<void> {
+    this.#isLooking = true;
     while (this.#looksAgain && !this.#stopping) {
       this.#looksAgain = false;
       this.#lookedAt = performance.now();
@@ -455,6 +456,7 @@ export class KafkaConsumption implements Consumption {
       this.#fetcher.wake();
       await sleep(LOOK_AGAIN_MS, { ref: false });
     }
+    this.#isLooking = false;
   }
 
   /** Asks for a round if a topic has appeared, disappeared or grown. */

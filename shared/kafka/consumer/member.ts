@@ -23,6 +23,8 @@ import { ASSIGNOR, SESSION_MS } from './membership';
 const REBALANCE_MS = 15_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
+/** A broker that starts refuses some times in a row. */
+const WARN_EVERY = 10;
 const ROUND_AGAIN: ReadonlySet<number> = new Set([ERROR.rebalancing, ERROR.illegalGeneration]);
 const NOT_A_WARNING: ReadonlySet<number> = new Set([
   ERROR.coordinatorLoading,
@@ -158,6 +160,7 @@ export class Member {
   /** Joins rounds until no other is wanted. */
   async #join(): Promise<void> {
     const retry = backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+    let failures = 0;
     while (this.#wantsRound && !this.#left) {
       this.#wantsRound = false;
       try {
@@ -166,12 +169,9 @@ export class Member {
         else if (!this.#hasLeft()) this.parts.onRound(round);
       } catch (error) {
         this.#wantsRound = true;
-        if (error instanceof KafkaError && !NOT_A_WARNING.has(error.errorCode)) {
-          const { log, groupId } = this.parts;
-          log.warn({ group: groupId, reason: error.message }, 'group.not_joined');
-        } else {
-          this.#failed(error);
-        }
+        const { log, groupId } = this.parts;
+        const level = ++failures % WARN_EVERY === 0 ? 'warn' : 'debug';
+        log[level]({ group: groupId, reason: messageOf(error) }, 'group.not_joined');
         await retry.pause();
       }
     }

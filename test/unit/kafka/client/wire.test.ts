@@ -68,6 +68,9 @@ function answerOf(id: number, text: string): Buffer {
   return Buffer.concat([answer, Buffer.from(text)]);
 }
 
+/** Returns why a request got no answer. */
+const reasonOf = (error: unknown) => (error as Error).message;
+
 async function openWire(): Promise<Wire> {
   const wire = Wire.of(connection);
   await wire.open();
@@ -127,7 +130,7 @@ test('a request that its writer refuses is not sent, and the connection stays', 
 
 test('half an answer of a broken connection does not begin the next answer', async () => {
   const wire = await openWire();
-  const asked = ask(wire, 'one').catch((error: Error) => error.message);
+  const asked = ask(wire, 'one').catch(reasonOf);
   const [request] = await received(1);
   sockets[0]!.write(answerOf(request!.id, 'a long answer').subarray(0, 12));
   await eventually(() => expect(connection.bytesBuffered).toBeGreaterThan(0));
@@ -142,7 +145,7 @@ test('half an answer of a broken connection does not begin the next answer', asy
 
 test('whoever connects while a connection closes keeps the new one', async () => {
   const wire = await openWire();
-  const failing = ask(wire, 'one').catch((error: Error) => error.message);
+  const failing = ask(wire, 'one').catch(reasonOf);
   await received(1);
   const closing = wire.close(new Error('overdue'));
   const opening = wire.open();
@@ -153,21 +156,29 @@ test('whoever connects while a connection closes keeps the new one', async () =>
   expect(await asked).toBe('here');
 });
 
+test('callers that connect at the same time share a socket', async () => {
+  const wire = Wire.of(connection);
+  await Promise.all([connection.connect(), wire.open(), connection.connect()]);
+  await wire.open();
+  const asked = ask(wire, 'one');
+  (await received(1))[0]!.answer('here');
+  expect(await asked).toBe('here');
+  expect(sockets).toHaveLength(1);
+});
+
 test('kafkajs ends the requests of a connection that it closes', async () => {
   const wire = await openWire();
-  const asked = ask(wire, 'one').catch((error: Error) => error.message);
+  const asked = ask(wire, 'one').catch(reasonOf);
   await received(1);
   await connection.disconnect();
   expect(await asked).toBe('the connection was closed');
-  expect(await ask(wire, 'two').catch((error: Error) => error.message)).toBe(
-    'the connection is closed',
-  );
+  expect(await ask(wire, 'two').catch(reasonOf)).toBe('the connection is closed');
 });
 
 test('a connection closes when an answer is overdue, and waits while a broker throttles', async () => {
   const wire = await openWire();
   wire.throttle(50);
-  const asked = ask(wire, 'one', 0).catch((error: Error) => error.message);
+  const asked = ask(wire, 'one', 0).catch(reasonOf);
   expect(requests).toEqual([]);
   await received(1);
   expect(await asked).toBe('the broker gave no answer in time');

@@ -179,3 +179,17 @@ test('a session that was in doubt, and is not lost, reads on at handed back reco
   assigned.reopenAll();
   expect([partition.draining, partition.position.fetchFrom]).toEqual([false, 1]);
 });
+
+test('a partition whose start was looked up while the session was in doubt waits for it', async () => {
+  const { assigned } = await setUp({ log: { low: 0, high: 10 } });
+  const more = { topic: 't', number: 7 };
+  assigned.enter('member', new Map([PLACE, more].map((place) => [idOf(place), place])));
+  assigned.drainAll('fence');
+  const partition = await eventually(() => {
+    expect(assigned.partitions.has(idOf(more))).toBe(true);
+    return assigned.partitions.get(idOf(more))!;
+  });
+  expect(partition.draining).toBe(true);
+  assigned.reopenAll();
+  expect(partition.draining).toBe(false);
+});

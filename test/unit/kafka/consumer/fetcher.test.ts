@@ -35,7 +35,7 @@ const records = (...offsets: number[]): Answer => ({
 });
 
 /** A fetcher of one partition of `t`, led by broker 1. Time passes only while it waits. */
-async function setUp({ rack = '', next = 5, last = 4 as number | undefined } = {}) {
+async function setUp({ rack = '' } = {}) {
   const fetches: Fetch[] = [];
   const events: string[] = [];
   const topic = { errorCode: 0, id: 'a', partitions: [{ leader: LEADER, epoch: 0 }] };
@@ -48,12 +48,10 @@ async function setUp({ rack = '', next = 5, last = 4 as number | undefined } = {
     ['t'],
   );
   await leaders.refresh();
-  const partition = new Partition('t', 0, next);
-  if (last !== undefined) {
-    partition.position.compare(undefined);
-    partition.position.read({ offset: last, epoch: 0, timestamp: 100 + last }, next);
-    partition.position.doubt();
-  }
+  const partition = new Partition('t', 0, 5);
+  partition.position.compare(undefined);
+  partition.position.read(record(4), 5);
+  partition.position.doubt();
   const settle = () => jest.advanceTimersByTimeAsync(10);
   const open = (node: number): FetchConnection => {
     let isOpen = true;

@@ -95,9 +95,9 @@ export class ModelBrokers implements ConsumerBrokers {
         void this.#fetch(input, isOpen).then(
           (partitions) =>
             done(undefined, { throttleMs: 0, errorCode: 0, sessionId: 0, partitions }),
-          (error: Error) => {
+          (error: unknown) => {
             closed = true;
-            done(error, undefined);
+            done(error as Error, undefined);
           },
         );
       },
@@ -180,7 +180,7 @@ export class ModelBrokers implements ConsumerBrokers {
         if (memberId === '') {
           const given = coordinator.newMemberId();
           return ask(
-            () => ({ ...none, errorCode: ERROR.memberIdRequired as number, memberId: given }),
+            () => ({ ...none, errorCode: ERROR.memberIdRequired, memberId: given }),
             (errorCode) => ({ ...none, errorCode }),
           );
         }
