@@ -19,6 +19,7 @@ import {
   isOwedOneTry,
   isRequested,
   needsCurrentConfig,
+  waitForConfig,
 } from './decisions/admission';
 import { AttemptLog } from './telemetry/attempt-log';
 import { Attempt } from './attempt';
@@ -69,6 +70,9 @@ export interface DelivererOptions extends AttemptOptions {
   onFatal(error: unknown): void;
 }
 
+/** Part of the memory for deliveries that those of one destination may take while undecided. */
+const UNDECIDED_PART = 1 / 16;
+
 export class Deliverer {
   readonly #attempts: AttemptContext;
   readonly #steps = createStepDedup();
@@ -98,10 +102,15 @@ export class Deliverer {
       refused: ({ inHand, disposition, atMs }) =>
         this.#record(inHand, disposition, recordsOf(inHand, disposition, atMs)),
     });
-    this.#undecided = new DecisionGate(
+    this.#undecided = new DecisionGate<OpenDelivery>(
       options.config,
       (inHand, { current }) => this.#admit(inHand, current),
       (error) => options.onFatal(error),
+      {
+        kindOf: ({ delivery }) => delivery.destinationId,
+        sizeOf,
+        most: options.limits.maxBytes * UNDECIDED_PART,
+      },
     );
   }
 
@@ -145,7 +154,18 @@ export class Deliverer {
     const inHand: OpenDelivery = { delivery, key: record.key?.toString() ?? null, body, record };
     this.#bytes += sizeOf(inHand);
     telemetry.deliveryTaken(inHand);
-    this.#undecided.offer(inHand);
+    this.#decide(inHand);
+  }
+
+  /**
+   * Admits the delivery, or holds it until `config` is known. While `config` cannot be read for
+   * long, most deliveries of a destination that ends them wait in tiers: they must leave memory to
+   * the others.
+   */
+  #decide(inHand: OpenDelivery): void {
+    if (this.#undecided.offer(inHand)) return;
+    const timing = this.#attempts.timing();
+    this.#conclude(inHand, waitForConfig(inHand.delivery, timing), timing.nowMs);
   }
 
   /**
@@ -166,7 +186,7 @@ export class Deliverer {
   #attempted(inHand: OpenDelivery, disposition: Disposition | undefined, nowMs: number): void {
     if (disposition) this.#conclude(inHand, disposition, nowMs);
     else if (inHand.record.isRevoking) this.#handBack(inHand);
-    else this.#undecided.offer(inHand);
+    else this.#decide(inHand);
   }
 
   #conclude(inHand: OpenDelivery, disposition: Disposition, nowMs: number): void {

@@ -218,6 +218,15 @@ function hold(delivery: Delivery, reason: DivertReason, timing: Timing): NotTrie
 }
 
 /**
+ * Sends a delivery that only a later `config` can decide through a tier, because too many wait for
+ * it. No outdated `config` ends it.
+ */
+export function waitForConfig(delivery: Delivery, timing: Timing): NotTried {
+  const held = hold(delivery, 'destination_unreadable', timing);
+  return held.kind === 'diverted' ? held : handOver(timing);
+}
+
+/**
  * Returns until when a delivery that is not sent may wait, ms since 1970. One that is owed an
  * attempt gets its window a second time.
  */

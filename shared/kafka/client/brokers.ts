@@ -59,7 +59,7 @@ const USED: readonly Api[] = [
 ];
 
 /** @throws AppError `cannot_start` if a broker does not know the versions that are used */
-function requireVersions(versions: Versions): void {
+export function requireVersions(versions: Versions): void {
   const unknown = USED.find(({ key, version }) => {
     const { minVersion = Infinity, maxVersion = -1 } = versions[key] ?? {};
     return version < minVersion || version > maxVersion;

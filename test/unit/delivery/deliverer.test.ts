@@ -266,6 +266,20 @@ test('a delivery of a newer format ends the process, and its record stays open',
   expect([story.sent, story.done]).toEqual([[], []]);
 });
 
+test('while config cannot be read, a destination that ends its deliveries leaves room', async () => {
+  story = new Story(['/a'], {}, 16 * 10 * 4_200);
+  story.destination = { ...story.destination, enabled: false };
+  await story.takeSome(100);
+  expect([story.sent, story.events('cancelled')]).toEqual([[], []]);
+  const reason = 'destination_unreadable';
+  expect(story.waits()).toEqual(Array(90).fill({ tier: 'retry.10s', reason, attempt: 0 }));
+  story.config.readToEnd();
+  await settle();
+  expect(story.events('cancelled')).toHaveLength(10);
+  await story.takeSome(10);
+  expect(story.waits()).toHaveLength(90);
+});
+
 test('a static User-Agent replaces that of Waypost, and is sent once', async () => {
   story = new Story([]);
   story.destination = resolved({ 'User-Agent': 'shop-gateway/2', 'X-Team': 'a' });
