@@ -1,5 +1,5 @@
 import { defined } from '../../shared/collections/defined';
-import { DELIVERY_STATUSES } from '../../shared/model/reasons';
+import { type DELIVERY_STATUSES } from '../../shared/model/reasons';
 import { type Group, type Session } from '../command';
 import { counted } from '../confirm';
 import { find } from '../entries';
@@ -38,7 +38,7 @@ export function addStatus(program: Group): void {
         'DEAD counts dead letters of the last 24 hours. Those that lose events come first. With ' +
         '--json it lists all destinations, or\nthe 200 most urgent.',
     },
-    (session, _, given) => (given === undefined ? statusOfAll(session) : statusOf(session, given)),
+    (session, _, given = '') => (given === '' ? statusOfAll(session) : statusOf(session, given)),
   );
   program.leaf(
     'why <delivery>',

@@ -130,7 +130,7 @@ export class Requeuer {
    * no commit. A record that is not readable stays in its tier.
    */
   #endRefused(record: OpenRecord, headers: Record<string, string>, key: string | null): void {
-    const { producer, now } = this.options;
+    const { producer } = this.options;
     const decoded = decodeDelivery(headers);
     if (decoded.kind !== 'delivery') return;
     const { topic, partition, offset } = record;

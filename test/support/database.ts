@@ -93,8 +93,18 @@ export async function postgresServer(): Promise<PostgresServer> {
     join(bin, 'initdb'),
     // A collation that sorts letters of both cases together, as many servers have it.
     [
-      ...['-D', data, '-U', 'waypost', '-A', 'trust', '-E', 'UTF8', '--no-sync'],
-      ...['--locale-provider=icu', '--icu-locale=en-US', '--locale=C.utf8'],
+      '-D',
+      data,
+      '-U',
+      'waypost',
+      '-A',
+      'trust',
+      '-E',
+      'UTF8',
+      '--no-sync',
+      '--locale-provider=icu',
+      '--icu-locale=en-US',
+      '--locale=C.utf8',
     ],
     {
       ...owner,

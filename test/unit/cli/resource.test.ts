@@ -264,8 +264,17 @@ test('with --json an error is one JSON object on standard error, as in the API',
 });
 
 test.each([
-  ...['sources', 'destinations', 'audiences', 'traits', 'deliveries', 'notices', 'tokens'],
-  ...['deletions', 'replay', 'audit', 'events'],
+  'sources',
+  'destinations',
+  'audiences',
+  'traits',
+  'deliveries',
+  'notices',
+  'tokens',
+  'deletions',
+  'replay',
+  'audit',
+  'events',
 ])('the noun %s alone lists', async (noun) => {
   expect((await run(noun, '--json')).code).toBe(0);
   expect(requests[0]).toMatch(/^GET \/[a-z-]+ limit=/);

@@ -81,7 +81,12 @@ test('--drop-secrets drops them, and says what it dropped', async () => {
 
 test('new values for all that would be lost are enough', async () => {
   const { code } = await edit(
-    ...['--webhook', 'https://b.example/', '--headers-file', 'headers', '--auth-file', 'auth'],
+    '--webhook',
+    'https://b.example/',
+    '--headers-file',
+    'headers',
+    '--auth-file',
+    'auth',
     '--no-tls',
   );
   expect(code).toBe(0);
