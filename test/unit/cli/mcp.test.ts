@@ -389,7 +389,7 @@ test('mcp finds deliveries by every filter, shows one, and explains why it waits
     tool('explain_delivery', { id: 'dlv_1' }),
   );
   const query = new URLSearchParams(
-    requests.find((request) => request.includes('?'))!.split('?')[1],
+    requests.find((request) => request.startsWith('GET /deliveries?'))!.split('?')[1],
   );
   expect(Object.fromEntries(query)).toEqual({
     ...filters,
