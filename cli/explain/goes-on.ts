@@ -31,18 +31,49 @@ type Waiting = Pick<
 /** What is known of the destination; undefined: nothing, as without the right to read it. */
 export type Around = Pick<DestinationRow, 'circuits' | 'lastError'> | undefined;
 
-const NOT_BEFORE: readonly (string | null)[] = [
-  'retry_after',
-  'rate_limited',
-  'lane_full',
-  'handed_over',
-] satisfies Reason[];
-const ON_ANSWER: readonly (string | null)[] = ['circuit_open', 'token', 'proxy'] satisfies Reason[];
-const ON_RELEASE: readonly (string | null)[] = [
-  'paused',
-  'secrets_unreadable',
-  'destination_unreadable',
-] satisfies Reason[];
+/** What ends a wait without a known time. The words complete "It goes on …". */
+const WAITS: Readonly<Record<string, { when: GoesOn['when']; words: string }>> = {
+  retry_after: {
+    when: 'not_before',
+    words: 'when the time is over that the endpoint asked for',
+  },
+  rate_limited: {
+    when: 'not_before',
+    words: 'when the rate limit of the destination lets it through',
+  },
+  lane_full: {
+    when: 'not_before',
+    words: 'when the endpoint has taken those before it',
+  },
+  handed_over: {
+    when: 'not_before',
+    words: 'when another process takes it over, within seconds',
+  },
+  circuit_open: {
+    when: 'on_answer',
+    words: 'as soon as the endpoint answers',
+  },
+  token: {
+    when: 'on_answer',
+    words: 'as soon as the token endpoint gives a token',
+  },
+  proxy: {
+    when: 'on_answer',
+    words: 'as soon as the proxy connects',
+  },
+  paused: {
+    when: 'on_release',
+    words: 'when somebody resumes the destination (waypost destinations resume)',
+  },
+  secrets_unreadable: {
+    when: 'on_release',
+    words: 'when the delivery service has the key that decrypts the destination',
+  },
+  destination_unreadable: {
+    when: 'on_release',
+    words: 'when the delivery service can read the destination',
+  },
+} satisfies Partial<Record<Reason, { when: GoesOn['when']; words: string }>>;
 
 /** @returns null for a delivery that has ended */
 export function goesOnOf(delivery: Waiting, around: Around): GoesOn | null {
@@ -55,50 +86,33 @@ export function goesOnOf(delivery: Waiting, around: Around): GoesOn | null {
     lastCheck,
     givenUpAt: expiresAt,
   });
-  if (ON_RELEASE.includes(reason)) return goesOn('on_release', null);
-  if (NOT_BEFORE.includes(reason)) return goesOn('not_before', nextAttemptAt);
   const isHeldBack = reason === 'backoff' && (around?.circuits.length ?? 0) > 0;
-  if (isHeldBack || ON_ANSWER.includes(reason)) return goesOn('on_answer', null);
+  const when = isHeldBack ? 'on_answer' : WAITS[reason ?? '']?.when;
+  if (when) return goesOn(when, when === 'not_before' ? nextAttemptAt : null);
   return goesOn('at', reason === null ? acceptedAt : nextAttemptAt);
 }
 
 /** Completes "It goes on …". */
 export function goesOnWords({ when, at, lastCheck }: GoesOn, reason: string | null, nowMs: number) {
+  const words = WAITS[reason ?? '']?.words;
   switch (when) {
     case 'at':
       return at !== null && Date.parse(at) > nowMs ? `at ${at}` : 'as soon as Waypost comes to it';
     case 'not_before': {
-      const what = NOT_BEFORE_WORDS[reason ?? ''] ?? 'as soon as there is room';
+      const what = words ?? 'as soon as there is room';
       return at === null ? what : `${what}, not before ${at}`;
     }
     case 'on_answer': {
-      const who = ANSWER_WORDS[reason ?? ''] ?? 'the endpoint answers';
       const known =
         lastCheck === null
           ? ''
           : ` (the last failure was at ${lastCheck.at}: ${lastCheck.message})`;
-      return `as soon as ${who}${known}; Waypost keeps asking`;
+      return `${words ?? 'as soon as the endpoint answers'}${known}; Waypost keeps asking`;
     }
     case 'on_release':
-      return RELEASE_WORDS[reason ?? ''] ?? 'once somebody has acted';
+      return words ?? 'once somebody has acted';
   }
 }
-
-const NOT_BEFORE_WORDS: Readonly<Record<string, string>> = {
-  retry_after: 'when the time is over that the endpoint asked for',
-  rate_limited: 'when the rate limit of the destination lets it through',
-  lane_full: 'when the endpoint has taken those before it',
-  handed_over: 'when another process takes it over, within seconds',
-} satisfies Partial<Record<Reason, string>>;
-const ANSWER_WORDS: Readonly<Record<string, string>> = {
-  token: 'the token endpoint gives a token',
-  proxy: 'the proxy connects',
-} satisfies Partial<Record<Reason, string>>;
-const RELEASE_WORDS: Readonly<Record<string, string>> = {
-  paused: 'when somebody resumes the destination (waypost destinations resume)',
-  secrets_unreadable: 'when the delivery service has the key that decrypts the destination',
-  destination_unreadable: 'when the delivery service can read the destination',
-} satisfies Partial<Record<Reason, string>>;
 
 const REASONS: Readonly<Record<string, string>> = {
   lane_full: 'its endpoint is slower than its deliveries arrive',
