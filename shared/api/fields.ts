@@ -98,6 +98,17 @@ export const list = <T extends z.ZodType>(item: T) =>
     }),
   });
 
+/**
+ * The times of acceptance that a page of a search covers.
+ * @param complete what the field of that name says
+ */
+export const searchedTimes = (complete: string) =>
+  z.strictObject({
+    from: time,
+    to: time,
+    complete: z.boolean().meta({ description: complete }),
+  });
+
 type PatchOf<T> = { [K in keyof T]?: undefined extends T[K] ? T[K] | null : T[K] };
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { list, pageParameters, time } from './fields';
+import { list, pageParameters, searchedTimes, time } from './fields';
 import { type OperationsOf } from './operation';
 
 /** What became of an accepted message, also if no destination got it: query and response. */
@@ -56,15 +56,9 @@ const found = z.strictObject({
 
 export const LOOKUP_RESPONSES = {
   Lookup: list(found).extend({
-    searched: z
-      .strictObject({
-        from: time,
-        to: time,
-        complete: z
-          .boolean()
-          .meta({ description: 'Everything that Kafka keeps was searched: nothing is older' }),
-      })
-      .meta({ description: 'The times of acceptance that this page covers' }),
+    searched: searchedTimes('Everything that Kafka keeps was searched: nothing is older').meta({
+      description: 'The times of acceptance that this page covers',
+    }),
   }),
 };
 

@@ -3,7 +3,8 @@ import { type Query } from '../../../shared/api/operations';
 import { filtersOf } from '../../../shared/cel/compile';
 import { type ConfigView } from '../../../shared/config/types';
 import { type Kafka } from '../../../shared/kafka/port';
-import { ALERTS_ID, type Destination } from '../../../shared/model/config';
+import { ALERTS_ID, type Destination, type Source } from '../../../shared/model/config';
+import { type Message } from '../../../shared/model/message';
 import { type DeliveryStatus, isDelivered } from '../../../shared/model/reasons';
 import { type RouteOutcome, routeOutcomeOf } from '../../../shared/model/route';
 import { AppError } from '../../../shared/runtime/errors';
@@ -108,13 +109,14 @@ async function becameOf(found: Found, { history, config }: LookupDeps, work: Req
     .destinationsOf(sourceId)
     .map(({ data }) => data)
     .filter(({ id }) => id !== ALERTS_ID && !known.has(id));
+  const source = config.source(sourceId)?.data;
   return {
     message: messageId,
     acceptedAt: new Date(acceptedAt).toISOString(),
     source: sourceId,
     destinations: [
       ...deliveries.map(fromHistory),
-      ...work.run(() => others.map((destination) => byTheRules(found, destination, config))),
+      ...work.run(() => byTheRules(found.message, source, others)),
     ],
   };
 }
@@ -139,15 +141,17 @@ function fromHistory({ destination, status, reason }: DeliveryRow): Became {
 
 /** Says by the router's rules of today why the history has no delivery. */
 function byTheRules(
-  { message, head }: Found,
-  destination: Destination,
-  config: Pick<ConfigView, 'source'>,
-): Became {
-  const { id } = destination;
-  const source = config.source(head.sourceId)?.data;
-  if (!source) return { id, outcome: 'dropped', reason: 'source_deleted' };
-  const { outcome: rule } = routeOutcomeOf(message, source, destination, filtersOf(message));
-  return { id, outcome: OUTCOME_OF_RULE[rule], reason: rule === 'routed' ? null : rule };
+  message: Message,
+  source: Source | undefined,
+  destinations: readonly Destination[],
+): Became[] {
+  const ask = filtersOf(message);
+  return destinations.map((destination): Became => {
+    const { id } = destination;
+    if (!source) return { id, outcome: 'dropped', reason: 'source_deleted' };
+    const { outcome: rule } = routeOutcomeOf(message, source, destination, ask);
+    return { id, outcome: OUTCOME_OF_RULE[rule], reason: rule === 'routed' ? null : rule };
+  });
 }
 
 const OUTCOME_OF_RULE = {
