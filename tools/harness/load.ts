@@ -92,6 +92,7 @@ class Client {
   withoutRetryAfter = 0;
   slowestAnswerMs = 0;
   #turn = 0;
+  #closing = false;
   readonly #authorization: string;
   readonly #connections = new Map<string, IngestConnections>();
   readonly #open = new Set<Promise<void>>();
@@ -121,6 +122,7 @@ class Client {
 
   /** A copy counts neither as open nor as missing while it waits. */
   #sendAgain(calls: Call[]): void {
+    if (this.#closing) return;
     const timer = setTimeout(() => {
       this.#copies.delete(timer);
       this.#track(this.#untilAcknowledged(calls, { isCopy: true }));
@@ -129,6 +131,7 @@ class Client {
   }
 
   async close(deadlineMs: number): Promise<void> {
+    this.#closing = true;
     for (const copy of this.#copies) clearTimeout(copy);
     const timer = setTimeout(() => this.#abandoned.abort(), deadlineMs);
     await Promise.all(this.#open);
