@@ -223,6 +223,7 @@ export async function assembleControl(
       testSends,
       tokenUses,
       work: new ExpressionWork(seams.workClocks),
+      lookups: new ExpressionWork(seams.workClocks),
       tiersMs: options.tiersMs,
       retention: options.retention,
       ingest: options.ingest,
