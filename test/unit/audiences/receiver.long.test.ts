@@ -308,6 +308,30 @@ class Story {
 
 const defining = (act: Action) => act.do === 'define' || act.do === 'undefine';
 
+const USER = 0;
+const PARTITION = 0;
+
+test.each(DEATHS)(
+  'a receiver has forgotten a deleted user if the process of the profiles dies: %s',
+  (dies) => {
+    const story = new Story(true);
+    const firstOfSee = TRAITS.findIndex(({ compute }) => compute === 'first');
+    story.perform({ do: 'define', id: 'trt_a', which: firstOfSee, only: undefined, every: 1 });
+    const track = { do: 'track' as const, user: USER, source: PARTITION, ago: 0, total: 0 };
+    story.perform({ ...track, event: 'See' });
+    story.world.settle();
+    const key = `trt_a ${USERS[USER]}`;
+    expect(story.world.known.get(key)?.value).toBe(0);
+    story.perform({ do: 'delete', user: USER, source: PARTITION });
+    story.perform({ do: 'repartition', partition: PARTITION, n: 8, crash: false });
+    story.perform({ do: 'apply', partition: PARTITION, n: 1, death: dies });
+    // The user returns, and a first value is not sent if it is the one that everybody begins with.
+    story.perform({ ...track, event: 'Other' });
+    story.world.settle();
+    expect(story.actual(story.expected())).toEqual({ [key]: null });
+  },
+);
+
 describe('a receiver that applies all messages has the true values after any crashes', () => {
   test.each([
     ['definitions are created, changed and deleted', false],
