@@ -102,6 +102,7 @@ export function applyRecord(
       return;
     }
     case 'listed':
+    case 'uploaded':
       return;
   }
 }

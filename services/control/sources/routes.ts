@@ -46,6 +46,7 @@ export function sourceHandlers(deps: SourceDeps): HandlersOf<'sources'> {
     },
     'GET /sources/{id}': ({ id, by }) => view(by, entries.get('source', id)),
     'PATCH /sources/{id}': async (call) => {
+      requireOwn(entries.get('source', call.id).data);
       const entry = await entries.change('source', call, (source) =>
         patchSource(source, call.body ?? {}, now()),
       );
