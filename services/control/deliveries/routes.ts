@@ -165,11 +165,11 @@ async function renderAgain({ kafka, config }: DeliveryDeps, row: DeliveryRow): P
   return candidate;
 }
 
-/** @throws Problem `unavailable` */
 function pausedIn({ config }: DeliveryDeps): string[] {
   return config.list('destination').flatMap(({ data }) => (data.paused ? [data.id] : []));
 }
 
+/** @throws Problem `unavailable` */
 async function presentOf(deps: DeliveryDeps): Promise<Present> {
   const { config, now } = deps;
   const open = new Set(

@@ -186,8 +186,11 @@ export class World {
     ];
     const half = death === 'half' ? records.length >> 1 : records.length;
     this.changelog[partition]!.push(...records.slice(0, half));
+    // A written record is never computed again, even if the process dies before its next write.
+    for (const [user, profile] of [...step.profiles].slice(0, half)) {
+      this.#forget(partition, user, profile);
+    }
     if (die('half') || die('logged')) return true;
-    for (const [user, profile] of step.profiles) this.#forget(partition, user, profile);
     this.processors[partition]!.engine.commit(step);
     this.processors[partition]!.store.logged = this.changelog[partition]!.length;
     if (die('stored')) return true;

@@ -308,6 +308,51 @@ class Story {
 
 const defining = (act: Action) => act.do === 'define' || act.do === 'undefine';
 
+const USER = 0;
+const PARTITION = 0;
+
+test.each(DEATHS)(
+  'a receiver has forgotten a deleted user if the process of the profiles dies: %s',
+  (dies) => {
+    const story = new Story(true);
+    const firstOfSee = TRAITS.findIndex(({ compute }) => compute === 'first');
+    story.perform({ do: 'define', id: 'trt_a', which: firstOfSee, only: undefined, every: 1 });
+    const track = { do: 'track' as const, user: USER, source: PARTITION, ago: 0, total: 0 };
+    story.perform({ ...track, event: 'See' });
+    story.world.settle();
+    const key = `trt_a ${USERS[USER]}`;
+    expect(story.world.known.get(key)?.value).toBe(0);
+    story.perform({ do: 'delete', user: USER, source: PARTITION });
+    story.perform({ do: 'repartition', partition: PARTITION, n: 8, crash: false });
+    story.perform({ do: 'apply', partition: PARTITION, n: 1, death: dies });
+    // The user returns, and a first value is not sent if it is the one that everybody begins with.
+    story.perform({ ...track, event: 'Other' });
+    story.world.settle();
+    expect(story.actual(story.expected())).toEqual({ [key]: null });
+  },
+);
+
+test('an alias takes along no counters of a definition whose second reading has not come to it', () => {
+  const [ann, bob, dan] = [0, 1, 3];
+  const story = new Story(true);
+  const { world } = story;
+  const buy = { do: 'track' as const, source: 0, event: 'Buy' as const, total: 0, ago: 0 };
+  story.perform({ ...buy, user: bob });
+  story.perform({ ...buy, user: dan });
+  story.perform({ do: 'alias', user: dan, to: ann, source: 0 });
+  world.repartition(0, 3, false);
+  world.apply(1, 3, undefined);
+  story.perform({ do: 'define', id: 'aud_a', which: 0, only: undefined, every: 1 });
+  // The second reading counts the call of the user whom the live reading has moved already.
+  world.fill(1, 2, undefined);
+  story.perform({ do: 'alias', user: dan, to: bob, source: 0 });
+  world.settle();
+  expect(story.actual(story.expected())).toEqual(story.expected());
+  const calls = (user: string) =>
+    world.processors.map(({ store }) => store.get(user)?.c?.['aud_a.1.0']?.b[0]?.[1] ?? 0);
+  expect(USERS.map((user) => Math.max(...(calls(user) as number[])))).toEqual([1, 1, 0, 0]);
+});
+
 describe('a receiver that applies all messages has the true values after any crashes', () => {
   test.each([
     ['definitions are created, changed and deleted', false],
