@@ -222,6 +222,19 @@ export function nextProbeMs(askedMs: number, lastMs: number | undefined): number
   return lastMs + (lastMs - askedMs < PROBED_OFTEN_MS ? PROBES_OFTEN_EVERY_MS : PROBES_EVERY_MS);
 }
 
+/** The same with the time that a search, a return and a request take, ms. */
+const PROBED_OFTEN_WITHIN_MS = 60_000;
+const PROBED_WITHIN_MS = 300_000;
+
+/**
+ * Returns by when an endpoint is asked again whose circuit is open, ms since 1970.
+ * @param openedMs when the circuit opened
+ * @param lastMs when it was last asked, or when the circuit opened
+ */
+export function probedBy(openedMs: number, lastMs: number): number {
+  return lastMs + (lastMs - openedMs < PROBED_OFTEN_MS ? PROBED_OFTEN_WITHIN_MS : PROBED_WITHIN_MS);
+}
+
 /**
  * Hashes the step of a record, in 16 hexadecimal digits. @returns undefined for a record without a
  * delivery
