@@ -1,10 +1,11 @@
 import { defined } from '../../shared/collections/defined';
+import { messageOf } from '../../shared/runtime/errors';
 import { type DELIVERY_STATUSES } from '../../shared/model/reasons';
 import { type Group, type Session } from '../command';
 import { counted } from '../confirm';
 import { find } from '../entries';
 import { explain, readStory } from '../explain/delivery';
-import { type DestinationRow, goesOnOf } from '../explain/goes-on';
+import { type DestinationRow } from '../explain/goes-on';
 import {
   byUrgency,
   type Details,
@@ -21,6 +22,8 @@ import { type Column, printable } from '../output/table';
 
 /** One screen. */
 const MOST_DETAILED = 20;
+/** Each asks for up to five things, which control answers from one database. */
+const AT_ONCE = 4;
 
 interface Told {
   row: DestinationRow;
@@ -47,8 +50,7 @@ export function addStatus(program: Group): void {
       const story = await readStory(api(), id);
       const text = explain(story, Date.now());
       if (print.json) {
-        const { status, reason } = story.delivery;
-        const goesOn = goesOnOf(story.delivery, story.row);
+        const { status, reason, goesOn } = story.delivery;
         print.thing({ id: story.delivery.id, status, reason, why: text, goesOn }, []);
       } else {
         world.out(`${printable(text).replaceAll('. ', '.\n')}\n`);
@@ -62,9 +64,11 @@ async function statusOfAll(session: Session): Promise<void> {
   const { data } = await api().call('GET /overview', {});
   const rows = byUrgency(data.data);
   const inNeed = rows.filter(needsAttention);
-  const detailed = await Promise.all(
-    inNeed.slice(0, MOST_DETAILED).map((row) => tellOf(session, row)),
-  );
+  const detailed: Told[] = [];
+  for (let i = 0; i < Math.min(inNeed.length, MOST_DETAILED); i += AT_ONCE) {
+    const few = inNeed.slice(i, Math.min(i + AT_ONCE, MOST_DETAILED));
+    detailed.push(...(await Promise.all(few.map((row) => tellOf(session, row)))));
+  }
   const others = [...inNeed.slice(MOST_DETAILED), ...rows.filter((row) => !needsAttention(row))];
   if (print.json) {
     const destinations = [
@@ -124,7 +128,7 @@ async function statusOf(session: Session, given: string): Promise<void> {
 }
 
 /** Asks for what the row of the overview does not have. Whatever is unknown stays out. */
-async function tellOf({ api }: Session, row: DestinationRow): Promise<Told> {
+async function tellOf({ api, print }: Session, row: DestinationRow): Promise<Told> {
   const { destination: id } = row;
   const newest = async (status: (typeof DELIVERY_STATUSES)[number], count: number) => {
     if (count === 0) return undefined;
@@ -132,7 +136,12 @@ async function tellOf({ api }: Session, row: DestinationRow): Promise<Told> {
     const { data } = await api().call('GET /deliveries', { query });
     return data.data[0];
   };
-  const ifKnown = <T>(asked: Promise<T>) => asked.catch(() => undefined);
+  let unread: string | undefined;
+  const ifKnown = <T>(asked: Promise<T>) =>
+    asked.catch((error: unknown) => {
+      unread = messageOf(error);
+      return undefined;
+    });
   const [health, held, retrying, waiting, dead] = await Promise.all([
     ifKnown(api().call('GET /destinations/{id}/health', { id })),
     ifKnown(newest('held', row.held)),
@@ -140,6 +149,7 @@ async function tellOf({ api }: Session, row: DestinationRow): Promise<Told> {
     ifKnown(newest('waiting', row.waiting)),
     ifKnown(newest('dead', row.dead)),
   ]);
+  if (unread !== undefined) print.note(`Not all is known of "${printable(row.name)}": ${unread}`);
   const details: Details = defined({
     stateSince: health?.data.stateSince,
     waiting: held ?? retrying ?? waiting,
