@@ -1,14 +1,15 @@
 import { createAuthenticator } from '../../shared/config/authentication';
 import { watchKey, createEncryptor } from '../../shared/config/encryption';
 import { createAddressGuard } from '../../shared/model/address-guard';
+import { withTimeout } from '../../shared/runtime/async';
 import { ConsumerHealth } from '../../shared/runtime/health';
-import { brokerClock } from '../../shared/kafka/broker-clock';
+import { brokerClock, CLOCK_WITHIN_MS } from '../../shared/kafka/broker-clock';
 import {
   type BatchProducer,
   type BatchProducerOptions,
   type Consumption,
 } from '../../shared/kafka/port';
-import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
+import { clockNote, DUE, WEBHOOKS } from '../../shared/kafka/topics';
 import { runService } from '../../shared/runtime/run';
 import { requireSecretKeys, type Settings } from '../../shared/runtime/settings';
 import { NameResolver } from './http/resolver';
@@ -116,6 +117,8 @@ runService(
     });
     const { deliverer, lanes } = delivery;
     observeDelivery({ deliverer, lanes, sender, sockets: SOCKETS.total });
+    // The time of the brokers is known before the first record is read.
+    await withTimeout(CLOCK_WITHIN_MS, producer.send([clockNote()]));
     consumption = await kafka.consume({
       group: 'delivery',
       topics: [WEBHOOKS, DUE],

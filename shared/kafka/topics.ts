@@ -1,6 +1,6 @@
 import { defined } from '../collections/defined';
 import { type NoticeEvent, type StoredEvent } from '../model/attempt-events';
-import { type RecallRecord } from '../model/recall';
+import { type RecallRecord, takenNote } from '../model/recall';
 import { FORMAT_HEADER } from '../model/record-format';
 import { formatDuration, parseDuration } from '../model/time';
 import { parkTiers } from '../model/schedule';
@@ -154,6 +154,14 @@ export function recallRecord(record: RecallRecord) {
     value: JSON.stringify(record),
     headers: { format: FORMAT_HEADER },
   };
+}
+
+/**
+ * Returns a record that says nothing. A process that starts writes it: its timestamp shows whether
+ * the clock of this machine is wrong.
+ */
+export function clockNote() {
+  return recallRecord(takenNote('none', []));
 }
 
 /** Returns a record of `attempts` with one event. */

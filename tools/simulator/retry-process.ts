@@ -1,8 +1,7 @@
 import { Recalls } from '../../services/retry/recalls';
 import { Requeuer } from '../../services/retry/requeuer';
 import { type OpenRecord, type OutRecord, type DispatchResult } from '../../shared/kafka/port';
-import { DUE, recallRecord } from '../../shared/kafka/topics';
-import { takenNote } from '../../shared/model/recall';
+import { clockNote, DUE } from '../../shared/kafka/topics';
 import { createLog } from '../../shared/telemetry/log';
 import { SimulatedAppender, type Store } from './batch-producer';
 import { type Book } from './delivery-audit';
@@ -48,7 +47,7 @@ export class RetryProcess {
     this.#reader = new Reader(time, (record) => this.#take(record));
     recalls.start();
     // As at the start of the service: the timestamp shows the brokers' clock.
-    void producer.send([recallRecord(takenNote('none', []))]);
+    void producer.send([clockNote()]);
   }
 
   /** Owns a partition of all tiers from now on. */
