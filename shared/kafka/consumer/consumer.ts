@@ -174,7 +174,7 @@ export class KafkaConsumption implements Consumption {
         ),
     });
     this.#committer = new Committer({
-      partitions: () => (this.#member.isJoined ? this.#held() : []),
+      partitions: () => (this.#owned.isOf(this.#member.memberId) ? this.#held() : []),
       send: (commits) => this.#commit(commits),
       after: () => this.#owned.letGo(),
       log,
