@@ -11,6 +11,8 @@ export interface Ends {
   delivered: number;
   dead: number;
   cancelled: number;
+  /** when its cancellation was written, ms since 1970 */
+  cancelledAt?: number;
   /** events of any kind */
   events: number;
   deadReason?: string;
@@ -61,6 +63,7 @@ export class History {
       ends.deadReason = event.reason;
     } else if (event.kind === 'cancelled') {
       ends.cancelled++;
+      ends.cancelledAt = Math.min(ends.cancelledAt ?? recordedAt, recordedAt);
     } else if (event.kind === 'attempt' && !event.late) {
       if (event.outcome === 'delivered') ends.delivered++;
       if (this.watched.has(event.delivery)) this.#watch(event, recordedAt);
