@@ -74,6 +74,10 @@ const SETTLE_MS = 10_000;
  * up.
  */
 const FORK_MS = 120_000;
+/**
+ * The last attempt is before the end of the window by its margin and the shortest tier at most.
+ */
+const LAST_ATTEMPT_MS = 4_000;
 /** Requests on the wire still arrive after the process has died. */
 const WIRE_MS = 500;
 
@@ -127,12 +131,15 @@ export function unexplainedBreaches(
   evidence: { history: History; commits: Commits; disturbances: readonly Disturbance[] },
 ): Breach[] {
   const known = { ...evidence, spent: new Set<Attempt>() };
-  return breaches.filter(({ what, delivery, previousAt, atMs }) => {
+  return breaches.filter(({ what, delivery, previousAt, notBefore, atMs }) => {
     const attempts = known.history.attemptsOf(delivery);
     if (what === 'sent to a URL that is off') {
       // A process that stood still may send what it held, before it reads the configuration.
       return !known.disturbances.some(({ at, until }) => at <= atMs && atMs <= until + SETTLE_MS);
     }
+    const [record] = known.history.tierRecordsOf(delivery);
+    // The last attempt does not wait beyond the window.
+    if (record && notBefore > record.expiresAt - LAST_ATTEMPT_MS) return false;
     return explainByFault({ delivery, previousAt, at: atMs }, attempts, known) === undefined;
   });
 }

@@ -41,6 +41,8 @@ export interface TierRecord {
   attempts: number;
   /** when Kafka stored it, ms since 1970 */
   writtenAt: number;
+  /** end of its window, ms since 1970 */
+  expiresAt: number;
 }
 
 export class History {
@@ -75,9 +77,8 @@ export class History {
   }
 
   /** Adds a record of a tier topic. */
-  tierRecord(delivery: string, hop: number, attempts: number, writtenAt: number): void {
+  tierRecord(delivery: string, record: TierRecord): void {
     if (!this.watched.has(delivery)) return;
-    const record = { hop, attempts, writtenAt };
     const list = this.#tierRecords.get(delivery);
     if (list) list.push(record);
     else this.#tierRecords.set(delivery, [record]);

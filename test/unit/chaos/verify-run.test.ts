@@ -76,7 +76,12 @@ function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
      * Adds a copy in a tier, `hop` waits and `attempts` attempts after the delivery was created.
      */
     waits: (message: string, role: Role, copy: { hop: number; attempts: number; at: number }) =>
-      history.tierRecord(idOf(message, role), copy.hop, copy.attempts, copy.at),
+      history.tierRecord(idOf(message, role), {
+        hop: copy.hop,
+        attempts: copy.attempts,
+        writtenAt: copy.at,
+        expiresAt: T + 60_000,
+      }),
     history,
     breaches,
     asked: (message: string, role: Role, at: number) =>
@@ -467,6 +472,7 @@ describe('the standing invariants', () => {
       delivery: idOf(message, 'throttled'),
       url: 'throttled',
       previousAt: T,
+      notBefore: T + 2_000,
       atMs: T + 500,
     };
   };
