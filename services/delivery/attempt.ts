@@ -207,13 +207,13 @@ export class Attempt implements MemberOwner {
   #obey(endpoint: Endpoint, { says }: JudgedResponse, nowMs: number): void {
     const disables = says?.disables;
     if (disables === undefined || this.inHand.delivery.test) return;
-    const { disabledUrls, on } = this.context;
+    const { disabledUrls, on, time } = this.context;
     const { endpoints } = this.admitted.lookup.destination;
     // What is gone is gone for every webhook with this URL, whatever else it sends.
     const others =
       disables === 'gone' ? endpoints.filter((each) => hasSameUrl(each, endpoint)) : [];
     for (const each of [endpoint, ...others]) {
-      if (disabledUrls.add(each)) on.disabled(each, disables, nowMs);
+      if (disabledUrls.add(each, time.steadyMs())) on.disabled(each, disables, nowMs);
     }
   }
 
