@@ -127,8 +127,9 @@ export class Engine {
   list({ audience, number }: EndedUpload, records: readonly Incoming[], nowMs: number): Step {
     const changes = this.#changeSet(nowMs);
     for (const { user, event } of records) {
-      if (event.kind !== 'listed' || event.audience !== audience || event.upload !== number)
+      if (event.kind !== 'listed' || event.audience !== audience || event.upload !== number) {
         continue;
+      }
       const { g: _, ...profile } = changes.get(user) ?? {};
       if ((profile.l?.[audience]?.[0] ?? 0) > number) continue;
       const l = { ...profile.l, [audience]: [number, event.listed ? 1 : 0] };

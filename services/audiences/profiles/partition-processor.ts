@@ -191,8 +191,8 @@ export class PartitionProcessor {
   /** Applies the uploads of members whose end was read. */
   async #applyUploads({ engine, writer }: OpenParts): Promise<void> {
     const { now } = this.options;
-    for (let upload = engine.upload; upload && !this.#lost; upload = engine.upload) {
-      for (let next = upload.from; next < upload.to && !this.#lost;) {
+    for (let { upload } = engine; upload && !this.#isLost(); { upload } = engine) {
+      for (let next = upload.from; next < upload.to && !this.#isLost();) {
         const read = await this.#log.read(next, upload.to);
         await writer.write(engine.list(upload, read.records, now()));
         next = read.next;

@@ -283,12 +283,8 @@ class Story {
         if (!act.isAborted) world.endUpload(LIST, upload.number, act.full, upload.from);
         return;
       }
-      case 'pace': {
-        const wanted = this.#wanted.get(act.id);
-        if (!wanted) return;
-        this.#wanted.set(act.id, { ...wanted, syncEveryMs: act.every * MINUTE });
-        return this.#define();
-      }
+      case 'pace':
+        return this.#pace(act.id, act.every * MINUTE);
       case 'time':
         world.nowMs += act.ms;
         return;
@@ -317,6 +313,13 @@ class Story {
         world.received.delete(act.id);
         return;
     }
+  }
+
+  #pace(id: Id, syncEveryMs: number): void {
+    const wanted = this.#wanted.get(id);
+    if (!wanted) return;
+    this.#wanted.set(id, { ...wanted, syncEveryMs });
+    this.#define();
   }
 
   #define(): void {
