@@ -82,6 +82,7 @@ export function addAlerts(program: Group): void {
       more:
         'The --webhook list replaces the whole list. A URL that stays, or gets another path at ' +
         'the same origin, keeps its headers.',
+      asks: 'sometimes',
     },
     edit,
   );
@@ -169,6 +170,9 @@ async function edit(session: Session, options: EditOptions): Promise<void> {
   };
   if (Object.keys(body).length === 0) {
     throw usage('Nothing to change. See waypost alerts edit --help.');
+  }
+  if (webhooks === false && urls.length > 0) {
+    await session.confirm(() => `Remove ${counted(urls.length, 'URL')} of the alerts?`);
   }
   await patch(session, before, body);
 }

@@ -1,5 +1,5 @@
 import { type Deletion } from '../../shared/api/operations';
-import { defined } from '../../shared/collections/defined';
+import { compact, defined } from '../../shared/collections/defined';
 import { type Group, type Session } from '../command';
 import { counted } from '../confirm';
 import { idsOf } from '../entries';
@@ -72,8 +72,8 @@ async function create(
     const where =
       source === undefined ? 'in all sources' : `in ${source.map(printable).join(', ')}`;
     return (
-      `Delete ${peopleOf(userIds, 'user')} and ${peopleOf(anonymous, 'visitor')} permanently, ` +
-      `${where}? It cannot be undone.`
+      `Delete ${compact([peopleOf(userIds, 'user'), peopleOf(anonymous, 'visitor')]).join(' and ')} ` +
+      `permanently, ${where}? It cannot be undone.`
     );
   });
   const { data } = await session.api().call('POST /deletions', { body });
@@ -85,9 +85,10 @@ async function create(
   }
 }
 
-/** Names them, if they are few. */
-function peopleOf(ids: readonly string[], what: string): string {
-  const names = ids.length > 0 && ids.length <= 5 ? ` (${ids.map(printable).join(', ')})` : '';
+/** Names them, if they are few. @returns undefined for nobody */
+function peopleOf(ids: readonly string[], what: string): string | undefined {
+  if (ids.length === 0) return undefined;
+  const names = ids.length <= 5 ? ` (${ids.map(printable).join(', ')})` : '';
   return counted(ids.length, what) + names;
 }
 

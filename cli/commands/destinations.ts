@@ -136,6 +136,7 @@ function addChanges(destinations: Group): void {
       more:
         'A list (--source, --webhook, --types) replaces the whole list. A URL that stays, or gets ' +
         'another path at the same origin,\nkeeps its headers, authentication and TLS settings.',
+      asks: 'sometimes',
     },
     async (session, options, given = '') => {
       const before = await find(session.api(), 'destination', given);

@@ -1,7 +1,7 @@
 import { defined } from '../../shared/collections/defined';
 import { type Group, type Session } from '../command';
 import { type Api } from '../connect/api';
-import { counted, requireTerminal } from '../confirm';
+import { requireTerminal } from '../confirm';
 import { allSettings, deleteEntry, find, type NamedKind } from '../entries';
 import { bad, type Paint, doubtful, good, plain } from '../output/paint';
 import { printable } from '../output/table';
@@ -56,7 +56,7 @@ async function bringIn(session: Session, options: ImportOptions, name = ''): Pro
     throw usage('The file and the secrets cannot both come from standard input.');
   }
   const { parseFile, parseSecrets } = await import('../export-file/format');
-  const { planImport, planRemovals } = await import('../export-file/plan');
+  const { endingsOf, planImport, planRemovals } = await import('../export-file/plan');
   const file = parseFile(await readInput(world, name));
   const secrets =
     secretsFile === undefined ? {} : parseSecrets(await readInput(world, secretsFile));
@@ -70,7 +70,10 @@ async function bringIn(session: Session, options: ImportOptions, name = ''): Pro
     return FAILED;
   }
   if (!dryRun) {
-    if (removals.length > 0) await session.confirm(() => replaceQuestion(removals, api));
+    const endings = endingsOf(steps, present);
+    if (removals.length + endings.length > 0) {
+      await session.confirm(() => importQuestion(removals, endings, api));
+    }
     const ids = {
       sources: idsByName(present.sources),
       destinations: idsByName(present.destinations),
@@ -94,12 +97,16 @@ async function bringIn(session: Session, options: ImportOptions, name = ''): Pro
   return 0;
 }
 
-function replaceQuestion(removals: readonly Removal[], { place }: Api): string {
-  const names = removals.map(({ kind, name }) => `\n  ${kind} "${printable(name)}"`);
-  return (
-    `Delete ${counted(removals.length, 'entry', 'entries')} of ${place.url}, with what waits ` +
-    `there?${names.join('')}\n`
-  );
+function importQuestion(
+  removals: readonly Removal[],
+  endings: readonly string[],
+  { place }: Api,
+): string {
+  const lines = [
+    ...removals.map(({ kind, name }) => `delete ${kind} "${name}", with what waits there`),
+    ...endings,
+  ];
+  return `Change ${place.url}? Among other things this would\n  ${lines.map(printable).join('\n  ')}\n`;
 }
 
 const DONE = { create: 'created', change: 'changed', keep: 'kept', delete: 'deleted' };

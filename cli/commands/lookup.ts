@@ -33,6 +33,7 @@ const COLUMNS: Column<Line>[] = [
 
 /** Few events are sought at once. */
 const MOST_ROWS = 1_000;
+const MOST_OF_A_PAGE = 200;
 
 export function addLookup(program: Group): void {
   program.leaf<LookupOptions>(
@@ -47,7 +48,7 @@ export function addLookup(program: Group): void {
       ],
       more:
         'It reads the events in Kafka, also those that no destination got. For a destination ' +
-        'without a delivery\nthe rules of today decide.',
+        'without a delivery\nthe present settings decide.',
     },
     lookUp,
   );
@@ -61,20 +62,28 @@ async function lookUp({ api, print, world }: Session, options: LookupOptions): P
   }
   const limit = limitOf(options, MOST_ROWS);
   const rows: Row[] = [];
+  let nothing: string;
   for (let after: string | undefined; ;) {
-    const query = { ...defined({ message, user, after }), limit: limit - rows.length };
+    const query = {
+      ...defined({ message, user, after }),
+      limit: Math.min(MOST_OF_A_PAGE, limit - rows.length),
+    };
     const { data: page } = await api().call('GET /lookup', { query });
     rows.push(...page.data);
     const { searched, next } = page;
-    print.note(
-      searched.complete ? 'Searched all that Kafka keeps.' : `Searched back to ${searched.from}.`,
-    );
+    if (searched.complete) {
+      print.note('Searched all that Kafka keeps.');
+      nothing = 'Kafka has no such event.';
+    } else {
+      print.note(`Searched back to ${searched.from}.`);
+      nothing = `Kafka has no such event since ${searched.from}. What is older was not searched.`;
+    }
     const isFound = message !== undefined && rows.length > 0;
     if (next === null || isFound || rows.length >= limit || world.stop.aborted) break;
     after = next;
   }
   if (print.json) print.rows([], rows, '');
-  else print.rows(COLUMNS, rows.flatMap(linesOf), 'Kafka has no such event.');
+  else print.rows(COLUMNS, rows.flatMap(linesOf), nothing);
 }
 
 function linesOf({ destinations, ...row }: Row): Line[] {

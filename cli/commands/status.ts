@@ -1,4 +1,5 @@
 import { defined } from '../../shared/collections/defined';
+import { messageOf } from '../../shared/runtime/errors';
 import { type DELIVERY_STATUSES } from '../../shared/model/reasons';
 import { type Group, type Session } from '../command';
 import { counted } from '../confirm';
@@ -21,6 +22,8 @@ import { type Column, printable } from '../output/table';
 
 /** One screen. */
 const MOST_DETAILED = 20;
+/** Each asks for up to five things, which control answers from one database. */
+const AT_ONCE = 4;
 
 interface Told {
   row: DestinationRow;
@@ -61,9 +64,11 @@ async function statusOfAll(session: Session): Promise<void> {
   const { data } = await api().call('GET /overview', {});
   const rows = byUrgency(data.data);
   const inNeed = rows.filter(needsAttention);
-  const detailed = await Promise.all(
-    inNeed.slice(0, MOST_DETAILED).map((row) => tellOf(session, row)),
-  );
+  const detailed: Told[] = [];
+  for (let i = 0; i < Math.min(inNeed.length, MOST_DETAILED); i += AT_ONCE) {
+    const few = inNeed.slice(i, Math.min(i + AT_ONCE, MOST_DETAILED));
+    detailed.push(...(await Promise.all(few.map((row) => tellOf(session, row)))));
+  }
   const others = [...inNeed.slice(MOST_DETAILED), ...rows.filter((row) => !needsAttention(row))];
   if (print.json) {
     const destinations = [
@@ -123,7 +128,7 @@ async function statusOf(session: Session, given: string): Promise<void> {
 }
 
 /** Asks for what the row of the overview does not have. Whatever is unknown stays out. */
-async function tellOf({ api }: Session, row: DestinationRow): Promise<Told> {
+async function tellOf({ api, print }: Session, row: DestinationRow): Promise<Told> {
   const { destination: id } = row;
   const newest = async (status: (typeof DELIVERY_STATUSES)[number], count: number) => {
     if (count === 0) return undefined;
@@ -131,7 +136,12 @@ async function tellOf({ api }: Session, row: DestinationRow): Promise<Told> {
     const { data } = await api().call('GET /deliveries', { query });
     return data.data[0];
   };
-  const ifKnown = <T>(asked: Promise<T>) => asked.catch(() => undefined);
+  let unread: string | undefined;
+  const ifKnown = <T>(asked: Promise<T>) =>
+    asked.catch((error: unknown) => {
+      unread = messageOf(error);
+      return undefined;
+    });
   const [health, held, retrying, waiting, dead] = await Promise.all([
     ifKnown(api().call('GET /destinations/{id}/health', { id })),
     ifKnown(newest('held', row.held)),
@@ -139,6 +149,7 @@ async function tellOf({ api }: Session, row: DestinationRow): Promise<Told> {
     ifKnown(newest('waiting', row.waiting)),
     ifKnown(newest('dead', row.dead)),
   ]);
+  if (unread !== undefined) print.note(`Not all is known of "${printable(row.name)}": ${unread}`);
   const details: Details = defined({
     stateSince: health?.data.stateSince,
     waiting: held ?? retrying ?? waiting,

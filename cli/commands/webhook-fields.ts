@@ -1,6 +1,7 @@
 import { type Destination, type Operations } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
 import { type Session } from '../command';
+import { counted } from '../confirm';
 import { parseHeaders } from '../headers';
 import { readInput, readSecretFile } from '../secret-input';
 import { CliError, usage } from '../process-context';
@@ -61,9 +62,15 @@ export async function webhookFieldsOf(
   if (urls || headers || Object.keys(parts).length > 0) {
     const { webhooks, leaving } = webhooksOf(urls, headers, before);
     const dropped = droppedOf(leaving, { headers, ...parts });
+    const fewer = (before?.webhooks.length ?? 0) - webhooks.length;
     if (dropped.length > 0) {
       if (!options.dropSecrets) throw refusalToDrop(dropped);
       session.print.note(`Dropped ${dropped.join('; ')}.`);
+    }
+    if (fewer > 0) {
+      await session.confirm(
+        () => `Remove ${counted(fewer, 'URL')}? What only it could take ends dead.`,
+      );
     }
     fields.webhooks = webhooks.map((one) => ({ ...one, ...partsOf(one, parts) }));
   }
@@ -105,8 +112,14 @@ function webhooksOf(
   };
   // First those that stay: another path must not take their secrets.
   const same = wanted.map((url) => take((webhook) => webhook.url === url));
+  // Another path takes over the secrets of the one that leaves, unless it could be several.
+  const isAlone = (url: string) =>
+    wanted.filter((each, i) => !same[i] && isAtOriginOf(url, each)).length === 1 &&
+    [...leaving].filter((webhook) => isAtOriginOf(url, webhook.url)).length === 1;
+  const moved = wanted.map((url, i) => !same[i] && isAlone(url));
   const webhooks = wanted.map((url, i) => {
-    const stays = same[i] ?? take((webhook) => isAtOriginOf(url, webhook.url));
+    const stays =
+      same[i] ?? (moved[i] ? take((webhook) => isAtOriginOf(url, webhook.url)) : undefined);
     return {
       ...(stays ? storedParts(stays) : undefined),
       url,
@@ -141,15 +154,17 @@ function droppedOf(leaving: Before['webhooks'], given: Partial<Webhook>): string
         tls: given.tls === undefined ? tls : null,
       }),
     ];
-    return parts.length === 0 ? [] : [`${parts.join(', ')} of ${originOf(url) ?? 'a URL'}`];
+    const { id } = webhook;
+    return parts.length === 0 ? [] : [`${parts.join(', ')} of ${originOf(url) ?? 'a URL'} (${id})`];
   });
 }
 
 function refusalToDrop(dropped: readonly string[]): CliError {
   return usage(
     `Nothing was changed: it would drop ${dropped.join('; ')}, which Waypost cannot show again ` +
-      'and does not send to another origin. Give new ones (--headers-file, --auth-file, ' +
-      '--client-cert, --ca), or drop them with --drop-secrets.',
+      'and sends to no other origin, and to another path only if one URL of the origin changes. ' +
+      'Give new ones (--headers-file, --auth-file, --client-cert, --ca), or drop them with ' +
+      '--drop-secrets.',
   );
 }
 

@@ -1,5 +1,6 @@
-import { type Destination, type Operations } from '../../shared/api/operations';
-import { defined } from '../../shared/collections/defined';
+import { type Audience, type Destination, type Operations } from '../../shared/api/operations';
+import { compact, defined } from '../../shared/collections/defined';
+import { counted } from '../confirm';
 import { withoutNulls } from '../fields';
 import { type DefinitionStep, planAudience, planTrait } from './definitions';
 import {
@@ -16,6 +17,7 @@ import { HIDDEN } from './hidden';
 import { plainOf } from './plain-fields';
 import {
   type FileDestination,
+  hasLostItsSources,
   namesOf,
   sourceFields,
   type Present,
@@ -158,12 +160,29 @@ export function planRemovals(file: SettingsFile, present: Present): Removal[] {
         name,
         id,
       }));
+  // A file of this installation leaves the others out.
+  const counts = (one: Pick<Audience, 'sources'>) => !hasLostItsSources(one, present);
   return [
-    ...missing('audience', present.audiences, file.audiences),
-    ...missing('trait', present.traits, file.traits),
+    ...missing('audience', present.audiences.filter(counts), file.audiences),
+    ...missing('trait', present.traits.filter(counts), file.traits),
     ...missing('destination', present.destinations, file.destinations),
     ...missing('source', present.sources, file.sources),
   ];
+}
+
+/** Returns what the changes of an import switch off or remove, a phrase each. */
+export function endingsOf(steps: readonly Step[], present: Present): string[] {
+  return steps.flatMap((step) => {
+    if (step.kind !== 'destination' || step.act !== 'change') return [];
+    const here = present.destinations.find(({ id }) => id === step.id);
+    if (!here) return [];
+    const { enabled, webhooks } = step.body;
+    const fewer = here.webhooks.length - (webhooks?.length ?? here.webhooks.length);
+    return compact([
+      enabled === false && here.enabled ? `disable "${step.name}"` : undefined,
+      fewer > 0 ? `remove ${counted(fewer, 'URL')} of "${step.name}"` : undefined,
+    ]);
+  });
 }
 
 interface PlanContext {

@@ -39,6 +39,7 @@ import { type Retention } from './history/retention';
 import { openLimitedCalls } from './overview/call-counts';
 import { Replays } from './replays/runner';
 import { type Handler, type Pace, Reader, type Readers } from './reading/reader';
+import { ATTEMPTS } from '../../shared/kafka/topics';
 import { SharedReads } from './reading/shared-reads';
 import { Shares } from './reading/shares';
 import { BodyIndex } from './search/body-index';
@@ -161,15 +162,18 @@ export async function assembleControl(
   const shares = new Shares(history);
   const readerOptions = {
     kafka,
-    reads: new SharedReads(kafka),
     shares,
     history,
     othersFirst: seams.othersFirst ?? watchCpuPressure(),
     nowMs,
     log,
   };
-  const open = <E>(handler: Handler<E>, pace: Pace): Reader<unknown> =>
-    new Reader(handler, pace, readerOptions) as Reader<unknown>;
+  // The history and the alerts read the same topic.
+  const attempts = new SharedReads(kafka);
+  const open = <E>(handler: Handler<E>, pace: Pace): Reader<unknown> => {
+    const reads = handler.topic === ATTEMPTS ? attempts : kafka;
+    return new Reader(handler, pace, { ...readerOptions, reads }) as Reader<unknown>;
+  };
   const readers: Readers = {
     history: open(history.events, HISTORY_PACE),
     audit: open(history.audit, HISTORY_PACE),
@@ -223,6 +227,7 @@ export async function assembleControl(
       testSends,
       tokenUses,
       work: new ExpressionWork(seams.workClocks),
+      lookups: new ExpressionWork(seams.workClocks),
       tiersMs: options.tiersMs,
       retention: options.retention,
       ingest: options.ingest,

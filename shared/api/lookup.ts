@@ -44,7 +44,7 @@ const found = z.strictObject({
       id: z.string(),
       outcome: z.enum(LOOKUP_OUTCOMES).meta({
         description:
-          'Of a delivery in the history. Without one, what the rules of today say of the message',
+          'Of a delivery in the history. Without one, what the present settings say of the message',
       }),
       reason: z
         .string()

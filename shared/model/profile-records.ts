@@ -25,6 +25,20 @@ export interface ListedEvent {
 }
 
 /**
+ * The end of an upload of members, behind its lines in each partition of `profiles.events`. Uploads
+ * of an audience take effect in the order of their numbers.
+ */
+export interface UploadedEvent {
+  kind: 'uploaded';
+  audience: string;
+  upload: number;
+  /** true: the members are exactly these; false: members are added and removed */
+  full: boolean;
+  /** the lines of this partition have this offset at least */
+  from: number;
+}
+
+/**
  * The progress of a definition in one partition.
  *
  * waiting: the log must be read again · filling: it is being read · held: counts, and waits for the
@@ -37,6 +51,8 @@ export type Phase = 'waiting' | 'filling' | 'held' | 'scanning' | 'live' | 'leav
 export interface StatusValue {
   definition: string;
   partition: number;
+  /** number of all partitions */
+  partitions: number;
   /** ISO 8601 */
   at: string;
   revision: number;
@@ -48,7 +64,7 @@ export interface StatusValue {
   counted: number;
   members: number;
   told: number;
-  /** sent, and not yet acknowledged */
+  /** of these, not yet acknowledged */
   waiting: number;
   /** the last upload of members that was applied */
   upload: number;

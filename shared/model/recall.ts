@@ -155,13 +155,19 @@ export const JOB_LIFETIME_MS = 86_400_000;
 
 /**
  * Returns whether a recall concerns a record. It concerns what entered its tier before it; one of a
- * single delivery also what enters later, and a cancellation what was being attempted.
+ * single delivery and probes, which go on for hours, also what enters later; and a cancellation what
+ * was being attempted.
  * @param beforeMs when Kafka appended the recall, by the brokers' clock
  */
-export function isRecalled({ where, expiresBy }: Recall, record: ParkedRecord, beforeMs: number) {
+export function isRecalled(
+  { action, where, expiresBy }: Recall,
+  record: ParkedRecord,
+  beforeMs: number,
+) {
   if (!isMeant(where, record)) return false;
   return (
     where.delivery !== undefined ||
+    action === 'probe' ||
     record.timestampMs <= beforeMs ||
     Number(record.headers['expires-at']) <= (expiresBy ?? 0)
   );

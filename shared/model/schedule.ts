@@ -5,7 +5,7 @@
  * `next` is the only scheduler. A plan is a list of delays: that of the destination, or the tiers as
  * configured. The wait after an attempt is the delay of the plan or, if it is longer, the wait that
  * the endpoint asked for, of which 15 minutes count. A wait that goes beyond the window is cut at
- * its end: there the last attempt stands.
+ * its end: the last attempt is then.
  *
  * `tierFor` composes a wait of tiers. The delivery passes from tier to tier without attempts:
  *

@@ -68,7 +68,7 @@ export const watch = {
     title: 'Where is it?',
     hint:
       'Finds accepted events by their id or user, as long as Kafka keeps them, and says for each ' +
-      'destination what became of it. Without a delivery, the rules of today decide.',
+      'destination what became of it. Without a delivery, the present settings decide.',
     search: 'Search',
     messageId: 'Message id',
     userId: 'User id or anonymous id',

@@ -102,6 +102,7 @@ export function applyRecord(
       return;
     }
     case 'listed':
+    case 'uploaded':
       return;
   }
 }
@@ -146,7 +147,10 @@ function merged(
   return c ? { ...profile, c } : profile;
 }
 
-/** Returns the parts that an alias moves. In a second reading these are only its own counters. */
+/**
+ * Returns the parts that an alias moves: the traits, by the live reading, and the counters that this
+ * reading counts. The other reading moves its own counters when it comes to the alias.
+ */
 function splitProfile(
   context: Context,
   profile: Profile | undefined,
@@ -154,16 +158,6 @@ function splitProfile(
   pass: number | undefined,
 ) {
   const { t, c = {}, s } = profile ?? {};
-  // The values last sent for the old id are kept, in case a user has this id again.
-  if (pass === undefined) {
-    return {
-      moved: {
-        ...defined({ t }),
-        c,
-      },
-      remaining: s ? { s, g: 1 as const } : null,
-    };
-  }
   const isCounted = (id: string) => {
     const definition = context.definitions.of(ownerOf(id).id);
     return (
@@ -173,6 +167,11 @@ function splitProfile(
   const part = (which: boolean) =>
     Object.fromEntries(Object.entries(c).filter(([id]) => isCounted(id) === which));
   const [moved, kept] = [part(true), part(false)];
+  if (pass === undefined) {
+    // The values last sent for the old id are kept, in case a user has this id again.
+    const remaining = dropIfEmpty({ ...defined({ s }), c: kept, g: 1 });
+    return { moved: { ...defined({ t }), c: moved }, remaining };
+  }
   const remaining = profile ? dropIfEmpty({ ...profile, c: kept }) : null;
   return { moved: Object.keys(moved).length > 0 ? { c: moved } : {}, remaining };
 }

@@ -13,6 +13,7 @@ import {
   otherPartitions,
   type PartitionState,
   withPartitions,
+  withUnsent,
 } from './partition-state';
 import { readChange } from './write-step';
 import { type Profile } from './profile';
@@ -64,7 +65,6 @@ export async function restore(
   let loggedAt = performance.now();
   const how = {
     dueAt: (profile: Profile) => definitions.dueAt(profile, nowMs),
-    intervalsMs: definitions.intervals,
     sent: await sentBefore(kafka, range),
   };
   for await (const piece of scan(kafka, {
@@ -90,7 +90,7 @@ export async function restore(
     loggedAt = performance.now();
     log.info({ partition, next, end: range.high }, 'profiles.restoring');
   }
-  const settled = withLastEmitted(meta ?? NEW_PARTITION_STATE, store);
+  const settled = withUnsent(meta ?? NEW_PARTITION_STATE, store.unsent(meta?.sent ?? 0));
   store.restored(settled, { next: range.high, at: nowMs });
   return { store, meta: settled, next: range.high, records, rebuilt };
 }
@@ -112,12 +112,6 @@ async function sentBefore(
 function fits({ checkpoint, meta }: Store, { low, high }: Range, nowMs: number): boolean {
   if (!checkpoint || !meta) return false;
   return checkpoint.next >= low && checkpoint.next <= high && nowMs - checkpoint.at < TOO_OLD_MS;
-}
-
-/** The last emitted message may be ahead of the last state record. */
-function withLastEmitted(meta: PartitionState, store: Store): PartitionState {
-  const last = store.unsent(meta.sent).at(-1);
-  return { ...meta, told: Math.max(meta.told, last?.sequence ?? 0) };
 }
 
 export interface OpenOptions {

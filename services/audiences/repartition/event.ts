@@ -1,7 +1,11 @@
 import { defined } from '../../../shared/collections/defined';
 import { parseJson, stringifyJson } from '../../../shared/json/json';
 import { type JsonObject, type Message } from '../../../shared/model/message';
-import { type ListedEvent, MAX_USER_BYTES } from '../../../shared/model/profile-records';
+import {
+  type ListedEvent,
+  MAX_USER_BYTES,
+  type UploadedEvent,
+} from '../../../shared/model/profile-records';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
 import { type MessageRef, refFromHash } from '../../../shared/model/dedup-window';
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
@@ -24,7 +28,8 @@ export type ProfileEvent =
   | { kind: 'merge'; profile: Profile }
   /** deletes everything known of the user */
   | { kind: 'delete' }
-  | ListedEvent;
+  | ListedEvent
+  | UploadedEvent;
 
 /** The writer of a record, and the offset in the log that this writer reads. */
 export interface Origin {

@@ -33,7 +33,7 @@ export async function openProfiles({
     config,
     log,
     now: Date.now,
-    status: (definition, revision) => profiles.of(definition, revision),
+    status: (definition, counted) => profiles.of(definition, counted),
     isCaughtUp: () => profiles.caughtUp,
   });
   await profiles.open(kafka, onFatal);

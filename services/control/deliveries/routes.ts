@@ -172,7 +172,6 @@ async function renderAgain({ kafka, config }: DeliveryDeps, row: DeliveryRow): P
   return candidate;
 }
 
-/** @throws Problem `unavailable` */
 function pausedIn({ config }: DeliveryDeps): string[] {
   return config.list('destination').flatMap(({ data }) => (data.paused ? [data.id] : []));
 }

@@ -62,6 +62,8 @@ const NO_PARTITION = '23514';
 const AWAY = /^(08|53|57|58|$)/;
 /** The statement timeout: a smaller batch may be fast enough. */
 const CANCELED = '57014';
+const DEADLOCK = '40P01';
+const LOCK_NOT_AVAILABLE = '55P03';
 
 export function faultOf(
   error: unknown,
@@ -73,6 +75,11 @@ export function faultOf(
   if (database?.broken !== undefined) return 'away';
   if (DATA.test(state)) return state === NO_PARTITION ? 'other' : 'data';
   return AWAY.test(state) && state !== CANCELED ? 'away' : 'other';
+}
+
+/** Returns whether a statement was ended because it waited for others, which says nothing of it. */
+export function waitedForLock(error: unknown): boolean {
+  return [CANCELED, DEADLOCK, LOCK_NOT_AVAILABLE].includes(sqlState(error));
 }
 
 /**

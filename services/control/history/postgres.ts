@@ -53,6 +53,8 @@ function openPool(url: string, max: number): Pool {
     max,
     connectionTimeoutMillis: CONNECT_MS,
     statement_timeout: STATEMENT_MS,
+    // A process that stands still in a transaction must not hold its locks.
+    idle_in_transaction_session_timeout: STATEMENT_MS,
     application_name: 'waypost-control',
     types: {
       getTypeParser: (oid, format) =>

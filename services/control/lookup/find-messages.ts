@@ -2,7 +2,6 @@ import { type InRecord, type Kafka, type Range } from '../../../shared/kafka/por
 import { scanAll } from '../../../shared/kafka/scan';
 import { MESSAGES } from '../../../shared/kafka/topics';
 import {
-  LARGEST_DELAY_MS,
   type MessageHeaders,
   parseMessage,
   readMessageHeaders,
@@ -18,9 +17,8 @@ import { requireKnownFormat } from '../../../shared/runtime/errors';
 /** People wait for the result. A slice that has begun is finished. */
 const BUDGET_MS = 6_000;
 const FIRST_SLICE_MS = 10_000;
-/** A slice that took less time is followed by one that is twice as long. */
-const SHORT_MS = 500;
-const MOST_HELD = 10_000;
+/** Of a slice: they are read in a second or two, unless they are very large. */
+const MOST_RECORDS = 20_000;
 /** Sorts before the id of every message. */
 const BEFORE_IDS = '\u0001';
 
@@ -30,20 +28,25 @@ export interface Sought {
   user?: string | undefined;
 }
 
-/** Where a page begins: behind this message of the page before it. */
+/**
+ * Where a page begins: behind this message of the page before it. The order is that of the times at
+ * which Kafka appended messages, since the clocks of ingests differ.
+ */
 export interface Cursor {
-  acceptedAt: number;
+  /** ms since 1970 */
+  appendedAt: number;
   id: string;
 }
 
 export interface Found {
   head: MessageHeaders;
   message: Message;
+  appendedAt: number;
 }
 
 export interface Search {
   found: Found[];
-  /** times of acceptance, ms since 1970 */
+  /** times that were searched, ms since 1970 */
   from: number;
   to: number;
   /** nothing older is in Kafka */
@@ -71,46 +74,50 @@ export async function findMessages(
   { limit, after }: { limit: number; after: Cursor | undefined },
 ): Promise<Search> {
   const begunAt = steadyMs();
-  const to = after?.acceptedAt ?? nowMs;
-  // A message is appended at most this long after it was accepted.
-  let upperMs = to + LARGEST_DELAY_MS;
+  const to = after?.appendedAt ?? nowMs;
+  let upperMs = after ? after.appendedAt + 1 : nowMs;
   let upper = after ? startsOf(await kafka.ranges(MESSAGES, upperMs)) : await endsOf(kafka);
-  let sliceMs = FIRST_SLICE_MS + LARGEST_DELAY_MS;
+  let sliceMs = FIRST_SLICE_MS;
   let found: Found[] = [];
   for (;;) {
-    const sliceBegunAt = steadyMs();
+    let lower = await kafka.ranges(MESSAGES, upperMs - sliceMs);
+    while (sliceMs > 1 && recordsBetween(lower, upper) > MOST_RECORDS) {
+      sliceMs = Math.ceil(sliceMs / 2);
+      lower = await kafka.ranges(MESSAGES, upperMs - sliceMs);
+    }
     const lowerMs = upperMs - sliceMs;
-    const lower = await kafka.ranges(MESSAGES, lowerMs);
     for await (const { records } of scanAll(kafka, sectionsBetween(lower, upper))) {
-      found.push(
-        ...records
-          .flatMap((record) => matchOf(record, sought) ?? [])
-          .filter((each) => isBehind(each, after) && !isForgotten(each)),
-      );
+      for (const record of records) {
+        const match = matchOf(record, sought);
+        if (match && isBehind(match, after) && !isForgotten(match)) found.push(match);
+      }
       // A user may have a million events, of which the page needs the newest.
-      if (found.length > MOST_HELD) found = newestOf(found, limit + 1);
+      if (found.length > 2 * limit) found = newestOf(found, limit + 1);
     }
     const isEnd = isAtStart(lower, await kafka.ranges(MESSAGES));
-    // An older slice may hold what was accepted before this one began, but nothing newer.
-    const newest = newestOf(found, Infinity);
-    const certain = isEnd ? newest : newest.filter(({ head }) => head.acceptedAt >= lowerMs);
-    const page = certain.slice(0, limit);
+    found = newestOf(found, limit + 1);
+    const page = found.slice(0, limit);
     const last = page.at(-1);
-    if (last && certain.length > limit) {
-      return { found: page, from: last.head.acceptedAt, to, complete: false, next: cursorOf(last) };
+    if (last && found.length > limit) {
+      return { found: page, from: last.appendedAt, to, complete: false, next: cursorOf(last) };
     }
     const from = Math.min(lowerMs, to);
     if (isEnd) return { found: page, from, to, complete: true, next: undefined };
     // A message is seldom sent twice: the caller decides whether to search on for it.
     const isFound = sought.message !== undefined && page.length > 0;
     if (isFound || steadyMs() - begunAt > BUDGET_MS) {
-      const next = { acceptedAt: lowerMs, id: BEFORE_IDS };
+      const next = { appendedAt: lowerMs, id: BEFORE_IDS };
       return { found: page, from, to, complete: false, next };
     }
     upper = startsOf(lower);
     upperMs = lowerMs;
-    if (steadyMs() - sliceBegunAt < SHORT_MS) sliceMs *= 2;
+    sliceMs *= 2;
   }
+}
+
+/** Returns where a page begins that follows this message. */
+export function cursorOf({ head, appendedAt }: Found): Cursor {
+  return { appendedAt, id: `${head.messageId} ${head.sourceId}` };
 }
 
 /** Offsets by partition. */
@@ -123,6 +130,11 @@ function startsOf(ranges: readonly Range[]): Offsets {
 async function endsOf(kafka: Deps['kafka']): Promise<Offsets> {
   const ranges = await kafka.ranges(MESSAGES);
   return new Map(ranges.map(({ partition, high }) => [partition, high]));
+}
+
+function recordsBetween(lower: readonly Range[], upper: Offsets): number {
+  const counts = sectionsBetween(lower, upper).map(({ from, to }) => Math.max(0, to - from));
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 function sectionsBetween(lower: readonly Range[], upper: Offsets) {
@@ -150,22 +162,17 @@ function matchOf(record: InRecord, { message: id, user }: Sought): Found | undef
   const message = parseMessage(record.value);
   if (head.kind !== 'message' || typeof message === 'string') return undefined;
   const isOfUser = user === undefined || message.userId === user || message.anonymousId === user;
-  return isOfUser ? { head, message } : undefined;
-}
-
-function cursorOf({ head }: Found): Cursor {
-  return { acceptedAt: head.acceptedAt, id: `${head.messageId} ${head.sourceId}` };
+  return isOfUser ? { head, message, appendedAt: record.timestampMs } : undefined;
 }
 
 function isBehind(each: Found, after: Cursor | undefined): boolean {
   if (!after) return true;
   const at = cursorOf(each);
-  return at.acceptedAt === after.acceptedAt ? at.id < after.id : at.acceptedAt < after.acceptedAt;
+  return at.appendedAt === after.appendedAt ? at.id < after.id : at.appendedAt < after.appendedAt;
 }
 
-/** @param most how many; Infinity: all */
 function newestOf(found: readonly Found[], most: number): Found[] {
   const sorted = found.map((each) => ({ each, at: cursorOf(each) }));
-  sorted.sort(({ at: a }, { at: b }) => b.acceptedAt - a.acceptedAt || (a.id < b.id ? 1 : -1));
+  sorted.sort(({ at: a }, { at: b }) => b.appendedAt - a.appendedAt || (a.id < b.id ? 1 : -1));
   return sorted.slice(0, most).map(({ each }) => each);
 }

@@ -15,23 +15,45 @@ import { listDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/handlers';
 import { decodeAnyCursor, encodeCursor } from '../http/paging';
 import { Problem } from '../http/problem';
-import { findMessages, type Found } from './find-messages';
+import { cursorOf, findMessages, type Found } from './find-messages';
 
 /** What the search for messages needs. */
 export interface LookupDeps {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   config: Pick<ConfigView, 'source' | 'destinationsOf'>;
   history: Pick<History, 'ask' | 'forgotten' | 'learnDeletions'>;
-  /** Requests of one token search one after the other. */
-  work: Pick<ExpressionWork, 'inTurn'>;
+  /** The lookups of one token search one after the other. */
+  lookups: Pick<ExpressionWork, 'inTurn'>;
   now: () => Date;
 }
 
+/** Of all tokens. A search reads `messages` for seconds, which other requests must not feel. */
+const MOST_AT_ONCE = 2;
+const RETRY_AFTER_S = 5;
+
 /** /api/v1/lookup */
 export function lookupHandlers(deps: LookupDeps): HandlersOf<'lookup'> {
+  let running = 0;
   return {
-    'GET /lookup': ({ query, by }) => deps.work.inTurn(by.id, (work) => lookUp(deps, query, work)),
+    'GET /lookup': ({ query, by }) =>
+      deps.lookups.inTurn(by.id, async (work) => {
+        if (running >= MOST_AT_ONCE) throw tooManySearches();
+        running++;
+        try {
+          return await lookUp(deps, query, work);
+        } finally {
+          running--;
+        }
+      }),
   };
+}
+
+function tooManySearches(): Problem {
+  return new Problem(
+    'rate_limited',
+    `${MOST_AT_ONCE} searches for events already run. Send the request again in ${RETRY_AFTER_S} s`,
+    { headers: { 'Retry-After': String(RETRY_AFTER_S) } },
+  );
 }
 
 /** @throws Problem `unavailable`, `invalid_fields` */
@@ -43,7 +65,7 @@ async function lookUp(
   const { kafka, history, now } = deps;
   await history.learnDeletions();
   const cursor = decodeAnyCursor(after);
-  const { found, from, to, complete, next } = await findMessages(
+  const search = await findMessages(
     {
       kafka,
       isForgotten: (each) => isForgotten(each, history.forgotten),
@@ -51,20 +73,24 @@ async function lookUp(
       steadyMs: () => performance.now(),
     },
     { message, user },
-    { limit, after: cursor && { acceptedAt: cursor.at, id: cursor.id } },
+    { limit, after: cursor && { appendedAt: cursor.at, id: cursor.id } },
   ).catch(explained);
   const data = [];
-  for (const each of found) {
+  for (const each of search.found) {
     data.push(await becameOf(each, deps, work));
-    await work.pause();
+    // The next page goes on where the filters of this one took their time.
+    if (work.isSpent) break;
   }
+  const last = search.found[data.length - 1];
+  const isCut = last !== undefined && data.length < search.found.length;
+  const next = isCut ? cursorOf(last) : search.next;
   return {
     data,
-    next: next ? encodeCursor({ at: next.acceptedAt, id: next.id }) : null,
+    next: next ? encodeCursor({ at: next.appendedAt, id: next.id }) : null,
     searched: {
-      from: new Date(from).toISOString(),
-      to: new Date(to).toISOString(),
-      complete,
+      from: new Date(isCut ? last.appendedAt : search.from).toISOString(),
+      to: new Date(search.to).toISOString(),
+      complete: search.complete && !isCut,
     },
   };
 }
@@ -110,14 +136,17 @@ async function becameOf(found: Found, { history, config }: LookupDeps, work: Req
     .map(({ data }) => data)
     .filter(({ id }) => id !== ALERTS_ID && !known.has(id));
   const source = config.source(sourceId)?.data;
+  const byTheRules = [];
+  const ask = filtersOf(found.message);
+  for (const destination of others) {
+    byTheRules.push(work.measure(() => ruleOf(found.message, source, destination, ask)));
+    await work.pause();
+  }
   return {
     message: messageId,
     acceptedAt: new Date(acceptedAt).toISOString(),
     source: sourceId,
-    destinations: [
-      ...deliveries.map(fromHistory),
-      ...work.run(() => byTheRules(found.message, source, others)),
-    ],
+    destinations: [...deliveries.map(fromHistory), ...byTheRules],
   };
 }
 
@@ -140,18 +169,16 @@ function fromHistory({ destination, status, reason }: DeliveryRow): Became {
 }
 
 /** Says by the router's rules of today why the history has no delivery. */
-function byTheRules(
+function ruleOf(
   message: Message,
   source: Source | undefined,
-  destinations: readonly Destination[],
-): Became[] {
-  const ask = filtersOf(message);
-  return destinations.map((destination): Became => {
-    const { id } = destination;
-    if (!source) return { id, outcome: 'dropped', reason: 'source_deleted' };
-    const { outcome: rule } = routeOutcomeOf(message, source, destination, ask);
-    return { id, outcome: OUTCOME_OF_RULE[rule], reason: rule === 'routed' ? null : rule };
-  });
+  destination: Destination,
+  ask: ReturnType<typeof filtersOf>,
+): Became {
+  const { id } = destination;
+  if (!source) return { id, outcome: 'dropped', reason: 'source_deleted' };
+  const { outcome: rule } = routeOutcomeOf(message, source, destination, ask);
+  return { id, outcome: OUTCOME_OF_RULE[rule], reason: rule === 'routed' ? null : rule };
 }
 
 const OUTCOME_OF_RULE = {

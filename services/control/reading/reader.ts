@@ -3,7 +3,7 @@ import { newerFormatOf } from '../../../shared/model/record-format';
 import { type Backoff, backoff, inTurn, sleep } from '../../../shared/runtime/async';
 import { messageOf, newerFormat } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
-import { type Asking, faultOf, type Transaction } from '../history/database';
+import { type Asking, faultOf, type Transaction, waitedForLock } from '../history/database';
 import { Problem } from '../http/problem';
 import {
   beginPositions,
@@ -110,6 +110,8 @@ export class Reader<E> {
   #partitions: number[] = [];
   #partitionsAtMs = -Infinity;
   readonly #inTurn = inTurn();
+  /** a run of `poll` that has not begun */
+  #queued: Promise<number> | undefined;
   readonly #stopping = new AbortController();
   #running: Promise<void> = Promise.resolve();
   /** consecutive unknown faults */
@@ -165,7 +167,9 @@ export class Reader<E> {
    * @throws an error of Kafka or the database; no record is lost or counted twice
    */
   poll(): Promise<number> {
-    return this.#inTurn(async () => {
+    // A run that has not begun will read to the same ends.
+    this.#queued ??= this.#inTurn(async () => {
+      this.#queued = undefined;
       try {
         return await this.#readToEnds();
       } catch (error) {
@@ -176,6 +180,7 @@ export class Reader<E> {
         return 0;
       }
     });
+    return this.#queued;
   }
 
   /** Returns whether the database holds everything before these ends, whichever process read it. */
@@ -259,7 +264,9 @@ export class Reader<E> {
   /** Returns the places of the partitions that this process reads now. */
   async #begin(): Promise<Place[]> {
     const { shares, history } = this.options;
-    const own = (await this.#knownPartitions()).filter((partition) => shares.owns(partition));
+    const all = await this.#knownPartitions();
+    const own = all.filter((partition) => shares.owns(partition));
+    if (own.length === 0) this.#oldestMs = Infinity;
     for (const partition of this.#places.keys()) {
       if (!own.includes(partition)) this.#places.delete(partition);
     }
@@ -267,7 +274,9 @@ export class Reader<E> {
     const lacking = own.filter((partition) => !this.#places.has(partition));
     if (lacking.length > 0) {
       let stored = await history.ask((database) => readPositions(database, this.name));
-      const fresh = lacking.filter((partition) => !stored.has(partition));
+      // A new database gets all positions at once: another process would take those that it lacks
+      // for partitions that were added.
+      const fresh = (stored.size === 0 ? all : lacking).filter((each) => !stored.has(each));
       if (fresh.length > 0) {
         const begun = await this.#beginningOf(fresh, stored.size === 0);
         stored = await history.ask(async (database) => {
@@ -395,7 +404,8 @@ export class Reader<E> {
 
   /**
    * Writes a batch in parts, and leaves out the entries that the database refuses. The positions
-   * were moved in the same transaction, so the database takes writes: the entries are at fault.
+   * were moved in the same transaction, so the database takes writes: the entries are at fault,
+   * unless a statement waited too long for a lock.
    */
   async #writeApart(transaction: Transaction, { entries, from }: Batch<E>) {
     const then: ((() => void) | undefined)[] = [];
@@ -419,6 +429,7 @@ export class Reader<E> {
         }
       }
       const record = from[start];
+      if (end - start === 1 && waitedForLock(cause)) throw cause;
       if (end - start === 1 && record) {
         refused.push({ record, reason: messageOf(cause) });
         return;

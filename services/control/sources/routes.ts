@@ -1,3 +1,4 @@
+import { withTimeout } from '../../../shared/runtime/async';
 import { decryptWriteKey, encryptWriteKey } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
 import { type Source, type WriteKey } from '../../../shared/model/config';
@@ -13,6 +14,8 @@ import { Problem } from '../http/problem';
 import { createSource, eventsView, patchSource, rotateKey, sourceView } from './model';
 import { type Reader } from '../reading/reader';
 import { listEventNames } from './store';
+
+const NEWEST_WITHIN_MS = 1_000;
 
 /** What the routes of sources need. */
 export interface SourceDeps {
@@ -43,6 +46,7 @@ export function sourceHandlers(deps: SourceDeps): HandlersOf<'sources'> {
     },
     'GET /sources/{id}': ({ id, by }) => view(by, entries.get('source', id)),
     'PATCH /sources/{id}': async (call) => {
+      requireOwn(entries.get('source', call.id).data);
       const entry = await entries.change('source', call, (source) =>
         patchSource(source, call.body ?? {}, now()),
       );
@@ -56,8 +60,8 @@ export function sourceHandlers(deps: SourceDeps): HandlersOf<'sources'> {
     },
     'GET /sources/{id}/events': async ({ id }) => {
       const { data } = entries.get('source', id);
-      // Includes the most recent counts, if they can be read now.
-      await eventNames.poll().catch(() => undefined);
+      // Includes the most recent counts, unless they are many.
+      await withTimeout(NEWEST_WITHIN_MS, eventNames.poll()).catch(() => undefined);
       return {
         data: eventsView(data, await history.ask((database) => listEventNames(database, data.id))),
       };

@@ -102,7 +102,10 @@ export class KafkaConsumption implements Consumption {
   readonly #meter: ConsumerMeter;
   readonly #liveness = new PollLiveness();
   readonly #report: ReturnType<typeof reportAssignments>;
+  /** it starts no more records, and gives up its partitions */
   #stopping = false;
+  /** it has left the group */
+  #ended = false;
   /** no more records are started, because others may own the partitions */
   #fenced = false;
   #isAlone = true;
@@ -257,6 +260,9 @@ export class KafkaConsumption implements Consumption {
     const until = performance.now() + deadlineMs;
     this.#stopping = true;
     this.#membership.leaving = true;
+    // The partitions without a record in flight do not wait for the others.
+    this.#membership.askForRound();
+    this.#tickSoon();
     this.#owned.drainAll('drain');
     const isDrained = () =>
       [...this.#owned.partitions].every(([id, each]) => this.#owned.isReleasable(id, each));
@@ -273,6 +279,7 @@ export class KafkaConsumption implements Consumption {
   async #end(): Promise<void> {
     this.joined = false;
     this.#stopping = true;
+    this.#ended = true;
     clearTimeout(this.#timer);
     this.#meter.end();
     this.#fetcher.stop();
@@ -394,7 +401,7 @@ export class KafkaConsumption implements Consumption {
   }
 
   #arm(ms: number): void {
-    if (this.#stopping) return;
+    if (this.#ended) return;
     clearTimeout(this.#timer);
     this.#timerAt = performance.now() + ms;
     this.#timer = setTimeout(this.#tick, ms);

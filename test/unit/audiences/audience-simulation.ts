@@ -10,9 +10,12 @@ import { type Step } from '../../../services/audiences/profiles/change-set';
 import { Engine } from '../../../services/audiences/profiles/engine';
 import {
   type PartitionState,
+  untilUpload,
+  withUnsent,
   NEW_PARTITION_STATE,
 } from '../../../services/audiences/profiles/partition-state';
 import { type Profile } from '../../../services/audiences/profiles/profile';
+import { Syncs } from '../../../services/audiences/profiles/syncs';
 import { type Json, type Message } from '../../../shared/model/message';
 import { callHash, refFromHash } from '../../../shared/model/dedup-window';
 import { MemoryStore } from './memory-store';
@@ -35,6 +38,7 @@ export type Death = (typeof DEATHS)[number];
 interface SimulatedProcessor {
   store: MemoryStore;
   engine: Engine;
+  syncs: Syncs;
 }
 
 type ChangeRecord = [key: string, value: string | null];
@@ -50,6 +54,8 @@ export class World {
   /** the values at the receiver, by definition and user */
   readonly known = new Map<string, { value: Json; atMs: number }>();
   sentValues = 0;
+  /** number of calls that receivers got, by definition */
+  readonly received = new Map<string, number>();
   /** the source of each message */
   readonly #sources = new WeakMap<Message, string>();
   readonly #copied = Array.from({ length: PARTITIONS }, () => ({ next: 0, committed: 0 }));
@@ -132,7 +138,9 @@ export class World {
   /** @returns whether there was any work */
   apply(partition: number, atMost: number, death: Death): boolean {
     const { engine } = this.processors[partition]!;
-    const records = this.log[partition]!.slice(engine.meta.live.next).slice(0, atMost);
+    if (this.upload(partition, death)) return true;
+    const next = this.log[partition]!.slice(engine.meta.live.next).slice(0, atMost);
+    const records = untilUpload(next, (record) => record);
     if (records.length === 0) return false;
     this.perform(partition, engine.apply(records, this.nowMs), death);
     this.#adopt(partition);
@@ -155,16 +163,50 @@ export class World {
     );
   }
 
-  sync(partition: number, intervalMs: number, death: Death): boolean {
+  /** Performs the next step of a sync that is due. */
+  sync(partition: number, death: Death): boolean {
+    const { engine, syncs } = this.processors[partition]!;
+    return this.perform(partition, syncs.next(engine, this.nowMs), death);
+  }
+
+  /** Writes a line of an upload to the partition of its user. */
+  list(audience: string, upload: number, [user, listed]: [user: string, listed: boolean]): void {
+    this.append(user, { kind: 'listed', audience, upload, listed });
+  }
+
+  /** Ends an upload in each partition. @param from by partition: the end of its log before */
+  endUpload(audience: string, upload: number, full: boolean, from: readonly number[]): void {
+    for (const [p, start] of from.entries()) {
+      const event: ProfileEvent = { kind: 'uploaded', audience, upload, full, from: start };
+      this.log[p]!.push({ offset: this.log[p]!.length, user: audience, origin: undefined, event });
+    }
+  }
+
+  /** Number of calls that each definition counts as sent, without those that sent none. */
+  get counts(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const { engine } of this.processors) {
+      for (const [id, { told }] of Object.entries(engine.meta.defs)) {
+        if (told > 0) counts.set(id, (counts.get(id) ?? 0) + told);
+      }
+    }
+    return counts;
+  }
+
+  get ends(): number[] {
+    return this.log.map(({ length }) => length);
+  }
+
+  /** Applies the next complete upload. */
+  upload(partition: number, death: Death): boolean {
     const { engine } = this.processors[partition]!;
-    const expired = this.perform(partition, engine.expire(this.nowMs, 2), death);
-    return (
-      this.perform(
-        partition,
-        this.processors[partition]!.engine.sync(intervalMs, this.nowMs, 2),
-        death,
-      ) || expired
-    );
+    const { upload } = engine;
+    if (!upload) return false;
+    const records = this.log[partition]!.slice(upload.from, upload.to);
+    this.perform(partition, engine.list(upload, records, this.nowMs), death);
+    const { engine: now } = this.processors[partition]!;
+    if (now === engine) this.perform(partition, engine.listed(upload, this.nowMs), death);
+    return true;
   }
 
   /**
@@ -186,8 +228,11 @@ export class World {
     ];
     const half = death === 'half' ? records.length >> 1 : records.length;
     this.changelog[partition]!.push(...records.slice(0, half));
+    // A written record is never computed again, even if the process dies before its next write.
+    for (const [user, profile] of [...step.profiles].slice(0, half)) {
+      this.#forget(partition, user, profile);
+    }
     if (die('half') || die('logged')) return true;
-    for (const [user, profile] of step.profiles) this.#forget(partition, user, profile);
     this.processors[partition]!.engine.commit(step);
     this.processors[partition]!.store.logged = this.changelog[partition]!.length;
     if (die('stored')) return true;
@@ -212,6 +257,7 @@ export class World {
       if (known && known.atMs > told[1]) throw new Error('an older one came later');
       if (known?.atMs === told[1]) continue;
       this.sentValues++;
+      this.received.set(definition, (this.received.get(definition) ?? 0) + 1);
       this.known.set(key, { value: told[0], atMs: told[1] });
     }
     store.unsent.clear();
@@ -249,18 +295,22 @@ export class World {
       else store.profiles.set(user, value);
       const profile = store.get(user);
       store.setDue(user, profile && this.definitions.dueAt(profile, this.nowMs));
-      if (value !== null) store.touch(user, this.definitions.intervals);
+      if (value !== null) store.touch(user);
       for (const [definition, [, , sequence]] of Object.entries(profile?.s ?? {})) {
         store.unsent.set(sequence, [user, definition]);
       }
     }
     const sent = store.meta?.sent ?? 0;
     for (const sequence of store.unsent.keys()) if (sequence <= sent) store.unsent.delete(sequence);
-    if (store.meta) store.meta.told = Math.max(store.meta.told, ...store.unsent.keys());
+    const unsent = Array.from(store.unsent, ([sequence, [, definition]]) => ({
+      sequence,
+      definition,
+    })).sort((a, b) => a.sequence - b.sequence);
+    if (store.meta) store.meta = withUnsent(store.meta, unsent);
   }
 
   #processor(partition: number, store: MemoryStore): SimulatedProcessor {
-    return { store, engine: this.#engine(partition, store) };
+    return { store, engine: this.#engine(partition, store), syncs: new Syncs(2) };
   }
 
   #engine(partition: number, store: MemoryStore): Engine {
@@ -293,10 +343,18 @@ export class World {
         this.#adopt(p);
         busy = this.fill(p, 100, undefined) || busy;
         busy = this.scan(p, 3, undefined) || busy;
-        for (const interval of this.definitions.intervals) {
-          busy = this.sync(p, interval, undefined) || busy;
-        }
+        busy = this.upload(p, undefined) || busy;
+        busy = this.#syncAll(p) || busy;
       }
     }
+  }
+
+  /** Syncs every definition, whenever it would be due. */
+  #syncAll(partition: number): boolean {
+    const { engine } = this.processors[partition]!;
+    const syncs = new Syncs(2);
+    let busy = false;
+    while (this.perform(partition, syncs.next(engine, this.nowMs), undefined)) busy = true;
+    return busy;
   }
 }

@@ -155,9 +155,8 @@ describe('a profile', () => {
       ),
     );
     expect(store.get('ann')?.f).toBe(1);
-    expect(engine.sync(1_000, NOW, 10)?.valueChanges.map(({ value }) => value)).toEqual([
-      ['first'],
-    ]);
+    const all = { ids: ['a'], end: engine.lastTouch };
+    expect(engine.sync(all, NOW, 10)?.valueChanges.map(({ value }) => value)).toEqual([['first']]);
   });
 
   test('that is larger than the limit stays, and does not grow', () => {

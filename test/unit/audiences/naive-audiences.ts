@@ -6,6 +6,8 @@ import { type Json, type JsonObject } from '../../../shared/model/message';
 interface Facts {
   tracks: Extract<ProfileEvent, { kind: 'track' }>[];
   identifies: Extract<ProfileEvent, { kind: 'identify' }>[];
+  /** uploaded membership: the number of the upload, and whether it lists the user */
+  listed?: [upload: number, listed: boolean];
 }
 
 /**
@@ -19,6 +21,8 @@ export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, F
     users.get(user) ?? users.set(user, { tracks: [], identifies: [] }).get(user)!;
   const seen = new Set<string>();
   const next = log.map(() => 0);
+  /** lines of uploads that have not ended, by user and upload */
+  const lines = new Map<string, Map<number, boolean>>();
   const step = (p: number): boolean => {
     const record = log[p]![next[p]!];
     if (!record) return false;
@@ -33,6 +37,17 @@ export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, F
     next[p]!++;
     if (place) seen.add(`${place}>${p}`);
     if (copy) seen.add(copy);
+    if (event.kind === 'listed') {
+      lines.set(user, new Map(lines.get(user)).set(event.upload, event.listed));
+    }
+    if (event.kind === 'uploaded') {
+      for (const [listed, own] of lines) {
+        const line = own.get(event.upload);
+        const isHere = log[p]!.some((each) => each.user === listed);
+        if (line === undefined || !isHere) continue;
+        if ((of(listed).listed?.[0] ?? 0) <= event.upload) of(listed).listed = [event.upload, line];
+      }
+    }
     if (event.kind === 'track') of(user).tracks.push(event);
     if (event.kind === 'identify') of(user).identifies.push(event);
     if (event.kind === 'delete') users.delete(user);
@@ -87,4 +102,18 @@ export function naiveCount(spec: CounterSpec, { tracks }: Facts, nowMs: number):
       return [...new Set(numbers)].sort((a, b) => times(b) - times(a) || a - b)[0] ?? null;
     }
   }
+}
+
+/** Returns whether uploads make a user a member: the last one that names him, since the last set. */
+export function naiveListed(
+  { listed }: Facts,
+  log: readonly (readonly Incoming[])[],
+  audience: string,
+): boolean {
+  const sets = log.flat().flatMap(({ event }) => {
+    return event.kind === 'uploaded' && event.audience === audience && event.full
+      ? event.upload
+      : [];
+  });
+  return listed?.[1] === true && listed[0] >= Math.max(0, ...sets);
 }

@@ -1,5 +1,5 @@
 import { parseFile, parseSecrets, toFile } from '../../../cli/export-file/format';
-import { planImport, planRemovals } from '../../../cli/export-file/plan';
+import { endingsOf, planImport, planRemovals } from '../../../cli/export-file/plan';
 import {
   type Audience,
   type ComputedTrait,
@@ -599,4 +599,34 @@ test('a replacing import deletes what the file does not have, definitions before
     'src_1',
   ]);
   expect(planRemovals(parseFile(JSON.stringify(toFile(HERE, new Date(0)))), HERE)).toEqual([]);
+});
+
+test('a replacement keeps what an export of the same system leaves out', () => {
+  const lost = { ...HERE, audiences: [{ ...PROS, sources: ['src_gone'] }] };
+  expect(toFile(lost, new Date(0)).audiences).toEqual([]);
+  expect(planRemovals(toFile(lost, new Date(0)), lost)).toEqual([]);
+});
+
+test('an import names what its changes switch off or remove', () => {
+  const [hook] = FILE.destinations;
+  const two = [...HERE.destinations, { ...HERE.destinations[0]!, id: 'dst_2', name: 'Two' }];
+  const webhooks = [{ ...HOOK.webhooks[0]!, id: 'whk_9', url: 'https://example.com/second' }];
+  const here = {
+    ...HERE,
+    destinations: two.map((one) => ({ ...one, webhooks: [...one.webhooks, ...webhooks] })),
+  };
+  const file = {
+    ...FILE,
+    destinations: [
+      { ...hook!, enabled: false },
+      { ...hook!, name: 'Two', maxPerSecond: 7 },
+    ],
+  };
+  const { steps } = planImport(file, here, {}, true);
+  expect(endingsOf(steps, here)).toEqual([
+    'disable "Hook"',
+    'remove 1 URL of "Hook"',
+    'remove 1 URL of "Two"',
+  ]);
+  expect(endingsOf(planImport(FILE, HERE, {}, false).steps, HERE)).toEqual([]);
 });

@@ -97,3 +97,27 @@ test('a URL without secrets is replaced without more ado', async () => {
   stored = [{ ...plain, url: 'https://a.example/' }];
   expect((await edit('--webhook', 'https://b.example/')).code).toBe(0);
 });
+
+test('secrets go to no other path when it could be that of several URLs', async () => {
+  stored = [webhook, { ...webhook, id: 'whk_2', url: 'https://a.example/other' }];
+  const { code, err } = await edit(
+    '--webhook',
+    'https://a.example/new',
+    '--webhook',
+    'https://a.example/other',
+  );
+  expect([code, err]).toEqual([0, expect.any(String)]);
+  expect(sent).toMatchObject([{ webhooks: [{ id: 'whk_1' }, { id: 'whk_2' }] }]);
+  sent = [];
+  const both = await edit('--webhook', 'https://a.example/x', '--webhook', 'https://a.example/y');
+  expect([both.code, sent]).toEqual([2, []]);
+  for (const id of ['whk_1', 'whk_2']) expect(both.err).toContain(`of https://a.example (${id})`);
+});
+
+test('fewer URLs need an answer', async () => {
+  stored = ['https://a.example/', 'https://b.example/'].map((url) => ({ ...plain, url }));
+  const refused = await edit('--webhook', 'https://a.example/');
+  expect([refused.code, sent]).toEqual([2, []]);
+  expect(refused.err).toContain('add --yes');
+  expect((await edit('--webhook', 'https://a.example/', '--yes')).code).toBe(0);
+});

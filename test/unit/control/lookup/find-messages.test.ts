@@ -76,12 +76,52 @@ test.each([
 ])('all messages of a user are found once, newest first, %s', async (_, options) => {
   const pages = await pagesOf(WEEK, { user: 'user-2' }, options);
   expect(idsOf(pages).sort()).toEqual([...OF_USER_2].sort());
-  const times = pages.flatMap(({ found }) => found.map(({ head }) => head.acceptedAt));
+  const times = pages.flatMap(({ found }) => found.map(({ appendedAt }) => appendedAt));
   expect(times).toEqual([...times].sort((a, b) => b - a));
   expect(pages.map(({ complete }) => complete)).toEqual(pages.map((page) => page === pages.at(-1)));
   // The pages cover the time without a gap.
   expect(pages[0]?.to).toBe(NOW);
   for (const [i, { to }] of pages.entries()) if (i > 0) expect(to).toBe(pages[i - 1]?.from);
+});
+
+test('after a quiet time a slice does not reach into more records than are read in seconds', async () => {
+  const busy = Array.from({ length: 60_000 }, (_, i) => aMessage(i, NOW - 99 * HOUR_MS + i * 60));
+  const { kafka } = memoryLog([...busy, aMessage(busy.length, NOW - 1, { user: 'other' })]);
+  let read = 0;
+  let most = 0;
+  let steadyMs = 0;
+  const page = await findMessages(
+    {
+      kafka: {
+        ranges: kafka.ranges,
+        read: async (at) => {
+          const fetched = await kafka.read(at);
+          read += fetched.records.length;
+          return fetched;
+        },
+      },
+      isForgotten: () => false,
+      nowMs: NOW,
+      steadyMs: () => {
+        most = Math.max(most, read);
+        read = 0;
+        return (steadyMs += 300);
+      },
+    },
+    { user: 'nobody' },
+    { limit: 10, after: undefined },
+  );
+  expect(page).toMatchObject({ found: [], complete: false });
+  expect(most).toBeGreaterThan(1_000);
+  expect(most).toBeLessThanOrEqual(20_000);
+});
+
+test('a message that one ingest accepted by a clock ahead of others is found once', async () => {
+  const records = Array.from({ length: 40 }, (_, i) =>
+    aMessage(i, NOW - 40_000 + i * 1_000 + (i % 2) * 30_000, { delayMs: (i % 2) * -30_000 }),
+  );
+  const pages = await pagesOf(records, { user: 'user-1' }, { limit: 3, msEach: 2_500 });
+  expect(idsOf(pages)).toEqual(records.map(({ headers }) => headers.message).reverse());
 });
 
 test('a search for a message stops where it is found, and can go on', async () => {

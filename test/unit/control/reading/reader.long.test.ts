@@ -214,6 +214,43 @@ test('a reader goes on at the first record that is left', async () => {
   expect(await written()).toEqual(['a', 'd']);
 });
 
+test('the first process stores the positions of all partitions, so that another begins there', async () => {
+  let asked: number | undefined;
+  const ranges = (_: string, sinceMs?: number) => {
+    asked = sinceMs;
+    return Promise.resolve([0, 1].map((partition) => ({ partition, low: 0, high: 0 })));
+  };
+  await reader({ sinceMs: () => 7 }, { ranges, shares: { owns: (one) => one === 0 } }).poll();
+  expect(asked).toBe(7);
+  expect([...(await readPositions(database, 'texts')).values()]).toEqual(
+    [0, 1].map((partition) => ({ partition, next: 0, sinceMs: 7, readMs: expect.any(Number) })),
+  );
+});
+
+test('a process without partitions is not behind', async () => {
+  append('a');
+  let owns = true;
+  let nowMs = Date.now();
+  const one = reader({}, { shares: { owns: () => owns }, nowMs: () => nowMs });
+  await one.poll();
+  owns = false;
+  await one.poll();
+  nowMs += 3_600_000;
+  expect(one.behindSeconds).toBe(0);
+});
+
+test('polls that wait for the present one are one', async () => {
+  append('a');
+  let fetches = 0;
+  const read = (at: ReadAt) => {
+    fetches++;
+    return memory.kafka.read(at);
+  };
+  const one = reader({}, { read });
+  await Promise.all(Array.from({ length: 10 }, () => one.poll()));
+  expect(fetches).toBeLessThanOrEqual(2);
+});
+
 test('a reader loses no record of a topic that was created again', async () => {
   append(...many(50));
   await reader().poll();
@@ -226,6 +263,25 @@ test('a reader loses no record of a topic that was created again', async () => {
     1,
   ]);
 });
+
+test.each(['57014', '40P01', '55P03'])(
+  'no entry is left out because its table is locked (%s)',
+  async (code) => {
+    append('a', 'b');
+    let tries = 0;
+    const one = reader(
+      {
+        write: (transaction, texts) =>
+          ++tries < 60 ? Promise.reject(withCode(code)) : store('texts')(transaction, texts),
+      },
+      { pause: () => new Promise((resolve) => setImmediate(resolve)) },
+    );
+    one.start();
+    await eventually(async () => expect(await position()).toBe(2));
+    await one.stop();
+    expect([await written(), one.leftOut]).toEqual([['a', 'b'], 0]);
+  },
+);
 
 describe('an entry that the database refuses', () => {
   /** Refuses `bad`. */

@@ -47,7 +47,8 @@ const SETTLED_WITHIN_MS = 60_000;
 /** An owner has released a partition after the next commit, which is never later. */
 const LET_GO_MS = 250;
 const MOST_ROUNDS = 2;
-const STOP_MS = 5_000;
+/** Longer than a session: a member that stops keeps its own while requests are in flight. */
+const STOP_MS = 20_000;
 /** The longest time between two looks of a consumer at its session. */
 const LOOK_MS = 1_500;
 /** By this the clock of the machine is set. */
@@ -222,7 +223,7 @@ export class GroupWorld {
     const fate: Fate = { dead: false, awayUntil: 0, unheardUntil: 0 };
     const read = new Set<string>();
     const topics = [...this.#world.counts.keys()].filter((topic) => topic !== 'late' || !early);
-    const handlerMs = random.one([0, 30, 700]);
+    const handlerMs = random.one([0, 30, 700, 9_000]);
     const brokers = new ModelBrokers(this.#world, fate);
     const consumption: KafkaConsumption = modelConsumer(brokers, {
       topics,
@@ -325,8 +326,11 @@ export class GroupWorld {
       ({ fate, brokers, lost }) => (fate.dead && this.#coordinator.has(brokers.memberId)) || lost,
     );
     for (const id of this.#readable()) {
-      const held = [...this.#open.keys()].some((open) => open.startsWith(`${id}/`));
-      const letGo = this.#time.now - (this.#busyAt.get(id) ?? -Infinity) > LET_GO_MS;
+      // The partitions of one number move together.
+      const number = id.split('/')[1];
+      const held = [...this.#open.keys()].some((open) => open.split('/')[1] === number);
+      const busyAt = [...this.#busyAt].filter(([place]) => place.split('/')[1] === number);
+      const letGo = busyAt.every(([, atMs]) => this.#time.now - atMs > LET_GO_MS);
       if (assigned.has(id) || held || !letGo || unsettled || known.size === 0) {
         this.#unowned.delete(id);
         continue;
