@@ -143,5 +143,5 @@ const HEADER = `#!/bin/sh
 #   sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required username="admin" password="...";
 # Each user that does not exist yet is made by
 #   kafka-configs.sh --bootstrap-server ... --alter --entity-type users --entity-name NAME --add-config 'SCRAM-SHA-512=[password=...]'
-# \`npm run service -- topics --acls --scram-users FILE\` makes topics, grants and users in one go.
+# The command \`topics --acls --scram-users FILE\` makes topics, grants and users in one go.
 set -e`;

@@ -107,12 +107,19 @@ const TIMEOUTS: Timeouts = {
   connectionsCheckingInterval: 2_000,
 };
 
-/** Serves `/livez`, `/readyz` and `/metrics` on a separate port. `close` is idempotent. */
+/** The health of each service of a process by its name; undefined: it has not opened its port yet. */
+export type ProcessHealth = ReadonlyMap<string, Health | undefined>;
+
+/**
+ * Serves `/livez`, `/readyz` and `/metrics` on a separate port, and `/livez/all` and `/readyz/all`
+ * for all services of the process. `close` is idempotent.
+ */
 export async function serveHealth(options: {
   host: string;
   port: number;
   maxConnections: number;
   health: Health;
+  all: ProcessHealth;
   timeouts?: Timeouts;
 }): Promise<{ port: number; close(): void }> {
   const { timeouts = TIMEOUTS, maxConnections } = options;
@@ -122,6 +129,16 @@ export async function serveHealth(options: {
       answer(res, livenessOf(options.health));
     } else if (path === '/readyz') {
       answer(res, readinessOf(options.health));
+    } else if (path === '/livez/all') {
+      answer(
+        res,
+        ofAll(options.all, (health) => (health ? livenessOf(health).reasons : [])),
+      );
+    } else if (path === '/readyz/all') {
+      answer(
+        res,
+        ofAll(options.all, (health) => (health ? notReadyReasons(health) : NOT_OPEN)),
+      );
     } else if (path === '/metrics') {
       renderMetrics(metrics).then(
         (text) => res.writeHead(200, { 'content-type': PROMETHEUS_TYPE }).end(text),
@@ -147,6 +164,15 @@ function answer(res: ServerResponse, said: Answer): void {
   const ok = said.reasons.length === 0;
   res.writeHead(ok ? 200 : 503, { 'content-type': 'application/json' });
   res.end(JSON.stringify({ ok, ...said }));
+}
+
+const NOT_OPEN = ['it is being opened'];
+
+function ofAll(all: ProcessHealth, judge: (health: Health | undefined) => string[]): Answer {
+  const reasons = [...all].flatMap(([name, health]) =>
+    judge(health).map((reason) => `${name}: ${reason}`),
+  );
+  return { reasons };
 }
 
 function livenessOf(health: Health): Answer {
