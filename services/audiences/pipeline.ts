@@ -1,4 +1,5 @@
 import { type ConfigReader } from '../../shared/config/types';
+import { type FollowedDeletions } from '../../shared/deletions/reader';
 import { warmDedupWindow } from '../../shared/kafka/dedup-warmup';
 import { DEDUP_MS } from '../../shared/model/dedup-window';
 import { type BatchProducer, type Consumption, type Kafka } from '../../shared/kafka/port';
@@ -24,6 +25,7 @@ import {
 export interface PipelineOptions {
   kafka: Kafka;
   config: ConfigReader;
+  deletions: FollowedDeletions;
   /** folder of the stores */
   path: string;
   definitions: () => Definitions;
@@ -100,6 +102,7 @@ export class Pipeline {
       path: options.path,
       partitions,
       definitions,
+      deletions: options.deletions,
       log,
       onFatal,
       progress: new RepartitionProgress(kafka, () => performance.now()),

@@ -37,6 +37,7 @@ export const lib = {
       retry_requested: 'Someone sent it now, and it is on its way',
       destination_deleted: 'The destination was deleted',
       cancelled_by_user: 'Someone cancelled it',
+      user_deleted: 'Its user was deleted',
       unreadable: 'Waypost could not read its record',
       render_failed:
         'Its body or a header could not be rendered. Correct the destination, then replay it',

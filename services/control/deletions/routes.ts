@@ -2,17 +2,29 @@ import { newTraceparent } from '../../../shared/telemetry/trace';
 import { newId } from '../config/config-entries';
 import { type ConfigView } from '../../../shared/config/types';
 import { type Log } from '../../../shared/telemetry/log';
-import { type BatchProducer } from '../../../shared/kafka/port';
+import { type BatchProducer, type OutRecord } from '../../../shared/kafka/port';
 import { type History } from '../history/history';
 import { type Events } from '../debugger/events';
 import { type HandlersOf } from '../http/handlers';
 import { readPage } from '../http/paging';
 import { Problem } from '../http/problem';
-import { deleteRecords, deletionListView, deletionView, readDeletion } from './model';
+import {
+  deleteMessages,
+  deletionListView,
+  deletionRecords,
+  deletionView,
+  readDeletion,
+} from './model';
 import { type Deletion, getDeletion, listDeletions } from '../history/deletions';
 
-/** Messages in one append, since the producer's buffer is limited. */
+/** Records in one append, since the producer's buffer is limited. */
 const CHUNK = 2_000;
+/**
+ * A deletion concerns the calls that ingest accepted before the answer, so its time must be chosen
+ * before it is written. It takes at least this time, and longer with many records, ms.
+ */
+const LEAST_MS = 200;
+const PER_RECORD_MS = 0.1;
 
 /** What the routes of deletions need. */
 export interface DeletionDeps {
@@ -46,26 +58,35 @@ export function deletionHandlers(deps: DeletionDeps): HandlersOf<'deletions'> {
 }
 
 async function deleteUsers(deps: DeletionDeps, body: unknown): Promise<Deletion> {
-  const { config, history, events, producer, log } = deps;
+  const { config, history, events, log } = deps;
   const wanted = readDeletion(body, config);
   // Checks the database before anything is sent, so that no deletion is left half done.
   await history.ask(({ query }) => query('select 1'));
-  const now = deps.now();
-  const id = newId('del', now);
-  const records = deleteRecords(wanted, { id, now, traceparent: newTraceparent });
+  const id = newId('del', deps.now());
+  const count = wanted.users.length + wanted.anonymous.length;
+  const messages = count * wanted.affected.length;
+  let rows = 0;
+  let takesMs = LEAST_MS + PER_RECORD_MS * (count + messages);
+  for (let isFirst = true; ; isFirst = false, takesMs *= 2) {
+    const at = Math.round(deps.now().getTime() + takesMs);
+    const deletion: Deletion = { ...wanted, id, at, messages };
+    // Delivery knows of the deletion before the router sends it the first `delete`.
+    await append(deps, deletionRecords(wanted, at));
+    if (isFirst) {
+      await append(deps, deleteMessages(wanted, { id, atMs: at, traceparent: newTraceparent }));
+    }
+    rows += await history.forget(deletion);
+    events.ring.purge();
+    const leftMs = at - deps.now().getTime();
+    // It took too long: a later time replaces this one.
+    if (leftMs < 0) continue;
+    await new Promise((resolve) => setTimeout(resolve, leftMs));
+    // The log must not contain the ids of deleted users.
+    log.info({ deletion: id, users: count, messages, rows }, 'users.deleted');
+    return deletion;
+  }
+}
+
+async function append({ producer }: DeletionDeps, records: OutRecord[]): Promise<void> {
   for (let i = 0; i < records.length; i += CHUNK) await producer.send(records.slice(i, i + CHUNK));
-  const deletion: Deletion = { ...wanted, id, at: now.getTime(), messages: records.length };
-  const rows = await history.forget(deletion);
-  events.ring.purge();
-  // The log must not contain the ids of deleted users.
-  log.info(
-    {
-      deletion: id,
-      users: wanted.users.length + wanted.anonymous.length,
-      messages: records.length,
-      rows,
-    },
-    'users.deleted',
-  );
-  return deletion;
 }
