@@ -143,7 +143,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['examples/**/*.js', 'tools/bench/**/*.cjs'],
+    files: ['examples/**/*.js'],
     languageOptions: {
       globals: Object.fromEntries(
         'console process URL fetch crypto performance setImmediate document location localStorage'

@@ -52,7 +52,7 @@ const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
     reads: [WEBHOOKS, DUE, CONFIG, DELETIONS],
     writes: [TIER_PREFIX, DEAD, ATTEMPTS, RECALLS],
   },
-  retry: { reads: [TIER_PREFIX, RECALLS], writes: [DUE, ATTEMPTS, RECALLS] },
+  retry: { reads: [TIER_PREFIX, RECALLS], writes: [DUE, DEAD, ATTEMPTS, RECALLS] },
   // Its output goes to `messages`, like any other message.
   audiences: {
     reads: [MESSAGES, CONFIG, DELETIONS, PROFILE_EVENTS, PROFILES, PROFILE_QUERIES],
@@ -94,7 +94,7 @@ export function grantsOf(prefix: string, user: string): Grant[] {
       // At its start each service checks that all topics exist with the right settings.
       return topicGrant(principal, prefix + topic, [...may, 'Describe', 'DescribeConfigs']);
     });
-    // By prefix: the groups of the history have the id of its database behind this name.
+    // By prefix: a service may have several groups, as audiences has.
     const group = {
       resource: 'group',
       name: `${prefix}waypost-${service}`,

@@ -1,4 +1,5 @@
 import { type Command } from 'commander';
+import { type Confirm, createConfirm, requireTerminal, YES } from './confirm';
 import { type Api, findPlace, openApi } from './connect/api';
 import { type Place } from './connect/resolve-place';
 import { sampleOf } from './entries';
@@ -22,11 +23,14 @@ export interface Session {
   place: () => Place;
   /** @throws CliError if no token is known */
   api: () => Api;
+  /** for commands with `asks` */
+  confirm: Confirm;
 }
 
 interface Global {
   url?: string;
   json?: boolean;
+  yes?: boolean;
 }
 
 export interface About {
@@ -40,6 +44,8 @@ export interface About {
   more?: string;
   /** the group runs it if no subcommand is given */
   isDefault?: boolean;
+  /** it ends, deletes or replaces something: it asks by `confirm` first, or needs `--yes` */
+  asks?: 'always' | 'sometimes';
 }
 
 /** flags as commander reads them, and what they do */
@@ -72,12 +78,14 @@ export class Group {
       options = [],
       more,
       isDefault = false,
+      asks,
     } = about;
     const command = this.command
       .command(syntax, { isDefault })
       .summary(summary)
       .description(summary);
     for (const [flags, description] of options) addOption(command, flags, description);
+    if (asks) addOption(command, ...YES);
     command.addHelpText(
       'after',
       `${more === undefined ? '' : `\n${more}\n`}\nExample:\n  $ waypost ${example}`,
@@ -86,7 +94,10 @@ export class Group {
       const set = command.optsWithGlobals<Global & O>();
       // Commander passes the options and the command after the arguments.
       const args = given.slice(0, -2) as string[];
-      this.cli.exitCode = (await act(createSession(this.cli.world, set), set, ...args)) ?? 0;
+      const { world } = this.cli;
+      // Before the command reads anything.
+      if (asks === 'always' && !set.yes) requireTerminal(world);
+      this.cli.exitCode = (await act(createSession(world, set), set, ...args)) ?? 0;
     });
   }
 
@@ -106,7 +117,7 @@ function addOption(command: Command, flags: string, description: string): void {
   command.option(flags.replace('...', ''), `${description}; may be repeated`, collect);
 }
 
-function createSession(world: ProcessContext, { url, json = false }: Global): Session {
+function createSession(world: ProcessContext, { url, json = false, yes = false }: Global): Session {
   let place: Place | undefined;
   let api: Api | undefined;
   const findOnce = () => (place ??= findPlace(world, url));
@@ -115,6 +126,7 @@ function createSession(world: ProcessContext, { url, json = false }: Global): Se
     print: createPrinter(world, json),
     place: findOnce,
     api: () => (api ??= openApi(findOnce())),
+    confirm: createConfirm(world, yes),
   };
 }
 

@@ -53,7 +53,7 @@ export async function find<K extends Kind>(api: Api, kind: K, idOrName: string):
 }
 
 /** Returns whether entries of a kind have names. */
-export function isNamed(kind: string): kind is NamedKind {
+function isNamed(kind: string): kind is NamedKind {
   return kind in NAMED;
 }
 
@@ -102,14 +102,13 @@ export async function patchEntry<K extends NamedKind>(
   return (await api.call(`PATCH ${pathOfNamed(kind)}/{id}`, input)).data as Entry<K>;
 }
 
-/**
- * Deletes an entry, with If-Match: the API refuses if the entry has changed since it was found.
- * @returns its id
- */
-export async function deleteEntry(api: Api, kind: NamedKind, idOrName: string): Promise<string> {
-  const { id, version } = await find(api, kind, idOrName);
+/** Deletes an entry, with If-Match: the API refuses if the entry has changed since it was found. */
+export async function deleteEntry(
+  api: Api,
+  kind: NamedKind,
+  { id, version }: { id: string; version: number },
+): Promise<void> {
   await api.call(`DELETE ${pathOfNamed(kind)}/{id}`, { id, ifMatch: `"${String(version)}"` });
-  return id;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { ALERTS_ID } from '../shared/model/config';
 import { Option } from 'commander';
 import { MESSAGE_TYPES } from '../shared/model/message';
 import { type CommandOption, oneOf, type Session, whole } from './command';
@@ -98,6 +99,13 @@ export function idField(
     isId(given) ? given : (await find(api(), kind, given)).id;
   return { flags, about, read };
 }
+
+/** A destination of deliveries. */
+export const destinationField = idField('--destination <destination>', 'destination', {
+  about: `by id or name; ${ALERTS_ID}: the alerts`,
+  // They have deliveries, but are not in the list of destinations.
+  isId: (name) => name === ALERTS_ID,
+});
 
 /** The ids of entries, for an option that may be repeated. */
 export function idsField(flags: string, kind: NamedKind, about: string): Field<string[]> {

@@ -5,7 +5,7 @@ import { type About, type CommandOption, type Group, type Session, whole } from 
 import { type ListId, readList, type Row } from './connect/api';
 import { deleteEntry, type Entry, find, type Kind, type NamedKind } from './entries';
 import { type Fields, optionsOf, readFields } from './fields';
-import { type Column } from './output/table';
+import { type Column, printable } from './output/table';
 
 /**
  * The commands that most resources have: list, show, delete. A table describes each; the API's
@@ -42,7 +42,9 @@ export function limitOf({ limit = '50' }: Limited, most = MOST_ROWS): number {
 export function addList<N extends ListId>(group: Group, syntax: string, list: List<N>): void {
   const { from, columns, empty, filters = {}, most } = list;
   const options = compact([...optionsOf(filters), most === undefined ? undefined : LIMIT]);
-  group.leaf<Limited>(syntax, { ...list, options }, async (session, given) => {
+  // A noun alone lists.
+  const isDefault = syntax === 'list';
+  group.leaf<Limited>(syntax, { ...list, options, isDefault }, async (session, given) => {
     const query = await readFields(session, given, filters);
     const limit = most === undefined ? Infinity : limitOf(given, most);
     const input = { query } as unknown as Input<N>;
@@ -67,15 +69,35 @@ export function addShow<K extends Kind>(group: Group, kind: K, { show, ...about 
   );
 }
 
-/** @param verb the command: `delete`, or `revoke` of tokens */
-export function addDelete(
+interface Delete<K extends NamedKind> extends About {
+  /** the command; default: `delete` */
+  verb?: 'delete' | 'revoke';
+  /** Says what ends with the entry. */
+  consequence: (entry: Entry<K>, session: Session) => string | Promise<string>;
+}
+
+export function addDelete<K extends NamedKind>(
   group: Group,
-  kind: NamedKind,
-  about: About,
-  verb: 'delete' | 'revoke' = 'delete',
+  kind: K,
+  { verb = 'delete', consequence, ...about }: Delete<K>,
 ): void {
-  group.leaf(`${verb} <${kind}>`, about, async ({ api, print }, _, given = '') => {
-    const id = await deleteEntry(api(), kind, given);
-    print.thing({ id, deleted: true }, [[`${verb}d`, id]]);
+  group.leaf(`${verb} <${kind}>`, { ...about, asks: 'always' }, async (session, _, given = '') => {
+    const entry: Entry<NamedKind> = await find<NamedKind>(session.api(), kind, given);
+    const { id } = entry;
+    await session.confirm(
+      async () =>
+        `${capitalized(verb)} ${named(kind, entry)}? ${await consequence(entry as Entry<K>, session)}`,
+    );
+    await deleteEntry(session.api(), kind, entry);
+    session.print.thing({ id, deleted: true }, [[`${verb}d`, id]]);
   });
+}
+
+/** Names an entry in a question. */
+export function named(kind: NamedKind, { id, name }: { id: string; name: string }): string {
+  return `${kind} "${printable(name)}" (${id})`;
+}
+
+function capitalized(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
 }

@@ -15,12 +15,14 @@ import { addExport } from './commands/export';
 import { addImport } from './commands/import';
 import { addListen } from './commands/listen';
 import { addLogin } from './commands/login';
+import { addLookup } from './commands/lookup';
 import { addMcp } from './commands/mcp';
 import { addNotices } from './commands/notices';
 import { addRecall } from './commands/recall';
 import { addReplay } from './commands/replay';
 import { addSend } from './commands/send';
 import { addSources } from './commands/sources';
+import { addStatus } from './commands/status';
 import { addTail } from './commands/tail';
 import { addTokens } from './commands/tokens';
 import { addTraits } from './commands/traits';
@@ -65,7 +67,9 @@ export function createProgram(cli: Cli): Command {
     addTail,
     addSend,
     addVerify,
+    addStatus,
     addEvents,
+    addLookup,
     addDeliveries,
     addRecall,
     addReplay,

@@ -39,7 +39,10 @@ function emitManifest(_, bundle) {
     readFileSync(join(root, 'package.json'), 'utf8'),
   );
   const { imports, dynamicImports } = bundle[SCRIPT];
-  const packages = [...imports, ...dynamicImports].filter((id) => !isBuiltin(id)).map(packageOf);
+  // What a command loads only when it runs is in the script too.
+  const packages = [...imports, ...dynamicImports]
+    .filter((id) => !isBuiltin(id) && id !== SCRIPT)
+    .map(packageOf);
   const missing = packages.filter((name) => dependencies[name] === undefined);
   if (missing.length > 0)
     this.error(`The command line imports ${missing.join(', ')}, but package.json does not.`);

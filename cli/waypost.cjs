@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `npx waypost`: runs the compiled command line. In a clone that was not compiled, or not since a
+// Runs the compiled command line. In a clone that was not compiled, or not since a
 // change, it compiles first.
 const { spawnSync } = require('node:child_process');
 const { existsSync, readdirSync, statSync, utimesSync } = require('node:fs');

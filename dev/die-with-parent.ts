@@ -4,7 +4,8 @@ import { type Ending, ending, type RunningProcess } from './child-process';
 import { javaEnvironment } from './process-environment';
 
 /**
- * Runs a Java program that ends when this process does, even after `kill -9`, without its cooperation.
+ * Runs a Java program that ends when this process does, even after `kill -9`, without its
+ * cooperation.
  *
  * The program has a watcher beside it, a shell that reads a pipe from this process. Nothing ever
  * writes to the pipe: the read ends when this process does, and then the watcher ends the program.

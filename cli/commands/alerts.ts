@@ -2,11 +2,19 @@ import { type Alerts, type Operations } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
 import { ALERT_FORMATS } from '../../shared/model/config';
 import { type Group, oneOf, type Session } from '../command';
+import { counted } from '../confirm';
 import { type Fields, optionsOf, readFields, textField } from '../fields';
 import { showTest } from '../output/test';
 import { FAILED, usage } from '../process-context';
-import { ROTATION_OPTIONS, type RotationOptions, rotationOf, showRotated } from './rotation';
 import {
+  receiversOf,
+  ROTATION_OPTIONS,
+  type RotationOptions,
+  rotationOf,
+  showRotated,
+} from './rotation';
+import {
+  DROP_SECRETS,
   WEBHOOK_EDITS,
   webhookFieldsOf,
   webhookLines,
@@ -53,7 +61,7 @@ export function addAlerts(program: Group): void {
     'alerts',
     'Alerts about failing destinations: show, edit, test, rotate',
   );
-  alerts.leaf('show', { summary: 'Show the alert settings' }, async (session) =>
+  alerts.leaf('show', { summary: 'Show the alert settings', isDefault: true }, async (session) =>
     show(session, await read(session)),
   );
   alerts.leaf<EditOptions>(
@@ -65,21 +73,35 @@ export function addAlerts(program: Group): void {
         '--failing-for 10m',
       options: [
         ...WEBHOOK_EDITS,
+        DROP_SECRETS,
         ['--no-webhooks', 'send no alerts to URLs'],
         ['--format <format>', `shape of the body for all URLs: ${ALERT_FORMATS.join(', ')}`],
         ...optionsOf(TIMES),
         ['--no-email', 'send no alerts by e-mail'],
       ],
-      more: 'The --webhook list replaces the whole list. A URL that stays keeps its headers.',
+      more:
+        'The --webhook list replaces the whole list. A URL that stays, or gets another path at ' +
+        'the same origin, keeps its headers.',
     },
     edit,
   );
-  for (const [word, summary, enabled] of [
-    ['enable', 'Send alerts', true],
-    ['disable', 'Send no alerts, only notices', false],
-  ] as const) {
-    alerts.leaf(word, { summary }, (session) => patch(session, { enabled }));
-  }
+  alerts.leaf('enable', { summary: 'Send alerts' }, async (session) =>
+    patch(session, await read(session), { enabled: true }),
+  );
+  alerts.leaf(
+    'disable',
+    { summary: 'Send no alerts, only notices', asks: 'always' },
+    async (session) => {
+      await session.confirm(async () => {
+        const { webhooks, email } = await read(session);
+        return (
+          `Disable the alerts? ${counted(webhooks.length, 'URL')} and ` +
+          `${counted(email.length, 'address', 'addresses')} get none any more.`
+        );
+      });
+      await patch(session, await read(session), { enabled: false });
+    },
+  );
   addSending(alerts);
 }
 
@@ -99,8 +121,13 @@ function addSending(alerts: Group): void {
       summary: 'Rotate the shared secret; without a file, Waypost generates one and shows it once',
       example: 'alerts rotate-secret --overlap 24h > new-secret',
       options: ROTATION_OPTIONS,
+      asks: 'always',
     },
     async (session, options) => {
+      await session.confirm(async () => {
+        const { webhooks } = await read(session);
+        return `Rotate the shared secret of the alerts? ${receiversOf(webhooks, options)}`;
+      });
       const body = await rotationOf(session, options);
       showRotated(session, (await session.api().call('POST /alerts/rotate-secret', { body })).data);
     },
@@ -143,15 +170,16 @@ async function edit(session: Session, options: EditOptions): Promise<void> {
   if (Object.keys(body).length === 0) {
     throw usage('Nothing to change. See waypost alerts edit --help.');
   }
-  await patch(session, body);
+  await patch(session, before, body);
 }
 
 async function read({ api }: Session): Promise<Alerts> {
   return (await api().call('GET /alerts', {})).data;
 }
 
-async function patch(session: Session, body: Change): Promise<void> {
-  const ifMatch = `"${String((await read(session)).version)}"`;
+/** @param before what the change was decided on: a newer one is not overwritten */
+async function patch(session: Session, before: Alerts, body: Change): Promise<void> {
+  const ifMatch = `"${String(before.version)}"`;
   show(session, (await session.api().call('PATCH /alerts', { body, ifMatch })).data);
 }
 

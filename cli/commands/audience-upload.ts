@@ -1,7 +1,9 @@
 import { type Group, type Session } from '../command';
+import { counted } from '../confirm';
 import { readAgain } from '../connect/read-again';
 import { openInput, uploadMembers } from '../connect/upload';
 import { find } from '../entries';
+import { named } from '../resource';
 import { sleep } from '../../shared/runtime/async';
 
 /** `waypost audiences upload`: uploads members from a file. */
@@ -29,6 +31,7 @@ export function addUpload(audiences: Group): void {
         ['--allow-empty', 'accept an empty file, which removes all members'],
         ['--follow', 'wait until the upload is applied'],
       ],
+      asks: 'sometimes',
       more:
         'A line is a user id in JSON ("ann"), an object ({"userId":"ann"}), or a plain user ' +
         'id. The upload is applied completely or not at all.',
@@ -44,7 +47,15 @@ async function upload(
   file = '',
 ): Promise<void> {
   const { api, print, world } = session;
-  const { id } = await find(api(), 'audience', name);
+  const audience = await find(api(), 'audience', name);
+  const { id, status } = audience;
+  if (!changes && status.members > 0) {
+    await session.confirm(
+      () =>
+        `Replace the members of ${named('audience', audience)}? It has ` +
+        `${counted(status.members, 'user')}, who leave unless the file names them.`,
+    );
+  }
   const input = openInput(world, file);
   let saidAt = Date.now();
   const { upload: number, lines } = await uploadMembers(api(), {

@@ -7,6 +7,7 @@ import {
   type Syncs,
 } from '../../shared/api/operations';
 import { type CommandOption, type Group, type Session } from '../command';
+import { counted } from '../confirm';
 import { readList } from '../connect/api';
 import { find, idsOf } from '../entries';
 import { type Column } from '../output/table';
@@ -58,8 +59,12 @@ export function addReads(group: Group, kind: Kind): void {
 }
 
 export function addDeletion(group: Group, kind: Kind): void {
-  const summary = `Delete the ${kind}; receivers get no further updates, not even for removed members`;
-  addDelete(group, kind, { summary });
+  addDelete(group, kind, {
+    summary: `Delete the ${kind}; receivers get no further updates, not even for removed members`,
+    consequence: ({ status, destinations }) =>
+      `${counted(destinations.length, 'destination gets', 'destinations get')} no further ` +
+      `updates of its ${counted(status.members, 'user')}.`,
+  });
 }
 
 const MEMBERS: Column<Members['data'][number]>[] = [

@@ -1,7 +1,9 @@
 import { type Deletion } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
 import { type Group, type Session } from '../command';
+import { counted } from '../confirm';
 import { idsOf } from '../entries';
+import { printable } from '../output/table';
 import { usage } from '../process-context';
 import { addList, addShow, MOST_ROWS } from '../resource';
 import { readInput } from '../secret-input';
@@ -39,6 +41,7 @@ export function addDeletions(program: Group): void {
         'Delete users permanently: sends a delete message for each affected source, cancels ' +
         'what waits, and removes them from the profiles and the history',
       example: 'deletions create --users-file users.txt --source "My site"',
+      asks: 'sometimes',
       options: [
         ['--user <id...>', "the user's id"],
         ['--users-file <file>', 'user ids, one per line; - for standard input'],
@@ -65,6 +68,14 @@ async function create(
     anonymousIds: anonymous.length > 0 ? anonymous : undefined,
     sources: source ? await idsOf(session.api(), 'source', source) : undefined,
   });
+  await session.confirm(() => {
+    const where =
+      source === undefined ? 'in all sources' : `in ${source.map(printable).join(', ')}`;
+    return (
+      `Delete ${peopleOf(userIds, 'user')} and ${peopleOf(anonymous, 'visitor')} permanently, ` +
+      `${where}? It cannot be undone.`
+    );
+  });
   const { data } = await session.api().call('POST /deletions', { body });
   show(session, data);
   if (data.messages === 0) {
@@ -72,6 +83,12 @@ async function create(
       'No message was sent. None of these sources is enabled with an enabled destination.',
     );
   }
+}
+
+/** Names them, if they are few. */
+function peopleOf(ids: readonly string[], what: string): string {
+  const names = ids.length > 0 && ids.length <= 5 ? ` (${ids.map(printable).join(', ')})` : '';
+  return counted(ids.length, what) + names;
 }
 
 function show({ print }: Session, deletion: Deletion): void {

@@ -2,7 +2,14 @@ import { stringifyJson } from '../../shared/json/json';
 import { type Delivery } from '../../shared/api/operations';
 import { DELIVERY_STATUSES } from '../../shared/model/reasons';
 import { type Group, type Session } from '../command';
-import { choiceField, idField, messageTypeField, textField, timeField } from '../fields';
+import {
+  choiceField,
+  destinationField,
+  idField,
+  messageTypeField,
+  textField,
+  timeField,
+} from '../fields';
 import { listAll } from '../entries';
 import {
   ATTEMPT_COLUMNS,
@@ -28,12 +35,11 @@ export function addDeliveries(program: Group): void {
   const deliveries = program.group('deliveries', 'Deliveries and their attempts: list, show');
   addList(deliveries, 'list', {
     from: 'GET /deliveries',
-    isDefault: true,
     summary: 'List deliveries, newest first',
     example: 'deliveries list --destination "My hook" --status dead --since 1h',
     columns: columnsWithNames,
     filters: {
-      destination: idField('--destination <destination>', 'destination'),
+      destination: destinationField,
       source: idField('--source <source>', 'source'),
       status: statusField,
       message: textField('--message <id>', "the message's id"),

@@ -1,17 +1,19 @@
+import { objectOf } from './send';
 import { type Destination, type Operations } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
-import { parseJson } from '../../shared/json/json';
 import { GENERATE_SECRET } from '../../shared/model/config';
 import { addressWarning } from '../../shared/model/address-warning';
 import { CALL_TYPES, type JsonObject } from '../../shared/model/message';
 import { type Group, oneOf, type Session } from '../command';
 import { find, type Patch, patchEntry } from '../entries';
 import { type Fields, idsField, optionsOf, readFields, textField, withoutNulls } from '../fields';
+import { waitingThere } from '../consequences';
 import { columnsWithHealth, stateOf } from '../output/destinations';
+import { printable } from '../output/table';
 import { showTest } from '../output/test';
 import { FAILED, usage } from '../process-context';
 import { readInput } from '../secret-input';
-import { addDelete, addList, addShow } from '../resource';
+import { addDelete, addList, addShow, named } from '../resource';
 import {
   DELIVERY_EDITS,
   deliveryFieldsOf,
@@ -31,8 +33,15 @@ import {
   requestLines,
   type RequestOptions,
 } from './request-fields';
-import { ROTATION_OPTIONS, type RotationOptions, rotationOf, showRotated } from './rotation';
 import {
+  receiversOf,
+  ROTATION_OPTIONS,
+  type RotationOptions,
+  rotationOf,
+  showRotated,
+} from './rotation';
+import {
+  DROP_SECRETS,
   WEBHOOK_EDITS,
   webhookFieldsOf,
   webhookIdOf,
@@ -75,6 +84,8 @@ export function addDestinations(program: Group): void {
   addKeys(destinations);
   addDelete(destinations, 'destination', {
     summary: 'Delete a destination and cancel its waiting deliveries',
+    consequence: async ({ id }, session) =>
+      `This cancels what waits for it. ${await waitingThere(session, id)}`,
   });
 }
 
@@ -121,10 +132,10 @@ function addChanges(destinations: Group): void {
     {
       summary: 'Change only the given settings',
       example: 'destinations edit "My hook" --max-per-second 50',
-      options: [...EDITS, ...optionsOf(NAME)],
+      options: [...EDITS, DROP_SECRETS, ...optionsOf(NAME)],
       more:
-        'A list (--source, --webhook, --types) replaces the whole list. A URL that stays ' +
-        'keeps its headers and authentication.',
+        'A list (--source, --webhook, --types) replaces the whole list. A URL that stays, or gets ' +
+        'another path at the same origin,\nkeeps its headers, authentication and TLS settings.',
     },
     async (session, options, given = '') => {
       const before = await find(session.api(), 'destination', given);
@@ -137,14 +148,31 @@ function addChanges(destinations: Group): void {
     },
   );
   addWebhookSwitches(destinations);
-  for (const [word, summary, body] of [
-    ['enable', 'Enable a destination', { enabled: true }],
-    ['disable', 'Disable a destination and cancel its waiting deliveries', { enabled: false }],
-    ['pause', 'Pause a destination; deliveries wait, within their window', { paused: true }],
-    ['resume', 'Resume a paused destination', { paused: false }],
+  for (const [word, summary, body, question] of [
+    ['enable', 'Enable a destination', { enabled: true }, undefined],
+    [
+      'disable',
+      'Disable a destination and cancel its waiting deliveries',
+      { enabled: false },
+      (which: string) => `Disable ${which}? This cancels what waits for it.`,
+    ],
+    [
+      'pause',
+      'Pause a destination; deliveries wait, within their window',
+      { paused: true },
+      (which: string) => `Pause ${which}? Its deliveries wait until it is resumed.`,
+    ],
+    ['resume', 'Resume a paused destination', { paused: false }, undefined],
   ] as const) {
-    destinations.leaf(`${word} <destination>`, { summary }, async (session, _, given = '') => {
+    const about = { summary, ...defined({ asks: question && ('always' as const) }) };
+    destinations.leaf(`${word} <destination>`, about, async (session, _, given = '') => {
       const before = await find(session.api(), 'destination', given);
+      if (question) {
+        const which = named('destination', before);
+        await session.confirm(
+          async () => `${question(which)} ${await waitingThere(session, before.id)}`,
+        );
+      }
       show(session, await patchEntry(session.api(), 'destination', before, body));
     });
   }
@@ -182,11 +210,17 @@ function addWebhookSwitches(destinations: Group): void {
       summary: 'Switch a URL off; its other URLs go on',
       example: 'destinations disable-webhook "My hook" https://example.com/hook',
       more: 'Give the URL, or the id that destinations show --json has.',
+      asks: 'always',
     },
     async (session, _, given = '', webhook = '') => {
       const destination = await find(session.api(), 'destination', given);
       const { id } = destination;
       const body = { webhook: webhookIdOf(destination, webhook) };
+      await session.confirm(
+        async () =>
+          `Switch off ${printable(webhook)} of ${named('destination', destination)}? What only it ` +
+          `could take ends dead. ${await waitingThere(session, id)}`,
+      );
       show(
         session,
         (await session.api().call('POST /destinations/{id}/disable-webhook', { id, body })).data,
@@ -256,7 +290,9 @@ function addActions(destinations: Group): void {
       const { id: destination } = await find(api(), 'destination', name);
       const { event, message: file } = options;
       const message =
-        file === undefined ? undefined : (parseJson(await readInput(world, file)) as JsonObject);
+        file === undefined
+          ? undefined
+          : (objectOf(await readInput(world, file), '--message') as JsonObject);
       const body = {
         destination,
         ...defined({
@@ -301,9 +337,16 @@ function addKeys(destinations: Group): void {
       summary: 'Rotate the shared secret; without a file, Waypost generates one and shows it once',
       example: 'destinations rotate-secret "My hook" --overlap 24h > new-secret',
       options: [...ROTATION_OPTIONS, ['--ed25519', 'rotate the Ed25519 key instead']],
+      asks: 'always',
     },
     async (session, options, name = '') => {
-      const { id } = await find(session.api(), 'destination', name);
+      const destination = await find(session.api(), 'destination', name);
+      const { id, webhooks } = destination;
+      await session.confirm(
+        () =>
+          `Rotate the ${options.ed25519 ? 'Ed25519 key' : 'shared secret'} of ` +
+          `${named('destination', destination)}? ${receiversOf(webhooks, options)}`,
+      );
       const body = {
         ...(await rotationOf(session, options)),
         ...defined({ key: options.ed25519 ? ('ed25519' as const) : undefined }),

@@ -1,29 +1,7 @@
-import { messageOf } from '../../shared/runtime/errors';
-import { loadSettings, type Settings } from '../../shared/runtime/settings';
-import { type Group, type Session } from '../command';
-import { reasonOf } from '../connect/api';
-import { listAll } from '../entries';
-import {
-  type Check,
-  clockCheck,
-  destinationChecks,
-  fail,
-  healthCheck,
-  keyCheck,
-  ok,
-  todosOf,
-  warn,
-} from '../doctor/check';
-import {
-  askHealth,
-  askIngest,
-  clockAhead,
-  surroundings,
-  type Surroundings,
-} from '../doctor/probes';
-import { kafkaChecks } from '../doctor/kafka';
+import { type Group } from '../command';
+import { todosOf } from '../doctor/check';
 import { paintOf } from '../output/paint';
-import { CliError, FAILED } from '../process-context';
+import { FAILED } from '../process-context';
 
 /** `waypost doctor`: checks the installation and says how to fix a problem. */
 
@@ -40,6 +18,7 @@ export function addDoctor(program: Group): void {
     },
     async (session) => {
       const { print, world } = session;
+      const { examine } = await import('../doctor/examine');
       const checks = await examine(session);
       print.rows(
         [
@@ -58,140 +37,4 @@ export function addDoctor(program: Group): void {
       return checks.some(({ result }) => result === 'fail') ? FAILED : 0;
     },
   );
-}
-
-async function examine(session: Session): Promise<Check[]> {
-  const { url } = session.place();
-  const around = surroundings(session.world, url);
-  const settings = settingsOf(around);
-  return [
-    ...('found' in settings ? [settings] : [ok('settings', 'valid')]),
-    ...(await controlChecks(session)),
-    await ingestCheck(session),
-    ...('found' in settings
-      ? []
-      : [...(await healthChecks(settings, around)), ...(await kafkaChecksOf(settings))]),
-  ];
-}
-
-function settingsOf({ env }: Surroundings): Settings | Check {
-  try {
-    return loadSettings(env);
-  } catch (error) {
-    return fail(
-      'settings',
-      messageOf(error).replace(/\s*\n\s*/g, ' '),
-      'Fix them: services do not start with these settings.',
-    );
-  }
-}
-
-async function controlChecks(session: Session): Promise<Check[]> {
-  const { url, from } = session.place();
-  const checks: Check[] = [];
-  try {
-    const ahead = await clockAhead(`${url}/api/v1/openapi.json`);
-    checks.push(ok('control', `responds at ${url} (from ${from})`));
-    if (ahead !== undefined) checks.push(clockCheck("control's clock", ahead));
-  } catch (error) {
-    return [
-      fail(
-        'control',
-        `no response at ${url} (${reasonOf(error)})`,
-        'Is it running? Set its address with --url, WAYPOST_URL or `waypost login`.',
-      ),
-    ];
-  }
-  for (const check of [tokenCheck, keysCheck, historyChecks]) {
-    try {
-      checks.push(...(await check(session)));
-    } catch (error) {
-      if (!(error instanceof CliError)) throw error;
-      const name =
-        check === tokenCheck ? 'token' : check === keysCheck ? 'destinations' : 'history';
-      checks.push(
-        fail(
-          name,
-          error.message,
-          check === historyChecks ? 'Deliveries continue without it. See the log of control.' : '',
-        ),
-      );
-      // Without a token the other checks would fail for the same reason.
-      if (check === tokenCheck) break;
-    }
-  }
-  return checks;
-}
-
-async function tokenCheck({ api }: Session): Promise<Check[]> {
-  const { data } = await api().call('GET /session', {});
-  return [ok('token', `valid: ${data.name} (${data.role})`)];
-}
-
-async function keysCheck({ api }: Session): Promise<Check[]> {
-  const destinations = await listAll(api(), 'destination');
-  const lost = destinations.filter(({ webhooks }) => webhooks.some(({ url }) => url === null));
-  const check = keyCheck(
-    lost.map(({ name }) => name),
-    destinations.length,
-  );
-  return [{ ...check, name: "control's key" }];
-}
-
-async function historyChecks({ api }: Session): Promise<Check[]> {
-  const { data } = await api().call('GET /overview', {});
-  return [ok('history', 'available'), ...destinationChecks(data.data, data.destinations)];
-}
-
-async function ingestCheck({ place }: Session): Promise<Check> {
-  const { ingestUrl } = place();
-  if (ingestUrl === undefined) {
-    return warn('ingest', 'not checked', 'Set WAYPOST_INGEST_URL to its address.');
-  }
-  try {
-    const status = await askIngest(ingestUrl);
-    if (status === 200) return ok('ingest', `responds at ${ingestUrl}`);
-    return fail(
-      'ingest',
-      `responds with ${String(status)} at ${ingestUrl}`,
-      'Is this the address of ingest? If so, see its log.',
-    );
-  } catch (error) {
-    return fail(
-      'ingest',
-      `no response at ${ingestUrl} (${reasonOf(error)})`,
-      'Is it running? Set its address with WAYPOST_INGEST_URL.',
-    );
-  }
-}
-
-const SERVICES = ['ingest', 'router', 'delivery', 'retry', 'audiences', 'control'] as const;
-
-function healthChecks(settings: Settings, { local }: Surroundings): Promise<Check[]> {
-  const host = /^(0\.0\.0\.0|::)$/.test(settings.WAYPOST_HOST)
-    ? '127.0.0.1'
-    : settings.WAYPOST_HOST;
-  return Promise.all(
-    SERVICES.map(async (name) => {
-      const port =
-        local?.health[name] ??
-        settings[`WAYPOST_${name.toUpperCase() as Uppercase<typeof name>}_HEALTH_PORT`];
-      const at = `http://${host}:${String(port)}`;
-      return healthCheck(`service ${name}`, at, await askHealth(at), local !== undefined);
-    }),
-  );
-}
-
-async function kafkaChecksOf(settings: Settings): Promise<Check[]> {
-  try {
-    return await kafkaChecks(settings);
-  } catch (error) {
-    return [
-      fail(
-        'kafka',
-        messageOf(error),
-        'Is it running, and are KAFKA_BROKERS, KAFKA_SSL and KAFKA_SASL_* correct?',
-      ),
-    ];
-  }
 }

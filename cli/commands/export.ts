@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import { type Group } from '../command';
 import { writePrivately } from '../connect/files';
 import { allSettings } from '../entries';
-import { toFile } from '../export-file/format';
 import { CliError } from '../process-context';
 
 /** `waypost export`: writes the configuration to a file. */
@@ -28,15 +27,22 @@ export function addExport(program: Group): void {
           'Only administrators see full URLs. Export with an administrator token.',
         );
       }
+      const { hasLostItsSources, toFile } = await import('../export-file/format');
       const present = await allSettings(api());
       const file = toFile(present, new Date());
+      const lost = [...present.audiences, ...present.traits].filter((one) =>
+        hasLostItsSources(one, present),
+      );
+      for (const { name } of lost) {
+        print.note(`${name} is left out: all sources that it counts were deleted.`);
+      }
       const text = print.json ? `${JSON.stringify(file)}\n` : `${JSON.stringify(file, null, 2)}\n`;
       if (out === undefined) {
         world.out(text);
         return;
       }
       writePrivately(resolve(world.cwd, out), text);
-      const { sources, destinations, audiences, traits } = present;
+      const { sources, destinations, audiences, traits } = file;
       const counts = Object.entries({ sources, destinations, audiences, traits });
       print.note(
         `${counts.map(([what, all]) => `${String(all.length)} ${what}`).join(', ')} are in ${out}.`,

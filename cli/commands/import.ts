@@ -1,12 +1,13 @@
 import { defined } from '../../shared/collections/defined';
 import { type Group, type Session } from '../command';
 import { type Api } from '../connect/api';
-import { allSettings } from '../entries';
-import { type Paint, doubtful, good, plain } from '../output/paint';
+import { counted, requireTerminal } from '../confirm';
+import { allSettings, deleteEntry, find, type NamedKind } from '../entries';
+import { bad, type Paint, doubtful, good, plain } from '../output/paint';
+import { printable } from '../output/table';
 import { readInput } from '../secret-input';
 import { type DefinitionStep } from '../export-file/definitions';
-import { parseFile, parseSecrets } from '../export-file/format';
-import { planImport, type Step } from '../export-file/plan';
+import { type Removal, type Step } from '../export-file/plan';
 import { FAILED, usage } from '../process-context';
 
 /** `waypost import`: applies a configuration file. */
@@ -15,6 +16,8 @@ interface ImportOptions {
   secretsFile?: string;
   withoutSecrets?: boolean;
   dryRun?: boolean;
+  replace?: boolean;
+  yes?: boolean;
 }
 
 export function addImport(program: Group): void {
@@ -33,11 +36,13 @@ export function addImport(program: Group): void {
           '--without-secrets',
           'create destinations without secrets if none are given, and disable them',
         ],
+        ['--replace', 'also delete the entries that are not in the file'],
         ['--dry-run', 'show the changes without making them'],
       ],
+      asks: 'sometimes',
       more:
-        'Entries are matched by name. Entries that are not in the file stay. New sources get ' +
-        'new write keys. A second import of the\nsame file changes nothing.',
+        'Entries are matched by name. Without --replace, entries that are not in the file stay. ' +
+        'New sources get new write keys. A second\nimport of the same file changes nothing.',
     },
     bringIn,
   );
@@ -45,21 +50,27 @@ export function addImport(program: Group): void {
 
 async function bringIn(session: Session, options: ImportOptions, name = ''): Promise<number> {
   const { world, print } = session;
-  const { secretsFile, withoutSecrets = false, dryRun = false } = options;
+  const { secretsFile, withoutSecrets = false, dryRun = false, replace = false } = options;
+  if (replace && !dryRun && !options.yes) requireTerminal(world);
   if (name === '-' && secretsFile === '-') {
     throw usage('The file and the secrets cannot both come from standard input.');
   }
+  const { parseFile, parseSecrets } = await import('../export-file/format');
+  const { planImport, planRemovals } = await import('../export-file/plan');
   const file = parseFile(await readInput(world, name));
   const secrets =
     secretsFile === undefined ? {} : parseSecrets(await readInput(world, secretsFile));
   const api = session.api();
   const present = await allSettings(api);
-  const { steps, faults } = planImport(file, present, secrets, withoutSecrets);
+  const { steps: wanted, faults } = planImport(file, present, secrets, withoutSecrets);
+  const removals = replace ? planRemovals(file, present) : [];
+  const steps = [...wanted, ...removals];
   if (faults.length > 0) {
     print.note(`Nothing was changed:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
     return FAILED;
   }
   if (!dryRun) {
+    if (removals.length > 0) await session.confirm(() => replaceQuestion(removals, api));
     const ids = {
       sources: idsByName(present.sources),
       destinations: idsByName(present.destinations),
@@ -83,8 +94,21 @@ async function bringIn(session: Session, options: ImportOptions, name = ''): Pro
   return 0;
 }
 
-const DONE = { create: 'created', change: 'changed', keep: 'kept' };
-const PAINTS: Record<Step['act'], Paint> = { create: good, change: doubtful, keep: plain };
+function replaceQuestion(removals: readonly Removal[], { place }: Api): string {
+  const names = removals.map(({ kind, name }) => `\n  ${kind} "${printable(name)}"`);
+  return (
+    `Delete ${counted(removals.length, 'entry', 'entries')} of ${place.url}, with what waits ` +
+    `there?${names.join('')}\n`
+  );
+}
+
+const DONE = { create: 'created', change: 'changed', keep: 'kept', delete: 'deleted' };
+const PAINTS: Record<Step['act'], Paint> = {
+  create: good,
+  change: doubtful,
+  keep: plain,
+  delete: bad,
+};
 
 /** Ids by name, including newly created entries. */
 interface Ids {
@@ -98,6 +122,10 @@ function idsByName(all: { id: string; name: string }[]): Map<string, string> {
 
 async function perform(api: Api, step: Step, ids: Ids): Promise<void> {
   if (step.act === 'keep') return;
+  if (step.act === 'delete') {
+    // An earlier step may have changed it.
+    return deleteEntry(api, step.kind, await find<NamedKind>(api, step.kind, step.id));
+  }
   if (step.kind === 'source') {
     const { name, body } = step;
     if (step.act === 'change') await api.call('PATCH /sources/{id}', { id: step.id, body });

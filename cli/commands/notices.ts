@@ -1,8 +1,7 @@
 import { type Notice } from '../../shared/api/operations';
-import { ALERTS_ID } from '../../shared/model/config';
 import { NOTICE_KINDS } from '../../shared/model/notice-kinds';
 import { type Group, type Session } from '../command';
-import { choiceField, flagField, idField } from '../fields';
+import { choiceField, destinationField, flagField } from '../fields';
 import { paintOf } from '../output/paint';
 import { addList, addShow, MOST_ROWS } from '../resource';
 
@@ -28,11 +27,7 @@ export function addNotices(program: Group): void {
       { title: 'ERROR', of: ({ error }) => error },
     ],
     filters: {
-      destination: idField('--destination <destination>', 'destination', {
-        about: `by id or name; ${ALERTS_ID}: the webhook of alerts itself`,
-        // It is not in the list of destinations.
-        isId: (name) => name === ALERTS_ID,
-      }),
+      destination: destinationField,
       kind: choiceField('--kind <kind>', NOTICE_KINDS),
       open: flagField('--open', 'only ongoing notices', 'true'),
       acknowledged: flagField('--unseen', 'only unacknowledged notices', 'false'),

@@ -1,6 +1,10 @@
 import { type Group, type Session } from '../command';
+import { waitingThere } from '../consequences';
+import { find } from '../entries';
 import { idField, numberField, optionsOf, readFields, type Fields } from '../fields';
+import { printable } from '../output/table';
 import { usage } from '../process-context';
+import { named } from '../resource';
 import { FOLLOW, type FollowOption, showOrFollow } from './replay';
 
 /** `waypost retry` and `waypost cancel`: sends what waits now, or ends it. */
@@ -51,17 +55,34 @@ export function addRecall(program: Group): void {
       summary: 'Cancel a waiting delivery, or all that wait at a destination',
       example: 'cancel dlv_…',
       options: [...optionsOf(DESTINATION), FOLLOW],
+      asks: 'always',
     },
     async (session, options, id) => {
       const { destination } = await readFields(session, options, DESTINATION);
       requireOne(id, destination);
-      if (destination === undefined) return one(session, 'cancel', id);
+      if (destination === undefined) {
+        await session.confirm(() => cancelQuestion(session, id));
+        return one(session, 'cancel', id);
+      }
+      await session.confirm(async () => {
+        const entry = await find(session.api(), 'destination', destination);
+        return (
+          `Cancel all that waits at ${named('destination', entry)}? ` +
+          (await waitingThere(session, destination))
+        );
+      });
       const { data } = await session
         .api()
         .call('POST /destinations/{id}/cancel', { id: destination });
       return showOrFollow(session, data, options);
     },
   );
+}
+
+async function cancelQuestion({ api }: Session, given = ''): Promise<string> {
+  const { id, event, type, userId, destination } = await find(api(), 'delivery', given);
+  const what = `"${printable(event ?? type)}"${userId === null ? '' : ` of ${printable(userId)}`}`;
+  return `Cancel 1 delivery, ${id}: ${what} to destination ${destination}?`;
 }
 
 /** @throws a usage error */

@@ -1,11 +1,15 @@
+import { ALERTS_ID } from '../../shared/model/config';
 import { type Operations, type Replay } from '../../shared/api/operations';
+import { END_REASONS } from '../../shared/model/reasons';
 import { defined } from '../../shared/collections/defined';
 import { sleep } from '../../shared/runtime/async';
 import { type CommandOption, type Group, type Session } from '../command';
+import { counted } from '../confirm';
 import { readList } from '../connect/api';
 import { readAgain } from '../connect/read-again';
 import { find } from '../entries';
 import {
+  choiceField,
   type Fields,
   flagField,
   idField,
@@ -44,11 +48,13 @@ const RENDER: Fields<Operations['POST /deliveries/{id}/replay']['body']> = {
 };
 const SCOPE: Fields<Operations['POST /replays']['body']> = {
   destination: idField('--destination <destination>', 'destination', {
-    about: 'by id or name (required)',
+    about: `by id or name (required); ${ALERTS_ID}: the alerts`,
+    isId: (name) => name === ALERTS_ID,
   }),
   from: sinceField,
   to: untilField,
   status: statusField,
+  reason: choiceField('--reason <reason>', END_REASONS),
   type: messageTypeField,
   origin: flagField(
     '--from-messages',
@@ -109,8 +115,11 @@ export function addReplay(program: Group): void {
 }
 
 function addJobs(replay: Group): void {
-  replay.leaf('list', { summary: 'List replays, newest first' }, async ({ api, print }) =>
-    print.rows(COLUMNS, await readList(api(), 'GET /replays', {}, 50), 'No replays yet.'),
+  replay.leaf(
+    'list',
+    { summary: 'List replays, newest first', isDefault: true },
+    async ({ api, print }) =>
+      print.rows(COLUMNS, await readList(api(), 'GET /replays', {}, 50), 'No replays yet.'),
   );
   replay.leaf<FollowOption>(
     'show <replay>',
@@ -122,14 +131,26 @@ function addJobs(replay: Group): void {
     async (session, options, id = '') =>
       showOrFollow(session, await find(session.api(), 'replay', id), options),
   );
-  for (const [word, summary] of [
-    ['cancel', 'Cancel a replay'],
-    ['resume', 'Resume a cancelled or failed replay'],
-  ] as const) {
-    replay.leaf(`${word} <replay>`, { summary }, async (session, _, id = '') =>
-      show(session, (await session.api().call(`POST /replays/{id}/${word}`, { id })).data),
-    );
-  }
+  replay.leaf(
+    'cancel <replay>',
+    { summary: 'Cancel a replay', asks: 'always' },
+    async (session, _, id = '') => {
+      await session.confirm(async () => {
+        const { destination, matched, sent } = await find(session.api(), 'replay', id);
+        return (
+          `Cancel replay ${id} to destination ${destination}? ${counted(matched, 'delivery', 'deliveries')} ` +
+          `matched, and ${counted(sent, 'is', 'are')} sent.`
+        );
+      });
+      show(session, (await session.api().call('POST /replays/{id}/cancel', { id })).data);
+    },
+  );
+  replay.leaf(
+    'resume <replay>',
+    { summary: 'Resume a cancelled or failed replay' },
+    async (session, _, id = '') =>
+      show(session, (await session.api().call('POST /replays/{id}/resume', { id })).data),
+  );
 }
 
 const COLUMNS: Column<Replay>[] = [

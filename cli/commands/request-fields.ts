@@ -1,7 +1,7 @@
 import { type Destination, type Operations } from '../../shared/api/operations';
 import { BODY_FORMATS, METHODS } from '../../shared/model/request-settings';
 import { oneOf, type Session, whole } from '../command';
-import { replacing } from '../export-file/plan';
+import { replacing } from '../export-file/replacing';
 import { parseHeaders } from '../headers';
 import { readInput } from '../secret-input';
 

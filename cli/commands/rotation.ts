@@ -1,6 +1,7 @@
 import { type Operations } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
 import { type Session } from '../command';
+import { counted } from '../confirm';
 import { readSecretFile } from '../secret-input';
 import { usage } from '../process-context';
 
@@ -38,6 +39,17 @@ export async function rotationOf({ world }: Session, options: RotationOptions): 
     overlap,
     switchAt,
   });
+}
+
+/** Says who must learn a new secret, for the question before a rotation. */
+export function receiversOf(
+  urls: readonly unknown[],
+  { overlap = '24h' }: Pick<RotationOptions, 'overlap'>,
+): string {
+  return (
+    `Whoever receives at ${urls.length === 1 ? 'its URL' : `its ${counted(urls.length, 'URL')}`} ` +
+    `needs the new one: the old one ends after ${overlap}.`
+  );
 }
 
 /** @param isKeyPair the Ed25519 key was rotated, which receivers fetch */

@@ -168,7 +168,7 @@ async function post(url: string, writeKey: string, body: unknown): Promise<Inges
 }
 
 /** @throws CliError */
-function objectOf(text: string, name: string): Record<string, unknown> {
+export function objectOf(text: string, name: string): Record<string, unknown> {
   let value: Json;
   try {
     value = parseJson(text) as Json;

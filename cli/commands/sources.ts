@@ -4,7 +4,8 @@ import { TRUSTS } from '../../shared/model/config';
 import { type Group, type Session } from '../command';
 import { find, type Patch, patchEntry } from '../entries';
 import { choiceField, type Fields, optionsOf, readFields } from '../fields';
-import { addDelete, addList, addShow } from '../resource';
+import { connectedTo } from '../consequences';
+import { addDelete, addList, addShow, named } from '../resource';
 
 /** `waypost sources`: the senders of calls, and their track events, which you can block. */
 
@@ -47,7 +48,10 @@ export function addSources(program: Group): void {
   );
   addEvents(sources);
   addChanges(sources);
-  addDelete(sources, 'source', { summary: 'Delete a source; ingest refuses its calls' });
+  addDelete(sources, 'source', {
+    summary: 'Delete a source; ingest refuses its calls',
+    consequence: refusal,
+  });
 }
 
 function addChanges(sources: Group): void {
@@ -57,19 +61,26 @@ function addChanges(sources: Group): void {
     async (session, _, source = '', name = '') =>
       show(session, await patch(session, source, () => ({ name }))),
   );
-  for (const [word, summary, enabled] of [
-    ['enable', 'Enable a source', true],
-    ['disable', 'Disable a source; ingest refuses its calls', false],
-  ] as const) {
-    sources.leaf(`${word} <source>`, { summary }, async (session, _, source = '') =>
-      show(session, await patch(session, source, () => ({ enabled }))),
-    );
-  }
+  sources.leaf('enable <source>', { summary: 'Enable a source' }, async (session, _, source = '') =>
+    show(session, await patch(session, source, () => ({ enabled: true }))),
+  );
+  sources.leaf(
+    'disable <source>',
+    { summary: 'Disable a source; ingest refuses its calls', asks: 'always' },
+    async (session, _, given = '') => {
+      const before = await find(session.api(), 'source', given);
+      await session.confirm(
+        async () => `Disable ${named('source', before)}? ${await refusal(before, session)}`,
+      );
+      show(session, await patchEntry(session.api(), 'source', before, { enabled: false }));
+    },
+  );
   sources.leaf<{ overlap?: string }>(
     'rotate-key <source>',
     {
       summary: 'Rotate the write key',
       example: 'sources rotate-key "My site" --overlap 24h',
+      asks: 'always',
       options: [
         [
           '--overlap <duration>',
@@ -77,8 +88,14 @@ function addChanges(sources: Group): void {
         ],
       ],
     },
-    async (session, { overlap }, source = '') => {
-      const { id } = await find(session.api(), 'source', source);
+    async (session, { overlap }, given = '') => {
+      const source = await find(session.api(), 'source', given);
+      const { id } = source;
+      await session.confirm(
+        async () =>
+          `Rotate the write key of ${named('source', source)}? Its senders need the new one: ` +
+          `ingest refuses the old one after ${overlap ?? '24h'}. ${await connectedTo(session, id)}`,
+      );
       const body = defined({ overlap });
       show(session, (await session.api().call('POST /sources/{id}/rotate-key', { id, body })).data);
     },
@@ -137,6 +154,10 @@ async function changeBlocked(
       ...blockedEvents.map((event): [string, string] => ['blocked', event]),
     ]),
   );
+}
+
+async function refusal({ id }: Source, session: Session): Promise<string> {
+  return `Ingest then refuses its calls. ${await connectedTo(session, id)}`;
 }
 
 async function patch(

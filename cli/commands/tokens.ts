@@ -75,7 +75,13 @@ export function addTokens(program: Group): void {
     },
     edit,
   );
-  addDelete(tokens, 'token', { summary: 'Revoke a token immediately' }, 'revoke');
+  addDelete(tokens, 'token', {
+    verb: 'revoke',
+    summary: 'Revoke a token immediately',
+    consequence: ({ role, lastUsedAt }) =>
+      `Its next request is refused. It is ${role}, and was ` +
+      `${lastUsedAt === null ? 'never used' : `last used at ${lastUsedAt}`}.`,
+  });
 }
 
 async function create(session: Session, options: { out?: string }, name = ''): Promise<void> {

@@ -18,6 +18,7 @@ export interface WebhookOptions extends AuthOptions {
   headersFile?: string;
   secretFile?: string;
   secret?: boolean;
+  dropSecrets?: boolean;
 }
 
 export const WEBHOOK_EDITS: [string, string][] = [
@@ -32,6 +33,12 @@ export const WEBHOOK_EDITS: [string, string][] = [
   ['--secret-file <file>', 'the shared secret; - for standard input. Or set WAYPOST_SHARED_SECRET'],
   ['--no-secret', 'remove the shared secret'],
   ...AUTH_EDITS,
+];
+
+/** Only an edit can drop stored secrets. */
+export const DROP_SECRETS: [string, string] = [
+  '--drop-secrets',
+  'with --webhook: give up the headers, authentication and TLS settings of URLs that leave',
 ];
 
 /**
@@ -52,10 +59,13 @@ export async function webhookFieldsOf(
   const urls = webhook && (await Promise.all(webhook.map((url) => urlsOf(session, url)))).flat();
   const parts = await authPartsOf(session, options, before === undefined);
   if (urls || headers || Object.keys(parts).length > 0) {
-    fields.webhooks = webhooksOf(urls, headers, before).map((one) => ({
-      ...one,
-      ...partsOf(one, parts),
-    }));
+    const { webhooks, leaving } = webhooksOf(urls, headers, before);
+    const dropped = droppedOf(leaving, { headers, ...parts });
+    if (dropped.length > 0) {
+      if (!options.dropSecrets) throw refusalToDrop(dropped);
+      session.print.note(`Dropped ${dropped.join('; ')}.`);
+    }
+    fields.webhooks = webhooks.map((one) => ({ ...one, ...partsOf(one, parts) }));
   }
   const secret = await secretOf(session, options, before);
   if (secret !== undefined) fields.sharedSecret = secret;
@@ -68,26 +78,79 @@ async function urlsOf({ world }: Session, given: string): Promise<string[]> {
   return lines.map((line) => line.trim()).filter((line) => line !== '');
 }
 
+interface WantedWebhooks {
+  webhooks: Webhook[];
+  /** stored ones that no wanted one continues */
+  leaving: Before['webhooks'];
+}
+
 /**
- * Keeps the authentication, the TLS settings and the headers of each URL that stays, unless new
- * headers are given.
+ * Keeps the authentication, the TLS settings and the headers of each URL that stays or gets another
+ * path at its origin, unless new headers are given. Stored secrets never go to another origin.
  * @throws CliError for headers without a URL
  */
 function webhooksOf(
   urls: string[] | undefined,
   headers: Record<string, string> | undefined,
   before: Before | undefined,
-): Webhook[] {
-  const wanted = urls ?? before?.webhooks.flatMap(({ url }) => url ?? []);
-  if (!wanted || wanted.length === 0) throw usage('Headers and authentication require --webhook.');
-  return wanted.map((url) => {
-    const stays = before?.webhooks.find((webhook) => webhook.url === url);
+): WantedWebhooks {
+  const stored = before?.webhooks ?? [];
+  const wanted = urls ?? stored.flatMap(({ url }) => url ?? []);
+  if (wanted.length === 0) throw usage('Headers and authentication require --webhook.');
+  const leaving = new Set(stored);
+  const take = (isIt: (webhook: Before['webhooks'][number]) => boolean) => {
+    const found = [...leaving].find(isIt);
+    if (found) leaving.delete(found);
+    return found;
+  };
+  // First those that stay: another path must not take their secrets.
+  const same = wanted.map((url) => take((webhook) => webhook.url === url));
+  const webhooks = wanted.map((url, i) => {
+    const stays = same[i] ?? take((webhook) => isAtOriginOf(url, webhook.url));
     return {
       ...(stays ? storedParts(stays) : undefined),
       url,
       headers: headers ?? stays?.headers ?? {},
     };
   });
+  return { webhooks, leaving: [...leaving] };
+}
+
+function isAtOriginOf(url: string, stored: string | null): boolean {
+  return originOf(url) !== undefined && originOf(url) === originOf(stored);
+}
+
+function originOf(url: string | null): string | undefined {
+  return url !== null && URL.canParse(url) ? new URL(url).origin : undefined;
+}
+
+/**
+ * Says what leaves with URLs, and has no successor among the given parts. A URL that was lost with
+ * its key has lost its secrets already.
+ */
+function droppedOf(leaving: Before['webhooks'], given: Partial<Webhook>): string[] {
+  return leaving.flatMap((webhook) => {
+    const { url, headers, auth, tls } = webhook;
+    if (url === null) return [];
+    const names = given.headers === undefined ? Object.keys(headers) : [];
+    const parts = [
+      ...names.map((name) => `header ${name}`),
+      ...authWords({
+        ...webhook,
+        auth: given.auth === undefined ? auth : null,
+        tls: given.tls === undefined ? tls : null,
+      }),
+    ];
+    return parts.length === 0 ? [] : [`${parts.join(', ')} of ${originOf(url) ?? 'a URL'}`];
+  });
+}
+
+function refusalToDrop(dropped: readonly string[]): CliError {
+  return usage(
+    `Nothing was changed: it would drop ${dropped.join('; ')}, which Waypost cannot show again ` +
+      'and does not send to another origin. Give new ones (--headers-file, --auth-file, ' +
+      '--client-cert, --ca), or drop them with --drop-secrets.',
+  );
 }
 
 /** Returns what a webhook keeps, in the form that the API takes back. */

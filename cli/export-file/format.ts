@@ -108,6 +108,18 @@ export function namesOf({ sources, destinations }: Present): Names {
 }
 
 /**
+ * Returns whether all sources of a definition were deleted: it counts nothing any more. The file
+ * leaves it out, because a definition without a source cannot be created.
+ */
+export function hasLostItsSources(
+  { sources }: Pick<Audience, 'sources'>,
+  present: Present,
+): boolean {
+  const known = new Set(present.sources.map(({ id }) => id));
+  return sources !== null && !sources.some((id) => known.has(id));
+}
+
+/**
  * @throws CliError for two entries with the same name, which an import could not distinguish, and
  * for an unreadable URL
  */
@@ -115,6 +127,7 @@ export function toFile(present: Present, at: Date): SettingsFile {
   const { sources, destinations, audiences, traits } = present;
   eachOnce(present);
   const names = namesOf(present);
+  const counts = (one: Audience | ComputedTrait) => !hasLostItsSources(one, present);
   return {
     waypost: FORMAT,
     exportedAt: at.toISOString(),
@@ -134,8 +147,8 @@ export function toFile(present: Present, at: Date): SettingsFile {
       ...deliveryOptionsToFile(one),
       ...plainOf(one),
     })),
-    audiences: audiences.map((one) => audienceToFile(one, names)),
-    traits: traits.map((one) => traitToFile(one, names)),
+    audiences: audiences.filter(counts).map((one) => audienceToFile(one, names)),
+    traits: traits.filter(counts).map((one) => traitToFile(one, names)),
   };
 }
 

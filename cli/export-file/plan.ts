@@ -10,6 +10,7 @@ import {
   proxyWanted,
   sameOptions,
 } from './delivery-options';
+import { replacing } from './replacing';
 import { sameAuth, signatureBody, wantedAuth, withSecrets } from './endpoint-auth';
 import { HIDDEN } from './hidden';
 import { plainOf } from './plain-fields';
@@ -44,7 +45,16 @@ export type Step =
     }
   | ChangedDestination
   | { kind: 'source' | 'destination'; act: 'keep'; name: string }
-  | DefinitionStep;
+  | DefinitionStep
+  | Removal;
+
+/** Deletes an entry that the file does not have. */
+export interface Removal {
+  kind: 'source' | 'destination' | 'audience' | 'trait';
+  act: 'delete';
+  name: string;
+  id: string;
+}
 
 interface ChangedDestination {
   kind: 'destination';
@@ -133,6 +143,29 @@ export function planImport(
   return { steps, faults };
 }
 
+/** Returns the removals of an import that replaces the whole configuration, in their order. */
+export function planRemovals(file: SettingsFile, present: Present): Removal[] {
+  const missing = (
+    kind: Removal['kind'],
+    here: readonly { id: string; name: string }[],
+    wanted: readonly { name: string }[],
+  ): Removal[] =>
+    here
+      .filter(({ name }) => !wanted.some((each) => each.name === name))
+      .map(({ id, name }) => ({
+        kind,
+        act: 'delete',
+        name,
+        id,
+      }));
+  return [
+    ...missing('audience', present.audiences, file.audiences),
+    ...missing('trait', present.traits, file.traits),
+    ...missing('destination', present.destinations, file.destinations),
+    ...missing('source', present.sources, file.sources),
+  ];
+}
+
 interface PlanContext {
   same: Destination | undefined;
   secrets: SecretsFile[string] | undefined;
@@ -193,19 +226,6 @@ function planDestination(wanted: FileDestination, context: PlanContext): Step {
     ...deliveryOptionsBody(wanted, lacksLogin(proxy, same) ? undefined : proxy),
   };
   return { kind: 'destination', act: 'create', name, sources, body };
-}
-
-/**
- * Returns the patch that replaces a whole `request`: a merge would keep headers that the new one
- * lacks.
- */
-export function replacing(
-  before: Destination['request'],
-  request: NonNullable<Body['request']> | null,
-): Body['request'] {
-  if (request === null || !before?.headers || !request.headers) return request;
-  const removed = Object.fromEntries(Object.keys(before.headers).map((name) => [name, null]));
-  return { ...request, headers: { ...removed, ...request.headers } };
 }
 
 function withValues(

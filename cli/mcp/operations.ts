@@ -90,8 +90,8 @@ export function operationTools(
 }
 
 /**
- * Tokens give access, and a deletion of a user cannot be undone: an assistant that follows a text of
- * a stranger would do the most harm with them.
+ * Tokens give access, and a deletion of a user cannot be undone: an assistant that follows a text
+ * of a stranger would do the most harm with them.
  */
 function isAdministration(operation: string): boolean {
   return /^\w+ \/(tokens|deletions)(\/|$)/.test(operation);
@@ -135,8 +135,8 @@ function singular(word: string): string {
 const ADDS = /^(acknowledge|replay|resume|retry|test)_|^create_replay$/;
 
 /**
- * Returns the tools of an operation. One whose body can ask for a preview becomes two: a host allows
- * tools by their names, and no tool both reads and writes.
+ * Returns the tools of an operation. One whose body can ask for a preview becomes two: a host
+ * allows tools by their names, and no tool both reads and writes.
  */
 function toolsOf(method: string, path: string, described: OpenApiOperation): OperationTool[] {
   const body = described.requestBody?.content['application/json']?.schema;

@@ -1,3 +1,4 @@
+import { ALERTS_ID } from '../../shared/model/config';
 import { randomBytes } from 'node:crypto';
 import { defined } from '../../shared/collections/defined';
 import { stringifyJson } from '../../shared/json/json';
@@ -7,10 +8,10 @@ import { type Input, type Name } from '../../shared/api/client';
 import { type Deliveries, type Session } from '../../shared/api/operations';
 import { type Api } from '../connect/api';
 import { uploadMembers } from '../connect/upload';
-import { find, isNamed } from '../entries';
-import { usage } from '../process-context';
+import { find, type NamedKind } from '../entries';
+import { explain, readStory } from '../explain/delivery';
+import { CliError, usage } from '../process-context';
 import { timeOf } from '../time';
-import { explain } from './explain';
 import { type Allowed, type OpenApi, type OperationTool, operationTools } from './operations';
 
 /**
@@ -23,8 +24,8 @@ const FOUND = 20;
 type Arguments = Record<string, unknown>;
 
 /**
- * Returns the answer of a tool. Senders of events and endpoints choose texts in it, and an assistant
- * must not take them for instructions. Nobody can guess the mark of the end.
+ * Returns the answer of a tool. Senders of events and endpoints choose texts in it, and an
+ * assistant must not take them for instructions. Nobody can guess the mark of the end.
  */
 function answer(value: unknown) {
   const data = typeof value === 'string' ? value : stringifyJson(value, 2);
@@ -42,10 +43,16 @@ interface Offered {
   document: OpenApi;
   session: Session;
   allowed: Allowed;
+  /** Returns the arguments of an open request. Their numbers have all digits. */
+  argumentsOf: (request: string | number) => Arguments;
 }
 
 /** Adds a tool for each operation that the token may call, and a tool that explains a delivery. */
-export function addTools(server: McpServer, api: Api, { document, session, allowed }: Offered) {
+export function addTools(
+  server: McpServer,
+  api: Api,
+  { document, session, allowed, argumentsOf }: Offered,
+) {
   const tools = operationTools(document, session, allowed);
   for (const tool of tools) {
     const { name, summary, input, annotations } = tool;
@@ -57,7 +64,8 @@ export function addTools(server: McpServer, api: Api, { document, session, allow
         inputSchema: fromJsonSchema<Arguments>(input, UNCHECKED),
         annotations,
       },
-      async (given: Arguments) => answer(await perform(api, tool, given)),
+      async (_rounded: Arguments, { mcpReq }) =>
+        answer(await perform(api, tool, argumentsOf(mcpReq.id))),
     );
   }
   if (tools.some(({ operation }) => operation === 'GET /deliveries/{id}')) {
@@ -81,14 +89,13 @@ function addExplanation(server: McpServer, api: Api): void {
     'explain_delivery',
     {
       title: 'Explain a delivery',
-      description:
-        'Says in sentences why a delivery waits or how it ended, and when the next attempt follows.',
+      description: 'Says in sentences why a delivery waits or how it ended, and when it goes on.',
       inputSchema: z.object({
         id: z.string().min(1).max(500).describe('The id of the delivery, such as dlv_…'),
       }),
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
-    async ({ id }) => answer(explain(await find(api, 'delivery', id), Date.now())),
+    async ({ id }) => answer(explain(await readStory(api, id), Date.now())),
   );
 }
 
@@ -145,23 +152,28 @@ async function queryOf(
   return query;
 }
 
-/** Ids begin with the name of their kind: dst_, src_. */
-const ID = /^[a-z]{3}_/;
-const KIND_OF: Readonly<Record<string, string>> = {
-  sources: 'source',
-  destinations: 'destination',
-  audiences: 'audience',
-  tokens: 'token',
-  'computed-traits': 'trait',
+/** The kinds of entries with names, and how their ids begin. */
+const KIND_OF: Readonly<Record<string, { kind: NamedKind; prefix: string }>> = {
+  sources: { kind: 'source', prefix: 'src_' },
+  destinations: { kind: 'destination', prefix: 'dst_' },
+  audiences: { kind: 'audience', prefix: 'aud_' },
+  tokens: { kind: 'token', prefix: 'tok_' },
+  'computed-traits': { kind: 'trait', prefix: 'trt_' },
 };
 
 /** Returns the id of an entry that is given by its id or by a unique name. @throws CliError */
 async function idOf(api: Api, resource: string, given: unknown): Promise<string> {
   const text = textOf(given);
-  const kind = KIND_OF[resource];
-  return kind === undefined || !isNamed(kind) || ID.test(text)
-    ? text
-    : (await find(api, kind, text)).id;
+  const known = KIND_OF[resource];
+  // Alerts have deliveries, but are not in the list of destinations.
+  if (known === undefined || (known.kind === 'destination' && text === ALERTS_ID)) return text;
+  try {
+    return (await find(api, known.kind, text)).id;
+  } catch (error) {
+    // The deliveries of a deleted destination can still be found by its id.
+    if (error instanceof CliError && text.startsWith(known.prefix)) return text;
+    throw error;
+  }
 }
 
 function textOf(value: unknown): string {

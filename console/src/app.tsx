@@ -17,6 +17,7 @@ import { Deliveries } from './pages/deliveries';
 import { DeliveryPage } from './pages/delivery';
 import { DestinationPage } from './pages/destination';
 import { Destinations } from './pages/destinations';
+import { Lookup } from './pages/lookup';
 import { Notices } from './pages/notices';
 import { ReplayPage } from './pages/replay';
 import { Replays } from './pages/replays';
@@ -175,6 +176,7 @@ function Pages() {
       <Route path="destinations/:id" element={<DestinationPage />} />
       <Route path="deliveries" element={<Deliveries />} />
       <Route path="deliveries/:id" element={<DeliveryPage />} />
+      <Route path="lookup" element={<Lookup />} />
       <Route path="replays" element={<Replays />} />
       <Route path="replays/:id" element={<ReplayPage />} />
       <Route path="debugger" element={<Debugger />} />

@@ -1,7 +1,5 @@
 import { type ConfigReader } from '../../shared/config/types';
 import { type FollowedDeletions } from '../../shared/deletions/reader';
-import { warmDedupWindow } from '../../shared/kafka/dedup-warmup';
-import { DEDUP_MS } from '../../shared/model/dedup-window';
 import { type BatchProducer, type Consumption, type Kafka } from '../../shared/kafka/port';
 import { retryingReads } from '../../shared/kafka/scan';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
@@ -10,12 +8,7 @@ import { type Log } from '../../shared/telemetry/log';
 import { type Definitions } from './definitions/compile';
 import { PartitionProcessors } from './profiles/partition-processors';
 import { otherPartitions } from './profiles/partition-state';
-import {
-  Repartitioner,
-  REPARTITION_DEDUP_IDS,
-  REPARTITION_GROUP,
-  RepartitionProgress,
-} from './repartition/repartitioner';
+import { Repartitioner, REPARTITION_GROUP, RepartitionProgress } from './repartition/repartitioner';
 
 /**
  * Options of the pipeline, which copies messages to their users' partitions and maintains the
@@ -87,15 +80,6 @@ export class Pipeline {
       onRoom: () => consumptions.copying?.resume(),
       onFatal,
     });
-    const sinceMs = Date.now() - DEDUP_MS;
-    const warmUp = {
-      name: 'audiences-dedup',
-      sinceMs,
-      atMost: REPARTITION_DEDUP_IDS,
-      log,
-      onFatal,
-    };
-    await warmDedupWindow(options.kafka, repartitioner, warmUp);
     const processors = new PartitionProcessors({
       kafka,
       producer: stepProducer,

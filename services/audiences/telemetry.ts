@@ -49,18 +49,12 @@ export function observeAudiences(pipeline: () => Observed | undefined): void {
       help:
         'Messages read for profiles. `skipped`: without a user, or produced by the audiences ' +
         'service itself.',
-      labels: { outcome: '`copied`, `duplicate`, `skipped`, `rejected`' },
+      labels: { outcome: '`copied`, `skipped`, `rejected`' },
     },
     () => {
       const counts = pipeline()?.repartitioner.counts;
       if (!counts) return [];
-      const { copied, duplicates, skipped, rejected } = counts;
-      return Object.entries({ copied, duplicate: duplicates, skipped, rejected }).map(
-        ([outcome, value]) => ({
-          labels: { outcome },
-          value,
-        }),
-      );
+      return Object.entries(counts).map(([outcome, value]) => ({ labels: { outcome }, value }));
     },
   );
   const sum = (read: (report: Report) => number) => () => {

@@ -15,6 +15,7 @@ import { requireRetention, type TopicRetention } from '../../shared/runtime/rete
 import { type ServiceContext } from '../../shared/runtime/run';
 import { requireSecretKeys, type Settings } from '../../shared/runtime/settings';
 import { type Log } from '../../shared/telemetry/log';
+import { evidenceHandler } from './alerts/evidence';
 import { Alerts } from './alerts/runner';
 import { createApp } from './app/app';
 import { createControlServer } from './app/http-server';
@@ -28,6 +29,7 @@ import { markNewSystem, openConfigEntries } from './config/config-entries';
 import { openEvents } from './debugger/events';
 import { openTestSends } from './destinations/test-send';
 import { ExpressionWork, type WorkClocks } from './expressions/work';
+import { watchCpuPressure } from './history/cpu-pressure';
 import { type Database } from './history/database';
 import { reencryptVersions } from './history/destination-versions';
 import { History } from './history/history';
@@ -36,9 +38,12 @@ import { openPostgres } from './history/postgres';
 import { type Retention } from './history/retention';
 import { openLimitedCalls } from './overview/call-counts';
 import { Replays } from './replays/runner';
-import { BodyIndex, type BodyIndexOptions } from './search/body-index';
-import { EventNames } from './sources/event-names';
-import { observeAlerts, observeHistory, watched } from './telemetry';
+import { type Handler, type Pace, Reader, type Readers } from './reading/reader';
+import { SharedReads } from './reading/shared-reads';
+import { Shares } from './reading/shares';
+import { BodyIndex } from './search/body-index';
+import { eventNamesHandler } from './sources/event-names';
+import { observeAlerts, observeReaders, watched } from './telemetry';
 
 /** Assembles control: its parts, and its process from the settings. */
 
@@ -75,7 +80,10 @@ export interface ControlOptions {
 export interface ControlAdapters {
   kafka: Pick<Kafka, 'producer' | 'tail' | 'read' | 'ranges'>;
   config: FollowedConfig;
-  history: Pick<History, 'ask' | 'forget' | 'hasRead' | 'forgotten' | 'learnDeletions'>;
+  history: Pick<
+    History,
+    'ask' | 'forget' | 'hasRead' | 'forgotten' | 'learnDeletions' | 'events' | 'audit'
+  >;
   now: () => Date;
   /** ms, by a clock that never jumps */
   steadyMs: () => number;
@@ -87,7 +95,7 @@ export interface ControlAdapters {
 /** What tests set in place of the machine. */
 export interface ControlSeams {
   workClocks?: WorkClocks;
-  bodyTurns?: Pick<BodyIndexOptions, 'othersFirst' | 'steadyMs'>;
+  othersFirst?: () => boolean;
   consoleFolder?: string;
 }
 
@@ -99,7 +107,7 @@ export interface Control {
   alerts: Alerts;
   bodies: BodyIndex;
   definitionRepair: DefinitionRepair;
-  eventNames: EventNames;
+  readers: Readers;
   sessions: Sessions;
   tokenUses: TokenUses;
   /** Starts what control does without being asked. */
@@ -109,6 +117,12 @@ export interface Control {
   /** Stops all parts in order. `deadlineMs` is the time for the producer's last records. */
   stop(deadlineMs: number): Promise<void>;
 }
+
+/** A quiet system shows a row soon; in a busy one nobody reads hundreds of rows a second. */
+const HISTORY_PACE: Pace = { quietMs: 500, busyMs: 2_000, yieldsForMs: 60_000 };
+const ALERTS_PACE: Pace = { quietMs: 1_000, busyMs: 1_000, yieldsForMs: 0 };
+/** Seldom enough that a chunk of the search is whole at a moderate load. */
+const SELDOM_PACE: Pace = { quietMs: 5_000, busyMs: 5_000, yieldsForMs: 15_000 };
 
 /** Changes are small and few; a test send is one record. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
@@ -138,21 +152,35 @@ export async function assembleControl(
   const entries = openConfigEntries(config, writer);
   const testSends = openTestSends({ kafka, producer, timeoutMs: options.timeoutMs, now, log });
   const bodies = new BodyIndex({
-    kafka,
     history,
     retentionMs: options.searchRetentionMs,
     maxBytes: options.maxSearchBytes,
     now,
     log,
-    ...seams.bodyTurns,
   });
-  const eventNames = new EventNames(history, log);
-  await eventNames.readPositions();
+  const shares = new Shares(history);
+  const readerOptions = {
+    kafka,
+    reads: new SharedReads(kafka),
+    shares,
+    history,
+    othersFirst: seams.othersFirst ?? watchCpuPressure(),
+    nowMs,
+    log,
+  };
+  const open = <E>(handler: Handler<E>, pace: Pace): Reader<unknown> =>
+    new Reader(handler, pace, readerOptions) as Reader<unknown>;
+  const readers: Readers = {
+    history: open(history.events, HISTORY_PACE),
+    audit: open(history.audit, HISTORY_PACE),
+    alerts: open(evidenceHandler(nowMs), ALERTS_PACE),
+    eventNames: open(eventNamesHandler(nowMs), SELDOM_PACE),
+    search: open(bodies.handler, SELDOM_PACE),
+  };
   const [events, { stop: stopProfiles, fullProfiles, ...profiles }, limited] = await Promise.all([
     openEvents({
       kafka,
       config,
-      eventNames,
       history,
       isOnlyProcess,
       now: nowMs,
@@ -164,7 +192,13 @@ export async function assembleControl(
   ]);
   const shared = { kafka, producer, history, config, encryptor, windowMs, now, log };
   const replays = new Replays({ ...shared, isOnlyProcess, steadyMs });
-  const alerts = new Alerts({ ...shared, entries, fullProfiles });
+  const alerts = new Alerts({
+    ...shared,
+    entries,
+    fullProfiles,
+    reader: readers.alerts,
+    isShared: () => shares.areSeveral,
+  });
   const definitionRepair = new DefinitionRepair({ config, entries, now, log });
   const sessions = new Sessions({
     history,
@@ -182,7 +216,7 @@ export async function assembleControl(
       ...profiles,
       entries,
       events,
-      eventNames,
+      eventNames: readers.eventNames,
       bodies,
       limitedCalls: limited.calls,
       replays,
@@ -209,12 +243,15 @@ export async function assembleControl(
     alerts,
     bodies,
     definitionRepair,
-    eventNames,
+    readers,
     sessions,
     tokenUses,
     start: async () => {
+      await shares.start();
+      for (const reader of Object.values(readers)) {
+        if (reader !== readers.search || bodies.retentionMs > 0) reader.start();
+      }
       bodies.start();
-      eventNames.start();
       replays.watch();
       alerts.start();
       definitionRepair.start();
@@ -223,7 +260,9 @@ export async function assembleControl(
     },
     stopStreams: () => events.streams.stop(),
     stop: async (deadlineMs) => {
+      await Promise.all(Object.values(readers).map((reader) => reader.stop()));
       await Promise.all([
+        shares.stop(),
         replays.stop(),
         alerts.stop(),
         definitionRepair.stop(),
@@ -239,7 +278,6 @@ export async function assembleControl(
         limited.stop(),
         stopProfiles(),
       ]);
-      await eventNames.stop();
     },
   };
 }
@@ -259,20 +297,26 @@ export async function startControl({
   const options = optionsOf(settings);
   const encryptor = createEncryptor(options.secretKeys);
   const authenticator = createAuthenticator(options.secretKeys);
-  const state: { history?: History; keyTrouble?: () => string[]; isReady: boolean } = {
-    isReady: false,
-  };
+  const state: {
+    history?: History;
+    readers?: Readers;
+    keyTrouble?: () => string[];
+    isReady: boolean;
+  } = { isReady: false };
   const health: Health = {
     notLive: () => [],
     notReady: () => (state.isReady ? (state.keyTrouble?.() ?? []) : ['control is being opened']),
     // Changes of the configuration work without the history.
-    degraded: () =>
-      state.history?.trouble === undefined ? [] : [`history: ${state.history.trouble}`],
+    degraded: () => {
+      const trouble =
+        state.history?.trouble ?? state.readers?.history.trouble ?? state.readers?.audit.trouble;
+      return trouble === undefined ? [] : [`history: ${trouble}`];
+    },
   };
   const kafka = await connect(health);
   // First, so that the history stores nothing of a system that this process must not open.
   const config = await openConfig(authenticator);
-  const history = (state.history = openHistory(settings, { kafka, authenticator, log, onFatal }));
+  const history = (state.history = openHistory(settings, { authenticator, log, onFatal }));
   await history.start();
   requireRetention(options.retention, config.list('destination'));
   await kafka.setRetention();
@@ -288,7 +332,8 @@ export async function startControl({
   reencryptHistory(history, encryptor, log);
   state.keyTrouble = watchKey(config, encryptor, log);
   await control.start();
-  observeHistory(history);
+  state.readers = control.readers;
+  observeReaders(history, control.readers);
   observeAlerts(control.alerts);
   const server = createControlServer(watched(control.app), {
     maxConnections: settings.WAYPOST_CONTROL_CONNECTIONS,
@@ -296,7 +341,7 @@ export async function startControl({
   const port = await listen(server, settings.WAYPOST_CONTROL_PORT, settings.WAYPOST_HOST);
   onStop(async (deadlineMs) => {
     control.stopStreams();
-    await Promise.all([closeServer(server, deadlineMs / 2), history.stopReading(deadlineMs / 3)]);
+    await closeServer(server, deadlineMs / 2);
     await control.stop(deadlineMs / 3);
     await history.stop();
   });
@@ -360,7 +405,6 @@ function requireAdminToken(settings: Settings): string {
 }
 
 interface HistoryParts {
-  kafka: Kafka;
   authenticator: Authenticator;
   log: Log;
   onFatal: (error: unknown) => void;

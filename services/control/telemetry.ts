@@ -3,6 +3,7 @@ import { observeServer, watchRequest } from '../../shared/telemetry/http-server'
 import { metrics, only } from '../../shared/telemetry/metrics';
 import { type Alerts } from './alerts/runner';
 import { type History } from './history/history';
+import { type Readers } from './reading/reader';
 import { BASE, findPath } from './app/mount';
 
 /** Metrics of control: its requests, and whether its history can be written. */
@@ -31,13 +32,13 @@ export function observeAlerts(alerts: Pick<Alerts, 'behindSeconds'>): void {
   );
 }
 
-export function observeHistory(history: Pick<History, 'trouble' | 'leftOut'>): void {
+export function observeReaders(history: Pick<History, 'trouble'>, readers: Readers): void {
   metrics.counted(
     {
       name: 'waypost.history.skipped',
       help: 'Records of `attempts` and `config` that the history could not store and skipped.',
     },
-    () => only(history.leftOut),
+    () => only(readers.history.leftOut + readers.audit.leftOut),
   );
   metrics.gauge(
     {
@@ -46,7 +47,25 @@ export function observeHistory(history: Pick<History, 'trouble' | 'leftOut'>): v
         '1 while control cannot write the database of the history. Deliveries continue, and ' +
         '`attempts` keeps the events.',
     },
-    () => only(Number(history.trouble !== undefined)),
+    () =>
+      only(
+        Number((history.trouble ?? readers.history.trouble ?? readers.audit.trouble) !== undefined),
+      ),
+  );
+  metrics.gauge(
+    {
+      name: 'waypost.reader.behind',
+      unit: 's',
+      labels: { reader: 'history, audit, alerts, event_names, search' },
+      help:
+        'Time up to which a reader of control has not yet stored its topic, counted back from ' +
+        'now. A few seconds in normal operation.',
+    },
+    () =>
+      Object.values(readers).map(({ name, behindSeconds: value }) => ({
+        labels: { reader: name },
+        value,
+      })),
   );
 }
 

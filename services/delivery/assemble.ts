@@ -65,6 +65,8 @@ export interface DeliveryAdapters {
 export interface AssembledDelivery {
   deliverer: Deliverer;
   lanes: LaneRegistry;
+  /** A destination has changed. @param before undefined: it was not looked up */
+  changed(before: Lookup | undefined, after: Lookup): void;
   /** Ends its timers. */
   stop(): void;
 }
@@ -109,17 +111,19 @@ export function assemble(adapters: DeliveryAdapters): AssembledDelivery {
     log,
     onRoom: adapters.onRoom,
     onFatal: adapters.onFatal,
-    onRecovered: (id, reason) => recoveries.arrived(id, destinations.lookup(id), reason),
+    onRecovered: (id, reason, urls) => recoveries.arrived(destinations.lookup(id), reason, urls),
   });
   const stopMakingRoom = time.every(ROOM_EVERY_MS, () => deliverer.makeRoom());
   return {
     deliverer,
     lanes,
+    changed: (before, after) => recoveries.changed(before, after),
     stop: () => {
       stopMakingRoom();
       deliverer.stop();
       lanes.stop();
       authorizing.stop();
+      recoveries.stop();
     },
   };
 }

@@ -105,6 +105,11 @@ export class Attempt implements MemberOwner {
     request.submit();
   }
 
+  /** Whether its window has no room for another wait. */
+  get isLast(): boolean {
+    return this.admitted.isLast;
+  }
+
   /** Returns the permit to send to this URL that the attempt began with. */
   permitAsAdmitted(endpoint: Endpoint): Permit {
     return { destination: this.admitted.lookup.destination, endpoint };
@@ -202,9 +207,15 @@ export class Attempt implements MemberOwner {
    * about real ones.
    */
   #obey(endpoint: Endpoint, { says }: JudgedResponse, nowMs: number): void {
-    if (says?.disables === undefined || this.inHand.delivery.test) return;
-    if (this.context.disabledUrls.add(endpoint)) {
-      this.context.on.disabled(endpoint, says.disables, nowMs);
+    const disables = says?.disables;
+    if (disables === undefined || this.inHand.delivery.test) return;
+    const { disabledUrls, on } = this.context;
+    const { endpoints } = this.admitted.lookup.destination;
+    // What is gone is gone for every webhook with this URL, whatever else it sends.
+    const others =
+      disables === 'gone' ? endpoints.filter((each) => hasSameUrl(each, endpoint)) : [];
+    for (const each of [endpoint, ...others]) {
+      if (disabledUrls.add(each)) on.disabled(each, disables, nowMs);
     }
   }
 
@@ -314,6 +325,10 @@ export class Attempt implements MemberOwner {
   }
 }
 
+function hasSameUrl(a: Endpoint, b: Endpoint): boolean {
+  return a.origin === b.origin && a.path === b.path;
+}
+
 /**
  * One request of an attempt to one URL, from its offer to the lane of the URL until its end. It is
  * the job of that lane. Each request that is not cancelled ends with one call of `onResult` or
@@ -326,11 +341,13 @@ class UrlRequest implements Job {
   begunAt = 0;
   stoodStillMs = 0;
   period = 0;
+  passesHold = false;
   readonly record: OpenRecord;
   readonly bytes: number;
   readonly due: boolean;
   readonly urgent: boolean;
   readonly insists: Job['insists'];
+  readonly isLast: boolean;
   /** true while the lane is asked: a job that it starts right away was admitted just now */
   #isOffered = false;
 
@@ -346,6 +363,7 @@ class UrlRequest implements Job {
     this.due = record.topic === DUE;
     this.urgent = delivery.test === true;
     this.insists = insistenceOf(delivery);
+    this.isLast = attempt.isLast;
   }
 
   /** Offers the request to its lane, which starts, queues or refuses it. */

@@ -1,5 +1,6 @@
 import { bothKnown, DecisionGate, type GateConfig } from '../../shared/config/decision-gate';
 import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
+import { TOO_LARGE } from '../../shared/model/reasons';
 import { type RecoveredReason } from '../../shared/model/recall';
 import { createStepDedup } from '../../shared/model/dedup-window';
 import { messageOf, newerFormat } from '../../shared/runtime/errors';
@@ -17,14 +18,20 @@ import {
   admit,
   handOver,
   isOwedOneTry,
+  isRequested,
   needsCurrentConfig,
-  withoutPlan,
+  waitForConfig,
 } from './decisions/admission';
 import { isOlderCall } from './decisions/deletion';
 import { AttemptLog } from './telemetry/attempt-log';
 import { Attempt } from './attempt';
 import { AttemptContext, type AttemptOptions, type OpenDelivery, sizeOf } from './attempt-context';
-import { recordsOf, unreadableRecord, type Disposition } from './decisions/disposition';
+import {
+  recordsOf,
+  refusedRecords,
+  unreadableRecord,
+  type Disposition,
+} from './decisions/disposition';
 import { shownRecovery } from './recoveries';
 import { urlDisabledRecord } from './decisions/side-events';
 import { isPlainSuccess, isRefused, SuccessRows } from './success-rows';
@@ -60,10 +67,13 @@ export interface DelivererOptions extends AttemptOptions {
   log: Log;
   /** called when there is room again after `busy` */
   onRoom: () => void;
-  /** called when a delivery that was parked is delivered */
-  onRecovered?: (destinationId: string, reason: RecoveredReason) => void;
+  /** called when a delivery that was parked is delivered, with the ids of its webhooks */
+  onRecovered?: (destinationId: string, reason: RecoveredReason, urls: readonly string[]) => void;
   onFatal(error: unknown): void;
 }
+
+/** Part of the memory for deliveries that those of one destination may take while undecided. */
+const UNDECIDED_PART = 1 / 16;
 
 export class Deliverer {
   readonly #attempts: AttemptContext;
@@ -94,10 +104,15 @@ export class Deliverer {
       refused: ({ inHand, disposition, atMs }) =>
         this.#record(inHand, disposition, recordsOf(inHand, disposition, atMs)),
     });
-    this.#undecided = new DecisionGate(
+    this.#undecided = new DecisionGate<OpenDelivery>(
       bothKnown(options.config, options.deletions),
       (inHand, { current }) => this.#admit(inHand, current),
       (error) => options.onFatal(error),
+      {
+        kindOf: ({ delivery }) => delivery.destinationId,
+        sizeOf,
+        most: options.limits.maxBytes * UNDECIDED_PART,
+      },
     );
   }
 
@@ -122,7 +137,7 @@ export class Deliverer {
 
   #take(record: OpenRecord, delivery: Delivery): void {
     const nowMs = this.#nowMs();
-    if (this.#steps.isDuplicateStep(record, nowMs)) {
+    if (this.#steps.isDuplicateStep(record, this.#attempts.time.steadyMs())) {
       const { id, attempt, hop } = delivery;
       this.options.log.debug(
         { delivery: id, attempt, hop, offset: record.offset },
@@ -132,7 +147,8 @@ export class Deliverer {
       record.done();
       return;
     }
-    if (delivery.recalled !== undefined) withoutPlan(delivery, nowMs);
+    // A user sends it before the time that its last wait was for.
+    if (isRequested(delivery)) delete delivery.notBefore;
     if (isOwedOneTry(delivery, nowMs)) delivery.final = true;
     // Copy the body: the value is a slice of a whole fetch, which a delivery could keep in memory
     // for seconds.
@@ -140,7 +156,18 @@ export class Deliverer {
     const inHand: OpenDelivery = { delivery, key: record.key?.toString() ?? null, body, record };
     this.#bytes += sizeOf(inHand);
     telemetry.deliveryTaken(inHand);
-    this.#undecided.offer(inHand);
+    this.#decide(inHand);
+  }
+
+  /**
+   * Admits the delivery, or holds it until `config` is known. While `config` cannot be read for
+   * long, most deliveries of a destination that ends them wait in tiers: they must leave memory to
+   * the others.
+   */
+  #decide(inHand: OpenDelivery): void {
+    if (this.#undecided.offer(inHand)) return;
+    const timing = this.#attempts.timing();
+    this.#conclude(inHand, waitForConfig(inHand.delivery, timing), timing.nowMs);
   }
 
   /**
@@ -176,13 +203,17 @@ export class Deliverer {
   #attempted(inHand: OpenDelivery, disposition: Disposition | undefined, nowMs: number): void {
     if (disposition) this.#conclude(inHand, disposition, nowMs);
     else if (inHand.record.isRevoking) this.#handBack(inHand);
-    else this.#undecided.offer(inHand);
+    else this.#decide(inHand);
   }
 
   #conclude(inHand: OpenDelivery, disposition: Disposition, nowMs: number): void {
     telemetry.deliveryConcluded(this.#attemptLog, inHand, disposition, nowMs);
     const recovered = shownRecovery(inHand, disposition);
-    if (recovered) this.options.onRecovered?.(inHand.delivery.destinationId, recovered);
+    if (recovered) {
+      const urls = disposition.attempt?.urls.filter(({ outcome }) => outcome === 'delivered') ?? [];
+      const ids = urls.map(({ url }) => url);
+      this.options.onRecovered?.(inHand.delivery.destinationId, recovered, ids);
+    }
     if (isPlainSuccess(inHand, disposition)) {
       this.#rows.add({ inHand, disposition, atMs: nowMs });
     } else this.#record(inHand, disposition, recordsOf(inHand, disposition, nowMs));
@@ -198,7 +229,18 @@ export class Deliverer {
         // its events.
         const rest = records.filter(({ topic }) => topic !== ATTEMPTS);
         if (rest.length < records.length) this.#record(inHand, disposition, rest);
+        else this.#endRefused(inHand, disposition);
       },
+    );
+  }
+
+  /** Ends a delivery whose next record Kafka refuses for good, so that it holds up no commit. */
+  #endRefused(inHand: OpenDelivery, refused: Disposition): void {
+    const dead: Disposition = { kind: 'dead', reason: TOO_LARGE };
+    this.#append(refusedRecords(inHand, refused, this.#nowMs())).then(
+      () => this.#recorded(inHand, dead),
+      // Kafka refuses even this, or the producer stops: the record stays open.
+      () => undefined,
     );
   }
 
@@ -222,10 +264,17 @@ export class Deliverer {
     const { topic, partition, offset } = record;
     this.options.log.error({ topic, partition, offset, reason: why }, 'delivery.unreadable');
     telemetry.recordUnreadable();
-    this.#append([unreadableRecord(record, why)]).then(
-      () => record.done(),
-      () => undefined,
-    );
+    const letter = unreadableRecord(record, why);
+    const withoutBody = { ...letter, value: '' };
+    this.#append([letter])
+      .catch((error: unknown) => {
+        if (!isRefused(error)) throw error;
+        return this.#append([withoutBody]);
+      })
+      .then(
+        () => record.done(),
+        () => undefined,
+      );
   }
 
   /** Hands back the deliveries of revoked records that wait in lanes and have not begun. */

@@ -88,10 +88,11 @@ runService(
         ? undefined
         : new MailSender(settings.WAYPOST_SMTP_URL);
     onStop(() => mail?.close());
+    const destinations = new Destinations(config, encryptor, log, proxies);
     const delivery = assemble({
       config,
       deletions,
-      destinations: new Destinations(config, encryptor, log, proxies),
+      destinations,
       sender,
       mail,
       producer,
@@ -105,6 +106,16 @@ runService(
       onFatal,
     });
     onStop(() => delivery.stop());
+    // So that the end of their pause is noticed.
+    for (const { data } of config.list('destination')) {
+      if (data.paused) destinations.lookup(data.id);
+    }
+    config.onChange(({ kind, id }) => {
+      if (kind !== 'destination') return;
+      const before = destinations.lastLookup(id);
+      const isPaused = config.destination(id)?.data.paused;
+      if (before || isPaused) delivery.changed(before, destinations.lookup(id));
+    });
     const { deliverer, lanes } = delivery;
     observeDelivery({ deliverer, lanes, sender, sockets: SOCKETS.total });
     consumption = await kafka.consume({

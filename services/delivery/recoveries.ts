@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { type BatchProducer } from '../../shared/kafka/port';
 import { recallRecord } from '../../shared/kafka/topics';
+import { callHash } from '../../shared/model/dedup-window';
 import { shardKeys } from '../../shared/model/delivery';
 import {
+  type Predicate,
   type RecallRecord,
   RECOVERED_REASONS,
   type RecoveredReason,
@@ -13,8 +15,12 @@ import { type DeliveryInHand, type Disposition } from './decisions/disposition';
 import { type CircuitTransition, type LaneUrl } from './lanes/registry';
 
 /**
- * Asks retry for the parked backlog of an endpoint that has recovered, or whose token endpoint or
- * proxy has, so that it does not wait for its tiers (shared/model/recall.ts).
+ * Asks retry for deliveries that wait in tiers (shared/model/recall.ts):
+ *
+ * - for all that waited for something that is over: an endpoint, its token endpoint or its proxy has
+ *   recovered, its URL was corrected, or a pause has ended
+ * - while a circuit is open, for one that probes the endpoint from time to time: otherwise a quiet
+ *   endpoint would be asked again only when a tier ends
  */
 
 /**
@@ -32,14 +38,20 @@ const ASKS_EVERY_MS = 10_000;
  * this often, ms.
  */
 const ARRIVED_EVERY_MS = 60_000;
+/** Most circuits close again before, by the calls that come anyway, ms. */
+const PROBES_AFTER_MS = 20_000;
+/** Retry probes for a day; an outage may last longer, ms. */
+const PROBES_AGAIN_MS = 43_200_000;
 
 /** Returns the wait from which a delivery came back by itself, if it was delivered then. */
 export function shownRecovery(
   { delivery }: DeliveryInHand,
   { kind }: Disposition,
 ): RecoveredReason | undefined {
-  if (kind !== 'delivered' || delivery.recalled !== undefined) return undefined;
-  return RECOVERED_REASONS.find((reason) => reason === delivery.reason);
+  const { recalled, reason } = delivery;
+  if (kind !== 'delivered' || reason === undefined) return undefined;
+  if (recalled !== undefined && recalled !== 'probe') return undefined;
+  return RECOVERED_REASONS.find((each) => each === reason);
 }
 
 export interface RecoveriesOptions {
@@ -47,6 +59,12 @@ export interface RecoveriesOptions {
   /** Returns whether this process has the deliveries of this key. */
   owns: (key: string) => boolean;
   time: Pick<Clock, 'after' | 'steadyMs'>;
+}
+
+/** What waits for one thing. */
+interface Backlog {
+  where: Predicate & { destination: string; reason: RecoveredReason };
+  shards: number;
 }
 
 interface LastRequest {
@@ -59,22 +77,32 @@ interface LastRequest {
   sentAt: number;
 }
 
+interface OpenCircuit {
+  /** id of its probes; undefined: not asked for yet */
+  probes: string | undefined;
+  /** Ends the wait until they are asked for. */
+  cancel: () => void;
+}
+
 export class Recoveries {
-  /** the last request of each destination and reason */
+  /** the last request for each backlog */
   readonly #last = new Map<string, LastRequest>();
+  /** by lane */
+  readonly #open = new Map<string, OpenCircuit>();
 
   constructor(private readonly options: RecoveriesOptions) {}
 
   /** A circuit opened or closed. */
   turned({ endpoint, state }: CircuitTransition): void {
-    const { destinationId } = endpoint;
     if (state === 'closed') {
-      this.#ask(endpoint, 'circuit_open');
+      this.#stopProbes(endpoint);
+      this.#ask(behind(endpoint, 'circuit_open'));
       return;
     }
-    const last = this.#last.get(keyOf(destinationId, 'circuit_open'));
+    this.#probe(endpoint);
+    const last = this.#last.get(keyOf(behind(endpoint, 'circuit_open')));
     if (!last) return;
-    if (last.sent !== undefined) this.#send(destinationId, { kind: 'stop', recall: last.sent });
+    if (last.sent !== undefined) this.#send({ kind: 'stop', recall: last.sent });
     last.recall = undefined;
     last.sent = undefined;
   }
@@ -82,26 +110,59 @@ export class Recoveries {
   /**
    * A delivery that was parked has been delivered. If this process has just started, or another one
    * parked it, no circuit closes here.
+   * @param urls ids of the webhooks that accepted it
    */
-  arrived(destinationId: string, lookup: Lookup, reason: RecoveredReason): void {
-    const last = this.#last.get(keyOf(destinationId, reason));
+  arrived(lookup: Lookup, reason: RecoveredReason, urls: readonly string[]): void {
+    const endpoint = endpointsOf(lookup).find(({ id }) => urls.includes(id));
+    if (!endpoint) return;
+    const backlog = behind(endpoint, reason);
+    const last = this.#last.get(keyOf(backlog));
     const isAsked =
       last?.recall !== undefined &&
       this.options.time.steadyMs() - last.decidedAt <= ARRIVED_EVERY_MS;
     if (isAsked) return;
-    this.recovered(lookup, reason);
+    // Of a process that was here before.
+    if (reason === 'circuit_open' && !this.#open.has(endpoint.lane)) {
+      this.#send({ kind: 'stop', recall: this.#probesId(endpoint) });
+    }
+    this.#ask(backlog);
   }
 
   /** The deliveries of a destination that wait for this reason can be sent again. */
-  recovered(lookup: Lookup, reason: RecoveredReason): void {
-    const endpoint = lookup.kind === 'open' ? lookup.destination.endpoints[0] : undefined;
-    if (endpoint) this.#ask(endpoint, reason);
+  recovered(lookup: Lookup, reason: Exclude<RecoveredReason, 'circuit_open'>): void {
+    const [endpoint] = endpointsOf(lookup);
+    if (endpoint) this.#ask(behind(endpoint, reason));
   }
 
-  #ask({ destinationId, shards }: LaneUrl, reason: RecoveredReason): void {
-    const { owns, time } = this.options;
+  /**
+   * A destination has changed: what waited for the end of its pause, or for a URL that it has in
+   * another form now, can be sent.
+   * @param before undefined: this process had not used it
+   */
+  changed(before: Lookup | undefined, after: Lookup): void {
+    const isOn = after.kind === 'open' && after.destination.enabled;
+    const had = endpointsOf(before);
+    const has = isOn ? after.destination.endpoints : [];
+    for (const endpoint of had) {
+      if (!has.some(({ hash }) => hash === endpoint.hash)) this.#stopProbes(endpoint);
+    }
+    if (before?.kind !== 'open' || !isOn || after.destination.paused) return;
+    if (before.destination.paused) this.recovered(after, 'paused');
+    for (const endpoint of has) {
+      const isNew = !had.some(({ hash }) => hash === endpoint.hash);
+      if (isNew) this.#ask(behind(endpoint, 'circuit_open'));
+    }
+  }
+
+  /** Ends its timers. Probes that were asked for go on. */
+  stop(): void {
+    for (const { cancel } of this.#open.values()) cancel();
+  }
+
+  #ask(backlog: Backlog): void {
+    const { time } = this.options;
     const recall = `rcv_${randomUUID()}`;
-    const key = keyOf(destinationId, reason);
+    const key = keyOf(backlog);
     const decidedAt = time.steadyMs();
     const { sent, sentAt = -Infinity } = this.#last.get(key) ?? {};
     const last: LastRequest = { recall, decidedAt, sent, sentAt };
@@ -111,23 +172,71 @@ export class Recoveries {
       if (this.#last.get(key)?.recall !== recall) return;
       last.sent = recall;
       last.sentAt = time.steadyMs();
-      const keys = shardKeys(destinationId, shards).filter(owns);
-      const wanted = {
-        id: recall,
-        action: 'recovered' as const,
-        reason,
-        destination: destinationId,
-        keys,
-      };
-      this.#send(destinationId, { kind: 'recall', ...wanted });
+      this.#request(recall, 'recovered', backlog);
     });
   }
 
-  #send(destination: string, record: RecallRecord): void {
-    this.options.producer.send([recallRecord(destination, record)]).catch(() => undefined);
+  #probe(endpoint: LaneUrl, afterMs = PROBES_AFTER_MS): void {
+    const before = this.#open.get(endpoint.lane);
+    before?.cancel();
+    const opened: OpenCircuit = {
+      probes: before?.probes,
+      cancel: this.options.time.after(afterMs, () => {
+        const id = this.#probesId(endpoint);
+        // Its partitions have changed.
+        if (opened.probes !== undefined && opened.probes !== id) {
+          this.#send({ kind: 'stop', recall: opened.probes });
+        }
+        this.#request(id, 'probe', behind(endpoint, 'circuit_open'));
+        opened.probes = id;
+        this.#probe(endpoint, PROBES_AGAIN_MS);
+      }),
+    };
+    this.#open.set(endpoint.lane, opened);
+  }
+
+  #stopProbes(endpoint: LaneUrl): void {
+    const opened = this.#open.get(endpoint.lane);
+    if (!opened) return;
+    opened.cancel();
+    this.#open.delete(endpoint.lane);
+    if (opened.probes !== undefined) this.#send({ kind: 'stop', recall: opened.probes });
+  }
+
+  /** The same in a process that takes over the same partitions, so that it can stop them. */
+  #probesId(endpoint: LaneUrl): string {
+    const keys = this.#keys(behind(endpoint, 'circuit_open'));
+    return `prb_${callHash(endpoint.lane, keys.join(' '))}`;
+  }
+
+  #request(id: string, action: 'recovered' | 'probe', backlog: Backlog): void {
+    const keys = this.#keys(backlog);
+    // Without keys it would mean the deliveries of all processes.
+    if (keys.length === 0) return;
+    this.#send({ kind: 'recall', id, action, where: backlog.where, keys });
+  }
+
+  #keys({ where, shards }: Backlog): string[] {
+    return shardKeys(where.destination, shards).filter(this.options.owns);
+  }
+
+  #send(record: RecallRecord): void {
+    this.options.producer.send([recallRecord(record)]).catch(() => undefined);
   }
 }
 
-function keyOf(destinationId: string, reason: RecoveredReason): string {
-  return `${destinationId}/${reason}`;
+function endpointsOf(lookup: Lookup | undefined): readonly LaneUrl[] {
+  return lookup?.kind === 'open' ? lookup.destination.endpoints : [];
+}
+
+/** Returns what waits at a URL; what does not wait for its circuit waits at the whole destination. */
+function behind({ destinationId, hash, shards }: LaneUrl, reason: RecoveredReason): Backlog {
+  const destination = destinationId;
+  const where =
+    reason === 'circuit_open' ? { destination, reason, url: hash } : { destination, reason };
+  return { where, shards };
+}
+
+function keyOf({ where: { destination, reason, url = '' } }: Backlog): string {
+  return `${destination}/${reason}/${url}`;
 }

@@ -1,3 +1,4 @@
+import { LONGEST_ASKED_MS } from '../../shared/model/schedule';
 import { type Limits } from './deliverer';
 import { type ProcessLimits } from './process-limits';
 import { type LaneOptions } from './lanes/lane-context';
@@ -66,8 +67,6 @@ const MOST_QUEUE_MS = 10_000;
  */
 const PROBE_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_FACTOR = 10;
-/** A receiver that asks for a day has often made a mistake: an occasional request checks again. */
-const LONGEST_HOLD_MS = 900_000;
 const LEAST_KEPT_MS = 600_000;
 
 /** @param tiersMs as configured */
@@ -94,7 +93,7 @@ export function laneOptions(tiersMs: number[]): LaneOptions {
       silentToOpen: 5,
       probePauseMs,
       longestPauseMs: LONGEST_PAUSE_FACTOR * probePauseMs,
-      longestHoldMs: LONGEST_HOLD_MS,
+      longestHoldMs: LONGEST_ASKED_MS,
       recoveredAt: start,
     },
     maxWaitMs: Math.min(MOST_QUEUE_MS, Math.max(LEAST_QUEUE_MS, shortest)),

@@ -76,6 +76,7 @@ export async function startIngest(options: IngestOptions): Promise<IngestServer>
   const admission = new Admission({ budgets, limits, clientAddress, counts, log, now });
   const store = createStore({ producer, log, responseDeadlineMs });
   const intake = createRequestHandler({
+    config,
     sources,
     readBody: createBodyReader(),
     admission,

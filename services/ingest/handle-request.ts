@@ -1,6 +1,7 @@
 import { type IncomingMessage } from 'node:http';
 import { validateCalls, parseBody } from './calls/validate-request';
 import { type Source } from '../../shared/model/config';
+import { type ConfigReader } from '../../shared/config/types';
 import { isFault, type ParsedRequest, type RequestFault } from './calls/parse-batch';
 import { type CallType } from '../../shared/model/message';
 import { type OutRecord } from '../../shared/kafka/port';
@@ -30,6 +31,7 @@ import { withSource } from './with-source';
  */
 
 export interface RequestHandlerParts {
+  config: Pick<ConfigReader, 'position'>;
   sources: Sources;
   readBody: ReadBody;
   admission: Admission;
@@ -194,7 +196,10 @@ function decide(
   });
   parts.admission.take(source, parsed.callCount, body.length);
   return {
-    messages: messageRecords(source.id, accepted, receivedAtMs),
+    messages: messageRecords(source.id, accepted, {
+      acceptedAtMs: receivedAtMs,
+      configPosition: parts.config.position,
+    }),
     rejectedRecords: rejectedRecords(source.id, rejected, parsed, receivedAtMs),
     rejected: [...rejected, ...parsed.lost],
     response: success(rejected),

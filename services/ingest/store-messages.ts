@@ -85,15 +85,19 @@ export function createStore(parts: StoreParts): Store {
   };
 }
 
-/** @param acceptedAtMs start of the retry window, ms since 1970 */
+/**
+ * @param accepting `acceptedAtMs`: start of the retry window, ms since 1970; `configPosition`: of
+ *   this process
+ */
 export function messageRecords(
   sourceId: string,
   accepted: readonly AcceptedCall[],
-  acceptedAtMs: number,
+  { acceptedAtMs, configPosition }: { acceptedAtMs: number; configPosition: number },
 ): OutRecord[] {
   return accepted.map(({ message, value, body, warnings }) => {
     const headers = messageHeaders(sourceId, message, {
       acceptedAtMs,
+      configPosition,
       traceparent: newTraceparent(),
       body,
       warnings,

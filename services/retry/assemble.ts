@@ -1,8 +1,10 @@
 import { brokerClock } from '../../shared/kafka/broker-clock';
 import { type Consumption, type Kafka, type Tail } from '../../shared/kafka/port';
-import { RECALLS, recallsKeptMs, tierDelayMs } from '../../shared/kafka/topics';
+import { recallRecord, RECALLS, recallsKeptMs, tierDelayMs } from '../../shared/kafka/topics';
+import { takenNote } from '../../shared/model/recall';
 import { newerFormatOf } from '../../shared/model/record-format';
 import { sleep } from '../../shared/runtime/async';
+import { steadyClock } from '../../shared/runtime/steady-clock';
 import { newerFormat } from '../../shared/runtime/errors';
 import { type ServiceContext } from '../../shared/runtime/run';
 import { Recalls } from './recalls';
@@ -34,6 +36,9 @@ const LEAST_FETCH_WAIT_MS = 100;
  */
 const RECALLS_WITHIN_MS = 60_000;
 
+/** Of a note without a step. */
+const NO_RECALL = 'none';
+
 export interface RetryOptions extends Pick<ServiceContext, 'log' | 'onFatal' | 'onStop'> {
   kafka: Kafka;
   retryWindowMs: number;
@@ -58,8 +63,10 @@ export async function startRetry(options: RetryOptions): Promise<void> {
     producer,
     recalls,
     now: () => brokerClock.now(),
+    brokersNow: () => brokerClock.brokersNow(),
+    steadyMs: () => steadyClock.now(),
     onRoom: () => consumption?.resume(),
-    pace: new ReturnPace(kafka),
+    pace: new ReturnPace(kafka, () => brokerClock.brokersNow()),
   });
   const tiers = new TierReader({
     kafka,
@@ -109,9 +116,9 @@ async function openRecalls(
     producer,
     tiers,
     steadyMs,
-    sleep,
+    sleep: (ms) => sleep(ms, { ref: false }),
     log,
-    now: () => brokerClock.now(),
+    now: () => brokerClock.brokersNow(),
     completeAt: () => tail?.completeAt ?? -Infinity,
     keepMs: recallsKeptMs(retryWindowMs),
   });
@@ -129,6 +136,9 @@ async function openRecalls(
   }));
   onStop(() => opened.stop());
   await opened.caughtUp(RECALLS_WITHIN_MS);
+  // Its timestamp shows whether the clock of this machine is wrong. An idle process would write
+  // nothing else before the first delivery is due.
+  producer.send([recallRecord(takenNote(NO_RECALL, []))]).catch(() => undefined);
   recalls.start();
   return recalls;
 }

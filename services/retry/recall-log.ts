@@ -1,6 +1,7 @@
 import { createDedupWindow, type DedupWindow, refFromHash } from '../../shared/model/dedup-window';
 import {
   JOB_LIFETIME_MS,
+  nextProbeMs,
   readRecall,
   type Recall,
   STANDS_MS,
@@ -20,8 +21,10 @@ export interface KnownRecall {
   atMs: number;
   /** partitions of the tiers that are searched */
   searched: Set<number>;
-  /** its only delivery was found */
+  /** of one delivery, or of a probe: it has taken its delivery */
   found: boolean;
+  /** of a probe: when it last took a delivery, or found none, ms since 1970 */
+  probedAt: number | undefined;
   stopped: boolean;
   /** a search for it is under way: it lasts as long as its rate demands */
   running: boolean;
@@ -29,18 +32,28 @@ export interface KnownRecall {
   readTo: Map<string, number>;
 }
 
+/** Returns whether a recall takes one delivery at a time. */
+export function takesOne({ action, where }: Recall): boolean {
+  return where.delivery !== undefined || action === 'probe';
+}
+
 /**
  * Returns the age at which a recall is dropped unfulfilled, ms, after retry was away: a user no
  * longer waits for one delivery, or the endpoint has changed since it recovered.
  */
-function lifetimeMs({ delivery, action }: Recall): number {
-  if (delivery) return action === 'cancel' ? 2 * STANDS_MS : 60_000;
+function lifetimeMs({ action, where }: Recall): number {
+  if (where.delivery) return action === 'cancel' ? 2 * STANDS_MS : 60_000;
   return action === 'recovered' ? 300_000 : JOB_LIFETIME_MS;
 }
 
 /** Returns whether a recall also concerns what enters a tier from now on. Pure. */
 export function stands({ recall, atMs }: KnownRecall, nowMs: number): boolean {
   return recall.action === 'cancel' && nowMs - atMs < STANDS_MS;
+}
+
+/** Returns when a recall is next due for a search, ms since 1970. Pure. */
+export function dueAt({ recall, atMs, probedAt }: KnownRecall): number {
+  return recall.action === 'probe' ? nextProbeMs(atMs, probedAt) : atMs;
 }
 
 /**
@@ -74,7 +87,8 @@ export class RecallLog {
     if (read?.kind === 'taken') {
       this.take(stepsOf(read), timestampMs);
       const known = this.#known.get(read.recall);
-      if (known) known.found = known.recall.delivery !== undefined;
+      if (known?.recall.action === 'probe') known.probedAt = timestampMs;
+      else if (known) known.found = takesOne(known.recall);
     }
     if (read?.kind === 'searched') {
       for (const each of read.partitions) this.#known.get(read.recall)?.searched.add(each);
@@ -95,8 +109,7 @@ export class RecallLog {
   open(nowMs: number, partitions: number): KnownRecall[] {
     for (const [id, known] of this.#known) {
       const { recall, atMs, searched, found, stopped, running } = known;
-      const isSearched =
-        recall.delivery === undefined && searched.size >= partitions && !stands(known, nowMs);
+      const isSearched = !takesOne(recall) && searched.size >= partitions && !stands(known, nowMs);
       const over = found || stopped || isSearched || nowMs - atMs > lifetimeMs(recall);
       if (over && !running) this.#known.delete(id);
     }
@@ -104,16 +117,35 @@ export class RecallLog {
     return [...this.#known.values()];
   }
 
+  /** The search of a probe has ended: it begins anew when it is due. */
+  probed(known: KnownRecall, nowMs: number): void {
+    known.probedAt = nowMs;
+    known.found = false;
+    known.readTo.clear();
+  }
+
   #add(recall: Recall, atMs: number): void {
+    const known = this.#known.get(recall.id);
+    if (recall.action === 'probe') {
+      // The endpoint is away again, or still, after a restart of its delivery process.
+      this.#stops.delete(recall.id);
+      if (known) {
+        known.atMs = atMs;
+        known.stopped = false;
+      }
+    }
     // A job whose process was killed may send its request twice.
-    if (this.#known.has(recall.id)) return;
-    const fresh = {
-      searched: new Set<number>(),
-      readTo: new Map<string, number>(),
+    if (known) return;
+    this.#known.set(recall.id, {
+      recall,
+      atMs,
+      searched: new Set(),
       found: false,
+      probedAt: undefined,
+      stopped: this.#stops.has(recall.id),
       running: false,
-    };
-    this.#known.set(recall.id, { recall, atMs, ...fresh, stopped: this.#stops.has(recall.id) });
+      readTo: new Map(),
+    });
   }
 
   #stop(recall: string, atMs: number, nowMs: number): void {

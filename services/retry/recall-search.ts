@@ -1,7 +1,8 @@
+import { groupBy } from '../../shared/collections/group-by';
 import { type InRecord, type Kafka, type Range } from '../../shared/kafka/port';
 import { partitionOf } from '../../shared/kafka/protocol/bytes';
 import { scan } from '../../shared/kafka/scan';
-import { isRecalled, type Recall } from '../../shared/model/recall';
+import { destinationOfKey, isRecalled, type Recall } from '../../shared/model/recall';
 import { type KnownRecall } from './recall-log';
 import { type TierPositions } from './tier-positions';
 
@@ -24,7 +25,7 @@ export interface FoundRecord {
 }
 
 export interface Search {
-  /** wanted in one search: all of one delivery each, all `recovered`, or one job */
+  /** wanted in one search */
   group: readonly KnownRecall[];
   /** owned partitions */
   partitions: readonly number[];
@@ -96,8 +97,12 @@ export async function searchTiers(
 function ordered({ group, partitions }: Search, count: number): number[] {
   const first = new Set(group.flatMap(({ recall }) => keyPartitions(recall, count)));
   const own = partitions.filter((each) => first.has(each));
-  const onlyKeys = group.every(({ recall }) => recall.action === 'recovered');
+  const onlyKeys = group.every(({ recall }) => isInKeysAlone(recall));
   return onlyKeys ? own : [...own, ...partitions.filter((each) => !first.has(each))];
+}
+
+function isInKeysAlone({ action }: Recall): boolean {
+  return action === 'recovered' || action === 'probe';
 }
 
 /** Returns the tiers with the smallest partition first: the first delivery is then found soon. */
@@ -112,8 +117,9 @@ function bySize(bounds: readonly TierBounds[], partition: number): TierBounds[] 
   return bounds.toSorted((a, b) => size(a) - size(b));
 }
 
-/** Returns the partitions in which a recall's deliveries are expected. */
+/** Returns the partitions in which a recall's deliveries are expected: all if it has no keys. */
 export function keyPartitions({ keys }: Recall, count: number): number[] {
+  if (keys.length === 0) return Array.from({ length: count }, (_, partition) => partition);
   return [...new Set(keys.map((key) => partitionOf(key, count)))];
 }
 
@@ -131,10 +137,12 @@ async function searchPartition(
   const low = Math.max(range.low, committed[partition] ?? 0, read);
   const from = Math.max(low, low < range.high ? await headOf(deps, topic, partition) : 0);
   const section = { topic, partition, from, to: range.high, maxBytes: FETCH_BYTES };
+  const wantedAt = byDestination(search.group);
   for await (const { records } of scan(deps.kafka, section)) {
     const found = records.flatMap((record) => {
-      const wanted = search.group.filter(
-        ({ recall, atMs, stopped }) => !stopped && isRecalled(recall, record, atMs),
+      const wanted = wantedAt(record).filter(
+        ({ recall, atMs, found, stopped }) =>
+          !found && !stopped && isRecalled(recall, record, atMs),
       );
       // A cancellation wins over a request to send the same delivery.
       const known = wanted.find(({ recall }) => recall.action === 'cancel') ?? wanted[0];
@@ -144,6 +152,25 @@ async function searchPartition(
     if (!search.goesOn(partition)) return;
   }
   for (const { readTo } of search.group) readTo.set(tierPartition, range.high);
+}
+
+/**
+ * Returns a look-up of the recalls that may concern a record: after an outage of a network thousands
+ * are searched for together.
+ */
+function byDestination(
+  group: readonly KnownRecall[],
+): (record: InRecord) => readonly KnownRecall[] {
+  const anywhere = group.filter(({ recall }) => recall.where.destination === undefined);
+  const here = groupBy(group, ({ recall }) => recall.where.destination);
+  const lists = new Map<string, readonly KnownRecall[]>();
+  return ({ key, headers }) => {
+    const destination = key === null ? headers.destination : destinationOfKey(key);
+    if (destination === undefined) return anywhere;
+    let list = lists.get(destination);
+    if (!list) lists.set(destination, (list = [...anywhere, ...(here.get(destination) ?? [])]));
+    return list;
+  };
 }
 
 /**

@@ -51,14 +51,20 @@ export class RecallTaker {
     if (!this.isIdle) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** @returns the number of copies, which Kafka has acknowledged. @throws if the producer stops */
-  async take(known: KnownRecall, records: readonly InRecord[]): Promise<number> {
-    const chosen = records.flatMap((record): Chosen[] => {
+  /**
+   * @param most number of records to take
+   * @returns the number of copies, which Kafka has acknowledged
+   * @throws if the producer stops
+   */
+  async take(known: KnownRecall, records: readonly InRecord[], most = Infinity): Promise<number> {
+    const chosen: Chosen[] = [];
+    for (const record of records) {
+      if (chosen.length >= most) break;
       const step = stepHash(record.headers);
       const isFree =
         step !== undefined && !this.#steps.has(step) && !this.log.isTaken(step, this.deps.now());
-      return isFree && this.mayTake(record) ? [{ record, step }] : [];
-    });
+      if (isFree && this.mayTake(record)) chosen.push({ record, step });
+    }
     if (chosen.length === 0) return 0;
     this.#hold(chosen);
     try {
@@ -89,7 +95,7 @@ export class RecallTaker {
     const steps = chosen.map(({ step }) => step);
     this.log.take(steps, nowMs);
     countRecalled(recall.action, steps.length);
-    await producer.send([recallRecord(recall.destination, takenNote(recall.id, steps))]);
+    await producer.send([recallRecord(takenNote(recall.id, steps))]);
   }
 
   #hold(chosen: readonly Chosen[]): void {

@@ -1,3 +1,4 @@
+import { groupBy } from '../../shared/collections/group-by';
 import {
   type BatchProducer,
   type InRecord,
@@ -9,7 +10,7 @@ import { recallRecord } from '../../shared/kafka/topics';
 import { type Recall, stepHash } from '../../shared/model/recall';
 import { messageOf } from '../../shared/runtime/errors';
 import { type Log } from '../../shared/telemetry/log';
-import { type KnownRecall, RecallLog, stands } from './recall-log';
+import { dueAt, type KnownRecall, RecallLog, stands, takesOne } from './recall-log';
 import { RecallPace } from './recall-pace';
 import {
   type FoundRecord,
@@ -60,18 +61,20 @@ const RETRY_STANDS_MS = 2_000;
 /** Few, so that a cancelled job or a lost partition stops soon. */
 const MOST_AT_ONCE = 200;
 /**
- * Searches for recovered endpoints at the same time. Each search reads the tiers, so that it covers
- * all endpoints that have recovered since the last one: after an outage of a network that may be
- * thousands.
+ * Searches of a queue at the same time; a job has one. Each search reads the tiers, so that it covers
+ * all recalls of its queue since the last one: after an outage of a network thousands of endpoints
+ * recover together.
  */
-const RECOVERED_SEARCHES = 4;
+const SEARCHES_AT_ONCE: Readonly<Record<string, number>> = { one: 1, recovered: 4, probe: 1 };
 
 export class Recalls {
   readonly positions: TierPositions;
   readonly #log: RecallLog;
   readonly #taker: RecallTaker;
-  #searchesSingle = false;
-  #recoveredSearches = 0;
+  /** running searches, by queue */
+  readonly #searches = new Map<string, number>();
+  /** when a probe is due, ms since 1970 */
+  #wakesAt = Infinity;
   /** number of partitions of the tiers; Infinity: not known yet */
   #partitions = Infinity;
   #stopped = false;
@@ -135,27 +138,29 @@ export class Recalls {
     if (!this.#works || this.#stopped) return;
     const partitions = this.#knownPartitions();
     if (partitions.length === 0) return;
-    const open = this.#log
-      .open(this.options.now(), this.#partitions)
-      .filter(({ running }) => !running);
-    const single = open.filter(({ recall }) => recall.delivery);
-    // One search finds the deliveries of many recalls. Later recalls wait for the next search.
-    if (single.length > 0 && !this.#searchesSingle) {
-      this.#searchesSingle = true;
-      this.#run(single, partitions, () => (this.#searchesSingle = false));
-    }
-    const many = open.filter(
-      (known) => !known.recall.delivery && this.#left([known], partitions).length > 0,
+    const now = this.options.now();
+    const known = this.#log.open(now, this.#partitions).filter(({ running }) => !running);
+    this.#wakeAt(Math.min(...known.map(dueAt).filter((atMs) => atMs > now)), now);
+    const due = known.filter(
+      (each) =>
+        dueAt(each) <= now && (takesOne(each.recall) || this.#left([each], partitions).length > 0),
     );
-    const recovered = many.filter(({ recall }) => recall.action === 'recovered');
-    if (recovered.length > 0 && this.#recoveredSearches < RECOVERED_SEARCHES) {
-      this.#recoveredSearches++;
-      this.#run(recovered, partitions, () => this.#recoveredSearches--);
+    for (const [queue, group] of groupBy(due, ({ recall }) => queueOf(recall))) {
+      const running = this.#searches.get(queue) ?? 0;
+      if (running < (SEARCHES_AT_ONCE[queue] ?? Infinity)) this.#run(queue, group, partitions);
     }
-    // Control starts few jobs. One with a low rate takes hours, and must not hold up the others.
-    for (const known of many) {
-      if (known.recall.action !== 'recovered') this.#run([known], partitions);
-    }
+  }
+
+  /** Checks again at this time, ms since 1970; Infinity: no probe is awaited. */
+  #wakeAt(atMs: number, nowMs: number): void {
+    if (atMs >= this.#wakesAt) return;
+    this.#wakesAt = atMs;
+    void this.options.sleep(atMs - nowMs).then(() => {
+      // An earlier one has been awaited since.
+      if (this.#wakesAt !== atMs) return;
+      this.#wakesAt = Infinity;
+      this.recheck();
+    });
   }
 
   /** Returns the partitions that recalls of many need searched. */
@@ -174,13 +179,17 @@ export class Recalls {
     );
   }
 
-  #run(group: KnownRecall[], partitions: number[], ended: () => unknown = () => undefined): void {
+  /** Later recalls of the queue wait for its next search. */
+  #run(queue: string, group: KnownRecall[], partitions: number[]): void {
     const { sleep, log } = this.options;
     for (const known of group) known.running = true;
+    this.#searches.set(queue, (this.#searches.get(queue) ?? 0) + 1);
     void this.#search(group, partitions)
       .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'recall.interrupted'))
       .then(() => {
-        ended();
+        const left = (this.#searches.get(queue) ?? 1) - 1;
+        if (left > 0) this.#searches.set(queue, left);
+        else this.#searches.delete(queue);
         this.recheck();
         return sleep(AGAIN_MS);
       })
@@ -202,8 +211,8 @@ export class Recalls {
       this.positions.assignedAt(partition) === since.get(partition);
     const bounds = await readTierBounds(kafka, tiers());
     this.#partitions = partitionCount(bounds);
-    const left = recall.delivery ? partitions : this.#left(group, partitions);
-    const pace = recall.delivery
+    const left = takesOne(recall) ? partitions : this.#left(group, partitions);
+    const pace = takesOne(recall)
       ? undefined
       : new RecallPace(steadyMs(), () => this.#mostPerSecond(recall));
     const goesOn = (partition: number) =>
@@ -216,15 +225,16 @@ export class Recalls {
       { group, partitions: left, goesOn, take },
       bounds,
     );
-    if (recall.delivery) {
-      const now = this.options.now();
-      // It is in no tier: it is being attempted or has ended.
-      for (const known of group) {
-        known.found ||= !stands(known, now) && now - known.atMs > RETRY_STANDS_MS;
-      }
+    if (!takesOne(recall)) {
+      await this.#noteSearched(group, searched);
       return;
     }
-    await this.#noteSearched(group, searched);
+    const now = this.options.now();
+    for (const known of group) {
+      if (known.recall.action === 'probe') this.#log.probed(known, now);
+      // It is in no tier: it is being attempted or has ended.
+      else known.found ||= !stands(known, now) && now - known.atMs > RETRY_STANDS_MS;
+    }
   }
 
   async #noteSearched(group: readonly KnownRecall[], searched: readonly number[]): Promise<void> {
@@ -237,7 +247,7 @@ export class Recalls {
         partitions: fresh,
         of: this.#partitions,
       };
-      return fresh.length > 0 ? [recallRecord(recall.destination, note)] : [];
+      return fresh.length > 0 ? [recallRecord(note)] : [];
     });
     if (notes.length > 0) await this.options.producer.send(notes);
   }
@@ -259,12 +269,19 @@ export class Recalls {
       }
       const now = rest.slice(0, Math.min(count, MOST_AT_ONCE));
       rest = rest.slice(now.length);
-      for (const [known, records] of byRecall(now)) {
-        if ((await this.#taker.take(known, records)) > 0 && known.recall.delivery) {
-          known.found = true;
-        }
+      for (const [known, each] of groupBy(now, (one) => one.known)) {
+        const records = each.map(({ record }) => record);
+        if (takesOne(known.recall)) await this.#takeOne(known, records);
+        else await this.#taker.take(known, records);
       }
     }
+  }
+
+  /** The partitions are searched concurrently: only one of them takes it. */
+  async #takeOne(known: KnownRecall, records: readonly InRecord[]): Promise<void> {
+    if (known.found) return;
+    known.found = true;
+    known.found = (await this.#taker.take(known, records, 1)) > 0;
   }
 
   /** Returns this process's part of the rate, by its part of the destination's shards. */
@@ -284,8 +301,11 @@ export class Recalls {
   }
 }
 
-function byRecall(found: readonly FoundRecord[]): Map<KnownRecall, InRecord[]> {
-  const groups = new Map<KnownRecall, InRecord[]>();
-  for (const { known, record } of found) groups.set(known, [...(groups.get(known) ?? []), record]);
-  return groups;
+/**
+ * Returns which recalls are searched for together. Each job has a queue of its own: control starts
+ * few, and one with a low rate takes hours and must not hold up the others.
+ */
+function queueOf(recall: Recall): string {
+  if (recall.where.delivery) return 'one';
+  return recall.action === 'recovered' || recall.action === 'probe' ? recall.action : recall.id;
 }

@@ -1,10 +1,13 @@
 import { createStepDedup } from '../../shared/model/dedup-window';
 import { type BatchProducer, type DispatchResult, type OpenRecord } from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
+import { decodeDelivery, isTime } from '../../shared/model/delivery';
+import { tooLargeRecords } from '../../shared/render/too-large';
+import { AppError } from '../../shared/runtime/errors';
 import { Backpressure } from '../../shared/runtime/load-limits';
 import { type Recalls } from './recalls';
 import { type ReturnPace } from './return-pace';
-import { watchReturn } from './telemetry';
+import { countRefused, watchReturn } from './telemetry';
 
 /**
  * Returns records of the tiers to delivery when they are due. It holds nothing in memory: it pauses
@@ -16,20 +19,22 @@ import { watchReturn } from './telemetry';
  * request. A fifth of a second is within the promised second; shorter tiers are read more often.
  */
 const LEAST_PAUSE_MS = 200;
+/**
+ * The head of a partition is looked at again after this time at the latest: a timer stands still
+ * while the machine sleeps.
+ */
+const MOST_PAUSE_MS = 5_000;
 
 /** `now`, or the wait before the next read, ms. */
 export type Due = 'now' | { againInMs: number };
 
 /**
- * @param appendedAtMs the broker's timestamp of the record; a tier has one delay, so its records
- *   fall due in order
+ * @param dueInMs until the record is due; a tier has one delay, so its records fall due in order
  * @param delayMs the tier's delay
- * @param nowMs also by the brokers' clock
  */
-export function whenDue(appendedAtMs: number, delayMs: number, nowMs: number): Due {
-  const dueMs = appendedAtMs + delayMs;
-  if (dueMs <= nowMs) return 'now';
-  const waitMs = Math.min(dueMs - nowMs, delayMs);
+export function whenDue(dueInMs: number, delayMs: number): Due {
+  if (dueInMs <= 0) return 'now';
+  const waitMs = Math.min(dueInMs, MOST_PAUSE_MS);
   return { againInMs: Math.max(waitMs, Math.min(LEAST_PAUSE_MS, delayMs / 4)) };
 }
 
@@ -45,8 +50,12 @@ export class Requeuer {
   constructor(
     private readonly options: {
       producer: BatchProducer;
-      /** the brokers' clock, ms since 1970 */
+      /** the clock on which processes agree (`BrokerClock`), ms since 1970 */
       now: () => number;
+      /** the brokers' clock, ms since 1970 */
+      brokersNow: () => number;
+      /** never jumps, ms */
+      steadyMs: () => number;
       onRoom: () => void;
       /** default: due records return without a delay */
       pace?: Pick<ReturnPace, 'waitMs'>;
@@ -66,37 +75,76 @@ export class Requeuer {
   }
 
   onRecord(record: OpenRecord): DispatchResult {
-    const { now, recalls, pace } = this.options;
+    const { steadyMs, recalls, pace } = this.options;
     recalls.positions.reached(record, record.offset);
-    const due = whenDue(record.timestampMs, tierDelayMs(record.topic) ?? 0, now());
+    const delayMs = tierDelayMs(record.topic) ?? 0;
+    const due = whenDue(this.#dueInMs(record, delayMs), delayMs);
     if (due !== 'now') return due;
     if (!this.#room.accepts()) return 'busy';
     const checked = recalls.check(record);
     if (typeof checked === 'object') return checked;
-    const waitMs = checked === 'return' ? (pace?.waitMs(record, now()) ?? 0) : 0;
+    const waitMs = checked === 'return' ? (pace?.waitMs(record, steadyMs()) ?? 0) : 0;
     if (waitMs > 0) return { againInMs: waitMs };
     recalls.positions.reached(record, record.offset + 1);
     if (checked === 'drop') record.done();
-    else if (this.#steps.isDuplicateStep(record, now())) {
+    else if (this.#steps.isDuplicateStep(record, steadyMs())) {
       this.#duplicatesDropped++;
       record.done();
     } else this.#return(record);
     return 'accepted';
   }
 
+  /**
+   * Returns how long the record has to wait, by the time that delivery has planned or, without one,
+   * by the timestamp of the broker.
+   */
+  #dueInMs({ headers, timestampMs }: OpenRecord, delayMs: number): number {
+    const dueMs = Number(headers.due);
+    return isTime(dueMs)
+      ? dueMs - this.options.now()
+      : timestampMs + delayMs - this.options.brokersNow();
+  }
+
   #return(record: OpenRecord): void {
-    const { producer, now } = this.options;
+    const { producer } = this.options;
     const value = Buffer.from(record.value ?? '');
     const headers = record.headers as Record<string, string>;
-    const returned = watchReturn(record, now());
-    producer.send([{ topic: DUE, key: record.key?.toString() ?? null, value, headers }]).then(
+    const key = record.key?.toString() ?? null;
+    const returned = watchReturn(record, -this.#dueInMs(record, tierDelayMs(record.topic) ?? 0));
+    producer.send([{ topic: DUE, key, value, headers }]).then(
       () => {
         record.done();
         returned();
         this.#room.resumeAtHalf();
       },
-      // The stopping producer refuses, or Kafka refuses the record permanently (the producer logs
-      // it): it stays in its tier.
+      (error: unknown) => {
+        // The stopping producer refuses: it stays in its tier.
+        if (!(error instanceof AppError) || error.retriable) return;
+        this.#endRefused(record, headers, key);
+      },
+    );
+  }
+
+  /**
+   * Ends a delivery whose record Kafka refuses for good (the producer logs it), so that it holds up
+   * no commit. A record that is not readable stays in its tier.
+   */
+  #endRefused(record: OpenRecord, headers: Record<string, string>, key: string | null): void {
+    const { producer } = this.options;
+    const decoded = decodeDelivery(headers);
+    if (decoded.kind !== 'delivery') return;
+    const { topic, partition, offset } = record;
+    const ended = tooLargeRecords(
+      decoded.delivery,
+      { topic, partition, offset, key },
+      this.options.now(),
+    );
+    producer.send(ended).then(
+      () => {
+        countRefused();
+        record.done();
+        this.#room.resumeAtHalf();
+      },
       () => undefined,
     );
   }

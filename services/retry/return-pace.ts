@@ -64,9 +64,14 @@ interface TierPace {
 export class ReturnPace {
   readonly #tiers = new Map<string, TierPace | undefined>();
 
-  constructor(private readonly kafka: Pick<Kafka, 'ranges'>) {}
+  /** @param brokersNow the brokers' clock, whose timestamps are counted; ms since 1970 */
+  constructor(
+    private readonly kafka: Pick<Kafka, 'ranges'>,
+    private readonly brokersNow: () => number,
+  ) {}
 
   /**
+   * @param nowMs by a clock that never jumps
    * @returns 0 if it may return now, else the wait until it is asked
    *   again, ms
    */
@@ -102,14 +107,15 @@ export class ReturnPace {
   }
 
   #count(tier: TierPace, nowMs: number): void {
-    if (tier.counting || nowMs - tier.countedAt < tier.spreadMs / COUNTS) return;
+    const sinceMs = nowMs - tier.countedAt;
+    if (tier.counting && sinceMs > tier.spreadMs) holdNothingBack(tier);
+    if (tier.counting || sinceMs < tier.spreadMs / COUNTS) return;
     tier.counting = true;
     tier.countedAt = nowMs;
-    this.#counted(tier, nowMs).then(
+    this.#counted(tier, this.brokersNow()).then(
       () => (tier.counting = false),
       () => {
-        // Without counts, nothing is held back.
-        for (const pace of tier.partitions.values()) pace.perSecond = Infinity;
+        holdNothingBack(tier);
         tier.counting = false;
       },
     );
@@ -140,6 +146,11 @@ export class ReturnPace {
   }
 }
 
+/** Without counts, nothing is held back: they fail, or take longer than a spread. */
+function holdNothingBack({ partitions }: TierPace): void {
+  for (const pace of partitions.values()) pace.perSecond = Infinity;
+}
+
 /** Returns the pace of the record's partition with its present tokens. */
 function paceOf(tier: TierPace, { partition, offset }: DueRecord, nowMs: number): PartitionPace {
   let pace = tier.partitions.get(partition);
@@ -148,12 +159,13 @@ function paceOf(tier: TierPace, { partition, offset }: DueRecord, nowMs: number)
     tier.partitions.set(partition, pace);
   }
   // A count of long ago says nothing about now.
-  if (nowMs - pace.at > 2 * tier.spreadMs) {
+  const sinceMs = Math.max(0, nowMs - pace.at);
+  if (sinceMs > 2 * tier.spreadMs) {
     Object.assign(pace, { tokens: FREE, perSecond: FREE, backlog: 0 });
   }
   const most = Math.max(FREE, pace.perSecond * SAVED);
   if (pace.perSecond === Infinity) pace.tokens = Infinity;
-  else pace.tokens = Math.min(most, pace.tokens + ((nowMs - pace.at) * pace.perSecond) / 1_000);
+  else pace.tokens = Math.min(most, pace.tokens + (sinceMs * pace.perSecond) / 1_000);
   pace.at = nowMs;
   pace.head = offset;
   return pace;

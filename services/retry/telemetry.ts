@@ -42,11 +42,24 @@ const dropped = metrics
     help: 'Records that fell due after their delivery had left the tier early. Retry dropped them.',
   })
   .of({});
+const refused = metrics
+  .counter({
+    name: 'waypost.retries.refused',
+    help:
+      'Deliveries that retry gave up, because Kafka refuses their records for good. They are dead ' +
+      'letters of reason `too_large`.',
+  })
+  .of({});
 for (const action of RECALL_ACTIONS) recalled.of({ action });
 
 /** Counts copies that Kafka has acknowledged. */
 export function countRecalled(action: RecallAction, count: number): void {
   recalled.of({ action }).value += count;
+}
+
+/** Counts a delivery whose record Kafka refuses for good. */
+export function countRefused(): void {
+  refused.value++;
 }
 
 /** Counts a due record that had left early. */
@@ -86,10 +99,10 @@ function tierOf(topic: string): Tier {
  * Starts the measurement of a due record. @returns the function to call when its copy is
  * acknowledged
  */
-export function watchReturn(record: OpenRecord, nowMs: number): () => void {
+export function watchReturn(record: OpenRecord, sinceDueMs: number): () => void {
   const tier = tierOf(record.topic);
-  const waitedMs = nowMs - record.timestampMs;
-  const lateMs = Math.max(0, waitedMs - tier.delayMs);
+  const lateMs = Math.max(0, sinceDueMs);
+  const waitedMs = tier.delayMs + lateMs;
   const trace = watchTraced(record, { tier: tier.name, waitedMs, lateMs });
   return () => {
     tier.returned.value++;

@@ -28,8 +28,8 @@ interface TierReaderOptions {
 
 /**
  * Reads all tiers, including tiers that are created while it runs: a delivery process with new
- * delays creates their topics, and its deliveries must come back. kafkajs cannot change a
- * subscription, so a new consumer replaces the old one.
+ * delays creates their topics, and its deliveries must come back. A consumer does not
+ * change its topics, so a new one replaces the old one. A topic that is deleted stops no other.
  */
 export class TierReader {
   #topics: string[] = [];

@@ -1,8 +1,8 @@
-import { warmDedupWindow } from '../../shared/kafka/dedup-warmup';
 import { type Consumption, type Kafka, type BatchProducerOptions } from '../../shared/kafka/port';
 import { MESSAGES } from '../../shared/kafka/topics';
-import { DEDUP_IDS, DEDUP_MS } from '../../shared/model/dedup-window';
+import { createDedupWindow } from '../../shared/model/dedup-window';
 import { tellOfCostlyFilters } from './costly-filters';
+import { EarlierMessages } from './earlier-messages';
 import { Router, type RouterOptions } from './router';
 import { observeRouter } from './telemetry';
 
@@ -19,8 +19,11 @@ export const producerOptions: BatchProducerOptions = {
   lingerRequests: 2,
 };
 
-interface Options extends Omit<RouterOptions, 'now' | 'onRoom' | 'onDecidable' | 'onCostlyFilter'> {
-  kafka: Pick<Kafka, 'consume' | 'tail'>;
+interface Options extends Pick<
+  RouterOptions,
+  'config' | 'producer' | 'windowMs' | 'log' | 'onFatal'
+> {
+  kafka: Pick<Kafka, 'consume' | 'read' | 'ranges' | 'committed'>;
 }
 
 /** Connects a router with its consumer, and joins the consumer group. */
@@ -32,21 +35,24 @@ export async function startRouter(
   const onRoom = () => consumption?.resume();
   const onDecidable = () => consumption?.readDeferred();
   const onCostlyFilter = tellOfCostlyFilters(options.producer);
-  const router = new Router({ ...options, now: Date.now, onRoom, onDecidable, onCostlyFilter });
-  observeRouter(router, () => consumption?.deferred ?? 0);
-  const sinceMs = Date.now() - DEDUP_MS;
-  await warmDedupWindow(kafka, router, {
-    name: 'router-recall',
-    sinceMs,
-    atMost: DEDUP_IDS,
-    log,
-    onFatal,
+  const seen = createDedupWindow();
+  const earlier = new EarlierMessages({ kafka, seen, log });
+  const router = new Router({
+    ...options,
+    seen,
+    earlier,
+    now: Date.now,
+    onRoom,
+    onDecidable,
+    onCostlyFilter,
   });
+  observeRouter(router, () => consumption?.deferred ?? 0);
   const joined = await kafka.consume({
     group: 'router',
     topics: [MESSAGES],
     onRecord: router.onRecord.bind(router),
     onRevoking: router.onRevoking.bind(router),
+    rebalanceListener: earlier,
     onFatal,
   });
   consumption = joined;

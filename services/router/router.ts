@@ -1,31 +1,25 @@
 import { type GateConfig, type Knowledge, DecisionGate } from '../../shared/config/decision-gate';
 import { type OnCostly } from '../../shared/cel/compile';
 import { type ConfigReader } from '../../shared/config/types';
-import { createDedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
-import {
-  type MessageHeaders,
-  readMessageHeaders,
-  rememberMessage,
-} from '../../shared/model/message-codec';
+import { type DedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
+import { type MessageHeaders, readMessageHeaders } from '../../shared/model/message-codec';
 import { Backpressure } from '../../shared/runtime/load-limits';
 import { AppError, messageOf, newerFormat } from '../../shared/runtime/errors';
-import {
-  type BatchProducer,
-  type InRecord,
-  type OpenRecord,
-  type DispatchResult,
-} from '../../shared/kafka/port';
+import { type BatchProducer, type OpenRecord, type DispatchResult } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import {
   decide,
   type Decision,
   type Deliver,
+  type Doubt,
   doubtOf,
   outputOf,
   rejectedRecord,
   type SetAside,
 } from './decide';
 import { Deferrals } from './deferrals';
+import { type EarlierMessages } from './earlier-messages';
+import { LaterConfig } from './later-config';
 import { InFlightMessages } from './in-flight-messages';
 import { drops, watchFilters, watchRouting, watchUnrendered } from './telemetry';
 
@@ -40,18 +34,25 @@ import { drops, watchFilters, watchRouting, watchUnrendered } from './telemetry'
  * read before that waits with its record open. A copy dropped earlier could be lost together with
  * the first by a crash; a copy routed earlier would be delivered twice.
  *
- * The router drops a message without a destination only by a `config` that is complete up to the
- * time when the message was read. Until then it holds the message with its record open, and others
- * of the partition pass. Messages that it cannot hold are deferred (`deferrals.ts`).
+ * The router decides on at least the `config` that ingest knew (`later-config.ts`), and drops a
+ * message without a destination only by a `config` that is complete up to the time when the message
+ * was read. Until then it holds the message with its record open, and others of the partition pass.
+ * Messages that it cannot hold are deferred (`deferrals.ts`).
  *
- * At start the deduplication window is filled from `messages` (`dedup-warmup.ts`). A message in it
- * that was not routed yet is not taken for a duplicate, because it has the same offset. A later
- * copy may be dropped, because the first will be routed.
+ * The deduplication window also holds messages that were read back (`earlier-messages.ts`). One of
+ * them that was not routed yet is not taken for a duplicate, because it has the same offset. A
+ * later copy may be dropped, because the first will be routed.
  */
 export interface RouterOptions {
   config: GateConfig &
-    Pick<ConfigReader, 'source' | 'destinationsOf' | 'isUnreadable' | 'unreadableDestinationsOf'>;
+    Pick<
+      ConfigReader,
+      'position' | 'source' | 'destinationsOf' | 'isUnreadable' | 'unreadableDestinationsOf'
+    >;
   producer: BatchProducer;
+  /** the messages routed in the last hour */
+  seen: DedupWindow;
+  earlier: Pick<EarlierMessages, 'before'>;
   windowMs: number;
   now: () => number;
   log: Log;
@@ -76,6 +77,8 @@ const MAX_WAITING = 20_000;
 const BEHIND_MS = 2_000;
 /** Pause of a partition while too many messages are held. */
 const HELD_AGAIN_MS = 100;
+/** Pause of a partition until the last minute before its first message was read back. */
+const UNREAD_AGAIN_MS = 10;
 
 /** A record with its parsed headers, its key and its value. */
 interface Incoming {
@@ -85,16 +88,23 @@ interface Incoming {
   value: Buffer | null;
   ref: MessageRef;
   /** the latest decision, while the message is held */
-  decision?: Decision;
+  decision?: Decision | undefined;
 }
 
 export class Router {
   /** since the start of the process */
-  readonly counts = { routed: 0, deliveries: 0, duplicates: 0, dropped: 0, rejected: 0 };
-  readonly #seen = createDedupWindow();
+  readonly counts = {
+    routed: 0,
+    deliveries: 0,
+    duplicates: 0,
+    dropped: 0,
+    rejected: 0,
+    unchecked: 0,
+  };
   readonly #inFlight = new InFlightMessages<Incoming>();
   readonly #undecided: DecisionGate<Incoming>;
   readonly #deferrals: Deferrals;
+  readonly #later: LaterConfig;
   readonly #room: Backpressure;
   #failed = false;
 
@@ -105,15 +115,11 @@ export class Router {
         this.#inFlight.waiting / MAX_WAITING,
       );
     this.#room = new Backpressure(fill, options.onRoom);
+    this.#later = new LaterConfig(options.config);
     const decide = (incoming: Incoming, knowledge: Knowledge) => this.#route(incoming, knowledge);
     this.#undecided = new DecisionGate(options.config, decide, options.onFatal);
     // Registered after #undecided, which may release messages and so make room first.
     this.#deferrals = new Deferrals(options, () => this.#undecided.size < MAX_WAITING / 2);
-  }
-
-  /** Adds a record, routed or not, to the deduplication window. */
-  warm(record: InRecord): void {
-    rememberMessage(this.#seen, record);
   }
 
   onRecord(record: OpenRecord): DispatchResult {
@@ -121,6 +127,8 @@ export class Router {
     if (this.#undecided.size >= MAX_WAITING && this.#undecided.oldestMs < BEHIND_MS) {
       return { againInMs: HELD_AGAIN_MS };
     }
+    const earlier = this.options.earlier.before(record);
+    if (earlier === 'unread') return { againInMs: UNREAD_AGAIN_MS };
     const head = readMessageHeaders(record.headers);
     switch (head.kind) {
       case 'newer':
@@ -135,6 +143,7 @@ export class Router {
         );
         return 'accepted';
       case 'message':
+        if (earlier !== 'all') this.counts.unchecked++;
         this.#undecided.offer(incomingOf(record, head));
         return 'accepted';
     }
@@ -157,40 +166,49 @@ export class Router {
   }
 
   /**
-   * @returns false if the message is held because it has no destination and `config` may be behind
+   * @returns false if the message is held because `config` is behind: ingest knew more, or the
+   *   message has no destination yet
    */
-  #route(incoming: Incoming, { current, changed }: Knowledge): boolean {
-    if (changed || !incoming.decision) {
-      if (this.#seen.isDuplicate(incoming.ref, this.options.now())) {
-        this.#dropCopy(incoming);
-        return true;
-      }
-      if (this.#inFlight.holdCopy(incoming.ref, incoming)) return true;
-      incoming.decision = this.#decide(incoming);
+  #route(incoming: Incoming, knowledge: Knowledge): boolean {
+    const { head, ref } = incoming;
+    if (this.options.seen.isDuplicate(ref, this.options.now())) {
+      this.#dropCopy(incoming);
+      return true;
     }
+    if (this.#inFlight.holdCopy(ref, incoming)) return true;
+    const decided = this.#decideNow(incoming, knowledge);
+    if (typeof decided !== 'string') {
+      this.#perform(incoming, decided);
+      return true;
+    }
+    if (decided !== 'config_behind' || this.#undecided.size >= MAX_WAITING) {
+      this.#deferrals.defer(incoming.record, head.sourceId, decided);
+      return true;
+    }
+    // Copied, because slices would keep the whole fetch in memory.
+    if (knowledge.changed) {
+      incoming.key &&= Buffer.from(incoming.key);
+      incoming.value &&= Buffer.from(incoming.value);
+    }
+    return false;
+  }
+
+  /** @returns the decision, or the reason why there can be none yet */
+  #decideNow(incoming: Incoming, { current, changed }: Knowledge): Decision | Doubt {
+    const { head } = incoming;
+    if (this.#later.isAwaited(head.configPosition, current)) {
+      incoming.decision = undefined;
+      return 'config_behind';
+    }
+    if (changed || !incoming.decision) incoming.decision = this.#decide(incoming);
     const { decision } = incoming;
-    const doubt = doubtOf(decision, incoming.head.sourceId, {
-      config: this.options.config,
-      current,
-    });
-    if (doubt === undefined) {
-      this.#perform(incoming, decision);
-    } else if (doubt !== 'config_behind' || this.#undecided.size >= MAX_WAITING) {
-      this.#deferrals.defer(incoming.record, incoming.head.sourceId, doubt);
-    } else {
-      // Copied, because slices would keep the whole fetch in memory.
-      if (changed) {
-        incoming.key &&= Buffer.from(incoming.key);
-        incoming.value &&= Buffer.from(incoming.value);
-      }
-      return false;
-    }
-    return true;
+    const { config } = this.options;
+    return doubtOf(decision, head.sourceId, { config, current }) ?? decision;
   }
 
   #perform(incoming: Incoming, decision: Decision): void {
     switch (decision.kind) {
-      // `#route` defers it.
+      // It is in doubt, so that `#route` defers it.
       case 'destination_unreadable':
         return;
       case 'unknown_source':
@@ -226,7 +244,7 @@ export class Router {
         this.counts.deliveries += records.length;
         routed?.();
         ended?.();
-        this.#seen.remember(incoming.ref, this.options.now());
+        this.options.seen.remember(incoming.ref, this.options.now());
         for (const copy of this.#inFlight.end(incoming.ref)) this.#dropCopy(copy);
         this.#finish(incoming.record);
       },

@@ -89,7 +89,9 @@ export function watchFilters({ filtered: kept, failed }: Filters): void {
  */
 export function observeRouter(
   router: {
-    counts: Readonly<Record<'routed' | 'deliveries' | 'duplicates' | 'rejected', number>>;
+    counts: Readonly<
+      Record<'routed' | 'deliveries' | 'duplicates' | 'rejected' | 'unchecked', number>
+    >;
     held: { count: number; oldestMs: number };
   },
   deferred: () => number,
@@ -121,6 +123,12 @@ export function observeRouter(
     'waypost.messages.duplicate',
     'Copies of messages that were routed before.',
     () => counts.duplicates,
+  );
+  counted(
+    'waypost.messages.unchecked',
+    'Messages decided before the router had read back the whole hour before them, in the first ' +
+      'seconds after it took over their partition. A copy of an older message is then delivered.',
+    () => counts.unchecked,
   );
   const unreadable = {
     name: 'waypost.messages.rejected',

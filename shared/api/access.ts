@@ -10,7 +10,10 @@ import { ADMIN_FIELDS } from '../model/destination-fields';
  * not normalised, because every proxy in front of control would have to normalise in the same way.
  */
 
-/** The resources of the API. `/session` and `/openapi.json` are open to every token. */
+/**
+ * The resources of the API. `/session` and `/openapi.json` are open to every token; `/lookup` needs
+ * the rights of what it shows.
+ */
 export const RESOURCES = [
   'about',
   'alerts',
@@ -43,15 +46,15 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type PathOf<First extends string> = `/${First}` | `/${First}/${string}`;
 
 /** Method and path below /api/v1. `{id}` is the only parameter, at most once in a path. */
-type OperationKey = `${Method} ${PathOf<Resource> | '/session' | '/openapi.json'}`;
+type OperationKey = `${Method} ${PathOf<Resource> | '/lookup' | '/session' | '/openapi.json'}`;
 
 export interface Access {
   /** the least role; `none`: needs no token */
   role: Role | 'none';
   /** true: a POST that computes something and stores nothing needs the right to read */
   reads?: true;
-  /** a right that tokens need in addition, because the response contains other resources */
-  alsoNeeds?: Right;
+  /** rights that tokens need in addition, because the response contains other resources */
+  alsoNeeds?: readonly Right[];
   /**
    * fields that only administrators may set, because they control where Waypost sends and how it
    * signs: an operator could direct signed and decrypted data to an address of their own
@@ -93,15 +96,15 @@ export const ACCESS = {
   'POST /destinations/{id}/disable-webhook': operator,
   'POST /destinations/{id}/retry': operator,
   'POST /destinations/{id}/cancel': operator,
-  'GET /destinations/{id}/filter': { ...reader, alsoNeeds: 'events:read' },
-  'POST /filters/try': { ...reader, alsoNeeds: 'events:read' },
+  'GET /destinations/{id}/filter': { ...reader, alsoNeeds: ['events:read'] },
+  'POST /filters/try': { ...reader, alsoNeeds: ['events:read'] },
   'GET /alerts': reader,
   'PATCH /alerts': admin,
   'POST /alerts/rotate-secret': admin,
   'POST /alerts/test': operator,
   'GET /audiences': reader,
   'POST /audiences': admin,
-  'POST /audiences/preview': { ...reader, alsoNeeds: 'audiences:read' },
+  'POST /audiences/preview': { ...reader, alsoNeeds: ['audiences:read'] },
   'GET /audiences/previews/{id}': reader,
   'DELETE /audiences/previews/{id}': reader,
   'GET /audiences/{id}': reader,
@@ -135,6 +138,7 @@ export const ACCESS = {
   'GET /replays/{id}': reader,
   'POST /replays/{id}/cancel': operator,
   'POST /replays/{id}/resume': operator,
+  'GET /lookup': { ...reader, alsoNeeds: ['events:read', 'deliveries:read'] },
   'GET /notices': reader,
   'GET /notices/{id}': reader,
   'POST /notices/{id}/acknowledge': operator,
@@ -165,12 +169,12 @@ export const accessTo = (id: OperationId): Access => ACCESS[id];
 export function rightsFor(id: OperationId): Right[] {
   const [method, path = ''] = id.split(' ');
   const resource = RESOURCES.find((each) => each === path.split('/')[1]);
-  const { role, alsoNeeds, reads } = accessTo(id);
+  const { role, alsoNeeds = [], reads } = accessTo(id);
   if (role === 'none') return [];
   const own: Right[] = resource
     ? [`${resource}:${method === 'GET' || reads ? 'read' : 'write'}`]
     : [];
-  return alsoNeeds ? [...own, alsoNeeds] : own;
+  return [...own, ...alsoNeeds];
 }
 
 /** @param rights undefined: all that the role allows */

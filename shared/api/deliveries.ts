@@ -4,7 +4,7 @@ import { ODDITIES } from '../model/oddities';
 import { ASKED_FOR } from '../model/receiver-says';
 import { DELIVERY_STATUSES } from '../model/reasons';
 import { NOT_STORED_HEADERS } from '../model/webhook-request';
-import { count, list, pageParameters, time, timeParameter } from './fields';
+import { count, list, pageParameters, searchedTimes, time, timeParameter } from './fields';
 import { type OperationsOf } from './operation';
 
 /** A record that others wrote into Kafka may hold a longer id than ingest accepts. */
@@ -239,14 +239,7 @@ export const replayOneBody = z.strictObject({
 
 export const DELIVERY_RESPONSES = {
   Deliveries: list(delivery).extend({
-    searched: z
-      .strictObject({
-        from: time,
-        to: time,
-        complete: z
-          .boolean()
-          .meta({ description: 'All that is searchable between `since` and `until` was searched' }),
-      })
+    searched: searchedTimes('All that is searchable between `since` and `until` was searched')
       .optional()
       .meta({ description: 'With `q`: the times of acceptance that the search covers' }),
   }),

@@ -53,11 +53,25 @@ export const overlap = durationField(z.string().default('24h')).meta({
   description: 'How long the old one stays valid, such as 0s, 30m, 24h or 7d',
 });
 
+const NO_TIME = 'must be a time such as 2026-01-31T12:00:00Z, of the years 1970 to 9999';
+const LAST_TIME_MS = Date.parse('9999-12-31T23:59:59.999Z');
+const isoTime = z.union([
+  z.iso.datetime({ offset: true }),
+  // without seconds
+  z.iso.datetime({ offset: true, precision: -1 }),
+]);
+
+/** Returns ms since 1970; NaN: it is not ISO 8601 with an offset, or out of range. */
+function timeMsOf(text: string): number {
+  const ms = isoTime.safeParse(text).success ? Date.parse(text) : NaN;
+  return ms >= 0 && ms <= LAST_TIME_MS ? ms : NaN;
+}
+
 /** A time in a request, with any offset. */
-export const timeInput = z.iso.datetime({
-  offset: true,
-  error: 'must be a time such as 2026-01-31T12:00:00Z',
-});
+export const timeInput = z
+  .string()
+  .refine((text) => !Number.isNaN(timeMsOf(text)), NO_TIME)
+  .meta({ format: 'date-time' });
 
 /** A time in a response. */
 export const time = z.iso.datetime();
@@ -84,6 +98,17 @@ export const list = <T extends z.ZodType>(item: T) =>
     }),
   });
 
+/**
+ * The times of acceptance that a page of a search covers.
+ * @param complete what the field of that name says
+ */
+export const searchedTimes = (complete: string) =>
+  z.strictObject({
+    from: time,
+    to: time,
+    complete: z.boolean().meta({ description: complete }),
+  });
+
 type PatchOf<T> = { [K in keyof T]?: undefined extends T[K] ? T[K] | null : T[K] };
 
 /**
@@ -103,13 +128,16 @@ export function patchOf<S extends z.ZodObject>(
   return patch as z.ZodType<PatchOf<z.input<S>>, PatchOf<z.input<S>>>;
 }
 
-/** A query parameter: ISO 8601 or ms since 1970 → ms since 1970. */
+/**
+ * A query parameter: ISO 8601 with an offset, or ms since 1970 with 13 digits → ms since 1970. A
+ * time without an offset would be the local time of the server.
+ */
 export const timeParameter = z
   .string()
   .transform((text, ctx) => {
-    const ms = /^\d{1,15}$/.test(text) ? Number(text) : Date.parse(text);
+    const ms = /^\d{13}$/.test(text) ? Number(text) : timeMsOf(text);
     if (!Number.isNaN(ms)) return ms;
-    ctx.addIssue({ code: 'custom', message: 'must be a time such as 2026-01-31T12:00:00Z' });
+    ctx.addIssue({ code: 'custom', message: NO_TIME });
     return z.NEVER;
   })
   .meta({ format: 'date-time' });

@@ -7,6 +7,7 @@ import { DELETION_OPERATIONS, DELETION_RESPONSES } from './deletions';
 import { DELIVERY_OPERATIONS, DELIVERY_RESPONSES } from './deliveries';
 import { DESTINATION_OPERATIONS, DESTINATION_RESPONSES } from './destinations';
 import { EVENT_OPERATIONS, EVENT_RESPONSES } from './events';
+import { LOOKUP_OPERATIONS, LOOKUP_RESPONSES } from './lookup';
 import { type Operation } from './operation';
 import { OVERVIEW_OPERATIONS, OVERVIEW_RESPONSES } from './overview';
 import { REPLAY_OPERATIONS, REPLAY_RESPONSES } from './replays';
@@ -43,6 +44,7 @@ export const RESPONSES = {
   ...AUDIENCE_RESPONSES,
   ...DELIVERY_RESPONSES,
   ...EVENT_RESPONSES,
+  ...LOOKUP_RESPONSES,
   ...DELETION_RESPONSES,
   ...REPLAY_RESPONSES,
   ...ALERT_RESPONSES,
@@ -61,6 +63,7 @@ const OPERATIONS = {
   ...AUDIENCE_OPERATIONS,
   ...DELIVERY_OPERATIONS,
   ...EVENT_OPERATIONS,
+  ...LOOKUP_OPERATIONS,
   ...DELETION_OPERATIONS,
   ...REPLAY_OPERATIONS,
   ...ALERT_OPERATIONS,
@@ -126,6 +129,7 @@ export type Delivery = Responses['Delivery'];
 export type Destination = Responses['Destination'];
 export type DestinationHealth = Responses['DestinationHealth'];
 export type Event = Responses['Event'];
+export type Lookup = Responses['Lookup'];
 export type Members = Responses['Members'];
 export type NewToken = Responses['NewToken'];
 export type Notice = Responses['Notice'];

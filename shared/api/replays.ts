@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MESSAGE_TYPES } from '../model/message';
-import { DELIVERY_STATUSES } from '../model/reasons';
+import { DELIVERY_STATUSES, END_REASONS } from '../model/reasons';
 import { render } from './deliveries';
 import { count, list, pageParameters, time, timeInput } from './fields';
 import { type OperationsOf } from './operation';
@@ -24,6 +24,9 @@ export const replayBody = z.strictObject({
     .enum(DELIVERY_STATUSES)
     .optional()
     .meta({ description: 'Only deliveries with this status in the history' }),
+  reason: z.enum(END_REASONS).optional().meta({
+    description: 'Only deliveries that ended for this reason, such as circuit_open',
+  }),
   type: z.enum(MESSAGE_TYPES).optional(),
   origin: z.enum(ORIGINS).optional().meta({
     description:
@@ -66,6 +69,7 @@ const replay = z.strictObject({
   origin: z.enum([...ORIGINS, 'waiting']),
   render: z.enum(['as_sent', 'again']),
   deliveryStatus: z.enum(DELIVERY_STATUSES).nullable(),
+  reason: z.enum(END_REASONS).nullable(),
   type: z.enum(MESSAGE_TYPES).nullable(),
   includeDelivered: z.boolean(),
   onlyFailedUrls: z.boolean(),

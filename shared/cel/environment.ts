@@ -13,6 +13,7 @@ import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { boundedJoin, charge, charged } from './work-limit';
 import { counterByIndex, counterFunctions } from './aggregate-functions';
 import { patternInUse } from './patterns';
+import { textFunctions } from './text-functions';
 
 /**
  * The names that an expression may use: fields of a message (`filter`), these and the whole message
@@ -38,15 +39,7 @@ const TIMESTAMP = objectType(TimestampSchema);
  * Functions of the extension whose result never exceeds their input. `replace` and `join` could
  * grow without bound.
  */
-const TEXT_FUNCTIONS = new Set([
-  'lowerAscii',
-  'upperAscii',
-  'trim',
-  'substring',
-  'indexOf',
-  'lastIndexOf',
-  'charAt',
-]);
+const EXTENSION = new Set(['lowerAscii', 'upperAscii', 'trim']);
 
 const FIELDS: Record<string, CelType> = {
   type: STRING,
@@ -89,7 +82,8 @@ export function environmentOf(name: EnvironmentName): Environment {
 function makeEnvironment(name: EnvironmentName): Environment {
   const variables = VARIABLES[name];
   const funcs = [
-    ...strings.filter((func) => TEXT_FUNCTIONS.has(func.name)),
+    ...strings.filter((func) => EXTENSION.has(func.name)),
+    ...textFunctions,
     ...OWN_FUNCTIONS[name],
   ];
   const plain = celEnv({ variables, funcs, re2: { compile: patternInUse } });

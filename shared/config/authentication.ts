@@ -10,8 +10,8 @@ import { keyId } from './encryption';
  * router, audiences) believe each record, so ACLs of Kafka stay necessary for them.
  *
  * An HMAC covers the exact bytes of a record, with its version, and the note of its author. Since
- * every key signs, a process that has the old key alone verifies what a process with the new and the
- * old key wrote: during a rotation all processes know the same entries.
+ * every key signs, a process that has the old key alone verifies what a process with the new and
+ * the old key wrote: during a rotation all processes know the same entries.
  */
 
 /** `keyId.mac` for each key of the writer, base64url, separated by commas. */

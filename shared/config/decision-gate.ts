@@ -38,10 +38,21 @@ export interface Knowledge {
   changed: boolean;
 }
 
+/** Limits what is held of one kind, so that it leaves room for the others. */
+export interface HeldLimit<T> {
+  kindOf(item: T): string;
+  /** in the unit of `most` */
+  sizeOf(item: T): number;
+  /** of one kind */
+  most: number;
+}
+
 const AT_FIRST: Knowledge = { current: false, changed: true };
 
 export class DecisionGate<T> {
   #held: Held<T>[] = [];
+  /** total size of what is held, by kind */
+  readonly #sizes = new Map<string, number>();
   #changes: number;
 
   /** @param decide returns whether the item is decided and can be released */
@@ -50,6 +61,7 @@ export class DecisionGate<T> {
     private readonly decide: (item: T, knowledge: Knowledge) => boolean,
     /** called with errors of `decide`; the item stays held */
     private readonly onFatal: (error: unknown) => void,
+    private readonly limit?: HeldLimit<T>,
   ) {
     this.#changes = config.changes;
     config.onComplete(() => this.#look());
@@ -65,11 +77,24 @@ export class DecisionGate<T> {
     return oldest ? performance.now() - oldest.sinceMs : 0;
   }
 
-  /** Decides a new item, or holds it. */
-  offer(item: T): void {
-    if (this.decide(item, AT_FIRST)) return;
-    this.#held.push({ item, sinceMs: performance.now() });
+  /** Decides a new item, or holds it. @returns false if too much of its kind is held already */
+  offer(item: T): boolean {
+    if (this.decide(item, AT_FIRST)) return true;
     this.config.expectSoon();
+    if (!this.#count(item, 1)) return false;
+    this.#held.push({ item, sinceMs: performance.now() });
+    return true;
+  }
+
+  /** @returns false if its kind has no room for it */
+  #count(item: T, by: 1 | -1): boolean {
+    if (!this.limit) return true;
+    const kind = this.limit.kindOf(item);
+    const size = (this.#sizes.get(kind) ?? 0) + by * this.limit.sizeOf(item);
+    if (by > 0 && size > this.limit.most) return false;
+    if (size > 0) this.#sizes.set(kind, size);
+    else this.#sizes.delete(kind);
+    return true;
   }
 
   /** Releases the items for which `take` returns true. */
@@ -99,7 +124,11 @@ export class DecisionGate<T> {
   #keepUnless(take: (held: Held<T>) => boolean): void {
     const held = this.#held;
     this.#held = [];
-    const kept = held.filter((each) => !this.#guarded(each, take));
+    const kept = held.filter((each) => {
+      const isTaken = this.#guarded(each, take);
+      if (isTaken) this.#count(each.item, -1);
+      return !isTaken;
+    });
     // Items added in between are newer.
     this.#held = kept.concat(this.#held);
   }

@@ -62,6 +62,7 @@ export async function openConfig(
   const state = new ConfigState(part);
   const following: Following = {
     changes: 0,
+    position: 0,
     onVerdict: [],
     onComplete: [],
     outdated: new Set(),
@@ -74,6 +75,8 @@ export async function openConfig(
     options.onFatal(error);
   };
   const onRecord = (record: InRecord) => {
+    // The topic has one partition.
+    following.position = record.offset + 1;
     const key = record.key?.toString() ?? '';
     if (part.skips.has(key.slice(0, key.indexOf(':')) as Kind)) return;
     const value = record.value?.toString() ?? null;
@@ -110,6 +113,7 @@ export async function openConfig(
 
 interface Following {
   changes: number;
+  position: number;
   /** keys whose last record is not authenticated with the first key */
   outdated: Set<string>;
   onVerdict: ((verdict: ApplyResult, record: InRecord) => void)[];
@@ -153,6 +157,9 @@ function follow(state: ConfigState, tail: Tail, following: Following): FollowedC
     unreadableDestinationsOf: (sourceId) => state.unreadableDestinationsOf(sourceId),
     get changes() {
       return following.changes;
+    },
+    get position() {
+      return following.position;
     },
     get completeAt() {
       return tail.completeAt;

@@ -20,16 +20,16 @@ import { type ConfigView, type Entry } from './types';
  *
  * All readers of the same records hold the same state, because a record counts only if it replaces
  * the present version or a later one. The first of two concurrent writers in the log therefore wins
- * for every reader: the second replaces an earlier version. A later version is one that this process
- * could not read. The only exception is an unknown key: any version counts there, since compaction
- * removes the records before it. After compaction, an ignored last record would mislead a new reader;
- * `unsettled` lists such keys.
+ * for every reader: the second replaces an earlier version. A later version is one that this
+ * process could not read. The only exception is an unknown key: any version counts there, since
+ * compaction removes the records before it. After compaction, an ignored last record would mislead
+ * a new reader; `unsettled` lists such keys.
  *
- * A record that must not be believed (authentication.ts) is treated as unreadable: the present entry
- * stays in force, and control appends it again. A reader with a key also follows what a reader without
- * a key believes, by the same rule: control must replace that version too. A deleted token keeps the
- * record of its deletion instead of a tombstone. Otherwise an old record of it, whose authentication
- * is valid, would bring it back.
+ * A record that must not be believed (authentication.ts) is treated as unreadable: the present
+ * entry stays in force, and control appends it again. A reader with a key also follows what a
+ * reader without a key believes, by the same rule: control must replace that version too. A deleted
+ * token keeps the record of its deletion instead of a tombstone. Otherwise an old record of it,
+ * whose authentication is valid, would bring it back.
  */
 
 /** What readers who believe every record hold for a key. */
@@ -147,7 +147,8 @@ export class ConfigState implements ConfigView {
   }
 
   /**
-   * Returns the version that the next record of a key must replace, so that every reader applies it.
+   * Returns the version that the next record of a key must replace, so that every reader applies
+   * it.
    */
   lastVersion(key: string): number {
     const [here, there] = [this.#stored.get(key), this.#believed.get(key)];
@@ -182,8 +183,8 @@ export class ConfigState implements ConfigView {
   }
 
   /**
-   * Returns a record of an earlier build if there is nothing else: these builds did not authenticate
-   * their records. Beside records of this build, it is a stranger's.
+   * Returns a record of an earlier build if there is nothing else: these builds did not
+   * authenticate their records. Beside records of this build, it is a stranger's.
    */
   olderData(): Older | undefined {
     return this.#stored.size === 0 ? this.#older : undefined;

@@ -63,6 +63,11 @@ export interface ConfigReader extends ConfigView {
   onComplete(listener: () => void): void;
   /** number of `config` records read */
   readonly changes: number;
+  /**
+   * offset behind the last record of `config` that was read. A process with a higher one knows more;
+   * it falls when `config` was cut or restored.
+   */
+  readonly position: number;
   /** why the reader must be considered stuck; undefined while it is well, or Kafka is away */
   stuck(): string | undefined;
   /** Called after each record that was applied. */

@@ -113,8 +113,8 @@ export function openWriter(options: ConfigWriterOptions): ConfigWriter {
 }
 
 /**
- * Returns whether this process has a key of `config` (see keyProblem). Otherwise no process with the
- * right key would believe its records, and each would undo the records of the other.
+ * Returns whether this process has a key of `config` (see keyProblem). Otherwise no process with
+ * the right key would believe its records, and each would undo the records of the other.
  */
 function mayWrite({ config, authenticator }: ConfigWriterOptions): boolean {
   const system = config.system()?.data;

@@ -1,17 +1,21 @@
-import { metrics, only } from '../telemetry/metrics';
+import { metrics } from '../telemetry/metrics';
+import { steadyClock } from '../runtime/steady-clock';
 
 /**
- * Estimates the time of the brokers. Brokers timestamp every record (LogAppendTime), and waits and
- * windows count from these timestamps. With the clocks of the processes, a clock that is behind
- * would make every wait longer, and a clock that is ahead would turn delay topics into loops.
+ * The time by which delivery plans the next attempt and retry returns a delivery: one clock for all
+ * processes, although any clock of a machine may be wrong. Three clocks vote: that of this machine,
+ * that of the brokers, and this one itself, which goes on by a clock that never jumps. The median
+ * holds. So a step of one clock moves nothing, also if it lasts, and a process whose machine is
+ * wrong at its start follows the brokers.
  *
- * It advances with the monotonic clock, so that a jump of this machine's clock does not move it.
- * The timestamps of records that this process writes correct it: it takes the median of the last
- * ones, so that one broker with a wrong clock does not decide. Before the first write, a record
- * that was read proves that the brokers' time is at least its timestamp.
+ * The timestamps of the records that this process writes show the brokers' clock (LogAppendTime):
+ * the median of the last ones, so that one broker with a wrong clock does not decide. A record that
+ * was read proves that the brokers' time is at least its timestamp.
  */
 export class BrokerClock {
-  #offsetMs = 0;
+  /** leads over the steady clock, ms */
+  #lead: number;
+  #brokersLead: number | undefined;
   /**
    * least and greatest lead of the brokers' clock in the last writes, ms; the oldest is replaced
    */
@@ -19,12 +23,39 @@ export class BrokerClock {
   readonly #most: number[] = [];
   #writes = 0;
 
-  /** @param steadyMs a monotonic clock that started near the time since 1970, ms */
-  constructor(private readonly steadyMs = () => performance.timeOrigin + performance.now()) {}
+  /**
+   * @param steadyMs never jumps, ms
+   * @param wallMs the clock of this machine, ms since 1970
+   */
+  constructor(
+    private readonly steadyMs = () => steadyClock.now(),
+    private readonly wallMs = () => Date.now(),
+  ) {
+    this.#lead = wallMs() - steadyMs();
+  }
 
-  /** Returns the brokers' time, ms since 1970. */
+  /** Returns the time, ms since 1970. */
   now(): number {
-    return Math.round(this.steadyMs() + this.#offsetMs);
+    const steadyMs = this.steadyMs();
+    const machine = this.wallMs() - steadyMs;
+    this.#lead = middleOfThree(this.#lead, machine, this.#brokersLead ?? this.#lead);
+    return Math.round(steadyMs + this.#lead);
+  }
+
+  /** Returns the brokers' time, with which their timestamps are compared; ms since 1970. */
+  brokersNow(): number {
+    return this.#brokersLead === undefined
+      ? this.now()
+      : Math.round(this.steadyMs() + this.#brokersLead);
+  }
+
+  /** Returns how far the other clocks are ahead of this one, ms; undefined: not known. */
+  differences(): { machine: number; brokers: number | undefined } {
+    const now = this.now();
+    return {
+      machine: this.wallMs() - now,
+      brokers: this.#brokersLead === undefined ? undefined : this.brokersNow() - now,
+    };
   }
 
   /** Returns the moment to hand to `wrote` later. */
@@ -34,7 +65,9 @@ export class BrokerClock {
 
   /** Notes the timestamp of a record that was read. */
   read(stampMs: number): void {
-    if (this.#writes === 0) this.#offsetMs = Math.max(this.#offsetMs, stampMs - this.steadyMs());
+    const lead = stampMs - this.steadyMs();
+    if (this.#writes === 0) this.#lead = Math.max(this.#lead, lead);
+    else this.#brokersLead = Math.max(this.#brokersLead ?? lead, lead);
   }
 
   /**
@@ -42,13 +75,15 @@ export class BrokerClock {
    * in between.
    */
   wrote(stampMs: number, mark: number): void {
+    const isFirst = this.#writes === 0;
     const place = this.#writes++ % REMEMBERED_WRITES;
     this.#least[place] = stampMs - this.steadyMs();
     this.#most[place] = stampMs + 1 - mark;
-    this.#offsetMs = Math.min(
+    this.#brokersLead = Math.min(
       middleOf(this.#most),
-      Math.max(this.#offsetMs, middleOf(this.#least)),
+      Math.max(this.#brokersLead ?? this.#lead, middleOf(this.#least)),
     );
+    if (isFirst) this.#lead = this.#brokersLead;
   }
 }
 
@@ -60,6 +95,10 @@ function middleOf(values: readonly number[]): number {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
 }
 
+function middleOfThree(a: number, b: number, c: number): number {
+  return Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
+}
+
 /** One clock for the process, which has one Kafka. */
 export const brokerClock = new BrokerClock();
 
@@ -67,9 +106,17 @@ metrics.gauge(
   {
     name: 'waypost.clock.difference',
     help:
-      'Clock of the brokers, from the timestamps of records read and written, minus the ' +
-      'clock of this machine.',
+      'How far a clock is ahead of the time by which attempts are planned, on which the clocks of ' +
+      'this machine and of the brokers and the time until now agree by majority.',
     unit: 's',
+    labels: { of: '`machine`, `brokers`' },
   },
-  () => only((brokerClock.now() - Date.now()) / 1_000),
+  () => {
+    const { machine, brokers } = brokerClock.differences();
+    const samples = [{ labels: { of: 'machine' }, value: machine / 1_000 }];
+    if (brokers !== undefined) {
+      samples.push({ labels: { of: 'brokers' }, value: brokers / 1_000 });
+    }
+    return samples;
+  },
 );

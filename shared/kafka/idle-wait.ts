@@ -1,12 +1,12 @@
 /**
  * Lets the fetches of a reader wait longer while no records arrive. A broker answers a waiting
- * fetch with the first record, so that the longer wait delays no record. It does delay what a
- * reader does between fetches, such as its heartbeats.
+ * fetch with the first record, so that the longer wait delays no record. It does delay a partition
+ * that is new in the next fetch.
  */
 
 /** Time without a record after which a reader is idle. */
 const IDLE_AFTER_MS = 5_000;
-/** Wait of an idle reader. A stop and a rebalance wait for the end of a fetch. */
+/** Wait of an idle reader. */
 const IDLE_WAIT_MS = 500;
 
 export interface FetchWait {

@@ -23,10 +23,17 @@ export const KAFKA_METRICS = {
   missed: {
     name: 'waypost.consumer.missed',
     help:
-      'Offsets that the log no longer has: deleted before the group read them, or cut off ' +
-      'afterwards by a power cut or because the topic was created again. The consumer ' +
-      'continues with the records that exist.',
-    labels: { ...GROUP_AND_TOPIC, reason: '`retention`, `truncated`' },
+      'Offsets that retention deleted before the group had finished them. The consumer continues ' +
+      'with the records that exist.',
+    labels: { ...GROUP_AND_TOPIC, reason: '`retention`' },
+  },
+  cut: {
+    name: 'waypost.log.cut',
+    help:
+      'Offsets that the group had read, and that were then cut off the log: by a power cut, an ' +
+      'unclean election, a restored copy, or because the topic was made again. The consumer goes ' +
+      'on at the first record that was appended later.',
+    labels: GROUP_AND_TOPIC,
   },
   duration: {
     name: 'messaging.client.operation.duration',

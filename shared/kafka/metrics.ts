@@ -15,7 +15,8 @@ import {
 } from './port';
 import { TIER_PREFIX, tierDelayMs, tierTopic } from './topics';
 import { type UnassignedLag } from './client/describe-group';
-import { type Bounds, readBounds } from './client/leaderless';
+import { readBounds } from './client/leaderless';
+import { type Bounds } from './consumer/leaders';
 import { readRetention } from './client/topic-retention';
 
 /**
@@ -29,9 +30,13 @@ const POLL = { ...KAFKA, 'messaging.operation.name': 'poll' };
 const sent = metrics.counter(INFO.sent);
 const consumed = metrics.counter(INFO.consumed);
 const missed = metrics.counter(INFO.missed);
+const cut = metrics.counter(INFO.cut);
 const duration = metrics.histogram(INFO.duration, LATENCY_BOUNDS);
 const succeeded = duration.of(SEND);
 const failed = duration.of({ ...SEND, 'error.type': 'failed' });
+
+/** why offsets were missed; the label is there for other reasons */
+const RETENTION = 'retention';
 
 const producers = new Map<BatchProducer, BatchProducerOptions>();
 
@@ -97,18 +102,13 @@ export function meterProducer(
   };
 }
 
-/**
- * `retention`: deleted before they were read; `truncated`: already read, and the log now ends below
- * them
- */
-export type Missed = (typeof MISSED)[number];
-const MISSED = ['retention', 'truncated'] as const;
-
 export interface ConsumerMeter {
   /** Counts fetched records. */
   read(partition: Partition, records: readonly FetchedRecord[]): void;
-  /** Counts offsets that no longer exist: deleted before they were read, or truncated. */
-  missed(topic: string, reason: Missed, offsets: number): void;
+  /** Counts offsets that retention has deleted before they were done. */
+  missed(topic: string, offsets: number): void;
+  /** Counts offsets that were read, and then cut off the log. */
+  cut(topic: string, offsets: number): void;
   end(): void;
 }
 
@@ -152,7 +152,8 @@ export function meterConsumer(metered: Metered): ConsumerMeter {
   const watched: Watched = { ...metered, group, ...unknown };
   // The series exist from the start, so that the first missed offsets show as an increase.
   for (const topic of metered.topics) {
-    for (const reason of MISSED) missed.of({ group, topic, reason });
+    missed.of({ group, topic, reason: RETENTION });
+    cut.of({ group, topic });
   }
   consumers.add(watched);
   return {
@@ -165,8 +166,11 @@ export function meterConsumer(metered: Metered): ConsumerMeter {
       consumed.of({ ...POLL, ...labels }).value += records.length;
       partition.fetched(records);
     },
-    missed: (topic, reason, offsets) => {
-      missed.of({ group, topic, reason }).value += offsets;
+    missed: (topic, offsets) => {
+      missed.of({ group, topic, reason: RETENTION }).value += offsets;
+    },
+    cut: (topic, offsets) => {
+      cut.of({ group, topic }).value += offsets;
     },
     end: () => void consumers.delete(watched),
   };

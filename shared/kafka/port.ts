@@ -1,6 +1,6 @@
 /**
- * Defines what Waypost needs from Kafka. The other files of this folder implement it with kafkajs.
- * No code outside this folder names kafkajs, so that another client can replace it.
+ * Defines what Waypost needs from Kafka. The other files of this folder implement it, over
+ * connections of kafkajs. No code outside this folder names kafkajs.
  */
 
 export interface OutRecord {

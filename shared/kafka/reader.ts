@@ -1,14 +1,10 @@
-import { type Admin, type Kafka as KafkaJs } from 'kafkajs';
+import { type Admin } from 'kafkajs';
 import { sleep } from '../runtime/async';
 import { AppError, messageOf } from '../runtime/errors';
-import {
-  type Cluster,
-  connectCluster,
-  type FetchedPartition,
-  isOutOfRange,
-} from './client/cluster';
+import { type Cluster, type FetchedPartition, isOutOfRange } from './client/cluster';
 import { ConsumedRecord, Partition } from './consumer/partition';
 import { whileLeadersAreFound } from './client/leaderless';
+import { KafkaError } from './protocol/error-codes';
 import { type Fetched, type Range, type ReadAt } from './port';
 import { COMPACTED } from './topics';
 
@@ -20,8 +16,7 @@ import { COMPACTED } from './topics';
  * log yet. Such a request is repeated.
  *
  * Reads of several partitions of a topic that are called at the same time share a request to each
- * broker. They do not share one with another topic: kafkajs shuffles the partitions of a request,
- * and a response then names a topic several times.
+ * broker, but not with reads of another topic.
  */
 
 /** The second try finds a leader that moved; a starting broker needs a few more. */
@@ -48,7 +43,7 @@ export class DirectReader {
   readonly #asked = new Map<string, Asked[]>();
 
   constructor(
-    private readonly client: KafkaJs,
+    private readonly connect: () => Promise<Cluster>,
     private readonly prefix: string,
   ) {}
 
@@ -84,7 +79,7 @@ export class DirectReader {
   async #fetch(at: ReadAt): Promise<Fetched | undefined> {
     const { topic, partition, offset, until = 0 } = at;
     const name = this.prefix + topic;
-    const cluster = await (this.#cluster ??= connectCluster(this.client));
+    const cluster = await (this.#cluster ??= this.connect());
     await cluster.addTargetTopic(name);
     const [nodeId] = Object.keys(cluster.findLeaderForPartitions(name, [partition]));
     if (nodeId === undefined) throw new Error(`partition ${partition} of ${topic} has no leader`);
@@ -140,7 +135,7 @@ export class DirectReader {
     try {
       return await this.#fetchAll(nodeId, asked);
     } catch (error) {
-      const ofPartition = asked.length > 1 && error instanceof Error && 'type' in error;
+      const ofPartition = asked.length > 1 && error instanceof KafkaError;
       for (const each of asked) {
         if (ofPartition) await this.#request(nodeId, [each]);
         else each.fail(error);

@@ -1,7 +1,8 @@
 import { type Admin } from 'kafkajs';
 import { ConsumedRecord, Partition } from './consumer/partition';
 import { type FetchedPartition } from './client/cluster';
-import { type Bounds, START_WITHIN_MS, whileLeadersAreFound } from './client/leaderless';
+import { START_WITHIN_MS, whileLeadersAreFound } from './client/leaderless';
+import { type Bounds } from './consumer/leaders';
 import { type TailOptions } from './port';
 import { nextOffset } from './reader';
 

@@ -5,7 +5,8 @@ import { PollLiveness } from '../runtime/health';
 import { type Log } from '../telemetry/log';
 import { type FetchWait, IdleWait } from './idle-wait';
 import { type Cluster, type FetchResponse } from './client/cluster';
-import { NO_LEADER, whileLeadersAreFound } from './client/leaderless';
+import { whileLeadersAreFound } from './client/leaderless';
+import { NO_LEADER } from './protocol/metadata-request';
 import { type InRecord, type Tail, type TailOptions } from './port';
 import { type TailPosition, TailPositions } from './tail-positions';
 

@@ -150,11 +150,11 @@ export function specsOf(settings: Settings): TopicSpec[] {
   return topicSpecs({ retryDelaysMs, windowMs, retention: settings.WAYPOST_TOPIC_RETENTION });
 }
 
-/** Returns a record of `webhooks.recalls`. Its key is the destination. */
-export function recallRecord(destination: string, record: RecallRecord) {
+/** Returns a record of `webhooks.recalls`. Its key is the id of the recall. */
+export function recallRecord(record: RecallRecord) {
   return {
     topic: RECALLS,
-    key: destination,
+    key: record.kind === 'recall' ? record.id : record.recall,
     value: JSON.stringify(record),
     headers: { format: FORMAT_HEADER },
   };

@@ -185,7 +185,8 @@ export interface CircuitEvent {
   destinationVersion: number;
   state: 'open' | 'closed';
   /**
-   * the response that caused it: `failed`, `timeout` or `throttled`; `ok` or `irregular` if it closes
+   * the response that caused it: `failed`, `timeout` or `throttled`; `ok` or `irregular` if it
+   * closes
    */
   why: string;
   at: string;

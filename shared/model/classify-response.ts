@@ -1,4 +1,9 @@
-import { type Classification, type Outcome, type UrlErrorCode } from './attempt-events';
+import {
+  type Classification,
+  type Outcome,
+  type UrlError,
+  type UrlErrorCode,
+} from './attempt-events';
 import { type AskedFor } from './receiver-says';
 
 /**
@@ -17,7 +22,8 @@ import { type AskedFor } from './receiver-says';
  * | `webhook-delivery: abort-message` with any status but 2xx   | rejected                                      |
  * | no OAuth2 token (token): no request was sent                | retry                                         |
  * | its egress proxy is away (proxy): no request was sent       | retry                                         |
- * | forbidden_address, invalid_url: no request was sent         | rejected                                      |
+ * | forbidden_address of a name: no request was sent            | retry: name servers get mended                |
+ * | forbidden_address in a URL, invalid_url: nothing was sent   | rejected                                      |
  * | a status that HTTP does not define as final (1xx, 600 up)   | retry: the receiver did not refuse it         |
  */
 const BY_ERROR: Readonly<Record<UrlErrorCode, ErrorMeaning>> = {
@@ -34,6 +40,9 @@ const BY_ERROR: Readonly<Record<UrlErrorCode, ErrorMeaning>> = {
   // Its status decides (classifyStatus). Without a status, a retry loses nothing.
   status: { classification: 'retry', signal: 'failed' },
 };
+
+/** A name that has a forbidden address is away, as one that has none. */
+const FORBIDDEN_ANSWER: ErrorMeaning = BY_ERROR.dns;
 
 /** The meaning of an error for the delivery and for the lane of its URL. */
 interface ErrorMeaning {
@@ -111,8 +120,8 @@ const SAYS_NOTHING: ReceiverSays = {};
 const SAYS_GONE: ReceiverSays = { disables: 'gone' };
 
 /** Returns the classification, and the signal for the lane, without a complete response. */
-export function classifyError(code: UrlErrorCode): ErrorMeaning {
-  return BY_ERROR[code];
+export function classifyError({ code, phase }: Pick<UrlError, 'code' | 'phase'>): ErrorMeaning {
+  return code === 'forbidden_address' && phase === 'dns' ? FORBIDDEN_ANSWER : BY_ERROR[code];
 }
 
 /**

@@ -48,17 +48,18 @@ export interface Delivery {
   hop: number;
   /** number of the replay that it belongs to; 0: none */
   replay: number;
-  /** hashes (urlHash) of the URLs that refused permanently */
+  /** hashes (urlHash) of the webhooks that refused permanently */
   closed: string[];
   /**
-   * ms since 1970: earliest time of the next attempt, if the wait (Retry-After, retry plan)
-   * outlasts its tier
+   * ms since 1970: time of the next attempt, if the wait outlasts its tier
    */
   notBefore?: number;
   /**
-   * the next attempt is the last: the window has no room for another wait, or is over and one try
-   * is still due
+   * ms since 1970, in a tier: when its record leaves it. Retry returns it then, and delivery takes
+   * none that comes back earlier
    */
+  due?: number;
+  /** its window is over, and one try is still due: it had waited for Waypost alone */
   final?: boolean;
   /** a test: attempted once, whether the destination is on or off, and never retried */
   test?: boolean;
@@ -87,9 +88,13 @@ export function deliveryId(sourceId: string, messageId: string, destinationId: s
   return `dlv_${digest.slice(0, 27)}`;
 }
 
-/** Identifies a URL in `closed`, since the list of URLs may change while a delivery waits. */
-export function urlHash(url: string): string {
-  return createHash('sha256').update(url).digest('base64url').slice(0, 12);
+/**
+ * Identifies a webhook and its URL in `closed`, since both may change while a delivery waits. Two
+ * webhooks of a destination may have the same URL, with other headers: one of them may refuse what
+ * the other takes.
+ */
+export function urlHash(webhookId: string, url: string): string {
+  return createHash('sha256').update(`${webhookId}\0${url}`).digest('base64url').slice(0, 12);
 }
 
 /**
@@ -149,6 +154,7 @@ export function encodeDelivery(d: Delivery): Record<string, string> {
   if (d.replay > 0) headers.replay = String(d.replay);
   if (d.closed.length > 0) headers.closed = d.closed.join(',');
   if (d.notBefore !== undefined) headers['not-before'] = String(d.notBefore);
+  if (d.due !== undefined) headers.due = String(d.due);
   if (d.final) headers.final = '1';
   if (d.test) headers.test = '1';
   if (d.reason !== undefined) headers.reason = d.reason;
@@ -196,7 +202,10 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
   const [acceptedAt, expiresAt] = [count('accepted-at'), count('expires-at')];
   const [attempt, hop, replay] = [count('attempt'), count('hop'), count('replay')];
   const haveTimes =
-    isTime(acceptedAt) && isTime(expiresAt) && isTime(Number(text('not-before') ?? 1));
+    isTime(acceptedAt) &&
+    isTime(expiresAt) &&
+    isTime(Number(text('not-before') ?? 1)) &&
+    isTime(Number(text('due') ?? 1));
   if (!haveTimes || !(attempt >= 0 && hop >= 0 && replay >= 0)) {
     return { kind: 'unreadable', why: 'a header that must be a number is none' };
   }
@@ -237,6 +246,7 @@ function addOptional(delivery: Delivery, headers: RawHeaders): void {
   }
   if (anonymous !== undefined) delivery.anonymousId = anonymous;
   if (headers['not-before']) delivery.notBefore = Number(headers['not-before']);
+  if (headers.due) delivery.due = Number(headers.due);
   if (Number(headers.halved) > 0) delivery.halved = Number(headers.halved);
   if (headers.final) delivery.final = true;
   if (headers.test) delivery.test = true;

@@ -17,6 +17,8 @@ export interface MessageHeaders {
   /** ms since 1970, by the broker's clock; absent if the reader does not need it */
   appendedAt?: number;
   traceparent: string;
+  /** the position of `config` that its writer knew; absent if that does not matter */
+  configPosition?: number;
   /** the headers by which the body can be cut off (`cut-body.ts`) */
   body?: string;
   event?: string;
@@ -50,6 +52,7 @@ export function readMessageHeaders(headers: RawHeaders): HeadersDecision {
     acceptedAt,
     traceparent: headers.traceparent ?? '',
   };
+  if (headers.config !== undefined) head.configPosition = Number(headers.config);
   if (headers.body !== undefined) head.body = headers.body;
   if (headers.event !== undefined) head.event = headers.event;
   return head;
@@ -77,7 +80,7 @@ export function rememberMessage(seen: Pick<DedupWindow, 'remember'>, record: Mes
  * Ingest responds within 5 s, and appends the record by then or a little later. With a longer delay
  * its clock is wrong.
  */
-const LARGEST_DELAY_MS = 10_000;
+export const LARGEST_DELAY_MS = 10_000;
 
 /**
  * Returns when the window of a message begins, ms since 1970: when it was accepted, or when it was

@@ -67,6 +67,8 @@ interface MessageHeaders {
   /** ms since 1970; the retry window starts here */
   'accepted-at': string;
   traceparent: string;
+  /** the position of `config` that its writer knew: whoever decides on it must know as much */
+  config?: string;
   /** the name of a track call, unless it is long */
   event?: string;
   /** says where the delivered body ends in the value (`cut-body.ts`) */
@@ -107,6 +109,7 @@ interface AcceptedAs {
   /** the retry window starts here */
   acceptedAtMs: number;
   traceparent: string;
+  configPosition?: number;
   body?: string | undefined;
   warnings?: readonly EventWarning[];
 }
@@ -114,7 +117,7 @@ interface AcceptedAs {
 export function messageHeaders(
   source: string,
   { messageId, type, event }: Pick<Message, 'messageId' | 'type' | 'event'>,
-  { acceptedAtMs, traceparent, body, warnings = [] }: AcceptedAs,
+  { acceptedAtMs, traceparent, configPosition, body, warnings = [] }: AcceptedAs,
 ): Record<string, string> {
   const headers: MessageHeaders = {
     format: FORMAT_HEADER,
@@ -123,6 +126,7 @@ export function messageHeaders(
     'accepted-at': String(acceptedAtMs),
     traceparent,
   };
+  if (configPosition !== undefined) headers.config = String(configPosition);
   if (type === 'track' && event !== undefined && !isLongName(event)) headers.event = event;
   if (body !== undefined) headers.body = body;
   if (warnings.length > 0) headers.warnings = warnings.join(',');

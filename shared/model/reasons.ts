@@ -121,6 +121,8 @@ const REASONS = {
   unreadable: { dead: true },
   // The router cannot render the request, and there is no body (shared/render).
   render_failed: { dead: true },
+  // Kafka refuses its next record for good: its dead letter has no body (shared/render/too-large.ts).
+  too_large: { dead: true },
   destination_disabled: { cancelled: true },
   destination_deleted: { cancelled: true },
   cancelled_by_user: { cancelled: true },
@@ -143,8 +145,15 @@ export const DIVERT_REASONS = reasonsWith('divert');
 export const DEAD_REASONS = reasonsWith('dead');
 export const CANCEL_REASONS = reasonsWith('cancelled');
 
+/** The reasons with which a delivery ends that has a history: `unreadable` records have none. */
+export const END_REASONS = [...DEAD_REASONS, ...CANCEL_REASONS].filter(
+  (reason) => reason !== 'unreadable',
+);
+export type EndReason = (typeof END_REASONS)[number];
+
 export const REPLAYED = 'replayed' satisfies Reason;
 export const RETRY_REQUESTED = 'retry_requested' satisfies Reason;
+export const TOO_LARGE = 'too_large' satisfies Reason;
 export const RENDER_FAILED = 'render_failed' satisfies Reason;
 
 /**

@@ -6,7 +6,9 @@ import { callHash } from './dedup-window';
 
 /**
  * Topic `webhooks.recalls`: requests to take waiting deliveries out of their tiers early, and the
- * notes of retry about what it took. Pure.
+ * notes of retry about what it took. Pure. Whatever must leave early goes this way: what waited for
+ * an endpoint that has recovered, for a corrected URL or for the end of a pause; what a user sends
+ * now or cancels; one delivery that probes an endpoint.
  *
  * A recall copies the record of a tier to `webhooks.due` with the same step (delivery, replay,
  * attempt, hop), exactly as its return would have done later. The step is then noted here, and
@@ -16,34 +18,43 @@ import { callHash } from './dedup-window';
 
 /**
  * `retry`: a user sends it now; `retry_all`: a user sends all that wait at a destination;
- * `recovered`: the circuit of a URL closed, or its token endpoint or proxy answers again; `cancel`:
- * a user ends it. It is also the header `recalled` of the copy.
+ * `recovered`: what they wait for is over; `probe`: one of them asks whether its circuit can close;
+ * `cancel`: a user ends it. It is also the header `recalled` of the copy.
  */
-export const RECALL_ACTIONS = ['retry', 'retry_all', 'recovered', 'cancel'] as const;
+export const RECALL_ACTIONS = ['retry', 'retry_all', 'recovered', 'probe', 'cancel'] as const;
 export type RecallAction = (typeof RECALL_ACTIONS)[number];
 
-/** Waits that end together when what they wait for has recovered. */
-export const RECOVERED_REASONS = ['circuit_open', 'token', 'proxy'] as const;
+/** Waits that end together when what they wait for is over. */
+export const RECOVERED_REASONS = ['circuit_open', 'token', 'proxy', 'paused'] as const;
 export type RecoveredReason = (typeof RECOVERED_REASONS)[number];
 
-/** A request. It does not concern records that enter a tier later, except for a `cancel`. */
+/** Which waiting deliveries are meant: those to which all fields apply. Tests are never meant. */
+export interface Predicate {
+  destination?: string;
+  /** hash of a URL (`urlHash`): it has not refused them for good */
+  url?: string;
+  /** why they wait */
+  reason?: RecoveredReason;
+  /** with `attempt`: not after a later attempt */
+  delivery?: { id: string; replay: number; attempt?: number };
+  /** user id or anonymous id */
+  user?: string;
+}
+
+/** A request. */
 export interface Recall {
   kind: 'recall';
   id: string;
   action: RecallAction;
-  destination: string;
+  where: Predicate;
   /**
-   * keys of the destination's shards: their partitions are searched first, and for `recovered` they
-   * alone
+   * keys of the destination's shards: their partitions are searched first, and for `recovered` and
+   * `probe` they alone; empty: they are not known
    */
   keys: string[];
-  /** of `recovered`: the reason why its deliveries wait; absent: `circuit_open` */
-  reason?: RecoveredReason;
-  /** one delivery; absent: all that wait */
-  delivery?: { id: string; replay: number; attempt: number };
   /**
-   * For `cancel` of all: ends of the windows of the deliveries that are under way, ms since 1970.
-   * It also cancels deliveries that enter a tier within `STANDS_MS`, but no later replay.
+   * For `cancel`: ends of the windows of the deliveries that are under way, ms since 1970. It also
+   * cancels deliveries that enter a tier within `STANDS_MS`, but no later replay.
    */
   expiresBy?: number;
   /** over all retry processes */
@@ -91,18 +102,13 @@ export function readRecall(value: Buffer | null): RecallRecord | undefined {
 /** Returns whether a record has a known kind and all fields of that kind. */
 function isComplete(read: RecallRecord): boolean {
   switch (read.kind) {
-    case 'recall': {
-      const { action, id, destination, keys, delivery } = read;
-      const isOne =
-        delivery === undefined ||
-        (isText(delivery.id) && [delivery.replay, delivery.attempt].every(isCount));
+    case 'recall':
       return (
-        RECALL_ACTIONS.includes(action) &&
-        [id, destination].every(isText) &&
-        isListOf(keys, isText) &&
-        isOne
+        RECALL_ACTIONS.includes(read.action) &&
+        isText(read.id) &&
+        isListOf(read.keys, isText) &&
+        isPredicate(read.where)
       );
-    }
     case 'taken':
       return [read.recall, read.steps].every(isText) && isCount(read.count);
     case 'searched':
@@ -112,6 +118,16 @@ function isComplete(read: RecallRecord): boolean {
     default:
       return false;
   }
+}
+
+function isPredicate(where: Predicate | undefined): boolean {
+  if (where === undefined) return false;
+  const { destination, url, reason, delivery, user } = where;
+  const texts = [destination, url, reason, user].filter((each) => each !== undefined);
+  if (!texts.every(isText) || (texts.length === 0 && !delivery)) return false;
+  return (
+    !delivery || (isText(delivery.id) && [delivery.replay, delivery.attempt ?? 0].every(isCount))
+  );
 }
 
 const isText = (value: unknown) => typeof value === 'string';
@@ -137,30 +153,68 @@ export const STANDS_MS = 75_000;
 /** Age at which retry drops the request of a job that no process of it works on, ms. */
 export const JOB_LIFETIME_MS = 86_400_000;
 
-/** @param beforeMs when Kafka appended the recall, by the brokers' clock */
-export function isRecalled(recall: Recall, record: ParkedRecord, beforeMs: number): boolean {
-  // The key is compared first, because headers are decoded on access.
-  if (record.key !== null && !isOf(recall.destination, record.key)) return false;
-  const { headers } = record;
-  if (headers.destination !== recall.destination || headers.test !== undefined) return false;
-  if (recall.delivery) {
-    const { id, replay, attempt } = recall.delivery;
-    const same = headers.delivery === id && Number(headers.replay ?? 0) === replay;
-    // A retry is for the wait that the user saw, so it never takes the wait after the attempt that
-    // it caused.
-    return same && (recall.action === 'cancel' || Number(headers.attempt ?? 0) <= attempt);
-  }
-  if (record.timestampMs > beforeMs) {
-    return Number(headers['expires-at']) <= (recall.expiresBy ?? 0);
-  }
-  return recall.action !== 'recovered' || headers.reason === (recall.reason ?? 'circuit_open');
+/**
+ * Returns whether a recall concerns a record. It concerns what entered its tier before it; one of a
+ * single delivery also what enters later, and a cancellation what was being attempted.
+ * @param beforeMs when Kafka appended the recall, by the brokers' clock
+ */
+export function isRecalled({ where, expiresBy }: Recall, record: ParkedRecord, beforeMs: number) {
+  if (!isMeant(where, record)) return false;
+  return (
+    where.delivery !== undefined ||
+    record.timestampMs <= beforeMs ||
+    Number(record.headers['expires-at']) <= (expiresBy ?? 0)
+  );
 }
 
-function isOf(destination: string, key: Buffer): boolean {
-  const { length } = destination;
-  return key[length] === COLON && key.toString('latin1', 0, length) === destination;
+/** Returns whether a predicate applies to a record. */
+function isMeant(where: Predicate, { key, headers }: Pick<ParkedRecord, 'key' | 'headers'>) {
+  const { destination, url, reason, delivery, user } = where;
+  if (destination !== undefined) {
+    // The key is compared first, because headers are decoded on access.
+    if (key !== null && destinationOfKey(key) !== destination) return false;
+    if (headers.destination !== destination) return false;
+  }
+  if (reason !== undefined && headers.reason !== reason) return false;
+  if (delivery && !isOf(delivery, headers)) return false;
+  if (user !== undefined && headers.user !== user && headers.anonymous !== user) return false;
+  if (url !== undefined && headers.closed?.split(',').includes(url)) return false;
+  return headers.test === undefined;
+}
+
+function isOf(
+  { id, replay, attempt = Infinity }: NonNullable<Predicate['delivery']>,
+  headers: ParkedRecord['headers'],
+): boolean {
+  return (
+    headers.delivery === id &&
+    Number(headers.replay ?? 0) === replay &&
+    Number(headers.attempt ?? 0) <= attempt
+  );
+}
+
+/** Returns the destination in the key of a delivery's record. */
+export function destinationOfKey(key: Buffer): string {
+  const end = key.lastIndexOf(COLON);
+  return key.toString('latin1', 0, end < 0 ? key.length : end);
 }
 const COLON = ':'.charCodeAt(0);
+
+/** Ages of an outage: until the first, its endpoint is probed often, and then seldom, ms. */
+const PROBED_OFTEN_MS = 900_000;
+/** A little less than a minute and five minutes: a search and a return follow. */
+const PROBES_OFTEN_EVERY_MS = 50_000;
+const PROBES_EVERY_MS = 280_000;
+
+/**
+ * Returns when the next delivery that waits for a circuit probes its endpoint, ms since 1970.
+ * @param askedMs when the probes were asked for
+ * @param lastMs the last one; undefined: none yet
+ */
+export function nextProbeMs(askedMs: number, lastMs: number | undefined): number {
+  if (lastMs === undefined || lastMs < askedMs) return askedMs;
+  return lastMs + (lastMs - askedMs < PROBED_OFTEN_MS ? PROBES_OFTEN_EVERY_MS : PROBES_EVERY_MS);
+}
 
 /**
  * Hashes the step of a record, in 16 hexadecimal digits. @returns undefined for a record without a

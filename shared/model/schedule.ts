@@ -1,106 +1,151 @@
 /**
- * Decides in which delay topic (tier) a delivery waits next, and until when. A wait is always one
- * of the existing tiers: Kafka can wait for nothing else.
+ * Decides when the next attempt of a delivery is, and in which delay topics (tiers) it waits until
+ * then. Kafka can wait for nothing else than the fixed delay of a tier.
  *
- * A destination with a retry plan follows `retry-plan.ts` instead.
+ * `next` is the only scheduler. A plan is a list of delays: that of the destination, or the tiers as
+ * configured. The wait after an attempt is the delay of the plan or, if it is longer, the wait that
+ * the endpoint asked for, of which 15 minutes count. A wait that goes beyond the window is cut at
+ * its end: there the last attempt stands.
  *
- * The schedule of a delivery that fails at every try, at the default tiers and window
- * (10s,1m,5m,15m,30m and 4h), each attempt taking no time:
+ * `tierFor` composes a wait of tiers. The delivery passes from tier to tier without attempts:
  *
- * | attempt | after acceptance | then waits                                |
- * | ------- | ---------------- | ----------------------------------------- |
- * | 1       | 0 s              | 10 s                                      |
- * | 2       | 10 s             | 1 m                                       |
- * | 3       | 1 m 10 s         | 5 m                                       |
- * | 4       | 6 m 10 s         | 15 m                                      |
- * | 5       | 21 m 10 s        | 30 m                                      |
- * | 6 … 11  | 51 m 10 s …      | 30 m each                                 |
- * | 12      | 3 h 51 m 10 s    | 5 m: the largest tier that still fits     |
- * | 13      | 3 h 56 m 10 s    | nothing: that was the final try           |
+ * | wait | takes | tiers 10s,20s,1m,2m,5m,15m,30m |
+ * | ---- | ----- | ------------------------------ |
+ * | 5 s  | 10 s  | 10 s                           |
+ * | 45 s | 50 s  | 20 s, 20 s, 10 s               |
+ * | 1 m  | 1 m   | 1 m                            |
+ * | 2 h  | 2 h   | 30 m, four times               |
  *
- * No wait ends after the window. Tiers add no jitter: every record of a tier waits equally long, so
- * that records fall due in the order of their offsets. The retry service spreads records that fall
- * due together (`return-pace.ts`).
+ * It takes longer than the wait by less than the shortest tier. Only the last attempt may be earlier
+ * by as much, so that it does not miss the window. docs/reference/schedule.md shows whole lives.
+ *
+ * Tiers add no jitter: every record of a tier waits equally long, so that records fall due in the
+ * order of their offsets. The retry service spreads records that fall due together
+ * (`return-pace.ts`).
  */
 
-/** Back to the broker, into a tier. */
+/** A wait in a tier. */
 export interface Wait {
-  kind: 'wait';
   /** an existing tier, ms */
   tierMs: number;
-  /** ms since 1970: the earliest time of the next attempt */
+  /** ms since 1970: the expected time of the next attempt */
   nextAttemptAt: number;
-  /** the next attempt is the last; absent: clear the mark */
-  final?: true;
-  /** ms since 1970, beyond this tier: hop on when the tier ends. Absent: clear the mark */
+  /** ms since 1970, beyond this tier: wait on when the tier ends. Absent: clear the mark */
   notBefore?: number;
+  /**
+   * the clocks of delivery and retry do not agree: the brokers' timestamp says when the tier is over
+   */
+  clocksDiffer?: true;
 }
 
-/** A wait, or the end: no tier ends within the window. */
-export type Next = Wait | { kind: 'closed' };
+/**
+ * The longest wait that an endpoint gets by asking for it, ms. A receiver that asks for a day has
+ * often made a mistake: an occasional request checks again.
+ */
+export const LONGEST_ASKED_MS = 900_000;
+
+/**
+ * Returns the time of the next attempt after one that failed, ms since 1970; undefined: the window
+ * is over.
+ * @param plan delays after the first, second, … attempt, ms; the last one repeats
+ * @param attempt number of attempts made so far, at least 1
+ * @param askedMs the wait that the endpoint asked for; 0: none
+ */
+export function next(
+  plan: readonly number[],
+  attempt: number,
+  askedMs: number,
+  nowMs: number,
+  expiresAt: number,
+): number | undefined {
+  const plannedMs = plan[Math.min(Math.max(attempt, 1), plan.length) - 1] ?? 0;
+  const waitMs = Math.max(plannedMs, Math.min(askedMs, LONGEST_ASKED_MS));
+  return nowMs < expiresAt ? Math.min(nowMs + waitMs, expiresAt) : undefined;
+}
+
+/**
+ * Returns the tier in which a wait begins, ms: the shortest one that is long enough, unless others
+ * come nearer together. Undefined if each tier is longer than the room.
+ * @param tiersMs as configured
+ * @param roomMs the most that the wait may take
+ */
+export function tierFor(
+  waitMs: number,
+  tiersMs: readonly number[],
+  roomMs = Infinity,
+): number | undefined {
+  const tiers = parkTiers(tiersMs);
+  const shortest = shortestTier(tiersMs);
+  const enough = tiers.find((tier) => tier >= waitMs);
+  const isNear = enough !== undefined && enough < waitMs + shortest;
+  if (isNear && enough <= roomMs) return enough;
+  const part = tiers.findLast((tier) => tier <= Math.min(waitMs, roomMs));
+  return part ?? (shortest <= roomMs ? shortest : undefined);
+}
+
+/** Returns the length of the shortest tier, ms. @param tiersMs as configured */
+export function shortestTier(tiersMs: readonly number[]): number {
+  return parkTiers(tiersMs)[0] ?? 0;
+}
+
+/** Returns how long a wait takes, in one tier after the other, ms. @param tiersMs as configured */
+export function effectiveDelay(
+  waitMs: number,
+  tiersMs: readonly number[],
+  roomMs = Infinity,
+): number {
+  const longest = parkTiers(tiersMs).at(-1) ?? 1;
+  // A long wait begins with the longest tier, again and again.
+  let sumMs = Math.max(0, Math.floor((waitMs - longest) / longest)) * longest;
+  do {
+    const tier = tierFor(waitMs - sumMs, tiersMs, roomMs - sumMs);
+    if (tier === undefined) return sumMs;
+    sumMs += tier;
+  } while (sumMs < waitMs);
+  return sumMs;
+}
+
+/**
+ * Returns the shortest delay that a plan may have, ms: a shorter one would become more than twice
+ * as long.
+ */
+export function leastDelay(tiersMs: readonly number[]): number {
+  return shortestTier(tiersMs) / 2;
+}
 
 interface WaitBounds {
   nowMs: number;
-  /** end of the window, ms since 1970 */
-  expiresAt: number;
-  /**
-   * As configured: the first is for the wait after the first attempt; in any order, repeats
-   * allowed; at least one. For `park` as configured, or the result of `parkTiers`.
-   */
+  /** until when the delivery must have left its tier, ms since 1970 (`lastReturnAt`) */
+  returnBy: number;
+  /** as configured; for `park` also the result of `parkTiers` */
   tiersMs: readonly number[];
 }
 
-/** Waits end a little late: a tier promises one second. */
-const WINDOW_MARGIN_MS = 1_000;
-/** In a short window, as in a test, the margin takes a quarter. */
-const LARGEST_MARGIN = 1 / 4;
+/** Returns the first tier of a wait until this time; undefined if no tier ends early enough. */
+export function waitUntil(
+  atMs: number,
+  { nowMs, returnBy, tiersMs }: WaitBounds,
+): Wait | undefined {
+  const roomMs = returnBy - nowMs;
+  const waitMs = Math.min(atMs - nowMs, roomMs);
+  const tierMs = tierFor(waitMs, tiersMs, roomMs);
+  if (tierMs === undefined) return undefined;
+  const nextAttemptAt = nowMs + effectiveDelay(waitMs, tiersMs, roomMs);
+  return tierMs >= waitMs
+    ? { tierMs, nextAttemptAt }
+    : { tierMs, nextAttemptAt, notBefore: nowMs + waitMs };
+}
 
 /**
- * Returns until when a wait may be planned, so that the delivery returns within its window; ms
- * since 1970.
+ * By how much the last return must precede the end of the window: a crowd returns over six seconds.
+ * A window of minutes spares less, and the window of a test a quarter.
  */
+const MARGIN = { mostMs: 10_000, part: 1 / 60, leastMs: 1_000, mostPart: 1 / 4 };
+
+/** Returns until when a wait may be planned, so that the last attempt is within the window; ms since 1970. */
 export function lastReturnAt(expiresAt: number, windowMs: number): number {
-  return expiresAt - Math.min(WINDOW_MARGIN_MS, windowMs * LARGEST_MARGIN);
-}
-
-export interface WaitInput extends WaitBounds {
-  /** attempts made so far, at least 1 */
-  attempt: number;
-  /** the attempt that just failed was marked as the last */
-  final: boolean;
-  /** the wait that the receiver asked for, ms */
-  retryAfterMs?: number | undefined;
-}
-
-/**
- * Returns the wait after a failed attempt: the tier of that attempt (the last one repeats), or the
- * first that is long enough for `Retry-After`, never a shorter one than was due. Beyond the longest
- * tier it is that tier with `notBefore`, so that further hops spend no attempts. Beyond the window
- * it is the largest tier that still fits, for one final try.
- */
-export function afterFailure(input: WaitInput): Next {
-  const { nowMs, attempt, expiresAt, tiersMs, retryAfterMs = 0 } = input;
-  if (input.final) return { kind: 'closed' };
-  const scheduled = tiersMs[Math.min(Math.max(attempt, 1), tiersMs.length) - 1] ?? longest(tiersMs);
-  const asked = firstLongEnough(tiersMs, retryAfterMs);
-  const tierMs = Math.max(scheduled, asked ?? longest(tiersMs));
-  if (nowMs + Math.max(tierMs, retryAfterMs) > expiresAt) return finalTry(input);
-  if (asked !== undefined) return { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs };
-  const notBefore = nowMs + retryAfterMs;
-  return { kind: 'wait', tierMs, nextAttemptAt: notBefore, notBefore };
-}
-
-/**
- * Returns the next wait of a delivery that came back before its `notBefore`: the first tier that is
- * long enough for the rest, else the longest. It spends no attempt.
- */
-export function hop(input: WaitBounds & { notBefore: number }): Next {
-  const { nowMs, notBefore, expiresAt, tiersMs } = input;
-  const enough = firstLongEnough(tiersMs, notBefore - nowMs);
-  const tierMs = enough ?? longest(tiersMs);
-  if (nowMs + tierMs > expiresAt || notBefore > expiresAt) return finalTry(input);
-  if (enough !== undefined) return { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs };
-  return { kind: 'wait', tierMs, nextAttemptAt: notBefore, notBefore };
+  const marginMs = Math.max(MARGIN.leastMs, Math.min(MARGIN.mostMs, windowMs * MARGIN.part));
+  return expiresAt - Math.min(marginMs, windowMs * MARGIN.mostPart);
 }
 
 export interface ParkInput extends WaitBounds {
@@ -115,17 +160,17 @@ export interface ParkInput extends WaitBounds {
 }
 
 /**
- * Returns the wait of a delivery that could not be started. It spends no attempt and never makes
- * the next one the last.
+ * Returns the wait of a delivery that could not be started, which spends no attempt; undefined if no
+ * tier ends early enough.
  */
-export function park(input: ParkInput): Next {
-  const { nowMs, expiresAt, tiersMs } = input;
+export function park(input: ParkInput): Wait | undefined {
+  const { nowMs, returnBy, tiersMs } = input;
   // Beyond the longest tier, all waits are equally far from infinity.
   const expectedWaitMs = Math.min(input.expectedWaitMs, longest(tiersMs));
-  const fitting = tiersMs.filter((tier) => nowMs + tier <= expiresAt);
-  if (fitting.length === 0) return { kind: 'closed' };
+  const fitting = tiersMs.filter((tier) => nowMs + tier <= returnBy);
+  if (fitting.length === 0) return undefined;
   const tierMs = rounded(fitting, expectedWaitMs, input.round ?? 'nearest');
-  return { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs };
+  return { tierMs, nextAttemptAt: nowMs + tierMs };
 }
 
 /**
@@ -138,8 +183,7 @@ const WIDEST_STEP = 3.5;
  * Returns the tiers for parked deliveries: the configured ones, and additional ones between distant
  * neighbours. A delivery parks in the largest tier not longer than the outage, and comes back
  * during the outage once per tier length. Between 10 s and 1 m, up to six times as many deliveries
- * would come back as arrive; with 20 s in between, up to three times. Retries keep to the
- * configured tiers, as their schedule says.
+ * would come back as arrive; with 20 s in between, up to three times. Planned waits use them too.
  *
  * 10s,1m,5m,15m,30m → 10s,20s,1m,2m,5m,15m,30m
  *
@@ -184,12 +228,6 @@ function rounded(tiersMs: readonly number[], ms: number, round: 'nearest' | 'dow
     case 'nearest':
       return tiersMs.reduce((best, tier) => (isNearer(tier, best, ms) ? tier : best));
   }
-}
-
-function finalTry({ nowMs, expiresAt, tiersMs }: WaitBounds): Next {
-  const tierMs = largest(tiersMs.filter((tier) => nowMs + tier <= expiresAt));
-  if (tierMs === undefined) return { kind: 'closed' };
-  return { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs, final: true };
 }
 
 /**

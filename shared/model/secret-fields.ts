@@ -4,8 +4,9 @@ import { mapAuth, mapSignature, mapTls } from './endpoint-auth';
 
 /**
  * Names the encrypted fields of the entries of `config`. Encryption binds a text to its field
- * (shared/config/encryption.ts), so a field keeps its name wherever the stored text is kept: through
- * a rotation, through a change of the case of a header, and when webhooks change their order.
+ * (shared/config/encryption.ts), so a field keeps its name wherever the stored text is kept:
+ * through a rotation, through a change of the case of a header, and when webhooks change their
+ * order.
  */
 
 export interface SecretField {

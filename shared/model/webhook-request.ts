@@ -48,8 +48,8 @@ interface OwnHeader {
 const SIGNATURES = 'the signatures; absent without a secret (`v1a` needs none)';
 
 /**
- * All headers that Waypost sets. An entry with a value is sent with every webhook, and the rules for
- * the customer's headers, the preview, the shown requests and `waypost listen` follow it.
+ * All headers that Waypost sets. An entry with a value is sent with every webhook, and the rules
+ * for the customer's headers, the preview, the shown requests and `waypost listen` follow it.
  */
 export const WAYPOST_HEADERS: readonly OwnHeader[] = [
   {

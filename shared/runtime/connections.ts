@@ -16,8 +16,8 @@ export interface Timeouts {
 }
 
 /**
- * Requests of one connection that may wait for their responses. Browsers and load balancers send one
- * at a time.
+ * Requests of one connection that may wait for their responses. Browsers and load balancers send
+ * one at a time.
  */
 const MAX_UNANSWERED = 16;
 

@@ -6,7 +6,8 @@ const NOWHERE = '/dev/null';
 
 /**
  * Returns the home of this user. A user without one, as in some containers, gets a path below which
- * nothing is: a relative path would be inside of the present folder, which a stranger may have made.
+ * nothing is: a relative path would be inside of the present folder, which a stranger may have
+ * made.
  * @param read another one in tests; throws for a user without an entry in the list of users
  */
 export function homeFolder(read: () => string = homedir): string {

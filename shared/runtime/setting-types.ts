@@ -132,8 +132,8 @@ export const proxyUrl = z.string().transform((text, ctx) => {
 });
 
 /**
- * The URL of a mail server. A password goes over TLS only: `tls=off` excludes one. The message never
- * repeats the value, because it may hold a password.
+ * The URL of a mail server. A password goes over TLS only: `tls=off` excludes one. The message
+ * never repeats the value, because it may hold a password.
  */
 export const smtpUrl = z
   .url({

@@ -93,15 +93,15 @@ test('the CLI finds the system of its data dir and stores logins', async () => {
 test('the CLI creates, lists, changes and deletes sources', async () => {
   await done('sources', 'create', 'Site');
   await done('sources', 'rename', 'Site', 'My site');
-  await done('sources', 'disable', 'My site');
+  await done('sources', 'disable', 'My site', '--yes');
   await done('sources', 'enable', 'My site');
   const { writeKey } = (await done('sources', 'show', 'My site', '--json')).json[0]!;
-  expect((await done('sources', 'rotate-key', 'My site')).out).toContain(String(writeKey));
+  expect((await done('sources', 'rotate-key', 'My site', '--yes')).out).toContain(String(writeKey));
   await done('sources', 'create', 'Another');
   expect((await done('sources', 'list')).out).toMatch(
     /^ID +NAME +ON +WRITE KEY\nsrc_\S+ +My site +yes +\w+\n/,
   );
-  await done('sources', 'delete', 'Another');
+  await done('sources', 'delete', 'Another', '--yes');
 });
 
 test('the CLI creates, lists and changes destinations', async () => {
@@ -143,9 +143,9 @@ test('the CLI creates, lists and changes destinations', async () => {
     '--name',
     'Hook',
   );
-  await done('destinations', 'pause', 'Hook');
+  await done('destinations', 'pause', 'Hook', '--yes');
   await done('destinations', 'resume', 'Hook');
-  await done('destinations', 'disable', 'Hook');
+  await done('destinations', 'disable', 'Hook', '--yes');
   await done('destinations', 'enable', 'Hook');
   expect((await done('destinations', 'test', 'Hook', '--type', 'identify')).out).toContain(
     'delivered',
@@ -222,7 +222,8 @@ test('the CLI sets authentication, certificates and plans, and reveals no secret
   expect(preview.out).toMatch(/method +PUT[^]*authorization: \*\*\*[^]*body +{"user":/);
   expect((await done('destinations', 'public-keys', 'Own')).out).toMatch(/^KEY[^]*whpk_/);
   expect(
-    (await done('destinations', 'rotate-secret', 'Own', '--ed25519', '--overlap', '1h')).err,
+    (await done('destinations', 'rotate-secret', 'Own', '--ed25519', '--overlap', '1h', '--yes'))
+      .err,
   ).toMatch(/public-keys/);
   expect((await done('destinations', 'public-keys', 'Own', '--json')).json).toHaveLength(2);
   const shown = await done('destinations', 'show', 'Own');
@@ -270,7 +271,7 @@ test('the CLI sets authentication, certificates and plans, and reveals no secret
     const ran = await waypost(['destinations', 'edit', 'Own', ...wrong], around);
     expect([ran.code > 0, ran.err]).toEqual([true, expect.not.stringContaining('planted')]);
   }
-  await done('destinations', 'delete', 'Own');
+  await done('destinations', 'delete', 'Own', '--yes');
 });
 
 test('listen forwards deliveries byte for byte, and tail shows them', async () => {
@@ -431,7 +432,7 @@ test('the CLI finds deliveries and replays dead ones', async () => {
   });
   expect([mcp.code, mcp.out]).toEqual([
     0,
-    expect.stringMatching(/is dead, because of rejected.* answered 422\./),
+    expect.stringMatching(/is dead: its endpoint refused it for good\..* answered 422\./),
   ]);
 
   production.on('/hook', {});
@@ -442,7 +443,7 @@ test('the CLI finds deliveries and replays dead ones', async () => {
   const [job] = (
     await done('replay', 'all', '--destination', 'Hook', '--max-per-second', '1', '--json')
   ).json;
-  await done('replay', 'cancel', String(job!.id));
+  await done('replay', 'cancel', String(job!.id), '--yes');
   await done('replay', 'resume', String(job!.id));
   expect((await done('replay', 'show', String(job!.id), '--follow')).out).toMatch(/status +done/);
   expect((await done('replay', 'list')).out.split('\n')).toHaveLength(4);
@@ -476,13 +477,13 @@ test('the CLI creates, changes and revokes tokens, and shows each secret only on
   expect(made.out + made.err).not.toContain(secret);
   const theirs = { ...around, env: { WAYPOST_URL: system.controlUrl, WAYPOST_TOKEN: secret } };
   expect((await waypost(['destinations', 'list'], theirs)).code).toBe(0);
-  expect(await waypost(['destinations', 'pause', 'Hook'], theirs)).toMatchObject({
+  expect(await waypost(['destinations', 'pause', 'Hook', '--yes'], theirs)).toMatchObject({
     code: 1,
     err: expect.stringMatching(/operator/),
   });
   await done('tokens', 'edit', 'A dashboard', '--role', 'operator', '--name', 'A robot');
   await eventually(async () =>
-    expect((await waypost(['destinations', 'pause', 'Hook'], theirs)).code).toBe(0),
+    expect((await waypost(['destinations', 'pause', 'Hook', '--yes'], theirs)).code).toBe(0),
   );
   await done('destinations', 'resume', 'Hook');
   const { out, err } = await done('tokens', 'create', 'Another', '--role', 'admin');
@@ -500,7 +501,7 @@ test('the CLI creates, changes and revokes tokens, and shows each secret only on
   expect(
     (await done('tokens', 'edit', 'Another', '--expires', 'never', '--rights', 'all')).out,
   ).toMatch(/all rights of the role[^]*never/);
-  await done('tokens', 'revoke', 'A robot');
+  await done('tokens', 'revoke', 'A robot', '--yes');
   await eventually(async () =>
     expect(await waypost(['sources', 'list'], theirs)).toMatchObject({
       code: 1,
@@ -536,10 +537,10 @@ test('the CLI configures and tests alerts, and finds and acknowledges notices', 
   expect((await done('alerts', 'edit', '--switch-off-after', 'never')).out).toMatch(
     /switch off after +never/,
   );
-  expect((await done('alerts', 'rotate-secret', '--overlap', '0s')).out).toMatch(
+  expect((await done('alerts', 'rotate-secret', '--overlap', '0s', '--yes')).out).toMatch(
     /^whsec_\S{40,}\n$/,
   );
-  expect((await done('alerts', 'disable')).out).toMatch(/sent +no/);
+  expect((await done('alerts', 'disable', '--yes')).out).toMatch(/sent +no/);
   expect((await done('alerts', 'edit', '--no-webhooks', '--no-secret')).out).toMatch(/signed +no/);
   // The dead letters of the test above caused a notice.
   const [notice] = await eventually(async () => {
@@ -567,6 +568,7 @@ test('the CLI deletes users, and the audit trail names the actor', async () => {
     'd3',
     '--source',
     'My site',
+    '--yes',
   );
   expect(out).toMatch(/users +3\nvisitors +0\n[^]*messages +3\nuser +d3\nuser +d1\nuser +d2/);
   const [deletion] = (await done('deletions', 'list', '--json')).json;
@@ -579,7 +581,7 @@ test('the CLI deletes users, and the audit trail names the actor', async () => {
     err: expect.stringMatching(/^Give --user, --users-file or --anonymous/),
   });
   expect(
-    (await done('deletions', 'create', '--anonymous', 'v1', '--source', 'My site')).out,
+    (await done('deletions', 'create', '--anonymous', 'v1', '--source', 'My site', '--yes')).out,
   ).toMatch(/users +0\nvisitors +1\n[^]*visitor +v1/);
   const trail = async (...filter: string[]) => (await done('audit', ...filter)).out;
   await eventually(async () => {
@@ -640,7 +642,7 @@ test('an export can be imported again, with its secrets in a separate file', asy
   expect((await done('import', 'waypost.json')).out).toMatch(
     /kept +source +My site[^]*kept +destination +Hook/,
   );
-  await done('destinations', 'delete', 'Hook');
+  await done('destinations', 'delete', 'Hook', '--yes');
   expect(await waypost(['import', 'waypost.json'], around)).toMatchObject({
     code: 1,
     err: expect.stringContaining('"Hook" needs header X-Own of http://127.0.0.1'),
@@ -655,7 +657,7 @@ test('an export can be imported again, with its secrets in a separate file', asy
     'again',
     'track',
   ]);
-  const rotated = await done('destinations', 'rotate-secret', 'Hook', '--overlap', '0s');
+  const rotated = await done('destinations', 'rotate-secret', 'Hook', '--overlap', '0s', '--yes');
   expect(rotated.out).toMatch(/^whsec_\S{40,}\n$/);
 });
 
@@ -747,14 +749,14 @@ test('the CLI previews and manages an audience, uploads a list and creates a tra
     /trait +pros\n[^]*sources +src_[^]*destinations +dst_/,
   );
   const settings = file('audiences.json', (await done('export')).out);
-  await done('audiences', 'delete', 'Professionals');
+  await done('audiences', 'delete', 'Professionals', '--yes');
   expect((await done('import', settings)).out).toMatch(/created +audience +Professionals/);
   expect((await done('import', settings)).out).toMatch(/kept +audience +Professionals/);
   expect((await done('audiences', 'show', 'Professionals')).out).toMatch(
     /trait +pros\n[^]*sources +src_[^]*destinations +dst_/,
   );
   await done('audiences', 'edit', 'Professionals', '--all-sources', '--nobody');
-  await done('audiences', 'delete', 'Professionals');
+  await done('audiences', 'delete', 'Professionals', '--yes');
 
   await done('audiences', 'create', 'Invited', '--list', '--sync-every', '1s');
   const members = file('members', 'ann\n"bob"\n{"userId":"cid"}\n');
@@ -805,7 +807,7 @@ test('the CLI previews and manages an audience, uploads a list and creates a tra
   expect((await done('traits', 'show', 'Clicks')).out).toMatch(
     /value +count of E\n[^]*window +all time/,
   );
-  await done('traits', 'delete', 'Clicks');
+  await done('traits', 'delete', 'Clicks', '--yes');
   expect((await done('traits', 'list')).err).toContain('waypost traits create --help');
 }, 400_000);
 

@@ -32,7 +32,12 @@ afterAll(() => stage.close());
 
 let dir: string;
 let vendor: Server | undefined;
-beforeEach(() => (dir = folderOfAUser()));
+beforeEach(() => {
+  dir = folderOfAUser();
+  // The pages say how a reader comes to this command.
+  const command = `#!/bin/sh\nexec node ${ROOT}/dist/cli/main.js "$@"\n`;
+  writeFileSync(join(dir, 'waypost'), command, { mode: 0o755 });
+});
 afterEach(() => {
   vendor?.close();
   rmSync(dir, { recursive: true, force: true });
@@ -43,8 +48,7 @@ const hook = (path: string) => stage.sink.url(path);
 const here = (code: string) =>
   code
     .replaceAll('localhost:8080', new URL(stage.system.ingestUrl).host)
-    .replaceAll('localhost:8090', new URL(stage.system.controlUrl).host)
-    .replaceAll('npx waypost', `node ${ROOT}/dist/cli/main.js`);
+    .replaceAll('localhost:8090', new URL(stage.system.controlUrl).host);
 const shell = (code: string, env: Record<string, string> = {}) =>
   run('bash', ['-euo', 'pipefail', '-c', here(code)], {
     cwd: dir,
@@ -53,6 +57,7 @@ const shell = (code: string, env: Record<string, string> = {}) =>
 const cliSettings = () => ({
   WAYPOST_URL: stage.system.controlUrl,
   WAYPOST_TOKEN: stage.system.adminToken,
+  PATH: `${dir}:${process.env.PATH!}`,
 });
 
 function file(page: string, name: string, as: string): void {
@@ -161,9 +166,9 @@ test('every command of the guide to the command line and of the README ends well
   for (const [name, text] of Object.entries(files)) {
     writeFileSync(join(dir, name), text, { mode: 0o755 });
   }
-  const env = { ...system.env, PATH: `${dir}:${process.env.PATH!}` };
+  const env = { ...system.env, ...cliSettings() };
   await shell(
-    named('npx waypost send identify --source "My site" --user ann --traits \'{"plan": "pro"}\''),
+    named('waypost send identify --source "My site" --user ann --traits \'{"plan": "pro"}\''),
     env,
   );
 

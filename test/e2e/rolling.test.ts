@@ -9,11 +9,15 @@ import { type Service, startBeside } from '../support/service';
 import { openTopics, type Topics } from '../support/topics';
 
 /**
- * Rolling restarts and scaling under load, with endpoints that hang or are slow: clients and
- * receivers see no fault.
+ * Rolling restarts and scaling under load, with endpoints that hang or are slow, and clients that
+ * send every call twice: clients and receivers see no fault.
  */
 
 const SLOW_MS = 4_900;
+/**
+ * Every call is sent twice. By the time of the second one, a restarted service has been replaced.
+ */
+const AGAIN_AFTER_MS = 5_000;
 const env = {
   WAYPOST_PARTITIONS: '6',
   WAYPOST_TIMEOUT: '5s',
@@ -31,7 +35,7 @@ const beside = new Set<Service>();
 let balancer: NodeJS.Timeout | undefined;
 
 beforeAll(async () => {
-  rig = await openLoadedSystem({ env, slowMs: SLOW_MS });
+  rig = await openLoadedSystem({ env, slowMs: SLOW_MS, againAfterMs: AGAIN_AFTER_MS });
   topics = await openTopics(rig.system);
   tail = await topics.kafka.tail({
     name: 'rolling',

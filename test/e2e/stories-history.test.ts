@@ -44,6 +44,22 @@ test('the history finds a delivery by message, with attempts, request and respon
   expect(request!.headers['webhook-id']).toBe(body.id);
 });
 
+test('an event that no destination takes is found with the reason, by its id and its user', async () => {
+  const { sink } = stage;
+  const { send, destination } = await stage.connect({
+    types: ['page'],
+    webhooks: [{ url: sink.url('/pages-only') }],
+  });
+  const { messageId, userId } = await send(aTrack({ userId: 'user-nowhere' }));
+  for (const query of [`message=${messageId}`, `user=${userId}`]) {
+    const found = await ask(`/lookup?${query}`, ({ data }) => expect(data).toHaveLength(1));
+    expect(found.data[0]).toMatchObject({
+      message: messageId,
+      destinations: [{ id: destination.id, outcome: 'not_matched', reason: 'type' }],
+    });
+  }
+});
+
 test('a replay sends dead letters again with their ids, and no successful delivery', async () => {
   const { sink } = stage;
   sink.on('/mended', { status: 422 });

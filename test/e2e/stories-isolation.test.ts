@@ -126,7 +126,7 @@ test('a hung endpoint delays no others, gets single probes, and then every call'
   const records = (await readTopic(topics.kafka, RECALLS)).map(({ value }) => readRecall(value));
   const recalls = new Set(
     records.flatMap((each) =>
-      each?.kind === 'recall' && each.destination === id ? [each.id] : [],
+      each?.kind === 'recall' && each.where.destination === id ? [each.id] : [],
     ),
   );
   const taken = records.flatMap((each) =>

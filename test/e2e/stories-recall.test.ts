@@ -1,10 +1,12 @@
 import { type Delivery, type Replay } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
+import { DUE } from '../../shared/kafka/topics';
 import { openTab, type Tab } from '../support/browser';
 import { CHROMIUM, openChromium } from '../support/chromium';
 import { testWith } from '../support/external-tools';
 import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 import { eventually } from '../support/eventually';
+import { readTopic } from '../support/topics';
 
 /**
  * Deliveries that leave their tier early: sent now, cancelled, or because their endpoint recovered.
@@ -153,6 +155,35 @@ test('a delivery is sent now, cancelled, or freed by a token, also after a kill'
   await waitsForToken();
 }, 240_000);
 
+/** Sends calls until the circuit of the endpoint is open. @returns what waits for the circuit */
+async function untilHeld(connection: Connection): Promise<Delivery[]> {
+  for (let i = 0; i < MANY; i++) await connection.send();
+  const open = await waiting(connection, MANY);
+  const held = open.filter(({ reason }) => reason === 'circuit_open');
+  expect(held.length).toBeGreaterThan(0);
+  return held;
+}
+
+/** Waits until deliveries are delivered, and expects that none came back by its tier. */
+async function cameEarly(deliveries: readonly Delivery[], destination: string): Promise<void> {
+  const ids = deliveries.map(({ id }) => id);
+  await eventually(
+    async () => {
+      const path = `/deliveries?destination=${destination}&limit=200`;
+      const { body } = await api<{ data: Delivery[] }>('GET', path);
+      const late = body.data.filter(({ id, status }) => ids.includes(id) && status !== 'delivered');
+      expect(late.map(({ id, status, reason }) => [id, status, reason])).toEqual([]);
+    },
+    { deadlineMs: 60_000 },
+  );
+  const due = await readTopic(stage.topics.kafka, DUE);
+  const marks = due.flatMap(({ headers }) =>
+    ids.includes(headers.delivery ?? '') ? [headers.recalled] : [],
+  );
+  expect(marks.length).toBeGreaterThanOrEqual(ids.length);
+  expect(['probe', 'recovered']).toEqual(expect.arrayContaining([...new Set(marks)]));
+}
+
 /** Opens the console as administrator. */
 async function signIn({ page }: Tab, path: string): Promise<void> {
   await page.goto(`${stage.system.controlUrl}${path}`);
@@ -236,6 +267,40 @@ test('the copies of the first test are dropped when they fall due', async () => 
     [2, 1, 5],
   );
 });
+
+test('a quiet endpoint that recovers is probed, and gets what waited for its circuit', async () => {
+  const { sink } = stage;
+  let works = false;
+  sink.on('/quiet', () => ({ status: works ? 200 : 503 }));
+  const webhooks = [{ url: sink.url('/quiet') }];
+  const connection = await stage.connect({ webhooks, retry: { delays: [LONG_TIER] } });
+  const held = await untilHeld(connection);
+  works = true;
+  await cameEarly(held, connection.destination.id);
+}, 180_000);
+
+test('a corrected URL gets what waited for the circuit of the wrong one', async () => {
+  const { sink } = stage;
+  sink.on('/wrong', { status: 503 });
+  const webhooks = [{ url: sink.url('/wrong') }];
+  const connection = await stage.connect({ webhooks, retry: { delays: [LONG_TIER] } });
+  const held = await untilHeld(connection);
+  await connection.change({ webhooks: [{ url: sink.url('/corrected') }] });
+  await cameEarly(held, connection.destination.id);
+  expect(sink.received('/corrected').length).toBeGreaterThanOrEqual(held.length);
+}, 180_000);
+
+test('the end of a pause sends what it held', async () => {
+  const { sink } = stage;
+  const connection = await stage.connect({ webhooks: [{ url: sink.url('/paused') }] });
+  await connection.change({ paused: true });
+  await stage.settled();
+  for (let i = 0; i < FEW; i++) await connection.send();
+  const held = await waiting(connection, FEW);
+  expect(held.map(({ reason }) => reason)).toEqual(Array(FEW).fill('paused'));
+  await connection.change({ paused: false });
+  await cameEarly(held, connection.destination.id);
+}, 180_000);
 
 test('all that waits at a destination is sent now by a job that counts deliveries', async () => {
   const { sink } = stage;

@@ -48,6 +48,8 @@ const EXPECTED: Record<keyof typeof receivers | keyof typeof NAMES, [string, ...
   'has a name that nobody answers for': ['timeout/dns'],
   'has a name that is not there': ['dns/dns'],
   'has a name whose server fails': ['dns/dns'],
+  'has a name with a forbidden address': ['forbidden_address/dns'],
+  'has a name with a forbidden address beside its own': ['forbidden_address/dns'],
 };
 /** They answer at times, and get fewer calls: identifies alone, before all the others fail. */
 const ANSWER = ['is slow', 'forgets its connections'];
@@ -57,6 +59,8 @@ const NAMES = {
   'has a name that nobody answers for': 'silent.test',
   'has a name that is not there': 'missing.test',
   'has a name whose server fails': 'failing.test',
+  'has a name with a forbidden address': 'forbidden.test',
+  'has a name with a forbidden address beside its own': 'mixed.test',
 };
 
 let stage: StorySystem;
@@ -73,6 +77,8 @@ beforeAll(async () => {
     'silent.test': 'silent',
     'missing.test': 'missing',
     'failing.test': 'failing',
+    'forbidden.test': '10.66.0.1',
+    'mixed.test': '127.0.0.1,10.66.0.1',
   });
   const env = {
     WAYPOST_RETRY_DELAYS: TIERS_MS.map((ms) => `${ms}ms`).join(),

@@ -192,6 +192,72 @@ test('with a blocked history destinations that fail or recover still cause notic
   }
 }, 240_000);
 
+test('two processes count each event name once, also names that appear later', async () => {
+  const [one, other] = both();
+  const source = (await one.call('POST', '/sources', { name: 'Names' })).id as string;
+  const tracks = (name: string, count: number) =>
+    Array.from({ length: count }, (_, i): OutRecord => ({
+      topic: 'messages',
+      key: `user-${i}`,
+      value: JSON.stringify({ type: 'track', event: name, userId: `user-${i}` }),
+      headers: { source, event: name },
+    }));
+  const counts = async (by: Control) =>
+    Object.fromEntries(
+      ((await by.call('GET', `/sources/${source}/events`)).data as Json[]).map((each) => [
+        each.name,
+        each.count,
+      ]),
+    ) as Record<string, number>;
+  const expected: Record<string, number> = { steady: 0 };
+  for (let round = 1; round <= 5; round++) {
+    await producer.send([...tracks('steady', 40), ...tracks(`new ${round}`, 20)]);
+    expected.steady! += 40;
+    expected[`new ${round}`] = 20;
+    for (const control of [one, other]) {
+      await eventually(async () => expect(await counts(control)).toEqual(expected), {
+        deadlineMs: 60_000,
+      });
+    }
+  }
+}, 240_000);
+
+test('a locked table of event names holds up neither the history nor alerts', async () => {
+  const [one] = both();
+  await one.call('PATCH', '/alerts', { failingFor: '10s' });
+  const sick = await makeDestination();
+  const seconds = (ago: number) => new Date(Date.now() - ago * 1_000).toISOString();
+  const fails = (ago: number) =>
+    told(
+      aFailure({
+        delivery: randomUUID(),
+        destination: sick,
+        acceptedAt: seconds(60),
+        at: seconds(ago),
+        nextAttemptAt: seconds(ago),
+      }),
+    );
+  const rows = async (path: string) =>
+    ((await one.call('GET', `${path}?destination=${sick}`)).data as Json[]).length;
+  const database = await openPostgres(server.url);
+  try {
+    await database.transaction(async ({ query }) => {
+      await query('lock table waypost.seen_events in access exclusive mode');
+      await producer.send([
+        { topic: 'messages', key: 'k', value: '{}', headers: { source: 'src_1', event: 'e' } },
+        fails(15),
+        fails(1),
+      ]);
+      await eventually(
+        async () => expect([await rows('/deliveries'), await rows('/notices')]).toEqual([2, 1]),
+        { deadlineMs: 60_000 },
+      );
+    });
+  } finally {
+    await database.close();
+  }
+}, 240_000);
+
 describe('a replay of 10,000', () => {
   async function bury(count: number): Promise<string> {
     const destination = await makeDestination();

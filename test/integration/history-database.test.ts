@@ -9,14 +9,11 @@ import { addToHealth, lockHealth, troubled } from '../../services/control/health
 import {
   acknowledge,
   addNotices,
-  beginPositions,
   dueNotices,
   endNotices,
   getNotice,
   listNotices,
-  movePositions,
   type NoticeFilter,
-  readPositions,
   settleAlerts,
 } from '../../services/control/alerts/store';
 import {
@@ -25,8 +22,13 @@ import {
   sessionKeys,
   tokenUses,
 } from '../../services/control/auth/store';
+import {
+  beginPositions,
+  movePositions,
+  readPositions,
+} from '../../services/control/reading/positions';
 import { openCircuits } from '../../services/control/history/circuits';
-import { type Database } from '../../services/control/history/database';
+import { type Database, type Transaction } from '../../services/control/history/database';
 import {
   type AuditFilter,
   auditId,
@@ -61,15 +63,19 @@ import { REPLAYED } from '../../shared/model/reasons';
 import { openPglite } from '../../services/control/history/pglite';
 import { openPostgres } from '../../services/control/history/postgres';
 import { type Filter } from '../../services/control/history/filter';
+import { addCounts, keepCounts } from '../../services/control/history/stored-counts';
 import { type TablePartition } from '../../services/control/history/table-partitions';
+import { type DeliveryRow } from '../../services/control/history/delivery-row';
 import {
   countDeliveries,
+  type Cursor,
   countsBetween,
   getDelivery,
   listDeliveries,
   openDeliveries,
 } from '../../services/control/history/queries';
-import { type Admit, readParts, recordEvents } from '../../services/control/history/record-events';
+import { type Admit, readParts } from '../../services/control/history/record-events';
+import { storeEvents } from '../support/store-events';
 import { parseEvents } from '../../services/control/history/parse-events';
 import { cleanUp, keepWithin } from '../../services/control/history/retention';
 import { addEventNames, listEventNames } from '../../services/control/sources/store';
@@ -81,7 +87,7 @@ import {
   thinSyncs,
 } from '../../services/control/history/syncs';
 import { readResponses } from '../../services/control/deliveries/stored-responses';
-import { databaseId, migrate } from '../../services/control/history/schema';
+import { migrate } from '../../services/control/history/schema';
 import {
   dropVersions,
   readVersions,
@@ -93,6 +99,7 @@ import { searchDeliveries } from '../../services/control/search/search';
 import { type Destination } from '../../shared/model/config';
 import { encodeDelivery } from '../../shared/model/delivery';
 import { memoryLog } from '../support/memory-log';
+import { readerOf } from '../support/reader';
 import { type CircuitEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
 import { dropDeliveries, type PostgresServer, postgresServer } from '../support/database';
 import { eventually } from '../support/eventually';
@@ -164,14 +171,14 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       'token_uses',
       'destination_versions',
       'search_chunks',
-      'search_positions',
+      'positions',
     ]) {
       await database.query(`delete from waypost.${table}`);
     }
     parts = [];
   });
   const record = (...events: (DeliveryEvent | CircuitEvent)[]) =>
-    recordEvents(database, events, parts);
+    storeEvents(database, events, parts);
   const list = async (filter: Filter = {}, limit = 100) =>
     (await listDeliveries(database, filter, { limit })).map(({ id }) => id);
   const indexesOf = async (part: string) =>
@@ -186,11 +193,12 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       .filter((each) => each.what === what)
       .reduce((sum, { count }) => sum + count, 0);
 
-  test('creates its tables once and keeps its id', async () => {
-    const id = await databaseId(database);
+  test('creates its tables once', async () => {
+    const tables = () =>
+      database.query('select tablename from pg_tables where schemaname = $1', ['waypost']);
+    const before = await tables();
     await migrate(database);
-    expect(await databaseId(database)).toBe(id);
-    expect(id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await tables()).toEqual(before);
   });
 
   /** of a partition, with its primary key */
@@ -343,7 +351,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   test('counts names as one if they differ in characters that a database cannot hold', async () => {
     const seen = (name: string) => ({ source: 'src_1', name, count: 1, lastAt: START });
     const events = ['a\0', 'a\ud800', 'a\ufffd', 'b'].map(seen);
-    await addEventNames(database, [{ partition: 0, from: 0, to: 4, events }]);
+    await database.transaction((transaction) => addEventNames(transaction, events));
     const found = await listEventNames(database, 'src_1');
     expect(found.map(({ name: event, count }) => [event, count]).sort()).toEqual([
       ['a\ufffd', 3],
@@ -537,19 +545,18 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const retentionMs = 86_400_000;
     const newReader = () =>
       new BodyIndex({
-        kafka: memory.kafka,
         history,
         retentionMs,
         maxBytes: 1e9,
         now: () => new Date(nowMs),
         log: pino({ level: 'silent' }),
-        othersFirst: () => false,
       });
     /** Each time by another process. */
     const look = async () => {
-      const reader = newReader();
-      await reader.poll();
-      await reader.stop();
+      const index = newReader();
+      await readerOf(index.handler, { kafka: memory.kafka, history, nowMs: () => nowMs }).poll();
+      await index.poll();
+      await index.stop();
     };
     const found = async (query: string) => {
       const context = { kafka: memory.kafka, history, retentionMs, nowMs, steadyMs: () => 0 };
@@ -587,6 +594,89 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       false,
       true,
     ]);
+  });
+
+  test('folds the counts of minutes into hours after a day, and limits their space', async () => {
+    const HOUR = 3_600_000;
+    const nowMs = 1_000 * HOUR + 30 * 60_000;
+    const count = (ago: number, minute: number, what = 'attempts') => ({
+      minute: 1_000 * HOUR - ago * HOUR + minute * 60_000,
+      destination: 'dst_1',
+      what,
+      count: 1,
+    });
+    const counts = [count(30, 0), count(30, 1), count(30, 59), count(25, 5), count(23, 1)];
+    const rows = async () =>
+      (
+        await database.query<{ minute: number; count: number }>(
+          'select minute, count from waypost.counts order by minute desc',
+        )
+      ).map(({ minute, count: sum }) => [(1_000 * HOUR - minute) / HOUR, sum]);
+    await addCounts(database, counts);
+    await addCounts(database, [count(30, 2)]);
+    const keep = { sinceMs: 0, maxBytes: 1e9 };
+    await keepCounts(database, keep, nowMs);
+    expect(await rows()).toEqual([
+      [23 - 1 / 60, 1],
+      [25, 1],
+      [30, 4],
+    ]);
+    await addCounts(database, [count(30, 7)]);
+    await keepCounts(database, keep, nowMs);
+    expect((await rows()).at(-1)).toEqual([30, 5]);
+    await keepCounts(database, { ...keep, maxBytes: 4 * 2 * 181 }, nowMs);
+    expect(await rows()).toHaveLength(2);
+    await keepCounts(database, { ...keep, sinceMs: nowMs - 24 * HOUR }, nowMs);
+    expect(await rows()).toHaveLength(1);
+  });
+
+  test('finds every delivery of one moment once, whatever its collation is', async () => {
+    const memory = memoryLog();
+    const history = {
+      forgotten: new Forgotten(),
+      ask: <T>(work: (on: Database) => Promise<T>) => work(database),
+      learnDeletions: () => Promise.resolve(),
+    };
+    const nowMs = Date.now();
+    const acceptedAt = nowMs - 1_000;
+    const ids = Array.from({ length: 40 }, (_, i) => `${'aBbA-_9Zz'[i % 9]!}${'Qq'[i % 2]!}${i}`);
+    memory.append(
+      ids.map((id) => ({
+        topic: 'webhooks',
+        key: 'k',
+        value: 'needle',
+        headers: encodeDelivery(aDelivery({ id, acceptedAt, expiresAt: nowMs })),
+      })),
+    );
+    const iso = new Date(acceptedAt).toISOString();
+    await record(...ids.map((id) => anEvent({ delivery: id, acceptedAt: iso })));
+    const log = pino({ level: 'silent' });
+    const options = { history, retentionMs: 86_400_000, maxBytes: 1e9, log };
+    const index = new BodyIndex({ ...options, now: () => new Date(nowMs) });
+    await readerOf(index.handler, { kafka: memory.kafka, history, nowMs: () => nowMs }).poll();
+    const context = {
+      kafka: memory.kafka,
+      history,
+      retentionMs: options.retentionMs,
+      nowMs,
+      steadyMs: () => 0,
+    };
+    const walk = async (page: (after: Cursor | undefined) => Promise<DeliveryRow[]>) => {
+      const found: string[] = [];
+      for (let after: Cursor | undefined; ;) {
+        const rows = await page(after);
+        if (rows.length === 0) return found.sort();
+        found.push(...rows.map(({ id }) => id));
+        after = rows.at(-1);
+      }
+    };
+    const searched = await walk(
+      async (after) =>
+        (await searchDeliveries(context, { query: 'needle', filter: {} }, { limit: 7, after }))
+          .rows,
+    );
+    const listed = await walk((after) => listDeliveries(database, {}, { limit: 7, after }));
+    expect([searched, listed]).toEqual([[...ids].sort(), [...ids].sort()]);
   });
 
   test('stores each configuration change once and lists the newest first', async () => {
@@ -634,7 +724,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   const job = (id: string, over: Partial<Job> = {}): Job => ({
     ...newJob(
       {
-        scope: { ...scope, includeDelivered: false, onlyFailedUrls: false },
+        scope: { ...scope, reason: null, includeDelivered: false, onlyFailedUrls: false },
         preview: false,
         maxPerSecond: 1,
       },
@@ -762,8 +852,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ).toEqual(['rpl_1']);
     await record(anEvent(), aFailure({ delivery: 'dlv_2', replay: 1 }));
     expect([...(await knownOf(database, ['dlv_1', 'dlv_2', 'dlv_3']))]).toEqual([
-      ['dlv_1', { status: 'delivered', replay: 0 }],
-      ['dlv_2', { status: 'retrying', replay: 1 }],
+      ['dlv_1', { status: 'delivered', reason: null, replay: 0 }],
+      ['dlv_2', { status: 'retrying', reason: 'backoff', replay: 1 }],
     ]);
   });
 
@@ -849,8 +939,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       const value = rowsOf([{ ...success, url: { ...url, response: answer('a\tb\\\0') } }]);
       const events = parseEvents({ value, timestampMs: START }).flatMap((event) => event ?? []);
       expect(events).toMatchObject([{ kind: 'delivered' }]);
-      await recordEvents(database, events, parts);
-      await recordEvents(database, events, parts);
+      await storeEvents(database, events, parts);
+      await storeEvents(database, events, parts);
       expect(await shown('dlv_1')).toEqual([answer('a\tb\\\0')]);
     });
 
@@ -876,11 +966,11 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     });
 
     test('and a database that refuses a row stores none of them', async () => {
-      const admit: Admit = async ({ query }) => {
+      const admit = async ({ query }: Transaction) => {
         await query('alter table waypost.counts add constraint nothing check (count < 0)');
         return () => true;
       };
-      const refused = recordEvents(database, [failure(1, 'one')], parts, admit);
+      const refused = storeEvents(database, [failure(1, 'one')], parts, admit);
       await expect(refused).rejects.toMatchObject({ code: '23514' });
       expect([await stored(), await list()]).toEqual([[], []]);
     });
@@ -900,14 +990,15 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     };
     /** Writes rows as a process does. */
     const admitter =
-      (forgotten: Forgotten, then: () => Promise<void> = () => Promise.resolve()): Admit =>
-      async (queries) => {
+      (forgotten: Forgotten, then: () => Promise<void> = () => Promise.resolve()) =>
+      async (queries: Transaction): Promise<Admit> => {
         await forgotten.learn(queries, database.kind, START);
         await then();
         return (event) =>
           event.kind === 'delivered' || !forgotten.has(event, Date.parse(event.acceptedAt));
       };
-    const write = (admit: Admit) => recordEvents(database, [kim, lee], parts, admit);
+    const write = (admit: (transaction: Transaction) => Promise<Admit>) =>
+      storeEvents(database, [kim, lee], parts, admit);
 
     test('when events are written after the deletion', async () => {
       const forgotten = new Forgotten();
@@ -1012,13 +1103,21 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   });
 
   test('updates stored positions only from their current values, all of them or none', async () => {
-    await beginPositions(database, new Map([[0, 5]]));
-    await beginPositions(
-      database,
-      new Map(Object.entries({ 0: 9, 1: 2 }).map(([key, next]) => [Number(key), next])),
-    );
+    const since = { sinceMs: 1, readMs: 1 };
+    await beginPositions(database, 'one', [{ partition: 0, next: 5, ...since }]);
+    await beginPositions(database, 'one', [
+      { partition: 0, next: 9, ...since },
+      { partition: 1, next: 2, ...since },
+    ]);
+    await beginPositions(database, 'two', [{ partition: 0, next: 3, ...since }]);
     const move = (...moves: { partition: number; from: number; to: number }[]) =>
-      database.transaction((queries) => movePositions(queries, moves));
+      database.transaction((queries) =>
+        movePositions(
+          queries,
+          'one',
+          moves.map((each) => ({ ...each, readMs: 7 })),
+        ),
+      );
     expect(await move({ partition: 0, from: 5, to: 8 }, { partition: 1, from: 2, to: 0 })).toBe(
       true,
     );
@@ -1026,12 +1125,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       false,
     );
     expect(await move({ partition: 2, from: 0, to: 1 })).toBe(false);
-    expect(await readPositions(database)).toEqual(
-      new Map([
-        [0, 8],
-        [1, 0],
-      ]),
-    );
+    const next = async (reader: string) =>
+      [...(await readPositions(database, reader)).values()].map((each) => each.next);
+    expect([await next('one'), await next('two')]).toEqual([[8, 0], [3]]);
   });
 
   test('stores and finds notices, and lists alerts still to be sent', async () => {

@@ -65,6 +65,7 @@ test('accepted and rejected calls are in Kafka when they are acknowledged', asyn
   expect(m1.headers).toEqual({
     format: FORMAT_HEADER,
     body: '96,track,userId,',
+    config: expect.stringMatching(/^\d+$/),
     source: 'src_1',
     message: 'm1',
     event: 'e',

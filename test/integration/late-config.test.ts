@@ -228,3 +228,27 @@ test('calls arrive that the router reads before their source or destination', as
     expect(router.counts).toMatchObject({ routed: 3, deliveries: 3, dropped: 1, rejected: 0 }),
   );
 }, 240_000);
+
+test('a call that ingest took after a second destination was made goes to both', async () => {
+  sink.requests.length = 0;
+  const sources = ['src_two'];
+  await control.writer.write('source', 'src_two', aSource({ id: 'src_two' }), { replaces: 0 });
+  await write(aDestinationAt('/known', 'dst_known', { sources }), 0);
+  await Promise.all([openRouter(), withDelivery()]);
+  await write(aDestinationAt('/later', 'dst_later', { sources }), 0);
+  await control.config.refresh(60_000);
+  const call = (message: string, config: number) => ({
+    topic: MESSAGES,
+    key: 'src_two:u1',
+    value: trackCall(message),
+    headers: { ...headersOf('src_two', message), config: String(config) },
+  });
+  await control.producer.send([
+    call('m-both', control.config.position),
+    // As if `config` had been cut since: nothing will ever reach this position.
+    call('m-cut', control.config.position + 1_000),
+  ]);
+  await eventually(() => expect(pathsOf()).toEqual(['/known', '/known', '/later', '/later']), {
+    deadlineMs: 90_000,
+  });
+}, 240_000);

@@ -40,6 +40,8 @@ interface Routed {
 interface Setup {
   router: Supervised;
   restart(): Promise<void>;
+  /** Starts another router in the group, and waits until it is ready. */
+  startSecond(): Promise<Supervised>;
   append(records: OutRecord[]): Promise<void>;
   /** Returns the text of `/metrics`. */
   metrics(): Promise<string>;
@@ -54,7 +56,7 @@ const opened: Setup[] = [];
 afterEach(() => Promise.all(opened.splice(0).map((setup) => setup.close())));
 
 async function setUp(...config: ConfigRecord[]): Promise<Setup> {
-  const [healthPort] = await freePorts(1);
+  const [healthPort, secondPort] = await freePorts(2);
   const env = {
     KAFKA_BROKERS: process.env.KAFKA_BROKERS!,
     WAYPOST_TOPIC_PREFIX: `router-${randomUUID().slice(0, 8)}.`,
@@ -71,36 +73,41 @@ async function setUp(...config: ConfigRecord[]): Promise<Setup> {
   const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 10_000 });
   await producer.send(config.map(configOut));
   const { routed, rejected, tails } = await follow(kafka);
-  const start = async () => {
+  const start = async (port = healthPort) => {
     const started = startSupervised(
       process.execPath,
       ['--enable-source-maps', 'dist/services/router/main.js'],
-      env,
+      { ...env, WAYPOST_ROUTER_HEALTH_PORT: String(port) },
     );
     await eventually(
       async () => {
         if ((started.child.exitCode ?? started.child.signalCode) !== null) {
           throw new Final(started.output());
         }
-        const answer = await fetch(`http://127.0.0.1:${String(healthPort)}/readyz`);
+        const answer = await fetch(`http://127.0.0.1:${String(port)}/readyz`);
         if (!answer.ok) throw new Error(`the router is not ready: ${started.output()}`);
       },
       { deadlineMs: 120_000 },
     );
     return started;
   };
+  let second: Supervised | undefined;
   const setup: Setup = {
     router: await start(),
     async restart() {
       await this.router.end('SIGKILL');
       this.router = await start();
     },
+    async startSecond() {
+      second = await start(secondPort);
+      return second;
+    },
     append: (records) => producer.send(records),
     metrics: async () => (await fetch(`http://127.0.0.1:${String(healthPort)}/metrics`)).text(),
     routed,
     rejected,
     async close() {
-      await this.router.end('SIGKILL');
+      await Promise.all([this.router.end('SIGKILL'), second?.end('SIGKILL')]);
       await shutDown(kafka, producer, tails);
     },
   };
@@ -285,6 +292,25 @@ test('the router drops a copy of a message that its predecessor has routed', asy
   await setup.append([aMessage('m1'), aMessage('m2'), aMessage('m3')]);
   await eventually(() => expect(ids(setup.routed)).toContain('m3'));
   expect(ids(setup.routed)).toEqual(['m1', 'm2', 'm3']);
+});
+
+test('a router drops copies in the partitions that it takes over from another', async () => {
+  const setup = await setUp(...standard());
+  await setup.startSecond();
+  const names = Array.from({ length: 60 }, (_, i) => `m${String(i)}`);
+  const calls = names.map((id) => ({ ...aMessage(id), key: `src_1:${id}` }));
+  const others = (prefix: string) =>
+    names.map((id) => ({ ...aMessage(`${prefix}${id}`), key: `src_1:${id}` }));
+  await setup.append(calls);
+  await eventually(() => expect(setup.routed).toHaveLength(60));
+  // Both have routed some of them, and the second owns all partitions now.
+  await setup.router.end('SIGTERM');
+  await setup.append([...calls, ...others('after ')]);
+  await eventually(() => expect(new Set(ids(setup.routed)).size).toBe(120), {
+    deadlineMs: 60_000,
+  });
+  // Records of one partition are routed in order: the copies came before.
+  expect(setup.routed).toHaveLength(120);
 });
 
 test('a router killed under load routes every message after its restart', async () => {

@@ -1,10 +1,14 @@
+import { Brokers } from '../../shared/kafka/client/brokers';
 import { connectKafka } from '../../shared/kafka/client/client';
+import { type Done, Wire } from '../../shared/kafka/client/wire';
 import {
   type BatchProducer,
   type Consumption,
   type Kafka,
   type Tail,
 } from '../../shared/kafka/port';
+import { ByteReader } from '../../shared/kafka/protocol/bytes';
+import { FETCH, readFetch } from '../../shared/kafka/protocol/fetch-request';
 import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { metrics } from '../../shared/telemetry/metrics';
@@ -140,7 +144,7 @@ test('a consumer reads from the replica of its rack, or the leader if that is do
   // The first broker leads, the third has the consumer's rack.
   await brokers.createTopic('near.messages', [[1, 3, 2]], 1);
   const [on, writer] = await connect('near.', { KAFKA_CLIENT_RACK: 'rack-3' });
-  const spied = spyOnFetches('near.messages');
+  const spied = spyOnFetches();
   const read: string[] = [];
   consumption = await on.consume({
     group: 'test',
@@ -178,28 +182,42 @@ test('a consumer reads from the replica of its rack, or the leader if that is do
   }
 }, 400_000);
 
-interface Fetching {
-  nodeId: number;
-  fetch(
-    request: object,
-  ): Promise<{ responses: { topicName: string; partitions: { messages: unknown[] }[] }[] }>;
-}
-
-/** Notes the brokers from which records of a topic are fetched. */
-function spyOnFetches(topic: string): { nodes: Set<number>; end: () => void } {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types and no other name
-  const { prototype } = require('kafkajs/src/broker') as { prototype: Fetching };
+/** Notes the brokers from which the consumer fetches records. */
+function spyOnFetches(): { nodes: Set<number>; end: () => void } {
   const nodes = new Set<number>();
-  const { fetch } = prototype;
-  prototype.fetch = async function (request) {
-    const result = await fetch.call(this, request);
-    const records = result.responses
-      .filter(({ topicName }) => topicName === topic)
-      .flatMap((each) => each.partitions);
-    if (records.some(({ messages }) => messages.length > 0)) nodes.add(this.nodeId);
-    return result;
+  const nodeOf = new WeakMap<Wire, number>();
+
+  const [{ wireTo }, { send }] = [Brokers.prototype, Wire.prototype];
+  const toNode = jest.spyOn(Brokers.prototype, 'wireTo').mockImplementation(async function (
+    this: Brokers,
+    node,
+    index,
+  ) {
+    const wire = await wireTo.call(this, node, index);
+    nodeOf.set(wire, node);
+    return wire;
+  });
+  const sent = jest.spyOn(Wire.prototype, 'send').mockImplementation(function (
+    this: Wire,
+    api,
+    write,
+    done,
+    timeoutMs,
+  ) {
+    const noted: Done = (error, from) => {
+      if (!error && api === FETCH) {
+        const { partitions } = readFetch(new ByteReader(from.buffer, from.at), FETCH);
+        if (partitions.some(({ records }) => records.length > 0)) nodes.add(nodeOf.get(this)!);
+      }
+      done(error, from);
+    };
+    send.call(this, api, write, noted, timeoutMs);
+  });
+  const end = () => {
+    toNode.mockRestore();
+    sent.mockRestore();
   };
-  return { nodes, end: () => (prototype.fetch = fetch) };
+  return { nodes, end };
 }
 
 async function lagOf(topic: string): Promise<number> {

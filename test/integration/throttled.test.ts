@@ -196,7 +196,13 @@ test.concurrent(
       from: null,
       to: Date.now(),
     };
-    const all = { status: null, type: null, includeDelivered: true, onlyFailedUrls: false };
+    const all = {
+      status: null,
+      reason: null,
+      type: null,
+      includeDelivered: true,
+      onlyFailedUrls: false,
+    };
     const wanted = { scope: { ...scope, ...all }, preview: true };
     const { id } = await replays.start({ ...wanted, maxPerSecond: 10_000 }, `replay-${run}`);
     const ended = await eventually(

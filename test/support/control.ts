@@ -1,11 +1,13 @@
 import pino from 'pino';
 import supertest from 'supertest';
 import { assembleControl, type Control } from '../../services/control/assemble';
+import { type ConfigFact } from '../../services/control/history/audit';
 import { type Database } from '../../services/control/history/database';
 import { Forgotten, recordDeletion } from '../../services/control/history/deletions';
 import { type History } from '../../services/control/history/history';
+import { type Event } from '../../services/control/history/parse-events';
 import { Problem } from '../../services/control/http/problem';
-import { type BodyIndexOptions } from '../../services/control/search/body-index';
+import { type Handler } from '../../services/control/reading/reader';
 import { defined } from '../../shared/collections/defined';
 import { createAuthenticator } from '../../shared/config/authentication';
 import { openConfig } from '../../shared/config/reader';
@@ -39,7 +41,7 @@ export async function controlUnderTest(
     database?: Database | undefined;
     historyHasRead?: () => boolean | Promise<boolean>;
     maxSearchBytes?: number;
-    bodyTurns?: Pick<BodyIndexOptions, 'othersFirst' | 'steadyMs'>;
+    othersFirst?: () => boolean;
     adminToken?: string;
     /** WAYPOST_TOPIC_RETENTION */
     retention?: TopicRetention;
@@ -89,7 +91,7 @@ export async function controlUnderTest(
     },
     {
       workClocks: { cpu: workClock, now: nowMs, wait: () => Promise.resolve() },
-      bodyTurns: { othersFirst: () => false, ...options.bodyTurns },
+      othersFirst: options.othersFirst ?? (() => false),
       ...defined({ consoleFolder: options.consoleFolder }),
     },
   );
@@ -110,12 +112,33 @@ function historyOn(
   database: Database | undefined,
   nowMs: () => number,
   hasRead: () => boolean | Promise<boolean> = () => true,
-): Pick<History, 'ask' | 'forget' | 'hasRead' | 'forgotten' | 'learnDeletions'> {
+): Pick<
+  History,
+  'ask' | 'forget' | 'hasRead' | 'forgotten' | 'learnDeletions' | 'events' | 'audit'
+> {
   const forgotten = new Forgotten();
   const away = () => Promise.reject(new Problem('unavailable', 'The history cannot be read now'));
-  if (!database) return { forgotten, ask: away, forget: away, hasRead: away, learnDeletions: away };
+  const none = <E>(topic: string): Handler<E> => ({
+    name: topic,
+    topic,
+    sinceMs: () => 0,
+    entriesOf: () => [],
+    write: () => Promise.resolve(undefined),
+  });
+  const handlers = { events: none<Event>('attempts'), audit: none<ConfigFact>('config') };
+  if (!database) {
+    return {
+      ...handlers,
+      forgotten,
+      ask: away,
+      forget: away,
+      hasRead: away,
+      learnDeletions: away,
+    };
+  }
   const learnDeletions = () => forgotten.refresh(database, nowMs());
   return {
+    ...handlers,
     forgotten,
     learnDeletions,
     ask: (work) => work(database),

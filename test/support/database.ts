@@ -91,7 +91,21 @@ export async function postgresServer(): Promise<PostgresServer> {
   const data = join(dir, 'data');
   execFileSync(
     join(bin, 'initdb'),
-    ['-D', data, '-U', 'waypost', '-A', 'trust', '-E', 'UTF8', '--no-sync'],
+    // A collation that sorts letters of both cases together, as many servers have it.
+    [
+      '-D',
+      data,
+      '-U',
+      'waypost',
+      '-A',
+      'trust',
+      '-E',
+      'UTF8',
+      '--no-sync',
+      '--locale-provider=icu',
+      '--icu-locale=en-US',
+      '--locale=C.utf8',
+    ],
     {
       ...owner,
       cwd: dir,

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { viewPlain } from '../../services/control/destinations/plain-fields';
+import { type Endpoint } from '../../services/delivery/destinations/endpoint';
+import { type Destination as DestinationView } from '../../shared/api/operations';
 import { type OpenRecord } from '../../shared/kafka/port';
 import { type Destination } from '../../shared/model/config';
 import { type Delivery } from '../../shared/model/delivery';
@@ -22,6 +25,55 @@ export function aDestination(over: Partial<Destination> = {}): Destination {
     webhooks: [],
     createdAt: at(0),
     updatedAt: at(0),
+    ...over,
+  };
+}
+
+/** Returns a destination as the control API shows it: enabled, with one URL and a secret. */
+export function aDestinationView(over: Partial<DestinationView> = {}): DestinationView {
+  return {
+    id: 'dst_1',
+    name: 'Hooks',
+    type: 'webhooks',
+    ...viewPlain({ enabled: true, paused: false }),
+    sources: ['src_1'],
+    webhooks: [
+      {
+        id: 'whk_1',
+        url: 'https://example.com/hook',
+        headers: { Authorization: { keep: true } },
+        auth: null,
+        tls: null,
+        disabled: null,
+      },
+    ],
+    signature: null,
+    hasSharedSecret: true,
+    secretRotation: null,
+    request: null,
+    batch: null,
+    retry: null,
+    proxy: null,
+    version: 3,
+    createdAt: at(0),
+    updatedAt: at(0),
+    ...over,
+  };
+}
+
+/** Returns a URL of a destination, as delivery calls it. */
+export function anEndpoint(over: Partial<Endpoint> = {}): Endpoint {
+  return {
+    id: 'whk',
+    hash: 'hash',
+    lane: 'dst/hash',
+    destinationId: 'dst',
+    destinationVersion: 1,
+    shards: 4,
+    origin: 'https://a.example',
+    path: '/',
+    staticHeaders: [],
+    secrets: [],
     ...over,
   };
 }

@@ -41,11 +41,15 @@ export function recordingProducer(): RecordingProducer {
   };
 }
 
-type Progress = Pick<ConfigReader, 'completeAt' | 'changes' | 'expectSoon' | 'onComplete'>;
+type Progress = Pick<
+  ConfigReader,
+  'completeAt' | 'changes' | 'position' | 'expectSoon' | 'onComplete'
+>;
 
 /** Reading progress of `config`, set by a test. */
 export interface FakeProgress extends Progress {
   changes: number;
+  position: number;
   /** Reports `config` as read to its end, with this number of new records. */
   readToEnd(changes?: number): void;
 }
@@ -55,6 +59,7 @@ export function fakeProgress(): FakeProgress {
   const listeners: (() => void)[] = [];
   return {
     changes: 0,
+    position: 0,
     get completeAt() {
       return completeAt;
     },
@@ -62,6 +67,7 @@ export function fakeProgress(): FakeProgress {
     onComplete: (listener) => listeners.push(listener),
     readToEnd(changes = 0) {
       this.changes += changes;
+      this.position += changes;
       completeAt = performance.now();
       for (const listener of listeners) listener();
     },
@@ -126,6 +132,7 @@ export function fakeConfig(...sources: Source[]): FakeConfig {
     unreadableDestinationsOf: () => [],
     completeAt: -Infinity,
     changes: 0,
+    position: 0,
     expectSoon: () => undefined,
     onComplete: () => undefined,
     stuck: () => undefined,

@@ -17,6 +17,23 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN;
 }
 
+/** Times between two events. */
+export interface Times {
+  count: number;
+  p50Ms: number;
+  p99Ms: number;
+  maxMs: number;
+}
+
+export function timesOf(allMs: readonly number[]): Times {
+  return {
+    count: allMs.length,
+    p50Ms: percentile(allMs, 0.5),
+    p99Ms: percentile(allMs, 0.99),
+    maxMs: percentile(allMs, 1),
+  };
+}
+
 export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }

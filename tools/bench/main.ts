@@ -6,10 +6,9 @@ import { findJavaKafka } from '../../dev/kafka/kafka-source';
 import { clockMs } from '../harness/timing';
 import { type Options, readOptions } from './options';
 import { duration, Progress } from './progress';
-import { type Machine, type Results, type Round } from './report/figures';
-import { settingsOf } from './report/notes';
-import { report, writePage } from './report/report';
-import { runRound } from './round';
+import { runParts } from './run-parts';
+import { PARTS } from './parts';
+import { type Machine, report, type Results, type Round } from './report';
 import { type Bench, setUp } from './setup';
 
 /** `npm run bench`: measures, and prints one page of figures to stdout. Progress goes to stderr. */
@@ -32,7 +31,8 @@ async function main(): Promise<number> {
     const results: Results = {
       at: new Date().toISOString(),
       machine: await describeMachine(),
-      settings: settingsOf(options),
+      arguments: process.argv.slice(2),
+      sizes: Object.fromEntries(options.only.map((part) => [part, options.sizes[part]])),
       rounds: [],
     };
     for await (const round of runRounds(bench, options)) {
@@ -42,7 +42,6 @@ async function main(): Promise<number> {
         writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`);
       }
     }
-    if (options.page !== undefined) writePage(options.page, results);
     console.log(report(results));
     return results.rounds.some(({ failures }) => failures.length > 0) ? 1 : 0;
   } finally {
@@ -52,14 +51,16 @@ async function main(): Promise<number> {
 
 async function* runRounds(
   bench: Bench,
-  { rounds: count, only, once, sizes }: Options,
+  { rounds: count, only, sizes }: Options,
 ): AsyncGenerator<Round> {
   const startedAt = clockMs();
   for (let i = 1; i <= count; i++) {
-    const parts = i === 1 ? only : new Set([...only].filter((part) => !once.has(part)));
-    if (parts.size === 0) break;
+    const parts = i === 1 ? only : only.filter((part) => !PARTS[part].once);
+    if (parts.length === 0) break;
     const about = `round ${String(i)} of ${String(count)}`;
-    yield await runRound(bench, { only: parts, sizes }, progress.within(about));
+    yield await runParts(parts, progress.within(about), (part, within) =>
+      PARTS[part].measure(bench, sizes, within),
+    );
     progress.note(`${about} is done, ${duration(clockMs() - startedAt)} since the start`);
   }
 }

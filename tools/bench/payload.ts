@@ -4,7 +4,7 @@ import { type Message } from '../../shared/model/message';
 /** The payloads of the benchmarks: track calls and their rendered bodies, each of one kilobyte. */
 
 /** The size of a call and of a body as JSON. */
-export const BODY_BYTES = 1_024;
+const BODY_BYTES = 1_024;
 /** The signing secret. */
 export const SECRET = 'bench-shared-secret';
 /** Users in rotation: they spread the records over shards and partitions. */

@@ -1,8 +1,7 @@
 import { clockMs } from '../harness/timing';
-import { readable } from './arithmetic';
 
 /**
- * Prints the progress of a run to stderr: the current step, and for a long step the remaining time.
+ * Prints the progress of a run to stderr: the current step, and how long it has taken.
  */
 
 const EVERY_MS = 10_000;
@@ -30,13 +29,12 @@ export class Progress {
    */
   counting(what: string, of: number): (done: number) => void {
     this.note(`${what}: ${of.toLocaleString('en-US')}`);
-    const startedAt = clockMs();
-    let saidAt = startedAt;
+    let saidAt = clockMs();
     return (done) => {
       const nowMs = clockMs();
       if (nowMs - saidAt < EVERY_MS) return;
       saidAt = nowMs;
-      this.note(howMany(what, done, { of, sinceMs: nowMs - startedAt }));
+      this.note(`${what}: ${Math.round(done).toLocaleString('en-US')}`);
     };
   }
 
@@ -48,7 +46,8 @@ export class Progress {
     this.note(what);
     const startedAt = clockMs();
     const timer = setInterval(
-      () => this.note(soFar(what, clockMs() - startedAt, expectedMs)),
+      () =>
+        this.note(`${what}: ${duration(clockMs() - startedAt)} of about ${duration(expectedMs)}`),
       EVERY_MS,
     );
     try {
@@ -57,36 +56,6 @@ export class Progress {
       clearInterval(timer);
     }
   }
-}
-
-/**
- * Pure: `counting: 120,000 of 300,000, 5,120/s, about 35 s left`; without a rate at the very start.
- */
-export function howMany(
-  what: string,
-  done: number,
-  { of, sinceMs }: { of: number; sinceMs: number },
-): string {
-  const perMs = done / sinceMs;
-  const left =
-    perMs > 0 ? `, ${readable(perMs * 1000)}/s, about ${duration((of - done) / perMs)} left` : '';
-  return (
-    `${what}: ${Math.round(done).toLocaleString('en-US')} of ` +
-    `${of.toLocaleString('en-US')}${left}`
-  );
-}
-
-/** Pure: `isolation: 20 s, about 10 s left`. */
-export function soFar(what: string, elapsedMs: number, expectedMs: number): string {
-  const leftMs = expectedMs - elapsedMs;
-  const slackMs = Math.max(1_000, expectedMs / 5);
-  const left =
-    leftMs >= 1_000
-      ? `about ${duration(leftMs)} left`
-      : -leftMs > slackMs
-        ? 'longer than expected'
-        : 'nearly done';
-  return `${what}: ${duration(elapsedMs)}, ${left}`;
 }
 
 /** Pure: `45 s`, `12 min`. */

@@ -1,18 +1,14 @@
 import { type AudiencesSize } from './cases/audiences';
-import { type BacklogSize } from './cases/backlog';
-import { type BatchedSize } from './cases/batched';
 import { type FiltersSize } from './cases/filters';
 import { type HostileSize } from './cases/hostile';
 import { type HttpsSize } from './cases/https';
 import { type IsolationSize } from './cases/isolation';
-import { type LatencySize } from './cases/latency';
 import { type LoadCurveSize } from './cases/load-curve';
 import { type OutageSize } from './cases/outage';
 import { type LoopSize } from './cases/pipeline';
 import { type ProcessesSize } from './cases/processes';
 import { type RollingSize } from './cases/rolling';
 import { type SoakSize } from './cases/soak';
-import { type SustainedSize } from './cases/sustained';
 import { type WaitingSize } from './cases/waiting';
 
 /**
@@ -27,14 +23,11 @@ export interface Sizes {
   https: HttpsSize;
   batches: LoopSize;
   singles: LoopSize;
-  batched: BatchedSize;
   load: LoadCurveSize;
-  latency: LatencySize;
-  sustained: SustainedSize;
+  sustained: LoopSize;
   processes: ProcessesSize;
   rolling: RollingSize;
   isolation: IsolationSize;
-  backlog: BacklogSize;
   outage: OutageSize;
   waiting: WaitingSize;
   filters: FiltersSize;
@@ -58,19 +51,14 @@ export const WHOLE: Sizes = {
   },
   batches: { warmUp: 30_000, count: 60_000, ...BATCHES },
   singles: { warmUp: 15_000, count: 30_000, ...SINGLES },
-  batched: {
-    maxEvents: 50,
-    delivery: { warmUp: 30_000, count: 70_000 },
-    all: { warmUp: 30_000, count: 60_000, ...BATCHES },
-  },
   load: {
     settleSeconds: 120,
     seconds: 30,
     warmUp: 9_000,
     rates: [50, 200, 500, 1_000, 1_500, 2_500, 4_000],
   },
-  latency: { perSecond: 50, warmUp: 9_000, warmUpPerSecond: 300, count: 1_500 },
-  sustained: { warmUp: 10_000, seconds: 60, ...BATCHES },
+  // About a minute.
+  sustained: { warmUp: 10_000, count: 500_000, ...BATCHES },
   processes: {
     counts: [1, 2, 4],
     batches: { warmUp: 30_000, count: 60_000, ...BATCHES },
@@ -86,12 +74,9 @@ export const WHOLE: Sizes = {
     loadPercent: 60,
     capacity: { warmUp: 5_000, count: 10_000, ...SINGLES },
   },
-  backlog: { count: 10_000, answerMs: 100 },
   outage: { perSecond: 150, beforeSeconds: 10, deadSeconds: 120 },
   waiting: {
     count: 1_000_000,
-    partitions: 12,
-    tierPartitions: undefined,
     perSecond: 200,
     seconds: 30,
   },
@@ -102,21 +87,12 @@ export const WHOLE: Sizes = {
     passes: 3,
     warmUp: 20_000,
     router: 200_000,
-    traffic: 100_000,
-    idleSeconds: 15,
   },
   soak: { minutes: 60, perSecond: 440, endpoints: 4, failsEvery: 50 },
 };
 
-/** The outage at the length of the design, and longer phases of waiting: about an hour. */
-export const LONG: Sizes = {
-  ...WHOLE,
-  outage: { ...WHOLE.outage, deadSeconds: 600 },
-  waiting: { ...WHOLE.waiting, seconds: 90 },
-};
-
 /**
- * About ten minutes. Bare, delivery, https and telemetry take a few seconds each, without the start
+ * About ten minutes. Bare, delivery and https take a few seconds each, without the start
  * of broker and services.
  */
 export const QUICK: Sizes = {
@@ -129,14 +105,8 @@ export const QUICK: Sizes = {
   },
   batches: { warmUp: 5_000, count: 20_000, ...BATCHES },
   singles: { warmUp: 2_000, count: 8_000, ...SINGLES },
-  batched: {
-    maxEvents: 50,
-    delivery: { warmUp: 10_000, count: 25_000 },
-    all: { warmUp: 10_000, count: 20_000, ...BATCHES },
-  },
   load: { settleSeconds: 20, seconds: 10, warmUp: 3_000, rates: [50, 200, 500] },
-  latency: { perSecond: 50, warmUp: 50, count: 300 },
-  sustained: { warmUp: 5_000, seconds: 10, ...BATCHES },
+  sustained: { warmUp: 5_000, count: 80_000, ...BATCHES },
   processes: {
     counts: [1, 2, 4],
     batches: { warmUp: 10_000, count: 20_000, ...BATCHES },
@@ -149,7 +119,6 @@ export const QUICK: Sizes = {
     warmUpSeconds: 5,
     capacity: { warmUp: 2_000, count: 6_000, ...SINGLES },
   },
-  backlog: { count: 10_000, answerMs: 100 },
   outage: { perSecond: 150, beforeSeconds: 5, deadSeconds: 20 },
   waiting: { ...WHOLE.waiting, count: 20_000, perSecond: 100, seconds: 12 },
   hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 10, seconds: 10 },
@@ -159,8 +128,6 @@ export const QUICK: Sizes = {
     passes: 3,
     warmUp: 5_000,
     router: 25_000,
-    traffic: 20_000,
-    idleSeconds: 5,
   },
   soak: { ...WHOLE.soak, minutes: 6 },
 };

@@ -1,4 +1,4 @@
-import { decodeRuns } from '../../shared/kafka/consumer/last-commit';
+import { decodeNote } from '../../shared/kafka/consumer/last-commit';
 
 /**
  * Reconstructs the commits of a group at any time from Kafka's own topic of commits: it records
@@ -68,7 +68,7 @@ export class Commits {
 function coversOffset(commit: Commit, offset: number): boolean {
   let end = commit.offset;
   if (offset < end) return true;
-  for (const [i, length] of decodeRuns(commit.metadata).entries()) {
+  for (const [i, length] of decodeNote(commit.offset, commit.metadata).runs.entries()) {
     end += length;
     if (offset < end) return i % 2 === 1;
   }

@@ -1,5 +1,6 @@
 import { readOptions } from './options';
 import { runChaos } from './run';
+import { runMain } from '../harness/run-main';
 
 /**
  * `node dist/tools/chaos/main.js`: breaks a separate system for the requested time, and reports
@@ -8,7 +9,7 @@ import { runChaos } from './run';
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-async function main(): Promise<number> {
+async function main(): Promise<boolean> {
   const options = readOptions(process.argv.slice(2), () => Math.floor(Math.random() * 1e6));
   const { seed, forMs, brokers, perSecond, together } = options;
   const processes = together ? 'all services in one process' : 'a process for each service';
@@ -25,18 +26,7 @@ async function main(): Promise<number> {
       ? `kept, after ${faults} faults (seed ${seed})`
       : `NOT kept (seed ${seed})`,
   );
-  return violations.length === 0 ? 0 : 1;
+  return violations.length === 0;
 }
 
-// A process that a signal ends emits no `exit`, so its children would keep running.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-
-main().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    process.stderr.write(
-      `chaos: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-    );
-    process.exit(1);
-  },
-);
+runMain(main);

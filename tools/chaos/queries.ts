@@ -20,6 +20,7 @@ import { callMaker } from './scenario';
 import { openEndpoints } from './endpoints';
 import { randomOf } from '../harness/random';
 import { connect } from './run';
+import { runMain } from '../harness/run-main';
 
 /**
  * `node dist/tools/chaos/queries.js`: a real Prometheus scrapes a system under load, with
@@ -155,15 +156,4 @@ async function judge(url: string): Promise<boolean> {
   return silent === 0;
 }
 
-// A process that a signal ends emits no `exit`, so its children would keep running.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-
-main().then(
-  (answered) => process.exit(answered ? 0 : 1),
-  (error: unknown) => {
-    process.stderr.write(
-      `queries: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-    );
-    process.exit(1);
-  },
-);
+runMain(main);

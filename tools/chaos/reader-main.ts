@@ -4,6 +4,7 @@ import { call, type Json } from '../harness/api';
 import { startSystem, type System } from '../harness/system';
 import { residents } from '../harness/usage';
 import { readerRequests } from './reader';
+import { runMain } from '../harness/run-main';
 
 /**
  * `node dist/tools/chaos/reader-main.js [--minutes N] [--seed N] [--connections N] [--together]`: a
@@ -174,15 +175,4 @@ function line({ control, ingest, failed }: Figures, mb: Record<string, number>):
   );
 }
 
-// A process that a signal ends emits no `exit`, so its children would keep running.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-
-main().then(
-  (ok) => process.exit(ok ? 0 : 1),
-  (error: unknown) => {
-    process.stderr.write(
-      `reader: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-    );
-    process.exit(1);
-  },
-);
+runMain(main);

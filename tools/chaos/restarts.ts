@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { eventually } from '../../test/support/eventually';
 import { startSink } from '../harness/sink';
 import { removeData, startSystem, type System, systemEnv } from '../harness/system';
+import { runMain } from '../harness/run-main';
 
 /**
  * `node dist/tools/chaos/restarts.js`: kills `npm start` with SIGKILL five times under load, and
@@ -103,12 +104,4 @@ function messageIdOf(body: Buffer): string {
   return (JSON.parse(body.toString()) as { messageId: string }).messageId;
 }
 
-main().then(
-  (ok) => process.exit(ok ? 0 : 1),
-  (error: unknown) => {
-    process.stderr.write(
-      `${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-    );
-    process.exit(1);
-  },
-);
+runMain(main);

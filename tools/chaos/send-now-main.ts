@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { runSendNow, seconds } from './send-now';
+import { runMain } from '../harness/run-main';
 
 /**
  * `node dist/tools/chaos/send-now-main.js [--waiting N] [--others N] [--tier SECONDS]`: sends the
@@ -30,15 +31,4 @@ async function main(): Promise<boolean> {
   return posts === waiting;
 }
 
-// A process that a signal ends emits no `exit`, so its children would keep running.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-
-main().then(
-  (ok) => process.exit(ok ? 0 : 1),
-  (error: unknown) => {
-    process.stderr.write(
-      `send-now: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-    );
-    process.exit(1);
-  },
-);
+runMain(main);

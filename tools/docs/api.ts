@@ -1,5 +1,5 @@
 import { openApi } from '../../services/control/app/openapi';
-import { markdownTable } from '../bench/report/table';
+import { markdownTable } from '../harness/table';
 
 /** The table of operations in docs/reference/control-api.md, from the OpenAPI document. */
 

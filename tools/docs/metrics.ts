@@ -1,7 +1,7 @@
 import { measureProcess } from '../../shared/telemetry/start';
 import { type Metric, metrics, type MetricInfo } from '../../shared/telemetry/metrics';
 import { prometheusName } from '../../shared/telemetry/prometheus';
-import { markdownTable } from '../bench/report/table';
+import { markdownTable } from '../harness/table';
 
 /** Returns the tables of docs/reference/metrics.md from the metrics that the services declare. */
 
@@ -13,7 +13,7 @@ const unread = {} as never;
  * loaded them already.
  */
 const SHARED: Readonly<Record<string, RegExp>> = {
-  'Kafka, in every service': /^(messaging|waypost\.(producer|consumer|clock|config))\./,
+  'Kafka, in every service': /^(messaging|waypost\.(producer|consumer|log|clock|config))\./,
   'The process, in every service': /^((nodejs|process|v8js)\.|waypost\.info$)/,
 };
 
@@ -54,9 +54,9 @@ const SERVICES: readonly [title: string, declare: () => Promise<unknown>][] = [
   [
     'Control',
     async () => {
-      const { observeAlerts, observeHistory } = await import('../../services/control/telemetry');
+      const { observeAlerts, observeReaders } = await import('../../services/control/telemetry');
       observeAlerts(unread);
-      observeHistory(unread);
+      observeReaders(unread, unread);
     },
   ],
 ];

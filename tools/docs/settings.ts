@@ -1,6 +1,6 @@
 import { type Settings, settingsSchema } from '../../shared/runtime/settings';
 import { z } from 'zod';
-import { markdownTable } from '../bench/report/table';
+import { markdownTable } from '../harness/table';
 
 /**
  * The tables of docs/reference/settings.md: defaults come from shared/runtime/settings.ts, meanings

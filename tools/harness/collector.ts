@@ -5,8 +5,7 @@ import { eventually } from '../../test/support/eventually';
 import { type Json } from './api';
 
 /**
- * An OpenTelemetry collector: accepts OTLP over HTTP in its JSON encoding, and stores everything,
- * or only counts it.
+ * An OpenTelemetry collector: accepts OTLP over HTTP in its JSON encoding, and stores everything.
  */
 export interface Collector {
   /** for OTEL_EXPORTER_OTLP_ENDPOINT */
@@ -18,8 +17,6 @@ export interface Collector {
   trace(traceId: string, spans: number): Promise<CollectedSpan[]>;
   /** all bodies, unchanged */
   text(): string;
-  /** requests, and their bytes */
-  received: { requests: number; bytes: number };
   close(): Promise<void>;
 }
 
@@ -49,9 +46,7 @@ type Value = {
 };
 type Attributes = { key: string; value: Value }[] | undefined;
 
-/** @param options.discard counts requests and bytes, and stores nothing */
-export async function startCollector({ discard = false } = {}): Promise<Collector> {
-  const received = { requests: 0, bytes: 0 };
+export async function startCollector(): Promise<Collector> {
   const spans: CollectedSpan[] = [];
   const metrics = new Map<string, Set<string>>();
   let text = '';
@@ -71,15 +66,11 @@ export async function startCollector({ discard = false } = {}): Promise<Collecto
   };
   const server = createServer((req, res) => {
     const chunks: Buffer[] = [];
-    req.on('data', (chunk: Buffer) => {
-      received.bytes += chunk.length;
-      if (!discard) chunks.push(chunk);
-    });
+    req.on('data', (chunk: Buffer) => chunks.push(chunk));
     req.on('end', () => {
-      received.requests++;
       const body = Buffer.concat(chunks).toString();
       text += body;
-      if (!discard) take(req.url ?? '', JSON.parse(body));
+      take(req.url ?? '', JSON.parse(body));
       res.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     });
   });
@@ -99,7 +90,6 @@ export async function startCollector({ discard = false } = {}): Promise<Collecto
         return Promise.resolve(found);
       }),
     text: () => text,
-    received,
     close: async () => {
       server.closeAllConnections();
       server.close();

@@ -6,7 +6,6 @@ import { type Behaviour, type FromReceiver, RECEIVER_MAIN, type ToReceiver } fro
 interface Arrived {
   /** webhooks: a batch counts as the number of its deliveries */
   count: number;
-  requests: number;
   /** requests to a flaky path that got a 503 */
   failed: number;
   /** the first time of each id at an origin that responds, if ids were requested */
@@ -130,7 +129,6 @@ export class Endpoint {
       message.kind === 'report'
         ? {
             count: message.count,
-            requests: message.requests,
             failed: message.failed,
             arrivals: new Map(message.arrivals),
             mostOpen: new Map(message.mostOpen.map(([port, count]) => [originOf(port), count])),

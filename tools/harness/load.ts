@@ -46,10 +46,15 @@ export interface LoadOptions {
   perSecond: number;
   /** creates the next call, with a unique id; default: a few identifies, the others tracks */
   make?: () => Call;
+  /**
+   * sends each call once more this long after its acknowledgement, as a client does that did not
+   * get it, ms
+   */
+  againAfterMs?: number;
 }
 
 export function startLoad(options: LoadOptions): Load {
-  const client = new Client([options.url], options.writeKey);
+  const client = new Client([options.url], options.writeKey, options.againAfterMs);
   const perTick = (options.perSecond * TICK_MS) / 1_000;
   let owed = 0;
   const next = options.make ?? callMaker();
@@ -87,14 +92,17 @@ class Client {
   withoutRetryAfter = 0;
   slowestAnswerMs = 0;
   #turn = 0;
+  #closing = false;
   readonly #authorization: string;
   readonly #connections = new Map<string, IngestConnections>();
   readonly #open = new Set<Promise<void>>();
+  readonly #copies = new Set<NodeJS.Timeout>();
   readonly #abandoned = new AbortController();
 
   constructor(
     public urls: string[],
     writeKey: string,
+    private readonly againAfterMs?: number,
   ) {
     this.#authorization = basicAuth(writeKey);
   }
@@ -104,18 +112,34 @@ class Client {
   }
 
   deliver(calls: Call[]): void {
-    const delivery = this.#untilAcknowledged(calls).finally(() => this.#open.delete(delivery));
-    this.#open.add(delivery);
+    this.#track(this.#untilAcknowledged(calls));
+  }
+
+  #track(delivery: Promise<void>): void {
+    const tracked = delivery.finally(() => this.#open.delete(tracked));
+    this.#open.add(tracked);
+  }
+
+  /** A copy counts neither as open nor as missing while it waits. */
+  #sendAgain(calls: Call[]): void {
+    if (this.#closing) return;
+    const timer = setTimeout(() => {
+      this.#copies.delete(timer);
+      this.#track(this.#untilAcknowledged(calls, { isCopy: true }));
+    }, this.againAfterMs);
+    this.#copies.add(timer);
   }
 
   async close(deadlineMs: number): Promise<void> {
+    this.#closing = true;
+    for (const copy of this.#copies) clearTimeout(copy);
     const timer = setTimeout(() => this.#abandoned.abort(), deadlineMs);
     await Promise.all(this.#open);
     clearTimeout(timer);
     await Promise.all([...this.#connections.values()].map((each) => each.destroy()));
   }
 
-  async #untilAcknowledged(calls: Call[]): Promise<void> {
+  async #untilAcknowledged(calls: Call[], { isCopy = false } = {}): Promise<void> {
     const [only] = calls;
     const [path, body] =
       calls.length === 1
@@ -125,6 +149,7 @@ class Client {
       const status = await this.#post(path, body);
       if (status === 200) {
         for (const { messageId } of calls) this.acknowledged.add(messageId);
+        if (!isCopy && this.againAfterMs !== undefined) this.#sendAgain(calls);
         return;
       }
       this.refusals.set(status, (this.refusals.get(status) ?? 0) + 1);

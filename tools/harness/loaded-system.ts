@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { logLevel } from 'kafkajs';
-import { compact } from '../../shared/collections/defined';
+import { compact, defined } from '../../shared/collections/defined';
 import { kafkaAddress } from '../../shared/kafka/client/connection';
 import { kafkajsClient } from '../../shared/kafka/client/patches';
 import { loadSettings } from '../../shared/runtime/settings';
@@ -84,6 +84,8 @@ export interface LoadedSystemOptions extends SystemOptions {
   slowMs?: number;
   /** calls */
   perSecond?: number;
+  /** see `LoadOptions` */
+  againAfterMs?: number;
   /** adds a computed trait, whose output goes to this oracle */
   orders?: TraitOracle;
 }
@@ -92,6 +94,7 @@ export async function openLoadedSystem({
   slowMs,
   perSecond = PER_SECOND,
   orders,
+  againAfterMs,
   ...options
 }: LoadedSystemOptions = {}): Promise<LoadedSystem> {
   const dataDir = mkdtempSync(join(tmpdir(), 'waypost-crash-'));
@@ -144,7 +147,12 @@ export async function openLoadedSystem({
     await system.send(source.writeKey, 'identify', aCall('identify'));
     await sink.waitFor(1, { path: HANGING, timeoutMs: 250 });
   });
-  const load = startLoad({ url: system.ingestUrl, writeKey: source.writeKey, perSecond });
+  const load = startLoad({
+    url: system.ingestUrl,
+    writeKey: source.writeKey,
+    perSecond,
+    ...defined({ againAfterMs }),
+  });
   const rig: LoadedSystem = {
     system,
     healthy,

@@ -7,8 +7,8 @@ import { clockMs } from './timing';
 /**
  * The customers' endpoints of a benchmark in a separate process: a bare HTTP/1.1 loop over sockets,
  * because it shares the cores with the measured system. Each port is one origin. It responds with
- * 200 as the path says, immediately, late, or never (`delayOf`), or with some 503 between
- * (`failsEvery`), until the parent lets a port hang or fail.
+ * 200 immediately, with some 503 between if the path says so (`failsEvery`), until the parent lets
+ * a port hang or fail.
  */
 
 /** This file, to be started as a process. */
@@ -62,7 +62,6 @@ export type FromReceiver =
   | {
       kind: 'report';
       count: number;
-      requests: number;
       /** requests to a flaky path that got a 503 */
       failed: number;
       arrivals: [id: string, atMs: number][];
@@ -99,7 +98,6 @@ class Receiver {
   readonly #doors = new Map<number, Door>();
   /** webhooks: a batch counts as the number of its deliveries */
   #count = 0;
-  #requests = 0;
   #flaky = 0;
   #failed = 0;
   #told = 0;
@@ -130,7 +128,6 @@ class Receiver {
         tell({
           kind: 'report',
           count: this.#count,
-          requests: this.#requests,
           failed: this.#failed,
           arrivals: [...this.#arrivals],
           mostOpen: [...this.#doors].map(([port, { mostOpen }]) => [port, mostOpen]),
@@ -162,7 +159,7 @@ class Receiver {
   }
 
   #reset(ids: boolean): void {
-    this.#count = this.#requests = this.#flaky = this.#failed = this.#told = 0;
+    this.#count = this.#flaky = this.#failed = this.#told = 0;
     this.#ids = ids;
     this.#marks = [];
     this.#arrivals = new Map();
@@ -183,7 +180,7 @@ class Receiver {
         start = head.end;
         this.#arrived(head, door);
         if (this.#fails(head.path)) socket.write(FAILED);
-        else answer(socket, head.path, door);
+        else answer(socket, door);
       }
       rest = start < data.length ? data.subarray(start) : undefined;
     });
@@ -193,7 +190,6 @@ class Receiver {
 
   #arrived({ id, deliveries }: Head, door: Door): void {
     this.#count += deliveries?.length ?? 1;
-    this.#requests++;
     if (this.#ids && !WITHOUT_STATUS.has(door.as)) {
       for (const each of deliveries ?? [id]) {
         if (!this.#arrivals.has(each)) this.#arrivals.set(each, clockMs());
@@ -217,7 +213,7 @@ class Receiver {
   }
 }
 
-function answer(socket: Socket, path: string, { as }: Door): void {
+function answer(socket: Socket, { as }: Door): void {
   if (as === 'hang') return;
   if (as === 'fail') {
     socket.write(FAILED);
@@ -231,9 +227,7 @@ function answer(socket: Socket, path: string, { as }: Door): void {
     flood(socket, as);
     return;
   }
-  const delay = delayOf(path);
-  if (delay === 0) socket.write(OK);
-  else if (delay !== 'never') setTimeout(() => socket.write(OK), delay);
+  socket.write(OK);
 }
 
 const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
@@ -257,17 +251,6 @@ function flood(socket: Socket, as: Flood): void {
     else socket.write(part, () => setImmediate(more));
   };
   socket.write(start, more);
-}
-
-/**
- * Returns the behaviour of a path: an immediate response, one after a delay in ms (`/slow-100/…`),
- * or none (`/hang/…`).
- */
-export function delayOf(path: string): number | 'never' {
-  if (path.startsWith('/hang')) return 'never';
-  if (!path.startsWith('/slow-')) return 0;
-  const ms = Number.parseInt(path.slice('/slow-'.length), 10);
-  return Number.isNaN(ms) ? 0 : ms;
 }
 
 /** Returns n if one request in n to a path fails: `/flaky-50/…`; undefined for any other path. */

@@ -33,8 +33,8 @@ export function unresolvedTags(text: string): string[] {
 const RESOLVED = /^\s*# pin: resolved on \d{4}-\d{2}-\d{2}$/;
 
 /**
- * Returns the images of a text whose digest has another origin, such as somebody's repository: it may
- * name an older image, or another one, and it wins over the tag. No release is made with one.
+ * Returns the images of a text whose digest has another origin, such as somebody's repository: it
+ * may name an older image, or another one, and it wins over the tag. No release is made with one.
  */
 export function foreignPins(text: string): PinnedImage[] {
   return text

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JAR_LIST } from '../../dev/kafka/jar-list';
 import { ROOT } from '../../shared/runtime/repo-root';
+import { runMain } from '../harness/run-main';
 import { foreignPins, missingPlatforms, pinnedImages, repin, unresolvedTags } from './images';
 import { jarList } from './jars';
 
@@ -78,24 +79,14 @@ function checkImages(): string[] {
   });
 }
 
-async function main([what, option]: string[]): Promise<number> {
+runMain(async () => {
+  const [what, option] = process.argv.slice(2);
   if (what === 'jars') {
     writeFileSync(JAR_LIST, await jarList(join(ROOT, 'deploy', 'kafka', 'pom.xml')));
-    return 0;
+    return true;
   }
-  if (what !== 'images') {
-    console.error(USAGE);
-    return 1;
-  }
-  if (option === '--check') return checkImages().length === 0 ? 0 : 1;
+  if (what !== 'images') throw new Error(USAGE);
+  if (option === '--check') return checkImages().length === 0;
   updateImages();
-  return 0;
-}
-
-main(process.argv.slice(2)).then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    console.error(error instanceof Error ? error.message : error);
-    process.exit(1);
-  },
-);
+  return true;
+});

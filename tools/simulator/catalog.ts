@@ -1,24 +1,10 @@
 import { type Scenario } from './scenario';
 import { burst } from './scenarios/burst';
-import { failing, flapping, frozen, slow, throttled } from './scenarios/endpoints';
+import { frozen } from './scenarios/frozen';
 import { isolation } from './scenarios/isolation';
-import { lengths, outage } from './scenarios/outage';
+import { outage } from './scenarios/outage';
 import { scale } from './scenarios/scale';
-import { sweepFailures, sweepWait, sweepWidth } from './scenarios/sweeps';
 import { trouble } from './scenarios/trouble';
 
-/** The scenarios of `all`, the quick ones first. */
-export const SCENARIOS: readonly Scenario[] = [burst, isolation, trouble, outage, scale];
-
-/** Run only by name: one trouble each, and the same with other settings. */
-export const OTHERS: readonly Scenario[] = [
-  failing,
-  flapping,
-  throttled,
-  slow,
-  frozen,
-  lengths,
-  sweepFailures,
-  sweepWidth,
-  sweepWait,
-];
+/** The quick ones first. */
+export const SCENARIOS: readonly Scenario[] = [burst, isolation, frozen, trouble, outage, scale];

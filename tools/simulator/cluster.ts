@@ -102,6 +102,8 @@ export class Cluster {
       producer,
       recalls,
       now: () => time.wallMs(),
+      brokersNow: () => time.wallMs(),
+      steadyMs: () => time.steadyMs(),
       onRoom: () => reader.resume(),
     });
     const reader: Reader = new Reader(time, logs, (record) => {

@@ -16,11 +16,6 @@ export class Histogram {
     this.#size++;
   }
 
-  /** NaN for none. */
-  get mean(): number {
-    return [...this.#counts].reduce((sum, [ms, count]) => sum + ms * count, 0) / this.#size;
-  }
-
   /** Returns the smallest value that is not below `share` (0 to 1) of all; NaN for none. */
   percentile(share: number): number {
     const bins = [...this.#counts].sort(([a], [b]) => a - b);

@@ -1,10 +1,8 @@
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { readable } from '../bench/arithmetic';
-import { table } from '../bench/report/table';
-import { OTHERS, SCENARIOS } from './catalog';
+import { table } from '../harness/table';
+import { SCENARIOS } from './catalog';
 import { help, readCommandLine } from './options';
-import { draw } from './plot';
 import { keeps, type Finding, type Found } from './scenario';
 
 /**
@@ -13,17 +11,14 @@ import { keeps, type Finding, type Found } from './scenario';
  */
 
 async function main(): Promise<void> {
-  const known = { usual: SCENARIOS, others: OTHERS };
-  const read = readCommandLine(process.argv.slice(2), known);
+  const read = readCommandLine(process.argv.slice(2), SCENARIOS);
   if (read === 'help') {
-    console.log(help(known));
+    console.log(help(SCENARIOS));
     return;
   }
-  const { scenarios, seed, short, json, plots } = read;
+  const { scenarios, seed, short, json } = read;
   const results: Record<string, Found> = {};
-  for (const { name, about, play } of [...SCENARIOS, ...OTHERS].filter(({ name }) =>
-    scenarios.includes(name),
-  )) {
+  for (const { name, about, play } of SCENARIOS.filter(({ name }) => scenarios.includes(name))) {
     const started = performance.now();
     console.error(`simulate: ${name} …`);
     const note = (text: string) => console.error(`simulate: ${name}: ${text}`);
@@ -32,13 +27,7 @@ async function main(): Promise<void> {
     const mostMb = process.resourceUsage().maxRSS / 1_024;
     const cost = `computed in ${readable(tookS)} s, ${readable(mostMb)} MB at most`;
     console.log(`\n${name}: ${about} (seed ${String(seed)}, ${cost})\n`);
-    for (const [file, plot] of Object.entries(found.plots ?? {})) {
-      if (plots !== undefined) writeFileSync(join(plots, `${file}.svg`), draw(plot));
-    }
-    if (found.table) console.log(table(found.table));
-    if (found.findings.length > 0) {
-      console.log(table([['finding', 'value', 'unit', 'goal', ''], ...found.findings.map(row)]));
-    }
+    console.log(table([['finding', 'value', 'unit', 'goal', ''], ...found.findings.map(row)]));
   }
   if (json !== undefined) {
     writeFileSync(json, `${JSON.stringify({ seed, short, results }, null, 2)}\n`);

@@ -1,5 +1,4 @@
 import { defined } from '../../shared/collections/defined';
-import { type Plot } from './plot';
 import { type Ended, World, type WorldSpec } from './world';
 
 /** A scenario and its findings. */
@@ -22,10 +21,6 @@ export interface Options {
 
 export interface Found {
   findings: Finding[];
-  /** rows of text, the first is the head */
-  table?: string[][];
-  /** by file name */
-  plots?: Record<string, Plot>;
 }
 
 export interface Scenario {
@@ -89,6 +84,6 @@ export function firstWaits(ended: Ended, label: string, what = label): Finding[]
   }));
 }
 
-export function named(prefix: string, what: string): string {
+function named(prefix: string, what: string): string {
   return prefix === '' ? what : `${prefix}: ${what}`;
 }

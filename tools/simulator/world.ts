@@ -157,9 +157,10 @@ export class World {
       const origin = `https://${id}-${String(i)}.example`;
       const random = randomOf(this.#random.between(0, 2 ** 31));
       this.#endpoints.set(origin, { behaviour, random, open: 0 });
-      const hash = urlHash(origin);
+      const webhookId = `${id}-${String(i)}`;
+      const hash = urlHash(webhookId, origin);
       const names = {
-        id: `${id}-${String(i)}`,
+        id: webhookId,
         hash,
         lane: `${id}/${hash}`,
         destinationId: id,

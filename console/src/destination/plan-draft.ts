@@ -1,6 +1,7 @@
 import { type Destination, type Operations } from '../../../shared/api/operations';
 import { HIDDEN_USER_INFO, NO_PROXY, readProxyUrl } from '../../../shared/model/proxy-url';
-import { effectiveDelay, MOST_TIMEOUT_MS } from '../../../shared/model/retry-plan';
+import { MOST_TIMEOUT_MS } from '../../../shared/model/retry-plan';
+import { effectiveDelay } from '../../../shared/model/schedule';
 import { formatDuration, parseDuration } from '../../../shared/model/time';
 import { changedFields, isWhole, partsOf, same } from './field-values';
 import { text } from '../texts';

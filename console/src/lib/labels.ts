@@ -46,6 +46,11 @@ export function roleInWords(role: Role): string {
 
 const OUTCOMES: Readonly<Record<string, string>> = words.outcomes;
 
+/** Labels why a message did not get to a destination: a rule of routing, or a reason. */
+export function whyNotInWords(reason: string): string {
+  return OUTCOMES[reason] ?? reasonInWords(reason);
+}
+
 /** Labels the outcome of a message at a destination. */
 export function outcomeInWords(outcome: string): string {
   return OUTCOMES[outcome] ?? outcome.replaceAll('_', ' ');

@@ -108,7 +108,7 @@ export function Deliveries() {
       <SavedViews list="deliveries" filters={filters} />
       {read.data?.data.searched && <Searched {...read.data.data.searched} />}
       {read.data && !read.error ? (
-        <List deliveries={read.data.data.data} filtered={filters.any} />
+        <List deliveries={read.data.data.data} filters={filters} />
       ) : (
         <Unread read={read} what={words.list} />
       )}
@@ -158,14 +158,15 @@ function Searched({ from, to, complete }: NonNullable<Response['searched']>) {
   );
 }
 
-function List({ deliveries, filtered }: { deliveries: Row[]; filtered: boolean }) {
+function List({ deliveries, filters }: { deliveries: Row[]; filters: Filters }) {
   const names = useNames('destinations');
   const mayAct = useMay('POST /deliveries/{id}/replay');
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   if (deliveries.length === 0) {
     return (
-      <Empty title={filtered ? words.nothingMatches : words.noDeliveriesYet}>
-        <Text>{filtered ? words.fewerFilters : words.noDeliveriesHint}</Text>
+      <Empty title={filters.any ? words.nothingMatches : words.noDeliveriesYet}>
+        <Text>{filters.any ? words.fewerFilters : words.noDeliveriesHint}</Text>
+        <TextLink to={lookupOf(filters)}>{words.lookUp}</TextLink>
       </Empty>
     );
   }
@@ -218,6 +219,12 @@ function List({ deliveries, filtered }: { deliveries: Row[]; filtered: boolean }
       </Table>
     </>
   );
+}
+
+/** Returns the page that looks for the same event in Kafka. */
+function lookupOf(filters: Filters): string {
+  const name = filters.get('message') === '' ? 'user' : 'message';
+  return `/lookup?${name}=${encodeURIComponent(filters.get(name))}`;
 }
 
 interface LineProps {

@@ -39,6 +39,7 @@ export const lib = {
       cancelled_by_user: 'Someone cancelled it',
       user_deleted: 'Its user was deleted',
       unreadable: 'Waypost could not read its record',
+      too_large: 'Kafka refuses a record of its size. Allow it, then replay it',
       render_failed:
         'Its body or a header could not be rendered. Correct the destination, then replay it',
     },

@@ -25,7 +25,7 @@ import { type PartitionState } from './partition-state';
 /**
  * Limit for all partitions of a process, once for the live reading and once for a second reading.
  */
-const IDS = DEDUP_IDS / 4;
+const IDS = DEDUP_IDS / 2;
 
 export class CountedCalls {
   /** created for the first call, since a second reading is rare */

@@ -1,20 +1,10 @@
 import { type ConfigReader } from '../../../shared/config/types';
-import {
-  parseMessage,
-  readMessageHeaders,
-  rememberMessage,
-} from '../../../shared/model/message-codec';
-import {
-  callHash,
-  createDedupWindow,
-  DEDUP_IDS,
-  refFromHash,
-} from '../../../shared/model/dedup-window';
+import { parseMessage, readMessageHeaders } from '../../../shared/model/message-codec';
+import { callHash } from '../../../shared/model/dedup-window';
 import { Backpressure } from '../../../shared/runtime/load-limits';
 import { AppError, messageOf, newerFormat } from '../../../shared/runtime/errors';
 import {
   type BatchProducer,
-  type InRecord,
   type Kafka,
   type OpenRecord,
   type DispatchResult,
@@ -25,7 +15,8 @@ import { messagesOrigin, encodeEvent, eventOf, isUser } from './event';
 
 /**
  * Copies each message to the partition of its user. `messages` are keyed by source and user, and a
- * user has several sources.
+ * user has several sources. Calls that a client repeated are copied too: the reader of the user's
+ * partition, where all of them come together, counts the first (`counted-calls.ts`).
  *
  * Invariant: a record is done only when Kafka has acknowledged the records made of it, and the
  * records made of one partition are appended in its order. Readers can therefore recognise
@@ -47,16 +38,9 @@ export const REPARTITION_GROUP = 'audiences';
 /** Limit of unacknowledged bytes: about one second at full speed. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 
-/**
- * Half of the memory for duplicates. The partition processors have the other half
- * (counted-calls.ts).
- */
-export const REPARTITION_DEDUP_IDS = DEDUP_IDS / 2;
-
 export class Repartitioner {
   /** since the start of the process */
-  readonly counts = { copied: 0, duplicates: 0, skipped: 0, rejected: 0 };
-  readonly #seen = createDedupWindow({ maxIds: REPARTITION_DEDUP_IDS });
+  readonly counts = { copied: 0, skipped: 0, rejected: 0 };
   readonly #room: Backpressure;
   #failed = false;
 
@@ -65,11 +49,6 @@ export class Repartitioner {
       () => options.producer.pendingBytes / MAX_PENDING_BYTES,
       options.onRoom,
     );
-  }
-
-  /** Remembers a record that was read back, so that a later copy of it is not counted. */
-  warm(record: InRecord): void {
-    rememberMessage(this.#seen, record);
   }
 
   onRecord(record: OpenRecord): DispatchResult {
@@ -82,10 +61,6 @@ export class Repartitioner {
     if (config.source(headers.sourceId)?.data.of !== undefined) {
       return this.#skip(record, 'skipped');
     }
-    const call = callHash(headers.sourceId, headers.messageId);
-    const ref = refFromHash(call, record.partition, record.offset);
-    if (this.#seen.isDuplicate(ref, record.timestampMs)) return this.#skip(record, 'duplicates');
-    this.#seen.remember(ref, record.timestampMs);
     const message = parseMessage(record.value);
     // The router rejects it.
     if (typeof message === 'string') return this.#skip(record, 'rejected');
@@ -101,6 +76,7 @@ export class Repartitioner {
     if (found.event.kind === 'alias' && !isUser(found.event.to)) {
       return this.#skip(record, 'skipped');
     }
+    const call = callHash(headers.sourceId, headers.messageId);
     this.#copy(record, found, { call, acceptedAt: headers.acceptedAt });
     return 'accepted';
   }
@@ -130,7 +106,7 @@ export class Repartitioner {
     );
   }
 
-  #skip(record: OpenRecord, why: 'skipped' | 'duplicates' | 'rejected'): DispatchResult {
+  #skip(record: OpenRecord, why: 'skipped' | 'rejected'): DispatchResult {
     this.counts[why]++;
     record.done();
     return 'accepted';

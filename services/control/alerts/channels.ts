@@ -33,17 +33,17 @@ export function channelsOf(to: Destination, encryptor: Encryptor): Channel[] {
     // A URL that cannot be decrypted is not sent to, so it needs no hash.
     ...openWebhooks(to, encryptor).map(({ sealed, url = '' }) => ({
       name: formats[sealed.id] ?? 'default',
-      url,
+      hash: urlHash(sealed.id, url),
     })),
-    ...email.map((address) => ({
-      name: `${MAILBOX_PREFIX}${address}`,
-      url: `${MAILBOX_PREFIX}${address}`,
-    })),
+    ...email.map((address) => {
+      const name = `${MAILBOX_PREFIX}${address}`;
+      return { name, hash: urlHash(name, name) };
+    }),
   ];
   return [...new Set(endpoints.map(({ name }) => name))].map((name) => ({
     name,
     endpoints: endpoints.filter((endpoint) => endpoint.name === name).length,
-    closed: endpoints.filter((endpoint) => endpoint.name !== name).map(({ url }) => urlHash(url)),
+    closed: endpoints.filter((endpoint) => endpoint.name !== name).map(({ hash }) => hash),
     body: isMailbox(name) ? mailBody : BODIES[name as AlertFormat],
     holdsOpen: name === ('pagerduty' satisfies AlertFormat),
   }));

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type ConfigView } from '../../../shared/config/types';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { ALERTS_ID } from '../../../shared/model/config';
+import { sleep } from '../../../shared/runtime/async';
 import { messageOf } from '../../../shared/runtime/errors';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
@@ -21,15 +22,15 @@ import { writeDisabledUrls } from './disabled-urls';
 import { type Health } from '../health/destination-health';
 import { LastingWatch } from './lasting-watch';
 import { type Notice, alertRecord, isAddressed } from './notice';
-import { AttemptReader } from './reader';
+import { type Reader } from '../reading/reader';
 import { settingsOf } from './settings';
 
 /**
- * Follows `attempts` (reader.ts), evaluates the destinations that are not well, and acts on the
- * decisions. A lease lets one control process do so at a time.
+ * Evaluates the destinations that are not well by the evidence of `attempts` (evidence.ts), and
+ * acts on the decisions. A lease lets one control process do so at a time.
  *
- * Invariants: a decision as of a moment is made only after the reader has read everything that
- * `attempts` contained at that moment. A notice is stored together with the health that caused it,
+ * Invariants: a decision as of a moment is made only after the readers of all processes have read
+ * everything that `attempts` contained at that moment. A notice is stored together with the health that caused it,
  * and its alert stays due until Kafka has it: if a process is killed anywhere, the next one does
  * just the rest. A destination is switched off only after that intention was stored, so that its
  * notice follows, whichever process writes it.
@@ -47,10 +48,16 @@ const FRESH_MS = 10_000;
  */
 const POLL_EVERY_MS = 2_000;
 const POLL_IN_TROUBLE_MS = 5_000;
+/** Pause between two looks at how far the other processes have read. */
+const OTHERS_READ_MS = 250;
 const MOST_AT_ONCE = 100;
 
 export interface AlertsOptions {
-  kafka: Pick<Kafka, 'ranges' | 'read'>;
+  kafka: Pick<Kafka, 'ranges'>;
+  /** writes the evidence */
+  reader: Pick<Reader<unknown>, 'poll' | 'hasRead'>;
+  /** Returns whether other processes read a part of `attempts`. */
+  isShared: () => boolean;
   producer: Pick<BatchProducer, 'send'>;
   history: Pick<History, 'ask' | 'hasRead'>;
   config: Pick<ConfigView, 'destination' | 'list'>;
@@ -64,7 +71,6 @@ export interface AlertsOptions {
 }
 
 export class Alerts {
-  readonly #reader: AttemptReader;
   readonly #lasting: LastingWatch;
   readonly #owner = randomUUID();
   #leasedAt = -Infinity;
@@ -76,7 +82,6 @@ export class Alerts {
   #stopped = false;
 
   constructor(private readonly options: AlertsOptions) {
-    this.#reader = new AttemptReader(options);
     this.#lasting = new LastingWatch(options);
   }
 
@@ -110,8 +115,7 @@ export class Alerts {
   async poll(): Promise<void> {
     if (!(await this.#leads())) return;
     const [at, askedAt] = [this.options.now(), performance.now()];
-    const isRead = await this.#reader.readToEnds(() => this.#leads());
-    if (isRead && performance.now() - askedAt < FRESH_MS) {
+    if (await this.#readToEnds(askedAt)) {
       await this.#decideAt(at);
       await writeDisabledUrls(this.options);
       await this.#lasting.poll(at);
@@ -120,13 +124,25 @@ export class Alerts {
     await this.#send();
   }
 
+  /** @returns whether everything that `attempts` contains now was read in time */
+  async #readToEnds(askedAt: number): Promise<boolean> {
+    const { kafka, reader, isShared } = this.options;
+    const isFresh = () => performance.now() - askedAt < FRESH_MS;
+    const ends = await kafka.ranges(ATTEMPTS);
+    await reader.poll();
+    let isRead = await reader.hasRead(ends);
+    while (!isRead && isShared() && isFresh() && !this.#stopped) {
+      await sleep(OTHERS_READ_MS);
+      isRead = await reader.hasRead(ends);
+    }
+    return isRead && isFresh() && (await this.#leads());
+  }
+
   async #leads(): Promise<boolean> {
     const askedAt = performance.now();
     if (this.#stopped || askedAt - this.#leasedAt < RENEW_AFTER_MS) return !this.#stopped;
     const lease = { owner: this.#owner, forMs: LEASE_MS };
     const leads = await this.options.history.ask((database) => takeLease(database, LEASE, lease));
-    // Another process may have read while this one had no lease.
-    if (askedAt - this.#leasedAt > LEASE_MS) this.#reader.forget();
     this.#leasedAt = leads ? askedAt : -Infinity;
     if (!leads) this.#soundAt = askedAt;
     return leads;

@@ -7,7 +7,9 @@ import { holding, isTracked, type Signal } from './signals';
 /** Keeps the fact of each key that holds. */
 export async function saveSignals(queries: Queries, signals: readonly Signal[]): Promise<void> {
   if (signals.length === 0) return;
-  const known = await lockSignals(
+  // A fact that is new to two processes at once must not replace the other one.
+  await queries.query('lock table waypost.signals in share row exclusive mode');
+  const known = await signalsOf(
     queries,
     signals.map(({ key }) => key),
   );
@@ -25,14 +27,14 @@ export async function saveSignals(queries: Queries, signals: readonly Signal[]):
   );
 }
 
-/** Returns the facts of these keys, locked until the transaction ends. */
-async function lockSignals(
+/** Returns the facts of these keys. */
+async function signalsOf(
   { query }: Queries,
   keys: readonly string[],
 ): Promise<Map<string, Signal>> {
   const rows = await query<{ key: string; at: number; event: string }>(
     `select key, at, event from waypost.signals
-     where key in (select jsonb_array_elements_text($1::jsonb)) order by key for update`,
+     where key in (select jsonb_array_elements_text($1::jsonb))`,
     [databaseJson(keys)],
   );
   return new Map(

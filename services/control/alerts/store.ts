@@ -4,51 +4,7 @@ import { type Notice } from './notice';
 import { databaseJson, type Database, type Queries, type Row } from '../history/database';
 import { countUpTo } from '../history/total';
 
-/** Stores the decisions of alerts, and the positions of the evidence. */
-
-/** Stores positions for partitions that have none. */
-export async function beginPositions(
-  { query }: Queries,
-  positions: ReadonlyMap<number, number>,
-): Promise<void> {
-  const given = [...positions].map(([partition, next]) => ({ partition, next }));
-  await query(
-    `insert into waypost.positions (partition, next)
-     select partition, next from jsonb_to_recordset($1::jsonb) as given(partition int, next bigint)
-     on conflict (partition) do nothing`,
-    [databaseJson(given)],
-  );
-}
-
-/** @returns false if a stored position differs from `from`; then the caller must write nothing */
-export async function movePositions(
-  { query }: Queries,
-  moves: readonly { partition: number; from: number; to: number }[],
-): Promise<boolean> {
-  const rows = await query<{ partition: number; next: number }>(
-    `select partition, next from waypost.positions
-     where partition in (select partition from jsonb_to_recordset($1::jsonb) as given(partition int))
-     order by partition for update`,
-    [databaseJson(moves)],
-  );
-  const stored = new Map(rows.map(({ partition, next }) => [partition, next]));
-  if (moves.some(({ partition, from }) => stored.get(partition) !== from)) return false;
-  await query(
-    `update waypost.positions set next = given."to"
-     from jsonb_to_recordset($1::jsonb) as given(partition int, "to" bigint)
-     where waypost.positions.partition = given.partition`,
-    [databaseJson(moves)],
-  );
-  return true;
-}
-
-/** Returns the next offset of `attempts` to read for the health of destinations, by partition. */
-export async function readPositions({ query }: Queries): Promise<Map<number, number>> {
-  const rows = await query<{ partition: number; next: number }>(
-    'select partition, next from waypost.positions',
-  );
-  return new Map(rows.map(({ partition, next }) => [partition, next]));
-}
+/** Stores the decisions of alerts. */
 
 export async function addNotices({ query }: Queries, notices: readonly Notice[]): Promise<void> {
   for (const notice of notices) {

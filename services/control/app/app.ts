@@ -14,6 +14,7 @@ import { type EventDeps, eventHandlers, filterHandlers } from '../debugger/route
 import { type DeletionDeps, deletionHandlers } from '../deletions/routes';
 import { type DeliveryDeps, deliveryHandlers } from '../deliveries/routes';
 import { catalogHandlers, type DestinationDeps, destinationHandlers } from '../destinations/routes';
+import { type LookupDeps, lookupHandlers } from '../lookup/routes';
 import { type OverviewDeps, overviewHandlers } from '../overview/routes';
 import { type ReplayDeps, replayHandlers } from '../replays/routes';
 import { type SourceDeps, sourceHandlers } from '../sources/routes';
@@ -35,6 +36,7 @@ export type AppDeps = AboutDeps &
   DeliveryDeps &
   DestinationDeps &
   EventDeps &
+  LookupDeps &
   NoticeDeps &
   OverviewDeps &
   ReplayDeps &
@@ -76,6 +78,7 @@ function handlersOf(deps: AppDeps, access: Access): Handlers {
     ...destinationHandlers(deps),
     ...eventHandlers(deps),
     ...filterHandlers(deps),
+    ...lookupHandlers(deps),
     ...noticeHandlers(deps),
     ...overviewHandlers(deps),
     ...replayHandlers(deps),

@@ -18,8 +18,8 @@ import { Periodic } from '../../../shared/runtime/async';
  * A change writes several entries, one after the other, in an order that is safe to interrupt: a
  * definition is created after its source and connections, so that its first sync has receivers, and
  * is deleted before them. So an interrupted change leaves at most a source without a definition. It
- * gets no messages, and `DefinitionRepair` deletes it. (As one entry, every reader of `config` would
- * have to know audiences.)
+ * gets no messages, and `DefinitionRepair` deletes it. (As one entry, every reader of `config`
+ * would have to know audiences.)
  */
 
 export interface Deps {

@@ -142,8 +142,8 @@ export class EventBuffer {
   }
 
   /**
-   * Returns the events of some sources, or of all, also hidden ones. The newest come first, by time:
-   * after a start, whole partitions arrive one behind the other. Parses none.
+   * Returns the events of some sources, or of all, also hidden ones. The newest come first, by
+   * time: after a start, whole partitions arrive one behind the other. Parses none.
    */
   newestFirst(sources: readonly string[] | undefined, before?: string): Entry[] {
     const all = this.#of(sources).sort((a, b) => b.atMs - a.atMs || b.order - a.order);
@@ -154,10 +154,10 @@ export class EventBuffer {
   }
 
   /**
-   * Returns the events after the last one that a reader saw, in order, also hidden ones. If that one
-   * is unknown here (dropped, or sent by another process), returns all from shortly before its time
-   * on: rather twice than never. For the same reason a later event counts, though it arrived before:
-   * after a start, whole partitions arrive one behind the other. Parses none.
+   * Returns the events after the last one that a reader saw, in order, also hidden ones. If that
+   * one is unknown here (dropped, or sent by another process), returns all from shortly before its
+   * time on: rather twice than never. For the same reason a later event counts, though it arrived
+   * before: after a start, whole partitions arrive one behind the other. Parses none.
    */
   since(id: string, filter: Pick<EventFilter, 'source' | 'accepted'>): Entry[] {
     const seen = this.#find(id);

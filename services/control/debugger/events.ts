@@ -10,7 +10,6 @@ import { type History } from '../history/history';
 import { Periodic } from '../../../shared/runtime/async';
 import { newerFormat } from '../../../shared/runtime/errors';
 import { type RequestWork } from '../expressions/work';
-import { type EventNames } from '../sources/event-names';
 import { type DebugEvent, type Entry, EventBuffer } from './buffer';
 import { EventStreams } from './sse';
 
@@ -21,9 +20,9 @@ import { EventStreams } from './sse';
 
 /** Soon enough for a person who watches. Each fetch costs as much as reading a hundred calls. */
 const BATCH_MS = 500;
-/** Look-back at the start of control, so that the debugger is not empty. */
-const LOOK_BACK_MS = 3_600_000;
-const LOOK_BACK_RECORDS = 2_000;
+/** What control reads again at its start, so that the debugger is not empty. */
+const READ_BACK_MS = 3_600_000;
+const READ_BACK_RECORDS = 2_000;
 /**
  * Interval after which calls of users that another process deleted are hidden, and hidden calls are
  * freed.
@@ -40,7 +39,6 @@ export interface Events {
 export interface EventsOptions {
   kafka: Pick<Kafka, 'tail'>;
   config: Pick<ConfigReader, 'source' | 'destinationsOf' | 'onChange'>;
-  eventNames: Pick<EventNames, 'add'>;
   history: Pick<History, 'forgotten' | 'learnDeletions'>;
   /** no other process uses the database */
   isOnlyProcess: boolean;
@@ -51,7 +49,7 @@ export interface EventsOptions {
 }
 
 export async function openEvents(options: EventsOptions): Promise<Events> {
-  const { kafka, config, eventNames, history, now, onFatal } = options;
+  const { kafka, config, history, now, onFatal } = options;
   const { forgotten } = history;
   const ring = new EventBuffer(undefined, forgotten);
   const shown = {
@@ -63,10 +61,9 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
     if (kind === 'token') streams.recheck();
   });
   const follow = (topic: string, accepted: boolean): Promise<Tail> => {
-    const from = { sinceMs: now() - LOOK_BACK_MS, atMost: LOOK_BACK_RECORDS };
+    const from = { sinceMs: now() - READ_BACK_MS, atMost: READ_BACK_RECORDS };
     const onRecord = (record: InRecord) => {
       const notice = noticeOfNewer(record);
-      if (accepted && notice === undefined) eventNames.add(record);
       const entry = ring.add(
         notice === undefined ? record : { ...record, value: valueOf(notice, accepted) },
         accepted,

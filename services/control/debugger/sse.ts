@@ -60,8 +60,8 @@ interface Reader {
   response: Response;
   filter: EventFilter;
   /**
-   * Missed events that wait for the connection, or for the next second. Weak references, so that a slow reader does not
-   * hold events that left the buffer.
+   * Missed events that wait for the connection, or for the next second. Weak references, so that a
+   * slow reader does not hold events that left the buffer.
    */
   missed: WeakRef<Entry>[];
   skipped: number;

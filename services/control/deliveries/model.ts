@@ -2,14 +2,9 @@ import { type Query } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
 import { type StoredResponse } from '../../../shared/model/stored-response';
 import { cutEventName } from '../../../shared/model/message';
-import {
-  type DeliveryStatus,
-  isUnderWay,
-  REPLAYED,
-  RETRY_REQUESTED,
-} from '../../../shared/model/reasons';
+import { isUnderWay, REPLAYED, RETRY_REQUESTED } from '../../../shared/model/reasons';
 import { type DeliveryRow } from '../history/delivery-row';
-import { type Filter } from '../history/filter';
+import { type Filter, standing } from '../history/filter';
 import { lastOf, lastReplay, type TriedUrl, type Try } from '../history/tries';
 import { Problem } from '../http/problem';
 import { type CalledUrl } from './called-url';
@@ -17,10 +12,11 @@ import { type CalledUrl } from './called-url';
 /** Filters of deliveries and their API views. Pure. */
 
 /**
+ * @param paused ids of the paused destinations
  * @throws Problem `invalid_fields` if a time of the end is used without the status that its index
  *   needs
  */
-export function filterOf(query: Query<'GET /deliveries'>): Filter {
+export function filterOf(query: Query<'GET /deliveries'>, paused: readonly string[]): Filter {
   const { limit: _limit, after: _after, total: _total, q: _q, event, ...filter } = query;
   const times = (['endedSince', 'endedUntil'] as const).filter(
     (name) => filter[name] !== undefined,
@@ -32,7 +28,7 @@ export function filterOf(query: Query<'GET /deliveries'>): Filter {
       errors,
     });
   }
-  return { ...filter, event: event === undefined ? undefined : cutEventName(event) };
+  return { ...filter, paused, event: event === undefined ? undefined : cutEventName(event) };
 }
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
@@ -40,8 +36,7 @@ const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOStrin
 /** The present, which a row of the history does not know. */
 export interface Present {
   nowMs: number;
-  /** undefined: the destination does not exist */
-  isPaused: (destination: string) => boolean | undefined;
+  isPaused: (destination: string) => boolean;
   /** Returns whether the circuit of each URL that is on is open. */
   isAway: (destination: string) => boolean;
 }
@@ -57,7 +52,7 @@ export function deliveryView(row: DeliveryRow, present: Present) {
     type: row.type,
     event: row.event,
     userId: row.userId,
-    ...standing(row, present),
+    ...standingNow(row, present),
     lastStatusCode: last.status,
     lastError: last.error,
     acceptedAt: new Date(row.acceptedAt).toISOString(),
@@ -71,17 +66,8 @@ export function deliveryView(row: DeliveryRow, present: Present) {
   };
 }
 
-/** Returns the status as it is now. The event of a pause that has ended says something else. */
-function standing(
-  row: DeliveryRow,
-  { isPaused }: Present,
-): { status: DeliveryStatus; reason: string | null } {
-  const { status, reason, made } = row;
-  if (status === 'held' && reason === 'paused' && isPaused(row.destination) === false) {
-    return { status: made > 0 ? 'retrying' : 'waiting', reason: null };
-  }
-  return { status, reason };
-}
+const standingNow = (row: DeliveryRow, { isPaused }: Present) =>
+  standing(row, isPaused(row.destination));
 
 /** Waits that end with an attempt at a known time. */
 const TIMED_WAITS: readonly (string | null)[] = ['backoff', REPLAYED, RETRY_REQUESTED, null];
@@ -98,7 +84,7 @@ function nextAttemptAt(row: DeliveryRow, present: Present): string | null {
   if (
     nextAt === null ||
     nextAt <= present.nowMs ||
-    !TIMED_WAITS.includes(standing(row, present).reason)
+    !TIMED_WAITS.includes(standingNow(row, present).reason)
   ) {
     return null;
   }

@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import { type ConfigView } from '../../../shared/config/types';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Log } from '../../../shared/telemetry/log';
@@ -5,6 +6,7 @@ import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { recallRecord } from '../../../shared/kafka/topics';
 import { DEFAULT_SHARDS } from '../../../shared/model/config';
 import { shardKeys } from '../../../shared/model/delivery';
+import { type Recall } from '../../../shared/model/recall';
 import { isUnderWay } from '../../../shared/model/reasons';
 import { newId } from '../config/config-entries';
 import { closedUrls, urlHashes } from '../destinations/stored-webhook';
@@ -63,10 +65,21 @@ export async function recallDelivery(
   const keys = record?.key
     ? [record.key.toString()]
     : shardKeys(destination, data?.shards ?? DEFAULT_SHARDS);
-  const about = { destination, keys, delivery: { id, replay: Math.max(0, replay), attempt } };
-  await producer.send([
-    recallRecord(destination, { kind: 'recall', id: newId('rcl', now()), action, ...about }),
-  ]);
+  const delivery = {
+    id,
+    replay: Math.max(0, replay),
+    // A retry is for the wait that the user saw, so it never takes the wait after the attempt that
+    // it caused.
+    ...defined({ attempt: action === 'retry' ? attempt : undefined }),
+  };
+  const recall: Recall = {
+    kind: 'recall',
+    id: newId('rcl', now()),
+    action,
+    where: { destination, delivery },
+    keys,
+  };
+  await producer.send([recallRecord(recall)]);
   log.info({ delivery: id, destination, action }, 'delivery.recalled');
   return { id, action, status, reason };
 }

@@ -1,7 +1,7 @@
 import { replayOneBody } from '../../../shared/api/deliveries';
 import { type Query } from '../../../shared/api/operations';
 import { type Json } from '../../../shared/model/message';
-import { isUnderWay, RENDER_FAILED } from '../../../shared/model/reasons';
+import { isUnderWay, RENDER_FAILED, TOO_LARGE } from '../../../shared/model/reasons';
 import { seesSecrets } from '../auth/authenticate';
 import { type ConfigView } from '../../../shared/config/types';
 import { fieldError } from '../destinations/request';
@@ -33,7 +33,7 @@ import { readResponses } from './stored-responses';
 
 /** What the routes of deliveries need. */
 export interface DeliveryDeps extends CircuitDeps, RecallDeps {
-  config: Pick<ConfigView, 'source' | 'destination'>;
+  config: Pick<ConfigView, 'source' | 'destination' | 'list'>;
   history: Pick<History, 'ask' | 'forgotten' | 'learnDeletions'>;
   /** the searchable bodies */
   bodies: Pick<BodyIndex, 'retentionMs'>;
@@ -59,14 +59,13 @@ type ListQuery = Query<'GET /deliveries'>;
 
 async function list(deps: DeliveryDeps, query: ListQuery) {
   const present = await presentOf(deps);
+  const filter = filterOf(query, pausedIn(deps));
   return readPage(query, {
     read: ({ limit, after: cursor }) => {
       const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
-      return deps.history.ask((database) =>
-        listDeliveries(database, filterOf(query), { limit, after }),
-      );
+      return deps.history.ask((database) => listDeliveries(database, filter, { limit, after }));
     },
-    count: () => deps.history.ask((database) => countDeliveries(database, filterOf(query))),
+    count: () => deps.history.ask((database) => countDeliveries(database, filter)),
     cursorOf: ({ acceptedAt, id }) => ({ at: acceptedAt, id }),
     view: (row) => deliveryView(row, present),
   });
@@ -93,7 +92,7 @@ async function search(deps: DeliveryDeps, query: ListQuery, text: string) {
     nowMs: now().getTime(),
     steadyMs: () => performance.now(),
   };
-  const wanted = { query: text, filter: filterOf(query) };
+  const wanted = { query: text, filter: filterOf(query, pausedIn(deps)) };
   const { rows, stoppedAt, searched } = await searchDeliveries(context, wanted, {
     limit: query.limit + 1,
     after,
@@ -132,7 +131,8 @@ async function replayDelivery(deps: DeliveryDeps, id: string, body: Json | undef
   requireOn(config, row.destination);
   const closed = webhooks ? closedExcept(deps, row.destination, webhooks) : [];
   const nowMs = now().getTime();
-  const candidate = await (render === 'again' || row.reason === RENDER_FAILED
+  const hasNoBody = row.reason === RENDER_FAILED || row.reason === TOO_LARGE;
+  const candidate = await (render === 'again' || hasNoBody
     ? renderAgain(deps, row)
     : asSent(deps, row));
   const replay = lastReplay(row) + 1;
@@ -166,6 +166,10 @@ async function renderAgain({ kafka, config }: DeliveryDeps, row: DeliveryRow): P
 }
 
 /** @throws Problem `unavailable` */
+function pausedIn({ config }: DeliveryDeps): string[] {
+  return config.list('destination').flatMap(({ data }) => (data.paused ? [data.id] : []));
+}
+
 async function presentOf(deps: DeliveryDeps): Promise<Present> {
   const { config, now } = deps;
   const open = new Set(
@@ -173,7 +177,7 @@ async function presentOf(deps: DeliveryDeps): Promise<Present> {
   );
   return {
     nowMs: now().getTime(),
-    isPaused: (id) => config.destination(id)?.data.paused,
+    isPaused: (id) => config.destination(id)?.data.paused ?? false,
     isAway: (id) => {
       const urls = config.destination(id)?.data.webhooks.filter(({ disabled }) => !disabled) ?? [];
       return urls.length > 0 && urls.every((webhook) => open.has(`${id}/${webhook.id}`));

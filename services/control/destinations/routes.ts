@@ -29,8 +29,8 @@ import { parseBody } from '../http/validate';
 import { jobView } from '../replays/job-view';
 import { requireSendable } from '../replays/require';
 
-/** Events that a filter trial looks at. */
-const LOOKED_AT = 200;
+/** The newest events, on which a filter is tried. */
+const EVENTS_IN_TRIAL = 200;
 
 /** What the routes of destinations need. */
 export interface DestinationDeps extends RequestPreviewDeps {
@@ -108,7 +108,7 @@ export function destinationHandlers(deps: DestinationDeps): HandlersOf<'destinat
     'GET /destinations/{id}/health': (call) => showHealth(deps, own(call).id, call.query),
     'GET /destinations/{id}/filter': (call) => {
       const { filter = 'true', sources } = entries.get('destination', own(call).id).data;
-      return tryOnEvents(deps, call.by, { filter, sources, limit: LOOKED_AT });
+      return tryOnEvents(deps, call.by, { filter, sources, limit: EVENTS_IN_TRIAL });
     },
     'POST /destinations/{id}/retry': (call) => recallAll(deps, own(call), 'retry'),
     'POST /destinations/{id}/cancel': (call) => recallAll(deps, own(call), 'cancel'),

@@ -64,7 +64,7 @@ export function openWebhooks(destination: Destination, encryptor: Encryptor): St
 }
 
 /**
- * Returns the hashes of the URLs by the ids of their webhooks; undefined: the URL cannot be
+ * Returns the hashes of webhooks and their URLs by the ids of the webhooks; undefined: the URL cannot be
  * decrypted.
  * @param destination undefined: deleted
  */
@@ -74,22 +74,19 @@ export function urlHashes(
 ): Map<string, string | undefined> {
   const known = destination ? openWebhooks(destination, encryptor) : [];
   return new Map(
-    known.map(({ sealed, url }) => [sealed.id, url === undefined ? undefined : urlHash(url)]),
+    known.map(({ sealed, url }) => [
+      sealed.id,
+      url === undefined ? undefined : urlHash(sealed.id, url),
+    ]),
   );
 }
 
-/**
- * Returns the hashes of the URLs that no wanted webhook has. Webhooks with one URL get a delivery
- * together.
- */
+/** Returns the hashes of the webhooks that are not wanted. */
 export function closedUrls(
   hashes: ReadonlyMap<string, string | undefined>,
   isWanted: (webhook: string) => boolean,
 ): string[] {
-  const wanted = new Set([...hashes].flatMap(([id, hash]) => (isWanted(id) ? [hash] : [])));
-  return [...new Set(hashes.values())].flatMap((hash) =>
-    hash === undefined || wanted.has(hash) ? [] : [hash],
-  );
+  return [...hashes].flatMap(([id, hash]) => (hash === undefined || isWanted(id) ? [] : [hash]));
 }
 
 /** @returns undefined if the value is not a URL */

@@ -13,12 +13,32 @@ export async function addToHealth(queries: Queries, evidence: readonly Evidence[
     if (known) known.push(each);
     else byDestination.set(each.destination, [each]);
   }
-  const known = await lockHealth(queries, [...byDestination.keys()]);
+  const known = await lockOrAdd(queries, [...byDestination.keys()]);
   const after = [...byDestination].map(
     ([destination, own]) =>
       [destination, addEvidence(known.get(destination) ?? unknownHealth(), own)] as const,
   );
   await saveHealth(queries, after);
+}
+
+/**
+ * Returns the health of these destinations, and adds rows for those that have none: otherwise two
+ * processes that add the same row would not know of each other's evidence.
+ */
+async function lockOrAdd(
+  queries: Queries,
+  destinations: readonly string[],
+): Promise<Map<string, Health>> {
+  const known = await lockHealth(queries, destinations);
+  const lacking = destinations.filter((id) => !known.has(id)).sort();
+  if (lacking.length === 0) return known;
+  const health = unknownHealth();
+  await queries.query(
+    `insert into waypost.health (destination, quiet, health)
+     select value, $2, $3 from jsonb_array_elements_text($1::jsonb) on conflict (destination) do nothing`,
+    [databaseJson(lacking), isQuiet(health), JSON.stringify(health)],
+  );
+  return lockHealth(queries, destinations);
 }
 
 /** Returns the health of these destinations, locked until the transaction ends. */

@@ -1,11 +1,10 @@
 import { type Total } from '../../../shared/api/fields';
 import { type AuditKind } from '../../../shared/api/operation';
 import { type Authenticator, NOTE_HEADER } from '../../../shared/config/authentication';
-import { type OpenRecord } from '../../../shared/kafka/port';
+import { type InRecord } from '../../../shared/kafka/port';
 import { type ApiKind, type ConfigRecord, type Role } from '../../../shared/model/config';
 import { type DestinationVersion, parseVersion, recordVersions } from './destination-versions';
-import { databaseJson, type Database } from './database';
-import { type Parsing } from './event-queue';
+import { databaseJson, type Database, type Queries } from './database';
 import { countUpTo } from './total';
 import { type AuditNote, type Change } from './audit-note';
 
@@ -26,28 +25,22 @@ export interface AuditRow extends AuditNote {
 export type ConfigFact =
   { kind: 'audit'; row: AuditRow } | { kind: 'version'; row: DestinationVersion };
 
-const NO_FACTS: Parsing<ConfigFact> = { count: 0, events: () => [] };
-
 /**
  * @returns the facts of a record; undefined in place of each that cannot be read; none of a record
  *   that control did not write, which changed nothing
  */
 export function parseFacts(
-  record: OpenRecord,
+  record: InRecord,
   authenticator: Pick<Authenticator, 'distrust'>,
-): Parsing<ConfigFact> {
-  if (authenticator.distrust(record)) return NO_FACTS;
-  const facts = [
-    ...factsOf('audit', parseNotes, record),
-    ...factsOf('version', parseVersion, record),
-  ];
-  return { count: facts.length, events: () => facts };
+): (ConfigFact | undefined)[] {
+  if (authenticator.distrust(record)) return [];
+  return [...factsOf('audit', parseNotes, record), ...factsOf('version', parseVersion, record)];
 }
 
 function factsOf<K extends ConfigFact['kind']>(
   kind: K,
-  parse: (record: OpenRecord) => Extract<ConfigFact, { kind: K }>['row'][],
-  record: OpenRecord,
+  parse: (record: InRecord) => Extract<ConfigFact, { kind: K }>['row'][],
+  record: InRecord,
 ): (ConfigFact | undefined)[] {
   try {
     return parse(record).map((row) => ({ kind, row }) as ConfigFact);
@@ -56,15 +49,15 @@ function factsOf<K extends ConfigFact['kind']>(
   }
 }
 
-export async function recordFacts(database: Database, facts: readonly ConfigFact[]): Promise<void> {
+export async function recordFacts(queries: Queries, facts: readonly ConfigFact[]): Promise<void> {
   const audit = facts.flatMap((fact) => (fact.kind === 'audit' ? [fact.row] : []));
   const versions = facts.flatMap((fact) => (fact.kind === 'version' ? [fact.row] : []));
-  await recordAudit(database, audit);
-  await recordVersions(database, versions);
+  await recordAudit(queries, audit);
+  await recordVersions(queries, versions);
 }
 
 /** @returns the row of a record; none for a tombstone, or for a copy that repairs the log */
-export function parseNotes(record: OpenRecord): AuditRow[] {
+export function parseNotes(record: InRecord): AuditRow[] {
   const note = record.headers[NOTE_HEADER];
   if (!note || !record.value) return [];
   const {
@@ -75,7 +68,7 @@ export function parseNotes(record: OpenRecord): AuditRow[] {
   return [{ ...(JSON.parse(note) as AuditNote), kind, entry, version, at: record.timestampMs }];
 }
 
-export async function recordAudit(database: Database, rows: readonly AuditRow[]): Promise<void> {
+export async function recordAudit({ query }: Queries, rows: readonly AuditRow[]): Promise<void> {
   const given = rows.map(({ by, changes, ...row }) => ({
     ...row,
     by_id: by.id,
@@ -83,7 +76,7 @@ export async function recordAudit(database: Database, rows: readonly AuditRow[])
     by_role: by.role,
     changes: JSON.stringify(changes),
   }));
-  await database.query(
+  await query(
     `insert into waypost.audit (kind, entry, version, at, action, name, by_id, by_name, by_role, changes)
      select kind, entry, version, at, action, name, by_id, by_name, by_role, changes
      from jsonb_to_recordset($1::jsonb) as given(kind text, entry text, version int, at bigint, action text, name text,

@@ -1,6 +1,9 @@
 import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { databaseJson, type Queries } from './database';
 
+/** Changes are few. Without it two processes could lock rows in different orders. */
+const ONE_WRITER = 'lock table waypost.circuits in share row exclusive mode';
+
 /**
  * Stores the last change of each URL's circuit. Each delivery process has its own circuit; the
  * newest change counts.
@@ -15,6 +18,7 @@ export async function turnCircuits(
     last.set(`${destination}/${url}`, row);
   }
   if (last.size === 0) return;
+  await query(ONE_WRITER);
   await query(
     `insert into waypost.circuits (destination, url, origin, state, why, at, version)
      select destination, url, origin, state, why, at, version from jsonb_to_recordset($1::jsonb)
@@ -50,6 +54,7 @@ export async function closeAnswered(
     }
   }
   if (answered.size === 0) return;
+  await query(ONE_WRITER);
   await query(
     `update waypost.circuits c set state = 'closed', why = 'ok', at = given.at
      from jsonb_to_recordset($1::jsonb) as given(destination text, url text, at bigint)

@@ -14,6 +14,7 @@ export interface Queries {
 }
 
 export interface Transaction extends Queries {
+  readonly kind: Database['kind'];
   /** Adds rows in the text format of COPY, the cheapest way for many rows. */
   copy: (table: string, columns: string, rows: string) => Promise<void>;
 }
@@ -26,6 +27,12 @@ export interface Database extends Queries {
   /** Why it can no longer be used and must be opened again; undefined while it works. */
   readonly broken: string | undefined;
   close(): Promise<void>;
+}
+
+/** Runs work with the database that is open. */
+export interface Asking {
+  /** @throws Problem `unavailable` while the database cannot be used */
+  ask<T>(work: (database: Database) => Promise<T>): Promise<T>;
 }
 
 /**
@@ -72,7 +79,10 @@ export function faultOf(
  * Returns whether the database failed to answer. The API then refuses the query as `unavailable`.
  */
 export function isAway(error: unknown, database: Pick<Database, 'broken'>): boolean {
-  if (error instanceof AppError || error instanceof TypeError) return false;
+  // Errors of our own code.
+  if (error instanceof AppError || error instanceof TypeError || error instanceof RangeError) {
+    return false;
+  }
   return database.broken !== undefined || /^(08|53|57|58|XX|$)/.test(sqlState(error));
 }
 

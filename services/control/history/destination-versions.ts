@@ -1,6 +1,6 @@
 import { type Encryptor } from '../../../shared/config/encryption';
 import { resealDestination } from '../../../shared/config/reencrypt';
-import { type OpenRecord } from '../../../shared/kafka/port';
+import { type InRecord } from '../../../shared/kafka/port';
 import { type ConfigRecord, type Destination } from '../../../shared/model/config';
 import { databaseJson, type Database, type Queries } from './database';
 
@@ -20,7 +20,7 @@ export interface DestinationVersion {
 }
 
 /** @returns none for the records of other entries, and for tombstones */
-export function parseVersion({ value, timestampMs: at }: OpenRecord): DestinationVersion[] {
+export function parseVersion({ value, timestampMs: at }: InRecord): DestinationVersion[] {
   if (!value) return [];
   const { kind, id, version, data } = JSON.parse(value.toString()) as ConfigRecord;
   return kind === 'destination'

@@ -1,6 +1,7 @@
 import { compact } from '../../../shared/collections/defined';
-import { type DeliveryStatus, statusesOf } from '../../../shared/model/reasons';
+import { type DeliveryStatus, isUnderWay, statusesOf } from '../../../shared/model/reasons';
 import { databaseJson, type Param } from './database';
+import { type DeliveryRow } from './delivery-row';
 import { storedId } from './stored-id';
 
 /**
@@ -12,6 +13,8 @@ export interface Filter {
   destination?: string | undefined;
   source?: string | undefined;
   status?: DeliveryStatus | undefined;
+  /** ids of the paused destinations: a filter by status needs them */
+  paused?: readonly string[] | undefined;
   message?: string | undefined;
   user?: string | undefined;
   type?: string | undefined;
@@ -38,6 +41,31 @@ export interface Filter {
 }
 
 type Parameter = (value: Param) => string;
+
+/**
+ * Returns the status and the reason as they are now: the event of a pause that has ended says
+ * something else. `shownStatus` says the same of the rows that a filter finds.
+ */
+export function standing(
+  { status, reason, made }: Pick<DeliveryRow, 'status' | 'reason' | 'made'>,
+  isPaused: boolean,
+): { status: DeliveryStatus; reason: string | null } {
+  return status === 'held' && reason === 'paused' && !isPaused
+    ? { status: made > 0 ? 'retrying' : 'waiting', reason: null }
+    : { status, reason };
+}
+
+/** SQL: `standing(…).status` of a row. @param paused JSON list of the paused destinations */
+function shownStatus(paused: string): string {
+  return `case when status = 'held' and reason = 'paused'
+      and destination not in (select jsonb_array_elements_text(${paused}::jsonb))
+    then case when made > 0 then 'retrying' else 'waiting' end else status end`;
+}
+
+/** Returns the stored statuses of rows that are shown with this one. */
+function storedStatuses(status: DeliveryStatus): readonly DeliveryStatus[] {
+  return status === 'waiting' || status === 'retrying' ? [status, 'held'] : statusesOf(status);
+}
 
 export function parameters(): { params: Param[]; param: Parameter } {
   const params: Param[] = [];
@@ -85,8 +113,11 @@ export function conditionsOf(filter: Filter, param: Parameter): string[] {
     ...equal({ last_error }),
     code ? codeCondition(code, param) : undefined,
     ...equal({ event }),
-    status === undefined ? undefined : oneOf('status', statusesOf(status)),
+    status === undefined ? undefined : oneOf('status', storedStatuses(status)),
     ...equal({ destination, source, type }),
+    isUnderWay(status)
+      ? `(${shownStatus(param(databaseJson(filter.paused ?? [])))}) = ${param(status ?? null)}`
+      : undefined,
   ]);
 }
 

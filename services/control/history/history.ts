@@ -1,38 +1,34 @@
 import { type Authenticator } from '../../../shared/config/authentication';
-import { backoff, inTurn, sleep, withTimeout } from '../../../shared/runtime/async';
-import { newerFormatOf } from '../../../shared/model/record-format';
-import { AppError, messageOf, newerFormat } from '../../../shared/runtime/errors';
+import { backoff, inTurn, sleep } from '../../../shared/runtime/async';
+import { AppError, messageOf } from '../../../shared/runtime/errors';
 import { Problem } from '../http/problem';
-import {
-  type Consumption,
-  type Kafka,
-  type OpenRecord,
-  type Range,
-} from '../../../shared/kafka/port';
+import { type Range } from '../../../shared/kafka/port';
 import { ATTEMPTS, CONFIG } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { parseFacts, recordFacts, type ConfigFact } from './audit';
-import { type Database, faultOf, isAway } from './database';
+import { type Database, isAway, type Transaction } from './database';
 import { type Deletion, Forgotten, recordDeletion } from './deletions';
-import { watchCpuPressure } from './cpu-pressure';
-import { BatchWriter } from './batch-writer';
-import { type Event, parseLater } from './parse-events';
+import { hasReadTo } from '../reading/positions';
+import { type Handler } from '../reading/reader';
+import { type Event, parseEvents } from './parse-events';
 import { type Retention, StoredDeliveries } from './retention';
-import { databaseId, migrate } from './schema';
+import { migrate } from './schema';
 
 /**
- * Stores `attempts` and serves the queries of the API. No delivery depends on it: while its
- * database cannot be used, control logs this, retries, and continues with everything else.
+ * Opens the database of control, says what its readers store of `attempts` and of `config`, and
+ * serves the queries of the API. No delivery depends on it: while the database cannot be used,
+ * control logs this, retries, and continues with everything else.
  */
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 const KEEP_EVERY_MS = 60_000;
+/** names the positions of the history */
+const EVENTS = 'history';
 
 export interface HistoryOptions {
   /** opens the database; called again after a failure */
   open: () => Promise<Database>;
-  kafka: Pick<Kafka, 'consume' | 'committed'>;
   /** of the records of `config` */
   authenticator: Pick<Authenticator, 'distrust'>;
   keep: Retention;
@@ -44,39 +40,38 @@ export interface HistoryOptions {
 export class History {
   #database: Database | undefined;
   #why: string | undefined = 'the database is being opened';
-  /** the record of a newer format at which a partition waits */
-  #newer: string | undefined;
   /** deletions of users that this process knows */
   readonly forgotten = new Forgotten();
-  #consumptions: Consumption[] = [];
   #keeping: NodeJS.Timeout | undefined;
   readonly #inTurn = inTurn();
   #stopped = false;
   readonly #deliveries: StoredDeliveries;
-  readonly #feed: BatchWriter<Event>;
-  readonly #audit: BatchWriter<ConfigFact>;
+  /** stores the events of deliveries */
+  readonly events: Handler<Event>;
+  /** stores the audit trail and the versions of destinations */
+  readonly audit: Handler<ConfigFact>;
 
   constructor(private readonly options: HistoryOptions) {
-    const { now, log, keep } = options;
+    const { now, log, keep, authenticator } = options;
     this.#deliveries = new StoredDeliveries({ now, log, keep, forgotten: this.forgotten });
-    const faultIn = (error: unknown) => faultOf(error, this.#database);
-    const common = {
-      faultOf: faultIn,
-      othersFirst: watchCpuPressure(),
-      now,
-      onRoom: () => this.#resume(),
-      log,
+    this.events = {
+      name: EVENTS,
+      topic: ATTEMPTS,
+      sinceMs: () => 0,
+      entriesOf: parseEvents,
+      write: (transaction, events) => this.#write(transaction, events),
+      transact: (work) => this.#writing((database) => database.transaction(work)),
     };
-    this.#feed = new BatchWriter({
-      ...common,
-      parse: parseLater,
-      write: (events) => this.#writing((database) => this.#write(database, events)),
-    });
-    this.#audit = new BatchWriter({
-      ...common,
-      parse: (record) => parseFacts(record, options.authenticator),
-      write: (facts) => this.#writing((database) => recordFacts(database, facts)),
-    });
+    this.audit = {
+      name: 'audit',
+      topic: CONFIG,
+      sinceMs: () => 0,
+      entriesOf: (record) => parseFacts(record, authenticator),
+      write: async (transaction, facts) => {
+        await recordFacts(transaction, facts);
+        return undefined;
+      },
+    };
   }
 
   /**
@@ -89,14 +84,9 @@ export class History {
     if (!this.#database) void this.#openLater();
   }
 
-  /** Why the history is unavailable or lags behind; undefined if it works. */
+  /** Why the database cannot be used; undefined if it can. */
   get trouble(): string | undefined {
-    return this.#why ?? this.#newer ?? this.#feed.trouble ?? this.#audit.trouble;
-  }
-
-  /** Events and audit notes that could not be stored since the process started. */
-  get leftOut(): number {
-    return this.#feed.leftOut + this.#audit.leftOut;
+    return this.#why;
   }
 
   /**
@@ -138,33 +128,16 @@ export class History {
   /**
    * Returns whether the database holds everything before these ends of `attempts`, whichever
    * process read it.
-   * @throws Problem `unavailable`; AppError `kafka_unavailable`
+   * @throws Problem `unavailable`
    */
-  async hasRead(ends: readonly Range[]): Promise<boolean> {
-    const group = groupOf('history', await this.ask(databaseId));
-    const committed = await this.options.kafka.committed(group, ATTEMPTS);
-    return ends.every(
-      ({ partition, low, high }) => high <= low || (committed[partition] ?? 0) >= high,
-    );
+  hasRead(ends: readonly Range[]): Promise<boolean> {
+    return this.ask((database) => hasReadTo(database, EVENTS, ends));
   }
 
-  /**
-   * Stops reading, and writes the records that were handed out. Queries still work, and wait for no
-   * new rows.
-   */
-  async stopReading(deadlineMs: number): Promise<void> {
+  /** Stop the readers first. */
+  async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#keeping);
-    const feeds = [this.#feed, this.#audit];
-    feeds.forEach((feed) => feed.hurry());
-    const read = Promise.all(
-      this.#consumptions.map((each) => each.stop(Math.min(1_000, deadlineMs))),
-    );
-    const written = () => Promise.all(feeds.map((feed) => feed.stop()));
-    await withTimeout(deadlineMs, read.then(written));
-  }
-
-  async stop(): Promise<void> {
     await this.#inTurn(() => Promise.resolve());
     await this.#database?.close();
     [this.#database, this.#why] = [undefined, 'it is closed'];
@@ -178,7 +151,6 @@ export class History {
       await migrate(database);
       await this.#deliveries.open(database);
       await this.forgotten.refresh(database, this.options.now());
-      await this.#consume(database);
       [this.#database, this.#why] = [database, undefined];
       log.info({ kind: database.kind }, 'history.opened');
       this.#keeping ??= setInterval(() => void this.#maintain(), KEEP_EVERY_MS);
@@ -208,56 +180,12 @@ export class History {
     void closed.then(() => this.#openLater());
   }
 
-  /**
-   * The consumer groups belong to the database: a new database reads everything that the topics
-   * still have.
-   */
-  async #consume(database: Database): Promise<void> {
-    if (this.#consumptions.length > 0) return;
-    const id = await databaseId(database);
-    const consume = (
-      name: string,
-      topic: string,
-      label: string,
-      feed: BatchWriter<Event> | BatchWriter<ConfigFact>,
-    ) =>
-      this.options.kafka.consume({
-        group: groupOf(name, id),
-        label,
-        topics: [topic],
-        batchMs: 500,
-        onFatal: this.options.onFatal,
-        onRecord: (record) => this.#leaveToNewer(record) ?? feed.onRecord(record),
-      });
-    this.#consumptions = [
-      await consume('history', ATTEMPTS, 'history', this.#feed),
-      await consume('config', CONFIG, 'audit', this.#audit),
-    ];
-  }
-
-  /** Leaves a record of a newer format and its successors in Kafka, and reports a trouble. */
-  #leaveToNewer(record: OpenRecord): { againInMs: number } | undefined {
-    const format = newerFormatOf(record.headers);
-    if (format === undefined) return undefined;
-    const { message } = newerFormat(record, format, 'this control process');
-    if (this.#newer === undefined) {
-      this.options.log.error({ reason: message }, 'history.newer_format');
-    }
-    this.#newer = message;
-    return { againInMs: LONGEST_PAUSE_MS };
-  }
-
-  #resume(): void {
-    for (const consumption of this.#consumptions) consumption.resume();
-  }
-
-  async #write(database: Database, events: readonly Event[]): Promise<void> {
-    if (events.length === 0) {
-      await database.query(`update waypost.meta set value = value where key = 'version'`);
-      return;
-    }
-    await this.#deliveries.record(database, events);
-    if (this.#deliveries.isMaintenanceDue) void this.#maintain();
+  async #write(transaction: Transaction, events: readonly Event[]): Promise<() => void> {
+    const committed = await this.#deliveries.record(transaction, events);
+    return () => {
+      committed();
+      if (this.#deliveries.isMaintenanceDue) void this.#maintain();
+    };
   }
 
   async #maintain(): Promise<void> {
@@ -269,22 +197,18 @@ export class History {
   }
 
   /** Runs one write at a time, so that no event is written while its partition is dropped. */
-  #writing(work: (database: Database) => Promise<void>): Promise<void> {
+  #writing<T>(work: (database: Database) => Promise<T>): Promise<T> {
     return this.#inTurn(async () => {
       const database = this.#database;
       if (!database) throw new Error(this.#why);
       try {
-        await work(database);
+        return await work(database);
       } catch (error) {
         this.#reopenIfBroken(database);
         throw error;
       }
     });
   }
-}
-
-function groupOf(name: string, databaseId: string): string {
-  return `control-${name}-${databaseId}`;
 }
 
 function unavailable(why: string): Problem {

@@ -102,7 +102,7 @@ export class CountSums {
     }
   }
 
-  /** Returns the sums that are not zero. */
+  /** Returns the sums that are not zero, in the order in which all processes lock their rows. */
   all(): MinuteCount[] {
     const all: MinuteCount[] = [];
     for (const [destination, minutes] of this.#byMinute) {
@@ -112,12 +112,19 @@ export class CountSums {
         }
       }
     }
-    return all;
+    return all.sort(
+      (a, b) =>
+        a.minute - b.minute || inOrder(a.destination, b.destination) || inOrder(a.what, b.what),
+    );
   }
 
   #of(destination: string, minute: number): Map<string, number> {
     return within(within(this.#byMinute, destination), minute);
   }
+}
+
+function inOrder(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
 }
 
 function increase(counts: Map<string, number>, what: string, count: number): void {

@@ -1,9 +1,8 @@
 import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { readRecord } from '../../../shared/model/attempt-rows';
 import { timeOf } from '../../../shared/model/time';
-import { type OpenRecord } from '../../../shared/kafka/port';
+import { type InRecord } from '../../../shared/kafka/port';
 import { type DeliveredRow, openRows } from './delivered-row';
-import { type Parsing } from './event-queue';
 import { isId } from './stored-id';
 
 /** Reads the records of `attempts` for the history. Pure. */
@@ -17,26 +16,11 @@ const MAX_AHEAD_MS = 86_400_000;
 
 const KINDS: ReadonlySet<unknown> = new Set(['attempt', 'waiting', 'dead', 'cancelled', 'circuit']);
 
-/** About the bytes of a row. */
-const ROW_BYTES = 240;
-/** The bytes before the rows. No text contains it, since JSON escapes the quotes of a text. */
-const ROWS = Buffer.from(',"rows":[[');
-
-/** Returns about how many events a record has, and a function that reads them. */
-export function parseLater({ value, timestampMs }: OpenRecord): Parsing<Event> {
-  const rowsAt = value?.indexOf(ROWS) ?? -1;
-  const bytes = value && rowsAt >= 0 ? value.length - rowsAt : 0;
-  return {
-    count: Math.max(1, Math.round(bytes / ROW_BYTES)),
-    events: () => parseEvents({ value, timestampMs }),
-  };
-}
-
 /** Returns the events of a record; undefined in place of each that cannot be used. */
 export function parseEvents({
   value,
   timestampMs,
-}: Pick<OpenRecord, 'value' | 'timestampMs'>): (Event | undefined)[] {
+}: Pick<InRecord, 'value' | 'timestampMs'>): (Event | undefined)[] {
   try {
     return readRecord(value, openRows).map((event) =>
       isUsable(event, timestampMs) ? event : undefined,

@@ -161,6 +161,7 @@ export async function databaseInThread(worker: Worker, onClosed: () => void): Pr
   const thread = await openThread(worker);
   const oneAtATime = inTurn();
   const queries: Transaction = {
+    kind: 'embedded',
     query: async <T extends Row>(sql: string, params: readonly Param[] = []) =>
       (await thread.query(sql, params)) as T[],
     copy: async (table, columns, rows) => {

@@ -3,8 +3,9 @@ import { type Database, type Param, type Queries, type Row, type Transaction } f
 
 /** The history in an external PostgreSQL (WAYPOST_DATABASE_URL). */
 
-/** One connection writes, the others serve queries. */
-const CONNECTIONS = 6;
+/** Queries of the API, which wait for a locked table, must leave connections to the readers. */
+const QUERY_CONNECTIONS = 6;
+const TRANSACTION_CONNECTIONS = 8;
 const CONNECT_MS = 5_000;
 /** A slower query no longer helps its caller, and holds a connection. */
 const STATEMENT_MS = 30_000;
@@ -14,24 +15,15 @@ const INT8 = types.builtins.INT8;
 type Parser = (value: string) => unknown;
 
 export async function openPostgres(url: string): Promise<Database> {
-  const pool = new Pool({
-    connectionString: url,
-    max: CONNECTIONS,
-    connectionTimeoutMillis: CONNECT_MS,
-    statement_timeout: STATEMENT_MS,
-    application_name: 'waypost-control',
-    types: {
-      getTypeParser: (oid, format) =>
-        oid === INT8 ? Number : (types.getTypeParser(oid, format) as Parser),
-    },
-  });
-  // The pool replaces a connection that breaks while idle. Without a listener the error would end
-  // the process.
-  pool.on('error', () => undefined);
+  const pool = openPool(url, QUERY_CONNECTIONS);
+  const transactions = openPool(url, TRANSACTION_CONNECTIONS);
+  const close = async () => {
+    await Promise.all([pool.end(), transactions.end()]);
+  };
   try {
     await pool.query('select 1');
   } catch (error) {
-    await pool.end();
+    await close();
     throw error;
   }
   return {
@@ -39,7 +31,7 @@ export async function openPostgres(url: string): Promise<Database> {
     broken: undefined,
     query: queriesOf(pool).query,
     transaction: async (work) => {
-      const client = await pool.connect();
+      const client = await transactions.connect();
       // A checked-out client has no error listener, and an unhandled error would end the process.
       // The query rejects anyway.
       const heard = () => undefined;
@@ -51,8 +43,26 @@ export async function openPostgres(url: string): Promise<Database> {
         client.release();
       }
     },
-    close: () => pool.end(),
+    close,
   };
+}
+
+function openPool(url: string, max: number): Pool {
+  const pool = new Pool({
+    connectionString: url,
+    max,
+    connectionTimeoutMillis: CONNECT_MS,
+    statement_timeout: STATEMENT_MS,
+    application_name: 'waypost-control',
+    types: {
+      getTypeParser: (oid, format) =>
+        oid === INT8 ? Number : (types.getTypeParser(oid, format) as Parser),
+    },
+  });
+  // The pool replaces a connection that breaks while idle. Without a listener the error would end
+  // the process.
+  pool.on('error', () => undefined);
+  return pool;
 }
 
 async function inTransaction<T>(
@@ -61,7 +71,7 @@ async function inTransaction<T>(
 ): Promise<T> {
   await client.query('begin');
   try {
-    const result = await work({ ...queriesOf(client), copy: copyOn(client) });
+    const result = await work({ kind: 'server', ...queriesOf(client), copy: copyOn(client) });
     await client.query('commit');
     return result;
   } catch (error) {

@@ -1,6 +1,6 @@
 import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { COLUMN_TYPES, COLUMN_UPDATES, COLUMNS, fromColumns, toColumns, toCopy } from './row-codec';
-import { databaseJson, type Database, type Queries, type Transaction } from './database';
+import { databaseJson, type Queries, type Transaction } from './database';
 import { applyEvent, type DeliveryRow } from './delivery-row';
 import {
   indexing,
@@ -10,7 +10,8 @@ import {
   partOf,
   tablesOf,
 } from './table-partitions';
-import { type MinuteCount, CountSums, countsOf } from './minute-counts';
+import { CountSums, countsOf } from './minute-counts';
+import { addCounts } from './stored-counts';
 import { moveResponses, RESPONSE_COLUMNS, responseLine, type ResponseRow } from './responses';
 import { closeAnswered, turnCircuits } from './circuits';
 import { type DeliveryEntry, type Event } from './parse-events';
@@ -27,21 +28,24 @@ import { type DeliveryEntry, type Event } from './parse-events';
 /** Rows updated in each partition that was written to, by its name. */
 export type Touched = Map<string, number>;
 
-/** Returns a filter for the events to write, as seen by the transaction that writes them. */
-export type Admit = (queries: Queries) => Promise<(entry: DeliveryEntry) => boolean>;
+/** Returns whether an event may be written. */
+export type Admit = (entry: DeliveryEntry) => boolean;
 
-/**
- * @param parts the known partitions; new ones are added
- * @param admit called first in each transaction
- * @returns the number of updated rows of each partition written to: each update leaves an old
- *   version of the row behind
- */
+/** What a transaction did, which holds once it is committed. */
+export interface Recorded {
+  /** new partitions */
+  made: TablePartition[];
+  /** each update leaves an old version of the row behind */
+  touched: Touched;
+}
+
+/** @param parts the known partitions */
 export async function recordEvents(
-  database: Database,
+  transaction: Transaction,
   events: readonly Event[],
-  parts: TablePartition[],
-  admit?: Admit,
-): Promise<Touched> {
+  parts: readonly TablePartition[],
+  admit: Admit = () => true,
+): Promise<Recorded> {
   const byDelivery = new Map<string, DeliveryEntry[]>();
   const circuits: CircuitEvent[] = [];
   for (const event of events) {
@@ -49,36 +53,45 @@ export async function recordEvents(
       circuits.push(event);
       continue;
     }
+    if (!admit(event)) continue;
     const known = byDelivery.get(event.delivery);
     if (known) known.push(event);
     else byDelivery.set(event.delivery, [event]);
   }
-  const all = [...byDelivery.values()];
-  const write = (unseen: boolean) =>
-    database.transaction(async (transaction) => {
-      const isAdmitted = await admit?.(transaction);
-      // All events of a delivery are of the same user and time.
-      const deliveries = isAdmitted ? all.filter(([event]) => event && isAdmitted(event)) : all;
-      const { made, touched } = await makeParts(database.kind, transaction, deliveries, parts);
-      const counts = new CountSums();
-      const [first, later] = unseen ? split(deliveries) : [[], deliveries];
-      await add(transaction, first, counts);
-      for (const at of await change(transaction, later, counts)) {
-        const name = partOf([...parts, ...made], at)?.name ?? '';
-        touched.set(name, (touched.get(name) ?? 0) + 1);
-      }
-      await addCounts(transaction, counts.all());
-      await turnCircuits(transaction, circuits);
-      await closeAnswered(transaction, () => deliveries.flat().map(eventIn));
-      return { made, touched };
-    });
-  const again = (error: unknown) => {
-    if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error;
-    return write(false);
+  // In this order all processes lock the rows.
+  const deliveries = [...byDelivery.values()].sort(byTimeAndId);
+  const write = async (unseen: boolean): Promise<Recorded> => {
+    const { made, touched } = await makeParts(transaction, deliveries, parts);
+    const counts = new CountSums();
+    const [first, later] = unseen ? split(deliveries) : [[], deliveries];
+    await add(transaction, first, counts);
+    for (const at of await change(transaction, later, counts)) {
+      const name = partOf([...parts, ...made], at)?.name ?? '';
+      touched.set(name, (touched.get(name) ?? 0) + 1);
+    }
+    await addCounts(transaction, counts.all());
+    await turnCircuits(transaction, circuits);
+    await closeAnswered(transaction, () => deliveries.flat().map(eventIn));
+    return { made, touched };
   };
-  const { made, touched } = await write(true).catch(again).catch(again);
-  parts.push(...made);
-  return touched;
+  // One of the deliveries may exist already; then the rest of the transaction must go on.
+  for (const unseen of [true, false]) {
+    await transaction.query('savepoint rows');
+    try {
+      const recorded = await write(unseen);
+      await transaction.query('release savepoint rows');
+      return recorded;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error;
+      await transaction.query('rollback to savepoint rows');
+    }
+  }
+  return write(false);
+}
+
+function byTimeAndId([one]: DeliveryEntry[], [other]: DeliveryEntry[]): number {
+  if (!one || !other) return 0;
+  return acceptedAtIn(one) - acceptedAtIn(other) || (one.delivery < other.delivery ? -1 : 1);
 }
 
 const UNIQUE_VIOLATION = '23505';
@@ -179,7 +192,7 @@ async function change(
   const found = await query(
     `select ${COLUMNS.replace(/\w+/g, 'd.$&')} from waypost.deliveries d
      join jsonb_to_recordset($1::jsonb) as k(accepted_at bigint, id text) on d.accepted_at = k.accepted_at and d.id = k.id
-     for update of d`,
+     order by d.accepted_at, d.id for update of d`,
     [databaseJson(keys)],
   );
   const known = new Map(found.map(fromColumns).map((row) => [row.id, row]));
@@ -228,8 +241,7 @@ async function removeResponses(
 }
 
 async function makeParts(
-  kind: Database['kind'],
-  { query }: Queries,
+  { kind, query }: Transaction,
   deliveries: DeliveryEntry[][],
   parts: readonly TablePartition[],
 ): Promise<{ made: TablePartition[]; touched: Touched }> {
@@ -263,17 +275,6 @@ async function makeParts(
     [last, all] = [part, [...parts, ...made]];
   }
   return { made, touched };
-}
-
-async function addCounts({ query }: Queries, counts: MinuteCount[]): Promise<void> {
-  if (counts.length === 0) return;
-  await query(
-    `insert into waypost.counts (minute, destination, what, count)
-     select minute, destination, what, count
-     from jsonb_to_recordset($1::jsonb) as given(minute bigint, destination text, what text, count bigint)
-     on conflict (minute, destination, what) do update set count = waypost.counts.count + excluded.count`,
-    [databaseJson(counts)],
-  );
 }
 
 export async function readParts({ query }: Queries): Promise<TablePartition[]> {

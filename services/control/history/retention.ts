@@ -4,7 +4,8 @@ import { type Log } from '../../../shared/telemetry/log';
 import { thinSyncs } from './syncs';
 import { dropVersions } from './destination-versions';
 import { type Forgotten } from './deletions';
-import { type Database, type Queries, faultOf } from './database';
+import { bytesForCounts, bytesOfCounts, keepCounts } from './stored-counts';
+import { type Database, faultOf, type Transaction } from './database';
 import { takeLease } from './leases';
 import {
   indexing,
@@ -72,6 +73,8 @@ export class StoredDeliveries {
   #written = new Map<string, number>();
   /** rows written since the last maintenance */
   #unlooked = 0;
+  /** another process may have made or ended a partition */
+  #isOutdated = false;
   readonly #owner = randomUUID();
 
   constructor(
@@ -96,28 +99,28 @@ export class StoredDeliveries {
     for (const { name } of this.#parts) this.#changed.set(name, CLEAN_UP_SOON);
   }
 
-  async record(database: Database, events: readonly Event[]): Promise<void> {
+  /** Writes events. @returns what to do once the transaction is committed */
+  async record(transaction: Transaction, events: readonly Event[]): Promise<() => void> {
     const { keep, now, forgotten } = this.options;
     const oldest = now() - keep.forMs;
     const kept = events.filter(
       (event) => event.kind === 'circuit' || acceptedAtIn(event) >= oldest,
     );
-    const admit = async (queries: Queries) => {
-      await forgotten.learn(queries, database.kind, now());
-      return (entry: DeliveryEntry) =>
-        !forgotten.has(entry.kind === 'delivered' ? entry.sender : entry, acceptedAtIn(entry));
-    };
-    try {
-      for (const [name, rows] of await recordEvents(database, kept, this.#parts, admit)) {
+    const parts = this.#isOutdated ? await readParts(transaction) : this.#parts;
+    await forgotten.learn(transaction, transaction.kind, now());
+    const admit = (entry: DeliveryEntry) =>
+      !forgotten.has(entry.kind === 'delivered' ? entry.sender : entry, acceptedAtIn(entry));
+    this.#isOutdated = true;
+    const { made, touched } = await recordEvents(transaction, kept, parts, admit);
+    return () => {
+      this.#isOutdated = false;
+      this.#parts = [...parts, ...made];
+      for (const [name, rows] of touched) {
         this.#written.set(name, rows);
         this.#changed.set(name, (this.#changed.get(name) ?? 0) + rows);
       }
-    } catch (error) {
-      // Another process may have created the missing partition.
-      this.#parts = await readParts(database);
-      throw error;
-    }
-    this.#unlooked += kept.length;
+      this.#unlooked += kept.length;
+    };
   }
 
   /** Keeps the database within its limits, if no other process does. */
@@ -157,7 +160,9 @@ export async function keepWithin(
   const each = (what: string, work: () => Promise<unknown>) => alone(what, work, options.onFailure);
   const sized = await readSizes(database);
   const sinceMs = nowMs - keep.forMs;
-  const drop = partsToDrop(sized, { sinceMs, maxBytes: keep.maxBytes });
+  await each('counts', () => keepCounts(database, { sinceMs, maxBytes: keep.maxBytes }, nowMs));
+  const countBytes = Math.min(await bytesOfCounts(database), bytesForCounts(keep.maxBytes));
+  const drop = partsToDrop(sized, { sinceMs, maxBytes: keep.maxBytes - countBytes });
   for (const part of drop) await each(part.name, () => dropPart(database, part));
   const left = sized.filter((part) => !drop.includes(part));
   for (const part of partsToEnd(left, keep)) await each(part.name, () => endPart(database, part));
@@ -165,7 +170,6 @@ export async function keepWithin(
     await each(part.name, () => indexPart(database, part));
   }
   const old: Record<string, [where: string, beforeMs: number]> = {
-    counts: ['minute < $1', sinceMs],
     deletions: ['at < $1', Math.min(sinceMs, nowMs - DELETIONS_MS)],
     audit: ['at < $1', nowMs - AUDIT_MS],
     notices: [`at < $1 and ended_at is not null and alert <> 'due'`, nowMs - AUDIT_MS],
@@ -282,14 +286,7 @@ export async function cleanUp(
     await vacuum(database, name);
   }
   // The rows of these tables are updated all the time.
-  for (const table of [
-    'counts',
-    'health',
-    'positions',
-    'syncs',
-    'search_chunks',
-    'search_positions',
-  ]) {
+  for (const table of ['counts', 'health', 'positions', 'syncs', 'search_chunks']) {
     await database.query(`vacuum analyze waypost.${table}`);
   }
 }

@@ -3,13 +3,19 @@ import { type Database } from './database';
 import { MIGRATIONS } from './migrations';
 
 /**
+ * The type of ids by which lists are sorted: as in JavaScript, whatever the collation of the server
+ * is. Otherwise pages that one sorts and the other continues repeat rows and lose others.
+ */
+const ID = 'text collate "C"';
+
+/**
  * The tables of a new database. Deliveries and their responses have the same partitions, with their
  * own indexes (table-partitions.ts).
  */
 const TABLES: readonly string[] = [
   `create table waypost.deliveries (
      accepted_at bigint not null,
-     id text not null,
+     id ${ID} not null,
      message text not null,
      source text not null,
      destination text not null,
@@ -40,7 +46,7 @@ const TABLES: readonly string[] = [
   // Apart from the rows of deliveries, which lists read (responses.ts).
   `create table waypost.responses (
      accepted_at bigint not null,
-     delivery text not null,
+     delivery ${ID} not null,
      seq int not null,
      response text not null,
      primary key (accepted_at, delivery, seq)
@@ -69,7 +75,7 @@ const TABLES: readonly string[] = [
      primary key (destination, url)
    )`,
   `create table waypost.deletions (
-     id text primary key,
+     id ${ID} primary key,
      at bigint not null,
      users text not null,
      anonymous text not null,
@@ -81,7 +87,7 @@ const TABLES: readonly string[] = [
    )`,
   'create index on waypost.deletions (seq)',
   `create table waypost.replays (
-     id text primary key,
+     id ${ID} primary key,
      at bigint not null,
      job text not null,
      -- generated, so that it never differs from the job
@@ -91,7 +97,7 @@ const TABLES: readonly string[] = [
    )`,
   `create index on waypost.replays (at) where status in ('counting', 'running')`,
   `create table waypost.audit (
-     entry text not null,
+     entry ${ID} not null,
      version int not null,
      kind text not null,
      at bigint not null,
@@ -106,9 +112,19 @@ const TABLES: readonly string[] = [
   'create index on waypost.audit (at, entry, version)',
   'create table waypost.health (destination text primary key, quiet boolean not null, ' +
     'health text not null)',
-  'create table waypost.positions (partition int primary key, next bigint not null)',
+  // How far the readers of topics have read (reading/positions.ts).
+  `create table waypost.positions (
+     reader text not null,
+     partition int not null,
+     next bigint not null,
+     since_ms bigint not null,
+     read_ms bigint not null,
+     primary key (reader, partition)
+   )`,
+  // The control processes that divide the partitions (reading/shares.ts).
+  'create table waypost.processes (id text primary key, until bigint not null)',
   `create table waypost.notices (
-     id text primary key,
+     id ${ID} primary key,
      at bigint not null,
      destination text not null,
      kind text not null,
@@ -128,7 +144,6 @@ const TABLES: readonly string[] = [
      last_at bigint not null,
      primary key (source, name)
    )`,
-  'create table waypost.seen_positions (partition int primary key, next bigint not null)',
   `create table waypost.syncs (
      definition text not null,
      thinned boolean not null,
@@ -165,16 +180,10 @@ const TABLES: readonly string[] = [
   // It is compressed already.
   'alter table waypost.search_chunks alter column data set storage external',
   'create index on waypost.search_chunks (to_ms, seq)',
-  `create table waypost.search_positions (
-     partition int primary key,
-     next bigint not null,
-     since_ms bigint not null,
-     read_ms bigint not null
-   )`,
 ];
 
-/** The version of `TABLES`. Builds before the first release counted to 21. */
-const TABLES_VERSION = 22;
+/** The version of `TABLES`. Builds before the first release counted to 22. */
+const TABLES_VERSION = 23;
 
 /** An advisory lock, which needs no table: if two processes start, only one creates the tables. */
 const LOCK = 7_290_316;
@@ -216,18 +225,5 @@ export async function migrate(database: Database, migrations = MIGRATIONS): Prom
         'value = excluded.value',
       [String(newest)],
     );
-    // Identifies this database in the names of its consumer groups: the group of another database
-    // has read records that this one lacks.
-    await query(
-      `insert into waypost.meta values ('id', gen_random_uuid()::text) on conflict (key) do nothing`,
-    );
   });
-}
-
-/** Returns the id that the database got when it was created. */
-export async function databaseId(database: Database): Promise<string> {
-  const [row] = await database.query<{ value: string }>(
-    `select value from waypost.meta where key = 'id'`,
-  );
-  return row?.value ?? '';
 }

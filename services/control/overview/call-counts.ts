@@ -1,6 +1,7 @@
 import { type Kafka, type InRecord } from '../../../shared/kafka/port';
 import { MESSAGES, REJECTED, topicSpecs, LIMITED } from '../../../shared/kafka/topics';
 import { limitedCounts } from '../../../shared/model/rejected-calls';
+import { type Span } from '../history/count-series';
 
 /**
  * Counts accepted and rejected calls in steps of time, by subtracting the positions of a topic at
@@ -25,6 +26,7 @@ export interface CallStep {
  * are still arriving.
  */
 const SETTLED_MS = 10_000;
+const SECOND_MS = 1_000;
 /** Enough for the charts of a few people. Each entry is a number. */
 const MAX_KNOWN = 2_000;
 
@@ -53,33 +55,41 @@ export class CallCounts {
     this.#kafka = kafka;
   }
 
-  /** @param span start and length of the steps, which end now */
-  async count(
-    { sinceMs, stepMs }: { sinceMs: number; stepMs: number },
-    nowMs: number,
-  ): Promise<CallStep[]> {
+  /**
+   * Counts in steps. The last one ends at `untilMs`: to the second for accepted and rejected calls,
+   * and with the minute of that time for limited ones.
+   */
+  async count({ sinceMs, untilMs, stepMs }: Span, nowMs: number): Promise<CallStep[]> {
+    const endMs = Math.ceil(untilMs / SECOND_MS) * SECOND_MS;
     const times: number[] = [];
-    for (let at = sinceMs; at < nowMs; at += stepMs) times.push(at);
-    const accepted = await this.#positions(MESSAGES, times, nowMs);
-    const rejected = await this.#positions(REJECTED, times, nowMs);
+    for (let at = sinceMs; at < endMs; at += stepMs) times.push(at);
+    const accepted = await this.#positions(MESSAGES, [...times, endMs], nowMs);
+    const rejected = await this.#positions(REJECTED, [...times, endMs], nowMs);
     const steps = stepsOf({ times, accepted, rejected, rejectedSinceMs: nowMs - REJECTED_KEPT_MS });
     return steps.map((step) => ({
       ...step,
-      limited: step.at < nowMs - LIMITED_KEPT_MS ? null : this.limited.count(step.at, stepMs),
+      limited:
+        step.at < nowMs - LIMITED_KEPT_MS
+          ? null
+          : this.limited.count(step.at, Math.min(stepMs, endMs - step.at)),
     }));
   }
 
-  /** Returns the number of records ever appended to a topic: at each time, and now. */
+  /** Returns the number of records ever appended to a topic at each of these times. */
   async #positions(topic: string, times: readonly number[], nowMs: number): Promise<number[]> {
     const positions: number[] = [];
     for (const at of times) {
+      if (at >= nowMs) {
+        const ends = await this.#kafka.ranges(topic);
+        positions.push(ends.reduce((sum, { high }) => sum + high, 0));
+        continue;
+      }
       const key = `${topic} ${String(at)}`;
       const position = this.#known.get(key) ?? (await this.#position(topic, at));
       if (at < nowMs - SETTLED_MS) this.#keep(key, position);
       positions.push(position);
     }
-    const ends = await this.#kafka.ranges(topic);
-    return [...positions, ends.reduce((sum, { high }) => sum + high, 0)];
+    return positions;
   }
 
   async #position(topic: string, at: number): Promise<number> {
@@ -97,7 +107,7 @@ export class CallCounts {
 interface Positions {
   /** start of each step */
   times: readonly number[];
-  /** positions, one more than steps: the last is now */
+  /** positions, one more than steps: the last is the end */
   accepted: readonly number[];
   rejected: readonly number[];
   rejectedSinceMs: number;
@@ -155,7 +165,7 @@ export class LimitedCalls {
     if (bySource.size > 2 * MOST_SOURCES) minute.bySource = largest(bySource);
   }
 
-  /** @param stepMs length in whole minutes, starting at `at`, ms since 1970 */
+  /** Counts the minutes that start within `stepMs` from `at` on, ms since 1970. */
   count(at: number, stepMs: number): number {
     return this.#between(at, at + stepMs).reduce((sum, { total }) => sum + total, 0);
   }

@@ -84,9 +84,10 @@ export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
       });
     },
     'GET /overview/calls': async ({ query: { since, until }, identity: { rights } }) => {
-      const endMs = endOf(until, now().getTime());
+      const nowMs = now().getTime();
+      const endMs = endOf(until, nowMs);
       const span = spanOf(since, endMs);
-      const series = await calls.count(span, endMs);
+      const series = await calls.count(span, nowMs);
       return {
         since: new Date(span.sinceMs).toISOString(),
         stepSeconds: span.stepMs / 1_000,

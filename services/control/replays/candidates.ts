@@ -7,6 +7,7 @@ import {
   isDelivered,
   isUnderWay,
   RENDER_FAILED,
+  TOO_LARGE,
   REPLAYED,
 } from '../../../shared/model/reasons';
 import { decodeDelivery, type Delivery, encodeDelivery } from '../../../shared/model/delivery';
@@ -47,7 +48,8 @@ export function messageOfCandidate({ content }: Candidate): MessagePlace | undef
 }
 
 /** The history's data of a delivery that a replay needs. */
-export type Known = Pick<DeliveryRow, 'status' | 'replay'> & Partial<Pick<DeliveryRow, 'tries'>>;
+export type Known = Pick<DeliveryRow, 'status' | 'reason' | 'replay'> &
+  Partial<Pick<DeliveryRow, 'tries'>>;
 
 /**
  * Returns the delivery of a record if it is within the scope.
@@ -78,11 +80,11 @@ export function candidateOf(
 
 /**
  * Decodes the delivery in a record of any webhooks topic. A dead letter that was never rendered
- * names its message. Returns undefined if it cannot be read.
+ * names its message. Returns undefined if it cannot be read, or has no body (`too_large`).
  */
 export function deadDelivery(record: InRecord): Candidate | undefined {
   const decoded = decodeDelivery(record.headers);
-  if (decoded.kind !== 'delivery') return undefined;
+  if (decoded.kind !== 'delivery' || decoded.delivery.reason === TOO_LARGE) return undefined;
   const { topic, partition, offset } = record;
   const value = Buffer.from(record.value ?? '');
   const content = decoded.delivery.reason === RENDER_FAILED ? placeOfMessage(value) : value;
@@ -128,8 +130,8 @@ export function renderCandidate(record: InRecord, destination: Destination): Can
 
 /**
  * Returns the replay number of a candidate, or undefined to leave it out: a delivery in progress, a
- * delivered one (unless requested), one with another status in the history than the scope's, or a
- * dead letter of an earlier replay.
+ * delivered one (unless requested), one with another status or reason than the scope's, or a dead
+ * letter of an earlier replay.
  */
 export function replayNumber(
   candidate: Candidate,
@@ -138,6 +140,9 @@ export function replayNumber(
 ): number | undefined {
   const { replay } = candidate.delivery;
   if (!known && scope.onlyFailedUrls) return undefined;
+  // A dead letter has its reason; of a message, only the history knows one.
+  const reason = readsMessages(scope) ? known?.reason : candidate.delivery.reason;
+  if (scope.reason !== null && reason !== scope.reason) return undefined;
   if (scope.origin === 'dead_letters' && readsMessages(scope)) {
     return known?.status === (scope.status ?? 'dead') ? Math.max(0, known.replay) + 1 : undefined;
   }
@@ -182,7 +187,7 @@ export function replayRecords(
     closed = [],
   }: { nowMs: number; windowMs: number; job?: string; closed?: string[] },
 ): OutRecord[] {
-  const { halved, notBefore, final, reason, recalled, error, test, ...rest } = delivery;
+  const { halved, notBefore, due, final, reason, recalled, error, test, ...rest } = delivery;
   const again: Delivery = {
     ...rest,
     attempt: 0,

@@ -21,7 +21,15 @@ import {
 } from './candidates';
 import { readMessage } from './find-message';
 import { type LeasedJob, sentSinceCheckpoint } from './leased-job';
-import { chunkOf, currentPlace, isActive, type Job, nextPass, type Place, topicOf } from './job';
+import {
+  chunkOf,
+  currentCursor,
+  isActive,
+  type Job,
+  nextPass,
+  type ReplayCursor,
+  topicOf,
+} from './job';
 import { knownOf } from './store';
 
 /**
@@ -83,8 +91,8 @@ export class JobRun {
           continue;
         }
         sent ??= await sentSinceCheckpoint(this.deps.kafka, job);
-        const place = currentPlace(job);
-        if (place) await this.#piece(place, sent);
+        const cursor = currentCursor(job);
+        if (cursor) await this.#piece(cursor, sent);
         else {
           Object.assign(job, { sentUpTo: await this.deps.kafka.ranges(ATTEMPTS) }, nextPass(job));
         }
@@ -117,11 +125,11 @@ export class JobRun {
   }
 
   /** Reads the next records of a partition, and counts or sends the candidates. */
-  async #piece(place: Place, sent: ReadonlySet<string>): Promise<void> {
+  async #piece(cursor: ReplayCursor, sent: ReadonlySet<string>): Promise<void> {
     const { job } = this;
     const { kafka, config, history, encryptor } = this.deps;
     const topic = topicOf(job.scope);
-    const { partition, next: from, end: to } = place;
+    const { partition, next: from, end: to } = cursor;
     const { records, next } = await readPiece(kafka, {
       topic,
       partition,
@@ -151,12 +159,12 @@ export class JobRun {
       return replay === undefined || nothingLeft ? [] : [{ candidate, replay, closed }];
     });
     if (job.pass === 'counting') job.matched += chosen.length;
-    else if (!(await this.#send(place, chosen))) return;
-    place.next = next;
+    else if (!(await this.#send(cursor, chosen))) return;
+    cursor.next = next;
   }
 
   /** @returns whether all were sent: a cancelled job stops between two appends */
-  async #send(place: Place, chosen: readonly Chosen[]): Promise<boolean> {
+  async #send(cursor: ReplayCursor, chosen: readonly Chosen[]): Promise<boolean> {
     const { leased, job } = this;
     const { kafka, producer, config, now } = this.deps;
     const windowMs = windowOf(config, job.scope.destination, this.deps.windowMs);
@@ -167,11 +175,12 @@ export class JobRun {
       const fresh = chunk.flatMap(({ replay, ...rest }) =>
         replay === 'sent' ? [] : [{ ...rest, replay }],
       );
+      await this.#render(fresh);
       await this.#rate.take(fresh.length, goOn);
+      // Nothing is awaited between the look at the lease and the append.
       await leased.confirm();
       if (!goOn() || !leased.maySend) return false;
       const context = { nowMs: now().getTime(), windowMs, job: job.id };
-      await this.#render(fresh);
       await producer.send(
         fresh.flatMap(({ candidate, replay, closed }) =>
           replayRecords(candidate, replay, { ...context, closed }),
@@ -179,7 +188,7 @@ export class JobRun {
       );
       job.sentUpTo = await kafka.ranges(ATTEMPTS);
       job.sent += chunk.length;
-      place.next = (chunk.at(-1)?.candidate.record.offset ?? place.next) + 1;
+      cursor.next = (chunk.at(-1)?.candidate.record.offset ?? cursor.next) + 1;
       await leased.save();
     }
     return true;
@@ -231,7 +240,7 @@ function perSecondOf({ maxPerSecond }: Job): number {
 }
 
 /** Longest time until a waiting caller notices that it should stop. */
-const LOOK_MS = 100;
+const CHECK_EVERY_MS = 100;
 
 /** Limits a rate by waiting. It does not make up for unused time. */
 export class RateLimiter {
@@ -243,14 +252,14 @@ export class RateLimiter {
     private readonly steadyMs: () => number,
   ) {}
 
-  /** @param goOn called every `LOOK_MS`, since the wait is long at a slow rate */
+  /** @param goOn asked again every `CHECK_EVERY_MS`, since the wait is long at a slow rate */
   async take(count: number, goOn: () => boolean): Promise<void> {
     for (
       let waitMs = this.#freeAt - this.steadyMs();
       waitMs > 0 && goOn();
       waitMs = this.#freeAt - this.steadyMs()
     ) {
-      await sleep(Math.min(waitMs, LOOK_MS));
+      await sleep(Math.min(waitMs, CHECK_EVERY_MS));
     }
     this.#freeAt = Math.max(this.#freeAt, this.steadyMs()) + (count * 1_000) / this.perSecond;
   }

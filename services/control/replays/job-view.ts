@@ -57,6 +57,7 @@ export function jobView(job: Job, results?: JobResults) {
     origin,
     render: readsMessages(scope) ? ('again' as const) : ('as_sent' as const),
     deliveryStatus: scope.status,
+    reason: scope.reason,
     type: scope.type,
     includeDelivered: scope.includeDelivered,
     onlyFailedUrls: scope.onlyFailedUrls,

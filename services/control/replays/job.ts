@@ -1,7 +1,13 @@
 import { defined } from '../../../shared/collections/defined';
 import { type Range } from '../../../shared/kafka/port';
 import { type Origin, replayBody } from '../../../shared/api/replays';
-import { type DeliveryStatus, isDelivered, isUnderWay } from '../../../shared/model/reasons';
+import {
+  CANCEL_REASONS,
+  type DeliveryStatus,
+  type EndReason,
+  isDelivered,
+  isUnderWay,
+} from '../../../shared/model/reasons';
 import { type ConfigView } from '../../../shared/config/types';
 import { DEAD, MESSAGES } from '../../../shared/kafka/topics';
 import { type MessageType } from '../../../shared/model/message';
@@ -20,6 +26,8 @@ export interface Scope {
   from: number | null;
   to: number;
   status: DeliveryStatus | null;
+  /** of its end */
+  reason: EndReason | null;
   type: MessageType | null;
   includeDelivered: boolean;
   onlyFailedUrls: boolean;
@@ -41,7 +49,7 @@ export function readReplay(
   now: Date,
 ): WantedReplay {
   const fields = parseBody(replayBody, body);
-  const { destination, status, type, preview, maxPerSecond } = fields;
+  const { destination, status, reason, type, preview, maxPerSecond } = fields;
   requireReplayable(destination);
   const errors: FieldError[] = [];
   const wrong = (field: string, detail: string) =>
@@ -53,18 +61,26 @@ export function readReplay(
   if (from !== null && from >= to) wrong('to', 'must be later than `from`');
   if (isUnderWay(status)) wrong('status', 'deliveries in progress cannot be replayed');
   // Only deliveries with status dead have dead letters.
-  const origin =
-    fields.origin ??
-    ((status === undefined && !fields.onlyFailedUrls) || status === 'dead'
-      ? 'dead_letters'
-      : 'messages');
+  const isDead = status === undefined ? !fields.onlyFailedUrls : status === 'dead';
+  const isCancelled = CANCEL_REASONS.some((each) => each === reason);
+  const origin = fields.origin ?? (isDead && !isCancelled ? 'dead_letters' : 'messages');
   if (errors.length > 0) throw invalidFields(errors);
   requireOn(config, destination);
   const includeDelivered = fields.includeDelivered || isDelivered(status);
   const { onlyFailedUrls } = fields;
   const again = fields.render === 'again' ? { render: fields.render } : {};
-  const some = { status: status ?? null, type: type ?? null, includeDelivered, onlyFailedUrls };
-  const scope = { ...again, destination, origin, from, to, ...some };
+  const scope = {
+    ...again,
+    destination,
+    origin,
+    from,
+    to,
+    status: status ?? null,
+    reason: reason ?? null,
+    type: type ?? null,
+    includeDelivered,
+    onlyFailedUrls,
+  };
   return { scope, preview, maxPerSecond };
 }
 
@@ -90,7 +106,7 @@ export function readsMessages({ origin, render }: Scope): boolean {
 type JobStatus = 'counting' | 'running' | 'done' | 'cancelled' | 'failed';
 
 /** The position of a pass in a partition. */
-export interface Place {
+export interface ReplayCursor {
   partition: number;
   /** start of the scope */
   low: number;
@@ -127,7 +143,7 @@ export interface Job {
   preview: boolean;
   /** null: as fast as the endpoint responds */
   maxPerSecond: number | null;
-  places: Place[];
+  places: ReplayCursor[];
   /** absent: they may still change, and the history counts them */
   results?: JobResults;
   /** only for the actions retry and cancel */
@@ -149,7 +165,7 @@ export interface Job {
 
 export function newJob(
   wanted: WantedReplay,
-  made: { id: string; now: Date; places: Place[]; historyUpTo?: Range[] },
+  made: { id: string; now: Date; places: ReplayCursor[]; historyUpTo?: Range[] },
 ): Job {
   const at = made.now.getTime();
   return {
@@ -180,6 +196,7 @@ export function newRecallJob(
     status: null,
     type: null,
     includeDelivered: false,
+    reason: null,
     onlyFailedUrls: false,
   } as const;
   const scope: Scope = { destination, origin: 'dead_letters', ...all };
@@ -213,14 +230,14 @@ export function shownStatus(
 }
 
 /** Returns the partition that the pass reads next; undefined at its end. */
-export function currentPlace({ places }: Job): Place | undefined {
+export function currentCursor({ places }: Job): ReplayCursor | undefined {
   return places.find(({ next, end }) => next < end);
 }
 
 /** Returns the job after the end of a pass. */
 export function nextPass(job: Job): Job {
   if (job.pass === 'running' || job.preview || job.matched === 0) return { ...job, status: 'done' };
-  const places = job.places.map((place) => ({ ...place, next: place.low }));
+  const places = job.places.map((cursor) => ({ ...cursor, next: cursor.low }));
   return { ...job, status: 'running', pass: 'running', places };
 }
 

@@ -96,9 +96,7 @@ export class RecallRun {
     await this.#readNotes(progress);
     if (!isActive(job)) return;
     if (!progress.requested) {
-      await this.deps.producer.send([
-        recallRecord(job.scope.destination, recallOf(job, this.deps)),
-      ]);
+      await this.deps.producer.send([recallRecord(recallOf(job, this.deps))]);
       progress.requested = true;
       progress.requestedAt = this.deps.now().getTime();
     }
@@ -157,8 +155,8 @@ export class RecallRun {
 }
 
 /** Returns the record that ends the recall of a job. */
-export function stopRecord(job: Pick<Job, 'id' | 'scope'>): OutRecord {
-  return recallRecord(job.scope.destination, { kind: 'stop', recall: job.id });
+export function stopRecord(job: Pick<Job, 'id'>): OutRecord {
+  return recallRecord({ kind: 'stop', recall: job.id });
 }
 
 /**
@@ -207,7 +205,7 @@ function recallOf(job: Job, { config, windowMs }: Pick<RecallDeps, 'config' | 'w
     kind: 'recall',
     id: job.id,
     action: job.action === 'cancel' ? 'cancel' : 'retry_all',
-    destination,
+    where: { destination },
     keys: shardKeys(destination, shards),
     job: job.id,
     ...defined({

@@ -9,7 +9,7 @@ import {
   type Job,
   newJob,
   newRecallJob,
-  type Place,
+  type ReplayCursor,
   readsMessages,
   type Scope,
   shownStatus,
@@ -233,7 +233,7 @@ export class Replays {
     );
   }
 
-  async #places(scope: Scope): Promise<Place[]> {
+  async #places(scope: Scope): Promise<ReplayCursor[]> {
     const { kafka } = this.options;
     const topic = topicOf(scope);
     const ranges = await kafka.ranges(topic, scope.from ?? undefined);

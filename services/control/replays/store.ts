@@ -236,23 +236,25 @@ export async function knownOf(
   const rows = await database.query<{
     id: string;
     status: DeliveryStatus;
+    reason: string | null;
     replay: number;
     tries: string | null;
   }>(
-    `select id, status, replay,
+    `select id, status, reason, replay,
        case when $2::boolean or status in ('delivered', 'partly_delivered') then tries end as tries
      from waypost.deliveries
      where id in (select jsonb_array_elements_text($1::jsonb))`,
     [databaseJson(ids), withTries],
   );
   return new Map(
-    rows.map(({ id, status, replay, tries: stored }) => {
+    rows.map(({ id, status, reason, replay, tries: stored }) => {
       const tries = stored === null ? [] : (JSON.parse(stored) as Try[]);
       const last = tries.length > 0 ? lastReplay({ replay, tries }) : replay;
       return [
         id,
         {
           status,
+          reason,
           replay: last,
           ...defined({ tries: withTries ? tries : undefined }),
         },

@@ -1,55 +1,43 @@
 import { randomUUID } from 'node:crypto';
-import { type Kafka } from '../../../shared/kafka/port';
-import { scanAll } from '../../../shared/kafka/scan';
 import { WEBHOOKS } from '../../../shared/kafka/topics';
 import { Periodic } from '../../../shared/runtime/async';
 import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
-import { watchCpuPressure } from '../history/cpu-pressure';
-import { type Database } from '../history/database';
+import { type Database, type Transaction } from '../history/database';
 import { type History } from '../history/history';
 import { dropLease, takeLease } from '../history/leases';
-import { Chunks, entriesOf, type Entry, entryOf, type Found, unpack } from './chunk';
+import { type Handler } from '../reading/reader';
+import {
+  Chunks,
+  entriesOf,
+  type Entry,
+  entryOf,
+  type Found,
+  type PackedChunk,
+  unpack,
+} from './chunk';
 import {
   addChunks,
   chunksAfter,
   deleteChunks,
   keepChunks,
   markOf,
-  type Position,
-  readPositions,
-  savePositions,
   setMark,
   smallChunks,
   type StoredChunk,
 } from './store';
 
 /**
- * Reads the bodies of `webhooks` into chunks that a search scans. A lease lets one control process
- * do so at a time.
- *
- * Invariant: one transaction writes the texts of records and the positions after them, so a new
- * process continues where the last one stopped. No delivery depends on it: it reads at most a few
- * MB in a second, and yields while other processes need all cores.
+ * Stores the bodies of `webhooks` in chunks that a search scans, and keeps the chunks. A lease lets
+ * one control process keep them at a time.
  */
 
+/** names the positions of the reader */
+export const SEARCH = 'search';
 const LEASE = 'search';
 const LEASE_MS = 30_000;
-/** Seldom enough that a chunk of a moderate load is whole and need not be merged. */
 const POLL_EVERY_MS = 5_000;
-/**
- * The reader yields to other processes no longer than this: within 30 s a search counts as
- * complete.
- */
-const BEHIND_MS = 15_000;
 const MAINTAIN_EVERY_MS = 60_000;
-/** Limits the CPU time for a backlog: 4 MB take about 100 ms. */
-const LOOK_BYTES = 20 * 1024 * 1024;
-/**
- * Limits the memory for texts that are read and not yet written, beside those of one round of
- * fetches.
- */
-const WRITE_BYTES = 2 * 1024 * 1024;
 /** Text of a whole chunk. */
 const CHUNK_CHARACTERS = 512 * 1024;
 /** Chunks with less are merged, so that an idle system has few rows. */
@@ -57,34 +45,37 @@ const SMALL_BYTES = CHUNK_CHARACTERS / 2;
 const AT_ONCE = 64;
 
 export interface BodyIndexOptions {
-  kafka: Pick<Kafka, 'read' | 'ranges'>;
   history: Pick<History, 'ask' | 'forgotten' | 'learnDeletions'>;
   /** 0: nothing is read */
   retentionMs: number;
   maxBytes: number;
   now: () => Date;
   log: Log;
-  /** whether other processes need all cores */
-  othersFirst?: () => boolean;
-  /** ms, by a clock that never jumps */
-  steadyMs?: () => number;
 }
 
 export class BodyIndex {
+  readonly handler: Handler<Entry>;
   readonly #owner = randomUUID();
-  readonly #polling = new Periodic(POLL_EVERY_MS, () => this.pollInTurn());
-  readonly #othersFirst: () => boolean;
+  readonly #polling = new Periodic(POLL_EVERY_MS, () => this.#pollSafely());
   #maintainedAt = -Infinity;
-  readonly #steadyMs: () => number;
-  #polledAt: number;
-  #polls = 0;
   #purgedSeq = 0;
   #trouble = false;
 
   constructor(private readonly options: BodyIndexOptions) {
-    this.#othersFirst = options.othersFirst ?? watchCpuPressure();
-    this.#steadyMs = options.steadyMs ?? (() => performance.now());
-    this.#polledAt = this.#steadyMs();
+    const sinceMs = () => options.now().getTime() - options.retentionMs;
+    this.handler = {
+      name: SEARCH,
+      topic: WEBHOOKS,
+      sinceMs,
+      entriesOf: (record) => {
+        const entry = record.timestampMs < sinceMs() ? undefined : entryOf(record);
+        return entry ? [entry] : [];
+      },
+      write: async (transaction, entries) => {
+        await this.#write(transaction, entries);
+        return undefined;
+      },
+    };
   }
 
   get retentionMs(): number {
@@ -103,8 +94,8 @@ export class BodyIndex {
   }
 
   /**
-   * Reads new records, and drops expired entries. @throws an error of Kafka or the database;
-   * nothing is lost
+   * Drops the texts of deleted users, and expired ones. @throws an error of the database; nothing
+   * is lost
    */
   async poll(): Promise<void> {
     const { history, now } = this.options;
@@ -112,7 +103,6 @@ export class BodyIndex {
     if (!(await this.#leads())) return;
     await history.learnDeletions();
     await this.#purge();
-    await this.#read(nowMs);
     if (Math.abs(nowMs - this.#maintainedAt) < MAINTAIN_EVERY_MS) return;
     this.#maintainedAt = nowMs;
     await history.ask((database) =>
@@ -126,72 +116,21 @@ export class BodyIndex {
     return this.options.history.ask((database) => takeLease(database, LEASE, lease));
   }
 
-  /** Reads new records, unless other processes need all cores. */
-  async pollInTurn(): Promise<void> {
-    // They may need them for hours.
-    const isLate = this.#steadyMs() - this.#polledAt > BEHIND_MS;
-    if (this.#othersFirst() && !isLate) return;
-    this.#polledAt = this.#steadyMs();
+  async #pollSafely(): Promise<void> {
     try {
       await this.poll();
       this.#trouble = false;
     } catch (error) {
-      if (!this.#trouble) this.options.log.warn({ reason: messageOf(error) }, 'search.not_read');
+      if (!this.#trouble) this.options.log.warn({ reason: messageOf(error) }, 'search.not_kept');
       this.#trouble = true;
     }
   }
 
-  async #read(nowMs: number): Promise<void> {
-    const { kafka, history } = this.options;
-    const ends = await kafka.ranges(WEBHOOKS);
-    const known = new Map(
-      (await history.ask(readPositions)).map((position) => [position.partition, position]),
-    );
-    const since = nowMs - this.retentionMs;
-    const begin = ends.some(({ partition }) => !known.has(partition))
-      ? await kafka.ranges(WEBHOOKS, since)
-      : [];
-    const places = new Map<number, Position & { end: number }>();
-    let moved = new Map<number, Position>();
-    for (const { partition, low, high: end } of ends) {
-      const first = begin.find((each) => each.partition === partition)?.low ?? low;
-      const before = known.get(partition) ?? { partition, next: first, since, readTo: since };
-      const next = Math.min(Math.max(before.next, low), end);
-      places.set(partition, { ...before, next, end });
-      const readTo = next >= end ? nowMs : before.readTo;
-      if (next !== before.next || !known.has(partition)) {
-        moved.set(partition, { ...before, next, readTo });
-      }
-    }
-    const all = Array.from(places.values(), ({ partition, next: from, end: to }) => ({
-      topic: WEBHOOKS,
-      partition,
-      from,
-      to,
-    }));
-    // Each poll begins with another partition, since none may have room for all.
-    const first = this.#polls++ % Math.max(1, all.length);
-    const sections = [...all.slice(first), ...all.slice(0, first)];
-    let chunks = new Chunks(CHUNK_CHARACTERS);
-    let bytes = 0;
-    let written = 0;
-    for await (const { partition, records, next } of scanAll(kafka, sections)) {
-      const place = places.get(partition);
-      if (!place) continue;
-      for (const record of records) {
-        bytes += record.value?.length ?? 0;
-        const entry = record.timestampMs < since ? undefined : entryOf(record);
-        if (entry && !this.#isForgotten(entry, history)) chunks.add(entry);
-      }
-      moved.set(partition, { ...place, next, readTo: next >= place.end ? nowMs : place.readTo });
-      if (bytes - written < WRITE_BYTES) continue;
-      await this.#write(chunks, [...moved.values()]);
-      chunks = new Chunks(CHUNK_CHARACTERS);
-      moved = new Map();
-      written = bytes;
-      if (bytes >= LOOK_BYTES) return;
-    }
-    if (moved.size > 0) await this.#write(chunks, [...moved.values()]);
+  async #write(transaction: Transaction, entries: readonly Entry[]): Promise<void> {
+    const { history, now } = this.options;
+    await history.forgotten.learn(transaction, transaction.kind, now().getTime());
+    const kept = entries.filter((entry) => !this.#isForgotten(entry, history));
+    await addChunks(transaction, await pack(kept));
   }
 
   #isForgotten(
@@ -199,16 +138,6 @@ export class BodyIndex {
     { forgotten }: BodyIndexOptions['history'],
   ): boolean {
     return forgotten.hides(() => [user, anonymous].filter((id) => id !== null), source, acceptedAt);
-  }
-
-  async #write(chunks: Chunks, positions: readonly Position[]): Promise<void> {
-    const packed = await chunks.pack();
-    await this.options.history.ask((database) =>
-      database.transaction(async (queries) => {
-        await addChunks(queries, packed);
-        await savePositions(queries, positions);
-      }),
-    );
   }
 
   /** Joins small chunks to whole ones. */
@@ -246,9 +175,7 @@ export class BodyIndex {
   }
 
   async #replace(chunks: readonly StoredChunk[], entries: readonly Entry[]): Promise<void> {
-    const all = new Chunks(CHUNK_CHARACTERS);
-    for (const entry of entries) all.add(entry);
-    const packed = await all.pack();
+    const packed = await pack(entries);
     await this.options.history.ask((database) =>
       database.transaction(async (queries) => {
         await deleteChunks(
@@ -259,6 +186,12 @@ export class BodyIndex {
       }),
     );
   }
+}
+
+function pack(entries: readonly Entry[]): Promise<PackedChunk[]> {
+  const all = new Chunks(CHUNK_CHARACTERS);
+  for (const entry of entries) all.add(entry);
+  return all.pack();
 }
 
 async function allEntries(chunks: readonly StoredChunk[]): Promise<Entry[]> {

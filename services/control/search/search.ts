@@ -3,16 +3,11 @@ import { WEBHOOKS } from '../../../shared/kafka/topics';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type History } from '../history/history';
 import { type Filter } from '../history/filter';
+import { readPositions } from '../reading/positions';
+import { SEARCH } from './body-index';
 import { type Cursor, listDeliveries } from '../history/queries';
 import { find, needlesOf, unpack } from './chunk';
-import {
-  type Coverage,
-  coverageOf,
-  markOf,
-  newestChunks,
-  readPositions,
-  type StoredChunk,
-} from './store';
+import { type Coverage, coverageOf, markOf, newestChunks, type StoredChunk } from './store';
 
 /** Searches the bodies of the last days, newest first, within a time limit. */
 
@@ -65,7 +60,7 @@ export async function searchDeliveries(
 async function readCoverage({ kafka, history, nowMs, retentionMs }: Searching): Promise<Coverage> {
   const ends = await kafka.ranges(WEBHOOKS).catch(() => undefined);
   const stored = await history.ask(async (database) => ({
-    positions: await readPositions(database),
+    positions: [...(await readPositions(database, SEARCH)).values()],
     droppedTo: await markOf(database, 'search_from'),
   }));
   return coverageOf(stored, ends, { nowMs, retentionMs });

@@ -1,43 +1,9 @@
 import { type Range } from '../../../shared/kafka/port';
 import { databaseJson, type Database, type Queries, type Transaction } from '../history/database';
+import { type Position } from '../reading/positions';
 import { type PackedChunk } from './chunk';
 
-/** Stores the chunks of searchable texts, and how far the topic is in them. */
-
-/** The position of the reader in a partition of `webhooks`. */
-export interface Position {
-  partition: number;
-  next: number;
-  /** the reader began with records of this time, ms since 1970 */
-  since: number;
-  /** everything that was appended before is in the chunks, ms since 1970 */
-  readTo: number;
-}
-
-export async function readPositions({ query }: Queries): Promise<Position[]> {
-  const rows = await query<{ partition: number; next: number; since_ms: number; read_ms: number }>(
-    'select partition, next, since_ms, read_ms from waypost.search_positions',
-  );
-  return rows.map(({ partition, next, since_ms: since, read_ms: readTo }) => ({
-    partition,
-    next,
-    since,
-    readTo,
-  }));
-}
-
-export async function savePositions(
-  { query }: Queries,
-  positions: readonly Position[],
-): Promise<void> {
-  await query(
-    `insert into waypost.search_positions (partition, next, since_ms, read_ms)
-     select partition, next, since, "readTo" from jsonb_to_recordset($1::jsonb)
-       as given(partition int, next bigint, since bigint, "readTo" bigint)
-     on conflict (partition) do update set next = excluded.next, since_ms = excluded.since_ms, read_ms = excluded.read_ms`,
-    [databaseJson(positions)],
-  );
-}
+/** Stores the chunks of searchable texts. */
 
 export async function addChunks(
   { copy }: Transaction,
@@ -174,7 +140,7 @@ export function coverageOf(
   const late = behind
     ? positions.filter(({ partition }) => behind.some((end) => end.partition === partition))
     : positions;
-  const from = Math.max(nowMs - retentionMs, droppedTo, ...positions.map(({ since }) => since));
+  const from = Math.max(nowMs - retentionMs, droppedTo, ...positions.map(({ sinceMs }) => sinceMs));
   if (positions.length === 0) return { from: nowMs, to: nowMs };
-  return { from: Math.min(from, nowMs), to: Math.min(nowMs, ...late.map(({ readTo }) => readTo)) };
+  return { from: Math.min(from, nowMs), to: Math.min(nowMs, ...late.map(({ readMs }) => readMs)) };
 }

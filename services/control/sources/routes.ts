@@ -11,7 +11,7 @@ import { type HandlersOf } from '../http/handlers';
 import { pageOfEntries } from '../http/paging';
 import { Problem } from '../http/problem';
 import { createSource, eventsView, patchSource, rotateKey, sourceView } from './model';
-import { type EventNames } from './event-names';
+import { type Reader } from '../reading/reader';
 import { listEventNames } from './store';
 
 /** What the routes of sources need. */
@@ -19,7 +19,8 @@ export interface SourceDeps {
   entries: ConfigEntries;
   history: Pick<History, 'ask'>;
   encryptor: Encryptor;
-  eventNames: Pick<EventNames, 'write'>;
+  /** counts the names of events */
+  eventNames: Pick<Reader<unknown>, 'poll'>;
   now: () => Date;
   log: Log;
 }
@@ -55,8 +56,8 @@ export function sourceHandlers(deps: SourceDeps): HandlersOf<'sources'> {
     },
     'GET /sources/{id}/events': async ({ id }) => {
       const { data } = entries.get('source', id);
-      // Includes the most recent counts.
-      await eventNames.write();
+      // Includes the most recent counts, if they can be read now.
+      await eventNames.poll().catch(() => undefined);
       return {
         data: eventsView(data, await history.ask((database) => listEventNames(database, data.id))),
       };

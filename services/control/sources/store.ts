@@ -1,9 +1,6 @@
-import { databaseJson, type Database, type Queries } from '../history/database';
+import { databaseJson, type Queries } from '../history/database';
 
-/**
- * Stores the track events of each source by name, and the position up to which `messages` was
- * counted.
- */
+/** Stores the track events of each source by name. */
 
 export interface EventName {
   source: string;
@@ -13,51 +10,18 @@ export interface EventName {
   lastAt: number;
 }
 
-/** Counts of a range of one partition. */
-export interface CountedPosition {
-  partition: number;
-  from: number;
-  to: number;
-  events: readonly EventName[];
-}
-
 /** Limits a source that puts content into event names. The least recent name is dropped. */
 export const MAX_NAMES = 1_000;
 
-/** Returns the next offset to count, by partition. */
-export async function countedPositions({ query }: Queries): Promise<Map<number, number>> {
-  const rows = await query<{ partition: number; next: number }>(
-    'select partition, next from waypost.seen_positions',
-  );
-  return new Map(rows.map(({ partition, next }) => [partition, next]));
-}
-
-/**
- * Adds counts. If another process has counted some of the same records since, the later counts are
- * dropped, so that none counts twice.
- */
+/** Adds counts. Call it in the transaction that moves the positions behind them. */
 export async function addEventNames(
-  database: Database,
-  parts: readonly CountedPosition[],
+  { query }: Queries,
+  given: readonly EventName[],
 ): Promise<void> {
-  await database.transaction(async (transaction) => {
-    const { query } = transaction;
-    await query('lock table waypost.seen_positions in exclusive mode');
-    const known = await countedPositions(transaction);
-    const fresh = parts.filter(({ partition, from }) => (known.get(partition) ?? 0) <= from);
-    const further = parts.filter(({ partition, to }) => (known.get(partition) ?? 0) < to);
-    await addRows(transaction, summed(fresh.flatMap(({ events }) => events)));
-    await query(
-      `insert into waypost.seen_positions (partition, next)
-       select partition, next from jsonb_to_recordset($1::jsonb) as given(partition int, next bigint)
-       on conflict (partition) do update set next = excluded.next`,
-      [databaseJson(further.map(({ partition, to }) => ({ partition, next: to })))],
-    );
-  });
-}
-
-async function addRows({ query }: Queries, events: readonly EventName[]): Promise<void> {
+  const events = summed(given);
   if (events.length === 0) return;
+  // Writers are few and seldom. Without it two of them could lock rows in different orders.
+  await query('lock table waypost.seen_events in share row exclusive mode');
   await query(
     `insert into waypost.seen_events (source, name, count, last_at)
      select source, name, count, "lastAt"

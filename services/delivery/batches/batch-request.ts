@@ -34,6 +34,8 @@ export interface MemberOwner {
   readonly inHand: { readonly delivery: Delivery; body: Buffer; readonly record: OpenRecord };
   /** true once another URL has settled its delivery */
   readonly isSettled: boolean;
+  /** its window has no room for another wait */
+  readonly isLast: boolean;
   /**
    * Returns the permit to send to this URL now; otherwise `overdue` if the window for sending is
    * over, or undefined if it must not be sent for another reason, or another process may send.
@@ -85,6 +87,7 @@ interface BatchKind {
   due: boolean;
   urgent?: boolean;
   insists?: Job['insists'];
+  isLast?: boolean;
   /** absent: a part of a batch that was sent already, which takes no further members */
   gathering?: Gathering;
   /** its members were sent before, and nobody could read the 2xx */
@@ -110,6 +113,7 @@ export class BatchRequest implements Job {
   begunAt = 0;
   stoodStillMs = 0;
   period = 0;
+  passesHold = false;
   readonly record = NOT_REVOKING;
   /** counted with each member */
   readonly bytes = 0;
@@ -124,18 +128,20 @@ export class BatchRequest implements Job {
   readonly due: boolean;
   readonly urgent: boolean;
   readonly insists: Job['insists'];
+  readonly isLast: boolean;
   readonly gathering: Gathering | undefined;
   readonly isPart: boolean;
   readonly isRepeat: boolean;
 
   constructor(
     private readonly owner: BatchOwner,
-    { lane, due, urgent = false, insists, gathering, isRepeat = false }: BatchKind,
+    { lane, due, urgent = false, insists, isLast = false, gathering, isRepeat = false }: BatchKind,
   ) {
     this.lane = lane;
     this.due = due;
     this.urgent = urgent;
     this.insists = insists;
+    this.isLast = isLast;
     this.gathering = gathering;
     this.isPart = gathering === undefined;
     this.isRepeat = isRepeat;
@@ -267,10 +273,10 @@ export class BatchRequest implements Job {
 
   /** Offers the members to the lane once more. The limits of their URL hold as for any batch. */
   #sendAgain(groups: Member[][], isRepeat: boolean): void {
-    const { lane, due, urgent, insists } = this;
+    const { lane, due, urgent, insists, isLast } = this;
     const parts: BatchRequest[] = [];
     for (const group of groups) {
-      const part = new BatchRequest(this.owner, { lane, due, urgent, insists, isRepeat });
+      const part = new BatchRequest(this.owner, { lane, due, urgent, insists, isLast, isRepeat });
       for (const member of group) {
         const { owner, endpoint } = member;
         // Its record goes back at once, and must not wait for the rate of the URL.

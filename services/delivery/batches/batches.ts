@@ -88,13 +88,15 @@ export class Batches implements BatchOwner {
     const due = record.topic === DUE;
     const urgent = delivery.test === true;
     const insists = insistenceOf(delivery);
-    const away = urgent ? undefined : lane.away(now);
+    const { isLast } = owner;
+    const away = urgent ? undefined : lane.away(now, isLast);
     if (!settings || record.isRevoking || (away && !insists)) {
       owner.onLeftOut(away, endpoint);
       return;
     }
-    // A user sends it now: it asks an endpoint that is away alone, or is refused.
-    const alone = urgent || away !== undefined;
+    // A user sends it now: it asks an endpoint that is away alone, or is refused. A last attempt has
+    // no time to wait for others.
+    const alone = urgent || away !== undefined || isLast;
     const { method, contentType, headers } = delivery;
     // One request has one method and one set of headers.
     const rendered =
@@ -110,7 +112,14 @@ export class Batches implements BatchOwner {
       return;
     }
     const until = now + settings.maxWaitMs;
-    const kind = { lane, due, urgent, insists: away && insists, gathering: { key, until } };
+    const kind = {
+      lane,
+      due,
+      urgent,
+      insists: away && insists,
+      isLast,
+      gathering: { key, until },
+    };
     const batch = joined ?? this.#open(new BatchRequest(this, kind), alone);
     batch.add(member);
     if (batch.members.length >= settings.maxEvents) this.#seal(batch, now);

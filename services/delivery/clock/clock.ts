@@ -9,7 +9,7 @@ export interface Clock {
    * ms since 1970 by this machine: for signatures, which receivers compare with their own clocks
    */
   wallMs(): number;
-  /** ms since 1970 by the brokers: windows and waits are counted from broker timestamps */
+  /** ms since 1970, on which processes agree (`BrokerClock`): for windows and waits */
   brokerMs(): number;
   /** ms since an arbitrary moment; never goes back */
   steadyMs(): number;

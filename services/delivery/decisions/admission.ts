@@ -1,14 +1,14 @@
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
 import { type Delivery } from '../../../shared/model/delivery';
-import { afterPlannedFailure, plannedHop, type RetryPlan } from '../../../shared/model/retry-plan';
+import { type RetryPlan } from '../../../shared/model/retry-plan';
 import {
-  afterFailure,
-  hop,
   lastReturnAt,
+  next,
   park,
   parkTiers,
-  type Next,
+  shortestTier,
   type Wait,
+  waitUntil,
 } from '../../../shared/model/schedule';
 import {
   type CancelReason,
@@ -20,7 +20,10 @@ import { type Job, type Refusal } from '../lanes/job';
 import { isDisabled } from '../destinations/disabled-urls';
 import { type Lookup, type OpenLookup, type Endpoint } from '../destinations/endpoint';
 
-/** Decides what happens to a delivery that was just read, before any lane is asked. */
+/**
+ * Decides whether a delivery is tried, waits or ends: when it was read, when its request is about to
+ * be sent, and when no lane accepts it.
+ */
 
 export type Admission = Admitted | NotTried;
 
@@ -31,6 +34,8 @@ export interface Admitted {
   lookup: OpenLookup;
   /** its URLs that are on and have not rejected the delivery, at least one */
   open: Endpoint[];
+  /** no tier ends within its window: a `Retry-After` does not hold this attempt back */
+  isLast: boolean;
 }
 
 /** A step of a delivery that ends without an attempt. */
@@ -66,8 +71,7 @@ export function planned(timing: Timing, plan: RetryPlan | undefined): Timing {
 /**
  * Returns whether a delivery that is read after its window has waited for Waypost alone. It then
  * gets one attempt however late, because an outage of Waypost must not end it. The mark `final`
- * carries this grant from hop to hop. `divert` and `hold` write the reason of the last wait into
- * the record.
+ * carries this grant from hop to hop, since each of them overwrites the reason.
  */
 export function isOwedOneTry(delivery: Delivery, nowMs: number): boolean {
   return delivery.attempt === 0 && nowMs > delivery.expiresAt && !isEndpointWait(delivery.reason);
@@ -82,16 +86,6 @@ export function isRequested({ recalled }: Delivery): boolean {
 export function insistenceOf({ recalled }: Delivery): Job['insists'] {
   if (recalled === 'retry') return 'always';
   return recalled === 'retry_all' ? 'sometimes' : undefined;
-}
-
-/**
- * Removes what its last wait planned for a delivery that a user sends before: the attempt is one of
- * the same plan, and the last one only if the window has no room for another.
- */
-export function withoutPlan(delivery: Delivery, nowMs: number): void {
-  if (!isRequested(delivery)) return;
-  delete delivery.notBefore;
-  if (nowMs <= delivery.expiresAt) delete delivery.final;
 }
 
 /** Returns whether nothing may be sent to a URL. */
@@ -124,36 +118,41 @@ export function admit(
   );
   if (willing.length === 0) return { kind: 'dead', reason: 'rejected' };
   // A test goes to a URL that is off too: it shows whether the URL can be switched on again.
-  if (delivery.test) return { kind: 'try', lookup, open: willing };
+  if (delivery.test) return { kind: 'try', lookup, open: willing, isLast: false };
   const open = willing.filter((endpoint) => !isOff(endpoint));
   if (open.length === 0) return { kind: 'dead', reason: 'url_disabled' };
 
   if (destination.paused) return hold(delivery, 'paused', timing);
   if (isOver(delivery, nowMs)) return { kind: 'dead', reason: endOf(delivery) };
-  const isEarly =
-    delivery.notBefore !== undefined && delivery.notBefore > nowMs && nowMs < delivery.expiresAt;
-  return (
-    (isEarly ? hopOn(delivery, delivery.notBefore ?? 0, timing) : undefined) ?? {
-      kind: 'try',
-      lookup,
-      open,
-    }
-  );
+  const isLast = hasNoRoom(delivery, timing);
+  const clocksDiffer = isBeforeDue(delivery, nowMs);
+  const { notBefore = 0, due = 0 } = delivery;
+  const waitsUntil = clocksDiffer ? Math.max(notBefore, due) : notBefore;
+  const wait = waitsUntil > nowMs ? waitUntil(waitsUntil, boundsOf(delivery, timing)) : undefined;
+  if (!wait) return { kind: 'try', lookup, open, isLast };
+  const reason = delivery.reason === 'retry_after' ? 'retry_after' : 'backoff';
+  return { kind: 'diverted', reason, wait: clocksDiffer ? { ...wait, clocksDiffer } : wait };
 }
 
+/** Clocks that differ by less are right. */
+const CLOCKS_AGREE_MS = 1_000;
+
 /**
- * Returns the next tier of a delivery that came back before its wait was over: a `Retry-After`, or
- * a delay of a plan, which may have changed since. Undefined if no tier of a plan's delay fits into
- * the window: it is tried now.
+ * Returns whether it waited for the time of its next attempt, and retry has returned it before that:
+ * the clock of retry or of this process must be wrong, and the delivery waits on.
  */
-function hopOn(delivery: Delivery, notBefore: number, timing: Timing): NotTried | undefined {
-  const { nowMs, tiersMs, windowMs, delaysMs } = timing;
-  const window = { nowMs, tiersMs, expiresAt: lastReturnAt(delivery.expiresAt, windowMs) };
-  if (delaysMs === undefined && delivery.reason !== 'backoff') {
-    return waitOrEnd('retry_after', hop({ ...window, notBefore }));
-  }
-  const next = plannedHop({ ...window, final: delivery.final === true }, notBefore);
-  return next && waitOrEnd(delivery.reason === 'retry_after' ? 'retry_after' : 'backoff', next);
+function isBeforeDue({ due = 0, reason, recalled }: Delivery, nowMs: number): boolean {
+  const isWait = reason === 'backoff' || reason === 'retry_after';
+  return isWait && recalled === undefined && due > nowMs + CLOCKS_AGREE_MS;
+}
+
+/** Returns whether no tier can return the delivery within its window. */
+function hasNoRoom({ expiresAt }: Delivery, { nowMs, tiersMs, windowMs }: Timing): boolean {
+  return nowMs + shortestTier(tiersMs) > lastReturnAt(expiresAt, windowMs);
+}
+
+function boundsOf({ expiresAt }: Delivery, { nowMs, tiersMs, windowMs }: Timing) {
+  return { nowMs, tiersMs, returnBy: lastReturnAt(expiresAt, windowMs) };
 }
 
 /**
@@ -209,39 +208,45 @@ function endOf({ attempt, reason }: Delivery): DeadReason {
  * attempt.
  */
 function hold(delivery: Delivery, reason: DivertReason, timing: Timing): NotTried {
-  const { nowMs, tiersMs, windowMs } = timing;
-  const isLate = nowMs > delivery.expiresAt;
-  if (isLate && (reason === 'paused' || isOver(delivery, nowMs))) {
-    return { kind: 'dead', reason: 'window_closed' };
-  }
-  const expiresAt = lastReturnAt(
-    isLate ? delivery.expiresAt + windowMs : delivery.expiresAt,
-    windowMs,
-  );
+  const { nowMs, tiersMs } = timing;
+  const isEnd = nowMs > delivery.expiresAt && (reason === 'paused' || isOver(delivery, nowMs));
   const expectedWaitMs = tiersMs[Math.min(delivery.hop, tiersMs.length - 1)] ?? 0;
-  return waitOrEnd(reason, park({ nowMs, expectedWaitMs, expiresAt, tiersMs }));
+  const wait = isEnd
+    ? undefined
+    : park({ nowMs, expectedWaitMs, returnBy: returnBy(delivery, timing), tiersMs });
+  return wait ? { kind: 'diverted', reason, wait } : { kind: 'dead', reason: 'window_closed' };
 }
 
 /**
- * Returns the wait of a delivery after a failed attempt: by its destination's plan, or by the
- * tiers.
+ * Sends a delivery that only a later `config` can decide through a tier, because too many wait for
+ * it. No outdated `config` ends it.
+ */
+export function waitForConfig(delivery: Delivery, timing: Timing): NotTried {
+  const held = hold(delivery, 'destination_unreadable', timing);
+  return held.kind === 'diverted' ? held : handOver(timing);
+}
+
+/**
+ * Returns until when a delivery that is not sent may wait, ms since 1970. One that is owed an
+ * attempt gets its window a second time.
+ */
+function returnBy({ expiresAt }: Delivery, { nowMs, windowMs }: Timing): number {
+  return lastReturnAt(nowMs > expiresAt ? expiresAt + windowMs : expiresAt, windowMs);
+}
+
+/**
+ * Returns the wait of a delivery after a failed attempt, by the plan of its destination or by the
+ * tiers; undefined: its window is over.
+ * @param askedMs what the endpoint asked for
  */
 export function nextTry(
   delivery: Delivery,
-  retryAfterMs: number | undefined,
+  askedMs: number | undefined,
   timing: Timing,
-): Next {
-  const { nowMs, tiersMs, windowMs, delaysMs } = timing;
-  const window = {
-    nowMs,
-    tiersMs,
-    expiresAt: lastReturnAt(delivery.expiresAt, windowMs),
-    final: delivery.final === true,
-  };
-  const failed = { attempt: delivery.attempt + 1, retryAfterMs };
-  return delaysMs
-    ? afterPlannedFailure(window, { delaysMs, ...failed })
-    : afterFailure({ ...window, ...failed });
+): Wait | undefined {
+  const { nowMs, tiersMs, delaysMs = tiersMs } = timing;
+  const at = next(delaysMs, delivery.attempt + 1, askedMs ?? 0, nowMs, delivery.expiresAt);
+  return at === undefined ? undefined : waitUntil(at, boundsOf(delivery, timing));
 }
 
 /**
@@ -253,7 +258,7 @@ export function handOver({ nowMs, tiersMs }: Timing): NotTried & { kind: 'divert
   return {
     kind: 'diverted',
     reason: 'handed_over',
-    wait: { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs },
+    wait: { tierMs, nextAttemptAt: nowMs + tierMs },
   };
 }
 
@@ -274,25 +279,20 @@ const ROUND = {
  *
  * @param refusals from its lanes, at least one
  */
-export function divert(
-  delivery: Delivery,
-  refusals: readonly Refusal[],
-  { nowMs, tiersMs, windowMs }: Timing,
-): NotTried {
-  const { attempt, expiresAt } = delivery;
+export function divert(delivery: Delivery, refusals: readonly Refusal[], timing: Timing): NotTried {
+  const { nowMs, tiersMs } = timing;
   const { reason, waitMs: expectedWaitMs } = refusals.reduce((a, b) =>
     b.waitMs < a.waitMs ? b : a,
   );
-  const end = { kind: 'dead', reason: attempt === 0 ? reason : 'window_closed' } as const;
-  if (isOver(delivery, nowMs)) return end;
-  const endsAt = nowMs > expiresAt ? expiresAt + windowMs : expiresAt;
-  const window = { nowMs, expiresAt: lastReturnAt(endsAt, windowMs), tiersMs: parkTiers(tiersMs) };
-  const next = park({ ...window, expectedWaitMs, round: ROUND[reason] });
-  return next.kind === 'closed' ? end : { kind: 'diverted', reason, wait: next };
-}
-
-function waitOrEnd(reason: DivertReason, next: Next): NotTried {
-  return next.kind === 'closed'
-    ? { kind: 'dead', reason: 'window_closed' }
-    : { kind: 'diverted', reason, wait: next };
+  const wait = isOver(delivery, nowMs)
+    ? undefined
+    : park({
+        nowMs,
+        expectedWaitMs,
+        returnBy: returnBy(delivery, timing),
+        tiersMs: parkTiers(tiersMs),
+        round: ROUND[reason],
+      });
+  if (wait) return { kind: 'diverted', reason, wait };
+  return { kind: 'dead', reason: delivery.attempt === 0 ? reason : 'window_closed' };
 }

@@ -6,7 +6,7 @@ import { type Delivery } from '../../../shared/model/delivery';
  *
  * Each process knows every deletion of `KNOWN_WITHIN_MS` ago, or begins no attempt of a call that is
  * older than that. So no attempt of an older call begins anywhere once that time is over, and the
- * `delete` waits for a little longer (docs/design/decisions/0051-deletions.md).
+ * `delete` waits for a little longer (docs/design/decisions/0054-deletions.md).
  */
 
 const KNOWN_WITHIN_MS = 1_500;

@@ -12,6 +12,7 @@ import {
 import { type DeadReason, type RetryReason } from '../../../shared/model/reasons';
 import { mergeClassifications } from '../../../shared/model/classify-response';
 import { type Wait } from '../../../shared/model/schedule';
+import { tooLargeRecords } from '../../../shared/render/too-large';
 import { isoTime } from '../../../shared/model/time';
 import { isRequested, nextTry, type NotTried, type Timing } from './admission';
 import { attemptsRecord, DEAD, tierTopic } from '../../../shared/kafka/topics';
@@ -110,14 +111,10 @@ export function concludeAttempt(
   if (outcome === 'delivered') return { kind: 'delivered', attempt };
   if (outcome === 'rejected') return { kind: 'dead', reason: rejectionOf(tried), attempt };
 
-  const next = nextTry(delivery, retryAfterMs, timing);
-  if (next.kind === 'closed') return { kind: 'dead', reason: 'window_closed', attempt };
-  return {
-    kind: 'retried',
-    reason: retryAfterMs === undefined ? 'backoff' : 'retry_after',
-    wait: next,
-    attempt,
-  };
+  const wait = nextTry(delivery, retryAfterMs, timing);
+  if (!wait) return { kind: 'dead', reason: 'window_closed', attempt };
+  const reason = retryAfterMs === undefined ? 'backoff' : 'retry_after';
+  return { kind: 'retried', reason, wait, attempt };
 }
 
 function rejectionOf({ disabled, aborted }: AttemptResult): DeadReason {
@@ -166,8 +163,8 @@ function retryRecords(
     ...afterAttempt(inHand.delivery, attempt),
     hop: inHand.delivery.hop + 1,
     reason,
+    due: nowMs + wait.tierMs,
   };
-  if (wait.final) waiting.final = true;
   if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
   const event = attemptEvent(inHand, attempt, nowMs);
   return [
@@ -187,13 +184,13 @@ function divertRecords(
 ): OutRecord[] {
   const { delivery } = inHand;
   const { reason, wait, urls } = disposition;
-  const { recalled, ...rest } = delivery;
+  const { recalled, due, ...rest } = delivery;
   const waiting: Delivery = { ...rest, hop: delivery.hop + 1, reason };
+  if (!wait.clocksDiffer) waiting.due = nowMs + wait.tierMs;
   if (reason === 'retry_after' || reason === 'backoff') {
     delete waiting.notBefore;
     if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
   }
-  if (wait.final) waiting.final = true;
   const records = [record(tierTopic(wait.tierMs), inHand, waiting)];
   if (delivery.reason !== reason || isRequested(delivery)) {
     records.push(
@@ -221,6 +218,17 @@ function deadRecords(
     eventRecord({ ...about(inHand, nowMs), kind: 'dead', n: attemptsMade(ended), reason }),
     record(DEAD, inHand, { ...ended, reason }),
   ]);
+}
+
+/** Returns the records of a step whose records Kafka refuses for good: the delivery ends. */
+export function refusedRecords(
+  { delivery, record, key }: DeliveryInHand,
+  { attempt }: Disposition,
+  nowMs: number,
+): OutRecord[] {
+  const { topic, partition, offset } = record;
+  const ended = attempt ? afterAttempt(delivery, attempt) : delivery;
+  return tooLargeRecords(ended, { topic, partition, offset, key }, nowMs);
 }
 
 /**
@@ -282,7 +290,7 @@ function afterAttempt(delivery: Delivery, { rejected, urls }: AttemptResult): De
 
 /** Removes the details of an earlier wait, which do not apply to the next one. */
 function withoutWait(delivery: Delivery): Delivery {
-  const { notBefore, final, reason, recalled, ...rest } = delivery;
+  const { notBefore, due, final, reason, recalled, ...rest } = delivery;
   return rest;
 }
 

@@ -43,6 +43,11 @@ export class Destinations {
     private readonly proxies?: Proxies,
   ) {}
 
+  /** Returns the last look-up of a destination; undefined: none yet. */
+  lastLookup(destinationId: string): Lookup | undefined {
+    return this.#opened.get(destinationId)?.lookup;
+  }
+
   lookup(destinationId: string): Lookup {
     if (this.config.isUnreadable('destination', destinationId)) return { kind: 'unreadable' };
     const entry = this.config.destination(destinationId);
@@ -134,7 +139,7 @@ function endpointOf(
     retry: { timeoutMs, on } = {},
   } = destination;
   const url = open(webhook.url, secretFields.url(owner, webhook.id));
-  const hash = urlHash(url);
+  const hash = urlHash(webhook.id, url);
   const sendable = Object.entries(webhook.headers).filter(([name]) => !isOwnHeader(name));
   const headers = Object.fromEntries(
     sendable.map(([name, value]) => [
@@ -201,7 +206,7 @@ function mailboxesOf(
 ): Endpoint[] {
   return (alerts?.email ?? []).map((address) => {
     const origin = `${MAILBOX_PREFIX}${address}`;
-    const hash = urlHash(origin);
+    const hash = urlHash(origin, origin);
     const lane = `${owner}/${hash}`;
     return {
       id: origin,

@@ -9,8 +9,6 @@ import { type PreparedAuth } from './endpoint-auth';
 /** A destination and its URLs in their decrypted form, ready to be sent to. */
 
 export interface Endpoint extends LaneUrl {
-  /** identifies its URL in the headers of a delivery */
-  hash: string;
   /** ms for one request; absent: as the settings say */
   timeoutMs?: number;
   /** absent: it is connected to directly */

@@ -1,11 +1,13 @@
 import { LinkedList } from '../../../shared/collections/linked-list';
+import { type AddressGuard } from '../../../shared/model/address-guard';
 import { MOST_TIMEOUT_MS } from '../../../shared/model/retry-plan';
 import { sleep } from '../../../shared/runtime/async';
 import { type RequestClock } from '../clock/stall-clock';
 import { type CertificateWatch } from './certificate-watch';
 import { Connections } from './connections';
 import { Exchange, type ExchangeOwner, type SendRequest, type SendResult } from './exchange';
-import { createConnector, type AddressGuard } from './guarded-connector';
+import { createConnector } from './guarded-connector';
+import { createPeerCheck, type PeerCheck } from './peers';
 import { type NameResolver } from './resolver';
 
 /**
@@ -45,10 +47,11 @@ export class Sender {
   readonly #inFlight = new LinkedList<Exchange>();
   /** the requests with a timeout of their destination, by timeout, each in order of deadline */
   readonly #byTimeout = new Map<number, LinkedList<Exchange>>();
+  readonly #stillHolds: PeerCheck;
   readonly #sweep: NodeJS.Timeout;
   readonly #owner: ExchangeOwner = {
     take: (exchange) => this.connections.take(exchange.request, exchange),
-    resend: (exchange) => this.#resend(exchange),
+    resend: (exchange) => this.#dispatchAnew(exchange),
     finish: (exchange, result, complete) => this.#finish(exchange, result, complete),
   };
 
@@ -56,6 +59,7 @@ export class Sender {
     // The sweep keeps the deadline. undici's own timeout must not come before it.
     const timeoutMs = Math.max(options.timeoutMs, MOST_TIMEOUT_MS);
     const connect = createConnector({ ...options, timeoutMs });
+    this.#stillHolds = createPeerCheck(options.names, options.guard);
     this.connections = new Connections(connect, options.mostConnections, options.onUnasked);
     // Let the event loop read first: after a busy moment a response may have arrived unread.
     const sweep = () => setImmediate(() => this.#sweepOnce());
@@ -77,7 +81,7 @@ export class Sender {
   send(request: SendRequest, done: (result: SendResult) => void): void {
     const exchange = new Exchange(request, this.#owner, this.options.clock, done);
     this.#listOf(request).push(exchange);
-    this.#dispatch(exchange);
+    this.#begin(exchange);
   }
 
   /** Waits for the requests in flight, at most until their deadline, and closes. */
@@ -86,6 +90,19 @@ export class Sender {
     while (this.inFlight > 0 && performance.now() < until) await sleep(20);
     clearInterval(this.#sweep);
     await this.connections.destroy();
+  }
+
+  /** A kept connection is left once the name of its endpoint has another address. */
+  #begin(exchange: Exchange): void {
+    const holds = this.#stillHolds(exchange.connection.peers);
+    if (holds === true) this.#dispatch(exchange);
+    else if (holds === false) this.#dispatchAnew(exchange);
+    else {
+      exchange.phase = 'dns';
+      void holds.then(() => {
+        if (!exchange.hasEnded) this.#begin(exchange);
+      });
+    }
   }
 
   #dispatch(exchange: Exchange): void {
@@ -100,7 +117,7 @@ export class Sender {
     }
   }
 
-  #resend(exchange: Exchange): void {
+  #dispatchAnew(exchange: Exchange): void {
     this.connections.drop(exchange.connection);
     exchange.connection = this.connections.open(exchange.request, exchange);
     this.#dispatch(exchange);

@@ -4,6 +4,7 @@ import { type ClientTls } from './client-tls';
 import { EndpointFault } from './endpoint-fault';
 import { type Connect, type Waiting } from './guarded-connector';
 import { Incoming, passThrough } from './incoming';
+import { NO_PEERS, type Peer } from './peers';
 import { MOST_HEAD_BYTES } from './read-response';
 import { type Proxy } from './tunnel';
 
@@ -34,6 +35,8 @@ export interface Connection extends Link<Connection> {
   readonly client: Client;
   readonly incoming: Incoming;
   readonly origin: Origin;
+  /** the addresses that its socket leads to; empty: it has none yet, or they cannot change */
+  peers: readonly Peer[];
   /** the request that it serves at present; undefined while it is idle */
   waiting: Waiting | undefined;
 }
@@ -100,15 +103,20 @@ export class Connections {
     const incoming = new Incoming();
     const client = new Client(target.origin, {
       connect: (address, done) => {
-        const connected: typeof done = (...[error, socket]) => {
-          if (error) {
-            done(error, null);
-            return;
-          }
-          passThrough(socket, incoming, () => this.#unasked(connection));
-          done(null, socket);
-        };
-        this.connect(address, connected, connection.waiting, target);
+        this.connect(
+          address,
+          (...[error, socket, peers]) => {
+            if (error) {
+              done(error, null);
+              return;
+            }
+            connection.peers = peers;
+            passThrough(socket, incoming, () => this.#unasked(connection));
+            done(null, socket);
+          },
+          connection.waiting,
+          target,
+        );
       },
       pipelining: 1,
       allowH2: false,
@@ -116,7 +124,7 @@ export class Connections {
       maxHeaderSize: MOST_HEAD_BYTES,
       keepAliveTimeout: KEEP_IDLE_MS,
     });
-    const connection: Connection = { client, incoming, origin, waiting };
+    const connection: Connection = { client, incoming, origin, peers: NO_PEERS, waiting };
     // While a request waits for it, undici opens the next socket or fails the request.
     client.on('disconnect', () => {
       if (!connection.waiting) this.drop(connection);

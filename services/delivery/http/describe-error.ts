@@ -1,7 +1,7 @@
 import { type Phase, type UrlError } from '../../../shared/model/attempt-events';
 import { EndpointFault } from './endpoint-fault';
 import { DistrustedIssuerError } from './distrusted-issuer';
-import { ForbiddenAddressError } from './forbidden-address';
+import { ForbiddenAddressError, ForbiddenAnswerError } from './forbidden-address';
 import { DnsError } from './resolver';
 import { ProxyError, UnreachableError } from './tunnel';
 
@@ -43,6 +43,9 @@ const CAUSES: Readonly<Record<string, string>> = {
  * Classifies an error of the connection. Messages name host and cause, never path, query or header.
  */
 export function describeError(error: unknown, phase: Phase, hint: string | undefined): UrlError {
+  if (error instanceof ForbiddenAnswerError) {
+    return { code: 'forbidden_address', phase: 'dns', message: error.message };
+  }
   if (error instanceof ForbiddenAddressError) {
     return { code: 'forbidden_address', message: error.message };
   }

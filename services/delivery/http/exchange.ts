@@ -141,6 +141,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     if (request.proxy) this.opening = request.proxy.gate.mark(request.origin);
   }
 
+  get hasEnded(): boolean {
+    return this.#ended;
+  }
+
   get phase(): Phase {
     return this.#phase;
   }

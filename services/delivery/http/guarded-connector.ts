@@ -3,14 +3,15 @@ import { type X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
 import { defined } from '../../../shared/collections/defined';
-import { literalAddress } from '../../../shared/model/address-guard';
+import { type AddressGuard, literalAddress } from '../../../shared/model/address-guard';
 import { type Phase } from '../../../shared/model/attempt-events';
 import { distrustedIssuer } from '../../../shared/runtime/distrusted-roots';
 import { type CertificateWatch } from './certificate-watch';
 import { type ClientTls } from './client-tls';
 import { DistrustedIssuerError } from './distrusted-issuer';
 import { EndpointFault } from './endpoint-fault';
-import { ForbiddenAddressError, ForbiddenPortError } from './forbidden-address';
+import { forbiddenAt, ForbiddenAddressError, ForbiddenPortError } from './forbidden-address';
+import { NO_PEERS, type Peer, peersOf } from './peers';
 import { type NameResolver } from './resolver';
 import { type Opening } from './proxy-gate';
 import { TlsSessions } from './tls-sessions';
@@ -35,7 +36,12 @@ export interface Waiting {
   fail(error: unknown): void;
 }
 
-export type AddressGuard = (address: string) => string | undefined;
+/** Receives the socket, and the addresses that it leads to. */
+type Connected = (
+  ...result:
+    | [error: null, socket: Socket, peers: readonly Peer[]]
+    | [error: Error, socket: null, peers?: undefined]
+) => void;
 
 /**
  * undici's connector.
@@ -44,7 +50,7 @@ export type AddressGuard = (address: string) => string | undefined;
  */
 export type Connect = (
   target: buildConnector.Options,
-  done: buildConnector.Callback,
+  done: Connected,
   waiting: Waiting | undefined,
   way?: { readonly tls?: ClientTls; readonly proxy?: Proxy },
 ) => void;
@@ -73,10 +79,10 @@ export function createConnector(options: ConnectorOptions): Connect {
     else {
       const { proxy, tls } = way;
       openTunnelTo(target, proxy, waiting).then(
-        (tunnel) => {
+        ({ tunnel, peers }) => {
           if (target.protocol === 'https:') {
-            open({ ...target, httpSocket: tunnel }, done, waiting, tls);
-          } else done(null, tunnel);
+            open({ ...target, httpSocket: tunnel }, done, waiting, tls, peers);
+          } else done(null, tunnel, peers);
         },
         (error: unknown) => done(error as Error, null),
       );
@@ -123,9 +129,10 @@ function createOpener({ timeoutMs, names, guard, onHandshake, certificates }: Co
 
   return (
     target: buildConnector.Options,
-    done: buildConnector.Callback,
+    done: Connected,
     waiting: Waiting | undefined,
     tls: ClientTls | undefined,
+    tunnelPeers?: readonly Peer[],
   ): void => {
     const isSecure = target.protocol === 'https:';
     const isTunnel = target.httpSocket !== undefined;
@@ -157,7 +164,7 @@ function createOpener({ timeoutMs, names, guard, onHandshake, certificates }: Co
       const forbidden = peer === undefined ? undefined : guard(peer);
       if (forbidden) {
         opened?.destroy();
-        done(new ForbiddenAddressError(target.hostname, forbidden), null);
+        done(forbiddenAt(target.hostname, forbidden), null);
       } else if (error) {
         // The session may be the cause: the next connection does without.
         if (waiting?.phase === 'tls') sessions.delete(server);
@@ -165,11 +172,11 @@ function createOpener({ timeoutMs, names, guard, onHandshake, certificates }: Co
         done(issuer === undefined ? error : new DistrustedIssuerError(issuer), null);
       } else {
         if (isSecure) secured(opened as TLSSocket, target);
-        done(null, opened);
+        done(null, opened, tunnelPeers ?? peersOf(target.hostname, peer));
       }
     }) as unknown as Socket;
     if (isSecure) {
-      keepSessions(socket, (made) => sessions.set(server, made));
+      keepSessions(socket, (made, notAfter) => sessions.set(server, made, notAfter));
       boundHandshakes(socket);
       beforeRefusal(socket, (peer) => (certificate = peer));
     }
@@ -196,12 +203,20 @@ const TOO_MANY_TICKETS = new EndpointFault(
  * A server may send tickets at any time, also on an idle connection, and each costs as much as a
  * request.
  */
-function keepSessions(socket: Socket, keep: (session: Buffer) => void): void {
+function keepSessions(socket: Socket, keep: (session: Buffer, notAfter: number) => void): void {
   let tickets = 0;
+  let notAfter = NaN;
   socket.on('session', (made: Buffer) => {
-    if (++tickets <= MOST_TICKETS) keep(made);
-    else socket.destroy(TOO_MANY_TICKETS);
+    if (tickets === 0) notAfter = endOfCertificate(socket);
+    if (++tickets > MOST_TICKETS) socket.destroy(TOO_MANY_TICKETS);
+    else if (!Number.isNaN(notAfter)) keep(made, notAfter);
   });
+}
+
+/** Returns ms since 1970; NaN if it cannot be read. */
+function endOfCertificate(socket: Socket): number {
+  const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
+  return Date.parse(certificate?.validTo ?? '');
 }
 
 /** Lines of the key log for one handshake: one with TLS 1.2, five with TLS 1.3. */
@@ -249,13 +264,13 @@ function createTunneler(options: ConnectorOptions) {
     const reason = guard(address);
     return reason === undefined
       ? undefined
-      : new ForbiddenAddressError(`the proxy ${hostname}`, reason);
+      : forbiddenAt(hostname, reason, `the proxy ${hostname}`);
   };
   return async (
     target: buildConnector.Options,
     proxy: Proxy,
     waiting: Waiting | undefined,
-  ): Promise<Socket> => {
+  ): Promise<{ tunnel: Socket; peers: readonly Peer[] }> => {
     const { hostname, port, isTrusted } = proxy;
     if (!isTrusted && isPortAllowed?.(port) === false) {
       throw new ForbiddenPortError(`the proxy ${hostname}`, port);
@@ -271,7 +286,7 @@ function createTunneler(options: ConnectorOptions) {
       throw error;
     }
     if (waiting) waiting.phase = 'proxy';
-    return openTunnel({
+    const tunnel = await openTunnel({
       proxy,
       opening,
       target: { host, port: portOf(target) },
@@ -281,6 +296,8 @@ function createTunneler(options: ConnectorOptions) {
         if (waiting) waiting.socket = socket;
       },
     });
+    const ofTarget = proxyResolves ? NO_PEERS : peersOf(target.hostname, host);
+    return { tunnel, peers: [...peersOf(hostname, tunnel.remoteAddress, isTrusted), ...ofTarget] };
   };
 }
 
@@ -320,7 +337,7 @@ function vettedLookup(names: NameResolver, guard: AddressGuard): LookupFunction 
         for (const address of addresses) {
           const reason = guard(address);
           if (reason) {
-            done(new ForbiddenAddressError(hostname, reason), []);
+            done(forbiddenAt(hostname, reason), []);
             return;
           }
         }

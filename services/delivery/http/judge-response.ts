@@ -62,7 +62,7 @@ export function judgeResponse(
   const { id: url, origin, destinationVersion } = endpoint;
   const asSent = { url, origin, destinationVersion, durationMs, phases, resent, gzip };
   if (!result.ok) {
-    const { classification, signal } = classifyError(result.error.code);
+    const { classification, signal } = classifyError(result.error);
     const attempt: UrlAttempt = { ...asSent, outcome: classification, error: result.error };
     const kind = result.stoodStill ? 'withdrawn' : signal;
     return { attempt, classification, retryAfterMs: undefined, signal: { kind } };

@@ -11,7 +11,7 @@ import { type Refusal, type Signal } from './job';
  *   at the usual limit, and `open` after enough failures in a row.
  *
  * A request that a user sends now probes at once. In addition, `Retry-After` holds everything else
- * back, and an egress proxy that is away (http/proxy-gate.ts) everything. When it is over, the
+ * back but last attempts, and an egress proxy that is away (http/proxy-gate.ts) everything. When it is over, the
  * endpoint recovers as after an outage.
  *
  * Invariant: only results of requests that began in the present state count. A request sent before
@@ -97,13 +97,17 @@ export class Circuit {
     return Math.max(1, this.options.silentToOpen - this.#silent);
   }
 
-  /** Returns why no request may begin now, except for a probe that `mayProbe` allows. */
-  refusal(now: number): Refusal | undefined {
+  /**
+   * Returns why no request may begin now, except for a probe that `mayProbe` allows.
+   * @param isLast the last attempt of a delivery, which a `Retry-After` does not hold back
+   */
+  refusal(now: number, isLast = false): Refusal | undefined {
     if (this.#state === 'open') {
       return { reason: 'circuit_open', waitMs: now - (this.#awaySince ?? now) };
     }
     const waitMs = this.#notBefore - now;
-    return waitMs > 0 ? { reason: 'retry_after', waitMs } : this.gate?.refusal(this.origin);
+    const isHeld = waitMs > 0 && !isLast;
+    return isHeld ? { reason: 'retry_after', waitMs } : this.gate?.refusal(this.origin);
   }
 
   mayProbe(now: number): boolean {

@@ -4,6 +4,8 @@ import { type Link } from '../../../shared/collections/linked-list';
 
 /** First attempts and due retries wait apart. */
 export type Kind = 'fresh' | 'due';
+/** Due retries first: they are the first to leave a lane that is too full. */
+export const KINDS: readonly Kind[] = ['due', 'fresh'];
 
 /** While first attempts wait, a due retry gets every fourth free place. */
 export const DUE_SHARE = 4;
@@ -21,6 +23,8 @@ interface LaneFields extends Link<Job> {
   begunAt?: number | undefined;
   /** stall time that the clock had left out by then, ms */
   stoodStillMs?: number | undefined;
+  /** queued although a `Retry-After` holds others back */
+  passesHold?: boolean;
   /** of its circuit */
   period?: number | undefined;
 }
@@ -42,6 +46,10 @@ export interface Job extends LaneFields {
    * is due. `always`, or `sometimes`: at most once a second.
    */
   readonly insists?: 'always' | 'sometimes' | undefined;
+  /**
+   * Its window has no room for another wait: during a `Retry-After` it goes ahead of the queue.
+   */
+  readonly isLast?: boolean;
   /** Takes a place of the lane: call `Lane.freePlace` to give it back. */
   start(): void;
   /** Returns whether it sends a delivery of this kind. */

@@ -1,7 +1,7 @@
 import { LinkedList } from '../../../shared/collections/linked-list';
 import { type Delivery } from '../../../shared/model/delivery';
 import { Circuit } from './circuit';
-import { type Job, type Kind, kindOf, type Offer, type Refusal, type Signal } from './job';
+import { type Job, type Kind, kindOf, KINDS, type Offer, type Refusal, type Signal } from './job';
 import { expectedWait } from './expected-wait';
 import { LaneQueue } from './queue';
 import { QueuedBytes } from './queued-bytes';
@@ -91,18 +91,21 @@ export class Lane {
       this.active === 0 &&
       this.rateLimit.has(now) &&
       this.circuit.insist(job.insists, now);
-    const isNext = this.queued === 0 || job.isPart === true;
-    const first = job.urgent === true || insists || (isNext && this.#mayBegin(now));
+    const passesHold = job.isLast === true && this.circuit.refusal(now)?.reason === 'retry_after';
+    const goesAhead = job.isPart === true || passesHold;
+    const isNext = this.queued === 0 || goesAhead;
+    const first = job.urgent === true || insists || (isNext && this.#mayBegin(now, passesHold));
     if (first && this.shared.sockets.take(this.#share)) {
       this.#start(job, now);
       return 'started';
     }
     if (job.due && this.#diverted > 0) this.#diverted--;
-    const mostMs = job.isPart ? Infinity : this.options.maxWaitMs;
-    const refusal = this.#refusal(kindOf(job), now, mostMs);
+    const mostMs = goesAhead ? Infinity : this.options.maxWaitMs;
+    const refusal = this.#refusal(kindOf(job), now, mostMs, passesHold);
     if (refusal) return refusal;
     if (!this.#queue.hasRoom(job)) return this.full(kindOf(job), now);
-    this.#queue.push(job);
+    job.passesHold = passesHold;
+    this.#queue.push(job, goesAhead);
     this.#await(now);
     return 'queued';
   }
@@ -111,9 +114,9 @@ export class Lane {
    * Returns why a batch need not gather for this endpoint; undefined also if its next request would
    * be a probe.
    */
-  away(now: number): Refusal | undefined {
+  away(now: number, passesHold = false): Refusal | undefined {
     this.usedAt = now;
-    return this.circuit.mayProbe(now) ? undefined : this.#hindrance(now);
+    return this.circuit.mayProbe(now) ? undefined : this.#hindrance(now, passesHold);
   }
 
   /**
@@ -162,6 +165,7 @@ export class Lane {
   /** Starts the jobs that may start, after time has passed or a place was freed. */
   tick(now: number): void {
     this.shared.timed.delete(this);
+    this.#startLast(now);
     while (this.queued > 0 && this.#mayBegin(now) && this.shared.sockets.take(this.#share)) {
       this.#start(this.#queue.shift(this.#queue.turn()), now);
     }
@@ -187,10 +191,25 @@ export class Lane {
     for (const job of leaving) if (this.remove(job)) job.refuse();
   }
 
-  #mayStart(now: number): boolean {
+  #mayStart(now: number, passesHold = false): boolean {
     return (
-      this.#hasPlace(now) && this.circuit.refusal(now) === undefined && this.rateLimit.has(now)
+      this.#hasPlace(now) &&
+      this.circuit.refusal(now, passesHold) === undefined &&
+      this.rateLimit.has(now)
     );
+  }
+
+  /** Starts the last attempts at the head of the queue, which a `Retry-After` does not hold back. */
+  #startLast(now: number): void {
+    for (const kind of KINDS) {
+      while (
+        this.#queue.first(kind)?.passesHold &&
+        this.#mayStart(now, true) &&
+        this.shared.sockets.take(this.#share)
+      ) {
+        this.#start(this.#queue.shift(kind), now);
+      }
+    }
   }
 
   /** A request to a silent endpoint is likely to hang with the others, so it waits here instead. */
@@ -213,8 +232,10 @@ export class Lane {
    * The next queued job becomes the probe, so that a due retry cannot overtake first attempts that
    * an outage left in the queue.
    */
-  #mayBegin(now: number): boolean {
-    return (this.circuit.mayProbe(now) && this.rateLimit.has(now)) || this.#mayStart(now);
+  #mayBegin(now: number, passesHold = false): boolean {
+    return (
+      (this.circuit.mayProbe(now) && this.rateLimit.has(now)) || this.#mayStart(now, passesHold)
+    );
   }
 
   /**
@@ -259,11 +280,13 @@ export class Lane {
   #shed(mostMs: number, now: number): void {
     const { shedBudget } = this.shared;
     const refused: { job: Job; refusal: Refusal }[] = [];
-    for (const kind of ['due', 'fresh'] as const) {
-      while (shedBudget.left > 0 && this.#queue.count(kind) > 0) {
-        const refusal = this.#refusal(kind, now, mostMs);
-        const job = refusal && this.#queue.pop(kind);
-        if (!job) break;
+    for (const kind of KINDS) {
+      while (shedBudget.left > 0) {
+        const job = this.#queue.newest(kind);
+        const refusal =
+          job && this.#refusal(kind, now, job.passesHold ? Infinity : mostMs, job.passesHold);
+        if (!refusal) break;
+        this.#queue.remove(job);
         shedBudget.left--;
         refused.push({ job, refusal });
       }
@@ -272,16 +295,16 @@ export class Lane {
   }
 
   /** Returns why a job of this kind can neither start nor wait here. */
-  #refusal(kind: Kind, now: number, maxWaitMs: number): Refusal | undefined {
+  #refusal(kind: Kind, now: number, maxWaitMs: number, passesHold = false): Refusal | undefined {
     return (
-      this.#hindrance(now) ??
+      this.#hindrance(now, passesHold) ??
       (this.#expect(kind, now).waitMs > maxWaitMs ? this.full(kind, now) : undefined)
     );
   }
 
   /** Returns why no job can wait here, because the endpoint is away for long. */
-  #hindrance(now: number): Refusal | undefined {
-    const refusal = this.circuit.refusal(now);
+  #hindrance(now: number, passesHold = false): Refusal | undefined {
+    const refusal = this.circuit.refusal(now, passesHold);
     const isLong =
       refusal && (refusal.reason !== 'retry_after' || refusal.waitMs > this.options.maxWaitMs);
     return isLong ? refusal : undefined;

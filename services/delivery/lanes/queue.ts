@@ -10,7 +10,6 @@ import { DUE_SHARE, type Kind, kindOf } from './job';
 interface Waiting<J> extends Link<J> {
   readonly bytes: number;
   readonly due: boolean;
-  readonly isPart?: boolean;
 }
 
 export class LaneQueue<J extends Waiting<J>> {
@@ -37,9 +36,9 @@ export class LaneQueue<J extends Waiting<J>> {
     return [...this.#jobs.fresh.entries(), ...this.#jobs.due.entries()];
   }
 
-  /** Adds a job at the end, or a part of a batch at the beginning. */
-  push(job: J): void {
-    if (job.isPart) this.#jobs[kindOf(job)].unshift(job);
+  /** Adds a job at the end of its kind, or at the beginning. */
+  push(job: J, goesAhead = false): void {
+    if (goesAhead) this.#jobs[kindOf(job)].unshift(job);
     else this.#jobs[kindOf(job)].push(job);
     this.memory.add(job.bytes, 1);
   }
@@ -50,9 +49,14 @@ export class LaneQueue<J extends Waiting<J>> {
     return this.#leave(wanted === 'due' ? (due.first ?? fresh.first) : (fresh.first ?? due.first));
   }
 
-  /** Removes the newest job of this kind. */
-  pop(kind: Kind): J | undefined {
-    return this.#leave(this.#jobs[kind].last);
+  /** Returns the first job of this kind. */
+  first(kind: Kind): J | undefined {
+    return this.#jobs[kind].first;
+  }
+
+  /** Returns the newest job of this kind; one that went ahead of the others comes after them. */
+  newest(kind: Kind): J | undefined {
+    return this.#jobs[kind].last;
   }
 
   /** @returns whether the job was queued */

@@ -29,6 +29,8 @@ const SHED_FRACTION = 1 / 800;
 export interface LaneUrl {
   /** the webhook's id */
   id: string;
+  /** identifies its webhook and URL in the headers of a delivery (`urlHash`) */
+  hash: string;
   /** identifies its lane: the same URL in two destinations has two lanes */
   lane: string;
   destinationId: string;

@@ -20,9 +20,6 @@ const LITERAL = /^(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infi
 const LONGEST_LITERAL = 64;
 
 export class BrokenText {
-  /** bytes read to find out on which side of a quote a place is */
-  visited = 0;
-
   constructor(readonly bytes: Buffer) {}
 
   isBlank(at: number): boolean {
@@ -60,7 +57,6 @@ export class BrokenText {
     const outside = this.#firstQuoteFault(at);
     const end = stringEnd(this.bytes, at);
     const inside = Math.max(end, this.#firstQuoteFault(end + 1, true));
-    this.visited += outside - at + (inside - at);
     return inside > outside ? end : undefined;
   }
 

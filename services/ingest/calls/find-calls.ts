@@ -49,8 +49,6 @@ export interface FoundCalls {
    * begin
    */
   beyond: { count: number; start: number };
-  /** bytes read, each counted as often as it was read */
-  visited: number;
 }
 
 /** Each costs as much as reading a hundred bytes. The rest of a text with more of them is lost. */
@@ -66,6 +64,18 @@ const LONGEST_KEY = 'integrations'.length * 6;
 const ENDS_OF_BATCH: ReadonlySet<string> = new Set(['atch', 'tch', 'ch', 'h', '']);
 /** An object begins, and the quote of its first key. */
 const BEFORE_FIRST_KEY = /\{[\s\0]*"$/;
+
+/** What stands behind the array of an envelope. */
+const TAIL_KEYS: ReadonlySet<string> = new Set(['context', 'integrations', 'sentAt', 'writeKey']);
+const KEYS: ReadonlySet<string> = new Set([
+  'type',
+  'batch',
+  'context',
+  'integrations',
+  'sentAt',
+  'writeKey',
+]);
+const KEY_LENGTHS: ReadonlySet<number> = new Set([...KEYS].map(({ length }) => length));
 
 type Token = 'start' | 'open' | 'close' | 'comma' | 'colon' | 'string' | 'word';
 
@@ -153,7 +163,6 @@ class CallFinder {
   readonly #pieces: CallPieces;
   #faults = 0;
   #items = 0;
-  #visited = 0;
   /** stands for all items beyond the limit */
   readonly #ignored = new Item(-1);
   /** the first byte that is not blank */
@@ -174,14 +183,11 @@ class CallFinder {
     // Otherwise the body may begin within a text of a call.
     if (!BEGINS_OBJECT.test(text.toString('latin1', at, at + 16))) at = this.#resume(at);
     while (at < text.length && this.#faults <= MOST_FAULTS) {
-      const next = this.#read(at);
-      this.#visited += Math.max(1, next - at);
-      at = next;
+      at = this.#read(at);
     }
     if (at < text.length) this.#endUnread(at);
     else this.#settle(text.length);
-    const { pieces, beyond } = this.#pieces.result(text.length);
-    return { pieces, beyond, visited: this.#visited + this.text.visited };
+    return this.#pieces.result(text.length);
   }
 
   /**
@@ -725,15 +731,3 @@ class CallFinder {
     return hasOtherKeys || ![...TAIL_KEYS].some((each) => each.startsWith(name));
   }
 }
-
-/** What stands behind the array of an envelope. */
-const TAIL_KEYS: ReadonlySet<string> = new Set(['context', 'integrations', 'sentAt', 'writeKey']);
-const KEYS: ReadonlySet<string> = new Set([
-  'type',
-  'batch',
-  'context',
-  'integrations',
-  'sentAt',
-  'writeKey',
-]);
-const KEY_LENGTHS: ReadonlySet<number> = new Set([...KEYS].map(({ length }) => length));

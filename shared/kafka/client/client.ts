@@ -1,6 +1,5 @@
 import {
   type Admin,
-  type ConsumerConfig,
   type Kafka as KafkaJs,
   type KafkaConfig,
   type logCreator,
@@ -12,38 +11,20 @@ import { connectAdmin, kafkaAddress, letOthersReturn } from './connection';
 import { KafkaBatchProducer } from '../produce/batch-producer';
 import { kafkajsClient } from './patches';
 import { connectCluster } from './cluster';
-import { adminWithOffsets } from './committed-offsets';
-import { partitionOf } from '../protocol/bytes';
 import { type TopicPartition } from '../consumer/partition';
 import { KafkaConsumption } from '../consumer/consumer';
-import { Membership } from './membership';
 import { type FetchWait } from '../idle-wait';
-import { SESSION_MS } from '../consumer/returning-members';
-import { allowLeaderless, START_WITHIN_MS, whileLeadersAreFound } from './leaderless';
+import { connectConsumer } from './consumer-brokers';
+import { allowLeaderless } from './leaderless';
 import { type Kafka, type Tail, type TailOptions } from '../port';
 import { connectRequestSender } from './request-sender';
 import { DirectReader, orUnavailable, readGroup, readRanges } from '../reader';
 import { KafkaTail } from '../tail';
 import { createTopics, type CreateTopicsOptions } from './create-topics';
 import { setRetention } from './topic-retention';
-import { specsOf } from '../topics';
+import { CONFIG, specsOf } from '../topics';
 
-const HEARTBEAT_MS = 1_000;
-/**
- * Members that share a group learn of a rebalance from the answer to a heartbeat, and members that
- * have joined again pause until all others have. With a second between heartbeats, partitions that
- * did not move paused for up to 1.1 s; with 0.3 s, for 0.5 s. The interval is below the longest
- * wait of a fetch, because heartbeats follow a fetch: with waits of 0.25 s, an interval of 0.3 s
- * meant a heartbeat after every second fetch.
- */
-const SHARED_HEARTBEAT_MS = 150;
 const FETCH_WAIT_MS = 100;
-const REBALANCE_MS = 15_000;
-/**
- * Record values are slices of the whole response, so that its size limits the memory that one slow
- * record retains.
- */
-const FETCH_BYTES = 1024 * 1024;
 const PARTITION_BYTES = 256 * 1024;
 const BATCH_FETCH_BYTES = 256 * 1024;
 
@@ -119,30 +100,9 @@ function port({
   othersReturned,
   log,
 }: PortParts): Kafka {
-  const consumer = (groupId: string, more: Partial<ConsumerConfig> = {}) =>
-    led.consumer({
-      groupId,
-      rackId: rack,
-      sessionTimeout: SESSION_MS,
-      heartbeatInterval: HEARTBEAT_MS,
-      rebalanceTimeout: REBALANCE_MS,
-      maxWaitTimeInMs: FETCH_WAIT_MS,
-      maxBytes: FETCH_BYTES,
-      maxBytesPerPartition: PARTITION_BYTES,
-      allowAutoTopicCreation: false,
-      // A crash is answered by a new consumer (restarting-consumer.ts).
-      retry: {
-        initialRetryTime: 50,
-        maxRetryTime: 1_000,
-        retries: 8,
-        restartOnFailure: () => Promise.resolve(false),
-      },
-      ...more,
-    });
-
-  const reader = new DirectReader(client, prefix);
+  const reader = new DirectReader(() => connectCluster(client), prefix);
   // kafkajs connects it at its first request.
-  const { admin: ledAdmin, readCommitted } = adminWithOffsets(led);
+  const ledAdmin = led.admin();
   return {
     read: (at) => reader.read(at),
     committed: (group, topic) =>
@@ -154,32 +114,23 @@ function port({
     },
     consume: async (consumeOptions) => {
       await othersReturned;
-      const membership = new Membership();
       const groupId = `${prefix}waypost-${consumeOptions.group}`;
       const {
         maxBytesPerPartition = PARTITION_BYTES,
         fetchWaitMs = FETCH_WAIT_MS,
         batchMs,
       } = consumeOptions;
-      const { maxWaitTime: maxWaitTimeInMs, minBytes } = fetchWait(batchMs, fetchWaitMs);
-      const joining = {
-        partitionAssigners: [membership.assigner],
-        heartbeatInterval: SHARED_HEARTBEAT_MS,
-      };
-      const make = () =>
-        consumer(groupId, { ...joining, maxBytesPerPartition, maxWaitTimeInMs, minBytes });
-      // A partition that has no leader must not hide the offsets of the others.
-      const partitionOf = await keyPartitions(ledAdmin, prefix, consumeOptions.topics);
       const parts = {
-        make,
+        brokers: await connectConsumer(client, groupId, prefix + CONFIG),
+        // A partition that has no leader must not hide the offsets of the others.
         admin: ledAdmin,
-        readCommitted,
-        membership,
         groupId,
         prefix,
-        log,
-        partitionOf,
+        rack,
+        wait: fetchWait(batchMs, fetchWaitMs),
+        maxBytesPerPartition,
         appendedAt: timeOf(reader, prefix),
+        log,
       };
       const consumption = new KafkaConsumption(parts, consumeOptions);
       await consumption.start();
@@ -243,20 +194,6 @@ function fetchWait(batchMs: number | undefined, otherwiseMs = FETCH_WAIT_MS): Fe
   return batchMs === undefined
     ? { maxWaitTime: otherwiseMs, minBytes: 1 }
     : { maxWaitTime: batchMs, minBytes: BATCH_FETCH_BYTES };
-}
-
-/**
- * Returns the producer's mapping of keys to partitions, so that a consumer can tell whether it owns
- * a key.
- */
-async function keyPartitions(admin: Admin, prefix: string, topics: string[]) {
-  const names = topics.map((topic) => prefix + topic);
-  const metadata = await whileLeadersAreFound(
-    () => admin.fetchTopicMetadata({ topics: names }),
-    START_WITHIN_MS,
-  );
-  const counts = new Map(metadata.topics.map(({ name, partitions }) => [name, partitions.length]));
-  return (topic: string, key: string): number => partitionOf(key, counts.get(prefix + topic) ?? 1);
 }
 
 /** Returns the part of kafkajs's configuration that depends on the settings. */

@@ -20,7 +20,7 @@ const CONNECT_TIMEOUT_MS = 2_000;
  * ended.
  */
 const PROMPT_MS = 2_000;
-/** Twice the time in which consumers return to their partitions (consumer/returning-members.ts). */
+/** Twice the time in which consumers return to their partitions (consumer/membership.ts). */
 export const OTHERS_RETURN_MS = 6_000;
 /**
  * Groups are spread over the partitions of `__consumer_offsets` by the hash of their name. Names

@@ -1,8 +1,9 @@
-import { AssignerProtocol, type Admin } from 'kafkajs';
+import { type Admin } from 'kafkajs';
+import { type Bounds } from '../consumer/leaders';
+import { memberOf, topicPartitionsOf } from '../consumer/membership';
 import { idOf, type TopicPartition } from '../consumer/partition';
-import { memberOf, topicPartitionsOf } from './membership';
-import { type GroupOffsets } from '../consumer/committer';
-import { type Bounds } from './leaderless';
+import { ByteReader } from '../protocol/bytes';
+import { type CommittedPartition, decodeAssignment } from '../protocol/group-requests';
 
 /**
  * Describes a consumer group from outside: which partitions each member reads, which have no
@@ -23,9 +24,9 @@ export async function describeGroup(admin: Admin, groupId: string): Promise<Grou
   const [group] = groups;
   if (group?.state !== 'Stable') return undefined;
   const members = group.members.map(({ memberId, memberMetadata, memberAssignment }) => {
-    const { topics } = memberOf(memberId, memberMetadata);
-    const { assignment = {} } = AssignerProtocol.MemberAssignment.decode(memberAssignment) ?? {};
-    // kafkajs does not read topics to which it has not subscribed.
+    const { topics } = memberOf({ memberId, metadata: memberMetadata });
+    const assignment = decodeAssignment(new ByteReader(memberAssignment));
+    // A member does not read topics to which it has not subscribed.
     const read = Object.entries(assignment).filter(([topic]) => topics.includes(topic));
     return { memberId, places: topicPartitionsOf(Object.fromEntries(read)) };
   });
@@ -57,7 +58,13 @@ export interface UnassignedLag {
   oldestAtMs: number | undefined;
 }
 
-interface GroupReads extends GroupOffsets {
+interface GroupReads {
+  admin: Admin;
+  /** @throws if the coordinator does not answer */
+  readCommitted: (places: readonly TopicPartition[]) => Promise<CommittedPartition[]>;
+  /** the full name of the group */
+  groupId: string;
+  prefix: string;
   memberId: () => string;
   /**
    * returns when the record at this offset was appended, ms since 1970; undefined if there is none
@@ -122,17 +129,21 @@ export async function readUnassignedLag(
  * Returns the partitions with records that the group has not finished, and the offset of the first.
  */
 async function findWaiting(
-  { readCommitted, groupId, prefix }: GroupReads,
+  { readCommitted, prefix }: GroupReads,
   places: readonly TopicPartition[],
   bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
 ) {
-  const committed = await readCommitted(groupId, places);
+  const committed = new Map(
+    (await readCommitted(places)).map(({ topic, partition: number, offset }) => {
+      return [idOf({ topic, number }), offset];
+    }),
+  );
   return places.flatMap((place) => {
     const topic = place.topic.slice(prefix.length);
     const known = bounds.get(topic)?.get(place.number);
     if (known === undefined) return [];
     const { low, high } = known;
-    const offset = Math.max(low, committed.get(idOf(place))?.offset ?? 0);
+    const offset = Math.max(low, committed.get(idOf(place)) ?? 0);
     return high > offset ? [{ topic, place, offset, lag: high - offset }] : [];
   });
 }

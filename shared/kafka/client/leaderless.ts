@@ -1,5 +1,8 @@
 import { type Admin, type Kafka as KafkaJs } from 'kafkajs';
 import { sleep } from '../../runtime/async';
+import { type Bounds } from '../consumer/leaders';
+import { ERROR } from '../protocol/error-codes';
+import { NO_LEADER } from '../protocol/metadata-request';
 import { clusterMaker } from './cluster';
 
 /**
@@ -9,7 +12,6 @@ import { clusterMaker } from './cluster';
  * Errors of whole topics are thrown as before.
  */
 
-export const NO_LEADER = -1;
 const METADATA_KEY = 3;
 /**
  * Metadata without a leader expires after this time instead of five minutes, so that the partition
@@ -58,6 +60,7 @@ interface WantedTopics {
   partitions: { partition: number }[];
 }
 interface Cluster {
+  targetTopics: Set<string>;
   brokerPool: BrokerPool;
   findLeaderForPartitions(topic: string, partitions: number[]): Record<string, number[]>;
   fetchTopicsOffset(wanted: WantedTopics[]): Promise<{ topic: string; partitions: object[] }[]>;
@@ -105,14 +108,28 @@ export function allowLeaderless(client: KafkaJs, offsets: 'all' | 'led'): KafkaJ
   const { symbol, make } = clusterMaker(client);
   const value = (options: object) => {
     const cluster = make(options) as Cluster;
-    acceptMetadata(cluster, ({ topicMetadata }) =>
-      topicMetadata.every(({ topicErrorCode }) => topicErrorCode === 0),
-    );
+    acceptMetadata(cluster, ({ topicMetadata }) => {
+      forgetMissing(cluster, topicMetadata);
+      return topicMetadata.every(({ topicErrorCode }) => topicErrorCode === 0);
+    });
     lookAgain(cluster.brokerPool);
     leaveOut(cluster, offsets);
     return cluster;
   };
   return Object.create(client, { [symbol]: { value } }) as KafkaJs;
+}
+
+/**
+ * kafkajs asks for each topic that it was ever asked about, so that one that was deleted would make
+ * all later look-ups fail. Its own look-up fails once more.
+ */
+function forgetMissing(
+  { targetTopics }: Pick<Cluster, 'targetTopics'>,
+  topics: Metadata['topicMetadata'],
+): void {
+  for (const { topic, topicErrorCode } of topics) {
+    if (topicErrorCode === ERROR.unknownTopic) targetTopics.delete(topic);
+  }
 }
 
 function lookAgain(pool: BrokerPool): void {
@@ -181,13 +198,6 @@ const LEADERLESS = new Set<unknown>([
 function isLeaderless(error: unknown): boolean {
   const { type, cause } = (error ?? {}) as { type?: unknown; cause?: unknown };
   return LEADERLESS.has(type) || (cause !== undefined && cause !== error && isLeaderless(cause));
-}
-
-/** First and end offset of a partition. */
-export interface Bounds {
-  low: number;
-  /** the offset of the next record */
-  high: number;
 }
 
 /** Returns the first and end offset of each partition of a topic. */

@@ -1,81 +1,79 @@
 import { sleep } from '../../runtime/async';
 import { messageOf } from '../../runtime/errors';
 import { type Log } from '../../telemetry/log';
-import { type GroupOffsets, readKnownBounds, readNewer, readStarts, type Start } from './committer';
-import { idOf, type TopicPartition, type Cut, Partition } from './partition';
-import { type Membership } from '../client/membership';
-import { type ConsumerCommands } from '../client/restarting-consumer';
-import { type Missed } from '../metrics';
+import { type CommittedPartition } from '../protocol/group-requests';
 import { type ConsumeOptions } from '../port';
+import { type Bounds, type Leaders } from './leaders';
+import { type Membership } from './membership';
+import { idOf, Partition, type TopicPartition } from './partition';
 
 /**
  * Tracks the partitions of one member from round to round: it keeps partitions that stay, drains
- * revoked ones, looks up where new ones start, and reclaims its own after a lost session.
+ * revoked ones, looks up where new ones start, reclaims its own after a lost session, and goes on
+ * after a log was cut.
  */
 
 const RETRY_MS = 200;
 
-interface AssignmentParts
-  extends GroupOffsets, Pick<ConsumeOptions, 'rebalanceListener' | 'onRevoking'> {
+interface AssignmentParts extends Pick<ConsumeOptions, 'rebalanceListener' | 'onRevoking'> {
   membership: Membership;
-  orders: ConsumerCommands;
+  leaders: Pick<Leaders, 'starts' | 'boundsOf' | 'endOfKnown' | 'has'>;
+  prefix: string;
+  /** @throws if the coordinator does not answer */
+  readCommitted: (places: readonly TopicPartition[]) => Promise<CommittedPartition[]>;
   stopping: () => boolean;
-  /**
-   * called with offsets that no longer exist: of deferred records, or of records that were read
-   * before a log was cut
-   */
-  onMissed: (partition: Partition, reason: Missed, offsets: number) => void;
+  /** called when there may be more to fetch */
+  onReadable: () => void;
+  /** called with the number of offsets of deferred records that retention has deleted */
+  onExpired: (partition: Partition, offsets: number) => void;
+  /** called when a log was cut. @param offsets number of records that were read and cut off */
+  onCut: (partition: Partition, offsets: number) => void;
   log: Log;
 }
 
 export class AssignedPartitions {
+  /** by id */
   readonly partitions = new Map<string, Partition>();
-  /**
-   * partitions whose last commit is being looked up, each with its look-up; records that arrive
-   * before are read again
-   */
-  readonly #restoring = new Map<string, object>();
-  /**
-   * partitions that must read their deferred records again, each with its look-up of the log's
-   * start
-   */
-  readonly #goingBack = new Map<string, object>();
+  /** partitions whose start is being looked up, each with its look-up */
+  readonly #starting = new Map<string, object>();
   /** partitions of a lost session: taken back if no other owner has committed since */
   readonly #orphans = new Map<string, Partition>();
-  memberId = '';
+  #memberId = '';
+  /** others may own the partitions, also those whose start is still being looked up */
+  #isFenced = false;
 
   constructor(private readonly parts: AssignmentParts) {}
 
   /** Applies the assignment of a round. */
   enter(memberId: string, given: ReadonlyMap<string, TopicPartition>): void {
-    const { membership, rebalanceListener, orders } = this.parts;
-    const places = membership.accept(given, orders);
+    const { membership, rebalanceListener } = this.parts;
+    const places = membership.accept(given);
+    this.#isFenced = false;
     // Another member id: the session was lost, and others may have had its partitions.
-    const sameSession = memberId === this.memberId;
+    const sameSession = memberId === this.#memberId;
     if (!sameSession) this.#orphanAll();
-    this.memberId = memberId;
+    this.#memberId = memberId;
     membership.enter(places, sameSession);
     const fresh = new Map(places);
-    for (const id of this.#restoring.keys()) if (!fresh.delete(id)) this.#restoring.delete(id);
+    for (const id of this.#starting.keys()) if (!fresh.delete(id)) this.#starting.delete(id);
     for (const [id, partition] of this.partitions) if (fresh.delete(id)) this.#keep(partition);
     this.#giveUp();
     rebalanceListener?.onAssigned(membership.copartitions);
-    if (fresh.size > 0) void this.#restore([...fresh.values()]);
-  }
-
-  /**
-   * Returns whether records may be dispatched: the partition is assigned, and its start is known.
-   */
-  isOpen(id: string): boolean {
-    return (
-      this.parts.membership.assigned.has(id) && !this.#restoring.has(id) && !this.#goingBack.has(id)
-    );
+    if (fresh.size > 0) void this.#begin([...fresh.values()]);
   }
 
   /** Starts no more records of any partition. */
   drainAll(how: 'drain' | 'fence'): void {
+    this.#isFenced ||= how === 'fence';
     for (const partition of this.partitions.values()) partition[how]();
     if (this.partitions.size > 0) this.parts.onRevoking?.();
+  }
+
+  /** Reads on in the assigned partitions after `drainAll('fence')`: the session is not lost. */
+  reopenAll(): void {
+    this.#isFenced = false;
+    const { assigned } = this.parts.membership;
+    for (const [id, partition] of this.partitions) if (assigned.has(id)) this.#keep(partition);
   }
 
   /** Releases drained and committed partitions, and asks for another round after the last one. */
@@ -84,29 +82,60 @@ export class AssignedPartitions {
     if (membership.draining.size === 0) return;
     for (const [id, { number }] of membership.draining) {
       const partition = this.partitions.get(id);
-      if ((partition && !partition.drained) || this.parts.rebalanceListener?.isDraining(number)) {
-        continue;
-      }
+      const isHeld = partition !== undefined && !this.isReleasable(id, partition);
+      if (isHeld || this.parts.rebalanceListener?.isDraining(number)) continue;
       membership.draining.delete(id);
-      if (!partition) continue;
-      partition.fence();
+      partition?.fence();
       this.partitions.delete(id);
-      // kafkajs keeps a partition paused over a rebalance. It must not be paused when it is
-      // assigned here again.
-      if (!this.parts.stopping()) this.parts.orders.resume([this.#placeOf(partition)]);
     }
     if (membership.draining.size === 0 && !this.parts.stopping()) membership.released();
   }
 
+  /** The offsets of a topic that was deleted cannot be committed. */
+  isReleasable(id: string, partition: Partition): boolean {
+    if (partition.drained) return true;
+    return partition.offsets.open === 0 && !this.parts.leaders.has(this.#placeOf(partition));
+  }
+
   /** Reads on from the first deferred record of each partition. */
   readDeferred(): void {
-    const open = [...this.partitions].filter(
-      ([id, { draining }]) => !draining && !this.#goingBack.has(id),
+    for (const partition of this.partitions.values()) {
+      if (!partition.draining && partition.offsets.released > 0) partition.goBack();
+    }
+    this.parts.onReadable();
+  }
+
+  /** Goes on after the log was cut, or its topic made again. */
+  async goOnAfterCut(id: string, partition: Partition): Promise<void> {
+    const { position } = partition;
+    const end = await this.#lookUp(id, partition, (place) =>
+      this.parts.leaders.endOfKnown(place, position.last),
     );
-    const deferring = open
-      .map(([, partition]) => partition)
-      .filter(({ offsets }) => offsets.released > 0);
-    if (deferring.length > 0) void this.#goBack(deferring);
+    if (end === undefined) return;
+    const wasDraining = partition.draining;
+    const begun = partition.cutAt(end);
+    partition.fence();
+    if (wasDraining) begun.drain();
+    this.partitions.set(id, begun);
+    this.parts.onRevoking?.();
+    const read = Math.max(position.next, (position.last?.offset ?? -1) + 1);
+    this.parts.onCut(begun, Math.max(1, read - end));
+    this.parts.onReadable();
+  }
+
+  /** A fetch found no record in its place: retention has deleted it, or the log was cut. */
+  async goOnInRange(id: string, partition: Partition, offset: number): Promise<void> {
+    const bounds: Bounds | undefined = await this.#lookUp(id, partition, (place) =>
+      this.parts.leaders.boundsOf(place),
+    );
+    if (bounds === undefined) return;
+    const end = partition.position.expectsRecord ? offset + 1 : offset;
+    if (end > bounds.high) return this.goOnAfterCut(id, partition);
+    const lost = partition.offsets.expire(bounds.low);
+    if (lost > 0) this.parts.onExpired(partition, lost);
+    partition.position.goBack(Math.max(partition.position.next, partition.offsets.readFrom));
+    partition.position.skipTo(bounds.low);
+    this.parts.onReadable();
   }
 
   /** Drains the partitions that are no longer assigned. */
@@ -122,162 +151,103 @@ export class AssignedPartitions {
     if (leaving.length + lost.length > 0) this.parts.onRevoking?.();
   }
 
-  /** Seeks to the position: kafkajs forgets it, and would read again from the last commit. */
+  /** Reads on. It may have been revoked or fenced, and its unstarted records handed back. */
   #keep(partition: Partition): void {
-    // It may have been assigned again before it was released.
-    if (!this.parts.stopping()) partition.reopen();
-    this.#seek(partition, partition.offsets.next);
-    if (partition.offsets.released > 0) void this.#goBack([partition]);
-  }
-
-  #seek(partition: Partition, offset: number): void {
-    this.parts.orders.seek(this.#placeOf(partition), offset);
-    // Buffered records are fetched again from there. Offered twice, they would be skipped as
-    // already taken.
-    partition.discardBuffered();
-    if (!this.parts.stopping()) this.parts.orders.resume([this.#placeOf(partition)]);
-  }
-
-  /**
-   * Reads on from the first deferred record of partitions, or from the start of the log behind it:
-   * after a seek to a deleted record kafkajs would commit that it has no offset, and the next owner
-   * would read the partition from its start. Until the seek no records are taken, so that they stay
-   * in order: fetched ones are dropped, buffered ones discarded.
-   */
-  async #goBack(partitions: readonly Partition[]): Promise<void> {
-    for (const partition of partitions) {
-      this.#goingBack.set(idOf(this.#placeOf(partition)), partitions);
-      partition.discardBuffered();
-    }
-    const places = partitions.map((partition) => this.#placeOf(partition));
-    const bounds = await readKnownBounds(this.parts.admin, places);
-    for (const partition of partitions) {
-      const id = idOf(this.#placeOf(partition));
-      if (this.#goingBack.get(id) !== partitions) continue;
-      this.#goingBack.delete(id);
-      // It may be revoked by now.
-      if (this.partitions.get(id) !== partition || partition.draining) continue;
-      const lost = partition.offsets.expire(bounds.get(id)?.low ?? 0);
-      if (lost > 0) this.parts.onMissed(partition, 'retention', lost);
-      if (!bounds.has(id)) partition.commitAgain();
-      this.#seek(partition, partition.offsets.readFrom);
-    }
-    // Deferred records below an unknown start would stay open, and hold the commit back.
-    if (bounds.size < partitions.length) setTimeout(() => this.readDeferred(), RETRY_MS).unref();
+    if (partition.draining && this.#mayRead) partition.reopen();
+    this.parts.onReadable();
   }
 
   #orphanAll(): void {
     for (const [id, partition] of this.partitions) {
-      partition.discardBuffered();
+      partition.fence();
       this.#orphans.set(id, partition);
     }
     this.parts.rebalanceListener?.onLost();
     this.partitions.clear();
-    this.#restoring.clear();
-    this.#goingBack.clear();
+    this.#starting.clear();
+  }
+
+  /** Starts partitions at the commits of their last owners. */
+  async #begin(places: readonly TopicPartition[]): Promise<void> {
+    for (const place of places) this.#starting.set(idOf(place), places);
+    // One may be revoked, or be looked up once more after it was assigned again.
+    const wanted = () => places.filter((place) => this.#starting.get(idOf(place)) === places);
+    for (let left = wanted(); left.length > 0; left = wanted()) {
+      try {
+        const found = await this.parts.readCommitted(left);
+        const isNew = ({ offset }: CommittedPartition) => offset < 0;
+        const starts = await this.parts.leaders.starts(found.filter(isNew).map(numbered));
+        const isWanted = (place: TopicPartition) => this.#starting.get(idOf(place)) === places;
+        const begun = found.filter((committed) => isWanted(numbered(committed)));
+        const leaving = begun.map((committed) => this.#adopt(committed, starts));
+        if (leaving.includes(true)) this.parts.onRevoking?.();
+        this.parts.onReadable();
+      } catch (error) {
+        this.parts.log.warn({ reason: messageOf(error) }, 'offsets.not_read');
+      }
+      if (wanted().length > 0) await sleep(RETRY_MS);
+    }
   }
 
   /**
-   * Starts a partition at its last commit, or takes it over from a lost session if no other owner
-   * has committed since.
+   * Starts a partition, or takes it over from a lost session if no other owner has committed since.
+   * @param starts the first offsets of logs whose partitions have no commit
    * @returns whether another member owns the records left from the lost session
    */
-  #adopt({ id, partition: committed, bounds }: Start): boolean {
-    this.#restoring.delete(id);
+  #adopt(committed: CommittedPartition, starts: ReadonlyMap<string, number>): boolean {
+    const id = idOf(numbered(committed));
+    const { partition: number, offset, metadata } = committed;
+    const topic = committed.topic.slice(this.parts.prefix.length);
+    const start = offset < 0 ? starts.get(id) : offset;
+    if (start === undefined) return false;
+    this.#starting.delete(id);
     const orphan = this.#orphans.get(id);
     this.#orphans.delete(id);
-    if (bounds && committed.committed > bounds.high) {
-      orphan?.fence();
-      this.#beginAt(id, committed, bounds.high);
-      return orphan !== undefined;
-    }
-    if (orphan?.isLastOwner(committed)) {
+    const found =
+      offset < 0
+        ? Partition.uncommitted(topic, number, start)
+        : new Partition(topic, number, offset, metadata);
+    if (orphan?.isLastOwner(found)) {
       this.partitions.set(id, orphan);
+      orphan.position.doubt();
       this.#keep(orphan);
       return false;
     }
     orphan?.fence();
-    // The commit may lie below the log. An end before it is noticed at the first fetch (`isCut`).
-    if (!bounds || committed.committed < bounds.low) committed.commitAgain();
-    // Without a committed offset, the first record says where the partition starts.
-    if (committed.committed >= 0) this.partitions.set(id, committed);
+    this.partitions.set(id, found);
+    if (!this.#mayRead) found.fence();
     return orphan !== undefined;
   }
 
-  /**
-   * Looks up the commits of the last owner; until then no records are taken. The partitions are
-   * paused only if that fails: with nothing to fetch, kafkajs waits for a whole long poll, and a
-   * look-up takes only some milliseconds.
-   */
-  async #restore(places: TopicPartition[]): Promise<void> {
-    for (const place of places) this.#restoring.set(idOf(place), places);
-    // A partition may be revoked, or be looked up once more after it was assigned again, or after a
-    // lost session.
-    const wanted = () => places.filter((place) => this.#restoring.get(idOf(place)) === places);
-    const look = async () => {
-      const starts = await readStarts({ ...this.parts, places });
-      const found = starts.filter(({ id }) => this.#restoring.get(id) === places);
-      const leaving = found.filter((start) => this.#adopt(start));
-      if (leaving.length > 0) this.parts.onRevoking?.();
-      if (!this.parts.stopping()) this.parts.orders.resume(found.map(({ place }) => place));
-    };
-    const isWanted = () => wanted().length > 0;
-    await this.#repeat(isWanted, look, () => this.parts.orders.pause(wanted()));
+  get #mayRead(): boolean {
+    return !this.parts.stopping() && !this.#isFenced;
   }
 
-  /**
-   * Repeats a look-up until it is not wanted any more, because it succeeded or the partitions were
-   * revoked.
-   */
-  async #repeat(
-    isWanted: () => boolean,
-    look: () => Promise<void>,
-    onFailure?: () => void,
-  ): Promise<void> {
-    while (isWanted()) {
+  /** Lets a partition rest during a look-up. @returns undefined if it was given up meanwhile */
+  async #lookUp<T>(
+    id: string,
+    partition: Partition,
+    look: (place: TopicPartition) => Promise<T>,
+  ): Promise<T | undefined> {
+    partition.position.rest();
+    for (;;) {
       try {
-        await look();
+        const found = await look(this.#placeOf(partition));
+        partition.position.goOn();
+        return this.partitions.get(id) === partition ? found : undefined;
       } catch (error) {
-        this.parts.log.warn({ reason: messageOf(error) }, 'offsets.not_read');
-        onFailure?.();
-        await sleep(RETRY_MS);
+        this.parts.log.warn({ id, reason: messageOf(error) }, 'offsets.not_read');
       }
+      await sleep(RETRY_MS);
+      if (this.partitions.get(id) !== partition) return undefined;
     }
-  }
-
-  /**
-   * Continues with the newer records after the log was truncated, or the topic created again. Until
-   * they are found the partition is held as before, so that another member gets it only when its
-   * open records are done or handed back.
-   */
-  async beginAgain(id: string, partition: Partition, cut: Cut): Promise<void> {
-    this.#restoring.set(id, partition);
-    const isWanted = () => this.#restoring.get(id) === partition;
-    await this.#repeat(isWanted, async () => {
-      const { offset, end } = await readNewer(
-        this.parts.admin,
-        this.#placeOf(partition),
-        partition.newestAtMs,
-      );
-      if (!isWanted()) return;
-      this.#restoring.delete(id);
-      if (cut === 'ends_before' && end >= partition.offsets.next) this.#keep(partition);
-      else {
-        partition.fence();
-        this.parts.onRevoking?.();
-        this.#beginAt(id, partition, offset);
-      }
-    });
-  }
-
-  #beginAt(id: string, { topic, number, committed }: Partition, offset: number): void {
-    const partition = Partition.atEnd(topic, number, offset);
-    this.parts.onMissed(partition, 'truncated', Math.max(1, committed - offset));
-    this.partitions.set(id, partition);
-    this.parts.orders.seek(this.#placeOf(partition), offset);
   }
 
   #placeOf({ topic, number }: Partition): TopicPartition {
     return { topic: this.parts.prefix + topic, number };
   }
+}
+
+function numbered({ topic, partition }: CommittedPartition): TopicPartition {
+  return { topic, number: partition };
 }

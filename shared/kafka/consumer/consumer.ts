@@ -1,40 +1,86 @@
-import { type Consumer, type ConsumerGroupJoinEvent } from 'kafkajs';
-import { sleep } from '../../runtime/async';
+import { type Admin } from 'kafkajs';
+import { sleep, withTimeout } from '../../runtime/async';
+import { AppError, messageOf } from '../../runtime/errors';
 import { PollLiveness } from '../../runtime/health';
 import { type Log } from '../../telemetry/log';
-import { Committer, type GroupOffsets } from './committer';
-import { RestartingConsumer, runConsumer } from '../client/restarting-consumer';
-import { type TopicPartition, type Partition } from './partition';
+import { brokerClock } from '../broker-clock';
 import { readUnassignedLag } from '../client/describe-group';
-import { AssignedPartitions } from './assigned-partitions';
-import { type Membership, reportAssignments, topicPartitionsOf } from '../client/membership';
-import { SESSION_MS } from './returning-members';
-import { BatchHandler, Dispatcher } from './dispatcher';
+import { type FetchWait } from '../idle-wait';
 import { type ConsumerMeter, meterConsumer } from '../metrics';
 import { type Consumption, type ConsumeOptions } from '../port';
+import { type FetchedRecord } from '../protocol/batch';
+import { ByteReader, partitionOf } from '../protocol/bytes';
+import { ERROR, KafkaError } from '../protocol/error-codes';
+import {
+  type CommittedPartition,
+  decodeAssignment,
+  type JoinedMember,
+  type MemberAssignment,
+} from '../protocol/group-requests';
+import { COMPACTED } from '../topics';
+import { AssignedPartitions } from './assigned-partitions';
+import { type ConsumerBrokers } from './brokers';
+import { Committer, type DueCommit } from './committer';
+import { Dispatcher } from './dispatcher';
+import { Fetcher, placeOf } from './fetcher';
+import { Leaders } from './leaders';
+import { Member, type Round } from './member';
+import {
+  memberOf,
+  Membership,
+  reportAssignments,
+  SESSION_MS,
+  topicPartitionsOf,
+} from './membership';
+import { idOf, type Partition, type TopicPartition } from './partition';
 
 /**
  * Reads topics in a consumer group. Records complete in any order, and a planned rebalance repeats
- * only records for which the commit metadata has no room (offset-tracker.ts): those done long after
- * a deferred record.
+ * only records for which the commit metadata has no room (last-commit.ts): those done long after a
+ * deferred record.
  *
- * The batch handler only dispatches and returns: the next fetch of a broker waits for the handlers
- * of the last one, so that a waiting handler would stop every partition. Each partition has an
- * offset tracker. A timer commits the lowest open offset, and in the commit metadata the records
- * done above it. In a rebalance (cooperative-assignor.ts) partitions that stay keep their tracker
- * and are not read twice. Partitions that move drain first, and are claimed until they are
- * committed. A new partition starts where the commit and the metadata of its last owner say.
+ * Each partition has an offset tracker. A timer commits the lowest open offset, and in the commit
+ * metadata the records done above it. In a rebalance (cooperative-assignor.ts) partitions that stay
+ * are read on. Partitions that move drain first, and are claimed until they are committed. A new
+ * partition starts where the commit and the metadata of its last owner say. Reading and committing
+ * go on while the group rebalances, and while its coordinator moves.
+ *
+ * All times are by `performance.now()`: a clock that is set does not end a session.
  */
 
 /** A crash repeats the records done since the last commit, so that this is short. */
 const COMMIT_EVERY_MS = 100;
 const DRAIN_POLL_MS = 20;
+/** The others of a group wait at most this long for a member that is to join a round. */
+const BEAT_SHARED_MS = 300;
+/** The round that gives released partitions to their new owners follows soon. */
+const BEAT_AFTER_ROUND_MS = 100;
+const AFTER_ROUND_MS = 3_000;
+const BEAT_ALONE_MS = 1_000;
+/** New partitions are read after this time. */
+const METADATA_MAX_AGE_MS = 30_000;
+/** The same while a topic is missing, or a partition has no leader. */
+const INCOMPLETE_AGE_MS = 1_000;
+/** Pause between two look-ups of leaders. */
+const LOOK_AGAIN_MS = 250;
+/**
+ * Record values are slices of the whole response, so that its size limits the memory that one slow
+ * record retains.
+ */
+const FETCH_BYTES = 1024 * 1024;
+/** A process that stops does not wait for a broker that is down. */
+const GOODBYE_MS = 1_000;
 
-interface ConsumerParts extends GroupOffsets {
-  make: () => Consumer;
-  membership: Membership;
-  /** returns the partition of a key; the topic is without prefix */
-  partitionOf: (topic: string, key: string) => number;
+interface ConsumerParts {
+  brokers: ConsumerBrokers;
+  admin: Admin;
+  /** the full name of the group */
+  groupId: string;
+  prefix: string;
+  /** where this process runs; empty: reads from leaders */
+  rack: string;
+  wait: FetchWait;
+  maxBytesPerPartition: number;
   /**
    * returns when the record at this offset was appended, ms since 1970; undefined if there is none
    */
@@ -43,174 +89,157 @@ interface ConsumerParts extends GroupOffsets {
 }
 
 export class KafkaConsumption implements Consumption {
-  readonly #owned: AssignedPartitions;
-  readonly #restarting: RestartingConsumer;
-  readonly #report: (payload: ConsumerGroupJoinEvent['payload']) => void;
   joined = false;
-  #stopping = false;
-  readonly #liveness = new PollLiveness();
-  readonly #committer: Committer;
+  /** full names */
+  readonly #topics: readonly string[];
+  readonly #membership = new Membership();
+  readonly #leaders: Leaders;
+  readonly #member: Member;
+  readonly #owned: AssignedPartitions;
+  readonly #fetcher: Fetcher;
   readonly #dispatcher: Dispatcher;
-  readonly #batches: BatchHandler;
-  #commitTimer: NodeJS.Timeout | undefined;
-  /** by `performance.now()` */
-  #tickedAt = 0;
-  #readsDeferred = false;
+  readonly #committer: Committer;
   readonly #meter: ConsumerMeter;
+  readonly #liveness = new PollLiveness();
+  readonly #report: ReturnType<typeof reportAssignments>;
+  #stopping = false;
+  /** no more records are started, because others may own the partitions */
+  #fenced = false;
+  #isAlone = true;
+  #readsDeferred = false;
+  #isLooking = false;
+  #looksAgain = false;
+  /** partitions of each topic, as the last assignment of the leader knew them */
+  #counts = '';
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Infinity;
+  #enteredAt = -Infinity;
+  #beatAt = -Infinity;
+  #lookedAt = -Infinity;
+  /** when the coordinator last said that this is a member */
+  #heardAt = 0;
 
   constructor(
     private readonly parts: ConsumerParts,
     private readonly options: ConsumeOptions,
   ) {
-    this.#report = reportAssignments(parts.log);
-    const onCrash = () => {
-      this.joined = false;
-      this.#liveness.recordPoll();
-      // A consumer that does not run yet takes no commands, and the next one reads refused records
-      // again.
-      for (const partition of this.#held()) partition.discardBuffered();
-    };
-    this.#restarting = new RestartingConsumer({
-      make: parts.make,
-      live: (consumer) => this.#live(consumer),
-      onCrash,
-      log: parts.log,
+    const { brokers, prefix, groupId, log } = parts;
+    this.#topics = options.topics.map((topic) => prefix + topic);
+    this.#report = reportAssignments(log, groupId);
+    this.#leaders = new Leaders(brokers, this.#topics);
+    this.#member = new Member({
+      requests: brokers.group,
+      groupId,
+      claims: () => this.#membership.claims(this.#topics),
+      assign: (members) => this.#assign(members),
+      onRound: (round) => this.#enter(round),
+      onHeard: (generation) => this.#heard(generation),
+      onLost: () => this.#fence('consumer.session_lost'),
+      log,
     });
-    const orders = this.#restarting.commands(() => this.joined);
     this.#owned = new AssignedPartitions({
-      ...parts,
       ...options,
-      orders,
+      membership: this.#membership,
+      leaders: this.#leaders,
+      prefix,
+      readCommitted: (places) => this.#readCommitted(places),
       stopping: () => this.#stopping,
-      onMissed: (partition, reason, offsets) => this.#batches.missed(partition, reason, offsets),
+      onReadable: () => this.#fetcher.wake(),
+      onExpired: (partition, offsets) => this.#expired(partition, offsets),
+      onCut: (partition, offsets) => this.#cut(partition, offsets),
+      log,
+    });
+    this.#fetcher = new Fetcher({
+      ...parts,
+      partitions: this.#owned.partitions,
+      leaders: this.#leaders,
+      lookForLeaders: () => this.#lookForLeaders(),
+      onRecords: (id, partition, records) => this.#take(id, partition, records),
+      onCut: (id, partition) => void this.#owned.goOnAfterCut(id, partition),
+      onOutOfRange: (id, partition, offset) => void this.#owned.goOnInRange(id, partition, offset),
+      onTurn: () => this.#liveness.recordPoll(),
+      maxBytes: FETCH_BYTES,
     });
     this.#dispatcher = new Dispatcher({
       onRecord: (record) => options.onRecord(record),
-      command: (what, { topic, number }) => orders[what]([{ topic: parts.prefix + topic, number }]),
+      onResumed: () => this.#fetcher.wake(),
       stopping: () => this.#stopping,
       onFull: ({ topic, number: partition, offsets }) =>
-        parts.log.warn(
+        log.warn(
           { group: options.group, topic, partition, deferred: offsets.released },
           'consumer.partition_full',
         ),
     });
-    const { admin, prefix } = parts;
+    this.#committer = new Committer({
+      partitions: () => (this.#member.isJoined ? this.#held() : []),
+      send: (commits) => this.#commit(commits),
+      after: () => this.#owned.letGo(),
+      log,
+    });
     this.#meter = meterConsumer({
       ...options,
-      admin,
+      admin: parts.admin,
       prefix,
       of: this,
       liveness: this.#liveness,
       partitions: this.#owned.partitions,
       unassigned: (bounds) =>
-        readUnassignedLag({ ...parts, memberId: () => this.#owned.memberId }, bounds),
-    });
-    this.#batches = new BatchHandler({
-      prefix,
-      group: options.group,
-      owned: this.#owned,
-      dispatcher: this.#dispatcher,
-      meter: this.#meter,
-      stopping: () => this.#stopping,
-      log: parts.log,
-    });
-    this.#committer = new Committer({
-      partitions: () => (this.joined ? this.#held() : []),
-      send: (offsets) =>
-        this.#consumer.commitOffsets(
-          offsets.map((entry) => ({ ...entry, topic: parts.prefix + entry.topic })),
+        readUnassignedLag(
+          {
+            ...parts,
+            readCommitted: (places) => this.#readCommitted(places),
+            memberId: () => this.#member.memberId,
+          },
+          bounds,
         ),
-      after: () => this.#owned.letGo(),
-      coordinatorMoved: () => parts.membership.askForRound(),
-      log: parts.log,
     });
   }
 
   /**
-   * Joins the group. Resolves when kafkajs runs (the first assignment may come later).
-   * @throws an error of kafkajs, after this consumer was ended
+   * Begins to join the group; the first assignment comes later.
+   * @throws if no broker answers, or a topic may not be read, after this consumer was ended
    */
   async start(): Promise<void> {
     try {
-      await this.#restarting.start();
+      await this.#leaders.refresh();
+      const forbidden = this.#topics.find(
+        (topic) => this.#leaders.errorOf(topic) === ERROR.topicForbidden,
+      );
+      if (forbidden !== undefined) {
+        throw new AppError('cannot_start', `this user may not read the topic ${forbidden}`);
+      }
     } catch (error) {
       await this.#end().catch(() => undefined);
       throw error;
     }
-    this.#tickedAt = performance.now();
-    this.#commitTimer = setInterval(() => this.#tick(), COMMIT_EVERY_MS);
-  }
-
-  #tick(): void {
     const now = performance.now();
-    // The last heartbeat was sent some time before the stall began.
-    if (now - this.#tickedAt > SESSION_MS / 2) this.#stoodStill();
-    this.#tickedAt = now;
-    if (this.#readsDeferred && this.joined && !this.#stopping) {
-      this.#readsDeferred = false;
-      this.#owned.readDeferred();
-    }
-    void this.#committer.run(now);
-  }
-
-  /**
-   * Hands back unstarted records after a stall, before kafkajs notices a lost session: it was so
-   * long that others may own the partitions. If the session is not lost, the records are read again
-   * after the next round.
-   */
-  #stoodStill(): void {
-    if (this.#stopping || this.#owned.partitions.size === 0) return;
-    this.parts.log.warn({ group: this.parts.groupId }, 'consumer.stalled');
-    this.#owned.drainAll('fence');
-    this.parts.membership.askForRound();
-  }
-
-  async #live(consumer: Consumer): Promise<void> {
-    const { membership, prefix } = this.parts;
-    const { GROUP_JOIN, FETCH_START, REBALANCING, HEARTBEAT, REQUEST_TIMEOUT } = consumer.events;
-    const turns = [FETCH_START, HEARTBEAT, REBALANCING, REQUEST_TIMEOUT];
-    for (const event of turns) consumer.on(event, () => this.#liveness.recordPoll());
-    consumer.on(FETCH_START, () => membership.checkRound());
-    consumer.on(HEARTBEAT, ({ payload }) => {
-      if (consumer === this.#consumer) membership.onHeartbeat(payload.groupGenerationId);
-    });
-    consumer.on(GROUP_JOIN, (event) => {
-      if (consumer === this.#consumer) this.#assigned(event);
-    });
-    const topics = this.options.topics.map((topic) => prefix + topic);
-    await runConsumer(consumer, topics, {
-      onBatch: (payload) => {
-        if (consumer === this.#consumer) this.#batches.handle(payload);
-      },
-      onFatal: (error) => this.options.onFatal(error),
-    });
-  }
-
-  get #consumer(): Consumer {
-    return this.#restarting.current;
-  }
-
-  #held(): Iterable<Partition> {
-    return this.#owned.partitions.values();
+    this.#heardAt = now;
+    this.#lookedAt = now;
+    this.#counts = this.#countsNow();
+    this.#member.join();
+    this.#arm(COMMIT_EVERY_MS);
   }
 
   get open(): number {
-    return [...this.#held()].reduce((sum, { offsets }) => sum + offsets.open, 0);
+    let sum = 0;
+    for (const { offsets } of this.#held()) sum += offsets.open;
+    return sum;
   }
 
   get deferred(): number {
-    return [...this.#held()].reduce((sum, { offsets }) => sum + offsets.released, 0);
+    let sum = 0;
+    for (const { offsets } of this.#held()) sum += offsets.released;
+    return sum;
   }
 
-  /**
-   * Takes effect at the next tick: the end of a batch would override a seek in the middle of it.
-   */
   readDeferred(): void {
     this.#readsDeferred = true;
+    this.#tickSoon();
   }
 
   owns(topic: string, key: string): boolean {
-    return this.parts.membership.copartitions.has(this.parts.partitionOf(topic, key));
+    const count = Math.max(1, this.#leaders.count(this.parts.prefix + topic));
+    return this.#membership.copartitions.has(partitionOf(key, count));
   }
 
   stuck(): string | undefined {
@@ -227,24 +256,16 @@ export class KafkaConsumption implements Consumption {
     if (this.#stopping) return;
     const until = performance.now() + deadlineMs;
     this.#stopping = true;
-    this.parts.membership.leaving = true;
-    // kafkajs fetches an unread batch again immediately: without the pause the drain would be a
-    // busy loop.
-    if (this.joined) {
-      this.#consumer.pause(
-        this.options.topics.map((topic) => ({ topic: this.parts.prefix + topic })),
-      );
-    }
+    this.#membership.leaving = true;
     this.#owned.drainAll('drain');
-    // kafkajs drops commits silently once it is stopped, so the last commit comes first.
-    const drained = () => [...this.#held()].every((partition) => partition.drained);
-    while (!drained() && performance.now() < until) {
+    const isDrained = () =>
+      [...this.#owned.partitions].every(([id, each]) => this.#owned.isReleasable(id, each));
+    while (!isDrained() && performance.now() < until) {
       await sleep(DRAIN_POLL_MS);
       if (this.open === 0) await this.#committer.run(Infinity);
     }
-    clearInterval(this.#commitTimer);
     await this.#committer.run(Infinity);
-    if (!drained()) this.parts.log.warn({ open: this.open }, 'consumer.stopped_undrained');
+    if (!isDrained()) this.parts.log.warn({ open: this.open }, 'consumer.stopped_undrained');
     this.#owned.drainAll('fence');
     await this.#end();
   }
@@ -252,14 +273,202 @@ export class KafkaConsumption implements Consumption {
   async #end(): Promise<void> {
     this.joined = false;
     this.#stopping = true;
+    clearTimeout(this.#timer);
     this.#meter.end();
-    await this.#restarting.stop();
+    this.#fetcher.stop();
+    await withTimeout(GOODBYE_MS, this.#member.leave());
+    await withTimeout(GOODBYE_MS, this.parts.brokers.disconnect());
   }
 
-  #assigned({ payload }: ConsumerGroupJoinEvent): void {
+  #held(): Iterable<Partition> {
+    return this.#owned.partitions.values();
+  }
+
+  /** Applies the assignment of a round. */
+  #enter({ memberId, generation, isAlone, assignment }: Round): void {
+    const given = Object.entries(decodeAssignment(new ByteReader(assignment)));
+    const mine = Object.fromEntries(given.filter(([topic]) => this.#topics.includes(topic)));
+    const now = performance.now();
     this.#liveness.recordPoll();
+    this.#fenced = false;
+    this.#isAlone = isAlone;
+    this.#enteredAt = now;
+    this.#heardAt = now;
+    this.#owned.enter(memberId, topicPartitionsOf(mine));
+    this.#membership.onHeartbeat(generation);
     this.joined = true;
-    this.#owned.enter(payload.memberId, topicPartitionsOf(payload.memberAssignment));
-    this.#report(payload);
+    this.#report(mine);
+    this.#tickSoon();
+  }
+
+  /** Assigns the partitions of a round: all that any member reads. */
+  async #assign(members: readonly JoinedMember[]): Promise<MemberAssignment[]> {
+    const joining = members.map(memberOf);
+    const topics = [...new Set(joining.flatMap((member) => member.topics))];
+    const metadata = await this.parts.brokers.metadata(topics);
+    const counts = topics.map((topic): [string, number] => {
+      return [topic, metadata.get(topic)?.partitions.length ?? 0];
+    });
+    return this.#membership.assign(new Map(counts), joining);
+  }
+
+  #heard(generation: number): void {
+    this.#heardAt = performance.now();
+    this.#liveness.recordPoll();
+    if (this.#member.isJoining) return;
+    this.#membership.onHeartbeat(generation);
+    if (!this.#fenced) return;
+    this.#fenced = false;
+    this.joined = true;
+    this.#owned.reopenAll();
+  }
+
+  /**
+   * Hands back unstarted records: others may own the partitions. They are read on once the
+   * coordinator has answered that this is a member.
+   */
+  #fence(event: string): void {
+    if (this.#fenced || this.#stopping || !this.joined) return;
+    this.#fenced = true;
+    this.joined = false;
+    this.parts.log.warn({ group: this.parts.groupId }, event);
+    this.#owned.drainAll('fence');
+  }
+
+  #take(id: string, partition: Partition, records: readonly FetchedRecord[]): void {
+    if (this.#stopping || !this.#membership.assigned.has(id)) return;
+    brokerClock.read(records.at(-1)?.timestamp ?? 0);
+    const gap = COMPACTED.has(partition.topic) ? 0 : partition.gapBefore(records);
+    if (gap > 0) this.#expired(partition, gap);
+    this.#meter.read(partition, records);
+    try {
+      this.#dispatcher.dispatch(partition, records);
+    } catch (error) {
+      this.options.onFatal(error);
+    }
+    this.#tickSoon();
+  }
+
+  #expired({ topic, number: partition }: Partition, offsets: number): void {
+    const about = { group: this.options.group, topic, partition, offsets };
+    this.parts.log.error(about, 'consumer.records_expired');
+    this.#meter.missed(topic, offsets);
+  }
+
+  #cut({ topic, number: partition, position }: Partition, offsets: number): void {
+    const about = { group: this.options.group, topic, partition, offsets, from: position.next };
+    this.parts.log.error(about, 'consumer.log_cut');
+    this.#meter.cut(topic, offsets);
+  }
+
+  async #readCommitted(places: readonly TopicPartition[]): Promise<CommittedPartition[]> {
+    // Without a topic, Kafka would answer for the whole group.
+    if (places.length === 0) return [];
+    const { errorCode, partitions } = await this.parts.brokers.group.committed(places);
+    const refused = errorCode || partitions.find((each) => each.errorCode !== 0)?.errorCode;
+    if (refused) throw new KafkaError('the committed offsets', refused);
+    return partitions;
+  }
+
+  /** @returns the commits that Kafka has stored */
+  async #commit(due: readonly DueCommit[]): Promise<readonly DueCommit[]> {
+    const { prefix } = this.parts;
+    const commits = due.map(({ partition: { topic, number }, commit: { offset, metadata } }) => {
+      return { topic: prefix + topic, partition: number, offset, metadata };
+    });
+    const answers = await this.#member.commit(commits);
+    const refused = new Map(
+      answers
+        .filter(({ errorCode }) => errorCode !== 0)
+        .map(({ topic, partition: number, errorCode }) => [idOf({ topic, number }), errorCode]),
+    );
+    const stored = due.filter(({ partition }) => !refused.has(idOf(placeOf(partition, prefix))));
+    const [code] = refused.values();
+    if (code !== undefined && stored.length === 0) throw new KafkaError('a commit', code);
+    return stored;
+  }
+
+  /** Lets the timer run soon, because there is something to commit. */
+  #tickSoon(): void {
+    if (this.#timerAt - performance.now() > COMMIT_EVERY_MS) this.#arm(COMMIT_EVERY_MS);
+  }
+
+  #arm(ms: number): void {
+    if (this.#stopping) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = performance.now() + ms;
+    this.#timer = setTimeout(this.#tick, ms);
+  }
+
+  readonly #tick = (): void => {
+    const now = performance.now();
+    // The last heartbeat was sent some time before a stall began.
+    if (now - this.#timerAt > SESSION_MS / 2) this.#fence('consumer.stalled');
+    if (now - this.#heardAt > SESSION_MS) this.#fence('consumer.session_in_doubt');
+    if (this.#readsDeferred && this.joined) {
+      this.#readsDeferred = false;
+      this.#owned.readDeferred();
+    }
+    if (this.#membership.wantsRoundIn === 0 && !this.#member.isJoining) this.#member.join();
+    if (now - this.#beatAt >= this.#beatMs) {
+      this.#beatAt = now;
+      this.#member.beat();
+      const age = this.#leaders.isIncomplete ? INCOMPLETE_AGE_MS : METADATA_MAX_AGE_MS;
+      if (now - this.#lookedAt > age) this.#lookForLeaders();
+    }
+    void this.#committer.run(now);
+    const beatIn = Math.max(1, this.#beatAt + this.#beatMs - now);
+    const commitIn = this.#isBusy() ? COMMIT_EVERY_MS : Infinity;
+    const roundIn = this.#member.isJoining ? Infinity : Math.max(1, this.#membership.wantsRoundIn);
+    this.#arm(Math.min(beatIn, commitIn, roundIn));
+  };
+
+  get #beatMs(): number {
+    if (performance.now() - this.#enteredAt < AFTER_ROUND_MS) return BEAT_AFTER_ROUND_MS;
+    return this.#isAlone ? BEAT_ALONE_MS : BEAT_SHARED_MS;
+  }
+
+  #isBusy(): boolean {
+    if (this.#membership.draining.size > 0 || this.#readsDeferred) return true;
+    for (const partition of this.#held()) {
+      if (partition.offsets.open > 0 || partition.uncommitted > 0) return true;
+    }
+    return false;
+  }
+
+  #lookForLeaders(): void {
+    this.#looksAgain = true;
+    if (!this.#isLooking) void this.#findLeaders();
+  }
+
+  async #findLeaders(): Promise<void> {
+    this.#isLooking = true;
+    while (this.#looksAgain && !this.#stopping) {
+      this.#looksAgain = false;
+      this.#lookedAt = performance.now();
+      try {
+        await this.#leaders.refresh();
+        this.#noteCounts();
+      } catch (error) {
+        this.parts.log.debug({ reason: messageOf(error) }, 'leaders.not_found');
+      }
+      this.#liveness.recordPoll();
+      this.#fetcher.wake();
+      await sleep(LOOK_AGAIN_MS, { ref: false });
+    }
+    this.#isLooking = false;
+  }
+
+  /** Asks for a round if a topic has appeared, disappeared or grown. */
+  #noteCounts(): void {
+    const counts = this.#countsNow();
+    if (counts === this.#counts) return;
+    this.#counts = counts;
+    this.#membership.askForRound();
+    this.#tickSoon();
+  }
+
+  #countsNow(): string {
+    return this.#topics.map((topic) => this.#leaders.count(topic)).join();
   }
 }

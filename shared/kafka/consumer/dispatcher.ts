@@ -1,11 +1,4 @@
-import { type EachBatchPayload } from 'kafkajs';
-import { type Log } from '../../telemetry/log';
-import { brokerClock } from '../broker-clock';
-import { fetchedRecords } from '../client/patches';
-import { type ConsumerMeter, type Missed } from '../metrics';
-import { COMPACTED } from '../topics';
-import { type AssignedPartitions } from './assigned-partitions';
-import { idOf, Partition, ConsumedRecord } from './partition';
+import { type Partition, ConsumedRecord } from './partition';
 import { type FetchedRecord } from '../protocol/batch';
 import { type OpenRecord, type DispatchResult } from '../port';
 
@@ -20,7 +13,8 @@ const FULL_AGAIN_MS = 1_000;
 
 export interface DispatcherOptions {
   onRecord: (record: OpenRecord) => DispatchResult;
-  command: (what: 'pause' | 'resume', partition: Partition) => void;
+  /** called when a partition has no buffered records any more, and can be fetched again */
+  onResumed: () => void;
   stopping: () => boolean;
   /**
    * called once when a partition stops, because a deferred record is too far behind
@@ -38,7 +32,7 @@ export interface DispatcherOptions {
 
 /**
  * Offers the messages of a partition to the handler, in order. A refused message is buffered with
- * those behind it, and the partition pauses. They are offered again after the time that the handler
+ * those behind it, and nothing of the partition is fetched. They are offered again after the time that the handler
  * named, or when it has room. Messages beyond the time budget of a turn are buffered in the same
  * way until the next turn, which takes partition after partition.
  */
@@ -55,10 +49,7 @@ export class Dispatcher {
     this.#soon = options.soon ?? setImmediate;
   }
 
-  /**
-   * Offers messages until one is refused. That one and the rest are buffered, and the partition
-   * pauses.
-   */
+  /** Offers messages until one is refused. That one and the rest are buffered. */
   dispatch(partition: Partition, messages: readonly FetchedRecord[]): void {
     if (this.#isFull(partition, messages[0])) {
       this.#keep(partition, messages);
@@ -86,7 +77,7 @@ export class Dispatcher {
     if (!buffered || this.options.stopping()) return;
     partition.buffered = undefined;
     this.dispatch(partition, buffered);
-    if (!partition.waits) this.options.command('resume', partition);
+    if (!partition.waits) this.options.onResumed();
   }
 
   #offer(partition: Partition, message: FetchedRecord): DispatchResult {
@@ -121,7 +112,6 @@ export class Dispatcher {
 
   #keep(partition: Partition, rest: readonly FetchedRecord[]): void {
     partition.buffered = rest;
-    this.options.command('pause', partition);
   }
 
   /** @returns when the current turn ends; the first call of a turn starts it */
@@ -135,68 +125,5 @@ export class Dispatcher {
       for (const partition of late) this.dispatchBuffered(partition);
     });
     return this.#until;
-  }
-}
-
-/** Dispatches fetched batches, and notices records that no longer exist. */
-export class BatchHandler {
-  constructor(
-    private readonly parts: {
-      prefix: string;
-      group: string;
-      owned: AssignedPartitions;
-      dispatcher: Dispatcher;
-      meter: ConsumerMeter;
-      stopping: () => boolean;
-      log: Log;
-    },
-  ) {}
-
-  /** Dispatches a batch that kafkajs has fetched. */
-  handle(payload: EachBatchPayload): void {
-    const { batch } = payload;
-    const first = batch.messages[0];
-    const id = idOf({ topic: batch.topic, number: batch.partition });
-    if (this.parts.stopping() || !first || !payload.isRunning() || payload.isStale()) return;
-    // A batch may be fetched before a round and handled after it.
-    if (!this.parts.owned.isOpen(id)) return;
-    const { partitions } = this.parts.owned;
-    let partition = partitions.get(id);
-    if (!partition) {
-      partition = new Partition(
-        batch.topic.slice(this.parts.prefix.length),
-        batch.partition,
-        Number(first.offset),
-      );
-      partitions.set(id, partition);
-    }
-    if (partition.draining || partition.waits) return;
-    const records = fetchedRecords(batch);
-    brokerClock.read(records.at(-1)?.timestamp ?? 0);
-    const cut = partition.isCut(records, Number(batch.highWatermark));
-    if (cut) {
-      void this.parts.owned.beginAgain(id, partition, cut);
-      return;
-    }
-    const gap = COMPACTED.has(partition.topic) ? 0 : partition.gapBefore(records);
-    if (gap > 0) this.missed(partition, 'retention', gap);
-    this.parts.meter.read(partition, records);
-    this.parts.dispatcher.dispatch(partition, records);
-    // Refused records are buffered here, so kafkajs need not fetch them again.
-    payload.resolveOffset(batch.lastOffset());
-  }
-
-  /** Logs and counts offsets that no longer exist. */
-  missed(
-    { topic, number: partition }: Pick<Partition, 'topic' | 'number'>,
-    reason: Missed,
-    offsets: number,
-  ): void {
-    const about = { group: this.parts.group, topic, partition, offsets };
-    this.parts.log.error(
-      about,
-      reason === 'retention' ? 'consumer.records_expired' : 'consumer.log_truncated',
-    );
-    this.parts.meter.missed(topic, reason, offsets);
   }
 }

@@ -1,14 +1,14 @@
+import { randomBytes } from 'node:crypto';
 import { type OffsetTracker } from './offset-tracker';
+import { type RecordName } from './position';
 
 /** Interval of commits while only records above the offset are finished. */
 const RUNS_EVERY_MS = 200;
-/** Longer than kafkajs needs for the first fetches of an assignment. */
-const COMMITS_AGAIN_MS = 3_000;
 
 /** Times are in ms, by `performance.now()`, which does not jump when the clock is set. */
 export interface Commit {
   offset: number;
-  /** from `encodeRuns` */
+  /** from `encodeNote` */
   metadata: string;
   /** `changes` of the offset tracker at this commit */
   changes: number;
@@ -17,13 +17,14 @@ export interface Commit {
 
 /** Tracks the last commit of one partition, and decides when the next one is due. */
 export class LastCommit {
-  /** the last commit that was sent: Kafka may have stored it although no answer came */
-  #sent: Commit | undefined;
+  /** tells the commits of this owner from others: an answer may not come although Kafka stored one */
+  readonly #owner = 1 + randomBytes(4).readUInt32BE();
   #stored: Commit;
-  /** commits are sent until then even without a change */
-  #againUntil = -Infinity;
 
-  /** @param metadata that was committed with the offset */
+  /**
+   * @param offset negative without a commit
+   * @param metadata that was committed with the offset
+   */
   constructor(offset: number, metadata: string) {
     this.#stored = { offset, metadata, changes: 0, atMs: 0 };
   }
@@ -33,21 +34,15 @@ export class LastCommit {
     return this.#stored.offset;
   }
 
-  /** Repeats the commit for a while, because kafkajs may commit that it has none. */
-  repeat(): void {
-    this.#againUntil = performance.now() + COMMITS_AGAIN_MS;
-  }
-
   /**
-   * Returns whether the stored commit is the last one of this process, so that no other owner has
-   * committed since.
+   * Returns whether no other owner has committed since: what is stored is of this owner, or what it
+   * started with. A commit that has vanished was reset by an operator.
    */
   isOwn(found: LastCommit): boolean {
     const { offset, metadata } = found.#stored;
-    if (offset < this.offset) return true;
-    return [this.#sent, this.#stored].some(
-      (own) => own?.offset === offset && own.metadata === metadata,
-    );
+    if (offset < 0) return this.offset < 0;
+    if (decodeNote(offset, metadata).owner === this.#owner) return true;
+    return offset === this.offset && metadata === this.#stored.metadata;
   }
 
   uncommitted({ changes }: OffsetTracker): number {
@@ -63,18 +58,14 @@ export class LastCommit {
    * Returns what to commit; undefined without a change, or if only metadata has changed since a
    * recent commit.
    */
-  next(offsets: OffsetTracker, nowMs: number): Commit | undefined {
+  next(offsets: OffsetTracker, last: RecordName | undefined, nowMs: number): Commit | undefined {
     const { committable: offset, changes } = offsets;
-    const idle = changes === this.#stored.changes && nowMs >= this.#againUntil;
+    const idle = changes === this.#stored.changes;
     if (offset <= this.offset && (idle || nowMs - this.#stored.atMs < RUNS_EVERY_MS)) {
       return undefined;
     }
-    return (this.#sent = {
-      offset,
-      metadata: encodeRuns(offsets.doneRuns()),
-      changes,
-      atMs: nowMs,
-    });
+    const note = { owner: this.#owner, last, runs: offsets.doneRuns() };
+    return { offset, metadata: encodeNote(offset, note), changes, atMs: nowMs };
   }
 
   acknowledged(commit: Commit): void {
@@ -82,48 +73,65 @@ export class LastCommit {
   }
 }
 
-/**
- * Encodes the records done above the committed offset as commit metadata: lengths of alternating
- * runs (open, done, open, done …) from the committed offset on, as varints in base64url. The next
- * owner skips these records. Without it, one request that hangs for five seconds would make a crash
- * repeat thousands.
- */
+/** What commit metadata tells the next owner. */
+export interface CommitNote {
+  /** a random number of the owner; 0: not known */
+  owner: number;
+  /** the newest record that was read, which the next owner compares with the log */
+  last: RecordName | undefined;
+  /**
+   * the records done above the committed offset, which the next owner skips, as lengths of
+   * alternating open and done runs from the offset on. Without them, one request that hangs for
+   * five seconds would make a crash repeat thousands.
+   */
+  runs: number[];
+}
 
-const MARK = 'r1.';
+/** Other metadata, of another build or tool, is ignored: the offset alone counts then. */
+const MARK = 'p1.';
 /**
  * Brokers accept 4,096 bytes by default (`offset.metadata.max.bytes`). Records that do not fit are
  * only repeated.
  */
 const MAX_BYTES = 2_900;
+/** numbers before the runs */
+const HEAD = 4;
 
 /**
- * @param runs lengths, the first of an open run; a last open run is left out, because it adds
- *   nothing
+ * Encodes a note as varints in base64url: the owner, how far the last record lies behind the
+ * offset, its epoch, its time, then the runs. A last open run is left out, because it adds nothing.
  */
-export function encodeRuns(runs: readonly number[]): string {
-  const bytes: number[] = [];
+export function encodeNote(offset: number, { owner, last, runs }: CommitNote): string {
+  const isNamed = last !== undefined && last.offset >= offset - 1;
+  const name = isNamed
+    ? [last.offset - offset + 2, last.epoch + 1, Math.max(0, last.timestamp)]
+    : [0, 0, 0];
+  const bytes = [owner, ...name].flatMap(varint);
   for (let i = 0; i + 1 < runs.length; i += 2) {
     const pair = [...varint(runs[i] ?? 0), ...varint(runs[i + 1] ?? 0)];
     if (bytes.length + pair.length > MAX_BYTES) break;
     bytes.push(...pair);
   }
-  return bytes.length === 0 ? '' : MARK + Buffer.from(bytes).toString('base64url');
+  return MARK + Buffer.from(bytes).toString('base64url');
 }
 
-/** Decodes the result of `encodeRuns`; any other text gives no runs. */
-export function decodeRuns(text: string | null | undefined): number[] {
-  if (!text?.startsWith(MARK)) return [];
-  const runs: number[] = [];
+/** Decodes the result of `encodeNote`; any other text gives an empty note. */
+export function decodeNote(offset: number, text: string): CommitNote {
+  if (!text.startsWith(MARK)) return { owner: 0, last: undefined, runs: [] };
+  const numbers: number[] = [];
   let value = 0;
   let shift = 1;
   for (const byte of Buffer.from(text.slice(MARK.length), 'base64url')) {
     value += (byte & 0x7f) * shift;
     shift *= 128;
     if (byte & 0x80) continue;
-    runs.push(value);
+    numbers.push(value);
     [value, shift] = [0, 1];
   }
-  return runs;
+  const [owner = 0, behind = 0, epoch = 0, timestamp = 0] = numbers;
+  const last =
+    behind > 0 ? { offset: offset + behind - 2, epoch: epoch - 1, timestamp } : undefined;
+  return { owner, last, runs: numbers.slice(HEAD) };
 }
 
 function varint(value: number): number[] {

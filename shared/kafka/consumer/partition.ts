@@ -1,9 +1,10 @@
 import { type FetchedRecord } from '../protocol/batch';
-import { type Commit, decodeRuns, LastCommit } from './last-commit';
+import { type Commit, decodeNote, LastCommit } from './last-commit';
 import { OffsetTracker } from './offset-tracker';
+import { Position } from './position';
 import { type OpenRecord } from '../port';
 
-/** A partition with its full topic name, as in kafkajs. */
+/** A partition with its full topic name. */
 export interface TopicPartition {
   topic: string;
   number: number;
@@ -14,8 +15,8 @@ export function idOf({ topic, number }: TopicPartition): string {
 }
 
 /**
- * Holds one partition while this process owns it: its offset tracker, its last commit, and its
- * buffered records.
+ * Holds one partition while this process owns it: its position, its offset tracker, its last commit,
+ * and its buffered records.
  *
  * Invariant: once `draining`, it dispatches no more records, and is released when no record is open
  * and all finished records are committed. Once `fenced`, another member may own it: records in
@@ -37,32 +38,52 @@ export class Partition {
   /** It takes no new records, because a deferred one is too far behind. */
   full = false;
   #last: LastCommit;
-  /** append time of the newest fetched record, ms since 1970; undefined before the first fetch */
-  newestAtMs: number | undefined;
   /** unfinished fetches: the first offset of each, and the append time of that record */
   #fetches: { offset: number; atMs: number }[] = [];
-  readonly offsets: OffsetTracker;
+  offsets: OffsetTracker;
+  position: Position;
 
-  /** @param metadata that was committed with `start` */
+  /**
+   * @param committed the offset at which it starts if it was committed
+   * @param metadata that was committed with it
+   */
   constructor(
     readonly topic: string,
     readonly number: number,
-    private readonly start: number,
+    committed: number,
     metadata = '',
   ) {
-    this.offsets = new OffsetTracker(start, decodeRuns(metadata));
-    this.#last = new LastCommit(start, metadata);
+    const { last, runs } = decodeNote(committed, metadata);
+    this.offsets = new OffsetTracker(committed, runs);
+    this.position = new Position(committed, last);
+    this.#last = new LastCommit(committed, metadata);
+  }
+
+  /** Creates a partition that has no commit. @param start the first offset to read */
+  static uncommitted(topic: string, number: number, start: number): Partition {
+    const partition = new Partition(topic, number, start);
+    partition.#last = new LastCommit(-1, '');
+    return partition;
   }
 
   /**
-   * Creates a partition that starts at the current end of the log, because its commit lies beyond
-   * that end.
+   * Returns this partition as it goes on after its log was cut.
+   * @param end offset of the first record that another one may have replaced; what is known of the
+   *   records below it still holds
    */
-  static atEnd(topic: string, number: number, end: number): Partition {
-    const partition = new Partition(topic, number, end);
-    // kafkajs may find the old commit out of range, and commit the first offset shortly afterwards.
-    partition.#last = new LastCommit(-1, '');
-    partition.commitAgain();
+  cutAt(end: number): Partition {
+    const { committable } = this.offsets;
+    const runs: number[] = [];
+    let at = committable;
+    for (const length of this.offsets.doneRuns()) {
+      if (at >= end) break;
+      runs.push(Math.min(length, end - at));
+      at += length;
+    }
+    const start = Math.min(end, committable);
+    const partition = Partition.uncommitted(this.topic, this.number, start);
+    partition.offsets = new OffsetTracker(start, runs);
+    partition.position = Position.afterCut(start, this.position.last);
     return partition;
   }
 
@@ -76,11 +97,6 @@ export class Partition {
     return this.#last.uncommitted(this.offsets);
   }
 
-  /** Repeats the commit for a while, because kafkajs may commit that it has none. */
-  commitAgain(): void {
-    this.#last.repeat();
-  }
-
   /**
    * Returns whether the stored commit is the last one of this process, so that no other owner has
    * committed since.
@@ -89,7 +105,7 @@ export class Partition {
     return this.#last.isOwn(found.#last);
   }
 
-  /** True while the partition is paused, because the handler refused one of its records. */
+  /** True while nothing is fetched, because the handler refused a record. */
   get waits(): boolean {
     return this.buffered !== undefined;
   }
@@ -98,34 +114,12 @@ export class Partition {
   fetched(records: readonly Stamped[]): void {
     const [first] = records;
     if (!first) return;
-    let newest = this.newestAtMs ?? 0;
-    for (const { timestamp } of records) if (timestamp > newest) newest = timestamp;
-    this.newestAtMs = newest;
     const done = this.#fetches.findLastIndex(({ offset }) => offset <= this.offsets.committable);
     if (done > 0) this.#fetches.splice(0, done);
     this.#fetches.push({ offset: first.offset, atMs: first.timestamp });
     if (this.#fetches.length > MOST_FETCHES) {
       this.#fetches = this.#fetches.filter((_, i) => i % 2 === 0);
     }
-  }
-
-  /**
-   * Detects that the log was truncated below offsets that were read here, or that the topic was
-   * created again: the log ends before them, or holds other records there. Causes are an unclean
-   * leader election, a power cut and a deleted topic.
-   * @param highWatermark the end of the log in this fetch; a new leader may report an older one for
-   *   a moment
-   */
-  isCut(records: readonly Stamped[], highWatermark: number): Cut | undefined {
-    const { next } = this.offsets;
-    const [first] = records;
-    if (highWatermark < next) return 'ends_before';
-    if (!first || first.offset >= next || this.newestAtMs === undefined) return undefined;
-    const newest = this.newestAtMs;
-    const other = records.some(
-      ({ offset, timestamp }) => offset >= this.start && offset < next && timestamp > newest,
-    );
-    return other ? 'rewritten' : undefined;
   }
 
   /** Returns the number of offsets between the last record read and these records. */
@@ -147,7 +141,7 @@ export class Partition {
     return { topic, partition, committable, oldestAtMs: open ?? buffered?.[0]?.timestamp, state };
   }
 
-  /** Discards buffered records. The partition stays paused. */
+  /** Discards buffered records. */
   discardBuffered(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
@@ -168,10 +162,17 @@ export class Partition {
     this.#fenced = true;
   }
 
-  /** Reads on: the partition stays, or was assigned again before it was released. */
+  /** Reads on from the first record that was handed back or deferred. */
   reopen(): void {
     this.draining = false;
     this.#fenced = false;
+    this.goBack();
+  }
+
+  /** Reads on from the first record that was handed back or deferred. */
+  goBack(): void {
+    this.discardBuffered();
+    this.position.goBack(this.offsets.readFrom);
   }
 
   /**
@@ -193,7 +194,9 @@ export class Partition {
 
   /** Returns the commit that is due, as `LastCommit.next` does. */
   commit(nowMs: number): Commit | undefined {
-    return this.#last.next(this.offsets, nowMs);
+    // The name of the record before it follows with the next fetch.
+    if (!this.position.isNamed && !this.draining) return undefined;
+    return this.#last.next(this.offsets, this.position.last, nowMs);
   }
 
   acknowledged(commit: Commit): void {
@@ -214,8 +217,6 @@ const MOST_RELEASED = 700;
 const MOST_FETCHES = 1_000;
 
 type Stamped = Pick<FetchedRecord, 'offset' | 'timestamp'>;
-
-export type Cut = 'ends_before' | 'rewritten';
 
 /** The state of a partition, for metrics. */
 export interface PlaceState {

@@ -13,7 +13,7 @@ import {
 } from './request';
 import { NO_LEADER, type ProduceError, produceError, type Blocked } from './errors';
 import { isSettled, type PartitionQueue, placeOf, type QueuedRecord } from './partition-queue';
-import { NO_NODE, type TopicMetadata } from '../client/request-sender';
+import { NO_NODE, type TopicLeaders } from '../client/request-sender';
 import { BlockedPartitions, TopicTable } from './topic-queues';
 
 /**
@@ -163,11 +163,14 @@ export class RecordAccumulator {
   }
 
   /** Applies new metadata. @returns the records to return to their callers */
-  learned(topics: ReadonlyMap<string, TopicMetadata>, startedAt: number, now: number): Refused[] {
+  learned(topics: ReadonlyMap<string, TopicLeaders>, startedAt: number, now: number): Refused[] {
     this.stale = false;
     const refused: Refused[] = [];
     for (const topic of this.#topics.all()) {
-      topic.learned(topics.get(topic.name), startedAt, now);
+      for (const queue of topic.learned(topics.get(topic.name), startedAt, now)) {
+        this.#blocked.delete(queue);
+        this.#ready.delete(queue);
+      }
       for (const queue of topic.queues) if (!queue.backoff.blocked) this.#blocked.delete(queue);
       if (topic.backoff.error === undefined && topic.unplaced === 0) continue;
       for (const item of topic.withdraw(({ record }) => topic.queueOf(record) !== undefined)) {

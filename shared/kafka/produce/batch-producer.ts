@@ -79,7 +79,7 @@ export class KafkaBatchProducer implements BatchProducer {
     this.#failures = new FailureLog(log);
     if (deliveryTimeoutMs !== 'retry') {
       this.#expiry = setInterval(
-        () => this.#giveUpOnOld(deliveryTimeoutMs),
+        () => this.#giveUpOnOld(performance.now()),
         Math.min(250, deliveryTimeoutMs),
       ).unref();
     }
@@ -155,6 +155,9 @@ export class KafkaBatchProducer implements BatchProducer {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const now = performance.now();
+    // A process that was stopped may read an answer before its timers run. What it held meanwhile
+    // may have been sent by another process.
+    this.#giveUpOnOld(now);
     const { requests, wakeAt } = this.#accumulator.next(now);
     for (const request of requests) void this.#send(request, now);
     let sleepUntil = wakeAt;
@@ -176,7 +179,10 @@ export class KafkaBatchProducer implements BatchProducer {
       return { topic, partition, messages: items.map(({ record }) => record) };
     });
     try {
-      const codes = await this.producer.send(request.node, parts, request.spare);
+      const codes = await this.producer.send(request.node, parts, {
+        spare: request.spare,
+        before: this.#expiryOf(request),
+      });
       const now = performance.now();
       const { acknowledged, refused } = this.#accumulator.answered(request, codes, now);
       this.#meter.answered(acknowledged, now - begunAt);
@@ -193,6 +199,19 @@ export class KafkaBatchProducer implements BatchProducer {
       this.#failures.report(this.#accumulator.blocked(performance.now()));
     }
     this.#pump();
+  }
+
+  /** Returns when the oldest record of a request is given up, by `performance.now()`. */
+  #expiryOf({ parts }: Request): number {
+    const { deliveryTimeoutMs } = this.options;
+    if (deliveryTimeoutMs === 'retry') return Infinity;
+    let oldestAt = Infinity;
+    // The first record of a partition is its oldest.
+    for (const { items } of parts) {
+      const [first] = items as Item[];
+      if (first) oldestAt = Math.min(oldestAt, first.ticket.at);
+    }
+    return oldestAt + deliveryTimeoutMs;
   }
 
   async #refresh(): Promise<void> {
@@ -227,10 +246,12 @@ export class KafkaBatchProducer implements BatchProducer {
   }
 
   /** Rejects old records. Kafka may still write those in flight. */
-  #giveUpOnOld(afterMs: number): void {
+  #giveUpOnOld(now: number): void {
+    const { deliveryTimeoutMs } = this.options;
+    if (deliveryTimeoutMs === 'retry') return;
     const error = () =>
       new AppError('kafka_unavailable', 'Kafka did not acknowledge in time; try again', true);
-    if (!this.#sends.rejectOld(performance.now() - afterMs, error)) return;
+    if (!this.#sends.rejectOld(now - deliveryTimeoutMs, error)) return;
     this.#accumulator.dropSettled();
     this.#sends.clear();
   }

@@ -2,7 +2,7 @@ import { partitionOf } from '../protocol/bytes';
 import { type OutRecord } from '../port';
 import { Backoff, topicError, UNKNOWN_PARTITION, type Blocked } from './errors';
 import { isSettled, PartitionQueue, type QueuedRecord } from './partition-queue';
-import { NO_NODE, type TopicMetadata } from '../client/request-sender';
+import { NO_NODE, type TopicLeaders } from '../client/request-sender';
 
 /** Records of a blocked partition, up to this size, take no room from other partitions. */
 const ALLOWED_BYTES = 1024 * 1024;
@@ -21,6 +21,8 @@ export class TopicQueues {
   /** failing while the topic, or a partition that a record names, is unknown */
   readonly backoff = new Backoff();
   #unplaced: QueuedRecord[] = [];
+  /** queues of partitions that the topic no longer has, with records in flight */
+  #removed: PartitionQueue[] = [];
   /** round-robin counter for records without a key */
   #turn = 0;
 
@@ -65,13 +67,22 @@ export class TopicQueues {
     return withdrawn;
   }
 
-  /** Applies metadata. @param metadata undefined if the answer does not name the topic */
-  learned(metadata: TopicMetadata | undefined, startedAt: number, now: number): void {
-    if (metadata === undefined) return;
+  /**
+   * Applies metadata.
+   * @param metadata undefined if the answer does not name the topic
+   * @returns the queues of partitions that the topic no longer has
+   */
+  learned(
+    metadata: TopicLeaders | undefined,
+    startedAt: number,
+    now: number,
+  ): readonly PartitionQueue[] {
+    if (metadata === undefined) return [];
     if (metadata.errorCode !== 0) {
       this.backoff.failed(topicError(metadata.errorCode), startedAt, now);
-      return;
+      return [];
     }
+    const removed = this.#remove(metadata.leaders.length);
     for (const [partition, leader] of metadata.leaders.entries()) {
       const queue = (this.queues[partition] ??= new PartitionQueue(this.name, partition));
       if (queue.leader === NO_NODE && leader !== NO_NODE) queue.backoff.retry();
@@ -80,6 +91,21 @@ export class TopicQueues {
     const isMisplaced = this.#unplaced.some(({ record }) => !this.#has(record));
     if (isMisplaced) this.backoff.failed(UNKNOWN_PARTITION, startedAt, now);
     else this.backoff.succeeded();
+    return removed;
+  }
+
+  /**
+   * Removes the queues behind a number of partitions: the topic was made again with fewer. Their
+   * records are placed anew, and those in flight after their answer.
+   */
+  #remove(count: number): readonly PartitionQueue[] {
+    const removed = [...this.#removed, ...this.queues.splice(count)];
+    for (const queue of removed) {
+      queue.leader = NO_NODE;
+      for (const item of queue.withdraw(() => true)) this.hold(item);
+    }
+    this.#removed = removed.filter(({ isEmpty }) => !isEmpty);
+    return removed;
   }
 
   #has({ partition }: OutRecord): boolean {

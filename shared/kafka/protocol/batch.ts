@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import { ByteReader, type ByteWriter, crc32c, sizeOf, sizeOfVarint } from './bytes';
 
 /**
@@ -10,6 +11,7 @@ const MAGIC = 2;
 /** Positions of fields in a batch. */
 const AT = {
   length: 8,
+  epoch: 12,
   magic: 16,
   crc: 17,
   attributes: 21,
@@ -20,6 +22,7 @@ const AT = {
 };
 const LENGTH_END = 12;
 const CODEC_BITS = 0x7;
+const GZIP = 1;
 const LOG_APPEND_TIME = 0x8;
 const TRANSACTIONAL = 0x10;
 const CONTROL = 0x20;
@@ -96,9 +99,10 @@ function textSize(text: string): number {
 interface FetchedBatch {
   /** contains the records */
   buffer: Buffer;
-  isControl: boolean;
-  /** kafkajs uses it to find aborted transactions */
-  context: { producerId: string; inTransaction: boolean };
+  /** the epoch of the leader that appended them */
+  epoch: number;
+  /** the end of a transaction, or records of one that was aborted: no reader sees them */
+  isHidden: boolean;
 }
 
 /** A record in the buffer of its fetch; `key`, `value` and `headers` are decoded on access. */
@@ -114,12 +118,12 @@ export class FetchedRecord {
     readonly timestamp: number,
   ) {}
 
-  get isControlRecord(): boolean {
-    return this.batch.isControl;
+  get epoch(): number {
+    return this.batch.epoch;
   }
 
-  get batchContext(): FetchedBatch['context'] {
-    return this.batch.context;
+  get isHidden(): boolean {
+    return this.batch.isHidden;
   }
 
   get key(): Buffer | null {
@@ -195,9 +199,6 @@ function text(reader: ByteReader): string {
   return size <= 0 ? '' : reader.buffer.toString('utf8', reader.at, (reader.at += size));
 }
 
-/** Decompresses the records of a batch. @throws if the codec is not known */
-export type Decompress = (attributes: number, bytes: Buffer) => Promise<Buffer>;
-
 export interface FetchedBatches {
   records: FetchedRecord[];
   /**
@@ -207,12 +208,23 @@ export interface FetchedBatches {
   next: number | undefined;
 }
 
+/** A transaction whose records a broker returns although it was aborted. */
+export interface AbortedTransaction {
+  producerId: number;
+  firstOffset: number;
+}
+
 /**
  * Reads the batches of one partition in a fetch. It skips an incomplete last batch: a fetch ends
  * when its byte limit is reached.
+ * @throws if a batch is damaged, or compressed by another codec than gzip
  */
-export async function readBatches(buffer: Buffer, decompress: Decompress): Promise<FetchedBatches> {
+export function readBatches(
+  buffer: Buffer,
+  aborted: readonly AbortedTransaction[] = [],
+): FetchedBatches {
   const records: FetchedRecord[] = [];
+  const transactions = new OpenTransactions(aborted);
   let next: number | undefined;
   let start = 0;
   while (start + AT.records <= buffer.length) {
@@ -220,20 +232,47 @@ export async function readBatches(buffer: Buffer, decompress: Decompress): Promi
     if (end > buffer.length) break;
     const magic = buffer.readInt8(start + AT.magic);
     if (magic !== MAGIC) throw new Error(`a batch has format ${magic}, from before Kafka 0.11`);
-    await readBatch(buffer.subarray(start, end), decompress, records);
+    if (end < start + AT.records) throw new Error('a batch is shorter than its head');
+    const batch = buffer.subarray(start, end);
+    if (crc32c(batch, AT.attributes) !== batch.readUInt32BE(AT.crc)) {
+      throw new Error('a batch differs from its checksum');
+    }
+    readBatch(batch, transactions, records);
     next = Number(buffer.readBigInt64BE(start)) + buffer.readInt32BE(start + AT.lastDelta) + 1;
     start = end;
   }
   return { records, next };
 }
 
+/** Finds the batches of aborted transactions. */
+class OpenTransactions {
+  /** in the order of their first records */
+  readonly #coming: AbortedTransaction[];
+  readonly #aborted = new Set<number>();
+
+  constructor(aborted: readonly AbortedTransaction[]) {
+    this.#coming = [...aborted].sort((a, b) => a.firstOffset - b.firstOffset);
+  }
+
+  /** Call for each batch, in order. @returns whether it belongs to an aborted transaction */
+  isAborted(batch: Buffer, attributes: number, lastOffset: number): boolean {
+    if ((attributes & TRANSACTIONAL) === 0) return false;
+    const producer = Number(batch.readBigInt64BE(AT.producerId));
+    while (this.#coming[0] && this.#coming[0].firstOffset <= lastOffset) {
+      const { producerId } = this.#coming[0];
+      this.#coming.shift();
+      this.#aborted.add(producerId);
+    }
+    // A control batch ends the transaction of its producer.
+    return (attributes & CONTROL) === 0
+      ? this.#aborted.has(producer)
+      : this.#aborted.delete(producer);
+  }
+}
+
 const FIRST_TIME = 27;
 
-async function readBatch(
-  batch: Buffer,
-  decompress: Decompress,
-  to: FetchedRecord[],
-): Promise<void> {
+function readBatch(batch: Buffer, transactions: OpenTransactions, to: FetchedRecord[]): void {
   const head = new ByteReader(batch);
   const baseOffset = head.int64();
   const attributes = batch.readInt16BE(AT.attributes);
@@ -241,17 +280,17 @@ async function readBatch(
   const firstTime = head.int64();
   const maxTime = head.int64();
   const fixedTime = (attributes & LOG_APPEND_TIME) !== 0;
-  const compressed = (attributes & CODEC_BITS) !== 0;
-  const body = compressed ? await decompress(attributes, batch.subarray(AT.records)) : batch;
+  const codec = attributes & CODEC_BITS;
+  if (codec > GZIP) throw new Error('a batch is compressed by another codec than gzip');
+  const body = codec === GZIP ? gunzipSync(batch.subarray(AT.records)) : batch;
+  const lastOffset = baseOffset + batch.readInt32BE(AT.lastDelta);
+  const isAborted = transactions.isAborted(batch, attributes, lastOffset);
   const fetched: FetchedBatch = {
     buffer: body,
-    isControl: (attributes & CONTROL) !== 0,
-    context: {
-      producerId: batch.readBigInt64BE(AT.producerId).toString(),
-      inTransaction: (attributes & TRANSACTIONAL) !== 0,
-    },
+    epoch: batch.readInt32BE(AT.epoch),
+    isHidden: isAborted || (attributes & CONTROL) !== 0,
   };
-  const reader = new ByteReader(body, compressed ? 0 : AT.records);
+  const reader = new ByteReader(body, codec === GZIP ? 0 : AT.records);
   for (let left = batch.readInt32BE(AT.count); left > 0; left--) {
     const size = reader.varint();
     const next = reader.at + size;

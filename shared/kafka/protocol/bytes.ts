@@ -62,16 +62,42 @@ export class ByteWriter {
     this.int16(size);
     this.raw(value, size);
   }
+  bytes(value: Buffer): void {
+    this.int32(value.length);
+    this.raw(value, value.length);
+  }
+  array<T>(all: readonly T[], write: (each: T) => void): void {
+    this.int32(all.length);
+    for (const each of all) write(each);
+  }
   /** @param value a 32-bit integer */
   varint(value: number): void {
+    this.uvarint(((value << 1) ^ (value >> 31)) >>> 0);
+  }
+  /** @param value an unsigned 32-bit integer */
+  uvarint(value: number): void {
     this.reserve(5);
     const buffer = this.#buffer;
-    let rest = ((value << 1) ^ (value >> 31)) >>> 0;
+    let rest = value;
     while (rest > 0x7f) {
       buffer[this.length++] = (rest & 0x7f) | 0x80;
       rest >>>= 7;
     }
     buffer[this.length++] = rest;
+  }
+  /** Writes a text or bytes as in flexible versions of a request. */
+  compact(value: Buffer | string): void {
+    const size = sizeOf(value);
+    this.uvarint(size + 1);
+    this.raw(value, size);
+  }
+  compactArray<T>(all: readonly T[], write: (each: T) => void): void {
+    this.uvarint(all.length + 1);
+    for (const each of all) write(each);
+  }
+  /** Ends a structure of a flexible version. */
+  noTags(): void {
+    this.int8(0);
   }
   /**
    * Writes a length as varint, then the bytes; null has the length -1. @param size in bytes, from
@@ -142,6 +168,49 @@ export class ByteReader {
   string(): string {
     const size = this.int16();
     return this.buffer.toString('utf8', this.at, (this.at += Math.max(0, size)));
+  }
+  /** @returns a slice; empty for null */
+  bytes(): Buffer {
+    return this.#slice(this.int32());
+  }
+  array<T>(read: () => T): T[] {
+    const all: T[] = [];
+    for (let left = this.int32(); left > 0; left--) all.push(read());
+    return all;
+  }
+  /** Reads an unsigned varint. */
+  uvarint(): number {
+    let value = 0;
+    for (let factor = 1; ; factor *= 128) {
+      const byte = this.buffer.readUInt8(this.at++);
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return value;
+    }
+  }
+  /** Reads a text of a flexible version; null is an empty text. */
+  compactString(): string {
+    const size = Math.max(0, this.uvarint() - 1);
+    return this.buffer.toString('utf8', this.at, (this.at += size));
+  }
+  /** Reads bytes of a flexible version. @returns a slice; empty for null */
+  compactBytes(): Buffer {
+    return this.#slice(this.uvarint() - 1);
+  }
+  compactArray<T>(read: () => T): T[] {
+    const all: T[] = [];
+    for (let left = this.uvarint() - 1; left > 0; left--) all.push(read());
+    return all;
+  }
+  /** Skips the tagged fields at the end of a structure. */
+  skipTags(): void {
+    for (let tags = this.uvarint(); tags > 0; tags--) {
+      this.uvarint();
+      const size = this.uvarint();
+      this.at += size;
+    }
+  }
+  #slice(size: number): Buffer {
+    return this.buffer.subarray(this.at, (this.at += Math.max(0, size)));
   }
   /** Reads a varint, or a varlong that is a safe integer. */
   varint(): number {

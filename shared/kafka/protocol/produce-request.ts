@@ -1,7 +1,9 @@
-import { ByteReader, ByteWriter } from './bytes';
+import { type ByteReader, type ByteWriter } from './bytes';
 import { type OutMessage, writeBatch } from './batch';
 
-/** The produce request and its response, versions 3 to 7 (https://kafka.apache.org/protocol). */
+/** The produce request and its response (https://kafka.apache.org/protocol). */
+
+export const PRODUCE = { key: 0, version: 7 };
 
 export interface ProduceInput {
   acks: number;
@@ -24,57 +26,42 @@ interface ProducedPartition {
 
 export interface ProduceResult {
   partitions: ProducedPartition[];
-  /** time during which kafkajs sends no request on the connection, ms */
-  clientSideThrottleTime: number;
+  /** time in which the broker wants no request on the connection, ms */
+  throttleMs: number;
 }
 
-/** From this version on, each partition carries the start of its log. */
-const LOG_START_FROM = 5;
-/** From this version on, the broker leaves it to the client to wait out a quota (KIP-219). */
-const CLIENT_THROTTLES_FROM = 6;
-
-const writer = new ByteWriter();
-
-/** Writes a request outside any transaction, byte for byte as kafkajs does. */
-export function encodeProduce(input: ProduceInput, nowMs: number): { buf: Buffer; buffer: Buffer } {
-  writer.length = 0;
-  writer.string(null); // transactional id
-  writer.int16(input.acks);
-  writer.int32(input.timeout);
-  writer.int32(input.topicData.length);
+/** Appends a request outside any transaction. */
+export function writeProduce(to: ByteWriter, input: ProduceInput, nowMs: number): void {
+  to.string(null); // transactional id
+  to.int16(input.acks);
+  to.int32(input.timeout);
+  to.int32(input.topicData.length);
   for (const { topic, partitions } of input.topicData) {
-    writer.string(topic);
-    writer.int32(partitions.length);
+    to.string(topic);
+    to.int32(partitions.length);
     for (const { partition, messages } of partitions) {
-      writer.int32(partition);
-      const sizeAt = writer.length;
-      writer.int32(0);
-      writeBatch(writer, messages, nowMs);
-      writer.int32At(writer.length - sizeAt - 4, sizeAt);
+      to.int32(partition);
+      const sizeAt = to.length;
+      to.int32(0);
+      writeBatch(to, messages, nowMs);
+      to.int32At(to.length - sizeAt - 4, sizeAt);
     }
   }
-  const buffer = writer.take();
-  return { buf: buffer, buffer };
 }
 
-/**
- * Reads the result of each partition: kafkajs throws the first error, and so hides the partitions
- * that were written.
- */
-export function decodeProduce(raw: Buffer, version: number): ProduceResult {
-  const reader = new ByteReader(raw);
+/** Reads the result of each partition. */
+export function readProduce(from: ByteReader): ProduceResult {
   const partitions: ProducedPartition[] = [];
-  for (let topics = reader.int32(); topics > 0; topics--) {
-    const topic = reader.string();
-    for (let left = reader.int32(); left > 0; left--) {
-      const partition = reader.int32();
-      const errorCode = reader.int16();
-      reader.int64(); // base offset
-      const appendedAt = reader.int64();
-      if (version >= LOG_START_FROM) reader.int64();
+  for (let topics = from.int32(); topics > 0; topics--) {
+    const topic = from.string();
+    for (let left = from.int32(); left > 0; left--) {
+      const partition = from.int32();
+      const errorCode = from.int16();
+      from.int64(); // base offset
+      const appendedAt = from.int64();
+      from.int64(); // start of the log
       partitions.push({ topic, partition, errorCode, appendedAt });
     }
   }
-  const throttleMs = reader.int32();
-  return { partitions, clientSideThrottleTime: version >= CLIENT_THROTTLES_FROM ? throttleMs : 0 };
+  return { partitions, throttleMs: from.int32() };
 }

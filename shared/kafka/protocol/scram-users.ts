@@ -33,32 +33,19 @@ function encode(mechanism: ScramMechanism, users: ReadonlyMap<string, string>): 
   const { id, hash, bytes } = MECHANISMS[mechanism];
   const writer = new ByteWriter();
   // Tagged fields of the header, which kafkajs does not write.
-  writer.int8(0);
-  writer.int8(1); // no deletions
-  compactLength(writer, users.size);
-  for (const [name, password] of users) {
+  writer.noTags();
+  writer.compactArray([], () => undefined); // no deletions
+  writer.compactArray([...users], ([name, password]) => {
     const salt = randomBytes(SALT_BYTES);
-    compact(writer, Buffer.from(name));
+    writer.compact(name);
     writer.int8(id);
     writer.int32(ITERATIONS);
-    compact(writer, salt);
-    compact(writer, pbkdf2Sync(password, salt, ITERATIONS, bytes, hash));
-    writer.int8(0); // tagged fields of the user
-  }
-  writer.int8(0); // tagged fields of the request
+    writer.compact(salt);
+    writer.compact(pbkdf2Sync(password, salt, ITERATIONS, bytes, hash));
+    writer.noTags();
+  });
+  writer.noTags();
   return writer.take();
-}
-
-function compact(writer: ByteWriter, bytes: Buffer): void {
-  compactLength(writer, bytes.length);
-  writer.raw(bytes, bytes.length);
-}
-
-/** Writes a length plus one as an unsigned varint; shorter than 16,383. */
-function compactLength(writer: ByteWriter, length: number): void {
-  const value = length + 1;
-  if (value > 0x7f) writer.int8((value & 0x7f) - 0x80);
-  writer.int8(value > 0x7f ? value >> 7 : value);
 }
 
 /** Throws the first error of the response. */
@@ -66,11 +53,13 @@ export const scramUsersResponse = {
   decode: (raw: Buffer) => {
     const reader = new ByteReader(raw, 1); // after the tagged fields of the header
     const clientSideThrottleTime = reader.int32();
-    const results: { user: string; errorCode: number; reason: string }[] = [];
-    for (let left = unsigned(reader) - 1; left > 0; left--) {
-      results.push({ user: text(reader), errorCode: reader.int16(), reason: text(reader) });
-      reader.int8();
-    }
+    const results = reader.compactArray(() => {
+      const user = reader.compactString();
+      const errorCode = reader.int16();
+      const reason = reader.compactString();
+      reader.skipTags();
+      return { user, errorCode, reason };
+    });
     return Promise.resolve({ clientSideThrottleTime, results });
   },
   parse: (data: unknown) => {
@@ -82,17 +71,3 @@ export const scramUsersResponse = {
     );
   },
 };
-
-function text(reader: ByteReader): string {
-  const size = Math.max(0, unsigned(reader) - 1);
-  return reader.buffer.toString('utf8', reader.at, (reader.at += size));
-}
-
-function unsigned(reader: ByteReader): number {
-  let value = 0;
-  for (let shift = 0; ; shift += 7) {
-    const byte = reader.int8();
-    value |= (byte & 0x7f) << shift;
-    if (byte >= 0) return value;
-  }
-}

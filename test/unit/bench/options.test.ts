@@ -1,9 +1,10 @@
-import { PARTS, readOptions } from '../../../tools/bench/options';
+import { readOptions } from '../../../tools/bench/options';
+import { PARTS } from '../../../tools/bench/parts';
 
 describe('the command line', () => {
   test('measures everything but the soak three times by default', () => {
-    const { only, rounds, quick } = readOptions([]);
-    expect([[...only], rounds, quick]).toEqual([PARTS.filter((part) => part !== 'soak'), 3, false]);
+    const { only, rounds } = readOptions([]);
+    expect([only, rounds]).toEqual([Object.keys(PARTS).filter((part) => part !== 'soak'), 3]);
   });
 
   test('soaks for an hour, or for the given minutes, if the soak is named', () => {
@@ -18,49 +19,17 @@ describe('the command line', () => {
     expect(sizes.delivery.count).toBeLessThan(readOptions([]).sizes.delivery.count);
   });
 
-  test('takes parts, and pipeline for both loops', () => {
-    expect([...readOptions(['--only', 'bare,pipeline']).only]).toEqual([
-      'bare',
-      'batches',
-      'singles',
-    ]);
-  });
+  test('takes parts in the order of a run', () =>
+    expect(readOptions(['--only', 'singles,bare']).only).toEqual(['bare', 'singles']));
 
-  test('writes its page after a whole run, else where it is told to', () => {
-    expect(readOptions([]).page).toBe('bench-results/benchmarks.md');
-    expect(readOptions(['--quick']).page).toBeUndefined();
-    expect(readOptions(['--only', 'bare']).page).toBeUndefined();
-    expect(readOptions(['--quick', '--write', 'a.md']).page).toBe('a.md');
-  });
-
-  test('measures what takes long once, but with --long', () => {
-    const once = [
-      'telemetry',
-      'filters',
-      'load',
-      'batched',
-      'sustained',
-      'processes',
-      'rolling',
-      'outage',
-      'waiting',
-    ];
-    expect([...readOptions([]).once]).toEqual([...once, 'audiences', 'soak']);
-    const long = readOptions(['--long']);
-    expect([...long.once]).toEqual([]);
-    expect(long.sizes.outage.deadSeconds).toBe(600);
-    expect(long.sizes.isolation.seconds).toBeGreaterThanOrEqual(60);
-  });
-
-  test('takes the number that waits and of users, and a capacity instead of measuring one', () => {
-    const args = ['--waiting', '5000', '--users', '1000000', '--capacity', '1500'];
-    const { waiting, audiences, isolation } = readOptions(args).sizes;
-    expect([waiting.count, audiences.users, isolation.capacity]).toEqual([5_000, 1_000_000, 1_500]);
-  });
-
-  test('takes the partitions of all topics, and of tiers', () => {
-    const { waiting } = readOptions(['--partitions', '120', '--tier-partitions', '12']).sizes;
-    expect([waiting.partitions, waiting.tierPartitions]).toEqual([120, 12]);
+  test('takes the number of users, and a capacity instead of measuring one', () => {
+    const { audiences, isolation } = readOptions([
+      '--users',
+      '1000000',
+      '--capacity',
+      '1500',
+    ]).sizes;
+    expect([audiences.users, isolation.capacity]).toEqual([1_000_000, 1_500]);
   });
 
   test('runs just isolation or the load curve on all services in one process by --together', () => {
@@ -76,12 +45,10 @@ describe('the command line', () => {
     [['--only', 'speed']],
     [['--fast']],
     [['--rounds', '0']],
-    [['--waiting', 'many']],
     [['--users', '0']],
     [['--users', '5000']],
     [['--capacity', '-1']],
     [['--minutes', '1.5']],
-    [['--quick', '--long']],
   ])('refuses %j with the usage', (args) => {
     expect(() => readOptions(args)).toThrow(/Usage: npm run bench/);
   });

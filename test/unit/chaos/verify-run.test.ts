@@ -5,9 +5,11 @@ import { Commits } from '../../../tools/chaos/commits';
 import { type Disturbance, IN_FLIGHT_MS } from '../../../tools/chaos/explain-repeats';
 import { History } from '../../../tools/chaos/history';
 import { type Evidence, verifyRun } from '../../../tools/chaos/verify-run';
-import { encodeRuns } from '../../../shared/kafka/consumer/last-commit';
+import { encodeNote } from '../../../shared/kafka/consumer/last-commit';
 import { Receipts } from '../../../tools/chaos/receipts';
 import { violationsOf } from '../../../tools/chaos/report';
+
+const note = (runs: number[]) => encodeNote(0, { owner: 1, last: undefined, runs });
 
 const SOURCE = 'src_1';
 const T = Date.parse('2026-01-01T00:00:00.000Z');
@@ -222,9 +224,9 @@ describe('repeats', () => {
       return report(run)?.unexplained;
     };
     expect(with_(2, T + 50)).toHaveLength(1);
-    expect(with_(0, T + 50, encodeRuns([1, 1]))).toHaveLength(1);
+    expect(with_(0, T + 50, note([1, 1]))).toHaveLength(1);
     expect(with_(1, T + 50)).toEqual([]);
-    expect(with_(0, T + 50, encodeRuns([2, 1]))).toEqual([]);
+    expect(with_(0, T + 50, note([2, 1]))).toEqual([]);
     expect(with_(2, T + 150)).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-import { explain } from '../../../cli/mcp/explain';
+import { explain as explainStory } from '../../../cli/explain/delivery';
 import { type OpenApi, operationTools, toolName } from '../../../cli/mcp/operations';
 import { openApi } from '../../../services/control/app/openapi';
 import { ExactNumber, stringifyJson } from '../../../shared/json/json';
@@ -8,6 +8,8 @@ import { waypost } from '../../support/cli';
 
 /** `waypost mcp` over its standard input and output, against a control API in this process. */
 
+const explain = (told: Delivery, nowMs: number) =>
+  explainStory({ delivery: told, row: undefined }, nowMs);
 const NOW = Date.parse('2026-01-01T12:00:00.000Z');
 const url = {
   url: 'whk_1',
@@ -35,6 +37,8 @@ const delivery = {
   reason: 'backoff',
   acceptedAt: '2026-01-01T11:50:00.000Z',
   settledAt: null,
+  nextAttemptAt: '2026-01-01T12:04:00.000Z',
+  expiresAt: '2026-01-01T15:50:00.000Z',
   replay: 0,
   attemptsMade: 2,
   attempts: [attempt],
@@ -70,7 +74,8 @@ beforeEach(() => {
     }
     if (path === '/deliveries/dlv_1') return Promise.resolve(new Response(stringifyJson(delivery)));
     if (path === '/destinations') {
-      return Promise.resolve(Response.json({ data: [{ id: 'dst_1', name: 'Hook' }], next: null }));
+      const data = ['Hook', 'crm_hook'].map((name) => ({ id: 'dst_1', name }));
+      return Promise.resolve(Response.json({ data, next: null }));
     }
     if (path === '/destinations/dst_1') {
       return Promise.resolve(Response.json({ id: 'dst_1', name: 'Hook' }));
@@ -119,7 +124,7 @@ async function ask(
   ];
   const { code, out } = await waypost(['mcp', ...argv], {
     env: { WAYPOST_URL: 'http://control.test', WAYPOST_TOKEN: 'token' },
-    input: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
+    input: lines.map((line) => `${stringifyJson(line)}\n`).join(''),
   });
   expect(code).toBe(0);
   const answers = out
@@ -254,6 +259,17 @@ describe('what an assistant may do, also with the token of an administrator', ()
     ]);
   });
 
+  test.each([
+    ['dst_1', 'dst_1'],
+    ['Hook', 'dst_1'],
+    ['crm_hook', 'dst_1'],
+    ['alerts', 'alerts'],
+    ['dst_deleted', 'dst_deleted'],
+  ])('the deliveries of the destination %s are found', async (destination, id) => {
+    await ask([], tool('list_deliveries', { destination }));
+    expect(requests.at(-1)).toContain(`destination=${id}`);
+  });
+
   test('a preview of a replay and the replay are two tools, and neither is the other', async () => {
     expect(writing(await listed())).not.toContain('preview_replay');
     const tools = await listed(ALL);
@@ -306,6 +322,15 @@ describe('what an assistant may do, also with the token of an administrator', ()
     });
     expect(globalThis.fetch).not.toHaveBeenCalled();
   });
+});
+
+test('numbers in the arguments of a tool reach the API with all their digits', async () => {
+  const message = { type: 'track', properties: { id: new ExactNumber('7615917337495251231') } };
+  await ask(ALL, tool('preview_destination', { body: { message } }));
+  expect(requests).toEqual([
+    'POST /destinations/preview ' +
+      '{"message":{"type":"track","properties":{"id":7615917337495251231}}}',
+  ]);
 });
 
 test('a flag is a boolean in the schema of a tool, and no choice of texts', () => {
@@ -364,7 +389,7 @@ test('mcp finds deliveries by every filter, shows one, and explains why it waits
     tool('explain_delivery', { id: 'dlv_1' }),
   );
   const query = new URLSearchParams(
-    requests.find((request) => request.includes('?'))!.split('?')[1],
+    requests.find((request) => request.startsWith('GET /deliveries?'))!.split('?')[1],
   );
   expect(Object.fromEntries(query)).toEqual({
     ...filters,
@@ -378,7 +403,7 @@ test('mcp finds deliveries by every filter, shows one, and explains why it waits
   expect(shown?.result.content?.[0]?.text).toContain('Order Completed');
   expect(shown?.result.content?.[0]?.text).toContain('"id": 7615917337495251231');
   expect(explained?.result.content?.[0]?.text).toMatch(
-    /^Delivery dlv_1 is retrying, because of backoff\. /m,
+    /^Delivery dlv_1 to dst_1 is retrying: its last attempt failed\. /m,
   );
 });
 
@@ -418,10 +443,10 @@ test('mcp answers a tool that fails with the sentence of the API, and goes on', 
 
 test("a waiting delivery's explanation names the last response, next attempt and the end", () => {
   expect(explain(delivery, NOW)).toBe(
-    'Delivery dlv_1 is retrying, because of backoff. It was accepted at ' +
+    'Delivery dlv_1 to dst_1 is retrying: its last attempt failed. It was accepted at ' +
       '2026-01-01T11:50:00.000Z; 2 attempts so far. ' +
       'At the last attempt (2026-01-01T11:59:00.000Z) https://a.example answered 503. ' +
-      'The next attempt is at 2026-01-01T12:04:00.000Z. Waypost gives up at ' +
+      'It goes on at 2026-01-01T12:04:00.000Z. Waypost gives up at ' +
       '2026-01-01T15:50:00.000Z.',
   );
 });
@@ -437,7 +462,7 @@ test('the explanation of a delivery without a token says that nothing was sent',
 
 test('the explanation announces no attempt at a time that has passed', () => {
   expect(explain(delivery, Date.parse('2026-01-01T12:05:00.000Z'))).toContain(
-    'follows as soon as possible',
+    'It goes on as soon as Waypost comes to it',
   );
 });
 
@@ -449,6 +474,6 @@ test('the explanation of an ended delivery says when it ended', () => {
     settledAt: '2026-01-01T11:59:01.000Z',
   } as Delivery;
   expect(explain(dead, NOW)).toMatch(
-    /is dead, because of rejected\. .* It ended at 2026-01-01T11:59:01\.000Z\.$/,
+    /is dead: its endpoint refused it for good\. .* It ended at 2026-01-01T11:59:01\.000Z\.$/,
   );
 });

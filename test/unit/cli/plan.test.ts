@@ -1,12 +1,12 @@
 import { parseFile, parseSecrets, toFile } from '../../../cli/export-file/format';
-import { planImport } from '../../../cli/export-file/plan';
-import { viewPlain } from '../../../services/control/destinations/plain-fields';
+import { planImport, planRemovals } from '../../../cli/export-file/plan';
 import {
   type Audience,
   type ComputedTrait,
   type Destination,
   type Source,
 } from '../../../shared/api/operations';
+import { aDestinationView } from '../../support/factories';
 
 /** Export and import: the content of a file, and the changes that it would make. */
 
@@ -23,35 +23,16 @@ const SITE: Source = {
   trust: 'browser',
 };
 const URL = 'https://example.com/hook';
-const HOOK: Destination = {
-  ...BASE,
-  id: 'dst_1',
+const HOOK = aDestinationView({
   name: 'Hook',
-  type: 'webhooks',
-  ...viewPlain({ enabled: true, paused: false }),
-  sources: ['src_1'],
-  webhooks: [
-    {
-      id: 'whk_1',
-      url: URL,
-      headers: { Authorization: { keep: true } },
-      auth: null,
-      tls: null,
-      disabled: null,
-    },
-  ],
-  signature: null,
-  hasSharedSecret: true,
-  secretRotation: null,
   types: ['track'],
   maxPerSecond: 5,
   batch: { maxEvents: 50, maxBytes: 1_000_000, maxWait: '1s' },
   switchOffAfter: '5d',
-  request: null,
   filter: 'event != "Ping"',
   retry: { delays: ['30s'], effectiveDelays: ['30s'], window: null, timeout: '10s', on: [404] },
   proxy: 'http://***@proxy.example:3128',
-};
+});
 const status = {
   phase: 'live',
   members: 3,
@@ -127,6 +108,14 @@ test('an export contains no ids, secrets or write keys, and is parsed to the sam
   ]);
   expect(JSON.stringify(FILE)).not.toMatch(/src_|dst_|aud_|trt_|the-write-key/);
   expect(parseFile(JSON.stringify(FILE))).toEqual(FILE);
+});
+
+test('a definition whose sources were all deleted is left out, and the file can be imported', () => {
+  const audiences = [PROS, { ...PROS, id: 'aud_2', name: 'Lost', sources: ['src_gone'] }];
+  const traits = [{ ...SPENT, sources: ['src_gone'] }];
+  const file = toFile({ ...HERE, audiences, traits }, new Date(0));
+  expect([file.audiences.map(({ name }) => name), file.traits]).toEqual([['Pros'], []]);
+  expect(parseFile(JSON.stringify(file))).toEqual(file);
 });
 
 test('entries of a kind with the same name cannot be exported', () => {
@@ -599,4 +588,15 @@ describe('the authentication, TLS settings and signatures of a destination', () 
     ]);
     expect(body).not.toHaveProperty('signature');
   });
+});
+
+test('a replacing import deletes what the file does not have, definitions before what they use', () => {
+  const empty = toFile({ sources: [], destinations: [], audiences: [], traits: [] }, new Date(0));
+  expect(planRemovals(parseFile(JSON.stringify(empty)), HERE).map(({ id }) => id)).toEqual([
+    'aud_1',
+    SPENT.id,
+    'dst_1',
+    'src_1',
+  ]);
+  expect(planRemovals(parseFile(JSON.stringify(toFile(HERE, new Date(0)))), HERE)).toEqual([]);
 });

@@ -223,7 +223,7 @@ test.each([
 });
 
 test('a delete command finds an entry by name and deletes only the found version', async () => {
-  expect((await run('sources', 'delete', 'Site')).out).toBe('deleted  src_1\n');
+  expect((await run('sources', 'delete', 'Site', '--yes')).out).toBe('deleted  src_1\n');
   expect(requests.at(-1)).toBe('DELETE /sources/src_1 "7"');
 });
 
@@ -261,6 +261,23 @@ test('with --json an error is one JSON object on standard error, as in the API',
       },
     },
   ]);
+});
+
+test.each([
+  'sources',
+  'destinations',
+  'audiences',
+  'traits',
+  'deliveries',
+  'notices',
+  'tokens',
+  'deletions',
+  'replay',
+  'audit',
+  'events',
+])('the noun %s alone lists', async (noun) => {
+  expect((await run(noun, '--json')).code).toBe(0);
+  expect(requests[0]).toMatch(/^GET \/[a-z-]+ limit=/);
 });
 
 test('deliveries without a subcommand lists deliveries', async () => {

@@ -87,3 +87,22 @@ test('items offered during a round of decisions are held after the older ones', 
   config.readToEnd();
   expect(order).toEqual(['a', 'b', 'c']);
 });
+
+test('an item whose kind has no room is not held, until others of its kind are released', () => {
+  const config = fakeProgress();
+  const undecided = new DecisionGate<string>(config, (_, { current }) => current, fail, {
+    kindOf: ([kind = '']) => kind,
+    sizeOf: ({ length }) => length,
+    most: 4,
+  });
+  expect(['a1', 'a2', 'a3', 'b1'].map((item) => undecided.offer(item))).toEqual([
+    true,
+    true,
+    false,
+    true,
+  ]);
+  undecided.release((item) => item === 'a1');
+  expect(['a4', 'a5'].map((item) => undecided.offer(item))).toEqual([true, false]);
+  config.readToEnd();
+  expect([undecided.size, undecided.offer('a666')]).toEqual([0, true]);
+});

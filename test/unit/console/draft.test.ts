@@ -12,36 +12,10 @@ import {
   differences,
 } from '../../../console/src/destination/conflict';
 import { alertsDraftOf, alertsPatch, alertsProblems } from '../../../console/src/alerts/draft';
-import { viewPlain } from '../../../services/control/destinations/plain-fields';
-import { type Alerts, type Destination } from '../../../shared/api/operations';
+import { type Alerts } from '../../../shared/api/operations';
+import { aDestinationView } from '../../support/factories';
 
-const STORED: Destination = {
-  id: 'dst_1',
-  name: 'Shop',
-  type: 'webhooks',
-  ...viewPlain({ enabled: true, paused: false }),
-  sources: ['src_1'],
-  webhooks: [
-    {
-      id: 'wh_1',
-      url: 'https://example.com/hook',
-      headers: { Authorization: { keep: true } },
-      auth: null,
-      tls: null,
-      disabled: null,
-    },
-  ],
-  signature: null,
-  hasSharedSecret: true,
-  secretRotation: null,
-  request: null,
-  batch: null,
-  retry: null,
-  proxy: null,
-  version: 3,
-  createdAt: '2026-01-01T00:00:00.000Z',
-  updatedAt: '2026-01-01T00:00:00.000Z',
-};
+const STORED = aDestinationView({ name: 'Shop' });
 
 describe('a URL in the form', () => {
   test.each([
@@ -127,7 +101,7 @@ describe('the request of a draft', () => {
     expect(patchOf(STORED, { ...draft, maxPerSecond: '5', types: ['track'] })).toEqual({
       webhooks: [
         {
-          id: 'wh_1',
+          id: 'whk_1',
           url: 'https://example.com/other',
           headers: { Authorization: { keep: true }, 'X-New': 'v' },
         },

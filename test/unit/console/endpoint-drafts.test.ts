@@ -13,10 +13,10 @@ import {
 import { effectiveDelays } from '../../../console/src/destination/plan-draft';
 import { kindOf, withKind } from '../../../console/src/destination/signature-draft';
 import { type WebhookDraft } from '../../../console/src/destination/webhook-draft';
-import { viewPlain } from '../../../services/control/destinations/plain-fields';
 import { destinationBody } from '../../../shared/api/destinations';
-import { type Deliveries, type Destination } from '../../../shared/api/operations';
+import { type Deliveries } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
+import { aDestinationView } from '../../support/factories';
 
 /** The fields of a destination that say how its endpoint is called, in the console. */
 
@@ -32,12 +32,7 @@ const oauth2 = {
   clientAuth: 'body' as const,
 };
 
-const STORED: Destination = {
-  id: 'dst_1',
-  name: 'Shop',
-  type: 'webhooks',
-  ...viewPlain({ enabled: true, paused: false }),
-  sources: ['src_1'],
+const STORED = aDestinationView({
   webhooks: [
     {
       id: 'wh_1',
@@ -48,8 +43,6 @@ const STORED: Destination = {
       disabled: null,
     },
   ],
-  hasSharedSecret: true,
-  secretRotation: null,
   signature: { xSignature: true, ed25519: true, custom: null },
   request: {
     method: null,
@@ -58,13 +51,9 @@ const STORED: Destination = {
     headers: { 'X-User': 'userId' },
     gzipAbove: 100,
   },
-  batch: null,
   retry: { delays: ['45s'], effectiveDelays: ['50s'], window: '1h', timeout: null, on: [404] },
   proxy: 'http://***@proxy.example.com:3128',
-  version: 3,
-  createdAt: '2026-01-01T00:00:00.000Z',
-  updatedAt: '2026-01-01T00:00:00.000Z',
-};
+});
 
 /** Changes the only webhook of the stored destination. */
 function edited(

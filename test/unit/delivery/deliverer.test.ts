@@ -268,6 +268,20 @@ test('a delivery of a newer format ends the process, and its record stays open',
   expect([story.sent, story.done]).toEqual([[], []]);
 });
 
+test('while config cannot be read, a destination that ends its deliveries leaves room', async () => {
+  story = new Story(['/a'], {}, 16 * 10 * 4_200);
+  story.destination = { ...story.destination, enabled: false };
+  await story.takeSome(100);
+  expect([story.sent, story.events('cancelled')]).toEqual([[], []]);
+  const reason = 'destination_unreadable';
+  expect(story.waits()).toEqual(Array(90).fill({ tier: 'retry.10s', reason, attempt: 0 }));
+  story.config.readToEnd();
+  await settle();
+  expect(story.events('cancelled')).toHaveLength(10);
+  await story.takeSome(10);
+  expect(story.waits()).toHaveLength(90);
+});
+
 test('a static User-Agent replaces that of Waypost, and is sent once', async () => {
   story = new Story([]);
   story.destination = resolved({ 'User-Agent': 'shop-gateway/2', 'X-Team': 'a' });
@@ -445,6 +459,21 @@ describe('a failing endpoint', () => {
     });
   });
 
+  test('a Retry-After holds no delivery back at the end of its window', async () => {
+    story = new Story(['/a']);
+    story.answers = () => ({ status: 503, retryAfter: '86400' });
+    await story.take();
+    await story.take({ hop: 3, reason: 'retry_after' });
+    expect(story.sent).toHaveLength(1);
+    const left = { expiresAt: Date.now() + 9_000, reason: 'retry_after', hop: 9 };
+    for (const attempt of [0, 5]) await story.take({ ...left, attempt });
+    expect(story.sent).toHaveLength(3);
+    expect(story.waits().slice(2)).toEqual([
+      { tier: 'dead', reason: 'window_closed', attempt: 1 },
+      { tier: 'dead', reason: 'window_closed', attempt: 6 },
+    ]);
+  });
+
   test('a delivery whose window ends while it waits for its rate is not sent', async () => {
     story = new Story(['/a']);
     story.destination = {
@@ -517,10 +546,11 @@ describe('an endpoint that sends Retry-After, or has a rate', () => {
     story.answers = () => 200;
     await story.takeSome(3);
     expect(story.sent).toHaveLength(1);
-    expect(story.waits()).toEqual(
-      Array(4).fill({ tier: 'retry.1m', reason: 'retry_after', attempt: expect.any(Number) }),
-    );
-    expect(story.waits().map(({ attempt }) => attempt)).toEqual([1, 0, 0, 0]);
+    // The wait of the attempt is composed of tiers, and those behind it wait in one.
+    expect(story.waits()).toEqual([
+      { tier: 'retry.20s', reason: 'retry_after', attempt: 1 },
+      ...Array(3).fill({ tier: 'retry.1m', reason: 'retry_after', attempt: 0 }),
+    ]);
     await story.pass(31_000);
     story.patient = true;
     await story.takeSome(3);
@@ -564,7 +594,7 @@ describe('several URLs that ask for pauses', () => {
     story = new Story(['/long', '/short']);
     story.answers = ({ path }) => ({ status: 503, retryAfter: path === '/long' ? '600' : '30' });
     await story.take();
-    expect(story.waits()).toEqual([{ tier: 'retry.1m', reason: 'retry_after', attempt: 1 }]);
+    expect(story.waits()).toEqual([{ tier: 'retry.20s', reason: 'retry_after', attempt: 1 }]);
   });
 
   test('a pause of one counts for nothing while another one waits for its circuit', async () => {
@@ -638,6 +668,17 @@ describe('a receiver that wants nothing more', () => {
     expect(ends()).toEqual([]);
   });
 
+  test('is off for each webhook of its destination that has it', async () => {
+    story = new Story(['/gone', '/good']);
+    const [gone, good] = story.destination.endpoints;
+    const same = { ...gone!, id: 'whk/same', hash: 'hash/same', lane: 'dst/hash/same' };
+    story.destination = { ...story.destination, endpoints: [gone!, same, good!] };
+    story.answers = ({ path }) => (path === '/gone' ? 410 : 200);
+    await story.takeSome(3);
+    expect(disabled().map(({ webhook }) => webhook)).toEqual(['whk/gone', 'whk/same']);
+    expect(story.sent.slice(3).map(({ path }) => path)).toEqual(['/good', '/good']);
+  });
+
   test('gets a message that another URL has not taken, once it is on again', async () => {
     story = new Story(['/gone', '/failing']);
     story.answers = ({ path }) => (path === '/gone' ? 410 : 500);
@@ -646,6 +687,7 @@ describe('a receiver that wants nothing more', () => {
     story.destination = { ...story.destination, endpoints: [{ ...endpoint('/gone'), enables: 1 }] };
     story.version = 2;
     story.answers = () => 200;
+    await story.pass(10_000);
     await story.take(waiting(), { topic: 'webhooks.due' });
     expect(story.events('attempt').at(-1)).toMatchObject({
       outcome: 'delivered',
@@ -890,6 +932,31 @@ test('a delivery whose event Kafka refuses for good still takes its next step', 
   await story.take();
   expect(story.done).toEqual([0]);
   expect(story.producer.appends.at(-1)?.map(({ topic }) => topic)).toEqual(['webhooks.retry.10s']);
+});
+
+test('a delivery whose next record Kafka refuses for good ends dead without a body', async () => {
+  story = new Story(['/a']);
+  story.answers = () => 503;
+  story.producer.behave = (records) => {
+    const refused = records.some(({ topic, value }) => topic !== 'attempts' && value?.length !== 0);
+    return refused
+      ? Promise.reject(new AppError('kafka_refused', 'too large', false))
+      : Promise.resolve();
+  };
+  await story.take({ id: 'dlv_big' });
+  expect(story.done).toEqual([0]);
+  const [event, letter] = story.producer.appends.at(-1)!;
+  expect(JSON.parse(String(event!.value))).toMatchObject({
+    kind: 'dead',
+    delivery: 'dlv_big',
+    n: 1,
+    reason: 'too_large',
+  });
+  expect(letter).toMatchObject({
+    topic: 'webhooks.dead',
+    value: '',
+    headers: { delivery: 'dlv_big', attempt: '1', reason: 'too_large' },
+  });
 });
 
 describe('duplicate steps', () => {

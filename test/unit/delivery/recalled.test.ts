@@ -70,7 +70,7 @@ describe.each<[string, World['batch']]>([
   test('a delivery that a user sends now waits for neither its time nor a batch', async () => {
     world = new World(['/a'], batch);
     world.configure(batch, { plan: { delaysMs: [3_600_000] } });
-    world.accept('now', { ...DUE, notBefore: 2e12, final: true, recalled: 'retry' });
+    world.accept('now', { ...DUE, notBefore: 2e12, recalled: 'retry' });
     await world.run(60);
     expect(names(world.posts)).toEqual(['now']);
   });
@@ -78,7 +78,7 @@ describe.each<[string, World['batch']]>([
   test('a failed early attempt continues the same plan', async () => {
     world = new World(['/a'], batch);
     world.answer = () => 503;
-    world.accept('now', { ...DUE, final: true, recalled: 'retry' });
+    world.accept('now', { ...DUE, recalled: 'retry' });
     await world.run(60);
     expect(world.attempts('now')).toMatchObject([{ n: 2, outcome: 'retry', reason: 'backoff' }]);
     world.answer = () => 204;

@@ -4,6 +4,7 @@ import {
   type DeliveryInHand,
   type Disposition,
 } from '../../../services/delivery/decisions/disposition';
+import { type Predicate } from '../../../shared/model/recall';
 import { recordingProducer } from '../../support/fakes';
 import { ProcessTime } from '../../../tools/simulator/process-time';
 import { Agenda } from '../../../tools/simulator/virtual-clock';
@@ -20,16 +21,22 @@ const ENDPOINT: Endpoint = {
   staticHeaders: [],
   secrets: [],
 };
-const LOOKUP: Lookup = {
-  kind: 'open',
-  version: 1,
-  destination: { enabled: true, paused: false, secrets: undefined, endpoints: [ENDPOINT] },
-};
+function lookupOf(
+  state: { enabled?: boolean; paused?: boolean },
+  url: Partial<Endpoint> = {},
+): Lookup {
+  const endpoints = [{ ...ENDPOINT, ...url }];
+  return {
+    kind: 'open',
+    version: 1,
+    destination: { enabled: true, paused: false, secrets: undefined, endpoints, ...state },
+  };
+}
+const LOOKUP = lookupOf({});
 
-function setUp() {
+function setUp(owns = (key: string) => key !== 'dst:3') {
   const agenda = new Agenda();
   const producer = recordingProducer();
-  const owns = (key: string) => key !== 'dst:3';
   const recoveries = new Recoveries({ producer, owns, time: new ProcessTime(agenda) });
   const turn = (state: 'open' | 'closed') =>
     recoveries.turned({ endpoint: ENDPOINT, state, why: 'ok' });
@@ -42,9 +49,17 @@ test("a closing circuit asks for this process's backlog, once that is in its tie
   expect(asked()).toEqual([]);
   await agenda.run(1_000);
   const keys = ['dst:0', 'dst:1', 'dst:2'];
-  expect(asked()).toMatchObject([
-    { kind: 'recall', action: 'recovered', destination: 'dst', keys },
-  ]);
+  const where = { destination: 'dst', reason: 'circuit_open', url: 'hash' };
+  expect(asked()).toMatchObject([{ kind: 'recall', action: 'recovered', where, keys }]);
+});
+
+test('a process without a partition of the destination asks for nothing', async () => {
+  const { agenda, turn, asked } = setUp(() => false);
+  turn('open');
+  await agenda.run(30_000);
+  turn('closed');
+  await agenda.run(60_000);
+  expect(asked().filter(({ kind }) => kind === 'recall')).toEqual([]);
 });
 
 test('a circuit that opens again stops the return of its backlog', async () => {
@@ -79,26 +94,110 @@ test('a flapping circuit asks every ten seconds at most, and its last close coun
   expect(asked().at(-1)).toMatchObject({ kind: 'recall' });
 });
 
-test('a circuit that opens again stops what it asked for, although more is to come', async () => {
-  const { agenda, turn, asked } = setUp();
+test('the circuit of another URL of the destination stops nothing, and asks for its own', async () => {
+  const { agenda, recoveries, turn, asked } = setUp();
+  const other = { ...ENDPOINT, id: 'whk2', hash: 'hash2', lane: 'dst/hash2' };
   turn('closed');
   await agenda.run(1_000);
-  // The circuit of another URL of the destination.
-  turn('closed');
-  turn('open');
-  await agenda.run(20_000);
-  const [{ id: recall }] = asked() as [{ id: string }];
-  expect(asked().slice(1)).toEqual([{ kind: 'stop', recall }]);
+  recoveries.turned({ endpoint: other, state: 'open', why: 'failed' });
+  recoveries.turned({ endpoint: other, state: 'closed', why: 'ok' });
+  await agenda.run(2_000);
+  expect(asked()).toMatchObject([{ where: { url: 'hash' } }, { where: { url: 'hash2' } }]);
+});
+
+describe('probes', () => {
+  const probes = (asked: ReturnType<typeof setUp>['asked']) =>
+    asked().filter(({ action }) => action === 'probe');
+
+  test('are asked for once a circuit stays open, and stopped when it closes', async () => {
+    const { agenda, turn, asked } = setUp();
+    turn('open');
+    await agenda.run(30_000);
+    const keys = ['dst:0', 'dst:1', 'dst:2'];
+    const where = { destination: 'dst', reason: 'circuit_open', url: 'hash' };
+    expect(asked()).toMatchObject([{ kind: 'recall', action: 'probe', where, keys }]);
+    turn('closed');
+    expect(asked().at(-1)).toEqual({ kind: 'stop', recall: asked()[0]!.id });
+  });
+
+  test('are not asked for if the circuit closes soon', async () => {
+    const { agenda, turn, asked } = setUp();
+    turn('open');
+    await agenda.run(5_000);
+    turn('closed');
+    await agenda.run(60_000);
+    expect(probes(asked)).toEqual([]);
+  });
+
+  test('are asked for again while an outage lasts longer than half a day', async () => {
+    const { agenda, turn, asked } = setUp();
+    turn('open');
+    await agenda.run(50_000_000);
+    expect(probes(asked)).toHaveLength(2);
+    expect(new Set(probes(asked).map(({ id }) => id)).size).toBe(1);
+  });
+
+  test('of a process that was here before stop with the first success', async () => {
+    const before = setUp();
+    before.turn('open');
+    await before.agenda.run(30_000);
+    const { agenda, recoveries, asked } = setUp();
+    recoveries.arrived(LOOKUP, 'circuit_open', ['whk']);
+    await agenda.run(1_000);
+    expect(asked()).toMatchObject([
+      { kind: 'stop', recall: before.asked()[0]!.id },
+      { action: 'recovered', where: { url: 'hash' } },
+    ]);
+  });
+
+  test('end when their URL is corrected, and what waited goes to the new one', async () => {
+    const { agenda, recoveries, turn, asked } = setUp();
+    turn('open');
+    await agenda.run(30_000);
+    recoveries.changed(LOOKUP, lookupOf({}, { hash: 'corrected', lane: 'dst/corrected' }));
+    await agenda.run(31_000);
+    const where = { destination: 'dst', reason: 'circuit_open', url: 'corrected' };
+    expect(asked().slice(1)).toMatchObject([
+      { kind: 'stop', recall: asked()[0]!.id },
+      { action: 'recovered', where },
+    ]);
+  });
+});
+
+test.each<[string, Lookup | undefined, Lookup, Predicate[]]>([
+  [
+    'the end of a pause asks for what it held',
+    lookupOf({ paused: true }),
+    LOOKUP,
+    [{ destination: 'dst', reason: 'paused' }],
+  ],
+  ['a change beside asks for nothing', LOOKUP, lookupOf({}), []],
+  ['the begin of a pause asks for nothing', LOOKUP, lookupOf({ paused: true }), []],
+  [
+    'the end of a pause of what is off asks for nothing',
+    lookupOf({ paused: true }),
+    lookupOf({ enabled: false }),
+    [],
+  ],
+  ['a destination that was not used here asks for nothing', undefined, LOOKUP, []],
+  ['a deleted destination asks for nothing', LOOKUP, { kind: 'deleted' }, []],
+])('%s', async (_, before, after, expected) => {
+  const { agenda, recoveries, asked } = setUp();
+  recoveries.changed(before, after);
+  await agenda.run(1_000);
+  expect(asked().map(({ where }) => where)).toEqual(expected);
 });
 
 test('parked deliveries that return by themselves ask for the others once a minute', async () => {
   const { agenda, recoveries, asked } = setUp();
-  for (let i = 0; i < 5; i++) recoveries.arrived('dst', LOOKUP, 'proxy');
+  for (let i = 0; i < 5; i++) recoveries.arrived(LOOKUP, 'proxy', ['whk']);
   await agenda.run(59_000);
-  recoveries.arrived('dst', LOOKUP, 'proxy');
-  expect(asked()).toMatchObject([{ action: 'recovered', reason: 'proxy' }]);
+  recoveries.arrived(LOOKUP, 'proxy', ['whk']);
+  expect(asked()).toMatchObject([
+    { action: 'recovered', where: { destination: 'dst', reason: 'proxy' } },
+  ]);
   await agenda.run(62_000);
-  recoveries.arrived('dst', LOOKUP, 'proxy');
+  recoveries.arrived(LOOKUP, 'proxy', ['whk']);
   await agenda.run(63_000);
   expect(asked()).toHaveLength(2);
 });
@@ -108,7 +207,10 @@ test('a recovered token endpoint and an open circuit affect only their own backl
   recoveries.recovered(LOOKUP, 'token');
   turn('closed');
   await agenda.run(1_000);
-  expect(asked().map(({ reason }) => reason)).toEqual(['token', 'circuit_open']);
+  expect(asked().map(({ where }) => (where as Predicate).reason)).toEqual([
+    'token',
+    'circuit_open',
+  ]);
   turn('open');
   expect(asked().at(-1)).toEqual({ kind: 'stop', recall: asked()[1]!.id });
 });
@@ -137,6 +239,18 @@ test.each<[string, object, string, string | undefined]>([
     { reason: 'circuit_open' },
     'retried',
     undefined,
+  ],
+  [
+    'a probe that is delivered shows a recovery',
+    { reason: 'circuit_open', recalled: 'probe' },
+    'delivered',
+    'circuit_open',
+  ],
+  [
+    'a delivery that a pause held and that is delivered shows its end',
+    { reason: 'paused' },
+    'delivered',
+    'paused',
   ],
   [
     'a recalled delivery shows no recovery',

@@ -21,7 +21,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
 const GENERATED = 'docs/reference/cli.md';
 
 const CODE = /^(sh|bash|js|ts|python|go)$/;
-const COMMAND = /^(npm|npx|node|docker|kubectl|helm|curl|kafka-|bq |\.\/|KAFKA_|WAYPOST_)/;
+const COMMAND = /^(npm|npx|waypost|node|docker|kubectl|helm|curl|kafka-|bq |\.\/|KAFKA_|WAYPOST_)/;
 const isCode = ({ language, code }: DocBlock) =>
   CODE.test(language) || (language === '' && COMMAND.test(code));
 
@@ -145,4 +145,15 @@ test.each([
     ([, name]) => name!,
   );
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
+});
+
+test('no page runs a name of Waypost from a package registry that is not claimed yet', () => {
+  const unclaimed =
+    /npx (--yes |-y )?(@waypost\/cli|waypost)(?! outside| would|`)|"command": "npx"/;
+  // It describes what a release publishes.
+  const pages = [...userPages(), 'cli/README.md', 'llms.txt'].filter(
+    (page) => page !== 'docs/operations/releasing.md',
+  );
+  const bad = pages.filter((page) => unclaimed.test(readFileSync(join(ROOT, page), 'utf8')));
+  expect(bad).toEqual([]);
 });

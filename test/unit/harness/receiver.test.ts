@@ -1,6 +1,6 @@
 import { classifyStatus } from '../../../shared/model/classify-response';
 import { readHead } from '../../../tools/harness/raw-server';
-import { CONTROLS, delayOf } from '../../../tools/harness/receiver';
+import { CONTROLS } from '../../../tools/harness/receiver';
 
 const request = (body: string, headers = '') =>
   `POST /ok/customer HTTP/1.1\r\nhost: x\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`;
@@ -50,15 +50,6 @@ describe('the head of a request', () => {
       deliveries: undefined,
     });
   });
-});
-
-describe('the delay of a receiver', () => {
-  test.each([
-    ['/ok/1', 0],
-    ['/slow-250/1', 250],
-    ['/slow-x', 0],
-    ['/hang/1', 'never'],
-  ])('delayOf gives the path %s the delay %p', (path, delay) => expect(delayOf(path)).toBe(delay));
 });
 
 test('a hostile answer has 16 KB of control characters, and a status that is retried', () => {

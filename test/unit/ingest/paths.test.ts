@@ -191,6 +191,7 @@ describe('a record on messages', () => {
     expect(first!.headers).toEqual({
       format: FORMAT_HEADER,
       body: '96,track,userId,',
+      config: '0',
       source: 'src_1',
       message: 'm1',
       'accepted-at': expect.stringMatching(/^\d{13}$/),

@@ -214,6 +214,18 @@ describe('a request that is not valid HTTP', () => {
     ],
     ['nonsense', 'HELLO\r\n\r\n', 400, 'invalid_request'],
     [
+      'a line break in a header',
+      'POST /v1/t HTTP/1.1\r\nHost: x\r\nX-Split: a\nInjected: b\rc\r\n\r\n',
+      400,
+      'invalid_request',
+    ],
+    [
+      'a null byte in a header',
+      'POST /v1/t HTTP/1.1\r\nHost: x\r\nX-Null: a\0b\r\n\r\n',
+      400,
+      'invalid_request',
+    ],
+    [
       'two lengths',
       'POST /v1/t HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}',
       400,

@@ -57,7 +57,9 @@ function ingest(body: string) {
     isOwnKey: () => true,
   });
   return {
-    messages: messageRecords('s1', verdicts.accepted, NOW).map(asRead),
+    messages: messageRecords('s1', verdicts.accepted, { acceptedAtMs: NOW, configPosition: 7 }).map(
+      asRead,
+    ),
     rejected: rejectedRecords('s1', verdicts.rejected, parsed, NOW).map(asRead),
   };
 }

@@ -3,7 +3,10 @@ import { BrokerClock } from '../../../shared/kafka/broker-clock';
 /** Returns a process whose clock is wrong by this many ms. */
 function aClock(wrongByMs: number) {
   const at = { ms: 1_000_000 };
-  const clock = new BrokerClock(() => at.ms + wrongByMs);
+  const clock = new BrokerClock(
+    () => at.ms,
+    () => at.ms + wrongByMs,
+  );
   /**
    * Makes a produce request that takes this many ms; the broker sets the timestamp in the middle.
    */
@@ -66,3 +69,28 @@ test('one of three brokers whose clock is hours ahead does not move the broker c
     if (i >= 3) expect(errorMs()).toBeLessThanOrEqual(6);
   }
 });
+
+test.each([60_000, -75_000])(
+  'a step of one clock by %d ms moves nothing, and is shown',
+  (stepMs) => {
+    const at = { ms: 1_000_000, wallMs: 0, brokersMs: 0 };
+    const clock = new BrokerClock(
+      () => at.ms,
+      () => at.ms + at.wallMs,
+    );
+    const write = () => clock.wrote(at.ms + at.brokersMs, clock.mark());
+    const lead = () => clock.now() - at.ms;
+    write();
+    at.wallMs = stepMs;
+    expect([lead(), clock.differences()]).toEqual([0, { machine: stepMs, brokers: 0 }]);
+    at.wallMs = 0;
+    expect(lead()).toBe(0);
+    at.brokersMs = stepMs;
+    for (let i = 0; i < 20; i++) write();
+    expect([lead(), clock.differences().machine]).toEqual([0, 0]);
+    expect(clock.differences().brokers).toBeCloseTo(stepMs, -2);
+    // Now two agree.
+    at.wallMs = stepMs;
+    expect(lead()).toBeCloseTo(stepMs, -2);
+  },
+);

@@ -1,4 +1,4 @@
-import { type Kafka as KafkaJs } from 'kafkajs';
+import { ERROR, KafkaError } from '../../../shared/kafka/protocol/error-codes';
 import { DirectReader } from '../../../shared/kafka/reader';
 import { type BrokerAnswer, faultyBroker } from '../../support/faulty-broker';
 
@@ -16,10 +16,7 @@ async function read(
   topic = 'profiles',
 ) {
   const broker = faultyBroker(topic, answers, 50);
-  const client = {
-    [Symbol('private:Kafka:createCluster')]: () => broker.cluster,
-  } as unknown as KafkaJs;
-  const reading = new DirectReader(client, '').read({
+  const reading = new DirectReader(() => Promise.resolve(broker.cluster), '').read({
     topic,
     partition: 0,
     maxBytes: 1_000,
@@ -102,13 +99,9 @@ describe('reads of several partitions that begin together', () => {
       },
     };
     const { cluster } = faultyBroker('profiles', [], 50);
-    const client = {
-      [Symbol('private:Kafka:createCluster')]: () => ({
-        ...cluster,
-        findBroker: () => Promise.resolve(broker),
-      }),
-    } as unknown as KafkaJs;
-    const reader = new DirectReader(client, '');
+    const connect = () =>
+      Promise.resolve({ ...cluster, findBroker: () => Promise.resolve(broker) });
+    const reader = new DirectReader(connect, '');
     const reads = topics.flatMap((topic) =>
       partitions.map((partition) =>
         reader.read({ topic, partition, offset: 10, until: 50, maxBytes: 1_000 }),
@@ -135,7 +128,7 @@ describe('reads of several partitions that begin together', () => {
   test('end each for itself: an error of one partition does not reach the others', async () => {
     const { requests, read } = await readAll([0, 1, 2], (asked) => {
       if (asked.includes(1)) {
-        throw Object.assign(new Error('out of range'), { type: 'OFFSET_OUT_OF_RANGE' });
+        throw new KafkaError('profiles/1', ERROR.offsetOutOfRange);
       }
       return asked;
     });
@@ -145,7 +138,7 @@ describe('reads of several partitions that begin together', () => {
     ]);
   });
 
-  test('share none with another topic, which a response could name several times', async () => {
+  test('share none with another topic', async () => {
     const { requests, read } = await readAll([0, 1], (asked) => asked, [
       'profiles',
       'profiles.status',

@@ -55,8 +55,15 @@ test.each<[UrlErrorCode, Classification]>([
   ['invalid_url', 'rejected'],
   ['status', 'retry'],
 ])('the error %s has the classification %s', (code, expected) =>
-  expect(classifyError(code).classification).toBe(expected),
+  expect(classifyError({ code }).classification).toBe(expected),
 );
+
+test('a name with a forbidden address is away: its error is retried, and counts as a failure', () => {
+  expect(classifyError({ code: 'forbidden_address', phase: 'dns' })).toEqual({
+    classification: 'retry',
+    signal: 'failed',
+  });
+});
 
 describe('Retry-After', () => {
   const NOW = Date.parse('2026-11-21T12:00:00.000Z');

@@ -77,6 +77,25 @@ describe('the deduplication window', () => {
     ]);
   });
 
+  test('forgets the earliest minute first, in whatever order the ids came', () => {
+    const seen = createDedupWindow({ maxIds: 3 });
+    const minutes = [50, 10, 30, 20, 40];
+    for (const minute of minutes) {
+      seen.remember(at(minute, 0, `m${String(minute)}`), minute * 60_000);
+    }
+    const known = minutes.filter((minute) =>
+      seen.isDuplicate(at(99, 0, `m${String(minute)}`), 50 * 60_000),
+    );
+    expect(known).toEqual([50, 30, 40]);
+  });
+
+  test('takes no room for a record that is read again', () => {
+    const seen = createDedupWindow();
+    seen.remember(at(5), 0);
+    seen.remember(at(5), 1_000);
+    expect(seen.size).toBe(1);
+  });
+
   test('keeps all ids when it grows', () => {
     const seen = createDedupWindow();
     for (let i = 0; i < 10_000; i++) seen.remember(at(i, i % 3, `m${String(i)}`), i);
@@ -93,17 +112,30 @@ describe('the deduplication window', () => {
   function naive(maxIds: number, keepS: number) {
     let list: { key: string; partition: number; offset: number; second: number }[] = [];
     const key = (s: MessageRef) => `${String(s.high)}:${String(s.low)}`;
-    const isDuplicate = (s: MessageRef, nowS: number) => {
+    const find = (s: MessageRef, nowS: number) => {
       const known = list.findLast((entry) => entry.key === key(s));
-      if (!known || nowS - known.second > keepS) return false;
-      return known.partition === s.partition && known.offset < s.offset;
+      return known && nowS - known.second <= keepS && known.partition === s.partition
+        ? known
+        : undefined;
+    };
+    const earliest = () => Math.min(...list.map(({ second }) => Math.floor(second / 60)));
+    const forgetEarliest = () => {
+      const i = list.findIndex(({ second }) => Math.floor(second / 60) === earliest());
+      list = list.toSpliced(i, 1);
     };
     return {
-      isDuplicate,
-      remember(s: MessageRef, nowS: number) {
-        if (isDuplicate(s, nowS)) return;
-        list.push({ key: key(s), partition: s.partition, offset: s.offset, second: nowS });
-        list = list.slice(-maxIds);
+      isDuplicate: (s: MessageRef, nowS: number) => (find(s, nowS)?.offset ?? Infinity) < s.offset,
+      remember(s: MessageRef, atS: number) {
+        if ((find(s, atS)?.offset ?? Infinity) <= s.offset) return;
+        for (let n = 0; n < 2 && list.length > 0; n++) {
+          const first = list.find(({ second }) => Math.floor(second / 60) === earliest())!;
+          if (atS - first.second > keepS) forgetEarliest();
+        }
+        if (list.length === maxIds) {
+          if (Math.floor(atS / 60) < earliest()) return;
+          forgetEarliest();
+        }
+        list.push({ key: key(s), partition: s.partition, offset: s.offset, second: atS });
       },
     };
   }
@@ -115,7 +147,8 @@ describe('the deduplication window', () => {
       high: fc.nat(2),
       partition: fc.nat(1),
       offset: fc.nat(20),
-      wait: fc.constantFrom(0, 0, 0, 1, 2, 7),
+      wait: fc.constantFrom(0, 0, 0, 1, 2, 30),
+      ago: fc.constantFrom(0, 0, 0, 1, 60, 150),
       remember: fc.boolean(),
     });
     fc.assert(
@@ -123,18 +156,18 @@ describe('the deduplication window', () => {
         fc.array(step, { maxLength: 300 }),
         fc.integer({ min: 1, max: 24 }),
         (steps, maxIds) => {
-          const seen = createDedupWindow({ maxIds, keepMs: 5_000 });
-          const model = naive(maxIds, 5);
-          let nowS = 0;
-          for (const { wait, remember, ...met } of steps) {
+          const seen = createDedupWindow({ maxIds, keepMs: 125_000 });
+          const model = naive(maxIds, 125);
+          let nowS = 1_000;
+          for (const { wait, ago, remember, ...met } of steps) {
             nowS += wait;
             // No `expect` for each step: it would cost more than everything else.
             if (seen.isDuplicate(met, nowS * 1_000) !== model.isDuplicate(met, nowS)) {
               throw new Error('they differ');
             }
             if (!remember) continue;
-            seen.remember(met, nowS * 1_000);
-            model.remember(met, nowS);
+            seen.remember(met, (nowS - ago) * 1_000);
+            model.remember(met, nowS - ago);
             if (seen.size > maxIds) throw new Error('too many');
           }
         },

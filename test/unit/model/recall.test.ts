@@ -1,7 +1,9 @@
 import { encodeDelivery, type Delivery } from '../../../shared/model/delivery';
 import {
   isRecalled,
+  nextProbeMs,
   type ParkedRecord,
+  type Predicate,
   readRecall,
   type Recall,
   recallEvent,
@@ -23,14 +25,15 @@ const DELIVERY = aDelivery({
   traceparent: 'tp',
   reason: 'backoff',
 });
-const recall = (over: Partial<Recall> = {}): Recall => ({
+const recall = (over: Partial<Recall> = {}, where: Predicate = {}): Recall => ({
   kind: 'recall',
   id: 'r',
   action: 'retry_all',
-  destination: 'dst',
+  where: { destination: 'dst', ...where },
   keys: ['dst:0'],
   ...over,
 });
+const WAITS_FOR_CIRCUIT: Predicate = { reason: 'circuit_open' };
 const parked = (
   over: Partial<Delivery> = {},
   { key = 'dst:0', atMs = AT - 1 } = {},
@@ -42,11 +45,17 @@ const parked = (
   key: Buffer.from(key),
   headers: encodeDelivery({ ...DELIVERY, ...over }),
 });
-const one = (over: object = {}) => ({ delivery: { id: 'dlv_1', replay: 0, attempt: 2, ...over } });
+const one = (over: object = {}): Predicate => ({ delivery: { id: 'dlv_1', replay: 0, ...over } });
+const seen = (over: object = {}) => one({ attempt: 2, ...over });
 
 test.each<[string, Recall, ParkedRecord, boolean]>([
   ['a retry of all takes what waits at its destination', recall(), parked(), true],
-  ['a retry of all leaves other destinations', recall({ destination: 'dst2' }), parked(), false],
+  [
+    'a retry of all leaves other destinations',
+    recall({}, { destination: 'dst2' }),
+    parked(),
+    false,
+  ],
   [
     'a destination is not mistaken for a longer id',
     recall(),
@@ -62,56 +71,56 @@ test.each<[string, Recall, ParkedRecord, boolean]>([
   ],
   [
     'a recovery takes what the open circuit parked',
-    recall({ action: 'recovered' }),
+    recall({ action: 'recovered' }, WAITS_FOR_CIRCUIT),
     parked({ reason: 'circuit_open' }),
     true,
   ],
   [
     'a recovery leaves failed attempts to their plan',
-    recall({ action: 'recovered' }),
+    recall({ action: 'recovered' }, WAITS_FOR_CIRCUIT),
     parked(),
     false,
   ],
   [
     'a recovery of a circuit leaves what waits for a token',
-    recall({ action: 'recovered' }),
+    recall({ action: 'recovered' }, WAITS_FOR_CIRCUIT),
     parked({ reason: 'token' }),
     false,
   ],
   [
     'a recovery of the token endpoint takes what waits for a token',
-    recall({ action: 'recovered', reason: 'token' }),
+    recall({ action: 'recovered' }, { reason: 'token' }),
     parked({ reason: 'token' }),
     true,
   ],
   [
     'a recovery of the token endpoint leaves what an open circuit parked',
-    recall({ action: 'recovered', reason: 'token' }),
+    recall({ action: 'recovered' }, { reason: 'token' }),
     parked({ reason: 'circuit_open' }),
     false,
   ],
-  ['a retry of one takes its delivery', recall({ action: 'retry', ...one() }), parked(), true],
+  ['a retry of one takes its delivery', recall({ action: 'retry' }, seen()), parked(), true],
   [
     'a retry of one leaves others',
-    recall({ action: 'retry', ...one({ id: 'dlv_2' }) }),
+    recall({ action: 'retry' }, seen({ id: 'dlv_2' })),
     parked(),
     false,
   ],
   [
     'a retry of one leaves another replay',
-    recall({ action: 'retry', ...one({ replay: 1 }) }),
+    recall({ action: 'retry' }, seen({ replay: 1 })),
     parked(),
     false,
   ],
   [
     'a retry of one leaves the wait after the attempt that it caused',
-    recall({ action: 'retry', ...one() }),
+    recall({ action: 'retry' }, seen()),
     parked({ attempt: 3 }),
     false,
   ],
   [
     'a cancellation of one takes also its next wait',
-    recall({ action: 'cancel', ...one() }),
+    recall({ action: 'cancel' }, one()),
     parked({ attempt: 3 }),
     true,
   ],
@@ -125,6 +134,42 @@ test.each<[string, Recall, ParkedRecord, boolean]>([
     'a cancellation of all leaves a later replay',
     recall({ action: 'cancel', expiresBy: DELIVERY.expiresAt - 1 }),
     parked({ replay: 1 }, { atMs: AT + 1 }),
+    false,
+  ],
+  [
+    'a recovered URL takes what it has not refused',
+    recall({ action: 'recovered' }, { url: 'b' }),
+    parked({ closed: ['a'] }),
+    true,
+  ],
+  [
+    'a recovered URL leaves what it has refused',
+    recall({ action: 'recovered' }, { url: 'b' }),
+    parked({ closed: ['a', 'b'] }),
+    false,
+  ],
+  [
+    "a recall of a user takes that user's deliveries, at any destination",
+    { ...recall({ action: 'cancel' }), where: { user: 'u1' } },
+    parked({ destinationId: 'dst2', userId: 'u1' }, { key: 'dst2:0' }),
+    true,
+  ],
+  [
+    'a recall of a user also means the anonymous id',
+    { ...recall({ action: 'cancel' }), where: { user: 'u1' } },
+    parked({ anonymousId: 'u1' }),
+    true,
+  ],
+  [
+    'a recall of a user leaves other users',
+    { ...recall({ action: 'cancel' }), where: { user: 'u1' } },
+    parked({ userId: 'u2' }),
+    false,
+  ],
+  [
+    'all parts of a predicate must apply',
+    recall({}, { reason: 'circuit_open', user: 'u1' }),
+    parked({ reason: 'token', userId: 'u1' }),
     false,
   ],
 ])('%s', (_, request, record, expected) => {
@@ -146,8 +191,9 @@ test.each([
   ['another kind', '{"kind":"later"}'],
   [
     'an action of a newer version',
-    '{"kind":"recall","id":"r","action":"later","destination":"dst","keys":[]}',
+    '{"kind":"recall","id":"r","action":"later","where":{"destination":"dst"},"keys":[]}',
   ],
+  ['a request for everything', '{"kind":"recall","id":"r","action":"cancel","where":{},"keys":[]}'],
   ['null', 'null'],
 ])('a record that is %s is ignored', (_, value) => {
   expect(readRecall(Buffer.from(value))).toBeUndefined();
@@ -169,4 +215,17 @@ test.each([
   if (event) {
     expect(event).toMatchObject({ kind: 'waiting', delivery: 'dlv_1', n: 2, hop: 4, job: 'rpl_1' });
   }
+});
+
+test('probes come every minute in the first quarter of an hour, and then every five minutes', () => {
+  const times: number[] = [];
+  let last: number | undefined = undefined;
+  while ((last ?? AT) - AT < 3_600_000) {
+    last = nextProbeMs(AT, last);
+    times.push(last - AT);
+  }
+  const gaps = times.slice(1).map((at, i) => [times[i]!, at - times[i]!] as const);
+  expect(times[0]).toBe(0);
+  for (const [from, gap] of gaps) expect(gap).toBeLessThan(from < 900_000 ? 60_000 : 300_000);
+  expect(times.length).toBeLessThan(30);
 });

@@ -1,13 +1,15 @@
 import fc from 'fast-check';
-import { defined } from '../../../shared/collections/defined';
 import {
-  afterFailure,
-  hop,
+  effectiveDelay,
+  lastReturnAt,
+  leastDelay,
+  next,
   park,
   parkTiers,
-  type Next,
   type ParkInput,
-  type WaitInput,
+  tierFor,
+  type Wait,
+  waitUntil,
 } from '../../../shared/model/schedule';
 
 const S = 1_000;
@@ -16,142 +18,135 @@ const H = 60 * M;
 const DEFAULT_TIERS = [10 * S, M, 5 * M, 15 * M, 30 * M];
 const NOW = 1_700_000_000_000;
 
-/** Expected results are written relative to NOW: `[tier, at]`, and marks. */
-type Short = 'closed' | { tier: number; at: number; final?: true; notBefore?: number };
-
-function short(next: Next): Short {
-  if (next.kind === 'closed') return 'closed';
-  return {
-    tier: next.tierMs,
-    at: next.nextAttemptAt - NOW,
-    ...defined({
-      final: next.final,
-      notBefore: next.notBefore === undefined ? undefined : next.notBefore - NOW,
-    }),
+describe('the time of the next attempt', () => {
+  interface Given {
+    plan?: number[];
+    attempt?: number;
+    asked?: number;
+    /** rest of the window, ms */
+    left?: number;
+  }
+  const after = ({ plan = DEFAULT_TIERS, attempt = 1, asked = 0, left = 4 * H }: Given) => {
+    const at = next(plan, attempt, asked, NOW, NOW + left);
+    return at === undefined ? 'the window is over' : at - NOW;
   };
+
+  test.each<[string, Given, number | string]>([
+    ['attempt 1', { attempt: 1 }, 10 * S],
+    ['attempt 2', { attempt: 2 }, M],
+    ['attempt 5', { attempt: 5 }, 30 * M],
+    ['attempt 6: the last delay repeats', { attempt: 6 }, 30 * M],
+    ['attempt 99', { attempt: 99 }, 30 * M],
+    ['attempt 0, which callers should not pass', { attempt: 0 }, 10 * S],
+    ['the order of the plan', { plan: [30 * M, 10 * S], attempt: 2 }, 10 * S],
+    ['a shorter wait that was asked for', { asked: 3 * S }, 10 * S],
+    ['a longer one', { asked: 11 * S }, 11 * S],
+    ['15 minutes', { asked: 15 * M }, 15 * M],
+    ['a day: 15 minutes count', { asked: 24 * H }, 15 * M],
+    ['a day, after a longer delay', { attempt: 5, asked: 24 * H }, 30 * M],
+    ['a delay to the end of the window', { attempt: 5, left: 30 * M }, 30 * M],
+    ['a delay beyond the window: its end', { attempt: 5, left: 29 * M }, 29 * M],
+    ['a wait asked for beyond the window: its end', { asked: 2 * M, left: M }, M],
+    ['the window has closed', { left: 0 }, 'the window is over'],
+    ['the window has long closed', { left: -H }, 'the window is over'],
+  ])('%s', (_, given, expected) => expect(after(given)).toBe(expected));
+});
+
+describe('the tier of a wait', () => {
+  test.each<[string, [number, number[]?, number?], number | undefined]>([
+    ['exactly as long', [M], M],
+    ['a little too short: the next one', [10 * S + 1], 20 * S],
+    ['too short, and the next one far too long: the first of several', [61 * S], M],
+    ['long enough, by less than the shortest tier', [51 * S], M],
+    ['the largest part of a sum', [45 * S], 20 * S],
+    ['the rest of a sum', [5 * S], 10 * S],
+    ['no wait', [0], 10 * S],
+    ['longer than all tiers', [2 * H], 30 * M],
+    ['the rest of a wait whose returns were late', [29 * M + 59 * S], 30 * M],
+    ['the nearest of close tiers', [S, [S, 1_500]], S],
+    ['unsorted tiers', [50 * S, [30 * M, 10 * S, M]], 20 * S],
+    ['a tier that is too long for the room: a part', [55 * S, DEFAULT_TIERS, 59 * S], 20 * S],
+    ['a room for the shortest alone', [5 * S, DEFAULT_TIERS, 10 * S], 10 * S],
+    ['no room', [5 * S, DEFAULT_TIERS, 10 * S - 1], undefined],
+    ['no room at all', [0, DEFAULT_TIERS, -H], undefined],
+  ])('%s', (_, args, expected) => {
+    const [waitMs, tiersMs = DEFAULT_TIERS, roomMs] = args;
+    expect(tierFor(waitMs, tiersMs, roomMs)).toBe(expected);
+  });
+});
+
+describe('an effective delay', () => {
+  test.each([
+    [5 * S, DEFAULT_TIERS, 10 * S],
+    [10 * S, DEFAULT_TIERS, 10 * S],
+    [10 * S + 1, DEFAULT_TIERS, 20 * S],
+    [45 * S, DEFAULT_TIERS, 50 * S],
+    [M, DEFAULT_TIERS, M],
+    [61 * S, DEFAULT_TIERS, 70 * S],
+    [2 * H, DEFAULT_TIERS, 2 * H],
+    [72 * H, DEFAULT_TIERS, 72 * H],
+    [1_000, [300, 700], 1_000],
+    [7_001, [2_000, 5_000], 9_000],
+    [1, [250], 250],
+    [72 * H, [1], 72 * H],
+  ])('%i ms in the tiers %j become %i ms', (delayMs, tiersMs, sumMs) => {
+    expect(effectiveDelay(delayMs, tiersMs)).toBe(sumMs);
+  });
+
+  test('is longer than the delay by less than the shortest tier, for any tiers', () => {
+    const tiers = fc.uniqueArray(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(tiers, fc.integer({ min: 1, max: 5_000 }), (tiersMs, delayMs) => {
+        const sumMs = effectiveDelay(delayMs, tiersMs);
+        expect(sumMs).toBeGreaterThanOrEqual(delayMs);
+        expect(sumMs).toBeLessThan(delayMs + Math.min(...tiersMs));
+      }),
+    );
+  });
+
+  test('the shortest delay of a plan is half of the shortest tier', () => {
+    expect(leastDelay([M, 10 * S])).toBe(5 * S);
+  });
+});
+
+/** Expected waits are written relative to NOW. */
+interface Short {
+  tier: number;
+  at: number;
+  notBefore?: number;
+}
+
+function short(wait: Wait | undefined): Short | 'none fits' {
+  if (!wait) return 'none fits';
+  const { tierMs: tier, nextAttemptAt, notBefore } = wait;
+  const at = nextAttemptAt - NOW;
+  return notBefore === undefined ? { tier, at } : { tier, at, notBefore: notBefore - NOW };
 }
 
 const waits = (tier: number, at = tier): Short => ({ tier, at });
-const finally_ = (tier: number): Short => ({ tier, at: tier, final: true });
 
-describe('the wait after a failure', () => {
-  /** `left`: rest of the window, ms */
-  const next = (given: Partial<WaitInput> & { left?: number }) =>
-    short(
-      afterFailure({
-        nowMs: NOW,
-        attempt: 1,
-        expiresAt: NOW + (given.left ?? 4 * H),
-        tiersMs: DEFAULT_TIERS,
-        final: false,
-        ...given,
-      }),
-    );
+describe('a wait', () => {
+  const until = (waitMs: number, left: number, tiersMs = DEFAULT_TIERS) =>
+    short(waitUntil(NOW + waitMs, { nowMs: NOW, returnBy: NOW + left, tiersMs }));
 
-  test.each<[string, Parameters<typeof next>[0], Short]>([
-    // the tier of the attempt, the last one repeating
-    ['attempt 1', { attempt: 1 }, waits(10 * S)],
-    ['attempt 2', { attempt: 2 }, waits(M)],
-    ['attempt 3', { attempt: 3 }, waits(5 * M)],
-    ['attempt 4', { attempt: 4 }, waits(15 * M)],
-    ['attempt 5', { attempt: 5 }, waits(30 * M)],
-    ['attempt 6', { attempt: 6 }, waits(30 * M)],
-    ['attempt 99', { attempt: 99 }, waits(30 * M)],
-    ['attempt 0, which callers should not pass', { attempt: 0 }, waits(10 * S)],
-    // Retry-After
-    ['a short Retry-After changes nothing', { retryAfterMs: 3 * S }, waits(10 * S)],
-    ['Retry-After of 0', { retryAfterMs: 0 }, waits(10 * S)],
-    ['Retry-After as long as the tier', { retryAfterMs: 10 * S }, waits(10 * S)],
-    ['Retry-After a little longer', { retryAfterMs: 10 * S + 1 }, waits(M)],
-    ['Retry-After of the longest tier', { retryAfterMs: 30 * M }, waits(30 * M)],
-    ['Retry-After never shortens', { attempt: 4, retryAfterMs: M }, waits(15 * M)],
-    [
-      'Retry-After beyond the longest tier',
-      { retryAfterMs: H },
-      { tier: 30 * M, at: H, notBefore: H },
-    ],
-    // the end of the window
-    ['a tier that just fits', { attempt: 5, left: 30 * M }, waits(30 * M)],
-    ['a tier that just does not fit', { attempt: 5, left: 30 * M - 1 }, finally_(15 * M)],
-    [
-      'the largest tier that fits, for a Retry-After beyond the window',
-      { retryAfterMs: H, left: H - 1 },
-      finally_(30 * M),
-    ],
-    ['the only tier that fits', { attempt: 5, left: 10 * S }, finally_(10 * S)],
-    ['none fits', { attempt: 1, left: 10 * S - 1 }, 'closed'],
-    ['the window has closed', { left: 0 }, 'closed'],
-    ['the window has long closed', { left: -H }, 'closed'],
-    [
-      'Retry-After to the very end',
-      { retryAfterMs: H, left: H },
-      { tier: 30 * M, at: H, notBefore: H },
-    ],
-    [
-      'Retry-After whose tier goes beyond the window',
-      { retryAfterMs: 6 * M, left: 10 * M },
-      finally_(5 * M),
-    ],
-    ['Retry-After and nothing fits', { retryAfterMs: H, left: S }, 'closed'],
-    // after the final try
-    ['the last attempt failed', { final: true }, 'closed'],
-    ['the last attempt failed and asked for more', { final: true, retryAfterMs: S }, 'closed'],
-    // other tiers
-    ['tiers of milliseconds', { tiersMs: [200, 500], attempt: 1 }, waits(200)],
-    ['tiers of milliseconds, repeating', { tiersMs: [200, 500], attempt: 7 }, waits(500)],
-    ['one tier', { tiersMs: [M], attempt: 3 }, waits(M)],
-    [
-      'one tier and a longer Retry-After',
-      { tiersMs: [M], retryAfterMs: 3 * M },
-      { tier: M, at: 3 * M, notBefore: 3 * M },
-    ],
-    [
-      'unsorted tiers keep their order',
-      { tiersMs: [30 * M, 10 * S, M], attempt: 2 },
-      waits(10 * S),
-    ],
-    [
-      'unsorted tiers, Retry-After: the first that is long enough',
-      { tiersMs: [30 * M, 10 * S, M], attempt: 2, retryAfterMs: 20 * S },
-      waits(M),
-    ],
-    [
-      'unsorted tiers, at the end',
-      { tiersMs: [30 * M, 10 * S, M], attempt: 1, left: 2 * M },
-      finally_(M),
-    ],
-    [
-      'unsorted tiers, the last being the shortest',
-      { tiersMs: [M, 10 * S], attempt: 5, retryAfterMs: H },
-      { tier: M, at: H, notBefore: H },
-    ],
-    ['repeated tiers', { tiersMs: [S, S, M], attempt: 2 }, waits(S)],
-  ])('is right for: %s', (_, input, expected) => expect(next(input)).toEqual(expected));
-});
+  test.each<[string, [number, number, number[]?], Short | 'none fits']>([
+    ['of one tier needs no mark', [M, H], waits(M)],
+    ['of several says until when', [45 * S, H], { tier: 20 * S, at: 50 * S, notBefore: 45 * S }],
+    ['beyond the window is cut', [H, M], waits(M)],
+    ['is cut to a sum that fits', [H, 95 * S], { tier: M, at: 90 * S, notBefore: 95 * S }],
+    ['none fits', [H, 9 * S], 'none fits'],
+    ['the window has closed', [M, -S], 'none fits'],
+    ['tiers of milliseconds', [1_300, H, [500, 200]], { tier: 500, at: 1_400, notBefore: 1_300 }],
+  ])('%s', (_, args, expected) => expect(until(...args)).toEqual(expected));
 
-describe('the next hop', () => {
-  const next = (rest: number, left: number, tiersMs = DEFAULT_TIERS) =>
-    short(hop({ nowMs: NOW, notBefore: NOW + rest, expiresAt: NOW + left, tiersMs }));
-
-  test.each<[string, [number, number, number[]?], Short]>([
-    ['the first tier that is long enough', [6 * M, 4 * H], waits(15 * M)],
-    ['exactly long enough', [5 * M, 4 * H], waits(5 * M)],
-    [
-      'no tier is long enough: the longest',
-      [40 * M, 4 * H],
-      { tier: 30 * M, at: 40 * M, notBefore: 40 * M },
-    ],
-    ['a past notBefore: the shortest tier', [0, 4 * H], waits(10 * S)],
-    ['the tier goes beyond the window: a final try', [20 * M, 25 * M], finally_(15 * M)],
-    ['a notBefore beyond the window: a final try', [2 * H, H], finally_(30 * M)],
-    ['nothing fits', [10 * S, 5 * S], 'closed'],
-    [
-      'tiers of milliseconds',
-      [1_300, 10 * S, [500, 200]],
-      { tier: 500, at: 1_300, notBefore: 1_300 },
-    ],
-    ['tiers of milliseconds, the rest', [300, 10 * S, [500, 200]], waits(500)],
-  ])('is right for: %s', (_, args, expected) => expect(next(...args)).toEqual(expected));
+  test.each([
+    ['ten seconds of hours', 4 * H, 10 * S],
+    ['a sixtieth of minutes', 5 * M, 5 * S],
+    ['a second of one', M, S],
+    ['a quarter of a short one', S, 250],
+  ])('the margin of a window: %s', (_, windowMs, marginMs) => {
+    expect(NOW - lastReturnAt(NOW, windowMs)).toBe(marginMs);
+  });
 });
 
 describe('the wait of a parked delivery', () => {
@@ -160,13 +155,13 @@ describe('the wait of a parked delivery', () => {
       park({
         nowMs: NOW,
         expectedWaitMs: 0,
-        expiresAt: NOW + (given.left ?? 4 * H),
+        returnBy: NOW + (given.left ?? 4 * H),
         tiersMs: DEFAULT_TIERS,
         ...given,
       }),
     );
 
-  test.each<[string, Parameters<typeof next>[0], Short]>([
+  test.each<[string, Parameters<typeof next>[0], Short | 'none fits']>([
     ['no expected wait', { expectedWaitMs: 0 }, waits(10 * S)],
     ['nearest below', { expectedWaitMs: 34 * S }, waits(10 * S)],
     ['in the middle: the shorter', { expectedWaitMs: 35 * S }, waits(10 * S)],
@@ -185,11 +180,32 @@ describe('the wait of a parked delivery', () => {
     ['up: does not fit', { expectedWaitMs: 30 * M, left: 20 * M, round: 'up' }, waits(15 * M)],
     ['the nearest does not fit', { expectedWaitMs: 30 * M, left: 20 * M }, waits(15 * M)],
     ['down: does not fit', { expectedWaitMs: 30 * M, left: 20 * M, round: 'down' }, waits(15 * M)],
-    ['none fits', { expectedWaitMs: M, left: 9 * S }, 'closed'],
-    ['none fits, unsorted', { tiersMs: [M, S], expectedWaitMs: H, left: 0 }, 'closed'],
-    ['past the window', { expectedWaitMs: M, left: -S }, 'closed'],
+    ['none fits', { expectedWaitMs: M, left: 9 * S }, 'none fits'],
+    ['none fits, unsorted', { tiersMs: [M, S], expectedWaitMs: H, left: 0 }, 'none fits'],
+    ['past the window', { expectedWaitMs: M, left: -S }, 'none fits'],
     ['one fits', { expectedWaitMs: H, left: 6 * M }, waits(5 * M)],
   ])('is right for: %s', (_, input, expected) => expect(next(input)).toEqual(expected));
+
+  test('a parked delivery returns within its window, or is not parked', () => {
+    const tiers = fc.array(fc.integer({ min: 50, max: 5_000 }), { minLength: 1, maxLength: 6 });
+    const left = fc.integer({ min: -10_000, max: 10_000 });
+    const round = fc.constantFrom<'nearest' | 'down'>('nearest', 'down');
+    fc.assert(
+      fc.property(
+        fc.record({ tiersMs: tiers, left, expectedWaitMs: fc.nat(20_000), round }),
+        (c) => {
+          const wait = park({ ...c, nowMs: NOW, returnBy: NOW + c.left });
+          if (!wait) {
+            expect(Math.min(...c.tiersMs)).toBeGreaterThan(c.left);
+            return;
+          }
+          expect(c.tiersMs).toContain(wait.tierMs);
+          expect(wait.nextAttemptAt).toBeLessThanOrEqual(NOW + c.left);
+          expect(wait.notBefore).toBeUndefined();
+        },
+      ),
+    );
+  });
 });
 
 describe('the tiers for parked deliveries', () => {

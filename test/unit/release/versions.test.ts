@@ -26,7 +26,6 @@ test('every manifest, client, example and page names the same version', () => {
       'examples/send-node/package.json',
       'package-lock.json',
       'package.json',
-      'tools/bench/clients/go/go.mod',
     ]),
   );
 });

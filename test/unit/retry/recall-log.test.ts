@@ -8,11 +8,11 @@ const aRecall = (fields: Partial<Recall> = {}): Recall => ({
   kind: 'recall',
   id: 'rcl',
   action: 'retry_all',
-  destination: 'dst',
+  where: { destination: 'dst' },
   keys: ['dst:0'],
   ...fields,
 });
-const ONE = { id: 'dlv_1', replay: 0, attempt: 1 };
+const ONE = { where: { delivery: { id: 'dlv_1', replay: 0, attempt: 1 } } };
 const searched: RecallRecord = {
   kind: 'searched',
   recall: 'rcl',
@@ -47,17 +47,25 @@ test.each<[string, unknown[], number, string[]]>([
   ['a stop that comes before its request ends it, too', [stop, aRecall()], 0, []],
   [
     'a cancellation of one delivery stands longer',
-    [aRecall({ action: 'cancel', delivery: ONE })],
+    [aRecall({ action: 'cancel', ...ONE })],
     61 * SECOND,
     ['rcl'],
   ],
   [
     'a request for one delivery ends after a minute',
-    [aRecall({ action: 'retry', delivery: ONE })],
+    [aRecall({ action: 'retry', ...ONE })],
     61 * SECOND,
     [],
   ],
   ['a recovery ends after five minutes', [aRecall({ action: 'recovered' })], 301 * SECOND, []],
+  ['probes go on for a day', [aRecall({ action: 'probe' }), searched], 86_399 * SECOND, ['rcl']],
+  ['stopped probes are over', [aRecall({ action: 'probe' }), stop], 0, []],
+  [
+    'probes that are asked for again after a stop go on',
+    [aRecall({ action: 'probe' }), stop, aRecall({ action: 'probe' })],
+    0,
+    ['rcl'],
+  ],
   ['a job waits for a day', [aRecall()], 86_399 * SECOND, ['rcl']],
 ])('%s', (_, records, afterMs, expected) =>
   expect(openIn(logOf(records), AT + afterMs)).toEqual(expected),
@@ -96,7 +104,9 @@ test.each<unknown>([
   { ...aRecall(), action: 'destroy' },
   { ...aRecall(), keys: 'dst:0' },
   { ...aRecall(), id: 7 },
-  { ...aRecall(), delivery: { id: 'dlv_1' } },
+  { ...aRecall(), where: { delivery: { id: 'dlv_1' } } },
+  { ...aRecall(), where: { user: 7 } },
+  { ...aRecall(), where: undefined },
   { kind: 'taken', recall: 'rcl', count: 1 },
   { kind: 'taken', recall: 'rcl', count: 1, steps: [1] },
   { kind: 'searched', recall: 'rcl', of: PARTITIONS },

@@ -1,8 +1,9 @@
 import { Requeuer } from '../../../services/retry/requeuer';
+import { defined } from '../../../shared/collections/defined';
 import { Recalls } from '../../../services/retry/recalls';
 import { createStepDedup } from '../../../shared/model/dedup-window';
 import { encodeDelivery } from '../../../shared/model/delivery';
-import { type Recall } from '../../../shared/model/recall';
+import { type Predicate, type Recall } from '../../../shared/model/recall';
 import { type OpenRecord, type OutRecord } from '../../../shared/kafka/port';
 import { partitionOf } from '../../../shared/kafka/protocol/bytes';
 import { DUE, RECALLS, tierDelayMs, tierTopic } from '../../../shared/kafka/topics';
@@ -79,9 +80,10 @@ class RetryProcess {
   constructor(
     private readonly broker: Broker,
     private readonly random: Random,
+    tiersMs = TIERS_MS,
   ) {
     const { agenda } = broker;
-    const tiers = TIERS_MS.map(tierTopic);
+    const tiers = tiersMs.map(tierTopic);
     const producer = {
       pendingBytes: 0,
       oldestPendingAt: undefined,
@@ -154,6 +156,8 @@ class RetryProcess {
       producer,
       recalls: this.#recalls,
       now: () => broker.now,
+      brokersNow: () => broker.now,
+      steadyMs: () => broker.now,
       onRoom: () => undefined,
     });
     this.#recalls.positions.onAssigned(new Set(Array.from({ length: PARTITIONS }, (_, n) => n)));
@@ -242,10 +246,16 @@ function park(broker: Broker, number: number, destination: string, random: Rando
   });
 }
 
-function request(broker: Broker, recall: Omit<Recall, 'kind' | 'keys'>): void {
-  const keys = Array.from({ length: 4 }, (_, i) => `${recall.destination}:${i}`);
-  const value = JSON.stringify({ kind: 'recall', keys, ...recall } satisfies Recall);
-  broker.append({ topic: RECALLS, key: recall.destination, value });
+function request(
+  broker: Broker,
+  { destination, delivery, ...recall }: Omit<Recall, 'kind' | 'keys' | 'where'> & Predicate,
+): void {
+  const keys = Array.from({ length: 4 }, (_, i) => `${destination}:${i}`);
+  const waits: Predicate =
+    recall.action === 'recovered' || recall.action === 'probe' ? { reason: 'circuit_open' } : {};
+  const where = { ...waits, ...defined({ destination, delivery }) };
+  const value = JSON.stringify({ kind: 'recall', keys, where, ...recall } satisfies Recall);
+  broker.append({ topic: RECALLS, key: recall.id, value });
 }
 
 const stepsIn = (broker: Broker) =>
@@ -264,7 +274,7 @@ test.each(Array.from({ length: cases(60) }, (_, seed) => seed))(
       agenda.at(random.between(0, 8_000), () => park(broker, i, `dst_${i % 3}`, random));
     }
     for (let i = 0; i < 12; i++) {
-      const action = random.one(['retry', 'retry_all', 'recovered', 'cancel'] as const);
+      const action = random.one(['retry', 'retry_all', 'recovered', 'probe', 'cancel'] as const);
       const number = random.between(0, 299);
       const one = action === 'retry' || random.between(0, 3) === 0;
       const delivery = one && { delivery: { id: `dlv_${number}`, replay: 0, attempt: 1 } };
@@ -414,4 +424,32 @@ test('a search ends where its partition was lost, though the partition comes bac
   // It begins again, from the notes of the session before.
   expect(lost).toBe(1);
   expect(new Set(copies.map(({ delivery }) => delivery)).size).toBe(copies.length);
+});
+
+test('while a circuit is open, one of its deliveries comes back each minute, and then seldom', async () => {
+  const random = randomOf(1);
+  const broker = new Broker();
+  const process = new RetryProcess(broker, random, [1_800_000]);
+  for (let i = 0; i < 60; i++) {
+    const ids = { id: `dlv_${i}`, messageId: `m${i}`, destinationId: 'dst' };
+    const headers = encodeDelivery(aDelivery({ ...ids, ...WAITED, reason: 'circuit_open' }));
+    broker.append({ topic: tierTopic(1_800_000), key: `dst:${i % 4}`, value: 'body', headers });
+  }
+  broker.agenda.at(1_000, () => request(broker, { id: 'p', action: 'probe', destination: 'dst' }));
+  const cameAt: number[] = [];
+  broker.onAppend.add((topic, _, { headers, timestampMs }) => {
+    if (topic !== DUE) return;
+    expect(headers).toMatchObject({ recalled: 'probe' });
+    cameAt.push(timestampMs - START);
+  });
+  await broker.agenda.run(1_700_000);
+  process.kill();
+  expect(cameAt[0]).toBeLessThan(2_000);
+  for (const [i, at] of cameAt.entries()) {
+    const next = cameAt[i + 1];
+    if (next === undefined) continue;
+    expect(next - at).toBeLessThan(at < 900_000 ? 60_000 : 300_000);
+    expect(next - at).toBeGreaterThan(at < 880_000 ? 40_000 : 240_000);
+  }
+  expect(cameAt.at(-1)).toBeGreaterThan(1_400_000);
 });

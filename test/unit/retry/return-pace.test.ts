@@ -21,7 +21,8 @@ async function returnsOf(
       { partition: 3, low: low < 0 ? appendedAt.length : low, high: appendedAt.length },
     ]);
   };
-  const pace = new ReturnPace({ ranges });
+  let brokersMs = startMs;
+  const pace = new ReturnPace({ ranges }, () => brokersMs);
   const returnedAt: number[] = [];
   let pausedUntil = 0;
   for (
@@ -34,6 +35,7 @@ async function returnsOf(
       offset < appendedAt.length && nowMs >= pausedUntil;
       offset++
     ) {
+      brokersMs = nowMs;
       if (appendedAt[offset]! + tierMs > nowMs) break;
       const waitMs = pace.waitMs({ topic, partition: 3, offset }, nowMs);
       if (waitMs > 0) pausedUntil = nowMs + waitMs;
@@ -126,7 +128,10 @@ test('the records of a short tier return at once', async () => {
 });
 
 test('without counts nothing is held back', async () => {
-  const pace = new ReturnPace({ ranges: () => Promise.reject(new Error('Kafka is away')) });
+  const pace = new ReturnPace(
+    { ranges: () => Promise.reject(new Error('Kafka is away')) },
+    () => 0,
+  );
   const place = { topic: TOPIC, partition: 0, offset: 0 };
   while (pace.waitMs(place, 0) === 0);
   for (let i = 0; i < 5; i++) await Promise.resolve();
@@ -134,3 +139,23 @@ test('without counts nothing is held back', async () => {
     true,
   );
 });
+
+test('while counts hang, nothing is held back after one spread', () => {
+  const pace = new ReturnPace({ ranges: () => new Promise(() => undefined) }, () => 0);
+  const place = { topic: TOPIC, partition: 0, offset: 0 };
+  while (pace.waitMs(place, 0) === 0);
+  const returned = () => range(1_000).filter(() => pace.waitMs(place, 5_100) === 0).length;
+  expect(pace.waitMs(place, 100)).toBeGreaterThan(0);
+  expect(returned()).toBeGreaterThan(990);
+});
+
+test('a clock that goes back an hour does not hold a partition back', () => {
+  const pace = new ReturnPace({ ranges: () => Promise.resolve([]) }, () => 0);
+  const place = { topic: TOPIC, partition: 0, offset: 0 };
+  const hour = 3_600_000;
+  pace.waitMs(place, hour);
+  pace.waitMs(place, 0);
+  expect(range(3).map((i) => pace.waitMs(place, i * 1_000))).toEqual([0, 0, 0]);
+});
+
+const range = (count: number) => Array.from({ length: count }, (_, i) => i);

@@ -24,7 +24,9 @@ async function setUp() {
   });
   await startRouter({
     kafka: {
-      tail: () => Promise.reject(new Error('nothing to warm up with')),
+      read: () => Promise.reject(new Error('not read')),
+      ranges: () => Promise.resolve([]),
+      committed: () => Promise.resolve([]),
       consume: (options) => {
         consumed = options;
         return Promise.resolve(consumption);
@@ -44,7 +46,7 @@ async function setUp() {
   const events: string[] = [];
   const record = aRecord({
     partition: 3,
-    offset: 1,
+    offset: 0,
     value: Buffer.from(
       JSON.stringify({
         type: 'track',

@@ -1,8 +1,10 @@
 import { createLog } from '../../../shared/telemetry/log';
 import { type Source } from '../../../shared/model/config';
 import { type RejectedRecord } from '../../../shared/model/rejected-calls';
+import { createDedupWindow } from '../../../shared/model/dedup-window';
 import { AppError } from '../../../shared/runtime/errors';
 import { type OutRecord } from '../../../shared/kafka/port';
+import { type EarlierKnown } from '../../../services/router/earlier-messages';
 import { Router } from '../../../services/router/router';
 import { fakeProgress } from '../../support/fakes';
 import { aDestination, aRecord } from '../../support/factories';
@@ -32,6 +34,7 @@ function aRouter() {
   const released: number[] = [];
   const deferred: number[] = [];
   const state = { pendingBytes: 0, rooms: 0, decidable: 0, releasable: Infinity };
+  const earlier: { known: EarlierKnown } = { known: 'all' };
   const entry = <T>(data: T) => ({ version: 1, data });
   const router = new Router({
     config: Object.assign(config, {
@@ -52,6 +55,8 @@ function aRouter() {
       oldestPendingAt: undefined,
       close: () => Promise.resolve(),
     },
+    seen: createDedupWindow(),
+    earlier: { before: () => earlier.known },
     windowMs: 1_000,
     now: () => NOW,
     log: createLog('router', 'silent'),
@@ -110,6 +115,7 @@ function aRouter() {
   };
   return {
     router,
+    earlier,
     config,
     sources,
     destinations,
@@ -129,6 +135,63 @@ const settle = () => new Promise((resolve) => setImmediate(resolve));
 const rejection = (record: OutRecord) => JSON.parse(String(record.value)) as RejectedRecord;
 
 describe('Router', () => {
+  describe('a message whose ingest knew more of config', () => {
+    const later = { config: '1' };
+
+    test('it waits, and goes to the destination that the router reads meanwhile', async () => {
+      const { give, appends, config, destinations, router } = aRouter();
+      give(1, { headers: later });
+      expect([appends.length, router.held.count]).toEqual([0, 1]);
+      destinations.set('d2', aDestination({ id: 'd2', sources: ['s1'] }));
+      config.readToEnd(1);
+      await settle();
+      const ids = appends[0]!.records.map(({ headers }) => headers?.destination);
+      expect(ids).toEqual(['d1', 'd2']);
+    });
+
+    test('messages that the router knows enough for do not wait for it', () => {
+      const { give, appends } = aRouter();
+      give(1, { headers: later });
+      give(2, { headers: { config: '0' } });
+      give(3);
+      expect(appends).toHaveLength(2);
+    });
+
+    test('a copy of it is dropped, although both were held', async () => {
+      const { give, appends, config, done } = aRouter();
+      give(1, { messageId: 'same', headers: later });
+      give(2, { messageId: 'same', headers: later });
+      config.readToEnd(1);
+      expect(appends).toHaveLength(1);
+      appends[0]!.ack();
+      await settle();
+      expect(done).toEqual([2, 1]);
+    });
+
+    test('it is decided when config was read to its end and does not reach that far', () => {
+      const { give, appends, config } = aRouter();
+      give(1, { headers: { config: '99' } });
+      config.readToEnd();
+      expect(appends).toHaveLength(1);
+      // Config was cut: no later message waits for what is gone.
+      give(2, { headers: { config: '99' } });
+      expect(appends).toHaveLength(2);
+    });
+  });
+
+  test('a message waits until the last minute before it was read back', () => {
+    const { give, earlier, appends, router } = aRouter();
+    earlier.known = 'unread';
+    expect(give(1)).toEqual({ againInMs: expect.any(Number) as number });
+    expect(appends).toHaveLength(0);
+    earlier.known = 'last_minute';
+    expect(give(1)).toBe('accepted');
+    earlier.known = 'all';
+    expect(give(2)).toBe('accepted');
+    expect(appends).toHaveLength(2);
+    expect(router.counts.unchecked).toBe(1);
+  });
+
   test('a record is done when its deliveries are acknowledged, in any order', async () => {
     const { give, appends, done, router } = aRouter();
     expect([give(1), give(2)]).toEqual(['accepted', 'accepted']);
@@ -146,6 +209,7 @@ describe('Router', () => {
       duplicates: 0,
       dropped: 0,
       rejected: 0,
+      unchecked: 0,
     });
   });
 

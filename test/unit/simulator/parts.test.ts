@@ -2,7 +2,6 @@ import { Agenda } from '../../../tools/simulator/virtual-clock';
 import { Histogram } from '../../../tools/simulator/histogram';
 import { PartitionLog } from '../../../tools/simulator/log';
 import { help, readCommandLine } from '../../../tools/simulator/options';
-import { draw } from '../../../tools/simulator/plot';
 import { ProcessTime } from '../../../tools/simulator/process-time';
 import { type DispatchResult } from '../../../shared/kafka/port';
 
@@ -83,26 +82,29 @@ test('percentiles are exact below a second, and of three digits above', () => {
 
 describe('the command line of the simulator', () => {
   const scenario = (name: string) => ({ name, about: `about ${name}` });
-  const known = { usual: [scenario('outage'), scenario('burst')], others: [scenario('sweep')] };
+  const known = [scenario('outage'), scenario('burst'), scenario('scale')];
   const read = (line: string) => readCommandLine(line.split(' '), known);
 
   test('takes names, a seed and files', () => {
-    expect(read('sweep burst --seed 12 --short --json a.json --plots docs')).toEqual({
-      scenarios: ['burst', 'sweep'],
+    expect(read('scale burst --seed 12 --short --json a.json')).toEqual({
+      scenarios: ['burst', 'scale'],
       seed: 12,
       short: true,
       json: 'a.json',
-      plots: 'docs',
     });
   });
 
-  test('plays all the usual ones, by seed 1 where none is given', () => {
-    expect(read('all')).toMatchObject({ scenarios: ['outage', 'burst'], seed: 1, short: false });
+  test('plays all of them, by seed 1 where none is given', () => {
+    expect(read('all')).toMatchObject({
+      scenarios: ['outage', 'burst', 'scale'],
+      seed: 1,
+      short: false,
+    });
   });
 
   test('tells what there is', () => {
     expect(read('--help')).toBe('help');
-    expect(help(known)).toMatch(/outage +about outage[^]*sweep +about sweep[^]*--seed/);
+    expect(help(known)).toMatch(/outage +about outage[^]*scale +about scale[^]*--seed/);
   });
 
   test.each([[[]], [['none']], [['burst', '--seed', 'x']], [['burst', '--fast']]])(
@@ -113,28 +115,4 @@ describe('the command line of the simulator', () => {
       );
     },
   );
-});
-
-test('a plot has a line for each course, inside its frame, by powers of ten', () => {
-  const svg = draw({
-    title: 'Appends',
-    unit: 'appends a second',
-    lines: [
-      { name: 'few', sliceMs: 10_000, values: [0, 1, 10, 100] },
-      { name: 'many', sliceMs: 10_000, values: Array.from({ length: 1_000 }, (_, i) => i * 100) },
-    ],
-  });
-  const lines = [...svg.matchAll(/points="([^"]*)"/g)].map(([, points = '']) =>
-    points.split(' ').map((p) => p.split(',').map(Number)),
-  );
-  expect(lines.map(({ length }) => length)).toEqual([4, 167]);
-  const heights = lines[0]!.map(([, y]) => y);
-  expect(heights[0]).toBe(heights[1]);
-  expect(heights[1]! - heights[2]!).toBeCloseTo(heights[2]! - heights[3]!, 0);
-  for (const [x, y] of lines.flat()) {
-    expect(x).toBeGreaterThanOrEqual(0);
-    expect(x).toBeLessThanOrEqual(760);
-    expect(y).toBeGreaterThanOrEqual(0);
-    expect(y).toBeLessThanOrEqual(360);
-  }
 });

@@ -148,6 +148,7 @@ function drop(record: OpenRecord): DispatchResult {
 function holdReturns(): void {
   const real = Requeuer.prototype.onRecord;
   method(Requeuer.prototype, 'onRecord', function (this: Requeuer, record: OpenRecord) {
-    return real.call(this, { ...record, timestampMs: record.timestampMs + 60_000 });
+    const due = String(Number(record.headers.due) + 60_000);
+    return real.call(this, { ...record, headers: { ...record.headers, due } });
   })();
 }

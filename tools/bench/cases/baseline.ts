@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { Pool } from 'undici';
 import { clockMs } from '../../harness/timing';
 import { bodyOf, signedHeaders } from '../payload';
-import { type BareFigure } from '../report/figures';
+import { type Row, rows } from '../rows';
 
 /**
  * The yardstick, in a separate process: an undici Pool of 64 connections that posts signed bodies
@@ -16,6 +16,19 @@ const CONNECTIONS = 64;
  * delivering it.
  */
 const BODIES = 1_000;
+
+export interface BareFigure {
+  count: number;
+  /** CPU-µs a request */
+  microsEach: number;
+  perSecond: number;
+}
+
+export const bareRows = ({ microsEach, perSecond }: BareFigure): Row[] =>
+  rows('bare loop', [
+    ['', 'CPU-µs/request', microsEach],
+    ['', 'requests/s', perSecond],
+  ]);
 
 interface BareOptions {
   origin: string;

@@ -1,12 +1,12 @@
 import { DEAD, tierDelayMs, WEBHOOKS } from '../../../shared/kafka/topics';
-import { type Destination } from '../../../shared/model/config';
 import { startServices } from '../../harness/services';
 import { until, within } from '../../harness/timing';
-import { cpuBetween, readCpu } from '../../harness/usage';
-import { type DeliveryFigure } from '../report/figures';
+import { cpuBetween, type CpuUse, readCpu } from '../../harness/usage';
+import { ratio } from '../arithmetic';
+import { micros, most, PER_WEBHOOK, type Row, rows } from '../rows';
 import { seedDeliveries } from '../seed';
 import { type Bench } from '../setup';
-import { metricOf } from './audiences-state';
+import { metricOf } from './observe';
 
 /** The delivery service alone, while it empties a topic that was filled before its start. */
 
@@ -18,43 +18,63 @@ const POLL_MS = 20;
 /** Time for requests that should not come. */
 const AFTER_MS = 200;
 
-/** Interval of the metrics scrapes, if any: four times as often as usual. */
-const SCRAPE_MS = 4_000;
-
-interface Watched {
-  /** additional settings of the process */
-  env?: Record<string, string>;
-  /** reads its metrics */
-  scraped?: boolean;
-  /** of all URLs */
-  origin?: string;
-  /** additional fields of the destinations */
-  more?: Partial<Destination>;
+export interface DeliveryFigure {
+  /** webhooks after the warm-up; the rates are over these */
+  count: number;
+  warmUp: number;
+  perSecond: number;
+  /** from the end of the warm-up until every outcome was recorded */
+  cpu: CpuUse;
+  /** the same from the first POST of the process on, and over all webhooks */
+  cold: CpuUse;
+  /** POSTs beyond one a webhook */
+  repeats: number;
+  /** deliveries in a tier because their lane was full */
+  diverted: number;
+  /** log lines of the service at level warning or above, and their number */
+  warnings: Record<string, number>;
 }
 
+export function deliveryRows(figure: DeliveryFigure, bareMicros: number): Row[] {
+  const cold = { cpu: figure.cold, count: figure.count + figure.warmUp };
+  return rows('delivery alone', [
+    ['', PER_WEBHOOK, micros(figure, 'delivery')],
+    ['', '× bare loop', ratio(micros(figure, 'delivery'), bareMicros), most(1.5)],
+    [', from its first POST on', PER_WEBHOOK, micros(cold, 'delivery')],
+    [', broker', PER_WEBHOOK, micros(figure, 'broker')],
+    ['', 'webhooks/s', figure.perSecond],
+  ]);
+}
+
+/**
+ * @param at.env additional settings of the process
+ * @param at.origin of all URLs
+ */
 export async function measureDelivery(
   bench: Bench,
   size: { warmUp: number; count: number },
-  { env = {}, scraped = false, origin = bench.endpoint.origin, more = {} }: Watched = {},
+  at: { env: Record<string, string>; origin: string } = { env: {}, origin: bench.endpoint.origin },
 ): Promise<DeliveryFigure> {
   const { broker, endpoint } = bench;
   const system = await bench.newSystem('delivery');
   const { prefix } = system;
-  const urls = Array.from({ length: DESTINATIONS }, (_, i) => `${origin}/ok/customer-${String(i)}`);
-  await seedDeliveries(system.env, { urls, count: size.warmUp + size.count, more });
+  const urls = Array.from(
+    { length: DESTINATIONS },
+    (_, i) => `${at.origin}/ok/customer-${String(i)}`,
+  );
+  await seedDeliveries(system.env, { urls, count: size.warmUp + size.count });
   // A retried produce request may have written its records twice.
   const total = await broker.records(prefix + WEBHOOKS);
   const count = total - size.warmUp;
 
   endpoint.reset({ ids: false });
-  Object.assign(system.env, env);
+  Object.assign(system.env, at.env);
   const services = await startServices(system, ['delivery']);
-  const scraping = scraped ? scrape(system.healthPorts('delivery')) : undefined;
   const pids = { ...services.pids, broker: broker.pid, receiver: endpoint.pid, bench: process.pid };
-  const at = (count: number) =>
+  const mark = (count: number) =>
     endpoint.reached(count).then((atMs) => ({ atMs, cpu: readCpu(pids) }));
   try {
-    const marks = Promise.all([at(1), at(size.warmUp), at(total)]);
+    const marks = Promise.all([mark(1), mark(size.warmUp), mark(total)]);
     await services.ready();
     const [first, warm, last] = await within(
       `the delivery of ${String(total)} webhooks`,
@@ -77,21 +97,13 @@ export async function measureDelivery(
       cpu: cpuBetween(warm.cpu, end),
       cold: cpuBetween(first.cpu, end),
       repeats: report.count - total,
-      eventsPerPost: report.count / report.requests,
       diverted: await divertedRecords(bench, prefix),
       warnings: services.warnings(),
     };
   } finally {
-    clearInterval(scraping);
     await services.stop();
     await broker.forget(prefix);
   }
-}
-
-function scrape(port: number): NodeJS.Timeout {
-  const read = () =>
-    fetch(`http://127.0.0.1:${String(port)}/metrics`).then((answer) => answer.text());
-  return setInterval(() => void read().catch(() => undefined), SCRAPE_MS);
 }
 
 /**

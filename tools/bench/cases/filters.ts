@@ -3,7 +3,8 @@ import { MESSAGES } from '../../../shared/kafka/topics';
 import { BEYOND, committedBy, drainBetween, drained, type DrainFigure } from '../drain';
 import { messageOf } from '../payload';
 import { type Progress } from '../progress';
-import { type FiltersFigure } from '../report/figures';
+import { median } from '../arithmetic';
+import { micros, most, PER_MESSAGE, type Row, rows } from '../rows';
 import { messageRecord, openSeeder, type Seeder, SOURCE, sourceOf } from '../seed';
 import { type Bench, withSystem } from '../setup';
 import { definitionEntries } from '../shop';
@@ -30,12 +31,18 @@ interface Case {
   isDefined?: boolean;
 }
 
+interface FiltersFigure {
+  destinations: number;
+  /** each in every turn */
+  cases: { name: string; turns: DrainFigure[] }[];
+}
+
 /** The case that the others are compared with. */
-export const PLAIN = 'no filter';
+const PLAIN = 'no filter';
 /** Audiences that these messages do not use: they should cost nothing. */
-export const UNUSED = 'audiences defined';
+const UNUSED = 'audiences defined';
 /** Every delivery is rendered as without a filter: the additional cost is the filter's. */
-export const MATCHING = ['filters match', 'expensive filters match'];
+const MATCHING = ['filters match', 'expensive filters match'];
 
 const CASES: readonly Case[] = [
   { name: PLAIN },
@@ -61,6 +68,31 @@ const CASES: readonly Case[] = [
   },
   { name: 'event blocked', blockedEvents: ['Order Completed'] },
 ];
+
+/** Compares each turn of a case with the plain case of the same turn. */
+export function filtersRows({ destinations, cases }: FiltersFigure): Row[] {
+  const turnsOf = (name: string) =>
+    (cases.find((each) => each.name === name)?.turns ?? []).map(
+      (turn) => micros(turn, 'router') ?? NaN,
+    );
+  const plain = turnsOf(PLAIN);
+  return cases.flatMap(({ name }) => {
+    const turns = turnsOf(name);
+    const beside = (compare: (value: number, without: number) => number) =>
+      median(turns.map((value, i) => compare(value, plain[i] ?? NaN)));
+    const all = rows(`router, ${name}`, [
+      ['', PER_MESSAGE, median(turns)],
+      [
+        '',
+        `× ${PLAIN}`,
+        beside((value, without) => value / without),
+        name === UNUSED ? most(1.05) : undefined,
+      ],
+      [': one filter', 'CPU-µs', beside((value, without) => (value - without) / destinations)],
+    ]);
+    return all.slice(0, name === PLAIN ? 1 : MATCHING.includes(name) ? 3 : 2);
+  });
+}
 
 export async function measureFilters(
   bench: Bench,

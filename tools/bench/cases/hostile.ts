@@ -4,7 +4,7 @@ import { clockMs, openLoop } from '../../harness/timing';
 import { percentile } from '../arithmetic';
 import { Calls, createCustomers } from '../load';
 import { type Progress } from '../progress';
-import { type HostileFigure } from '../report/figures';
+import { most, type Row, rows } from '../rows';
 import { type Bench, withSystem } from '../setup';
 import { CUT_CALLS, MISSING_START, secondReading } from './second-reading';
 
@@ -23,6 +23,26 @@ export interface HostileSize {
   /** of each phase: clean, hostile, and both again */
   seconds: number;
 }
+
+/** Responses of ingest to honest single calls, without and with hostile requests. */
+interface HostileFigure {
+  /** honest calls */
+  perSecond: number;
+  cleanP99Ms: number;
+  hostileP99Ms: number;
+  /** CPU of a broken batch, × a clean one of as many bytes and calls */
+  secondReading: number;
+  /** responses to hostile requests in the last phase, by status */
+  statuses: Record<string, number>;
+}
+
+export const hostileRows = (figure: HostileFigure): Row[] =>
+  rows('hostile: ', [
+    ['honest calls', 'calls/s', figure.perSecond],
+    ['p99 without hostile requests', 'ms', figure.cleanP99Ms],
+    ['p99 with hostile requests', '× without', figure.hostileP99Ms / figure.cleanP99Ms, most(1.5)],
+    ['CPU of a batch read twice', '× a clean batch', figure.secondReading, most(2)],
+  ]);
 
 interface Hostile {
   headers: Record<string, string>;

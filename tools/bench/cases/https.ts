@@ -3,14 +3,15 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { makeCertificate } from '../../../test/support/certificate';
 import { openLoop, until } from '../../harness/timing';
-import { cpuBetween, readCpu } from '../../harness/usage';
+import { cpuBetween, type CpuUse, readCpu } from '../../harness/usage';
 import { type Progress } from '../progress';
-import { type HttpsFigure } from '../report/figures';
+import { ratio } from '../arithmetic';
+import { micros, most, PER_WEBHOOK, type Row, rows } from '../rows';
 import { firstAttempts, openSeeder, type Seeder } from '../seed';
 import { type Bench, withSystem } from '../setup';
-import { metricOf } from './audiences-state';
-import { measureBare } from './baseline';
-import { measureDelivery } from './delivery';
+import { metricOf } from './observe';
+import { type BareFigure, measureBare } from './baseline';
+import { type DeliveryFigure, measureDelivery } from './delivery';
 
 /**
  * Delivery over TLS: to one busy endpoint, compared with a bare loop over TLS; and to many
@@ -24,6 +25,42 @@ export interface HttpsSize {
   endpoints: number;
   rounds: number;
   roundSeconds: number;
+}
+
+interface HttpsFigure {
+  /** a bare loop over TLS */
+  bare: BareFigure;
+  /** to one endpoint */
+  busy: DeliveryFigure;
+  /** to many endpoints, each with one webhook a round */
+  seldom: {
+    /** webhooks after the first round */
+    count: number;
+    handshakes: { first: number; later: number };
+    /** after the first round */
+    cpu: CpuUse;
+    /** of delivery, before the first webhook */
+    idleCores: number;
+  };
+}
+
+export function httpsRows({ bare, busy, seldom }: HttpsFigure): Row[] {
+  return [
+    ...rows('delivery alone over TLS', [
+      ['', PER_WEBHOOK, micros(busy, 'delivery')],
+      ['', '× bare loop over TLS', ratio(micros(busy, 'delivery'), bare.microsEach), most(1.5)],
+    ]),
+    ...rows('seldom used TLS endpoints', [
+      ['', 'CPU-ms/webhook', ratio(micros(seldom, 'delivery'), 1_000), most(0.25)],
+      [
+        ': handshakes after the first round',
+        'a webhook',
+        seldom.handshakes.later / seldom.count,
+        most(0),
+      ],
+      [': delivery without traffic', 'cores', seldom.idleCores],
+    ]),
+  ];
 }
 
 /** The endpoints are names of one server; a wildcard of a certificate needs two labels after it. */
@@ -63,7 +100,6 @@ function measureSeldom(
   let seeder: Seeder | undefined;
   let records: ReturnType<typeof firstAttempts> | undefined;
   const before = async (system: { env: Record<string, string> }) => {
-    Object.assign(system.env, env);
     seeder = await openSeeder(system.env);
     records = firstAttempts(await seeder.destinations(urls), {
       from: 0,
@@ -72,7 +108,7 @@ function measureSeldom(
   };
   return withSystem(
     bench,
-    { name: 'https', services: ['delivery'], before },
+    { name: 'https', services: ['delivery'], env, before },
     async ({ system, pids }) => {
       const handshakes = () =>
         metricOf(system.healthPorts('delivery'), 'waypost_tls_handshakes_total');
@@ -102,8 +138,6 @@ function measureSeldom(
         const from = first ?? last;
         return {
           count: (rounds - 1) * endpoints,
-          endpoints,
-          roundSeconds,
           handshakes: { first: from.handshakes, later: last.handshakes - from.handshakes },
           cpu: cpuBetween(from.cpu, last.cpu),
           idleCores: (idle.byName.delivery ?? NaN) / idle.seconds,

@@ -2,17 +2,16 @@ import { defined } from '../../../shared/collections/defined';
 import { deliveryId } from '../../../shared/model/delivery';
 import { type Hostile } from '../../harness/receiver';
 import { clockMs, openLoop, until } from '../../harness/timing';
-import { cpuBetween, readCpu } from '../../harness/usage';
-import { percentile } from '../arithmetic';
+import { cpuBetween, type CpuUse, readCpu } from '../../harness/usage';
+import { type Times, timesOf } from '../arithmetic';
 import { Calls, type Customer } from '../load';
-import { type IsolationPhase } from '../report/figures';
 import { type Bench } from '../setup';
-import { diskBytes } from './audiences-state';
+import { diskBytes } from './observe';
 import { type Target } from './pipeline';
 
 /**
- * One phase of the isolation benchmark: the load while some endpoints misbehave, until all of it has
- * been delivered.
+ * One phase of the isolation benchmark: the load while some endpoints misbehave, until all of it
+ * has been delivered.
  */
 
 const CONNECTIONS = 64;
@@ -37,6 +36,31 @@ export interface PhaseSize {
   measured: number;
   perSecond: number;
   seconds: number;
+}
+
+/** Some of the endpoints hang; the figures are of endpoints that hang in no phase. */
+export interface IsolationPhase extends Times {
+  /** number of hanging endpoints */
+  hanging: number;
+  /** what they did in place of hanging */
+  as?: Hostile | undefined;
+  offeredPerSecond: number;
+  /** arrived before the last call was sent */
+  deliveredPerSecond: number;
+  /** the largest number of open connections to one hanging endpoint */
+  mostConnections: number;
+  /** calls, of all endpoints, that ingest did not accept */
+  refused: number;
+  /** calls, of all endpoints, that were accepted and not delivered after the phase either */
+  missing: number;
+  cpu: CpuUse;
+  /** written to Kafka's disk until everything was delivered; absent if Kafka runs in a container */
+  disk?: {
+    bytes: number;
+    /** webhooks that arrived, each attempt of a delivery counted */
+    webhooks: number;
+    seconds: number;
+  };
 }
 
 interface Sent {
@@ -84,10 +108,8 @@ export async function measurePhase(
   return {
     hanging: size.hanging,
     as: size.as,
+    ...timesOf(latencies),
     count: measured.length,
-    p50Ms: percentile(latencies, 0.5),
-    p99Ms: percentile(latencies, 0.99),
-    maxMs: percentile(latencies, 1),
     offeredPerSecond: measured.length / seconds,
     deliveredPerSecond: arrived.filter(({ arrivedMs }) => arrivedMs <= endMs).length / seconds,
     mostConnections: Math.max(0, ...hung.map((origin) => report.mostOpen.get(origin) ?? 0)),

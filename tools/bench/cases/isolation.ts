@@ -1,4 +1,5 @@
 import { processNames } from '../../../bin/service-list';
+import { OF_ALL, OF_DESTINATION } from '../../../services/delivery/http/response-budget';
 import { laneOptions } from '../../../services/delivery/tuning';
 import { loadSettings } from '../../../shared/runtime/settings';
 import { apiOf } from '../../harness/api';
@@ -6,9 +7,10 @@ import { HOSTILE, type Hostile } from '../../harness/receiver';
 import { type SystemEnv } from '../../harness/services';
 import { createCustomers, type Customer } from '../load';
 import { type Progress } from '../progress';
-import { type IsolationFigure, type IsolationPhase } from '../report/figures';
+import { median } from '../arithmetic';
+import { type Goal, most, type Row, rows } from '../rows';
 import { type Bench, withSystem } from '../setup';
-import { measurePhase, type PhaseSize } from './isolation-phase';
+import { type IsolationPhase, measurePhase, type PhaseSize } from './isolation-phase';
 import { type LoopSize, measurePipeline, type Target } from './pipeline';
 
 /**
@@ -46,6 +48,108 @@ export interface IsolationSize {
   together?: boolean;
   /** the measurement of capacity; or calls a second, if it is given */
   capacity: LoopSize | number;
+}
+
+interface IsolationFigure {
+  endpoints: number;
+  /** number of endpoints that hang in no phase, and are measured */
+  measured: number;
+  /** calls a second */
+  capacity: number;
+  /** to all endpoints together */
+  offeredPerSecond: number;
+  /** maximum of open connections of one lane */
+  laneLimit: number;
+  /** the first one is clean */
+  phases: IsolationPhase[];
+}
+
+/**
+ * The allowed cost of hanging endpoints for the others, as a multiple of the clean p99: a fifth
+ * more, or 10 ms if that is more.
+ */
+export function isolationGoal(cleanP99Ms: number): Goal {
+  return most(Math.max(1.2, cleanP99Ms < 50 ? 1 + 10 / cleanP99Ms : 0));
+}
+
+export function isolationRows(figure: IsolationFigure): Row[] {
+  const { phases, endpoints, laneLimit, capacity, offeredPerSecond } = figure;
+  const cleanPhases = phases.filter(isClean);
+  const clean = (of: (phase: IsolationPhase) => number) => median(cleanPhases.map(of));
+  const goal = isolationGoal(clean(({ p99Ms }) => p99Ms));
+  const beside = (phase: IsolationPhase, at: number) => {
+    const around = neighbours(phases, at).map(({ p99Ms }) => p99Ms);
+    return ['healthy p99', '× clean around it', phase.p99Ms / median(around), goal] as const;
+  };
+  return [
+    ...rows('isolation: ', [
+      ['capacity, single calls', 'calls/s', capacity],
+      ['offered in every phase', 'calls/s', offeredPerSecond],
+    ]),
+    ...rows('isolation, clean: ', [
+      ['healthy p50', 'ms', clean(({ p50Ms }) => p50Ms)],
+      ['healthy p99', 'ms', clean(({ p99Ms }) => p99Ms)],
+      ['healthy, longest', 'ms', clean(({ maxMs }) => maxMs)],
+    ]),
+    ...phases.flatMap((phase, at) => {
+      if (isClean(phase)) return [];
+      const { as, hanging, disk } = phase;
+      if (as !== undefined) {
+        return rows(`isolation, some endpoints (${as}): `, [
+          beside(phase, at),
+          [
+            "Kafka's disk beyond clean",
+            '× its budget',
+            diskShare(phase, neighbours(phases, at)),
+            STORED.has(as) ? most(1) : undefined,
+          ],
+        ]);
+      }
+      return rows(`isolation, ${String((100 * hanging) / endpoints)} % hang: `, [
+        ['healthy p50', 'ms', phase.p50Ms],
+        ['healthy p99', 'ms', phase.p99Ms],
+        ['healthy, longest', 'ms', phase.maxMs],
+        [
+          'healthy delivered',
+          '% of offered',
+          (100 * phase.deliveredPerSecond) / phase.offeredPerSecond,
+        ],
+        beside(phase, at),
+        ["Kafka's disk", 'MB', (disk?.bytes ?? NaN) / BYTES_PER_MB],
+        ['most connections to a hung endpoint', '', phase.mostConnections, most(laneLimit)],
+      ]);
+    }),
+  ];
+}
+
+const isClean = ({ hanging }: IsolationPhase) => hanging === 0;
+
+/** Returns the clean phases before and after one. */
+function neighbours(phases: readonly IsolationPhase[], at: number): IsolationPhase[] {
+  return [phases[at - 1], phases[at + 1]].flatMap((phase) =>
+    phase && isClean(phase) ? [phase] : [],
+  );
+}
+
+const BYTES_PER_MB = 1024 * 1024;
+/** Endpoints whose responses are stored at length. The others send nothing that is kept. */
+const STORED: ReadonlySet<Hostile> = new Set(['controls', 'batched']);
+/** Of one more attempt, without its response: its event, and the record that waits for the next. */
+const ATTEMPT_BYTES = 4 * 1024;
+
+/**
+ * Returns what a phase wrote to Kafka's disk beyond the clean phases around it, as a share of what
+ * its responses and repeated attempts may take; undefined if the disk was not measured.
+ */
+function diskShare(phase: IsolationPhase, around: IsolationPhase[]): number | undefined {
+  const disks = around.flatMap(({ disk }) => disk ?? []);
+  if (!phase.disk || disks.length === 0) return undefined;
+  const { bytes, webhooks, seconds } = phase.disk;
+  const allowed = ({ burst, perSecond }: typeof OF_ALL) => burst + perSecond * seconds;
+  const responses = Math.min(phase.hanging * allowed(OF_DESTINATION), allowed(OF_ALL));
+  const repeats = Math.max(0, webhooks - median(disks.map((disk) => disk.webhooks)));
+  const beyond = bytes - median(disks.map((disk) => disk.bytes));
+  return beyond / (responses + repeats * ATTEMPT_BYTES);
 }
 
 export function measureIsolation(

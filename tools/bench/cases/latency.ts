@@ -1,9 +1,8 @@
 import { deliveryId } from '../../../shared/model/delivery';
 import { clockMs, openLoop, until } from '../../harness/timing';
-import { cpuBetween, readCpu } from '../../harness/usage';
-import { percentile } from '../arithmetic';
+import { cpuBetween, type CpuUse, readCpu } from '../../harness/usage';
+import { type Times, timesOf } from '../arithmetic';
 import { Calls } from '../load';
-import { type LatencyFigure } from '../report/figures';
 import { type Bench } from '../setup';
 import { type Target } from './pipeline';
 
@@ -20,20 +19,23 @@ const POLL_MS = 100;
 export interface LatencySize {
   perSecond: number;
   warmUp: number;
-  /**
-   * default: `perSecond`. Faster, because uncompiled code slows a system only in its first minute.
-   */
-  warmUpPerSecond?: number;
   count: number;
   /** unique on the system, because ids of messages must not repeat */
-  run?: string;
+  run: string;
 }
 
-const warmUpRate = ({ warmUpPerSecond, perSecond }: LatencySize) => warmUpPerSecond ?? perSecond;
+/** Faster than the slowest measurement: uncompiled code slows a system only in its first minute. */
+const WARM_UP_PER_SECOND = 300;
+
+export interface LatencyFigure extends Times {
+  perSecond: number;
+  missing: number;
+  cpu: CpuUse;
+}
 
 /** Estimates its duration. */
 export const latencyMs = (size: LatencySize): number =>
-  (size.warmUp / warmUpRate(size) + size.count / size.perSecond) * 1000;
+  (size.warmUp / WARM_UP_PER_SECOND + size.count / size.perSecond) * 1000;
 
 export async function measureLatency(
   bench: Bench,
@@ -41,7 +43,7 @@ export async function measureLatency(
   size: LatencySize,
 ): Promise<LatencyFigure> {
   const { endpoint } = bench;
-  const calls = new Calls(target.ingestUrl, CONNECTIONS, target.customers, size.run ?? 'latency');
+  const calls = new Calls(target.ingestUrl, CONNECTIONS, target.customers, size.run);
   const sentAt = new Map<string, number>();
   const one = async () => {
     const atMs = clockMs();
@@ -50,7 +52,7 @@ export async function measureLatency(
   };
 
   endpoint.reset({ ids: true });
-  await openLoop(warmUpRate(size), (started) => started < size.warmUp, one);
+  await openLoop(WARM_UP_PER_SECOND, (started) => started < size.warmUp, one);
   sentAt.clear();
   const from = readCpu(target.pids);
   await openLoop(size.perSecond, (started) => started < size.count, one);
@@ -65,11 +67,9 @@ export async function measureLatency(
     return arrivedAt === undefined ? [] : [arrivedAt - atMs];
   });
   return {
+    ...timesOf(latencies),
     count: size.count,
     perSecond: size.perSecond,
-    p50Ms: percentile(latencies, 0.5),
-    p99Ms: percentile(latencies, 0.99),
-    maxMs: percentile(latencies, 1),
     missing: size.count - latencies.length,
     cpu,
   };

@@ -1,7 +1,11 @@
 import { type InRecord, type Kafka, type Tail } from '../../../shared/kafka/port';
 import { DUE, tierTopic } from '../../../shared/kafka/topics';
-import { percentile } from '../arithmetic';
-import { type LatenessFigure } from '../report/figures';
+import { type Times, timesOf } from '../arithmetic';
+
+export interface LatenessFigure extends Times {
+  /** due, but not in `webhooks.due` */
+  missing: number;
+}
 
 /**
  * Measures how late a delivery moves from its tier to the topic `webhooks.due`, by the broker's
@@ -47,10 +51,8 @@ export class Lateness {
       return putMs === undefined ? [] : [putMs - dueMs];
     });
     return {
+      ...timesOf(late),
       count: due.length,
-      p50Ms: percentile(late, 0.5),
-      p99Ms: percentile(late, 0.99),
-      maxMs: percentile(late, 1),
       missing: due.length - late.length,
     };
   }

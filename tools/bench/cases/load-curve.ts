@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { processNames } from '../../../bin/service-list';
-import { cpuBetween, readCpu, residents } from '../../harness/usage';
+import { cpuBetween, type CpuUse, readCpu, residents } from '../../harness/usage';
 import { createCustomers } from '../load';
 import { type Progress } from '../progress';
-import { type LoadCurveFigure } from '../report/figures';
+import { ratio, sum } from '../arithmetic';
+import { type Goal, micros, most, type Row, rows } from '../rows';
 import { type Bench, withSystem } from '../setup';
-import { latencyMs, measureLatency } from './latency';
+import { type LatencyFigure, latencyMs, measureLatency } from './latency';
 
 /**
  * CPU and latency of one system over its load: without any call, and at several rates of single
@@ -24,7 +25,46 @@ export interface LoadCurveSize {
   together?: boolean;
 }
 
-const WARM_UP_PER_SECOND = 300;
+interface LoadCurveFigure {
+  /** MB by process */
+  idle: { cpu: CpuUse; rssMb: Record<string, number> };
+  /** by rate, ascending */
+  rates: LatencyFigure[];
+}
+
+/** Most cores where the bare loop takes 55 µs, p50 and p99 by rate. */
+const GOALS: Readonly<Record<number, { cores?: Goal; p50?: Goal; p99?: Goal }>> = {
+  50: { cores: most(0.2), p50: most(3), p99: most(10) },
+  200: { cores: most(0.35), p50: most(4), p99: most(20) },
+  500: { cores: most(0.5), p50: most(5), p99: most(30) },
+  1_000: { cores: most(0.8) },
+  1_500: { p50: most(5), p99: most(60) },
+};
+
+export function loadRows({ idle, rates }: LoadCurveFigure, bareMicros: number): Row[] {
+  const names = [...processNames('all' in idle.rssMb), 'broker'];
+  /** NaN if the broker is not on this machine */
+  const coresOf = ({ byName, seconds }: CpuUse) =>
+    sum(names.map((name) => byName[name] ?? NaN)) / seconds;
+  return [
+    ...rows('all, without calls', [
+      ['', 'cores', coresOf(idle.cpu), most(0.08)],
+      ['', 'MB', sum(names.map((name) => idle.rssMb[name] ?? NaN)), most(900)],
+    ]),
+    ...rates.flatMap((figure) => {
+      const goals = GOALS[figure.perSecond];
+      const cores = coresOf(figure.cpu);
+      return rows(`all, ${String(figure.perSecond)} single calls/s`, [
+        ['', 'cores', cores],
+        [' where the bare loop takes 55 µs', 'cores', (cores * 55) / bareMicros, goals?.cores],
+        ['', 'CPU-ms/webhook', ratio(micros(figure, ...names), 1_000)],
+        [', p50', 'ms', figure.p50Ms, goals?.p50],
+        [', p99', 'ms', figure.p99Ms, goals?.p99],
+        [', not arrived', 'webhooks', figure.missing],
+      ]);
+    }),
+  ];
+}
 
 export async function measureLoadCurve(
   bench: Bench,
@@ -47,7 +87,6 @@ export async function measureLoadCurve(
       const rate = {
         perSecond,
         warmUp,
-        warmUpPerSecond: WARM_UP_PER_SECOND,
         count: perSecond * size.seconds,
         run,
       };

@@ -1,5 +1,4 @@
-import { percentile, sum } from '../arithmetic';
-import { type OutageFigure } from '../report/figures';
+import { percentile, sum, type Times, timesOf } from '../arithmetic';
 import { type History } from './attempt-history';
 
 /** Computes the outcome of the calls during an outage. Pure. */
@@ -7,15 +6,31 @@ import { type History } from './attempt-history';
 /** The time at which each call was sent, by delivery id. */
 export type SentAt = ReadonlyMap<string, number>;
 
+interface Outcome {
+  /**
+   * from its return until the first delivery, and until the last delivery of a call accepted during
+   * the outage
+   */
+  firstMs: number;
+  drainMs: number;
+  /** waits of those */
+  hops: { mean: number; most: number };
+  /** number of times that its circuit opened again after its return */
+  reopened: number;
+  /** calls sent before the outage, and those sent after the first delivery and before the last */
+  before: Times;
+  fresh: Times;
+  /** the maximum of deliveries in one second after its return */
+  peakPerSecond: number;
+  missing: number;
+}
+
 export function outcome(
   sentAt: SentAt,
   arrivals: ReadonlyMap<string, number>,
   { hops, circuits }: History,
   { deadMs, backMs, backWallMs }: { deadMs: number; backMs: number; backWallMs: number },
-): Pick<
-  OutageFigure,
-  'drainMs' | 'firstMs' | 'hops' | 'reopened' | 'before' | 'fresh' | 'peakPerSecond' | 'missing'
-> {
+): Outcome {
   const all = [...sentAt].map(([id, atMs]) => ({ id, atMs, arrivedMs: arrivals.get(id) }));
   const during = all.filter(({ atMs }) => atMs >= deadMs && atMs < backMs);
   const afterBack = [...arrivals.values()].filter((atMs) => atMs >= backMs);
@@ -25,11 +40,6 @@ export function outcome(
     all.flatMap(({ atMs, arrivedMs }) =>
       atMs < from || atMs >= to || arrivedMs === undefined ? [] : [arrivedMs - atMs],
     );
-  const share = (latencies: number[]) => ({
-    count: latencies.length,
-    p50Ms: percentile(latencies, 0.5),
-    p99Ms: percentile(latencies, 0.99),
-  });
   const waited = during.flatMap(({ id }) => hops.get(id) ?? []);
   return {
     drainMs: lastMs - backMs,
@@ -37,10 +47,10 @@ export function outcome(
     hops: { mean: sum(waited) / waited.length, most: percentile(waited, 1) },
     reopened: circuits.filter(({ state, at }) => state === 'open' && Date.parse(at) > backWallMs)
       .length,
-    before: share(tookOf(-Infinity, deadMs)),
+    before: timesOf(tookOf(-Infinity, deadMs)),
     // Before the first 2xx nothing can know that the endpoint is back: those calls wait like those
     // of the outage.
-    fresh: share(tookOf(firstMs, lastMs)),
+    fresh: timesOf(tookOf(firstMs, lastMs)),
     peakPerSecond: mostWithin(afterBack, 1000),
     missing: all.filter(({ arrivedMs }) => arrivedMs === undefined).length,
   };

@@ -4,7 +4,7 @@ import { deliveryId } from '../../../shared/model/delivery';
 import { clockMs, openLoop, until } from '../../harness/timing';
 import { Calls, createCustomers } from '../load';
 import { type Progress } from '../progress';
-import { type OutageFigure } from '../report/figures';
+import { most, type Row, rows } from '../rows';
 import { openSeeder } from '../seed';
 import { type Bench, withSystem } from '../setup';
 import { type History, readHistory } from './attempt-history';
@@ -30,6 +30,34 @@ export interface OutageSize {
   /** duration of the clean time before it */
   beforeSeconds: number;
   deadSeconds: number;
+}
+
+interface OutageFigure extends ReturnType<typeof outcome> {
+  perSecond: number;
+  /** records written during the outage: to tiers; to tiers, to `webhooks.due` and to `attempts` */
+  appendsPerSecond: { tiers: number; all: number };
+}
+
+export function outageRows(figure: OutageFigure): Row[] {
+  const { perSecond, appendsPerSecond, hops, before, fresh } = figure;
+  return rows('outage', [
+    [': appended to tiers while dead', 'records/s', appendsPerSecond.tiers],
+    [
+      ': appended to tiers, due and attempts',
+      '× accepted records',
+      appendsPerSecond.all / perSecond,
+    ],
+    [': waits of a record, mean', 'hops', hops.mean],
+    [': waits of a record, most', 'hops', hops.most],
+    [': back to first delivery', 's', figure.firstMs / 1000],
+    [': back to drained', 's', figure.drainMs / 1000],
+    [': most deliveries in a second of the drain', 'webhooks/s', figure.peakPerSecond],
+    [': circuit opened again', 'times', figure.reopened, most(0)],
+    [', before: p50', 'ms', before.p50Ms],
+    [', before: p99', 'ms', before.p99Ms],
+    [', fresh calls during the drain: p50', 'ms', fresh.p50Ms],
+    [', fresh calls during the drain: p99', 'ms', fresh.p99Ms],
+  ]);
 }
 
 export function measureOutage(
@@ -78,12 +106,12 @@ export function measureOutage(
       const times = { deadMs: dead.atMs, backMs: back.atMs, backWallMs: back.wallMs };
       const seconds = (back.atMs - dead.atMs) / 1000;
       return {
-        ...size,
-        appendsPerSecond: { tiers: perSecond('tiers'), all: perSecond('all') },
+        perSecond: size.perSecond,
+        appendsPerSecond: { tiers: appended('tiers'), all: appended('all') },
         ...outcome(sentAt, arrivals, await historyOf(system.env), times),
       };
 
-      function perSecond(what: keyof Appends): number {
+      function appended(what: keyof Appends): number {
         return (back.appends[what] - dead.appends[what]) / seconds;
       }
     } finally {

@@ -1,8 +1,10 @@
+import { SERVICES } from '../../../bin/service-list';
 import { until, within } from '../../harness/timing';
-import { cpuBetween, readCpu } from '../../harness/usage';
-import { Calls, type Customer } from '../load';
-import { type PipelineFigure } from '../report/figures';
-import { type Bench } from '../setup';
+import { cpuBetween, type CpuUse, readCpu } from '../../harness/usage';
+import { Calls, createCustomers, type Customer } from '../load';
+import { ratio } from '../arithmetic';
+import { type Goal, least, micros, most, PER_WEBHOOK, type Row, rows } from '../rows';
+import { type Bench, withSystem } from '../setup';
 import { divertedRecords } from './delivery';
 
 /**
@@ -15,6 +17,7 @@ const DEADLINE_MS = 180_000;
 /** Time for calls that are under way when the load ends. */
 const DRAIN_MS = 30_000;
 const POLL_MS = 10;
+const CUSTOMERS = 4;
 
 /** A running system, and the calls to send to it. */
 export interface Target {
@@ -32,13 +35,58 @@ export interface LoopSize {
   connections: number;
 }
 
-/** The calls that a closed loop sent, and their outcome. */
-export interface LoopOutcome<T> {
-  measured: T;
-  /** accepted but never delivered, delivered more than once */
+export interface PipelineFigure {
+  count: number;
+  callsPerRequest: number;
+  perSecond: number;
+  cpu: CpuUse;
+  /** accepted but never delivered, delivered more than once, diverted to a tier */
   missing: number;
   repeats: number;
-  eventsPerPost: number;
+  diverted: number;
+}
+
+/** @param goals.all including the broker */
+export function loopRows(
+  title: string,
+  figure: PipelineFigure,
+  goals: { bareMicros: number; all?: Goal; services?: Goal },
+): Row[] {
+  const services = micros(figure, ...SERVICES);
+  const all = micros(figure, ...SERVICES, 'broker');
+  return rows(title, [
+    ['', 'webhooks/s', figure.perSecond],
+    [': services and broker', 'CPU-s/1,000', ratio(all, 1_000)],
+    [': services and broker', '× bare loop', ratio(all, goals.bareMicros), goals.all],
+    [': services', '× bare loop', ratio(services, goals.bareMicros), goals.services],
+    ...[...SERVICES, 'broker'].map(
+      (name) => [`: ${name}`, PER_WEBHOOK, micros(figure, name)] as const,
+    ),
+  ]);
+}
+
+export const batchesRows = (figure: PipelineFigure, bareMicros: number): Row[] =>
+  loopRows('all, batches of 100', figure, { bareMicros, all: most(4.85), services: most(4) });
+
+export const singlesRows = (figure: PipelineFigure, bareMicros: number): Row[] =>
+  loopRows('all, single calls', figure, { bareMicros, all: most(9) });
+
+export const sustainedRows = ({ perSecond }: PipelineFigure, bareMicros: number): Row[] =>
+  rows('sustained, batches of 100', [
+    ['', 'webhooks/s', perSecond],
+    [' where the bare loop takes 33 µs', 'webhooks/s', (perSecond * bareMicros) / 33, least(9_000)],
+  ]);
+
+/** Measures a system of its own. */
+export function measureLoop(bench: Bench, size: LoopSize): Promise<PipelineFigure> {
+  return withSystem(bench, { name: 'system', services: SERVICES }, async ({ system, pids }) => {
+    const customers = await createCustomers(system, customerUrls(bench));
+    return measurePipeline(bench, { ...system, customers, pids }, size);
+  });
+}
+
+export function customerUrls({ endpoint }: Bench): string[] {
+  return Array.from({ length: CUSTOMERS }, (_, i) => `${endpoint.origin}/ok/customer-${String(i)}`);
 }
 
 export async function measurePipeline(
@@ -50,27 +98,21 @@ export async function measurePipeline(
   const at = (count: number) =>
     endpoint.reached(count).then((atMs) => ({ atMs, cpu: readCpu(target.pids) }));
   const name = `${String(size.callsPerRequest)}-${String(size.count)}`;
-  const { measured, missing, repeats, eventsPerPost } = await closedLoop(
-    bench,
-    target,
-    { ...size, name },
-    () =>
-      within(
-        'the measured number of webhooks',
-        DEADLINE_MS,
-        Promise.all([at(size.warmUp), at(size.warmUp + size.count)]),
-      ),
+  const { measured, missing, repeats } = await closedLoop(bench, target, { ...size, name }, () =>
+    within(
+      'the measured number of webhooks',
+      DEADLINE_MS,
+      Promise.all([at(size.warmUp), at(size.warmUp + size.count)]),
+    ),
   );
   const [from, to] = measured;
   return {
     count: size.count,
     callsPerRequest: size.callsPerRequest,
-    connections: size.connections,
     perSecond: size.count / ((to.atMs - from.atMs) / 1000),
     cpu: cpuBetween(from.cpu, to.cpu),
     missing,
     repeats,
-    eventsPerPost,
     diverted: await divertedRecords(bench, target.prefix),
   };
 }
@@ -79,12 +121,12 @@ export async function measurePipeline(
  * Loads the system until `measure` resolves, then waits for calls under way.
  * @param load.name part of each messageId
  */
-export async function closedLoop<T>(
+async function closedLoop<T>(
   { endpoint }: Bench,
   target: Target,
   load: { name: string; callsPerRequest: number; connections: number },
   measure: () => Promise<T>,
-): Promise<LoopOutcome<T>> {
+): Promise<{ measured: T; missing: number; repeats: number }> {
   const { callsPerRequest, connections } = load;
   const calls = new Calls(target.ingestUrl, connections, target.customers, load.name);
   const throttle = new Throttle(MAX_OUTSTANDING);
@@ -105,9 +147,8 @@ export async function closedLoop<T>(
     throttle.close();
     await sending;
     await until(() => throttle.outstanding <= 0, POLL_MS, DRAIN_MS);
-    const { count, requests, arrivals } = await endpoint.report();
-    const counts = { missing: throttle.sent - arrivals.size, repeats: count - arrivals.size };
-    return { measured, ...counts, eventsPerPost: count / requests };
+    const { count, arrivals } = await endpoint.report();
+    return { measured, missing: throttle.sent - arrivals.size, repeats: count - arrivals.size };
   } finally {
     // If the load failed, the measurement no longer matters.
     measurement.catch(() => undefined);

@@ -3,20 +3,43 @@ import { besideIn, type RunningServices, startReady } from '../../harness/servic
 import { type CpuUse } from '../../harness/usage';
 import { createCustomers } from '../load';
 import { type Progress } from '../progress';
-import { type PipelineFigure, type ProcessesFigure } from '../report/figures';
+import { type Row } from '../rows';
 import { type Bench, type Running, withSystem } from '../setup';
-import { type LoopSize, measurePipeline, type Target } from './pipeline';
+import {
+  customerUrls,
+  loopRows,
+  type LoopSize,
+  measurePipeline,
+  type PipelineFigure,
+  type Target,
+} from './pipeline';
 
 /** All services under closed loops, with one and several processes of each service on the path. */
 
 const ON_PATH = ['ingest', 'router', 'delivery'] as const satisfies readonly ServiceName[];
-const CUSTOMERS = 4;
 
 export interface ProcessesSize {
   /** number of processes of a service, one case each */
   counts: readonly number[];
   batches: LoopSize;
   singles: LoopSize;
+}
+
+interface ProcessesFigure {
+  cases: {
+    /** number for each service on the path */
+    processes: number;
+    /** CPU by service: its processes together */
+    batches: PipelineFigure;
+    singles: PipelineFigure;
+  }[];
+}
+
+export function processesRows({ cases }: ProcessesFigure, bareMicros: number): Row[] {
+  return cases.flatMap(({ processes, batches, singles }) => [
+    ...loopRows(`${String(processes)} of each, batches of 100`, batches, { bareMicros }),
+    ...loopRows(`${String(processes)} of each, single calls`, singles, { bareMicros }),
+  ]);
 }
 
 export async function measureProcesses(
@@ -42,11 +65,7 @@ function measureCase(
     const more: RunningServices[] = [];
     try {
       const { ingestUrl, pids } = await startBeside(running, processes - 1, more);
-      const urls = Array.from(
-        { length: CUSTOMERS },
-        (_, i) => `${bench.endpoint.origin}/ok/customer-${String(i)}`,
-      );
-      const customers = await createCustomers(running.system, urls);
+      const customers = await createCustomers(running.system, customerUrls(bench));
       const target: Target = { ...running.system, ingestUrl, customers, pids };
       const measure = async (size: LoopSize) => {
         // Each process has separate connections, and compiles the code for itself.

@@ -3,10 +3,10 @@ import { SERVICES, type ServiceName } from '../../../bin/service-list';
 import { deliveryId } from '../../../shared/model/delivery';
 import { besideIn, type RunningServices, startReady } from '../../harness/services';
 import { clockMs, openLoop, until } from '../../harness/timing';
-import { percentile } from '../arithmetic';
+import { type Times, timesOf } from '../arithmetic';
 import { Calls, createCustomers, type Customer } from '../load';
 import { type Progress } from '../progress';
-import { type RollingFigure } from '../report/figures';
+import { most, type Row, rows } from '../rows';
 import { type Bench, withSystem } from '../setup';
 
 /**
@@ -25,6 +25,26 @@ export interface RollingSize {
   warmUpSeconds: number;
   /** of each step */
   seconds: number;
+}
+
+interface RollingFigure {
+  perSecond: number;
+  /** accepted but never delivered */
+  missing: number;
+  /** the calls that were sent in each step */
+  steps: ({ name: string } & Times)[];
+}
+
+export function rollingRows({ steps, missing }: RollingFigure): Row[] {
+  return [
+    ...steps.flatMap(({ name, p50Ms, p99Ms }) =>
+      rows(`rolling upgrade, ${name}`, [
+        [', p50', 'ms', p50Ms],
+        [', p99', 'ms', p99Ms, most(300)],
+      ]),
+    ),
+    ...rows('rolling upgrade', [[', not arrived', 'webhooks', missing, most(0)]]),
+  ];
 }
 
 export async function measureRolling(
@@ -144,10 +164,5 @@ export function outcomeOf({
     const step = steps.findLast((each) => each.atMs <= atMs && atMs < each.atMs + stepMs);
     if (step) latencies.get(step.name)?.push(arrivedAt - atMs);
   }
-  const timesOf = (all: number[]) => ({
-    count: all.length,
-    p50Ms: percentile(all, 0.5),
-    p99Ms: percentile(all, 0.99),
-  });
   return { missing, steps: [...latencies].map(([name, all]) => ({ name, ...timesOf(all) })) };
 }

@@ -4,7 +4,8 @@ import { clockMs, openLoop, until } from '../../harness/timing';
 import { cpuBetween, type CpuReading, readCpu, residents } from '../../harness/usage';
 import { Calls, createCustomers } from '../load';
 import { type Progress } from '../progress';
-import { type SoakFigure, type SoakSample } from '../report/soak-figure';
+import { most, type Row, rows } from '../rows';
+import { sum } from '../arithmetic';
 import { type Bench, withSystem } from '../setup';
 
 /**
@@ -26,6 +27,79 @@ export interface SoakSize {
   endpoints: number;
   /** number of requests to the first endpoint of which one gets a 503 */
   failsEvery: number;
+}
+
+export interface SoakFigure {
+  minutes: number;
+  /** every minute, from the first call on */
+  samples: SoakSample[];
+  /** written by the services, and by the broker: bytes */
+  logged: { services: number; broker: number };
+  /** requests that got a 503 */
+  failed: number;
+  /** accepted and not delivered a minute after the last call: some wait in tiers */
+  undelivered: number;
+}
+
+interface SoakSample {
+  minute: number;
+  /** by process: MB */
+  rssMb: Record<string, number>;
+  /** by process: cores, in the minute before */
+  cores: Record<string, number>;
+}
+
+/** Everything that an installation runs. */
+const EVERYTHING = [...SERVICES, 'broker'];
+/**
+ * A process starts, compiles its code and fills its caches in the first sixth: ten minutes of an
+ * hour.
+ */
+const BEGIN = 1 / 6;
+/**
+ * An hour moves a process by so much in both directions, because a garbage collector gives memory
+ * back irregularly.
+ */
+const FLAT = { mb: 10, share: 0.05 };
+
+export function soakRows(soak: SoakFigure): Row[] {
+  const later = soak.samples.filter(({ minute }) => minute >= soak.minutes * BEGIN);
+  const ofProcess = (name: string) => {
+    const mb = later.map(({ rssMb }) => rssMb[name] ?? NaN);
+    const perHour = growth(
+      later.map(({ minute }) => minute / 60),
+      mb,
+    );
+    return { name, mb, perHour, flat: Math.max(FLAT.mb, FLAT.share * (mb[0] ?? NaN)) };
+  };
+  const processes = EVERYTHING.map(ofProcess);
+  const mbPerHour = (bytes: number) => bytes / 1e6 / (soak.minutes / 60);
+  return [
+    ...processes.flatMap(({ name, mb, perHour, flat }) =>
+      rows(`soak, ${name}`, [
+        [', after a sixth of the time', 'MB', mb[0]],
+        [', at the end', 'MB', mb.at(-1)],
+        [', at most', 'MB', Math.max(...mb), name === 'control' ? most(350) : undefined],
+        [', growth', 'MB/hour', perHour, most(flat)],
+        ['', 'cores', sum(later.map(({ cores }) => cores[name] ?? NaN)) / later.length],
+      ]),
+    ),
+    ...rows('soak', [
+      [', all together at the end', 'MB', sum(processes.map(({ mb }) => mb.at(-1) ?? NaN))],
+      [', logs of the services', 'MB/hour', mbPerHour(soak.logged.services)],
+      [', log of the broker', 'MB/hour', mbPerHour(soak.logged.broker)],
+      [', failed attempts', 'requests', soak.failed],
+      [', not delivered a minute after the end', 'webhooks', soak.undelivered],
+    ]),
+  ];
+}
+
+/** Returns the slope of least squares; 0 for one point. */
+function growth(xs: readonly number[], ys: readonly number[]): number {
+  const x = sum(xs) / xs.length;
+  const y = sum(ys) / ys.length;
+  const spread = sum(xs.map((each) => (each - x) ** 2));
+  return spread === 0 ? 0 : sum(xs.map((each, i) => (each - x) * ((ys[i] ?? NaN) - y))) / spread;
 }
 
 export async function measureSoak(
@@ -65,9 +139,7 @@ export async function measureSoak(
         await until(async () => (await undelivered()) === 0, POLL_MS, ARRIVAL_MS);
         return {
           minutes: size.minutes,
-          perSecond: size.perSecond,
           samples: taken,
-          sent,
           failed: (await endpoint.report()).failed,
           undelivered: await undelivered(),
           logged: {

@@ -1,21 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { SERVICES } from '../../../bin/service-list';
-import { briefClient, kafkaAddress } from '../../../shared/kafka/client/connection';
-import { createTopics } from '../../../shared/kafka/client/create-topics';
 import { type OutRecord } from '../../../shared/kafka/port';
-import { specsOf, tierDelayMs, tierTopic } from '../../../shared/kafka/topics';
+import { tierTopic } from '../../../shared/kafka/topics';
 import { loadSettings } from '../../../shared/runtime/settings';
-import { createLog } from '../../../shared/telemetry/log';
-import { besideIn, type RunningServices, startReady, type SystemEnv } from '../../harness/services';
+import { besideIn, type RunningServices, startReady } from '../../harness/services';
 import { openLoop } from '../../harness/timing';
 import { type Usage, watchUsage } from '../../harness/usage';
 import { createCustomers, type Customer } from '../load';
 import { bodyOf } from '../payload';
 import { type Progress } from '../progress';
-import { type WaitingFigure } from '../report/figures';
+import { most, type Row, rows } from '../rows';
 import { aDelivery, deliveryRecord, openSeeder, type Seeder } from '../seed';
 import { type Bench, type Running, withSystem } from '../setup';
-import { Lateness } from './lateness';
+import { Lateness, type LatenessFigure } from './lateness';
 
 /**
  * Deliveries that wait in the two longest tiers, so that none of them falls due during the run, and
@@ -37,14 +34,31 @@ const WRITTEN_PER_MS = 15;
 export interface WaitingSize {
   /** of waiting deliveries */
   count: number;
-  /** of each topic */
-  partitions: number;
-  /** partitions of each tier; by default the same number as in other topics */
-  tierPartitions: number | undefined;
   /** for the flow through the shortest tier */
   perSecond: number;
   /** of each phase */
   seconds: number;
+}
+
+interface WaitingFigure {
+  phases: (Usage & { name: string; lateness: LatenessFigure })[];
+}
+
+export function waitingRows({ phases }: WaitingFigure): Row[] {
+  return phases.flatMap(({ name, lateness, of }) => [
+    ...rows(`waiting, ${name}: late`, [
+      [', p50', 'ms', lateness.p50Ms],
+      [', p99', 'ms', lateness.p99Ms],
+      [', longest', 'ms', lateness.maxMs, most(1_000)],
+    ]),
+    ...Object.entries(of).flatMap(([process, { cores, rssMb }]) =>
+      rows(`waiting, ${name}: ${process}`, [
+        [', at the end', 'MB', rssMb.last],
+        [', at most', 'MB', rssMb.most],
+        ['', 'cores', cores],
+      ]),
+    ),
+  ]);
 }
 
 interface Rig {
@@ -63,9 +77,7 @@ export function measureWaiting(
   progress: Progress,
 ): Promise<WaitingFigure> {
   const others = SERVICES.filter((name) => name !== 'retry');
-  const env = { WAYPOST_PARTITIONS: String(size.partitions) };
-  const before = (system: SystemEnv) => createTiers(system, size.tierPartitions ?? size.partitions);
-  return withSystem(bench, { name: 'waiting', services: others, env, before }, async (running) => {
+  return withSystem(bench, { name: 'waiting', services: others }, async (running) => {
     const { system } = running;
     const [customer] = await createCustomers(system, [`${bench.endpoint.origin}/ok/`]);
     if (!customer) throw new Error('there is no customer');
@@ -79,26 +91,6 @@ export function measureWaiting(
       for (const retry of retries.values()) await retry.stop();
     }
   });
-}
-
-/** Creates the tiers before the services do, which leave existing topics as they are. */
-async function createTiers({ env }: SystemEnv, partitions: number): Promise<void> {
-  const settings = loadSettings(env);
-  const admin = briefClient(kafkaAddress(settings), 'waypost-bench').admin();
-  const specs = specsOf(settings).filter(({ name }) => tierDelayMs(name) !== undefined);
-  await admin.connect();
-  try {
-    const log = createLog('bench', 'error');
-    await createTopics(admin, {
-      prefix: settings.WAYPOST_TOPIC_PREFIX,
-      specs,
-      partitions,
-      replication: 1,
-      log,
-    });
-  } finally {
-    await admin.disconnect();
-  }
 }
 
 async function measure(rig: Rig): Promise<WaitingFigure> {
@@ -133,7 +125,6 @@ async function measure(rig: Rig): Promise<WaitingFigure> {
     await phase('two retries');
     await pause(AFTER_MS);
     return {
-      ...size,
       phases: spent.map(({ name, usage }) => ({
         name,
         ...usage,

@@ -6,7 +6,7 @@ import { openPostgres } from '../../../services/control/history/postgres';
 import { migrate } from '../../../services/control/history/schema';
 import { compact } from '../../../shared/collections/defined';
 import { residents } from '../../harness/usage';
-import { table } from '../report/table';
+import { table } from '../../harness/table';
 import { fill } from './fill';
 import { type Past } from './past-events';
 import { answerAll, type Answered } from './queries';

@@ -45,7 +45,11 @@ export async function fill(
     const batch = range(i, Math.min(past.count, i + BATCH)).flatMap((each) => eventsOf(past, each));
     if ((i - from) % EVERY === 0) note(`${String(i)} of ${String(past.count)} deliveries`);
     await timed(async () => {
-      for (const [name, rows] of await recordEvents(database, batch, parts)) {
+      const { made, touched } = await database.transaction((transaction) =>
+        recordEvents(transaction, batch, parts),
+      );
+      parts = [...parts, ...made];
+      for (const [name, rows] of touched) {
         written.set(name, rows);
         changed.set(name, (changed.get(name) ?? 0) + rows);
       }

@@ -1,8 +1,5 @@
-import { defined } from '../../../shared/collections/defined';
-import { readable } from '../../bench/arithmetic';
 import { answers, badFrom, breaksAt, refuses } from '../endpoint';
-import { type Line } from '../plot';
-import { firstWaits, named, play, type Finding, type Options, type Scenario } from '../scenario';
+import { firstWaits, play, type Finding, type Scenario } from '../scenario';
 import { type Ended } from '../world';
 
 /**
@@ -20,73 +17,45 @@ const FROM_MS = 60_000;
 const BREAKS_AT = 200;
 /** The largest interval between probes: until then new deliveries are still diverted. */
 const NOTICED_MS = 15_000;
-/**
- * With one short tier the appends grow with the square of the outage: a small part of the traffic
- * shows it as well.
- */
-const PART = 200;
-/** Time of the return that the plot shows, ms. */
-const SHOWN_MS = 600_000;
 const SLICE_MS = 1_000;
 const APPENDS_SLICE_MS = 10_000;
-
-interface Away {
-  lastsMs: number;
-  perSecond: number;
-  tiersMs?: number[];
-}
-
-async function away(options: Options, { lastsMs, perSecond, tiersMs }: Away, name: string) {
-  const to = FROM_MS + lastsMs;
-  const label = (now: number) => {
-    if (now < FROM_MS) return 'before';
-    if (now < to) return 'during';
-    return now < to + NOTICED_MS ? 'unnoticed' : 'after';
-  };
-  const spec = {
-    seed: options.seed,
-    trafficMs: to + 0.6 * lastsMs,
-    sliceMs: SLICE_MS,
-    destinations: [
-      {
-        id: 'gone',
-        label,
-        urls: [badFrom(FROM_MS, to, refuses, breaksAt(BREAKS_AT, 50))],
-        perSecond,
-      },
-      { id: 'well', label: 'healthy', urls: [answers(50)], perSecond: perSecond / 10 },
-    ],
-    ...defined({ settings: tiersMs ? { tiersMs } : undefined }),
-  };
-  const ended = await play(spec, options, name);
-  return { ended, to };
-}
 
 export const outage: Scenario = {
   name: 'outage',
   about: 'one endpoint at 150/s is away for an hour, and comes back; some four minutes to compute',
   async play(options) {
-    const whole = options.short
+    const { lastsMs, perSecond } = options.short
       ? { lastsMs: 60_000, perSecond: 15 }
       : { lastsMs: HOUR_MS, perSecond: PER_SECOND };
-    const part = options.short ? 1 : PART;
-    const few = { ...whole, perSecond: whole.perSecond / part, tiersMs: [10_000] };
-    const ladder = await away(options, whole, 'as configured');
-    const shortest = await away(options, few, 'shortest tier only');
-    const ladderAppends = appends(ladder.ended, ladder.to);
-    const shortestAppends = appends(shortest.ended, shortest.to).map((count) => count * part);
-    const findings = [
-      ...ladder.ended.sound,
-      ...hops(ladder.ended, 'as configured'),
-      ...rates(ladderAppends, 'as configured'),
-      ...shortest.ended.sound,
-      ...hops(shortest.ended, 'shortest tier only'),
-      ...rates(shortestAppends, 'shortest tier only'),
-      ...recovery(ladder.ended, ladder.to),
-    ];
+    const to = FROM_MS + lastsMs;
+    const label = (now: number) => {
+      if (now < FROM_MS) return 'before';
+      if (now < to) return 'during';
+      return now < to + NOTICED_MS ? 'unnoticed' : 'after';
+    };
+    const gone = {
+      id: 'gone',
+      label,
+      urls: [badFrom(FROM_MS, to, refuses, breaksAt(BREAKS_AT, 50))],
+      perSecond,
+    };
+    const well = { id: 'well', label: 'healthy', urls: [answers(50)], perSecond: perSecond / 10 };
+    const ended = await play(
+      {
+        seed: options.seed,
+        trafficMs: to + 0.6 * lastsMs,
+        sliceMs: SLICE_MS,
+        destinations: [gone, well],
+      },
+      options,
+    );
     return {
-      findings,
-      plots: { ...plotOfAppends(ladderAppends, shortestAppends), ...plotOfReturn(ladder) },
+      findings: [
+        ...ended.sound,
+        ...hops(ended),
+        ...rates(appends(ended, to)),
+        ...recovery(ended, to),
+      ],
     };
   },
 };
@@ -106,28 +75,26 @@ function grouped(values: number[], size: number): number[] {
   return groups.map(mean);
 }
 
-function rates(perSecond: number[], name: string): Finding[] {
-  // Each message costs an event and an append to a tier, and parked deliveries must not add more
-  // than that again.
-  const bounded = name === 'as configured' ? { goal: { most: 4 * PER_SECOND } } : {};
+function rates(perSecond: number[]): Finding[] {
   return [
-    { what: named(name, 'appends, mean of the outage'), value: mean(perSecond), unit: '1/s' },
-    { what: named(name, 'appends, most of any 10 s'), value: Math.max(...perSecond), unit: '1/s' },
+    { what: 'appends, mean of the outage', value: mean(perSecond), unit: '1/s' },
+    { what: 'appends, most of any 10 s', value: Math.max(...perSecond), unit: '1/s' },
     {
-      what: named(name, 'appends, last ten minutes of the outage'),
+      what: 'appends, last ten minutes of the outage',
       value: mean(perSecond.slice(-60)),
       unit: '1/s',
-      ...bounded,
+      // Each message costs an event and an append to a tier, and parked deliveries must not add
+      // more than that again.
+      goal: { most: 4 * PER_SECOND },
     },
   ];
 }
 
-function hops({ figures }: Ended, name: string): Finding[] {
+function hops({ figures }: Ended): Finding[] {
   const all = figures.of('during: hops');
-  const bounded = name === 'as configured' ? { goal: { most: 20 } } : {};
   return [
-    { what: named(name, 'hops of a delivery, p50'), value: all.percentile(0.5) },
-    { what: named(name, 'hops of a delivery, most'), value: all.percentile(1), ...bounded },
+    { what: 'hops of a delivery, p50', value: all.percentile(0.5) },
+    { what: 'hops of a delivery, most', value: all.percentile(1), goal: { most: 20 } },
   ];
 }
 
@@ -171,77 +138,6 @@ function recovery(ended: Ended, to: number): Finding[] {
     },
   ];
 }
-
-function plotOfAppends(ladder: number[], shortest: number[]) {
-  const lines: Line[] = [
-    { name: 'tiers as configured', sliceMs: APPENDS_SLICE_MS, values: ladder },
-    { name: 'shortest tier only', sliceMs: APPENDS_SLICE_MS, values: shortest },
-  ];
-  const title = 'Appends to Kafka for one endpoint away for an hour, at 150 messages a second';
-  return { 'simulation-outage': { title, unit: 'appends a second', lines } };
-}
-
-/** Starts a minute before its return. */
-function plotOfReturn({ ended: { figures }, to }: Awaited<ReturnType<typeof away>>) {
-  const from = to - 60_000;
-  const shown = (names: string[]) =>
-    Array.from({ length: (60_000 + SHOWN_MS) / SLICE_MS }, (_, i) =>
-      names.reduce(
-        (sum, name) => sum + (figures.course(`requests, ${name}`).values[from / SLICE_MS + i] ?? 0),
-        0,
-      ),
-    );
-  const lines: Line[] = [
-    {
-      name: 'of messages of the outage',
-      sliceMs: SLICE_MS,
-      values: shown(['during', 'unnoticed']),
-    },
-    { name: 'of fresh messages', sliceMs: SLICE_MS, values: shown(['after']) },
-  ];
-  const title = 'Requests that reach the endpoint as it comes back (minute 1)';
-  return { 'simulation-return': { title, unit: 'requests a second', lines } };
-}
-
-/** The growth of hops with the length of an outage. */
-export const lengths: Scenario = {
-  name: 'lengths',
-  about: 'outages of 7.5 minutes to two hours at 15/s: hops and appends of a delivery',
-  async play(options) {
-    const minutes = options.short ? [1, 2] : [7.5, 15, 30, 60, 120];
-    const table = [
-      [
-        'minutes away',
-        'hops, mean',
-        'hops, most',
-        'appends a delivery',
-        'last one ended after, min',
-      ],
-    ];
-    const findings: Finding[] = [];
-    for (const each of minutes) {
-      const name = `${String(each)} min`;
-      const { ended, to } = await away(
-        options,
-        { lastsMs: each * 60_000, perSecond: PER_SECOND / 10 },
-        name,
-      );
-      const { figures } = ended;
-      const all = figures.of('during: hops');
-      const lastMin = (figures.counted('during: last ended at') - to) / 60_000;
-      const perDelivery = figures.counted('appends') / ended.born;
-      table.push([
-        name,
-        readable(all.mean),
-        readable(all.percentile(1)),
-        readable(perDelivery),
-        readable(lastMin),
-      ]);
-      findings.push(...ended.sound.filter(({ goal }) => goal));
-    }
-    return { findings, table };
-  },
-};
 
 function mean(values: number[]): number {
   return values.reduce((a, b) => a + b, 0) / values.length;

@@ -1,16 +1,6 @@
-import { type DrainFigure, drainBetween } from '../../../../tools/bench/drain';
-import { filterRows } from '../../../../tools/bench/report/audience-rows';
+import { drainBetween } from '../../../../tools/bench/drain';
 import { definitionEntries, DEFINITIONS, callOfUser } from '../../../../tools/bench/shop';
-import { type Round } from '../../../../tools/bench/report/figures';
-import { PLAIN } from '../../../../tools/bench/cases/filters';
-import { cellsOf } from '../../../../tools/bench/report/report';
 import { compileExpression } from '../../../../shared/cel/compile';
-
-const drain = (routerSeconds: number): DrainFigure => ({
-  count: 1_000_000,
-  perSecond: 10_000,
-  cpu: { seconds: 100, byName: { router: routerSeconds }, foreignCores: 0, stolenCores: 0 },
-});
 
 describe('the messages of many users', () => {
   const users = 1_000;
@@ -66,25 +56,5 @@ describe('a drain between two marks', () => {
       perSecond: 2_000,
       cpu: { byName: { router: 1 } },
     });
-  });
-});
-
-describe('the cost of a filter', () => {
-  test('the cost of a filter compares with the plain case of the same turn', () => {
-    // The machine was twice as slow in the second turn.
-    const cases = [
-      { name: PLAIN, turns: [drain(50), drain(100)] },
-      { name: 'filters match', turns: [drain(60), drain(120)] },
-    ];
-    const round: Round = { bare: [], failures: [], filters: { destinations: 5, cases } };
-    const cells = filterRows([round]).flatMap((row) =>
-      cellsOf(row, [round]).map(([what, median]) => [what, median]),
-    );
-    expect(cells).toEqual([
-      ['router, no filter', '75.0'],
-      ['router, filters match', '90.0'],
-      ['router, filters match', '1.20'],
-      ['router, filters match: one filter', '3.00'],
-    ]);
   });
 });

@@ -59,8 +59,8 @@ describe('the outcome of an outage', () => {
 
   test('calls sent after the first delivery and before the last are fresh', () => {
     const { before, fresh } = outcome(sentAt, arrivals, history, times);
-    expect(before).toEqual({ count: 1, p50Ms: 3, p99Ms: 3 });
-    expect(fresh).toEqual({ count: 1, p50Ms: 7, p99Ms: 7 });
+    expect(before).toEqual({ count: 1, p50Ms: 3, p99Ms: 3, maxMs: 3 });
+    expect(fresh).toEqual({ count: 1, p50Ms: 7, p99Ms: 7, maxMs: 7 });
   });
 
   test('only circuits that opened after the return of the endpoint count', () =>

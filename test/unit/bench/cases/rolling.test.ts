@@ -14,8 +14,8 @@ test('a call counts in the step that sent it, and calls that never arrived count
   expect(outcomeOf({ steps, stepMs: 1_000, sentAt, arrivals })).toEqual({
     missing: 1,
     steps: [
-      { name: 'nothing changes', count: 2, p50Ms: 10, p99Ms: 50 },
-      { name: 'router joins', count: 1, p50Ms: 20, p99Ms: 20 },
+      { name: 'nothing changes', count: 2, p50Ms: 10, p99Ms: 50, maxMs: 50 },
+      { name: 'router joins', count: 1, p50Ms: 20, p99Ms: 20, maxMs: 20 },
     ],
   });
 });

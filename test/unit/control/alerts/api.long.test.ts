@@ -1,6 +1,7 @@
 import supertest from 'supertest';
 import { type Database } from '../../../../services/control/history/database';
-import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { readParts } from '../../../../services/control/history/record-events';
+import { storeEvents } from '../../../support/store-events';
 import { parseNotes } from '../../../../services/control/history/audit';
 import { type DeliveryEvent, filterDigest } from '../../../../shared/model/attempt-events';
 import { decodeDelivery, type Delivery } from '../../../../shared/model/delivery';
@@ -492,7 +493,7 @@ test('dead letters that were replayed in the meantime raise no alert', async () 
   record(...died.slice(1));
   await look(5);
   isHistoryRead = true;
-  await recordEvents(database, [...died, delivered(died[1]!)], await readParts(database));
+  await storeEvents(database, [...died, delivered(died[1]!)], await readParts(database));
   await look(601);
   expect(sent().map(({ body }) => body.data.deadLetters as number)).toEqual([1, 1]);
   record(aDeath({ delivery: 'dead_4', destination: id, acceptedAt: at(0), at: at(602) }));
@@ -535,7 +536,7 @@ describe('a delivery that reaches only some URLs', () => {
     const id = await makeDestination();
     record(partly(id, 1));
     isHistoryRead = true;
-    await recordEvents(database, [succeeds(id, 1)], await readParts(database));
+    await storeEvents(database, [succeeds(id, 1)], await readParts(database));
     await look(10);
     expect(sent()).toEqual([]);
   });
@@ -598,7 +599,7 @@ describe('a URL whose receiver wants nothing more', () => {
         data: { destination: id, webhook, since: at(10), error },
       },
     ]);
-    await recordEvents(database, [died(id, 11), died(id, 20)], await readParts(database));
+    await storeEvents(database, [died(id, 11), died(id, 20)], await readParts(database));
     const operator = await as('operator');
     const enabled = await operator('post', `/destinations/${id}/enable-webhook`).send({ webhook });
     expect([enabled.status, enabled.body]).toEqual([200, { lostSince: at(6), count: 2 }]);
@@ -615,7 +616,7 @@ describe('a URL whose receiver wants nothing more', () => {
     const { id: webhook } = await webhookOf(id);
     // Delivery has stopped, and control has not read so yet.
     expect((await enable(id, webhook)).body).toEqual({ lostSince: null, count: 0 });
-    await recordEvents(database, [died(id, 9)], await readParts(database));
+    await storeEvents(database, [died(id, 9)], await readParts(database));
     expect((await enable(id, webhook)).body).toEqual({ lostSince: at(4), count: 1 });
     disabled(id, webhook, 10);
     disabled(id, 'whk_none', 10);

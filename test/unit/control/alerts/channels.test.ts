@@ -37,14 +37,14 @@ test('URLs of one format share a delivery, which all other endpoints are closed 
     ['mailto:ops@example.com', 1, 3],
   ]);
   expect(channels[2]?.closed).toEqual(
-    [0, 2, 1].sort().map((i) => urlHash(`https://ops.example/${String(i)}`)),
+    [0, 2, 1].sort().map((i) => urlHash(`whk_${String(i)}`, `https://ops.example/${String(i)}`)),
   );
 });
 
 test('each mailbox has a delivery of its own', () => {
   expect(channelsTo([], ['a@example.com', 'b@example.com']).map(({ closed }) => closed)).toEqual([
-    [urlHash('mailto:b@example.com')],
-    [urlHash('mailto:a@example.com')],
+    [urlHash('mailto:b@example.com', 'mailto:b@example.com')],
+    [urlHash('mailto:a@example.com', 'mailto:a@example.com')],
   ]);
 });
 

@@ -48,9 +48,10 @@ test.each([
 ])('the path %s leads to the API: %s', (url, expected) => expect(isApi(url)).toBe(expected));
 
 describe('rights', () => {
-  test("each resource is a path's first segment; other paths are session and description", () => {
+  test("each resource is a path's first segment, except for the session, the description and the lookup", () => {
     const nouns = new Set(OPERATION_IDS.map((id) => id.split('/')[1]));
     expect([...nouns].filter((noun) => !RESOURCES.some((each) => each === noun)).sort()).toEqual([
+      'lookup',
       'openapi.json',
       'session',
     ]);
@@ -64,6 +65,7 @@ describe('rights', () => {
     ['POST /deliveries/{id}/replay', ['deliveries:write']],
     ['POST /filters/try', ['filters:write', 'events:read']],
     ['GET /destinations/{id}/filter', ['destinations:read', 'events:read']],
+    ['GET /lookup', ['events:read', 'deliveries:read']],
     ['GET /session', []],
     ['GET /openapi.json', []],
   ] as const)('%s needs the rights %j', (id, rights) => expect(rightsFor(id)).toEqual(rights));

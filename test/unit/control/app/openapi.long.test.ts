@@ -5,7 +5,8 @@ import { operationOf, RESPONSES } from '../../../../shared/api/operations';
 import { addNotices } from '../../../../services/control/alerts/store';
 import { recordDeletion } from '../../../../services/control/history/deletions';
 import { type Database } from '../../../../services/control/history/database';
-import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { readParts } from '../../../../services/control/history/record-events';
+import { storeEvents } from '../../../support/store-events';
 import { addJob } from '../../../../services/control/replays/store';
 import { type Job, newJob } from '../../../../services/control/replays/job';
 import { encodeDelivery } from '../../../../shared/model/delivery';
@@ -31,7 +32,7 @@ beforeAll(async () => {
     affected: [],
     messages: 0,
   });
-  await recordEvents(database, [aFailure(), aFailure({ n: 2, hop: 1, at: at(20) })], []);
+  await storeEvents(database, [aFailure(), aFailure({ n: 2, hop: 1, at: at(20) })], []);
 });
 afterAll(() => database.close());
 afterEach(async () => {
@@ -57,7 +58,7 @@ beforeEach(async () => {
   await database.query(`delete from waypost.deliveries where id in ('dlv_2', 'dlv_3')`);
   const held = { topic: 'webhooks', partition: 0, offset: 0 };
   const waiting = aFailure({ ...about, delivery: 'dlv_3' });
-  await recordEvents(
+  await storeEvents(
     database,
     [aDeath({ ...about, record: held }), waiting],
     await readParts(database),
@@ -124,6 +125,7 @@ function aJob(id: string, status: 'running' | 'cancelled', destination: string):
     type: null,
     includeDelivered: false,
     onlyFailedUrls: false,
+    reason: null,
   };
   const made = { id, now: new Date(0), places: [] };
   return { ...newJob({ scope, preview: false, maxPerSecond: 1 }, made), status, pass: 'running' };
@@ -182,7 +184,9 @@ test.each(operations)('%s exists and responds as documented', async (operation) 
   const preview = path.startsWith('/audiences/previews')
     ? await control.call('post', '/audiences/preview').send(PRO)
     : null;
-  const request = control.call(method as 'get', path.replace('{id}', preview?.body.id ?? id));
+  const request = control
+    .call(method as 'get', path.replace('{id}', preview?.body.id ?? id))
+    .query(path === '/lookup' ? { message: 'm-1' } : {});
   const answer = await (method === 'post' ? request.send(made ?? {}) : request);
   const [status, name] = operationOf(operation).ok;
   // Nothing delivers here. The integration tests check the response of a test send.

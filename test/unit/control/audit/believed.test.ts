@@ -20,9 +20,7 @@ const value = JSON.stringify({
 });
 const factsOf = (headers: Record<string, string>) => {
   const record = { key: Buffer.from('destination:dst_1'), value: Buffer.from(value), headers };
-  return parseFacts(aRecord(record), authenticator)
-    .events()
-    .map((fact) => fact?.kind);
+  return parseFacts(aRecord(record), authenticator).map((fact) => fact?.kind);
 };
 
 test('a change that control wrote is in the audit trail and among the versions', () => {

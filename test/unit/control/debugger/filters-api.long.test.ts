@@ -1,12 +1,11 @@
 import { type Database } from '../../../../services/control/history/database';
-import { MAX_NAMES } from '../../../../services/control/sources/store';
-import { EventNames } from '../../../../services/control/sources/event-names';
-import { type InRecord } from '../../../../shared/kafka/port';
-import { createLog } from '../../../../shared/telemetry/log';
+import { addEventNames, MAX_NAMES } from '../../../../services/control/sources/store';
+import { eventNamesHandler } from '../../../../services/control/sources/event-names';
+import { type OutRecord } from '../../../../shared/kafka/port';
 import { RESPONSES } from '../../../../shared/api/operations';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
-import { aRecord } from '../../../support/factories';
+import { readerOf } from '../../../support/reader';
 import { FORMAT_HEADER } from '../../../../shared/model/record-format';
 
 /** Filters, blocked events, and their display in the debugger. */
@@ -187,7 +186,7 @@ describe('events of a source', () => {
   afterAll(() => database.close());
   beforeEach(async () => {
     await database.query('delete from waypost.seen_events');
-    await database.query('delete from waypost.seen_positions');
+    await database.query('delete from waypost.positions');
     control = await controlUnderTest({ database });
     source = (await control.call('post', '/sources').send({ name: 'Shop' })).body.id;
   });
@@ -246,14 +245,19 @@ describe('events of a source', () => {
     expect((await control.call('get', '/sources/src_none/events')).status).toBe(404);
   });
 
-  const record = (offset: number, event: string, timestampMs = offset): InRecord => {
-    const value = Buffer.from(
-      JSON.stringify({ type: 'track', messageId: 'm', timestamp: AT, event }),
+  const track = (event: string, headers: object = {}): OutRecord => ({
+    topic: 'messages',
+    key: 'k',
+    value: JSON.stringify({ type: 'track', messageId: 'm', timestamp: AT, event }),
+    headers: { source, ...headers },
+  });
+  const counting = () => {
+    const history = { ask: <T>(work: (of: Database) => Promise<T>) => work(database) };
+    return readerOf(
+      eventNamesHandler(() => 0),
+      { kafka: control.memory.kafka, history },
     );
-    return aRecord({ offset, timestampMs, headers: { source }, value });
   };
-  const counting = () =>
-    new EventNames({ ask: (work) => work(database) }, createLog('control', 'silent'));
   const counts = async () =>
     Object.fromEntries(
       ((await events()).data as { name: string; count: number }[]).map(({ name, count }) => [
@@ -262,63 +266,44 @@ describe('events of a source', () => {
       ]),
     );
 
-  test('records read again after a restart are not counted again', async () => {
-    const first = counting();
-    await first.readPositions();
-    for (let offset = 0; offset < 10; offset++) first.add(record(offset, 'a'));
-    await first.stop();
-    const second = counting();
-    await second.readPositions();
-    for (let offset = 5; offset < 12; offset++) second.add(record(offset, 'a'));
-    await second.stop();
+  test('records are not counted again after a restart', async () => {
+    control.memory.append(Array.from({ length: 10 }, () => track('a')));
+    await counting().poll();
+    control.memory.append([track('a'), track('a')]);
+    await counting().poll();
     expect(await counts()).toEqual({ a: 12 });
   });
 
   test('a name in the header counts, and without one the name is read from the call', async () => {
-    const names = counting();
-    await names.readPositions();
-    const named = {
-      ...record(0, 'in the call'),
-      headers: { source, event: 'in the header' },
-      value: null,
-    };
-    for (const each of [named, record(1, 'in the call'), record(2, 'x'.repeat(201))]) {
-      names.add(each);
-    }
-    await names.stop();
+    control.memory.append([
+      { ...track('in the call', { event: 'in the header' }), value: null },
+      track('in the call'),
+      track('x'.repeat(201)),
+    ]);
     expect(await counts()).toEqual({ 'in the header': 1, 'in the call': 1, ['x'.repeat(201)]: 1 });
   });
 
-  test('of two processes that count the same records, one counts', async () => {
+  test('two processes that alternate count each record once, and each new name', async () => {
     const both = [counting(), counting()];
-    for (const each of both) await each.readPositions();
-    for (let offset = 0; offset < 10; offset++) {
-      for (const each of both) each.add(record(offset, 'a'));
+    for (let i = 0; i < 10; i++) {
+      control.memory.append([track('a'), track(`new ${i}`)]);
+      await both[i % 2]!.poll();
+      // It has not seen that the other one read, and counts at its next turn.
+      await both[(i + 1) % 2]!.poll();
     }
-    for (const each of both) await each.stop();
-    expect(await counts()).toEqual({ a: 10 });
-  });
-
-  test('counts wait while they cannot be written', async () => {
-    let away = true;
-    const ask = <T>(work: (of: Database) => Promise<T>) =>
-      away ? Promise.reject(new Error('away')) : work(database);
-    const seen = new EventNames({ ask }, createLog('control', 'silent'));
-    await seen.readPositions();
-    seen.add(record(0, 'a'));
-    await seen.write();
-    seen.add(record(1, 'a'));
-    seen.add(record(2, 'b'));
-    away = false;
-    await seen.stop();
-    expect(await counts()).toEqual({ a: 2, b: 1 });
+    for (const each of both) await each.poll();
+    const names = Array.from({ length: 10 }, (_, i) => [`new ${i}`, 1] as const);
+    expect(await counts()).toEqual({ a: 10, ...Object.fromEntries(names) });
   });
 
   test('the least recent names above the limit are dropped', async () => {
-    const seen = counting();
-    await seen.readPositions();
-    for (let offset = 0; offset < MAX_NAMES + 10; offset++) seen.add(record(offset, `e${offset}`));
-    await seen.stop();
+    const seen = Array.from({ length: MAX_NAMES + 10 }, (_, i) => ({
+      source,
+      name: `e${i}`,
+      count: 1,
+      lastAt: i,
+    }));
+    await database.transaction((transaction) => addEventNames(transaction, seen));
     const kept = await counts();
     expect(Object.keys(kept)).toHaveLength(MAX_NAMES);
     expect(kept).toHaveProperty(`e${MAX_NAMES + 9}`);

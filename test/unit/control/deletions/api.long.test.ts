@@ -2,7 +2,8 @@ import { type Database } from '../../../../services/control/history/database';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { Forgotten } from '../../../../services/control/history/deletions';
 import { accessTo } from '../../../../shared/api/access';
-import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { readParts } from '../../../../services/control/history/record-events';
+import { storeEvents } from '../../../support/store-events';
 import { AppError } from '../../../../shared/runtime/errors';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
@@ -186,7 +187,7 @@ test("a deletion removes the users' rows of the named sources", async () => {
     { delivery: 'd2', userId: 'kim', source: 'src_other' },
     { delivery: 'd3', userId: 'lee', source },
   ];
-  await recordEvents(
+  await storeEvents(
     database,
     about.map((each) => anEvent(each)),
     await readParts(database),
@@ -226,7 +227,7 @@ test('a deletion of visitors sends messages and removes their rows without a use
     anEvent({ delivery: 'd2', source, userId: 'visitor' }),
     { ...anonymous, delivery: 'd3', anonymousId: 'lee' },
   ];
-  await recordEvents(database, [anonymous, ...others], await readParts(database));
+  await storeEvents(database, [anonymous, ...others], await readParts(database));
   const answer = await post({ anonymousIds: ['visitor'] });
   expect(answer.body).toMatchObject({
     users: 0,

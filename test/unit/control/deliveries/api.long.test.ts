@@ -1,3 +1,4 @@
+import { type Total } from '../../../../shared/api/fields';
 import { evidenceOf } from '../../../../services/control/health/attempt-evidence';
 import { addToHealth } from '../../../../services/control/health/store';
 import { type Database } from '../../../../services/control/history/database';
@@ -6,7 +7,8 @@ import {
   parseVersion,
   recordVersions,
 } from '../../../../services/control/history/destination-versions';
-import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { readParts } from '../../../../services/control/history/record-events';
+import { storeEvents } from '../../../support/store-events';
 import { defined } from '../../../../shared/collections/defined';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { type DeliveryEvent, type UrlAttempt } from '../../../../shared/model/attempt-events';
@@ -31,7 +33,7 @@ beforeEach(async () => {
   }
 });
 const record = async (...events: DeliveryEvent[]) =>
-  recordEvents(database, events, await readParts(database));
+  storeEvents(database, events, await readParts(database));
 const get = async (path: string) => (await control.call('get', path)).body;
 
 describe('GET /deliveries', () => {
@@ -127,6 +129,15 @@ describe('GET /deliveries', () => {
     ['q=ab', 'q', 'must have at least 3 characters'],
     ['user=', 'user', 'must not be empty'],
     ['since=yesterday', 'since'],
+    ['until=0.5', 'until'],
+    ['since=2026', 'since'],
+    ['since=0', 'since'],
+    ['since=Thu%20Nov%2026', 'since'],
+    ['since=2026-01-31T12:00:00', 'since'],
+    ['since=2026-02-30T12:00:00Z', 'since'],
+    ['since=1969-12-31T23:59:59Z', 'since'],
+    ['since=-271821-04-20T00:00:00Z', 'since'],
+    ['until=99999999999999', 'until'],
     ['limit=0', 'limit'],
     ['after=nonsense', 'after'],
     ['user=a&user=b', 'user'],
@@ -469,7 +480,7 @@ describe('GET /deliveries/{id}', () => {
         why: 'failed',
       };
       const opened = (destinationVersion: number, seconds: number) =>
-        recordEvents(
+        storeEvents(
           database,
           [{ ...circuit, destinationVersion, state: 'open', at: at(seconds) }],
           [],
@@ -561,8 +572,16 @@ describe('GET /deliveries/{id}', () => {
     const { id } = (await control.call('post', '/destinations').send(body)).body;
     await record(aWait({ destination: id, reason: 'paused' }));
     expect(await get('/deliveries/dlv_1')).toMatchObject({ status: 'held', reason: 'paused' });
+    const found = async () => {
+      const by = async (status: string) =>
+        ((await get(`/deliveries?status=${status}&destination=${id}&total=true`)).total as Total)
+          .count;
+      return [await by('held'), await by('waiting'), await by('retrying')];
+    };
+    expect(await found()).toEqual([1, 0, 0]);
     await control.call('patch', `/destinations/${id}`).send({ paused: false });
     expect(await get('/deliveries/dlv_1')).toMatchObject({ status: 'waiting', reason: null });
+    expect(await found()).toEqual([0, 1, 0]);
   });
 
   test('an unknown delivery is not found', async () => {

@@ -1,6 +1,7 @@
 import { type Database } from '../../../../services/control/history/database';
 import { recordAudit } from '../../../../services/control/history/audit';
-import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { readParts } from '../../../../services/control/history/record-events';
+import { storeEvents } from '../../../support/store-events';
 import { MOST_COUNTED } from '../../../../shared/api/operation';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
@@ -20,7 +21,7 @@ beforeAll(async () => {
     aDeath({ delivery: 'dlv_4', acceptedAt: at(3), at: at(60) }),
     aDeath({ delivery: 'dlv_5', acceptedAt: at(4), at: at(120) }),
   ];
-  await recordEvents(database, events, await readParts(database));
+  await storeEvents(database, events, await readParts(database));
 });
 afterAll(() => database.close());
 

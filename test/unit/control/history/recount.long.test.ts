@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { readParts } from '../../../../services/control/history/record-events';
+import { storeEvents } from '../../../support/store-events';
 import { DELIVERY_STATUSES, findsStatus } from '../../../../shared/model/reasons';
 import { type Database } from '../../../../services/control/history/database';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
@@ -49,7 +50,7 @@ test.each(seedRanges(25, 5))(
       fc.asyncProperty(randomHistory(made), async ({ stories, batches }) => {
         await dropDeliveries(database);
         await database.query('delete from waypost.counts');
-        for (const batch of batches) await recordEvents(database, batch, await readParts(database));
+        for (const batch of batches) await storeEvents(database, batch, await readParts(database));
 
         const { data, series, open } = await get('/overview');
         for (const [i, id] of made.entries()) {

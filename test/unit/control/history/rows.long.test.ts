@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { evidenceOf } from '../../../../services/control/health/attempt-evidence';
 import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
 import { countsOf, CountSums } from '../../../../services/control/history/minute-counts';
-import { parseEvents, parseLater } from '../../../../services/control/history/parse-events';
+import { parseEvents } from '../../../../services/control/history/parse-events';
 import {
   MOST_RESPONSE_BYTES,
   moveResponses,
@@ -107,14 +107,4 @@ test('a row that cannot be used is left out, and the others of its record are us
   const bad = { ...one, delivery: { ...one.delivery, messageId: 'x'.repeat(257) } };
   const good = { ...two, delivery: { ...two.delivery, messageId: 'm' } };
   expect(parseEvents(record(rowsOf([bad, good])))).toEqual([undefined, eventOf(good)]);
-});
-
-test('the number of rows is estimated before reading, however long their responses are', () => {
-  const given = fc.sample(success, { numRuns: 50, seed: 7 }).map((each, i) => {
-    const response = { headers: {}, body: String(i).padEnd(16_000, 'x'), truncated: false };
-    return { ...each, url: { ...each.url, response } };
-  });
-  const { count } = parseLater(record(rowsOf(given)));
-  expect(count).toBeGreaterThan(given.length / 2);
-  expect(count).toBeLessThan(given.length * 2);
 });

@@ -1,5 +1,6 @@
 import { type Database } from '../../../../services/control/history/database';
-import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { readParts } from '../../../../services/control/history/record-events';
+import { storeEvents } from '../../../support/store-events';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { decodeDelivery, encodeDelivery } from '../../../../shared/model/delivery';
 import { AppError } from '../../../../shared/runtime/errors';
@@ -32,7 +33,7 @@ beforeEach(async () => {
   destination = (await control.call('post', '/destinations').send(body)).body.id;
 });
 const record = async (...events: DeliveryEvent[]) =>
-  recordEvents(database, events, await readParts(database));
+  storeEvents(database, events, await readParts(database));
 
 /** Creates dead letters and their rows in the history. */
 async function bury(count: number, prefix = 'dlv', userId?: string) {

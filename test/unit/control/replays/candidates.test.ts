@@ -41,6 +41,7 @@ const SCOPE: Scope = {
   type: null,
   includeDelivered: false,
   onlyFailedUrls: false,
+  reason: null,
 };
 const DESTINATION = aDestination();
 const config = (source: Source = aSource(), destination: Destination = DESTINATION) => ({
@@ -150,7 +151,11 @@ describe('replay numbers', () => {
   const dead = deadDelivery(letter())!;
   const deadTwice = deadDelivery(letter({ replay: 1 }))!;
   const message = candidateOf(call(), { ...SCOPE, origin: 'messages' }, config())!;
-  const known = (status: Known['status'], replay = 0): Known => ({ status, replay });
+  const known = (status: Known['status'], replay = 0, reason: string | null = null): Known => ({
+    status,
+    replay,
+    reason,
+  });
   test.each<[string, Candidate, Known | undefined, Partial<Scope>, number | undefined]>([
     ['a dead letter', dead, known('dead'), {}, 1],
     ['a dead letter that the history does not know', dead, undefined, {}, 1],
@@ -174,6 +179,35 @@ describe('replay numbers', () => {
       undefined,
     ],
     ['a dead letter with the requested status', dead, known('dead'), { status: 'dead' }, 1],
+    ['a dead letter with the requested reason', dead, undefined, { reason: 'window_closed' }, 1],
+    [
+      'a dead letter with another reason than the requested one',
+      dead,
+      known('dead', 0, 'rejected'),
+      { reason: 'rejected' },
+      undefined,
+    ],
+    [
+      'a message that ended for the requested reason',
+      message,
+      known('cancelled', 0, 'destination_disabled'),
+      { origin: 'messages', reason: 'destination_disabled' },
+      1,
+    ],
+    [
+      'a message that ended for another reason',
+      message,
+      known('cancelled', 0, 'cancelled_by_user'),
+      { origin: 'messages', reason: 'destination_disabled' },
+      undefined,
+    ],
+    [
+      'a message whose end the history does not know, if a reason is requested',
+      message,
+      undefined,
+      { origin: 'messages', reason: 'destination_disabled' },
+      undefined,
+    ],
     ['a message without a delivery so far', message, undefined, { origin: 'messages' }, 1],
     ['a delivered message', message, known('delivered'), { origin: 'messages' }, undefined],
     [

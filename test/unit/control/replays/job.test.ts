@@ -1,6 +1,6 @@
 import {
   chunkOf,
-  currentPlace,
+  currentCursor,
   type Job,
   newJob,
   nextPass,
@@ -16,6 +16,7 @@ const scope = {
   type: null,
   includeDelivered: false,
   onlyFailedUrls: false,
+  reason: null,
 };
 const places = [
   { partition: 0, low: 0, next: 0, end: 10 },
@@ -29,9 +30,9 @@ const job = (over: Partial<Job> = {}): Job => ({
 const at = (...next: number[]) => places.map((place, i) => ({ ...place, next: next[i]! }));
 
 test('a pass reads the partitions one after the other', () => {
-  expect(currentPlace(job())?.partition).toBe(0);
-  expect(currentPlace(job({ places: at(10, 5, 0) }))?.partition).toBe(2);
-  expect(currentPlace(job({ places: at(10, 5, 30) }))).toBeUndefined();
+  expect(currentCursor(job())?.partition).toBe(0);
+  expect(currentCursor(job({ places: at(10, 5, 0) }))?.partition).toBe(2);
+  expect(currentCursor(job({ places: at(10, 5, 30) }))).toBeUndefined();
 });
 
 test('a replay counts first, then sends from the beginning', () => {

@@ -1,5 +1,6 @@
 import { type Database } from '../../../../services/control/history/database';
-import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { readParts } from '../../../../services/control/history/record-events';
+import { storeEvents } from '../../../support/store-events';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { decodeDelivery, encodeDelivery, urlHash } from '../../../../shared/model/delivery';
 import { type RecallRecord, takenNote } from '../../../../shared/model/recall';
@@ -46,7 +47,7 @@ async function begin(): Promise<void> {
 }
 
 const record = async (...events: DeliveryEvent[]) =>
-  recordEvents(database, events, await readParts(database));
+  storeEvents(database, events, await readParts(database));
 const post = (path: string, body: object = {}) => control.call('post', path).send(body);
 const asked = () =>
   control.memory
@@ -60,7 +61,7 @@ const note = (value: RecallRecord) =>
 
 describe('one waiting delivery', () => {
   test.each(['retry', 'cancel'] as const)(
-    'a %s names the delivery, its replay and its attempts',
+    'a %s names the delivery and its replay, and a retry its attempts',
     async (action) => {
       await record(aFailure({ destination }), aFailure({ destination, n: 2, hop: 1, at: at(20) }));
       const { status, body } = await post(`/deliveries/dlv_1/${action}`);
@@ -68,10 +69,11 @@ describe('one waiting delivery', () => {
         202,
         { id: 'dlv_1', action, status: 'retrying', reason: 'backoff' },
       ]);
-      const delivery = { id: 'dlv_1', replay: 0, attempt: 2 };
-      expect(asked()).toMatchObject([
-        { kind: 'recall', action, destination, delivery, keys: expect.any(Array) },
-      ]);
+      // A cancellation also takes the wait after an attempt that is under way.
+      const delivery =
+        action === 'retry' ? { id: 'dlv_1', replay: 0, attempt: 2 } : { id: 'dlv_1', replay: 0 };
+      expect(asked()).toMatchObject([{ kind: 'recall', action, keys: expect.any(Array) }]);
+      expect(asked()[0]).toHaveProperty('where', { destination, delivery });
     },
   );
 
@@ -125,7 +127,7 @@ describe('all that waits at a destination', () => {
       kind: 'recall',
       id,
       action: 'retry_all',
-      destination,
+      where: { destination },
       job: id,
     });
     note(takenNote(id, ['00000000000000aa', '00000000000000bb', '00000000000000cc']));
@@ -345,7 +347,8 @@ describe('all that waits at a destination', () => {
 
 describe('a replay to some URLs', () => {
   const KNOWN = { topic: 'webhooks', partition: 0, offset: 0 };
-  const A = urlHash('https://a.example/');
+  /** the first webhook, which is not wanted */
+  const first = () => urlHash(webhooks[0]!.id, 'https://a.example/');
   const SAME = 'https://b.example/';
   /** Appends the record of a delivery that one URL took and the other rejected. */
   async function partly(topic = 'webhooks', others: ReturnType<typeof aUrl>[] = []): Promise<void> {
@@ -368,20 +371,20 @@ describe('a replay to some URLs', () => {
     expect((await post('/deliveries/dlv_1/replay', { webhooks: [webhooks[1]!.id] })).status).toBe(
       202,
     );
-    expect(closed()).toEqual([[A]]);
+    expect(closed()).toEqual([[first()]]);
   });
 
   test('a webhook gets the delivery again although another one has the same URL', async () => {
-    const [first, second] = webhooks.map(({ id }, i) => ({
+    const [a, b] = webhooks.map(({ id }, i) => ({
       id,
       url: i === 0 ? 'https://a.example/' : SAME,
     }));
-    await change({ webhooks: [first, second, { url: SAME, headers: { 'X-Copy': '1' } }] });
+    await change({ webhooks: [a, b, { url: SAME, headers: { 'X-Copy': '1' } }] });
     await partly();
     expect((await post('/deliveries/dlv_1/replay', { webhooks: [webhooks[1]!.id] })).status).toBe(
       202,
     );
-    expect(closed()).toEqual([[A]]);
+    expect(closed()).toEqual([[first(), expect.any(String)]]);
   });
 
   test('an alert is not replayed, since each of its channels needs another body', async () => {
@@ -400,18 +403,19 @@ describe('a replay to some URLs', () => {
   });
 
   test('a replay of many sends each only to failed URLs, even if others share a URL', async () => {
-    const [first, second] = webhooks.map(({ id }, i) => ({
+    const [a, b] = webhooks.map(({ id }, i) => ({
       id,
       url: i === 0 ? 'https://a.example/' : SAME,
     }));
     const { body } = await change({
-      webhooks: [first, second, { url: SAME, headers: { 'X-Copy': '1' } }],
+      webhooks: [a, b, { url: SAME, headers: { 'X-Copy': '1' } }],
     });
     webhooks = (body as { webhooks: { id: string }[] }).webhooks;
     await partly('webhooks.dead', [aUrl({ url: webhooks[2]!.id })]);
     const wanted = { destination, origin: 'dead_letters', onlyFailedUrls: true };
     expect((await post('/replays', wanted)).status).toBe(202);
-    await eventually(() => expect(closed()).toEqual([[A]]));
+    const taken = urlHash(webhooks[2]!.id, SAME);
+    await eventually(() => expect(closed()).toEqual([[first(), taken]]));
   });
 
   test('an unknown webhook is refused by its place', async () => {

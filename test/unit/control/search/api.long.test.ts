@@ -1,5 +1,6 @@
 import { type Database } from '../../../../services/control/history/database';
-import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { readParts } from '../../../../services/control/history/record-events';
+import { storeEvents } from '../../../support/store-events';
 import { entriesOf, unpack } from '../../../../services/control/search/chunk';
 import { coverageOf } from '../../../../services/control/search/store';
 import { encodeDelivery } from '../../../../shared/model/delivery';
@@ -18,7 +19,7 @@ beforeEach(async () => {
   control = await controlUnderTest({ database });
   control.clock.now = new Date();
   await dropDeliveries(database);
-  for (const table of ['counts', 'search_chunks', 'search_positions', 'deletions']) {
+  for (const table of ['counts', 'search_chunks', 'positions', 'deletions']) {
     await database.query(`delete from waypost.${table}`);
   }
   await database.query(`delete from waypost.meta where key like 'search%'`);
@@ -55,11 +56,13 @@ async function sent({
     userId,
     acceptedAt: new Date(acceptedAt).toISOString(),
   };
-  await recordEvents(
-    database,
-    [dead ? aFailure(about) : anEvent(about)],
-    await readParts(database),
-  );
+  await storeEvents(database, [dead ? aFailure(about) : anEvent(about)], await readParts(database));
+}
+
+/** Reads new records, and drops the texts of deleted users and old ones. */
+async function readBodies() {
+  await control.readers.search.poll();
+  await control.bodies.poll();
 }
 
 /** Returns the stored texts. */
@@ -88,7 +91,7 @@ describe('a search', () => {
       dead: true,
     });
     await sent({ id: 'dlv_3', agoMs: 1_000, event: 'Über uns', body: '{"orderId":"a-1702"}' });
-    await control.bodies.poll();
+    await readBodies();
   });
 
   test.each([
@@ -129,8 +132,8 @@ describe('a search', () => {
     control.clock.now = new Date();
     expect(await ids('q=a-170')).toEqual(['dlv_3', 'dlv_1']);
     await sent({ id: 'dlv_4', body: '{"orderId":"A-1703"}' });
-    await control.bodies.poll();
-    await control.bodies.poll();
+    await readBodies();
+    await readBodies();
     expect(await ids('q=a-170')).toEqual(['dlv_4', 'dlv_3', 'dlv_1']);
     expect(await texts()).toHaveLength(4);
   });
@@ -138,12 +141,12 @@ describe('a search', () => {
   test('small chunks are merged, and old ones are dropped', async () => {
     control.clock.now = new Date(control.clock.now.getTime() + 61_000);
     await sent({ id: 'dlv_4', body: '{"orderId":"A-1703"}' });
-    await control.bodies.poll();
+    await readBodies();
     const chunks = () => database.query('select seq from waypost.search_chunks');
     expect(await chunks()).toHaveLength(1);
     expect(await ids('q=a-170')).toEqual(['dlv_4', 'dlv_3', 'dlv_1']);
     control.clock.now = new Date(control.clock.now.getTime() + 3 * 86_400_000);
-    await control.bodies.poll();
+    await readBodies();
     expect(await chunks()).toHaveLength(0);
   });
 
@@ -153,7 +156,7 @@ describe('a search', () => {
     const left = async () => (await texts()).join();
     expect(await left()).toContain('a-1701');
     expect(await ids('q=a-170')).toEqual([]);
-    await control.bodies.poll();
+    await readBodies();
     expect(await left()).not.toContain('a-1701');
     expect(await ids('q=example.com')).toEqual(['dlv_2']);
   });
@@ -162,31 +165,10 @@ describe('a search', () => {
     const { memory } = control;
     control = await controlUnderTest({ database, memory, maxSearchBytes: 1 });
     control.clock.now = new Date();
-    await control.bodies.poll();
+    await readBodies();
     expect(await get('q=a-170')).toMatchObject({ data: [], searched: { complete: false } });
     const since = new Date(Date.now() - 500).toISOString();
     expect(await get(`q=a-170&since=${since}`)).toMatchObject({ searched: { complete: true } });
-  });
-
-  test('a search finds new records within 15 seconds although all cores are busy', async () => {
-    const { memory } = control;
-    let steady = 0;
-    const bodyTurns = { othersFirst: () => true, steadyMs: () => steady };
-    control = await controlUnderTest({ database, memory, bodyTurns });
-    control.clock.now = new Date();
-    const foundAfter = async (ms: number) => {
-      steady += ms;
-      await control.bodies.pollInTurn();
-      return ids('q=a-170');
-    };
-    await sent({ id: 'dlv_4', body: '{"orderId":"A-1703"}' });
-    expect(await foundAfter(15_000)).toEqual(['dlv_3', 'dlv_1']);
-    // The process of the tests before holds the lease.
-    await database.query(`delete from waypost.leases`);
-    expect(await foundAfter(1)).toEqual(['dlv_4', 'dlv_3', 'dlv_1']);
-    await sent({ id: 'dlv_5', agoMs: 500, body: '{"orderId":"A-1704"}' });
-    expect(await foundAfter(15_000)).toEqual(['dlv_4', 'dlv_3', 'dlv_1']);
-    expect(await foundAfter(1)).toEqual(['dlv_5', 'dlv_4', 'dlv_3', 'dlv_1']);
   });
 
   test('records that were not read yet are not covered', async () => {
@@ -203,12 +185,12 @@ test.each([
   ['nothing before the first look', { positions: [], droppedTo: 0 }, { from: 1_000, to: 1_000 }],
   [
     'the time since the reader began',
-    { positions: [{ partition: 0, next: 5, since: 600, readTo: 900 }], droppedTo: 0 },
+    { positions: [{ partition: 0, next: 5, sinceMs: 600, readMs: 900 }], droppedTo: 0 },
     { from: 600, to: 1_000 },
   ],
   [
     'no dropped texts, and no unread records',
-    { positions: [{ partition: 0, next: 4, since: 600, readTo: 900 }], droppedTo: 700 },
+    { positions: [{ partition: 0, next: 4, sinceMs: 600, readMs: 900 }], droppedTo: 700 },
     { from: 700, to: 900 },
   ],
 ])('the searchable time is %s', (_, stored, expected) => {

@@ -1,9 +1,6 @@
 import { assemble } from '../../../../services/delivery/assemble';
 import { type Deliverer } from '../../../../services/delivery/deliverer';
-import {
-  type Endpoint,
-  type OpenDestination,
-} from '../../../../services/delivery/destinations/endpoint';
+import { type OpenDestination } from '../../../../services/delivery/destinations/endpoint';
 import { type SendRequest, type SendResult } from '../../../../services/delivery/http/exchange';
 import { StallClock } from '../../../../services/delivery/clock/stall-clock';
 import { defined } from '../../../../shared/collections/defined';
@@ -16,7 +13,7 @@ import { createLog } from '../../../../shared/telemetry/log';
 import { ProcessTime } from '../../../../tools/simulator/process-time';
 import { Agenda } from '../../../../tools/simulator/virtual-clock';
 import { fakeDeletions } from '../../../support/fakes';
-import { aDelivery } from '../../../support/factories';
+import { aDelivery, anEndpoint } from '../../../support/factories';
 
 /** Delivery processes in virtual time, with a Kafka and receivers that a test scripts. */
 
@@ -207,19 +204,15 @@ export class World {
   }
 
   #destinationNow(paths: string[]): OpenDestination {
-    const endpoints = paths.map((path): Endpoint => ({
-      id: `whk${path}`,
-      hash: `hash${path}`,
-      lane: `dst/hash${path}`,
-      destinationId: 'dst',
-      shards: 4,
-      origin: 'https://a.example',
-      path,
-      staticHeaders: [],
-      secrets: [],
-      destinationVersion: 1,
-      ...defined({ batch: this.batch }),
-    }));
+    const endpoints = paths.map((path) =>
+      anEndpoint({
+        id: `whk${path}`,
+        hash: `hash${path}`,
+        lane: `dst/hash${path}`,
+        path,
+        ...defined({ batch: this.batch }),
+      }),
+    );
     return { enabled: true, paused: false, secrets: undefined, endpoints };
   }
 }

@@ -60,7 +60,7 @@ describe('the admission of a delivery that was just read', () => {
       'a delivery is tried at every URL',
       {},
       lookup(),
-      { kind: 'try', open: [endpoint('a'), endpoint('b')] },
+      { kind: 'try', open: [endpoint('a'), endpoint('b')], isLast: false },
     ],
     [
       'a URL that rejected the delivery is left out',
@@ -154,9 +154,13 @@ describe('the admission of a delivery that was just read', () => {
     ],
     [
       'a delivery is diverted before its Retry-After has passed',
-      { notBefore: NOW + 90_000, attempt: 1 },
+      { notBefore: NOW + 90_000, attempt: 1, reason: 'retry_after' },
       lookup(),
-      { kind: 'diverted', reason: 'retry_after', wait: { tierMs: 300_000 } },
+      {
+        kind: 'diverted',
+        reason: 'retry_after',
+        wait: { tierMs: 60_000, notBefore: NOW + 90_000 },
+      },
     ],
     [
       'a delivery is tried after its Retry-After has passed',
@@ -196,16 +200,10 @@ describe('the admission of a delivery that was just read', () => {
       },
     ],
     [
-      'the last try of a plan is made when no further tier fits into its window',
-      {
-        notBefore: NOW + 5_000,
-        expiresAt: NOW + 8_000,
-        attempt: 1,
-        final: true,
-        reason: 'backoff',
-      },
+      'the last attempt of a plan is made when no further tier fits into its window',
+      { notBefore: NOW + 5_000, expiresAt: NOW + 8_000, attempt: 1, reason: 'backoff' },
       lookup({ plan: { delaysMs: [600_000] } }),
-      { kind: 'try' },
+      { kind: 'try', isLast: true },
     ],
     [
       'a paused delivery waits for its planned delay again once it is sent',
@@ -402,7 +400,12 @@ describe('diverting a delivery that no lane accepts', () => {
 
 describe('the admission of a request that waited in its lane', () => {
   const before = lookup() as OpenLookup;
-  const admitted: Admitted = { kind: 'try', lookup: before, open: before.destination.endpoints };
+  const admitted: Admitted = {
+    kind: 'try',
+    lookup: before,
+    open: before.destination.endpoints,
+    isLast: false,
+  };
   const rejected = { closed: ['hash-a'] };
 
   test.each<[string, Partial<Delivery>]>([

@@ -99,7 +99,6 @@ describe('a failed attempt of a destination with a plan', () => {
   test('the last delay repeats, and a hop within it writes no event', () => {
     const between = held({ attempt: 5, hop: 40, reason: 'backoff', notBefore: NOW + 100_000 });
     const wait = {
-      kind: 'wait' as const,
       tierMs: 60_000,
       nextAttemptAt: NOW + 100_000,
       notBefore: NOW + 100_000,
@@ -116,7 +115,7 @@ describe('a failed attempt of a destination with a plan', () => {
     const near = held({ attempt: 3, expiresAt: NOW + 95_000 });
     expect(after(near)[1]).toMatchObject({
       topic: 'webhooks.retry.1m',
-      delivery: { final: true, notBefore: NOW + 90_000 },
+      delivery: { notBefore: NOW + 85_000 },
     });
   });
 });
@@ -182,9 +181,9 @@ describe('the records of an attempt', () => {
     const [event, waiting] = recordsAfter(held(), tried([url('retry')], { retryAfterMs: 11_000 }));
     expect(event).toMatchObject({
       reason: 'retry_after',
-      nextAttemptAt: '2026-11-21T10:01:00.000Z',
+      nextAttemptAt: '2026-11-21T10:00:20.000Z',
     });
-    expect(waiting).toMatchObject({ topic: 'webhooks.retry.1m' });
+    expect(waiting).toMatchObject({ topic: 'webhooks.retry.20s' });
   });
 
   test('a delivery that all URLs reject goes to the dead letters immediately', () => {
@@ -215,10 +214,15 @@ describe('the records of an attempt', () => {
   });
 
   test('the last wait in the window is shortened to fit, and the next attempt is the last', () => {
-    const due = { attempt: 4, expiresAt: NOW + 30_000 };
-    const [, waiting] = recordsAfter(held(due), tried([url('retry')]));
-    expect(waiting).toMatchObject({ topic: 'webhooks.retry.10s', delivery: { final: true } });
-    const after = recordsAfter(held({ ...due, final: true }), tried([url('retry')]));
+    const [, waiting] = recordsAfter(
+      held({ attempt: 4, expiresAt: NOW + 30_000 }),
+      tried([url('retry')]),
+    );
+    expect(waiting).toMatchObject({ topic: 'webhooks.retry.20s' });
+    const after = recordsAfter(
+      held({ attempt: 5, expiresAt: NOW + 10_000 }),
+      tried([url('retry')]),
+    );
     expect(after).toMatchObject([
       { reason: 'window_closed' },
       { kind: 'dead', reason: 'window_closed' },

@@ -201,3 +201,13 @@ test.each([
     expected,
   );
 });
+
+test('two webhooks with one URL are told apart: one may refuse what the other takes', () => {
+  const [first] = sealedBy({}).webhooks;
+  const url = OURS.encrypt('https://shop.example/in?token=t', secretFields.url(ID, 'wh_2'));
+  const second = { id: 'wh_2', url, origin: 'https://shop.example', headers: {} };
+  const found = lookupOf({ ...sealedBy({}), webhooks: [first!, second] }).lookup();
+  if (found.kind !== 'open') throw new Error(found.kind);
+  const [a, b] = found.destination.endpoints;
+  expect([a!.path, a!.hash === b!.hash, a!.lane === b!.lane]).toEqual([b!.path, false, false]);
+});

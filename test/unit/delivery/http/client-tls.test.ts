@@ -149,6 +149,21 @@ test('an expired certificate of the endpoint is named', async () => {
   });
 });
 
+test.each(['TLSv1.2', 'TLSv1.3'] as const)(
+  'a session of %s is not continued once the certificate of the endpoint has expired',
+  async (maxVersion) => {
+    const server = makeCertificate({ name: 'the server', issuer: CA });
+    const options = { key: server.key, cert: server.cert, requestCert: false, maxVersion };
+    await listen(options, true);
+    await post({ ca: CA.cert });
+    await post({ ca: CA.cert });
+    jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 25 * 3_600_000);
+    await post({ ca: CA.cert });
+    jest.restoreAllMocks();
+    expect(handshakes).toEqual(['full', 'resumed', 'full']);
+  },
+);
+
 test('a key that OpenSSL refuses fails its own request alone', async () => {
   await listen();
   expect(await post({ ...tlsOf(ANN), key: BEN.key })).toMatchObject({

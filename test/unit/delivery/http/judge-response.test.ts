@@ -2,19 +2,9 @@ import { judgeResponse } from '../../../../services/delivery/http/judge-response
 import { secretTexts } from '../../../../services/delivery/http/redact';
 import { type SendResult } from '../../../../services/delivery/http/exchange';
 import { type UrlErrorCode } from '../../../../shared/model/attempt-events';
+import { anEndpoint } from '../../../support/factories';
 
-const ENDPOINT = {
-  id: 'whk',
-  hash: 'h',
-  lane: 'dst/h',
-  destinationId: 'dst',
-  destinationVersion: 1,
-  shards: 4,
-  origin: 'https://a.example',
-  path: '/',
-  staticHeaders: [],
-  secrets: [],
-};
+const ENDPOINT = anEndpoint();
 const CONTEXT = { nowMs: Date.parse('2026-11-21T10:00:00.000Z'), keep: () => true };
 
 function responded(status: number, retryAfter?: string): SendResult {

@@ -55,7 +55,7 @@ function setUp(options: Partial<LaneOptions> = {}, total = 1_000) {
   const refused: { name: string; refusal: Refusal | undefined }[] = [];
   const job = (
     name: string,
-    over: Partial<Pick<Job, 'due' | 'bytes' | 'urgent' | 'record'>> = {},
+    over: Partial<Pick<Job, 'due' | 'bytes' | 'urgent' | 'isLast' | 'record'>> = {},
   ): Given => {
     const made: Given = {
       name,
@@ -364,6 +364,34 @@ describe('a lane', () => {
     expect(lane.offer(job('f'), 60_520)).toBe('queued');
   });
 
+  test('Retry-After holds no last attempt back, and they go one by one', () => {
+    const { lane, job, names, started, refused } = setUp({ start: 1 });
+    lane.offer(job('first'), 0);
+    lane.freePlace(started[0]!, 10, { kind: 'throttled', retryAfterMs: 60_000 });
+    const last = (name: string) => lane.offer(job(name, { isLast: true }), 20);
+    expect([last('a'), last('b'), last('c')]).toEqual(['started', 'queued', 'queued']);
+    expect(lane.offer(job('other'), 20)).toMatchObject({ reason: 'retry_after' });
+    for (let i = 1; i <= 3; i++) {
+      lane.freePlace(started[i]!, 20 + i, { kind: 'throttled', retryAfterMs: 60_000 });
+    }
+    expect(names().slice(1).sort()).toEqual(['a', 'b', 'c']);
+    expect(refused).toEqual([]);
+  });
+
+  test('a last attempt passes neither an open circuit nor the queue of a lane that is full', () => {
+    const { lane, job, names } = setUp({ start: 1 });
+    lane.offer(job('a'), 0);
+    lane.offer(job('b'), 0);
+    expect(lane.offer(job('last', { isLast: true }), 0)).toBe('queued');
+    lane.tick(10);
+    expect(names()).toEqual(['a']);
+    const other = setUp();
+    fail(other.lane, other.job, 0);
+    expect(other.lane.offer(other.job('last', { isLast: true }), 10)).toMatchObject({
+      reason: 'circuit_open',
+    });
+  });
+
   test('a timeout refuses the newest jobs that cannot start in time, and a failure none', () => {
     for (const [answer, leaves] of [
       [TIMEOUT, true],
@@ -451,11 +479,11 @@ describe('a burst for a healthy endpoint, in virtual time', () => {
         const wait = park({
           nowMs: 0,
           expectedWaitMs: refusal?.waitMs ?? 0,
-          expiresAt: 1e9,
+          returnBy: 1e9,
           tiersMs: TIERS,
         });
         hops[i]!++;
-        if (wait.kind === 'wait') at(now + wait.tierMs, () => offer(i));
+        if (wait) at(now + wait.tierMs, () => offer(i));
       };
       const job: Job = {
         record: STAYS,

@@ -3,6 +3,7 @@ import { LaneRegistry } from '../../../../services/delivery/lanes/registry';
 import { laneOptions } from '../../../../services/delivery/tuning';
 import { type Endpoint } from '../../../../services/delivery/destinations/endpoint';
 import { defined } from '../../../../shared/collections/defined';
+import { anEndpoint } from '../../../support/factories';
 
 const TIERS = [10_000, 60_000];
 const WAITING = 1_500;
@@ -52,20 +53,7 @@ function setUp() {
 }
 
 function endpoint(lane: string, maxPerSecond?: number): Endpoint {
-  const origin = `https://${lane}.example`;
-  return {
-    lane,
-    id: 'u1',
-    hash: lane,
-    origin,
-    path: '/',
-    destinationId: 'dst_1',
-    destinationVersion: 1,
-    shards: 1,
-    staticHeaders: [],
-    secrets: [],
-    ...defined({ maxPerSecond }),
-  };
+  return anEndpoint({ lane, hash: lane, shards: 1, ...defined({ maxPerSecond }) });
 }
 
 describe('the overload of a busy process', () => {

@@ -200,7 +200,7 @@ test('failed attempts left out are logged a minute after the first, without a ne
   jest.useRealTimers();
 });
 
-const WAIT = { kind: 'wait' as const, tierMs: 60_000, nextAttemptAt: NOW + 60_000 };
+const WAIT = { tierMs: 60_000, nextAttemptAt: NOW + 60_000 };
 const after = (status: number) => ({
   attempt: {
     urls: [answer(status)],

@@ -1,70 +1,65 @@
-import { type Admin } from 'kafkajs';
-import { idOf, type TopicPartition } from '../../../../shared/kafka/consumer/partition';
 import { AssignedPartitions } from '../../../../shared/kafka/consumer/assigned-partitions';
-import { Dispatcher } from '../../../../shared/kafka/consumer/dispatcher';
-import { Membership } from '../../../../shared/kafka/client/membership';
-import { type Bounds } from '../../../../shared/kafka/client/leaderless';
-import { FetchedRecord } from '../../../../shared/kafka/protocol/batch';
+import { type Bounds } from '../../../../shared/kafka/consumer/leaders';
+import { encodeNote } from '../../../../shared/kafka/consumer/last-commit';
+import { Membership } from '../../../../shared/kafka/consumer/membership';
+import { idOf, type TopicPartition } from '../../../../shared/kafka/consumer/partition';
 import { createLog } from '../../../../shared/telemetry/log';
 import { eventually } from '../../../support/eventually';
 
 const PLACE = { topic: 't', number: 0 };
 const ID = idOf(PLACE);
+const LAST = { offset: 4, epoch: 0, timestamp: 1_000 };
 
 /** A member that owns the partition from its commit on. The log has the given bounds. */
 async function setUp(options: {
   committed?: number;
-  log: Bounds & { newer?: number; led?: boolean };
+  metadata?: string;
+  log: Bounds & { led?: boolean; exists?: boolean };
+  /** where the log departs from what was read; undefined: the look-up takes longer than the test */
+  cutAt?: () => number | undefined;
 }) {
   const membership = new Membership();
-  const { committed = 5, log } = options;
-  const ignore = () => undefined;
-  const commands: string[] = [];
-  const missed: [string, number][] = [];
-  let looks = 0;
+  const { committed = 5, metadata = '', log, cutAt = () => undefined } = options;
+  const missed: number[] = [];
+  const cut: number[] = [];
   const asked: TopicPartition[][] = [];
-  const readCommitted = (_: string, places: readonly TopicPartition[]) => {
-    asked.push([...places]);
-    return Promise.resolve(new Map([[ID, { offset: committed, metadata: '' }]]));
+  let looks = 0;
+  const led = <T>(found: T): Promise<T> => {
+    looks++;
+    return log.led === false ? Promise.reject(new Error('no leader')) : Promise.resolve(found);
   };
-  const admin = {
-    fetchTopicOffsets: () =>
-      Promise.resolve(
-        log.led === false ? [] : [{ partition: 0, low: String(log.low), high: String(log.high) }],
-      ),
-    fetchTopicOffsetsByTimestamp: () => {
-      looks++;
-      // By default, the look-up of the new start takes longer than the round.
-      if (log.newer === undefined) return new Promise(ignore);
+  const assigned = new AssignedPartitions({
+    membership,
+    leaders: {
+      starts: (places) => Promise.resolve(new Map(places.map((place) => [idOf(place), log.low]))),
+      boundsOf: () => led({ low: log.low, high: log.high }),
+      endOfKnown: () => {
+        const end = cutAt();
+        return end === undefined ? new Promise(() => undefined) : led(end);
+      },
+      has: () => log.exists ?? true,
+    },
+    prefix: '',
+    readCommitted: (places) => {
+      asked.push([...places]);
       return Promise.resolve(
-        log.led === false ? [] : [{ partition: 0, offset: String(log.newer) }],
+        places.map(({ topic, number: partition }) => {
+          return { topic, partition, errorCode: 0, offset: committed, metadata };
+        }),
       );
     },
-  } as unknown as Admin;
-  const assigned = new AssignedPartitions({
-    admin,
-    readCommitted,
-    membership,
-    groupId: 'g',
-    prefix: '',
-    log: createLog('test', 'silent'),
-    orders: {
-      seek: (_, offset) => commands.push(`seek ${String(offset)}`),
-      pause: () => commands.push('pause'),
-      resume: () => commands.push('resume'),
-    },
     stopping: () => false,
-    onMissed: (_, reason, offsets) => missed.push([reason, offsets]),
+    onReadable: () => undefined,
+    onExpired: (_, offsets) => missed.push(offsets),
+    onCut: (_, offsets) => cut.push(offsets),
+    log: createLog('test', 'silent'),
   });
   assigned.enter('member', new Map([[ID, PLACE]]));
   const partition = await eventually(() => {
-    expect(assigned.isOpen(ID)).toBe(true);
+    expect(assigned.partitions.has(ID)).toBe(true);
     return assigned.partitions.get(ID)!;
   });
-  // The look-up of the commit ends with a resume.
-  await eventually(() => expect(commands).toEqual(['resume']));
-  commands.length = 0;
-  return { membership, assigned, partition, commands, missed, asked, looks: () => looks };
+  return { membership, assigned, partition, missed, cut, asked, looks: () => looks };
 }
 
 test('a new owner asks for the commits of its new partitions alone', async () => {
@@ -74,12 +69,19 @@ test('a new owner asks for the commits of its new partitions alone', async () =>
   expect(asked).toEqual([[PLACE], [more]]);
 });
 
-test('a moving partition with a truncated log is claimed until its work is done', async () => {
+test('a partition without a commit starts at the start of its log, and commits that', async () => {
+  const { partition } = await setUp({ committed: -1, log: { low: 3, high: 10 } });
+  expect(partition.position.next).toBe(3);
+  partition.position.skipTo(3);
+  expect(partition.commit(0)).toMatchObject({ offset: 3 });
+});
+
+test('a moving partition whose log was cut is claimed until its work is done', async () => {
   const { membership, assigned, partition } = await setUp({ log: { low: 0, high: 10 } });
   partition.offsets.take(5);
 
-  void assigned.beginAgain(ID, partition, 'ends_before');
-  expect(assigned.isOpen(ID)).toBe(false);
+  void assigned.goOnAfterCut(ID, partition);
+  expect(partition.position.rests).toBe(true);
   assigned.enter('member', new Map());
   assigned.letGo();
   expect([partition.draining, [...membership.draining.keys()]]).toEqual([true, [ID]]);
@@ -90,91 +92,104 @@ test('a moving partition with a truncated log is claimed until its work is done'
   expect(membership.draining.size).toBe(0);
 });
 
-test('a truncated partition without a leader later starts at its new end, not at 0', async () => {
-  const log = { low: 0, high: 10, newer: 8, led: true };
-  const { assigned, partition, commands, looks } = await setUp({ log });
-  log.led = false;
-  void assigned.beginAgain(ID, partition, 'rewritten');
+test('a cut partition without a leader goes on at its cut later, not at 0', async () => {
+  const metadata = encodeNote(5, { owner: 1, last: LAST, runs: [] });
+  const log = { low: 0, high: 10, led: false };
+  const { assigned, partition, cut, looks } = await setUp({ log, metadata, cutAt: () => 3 });
+  void assigned.goOnAfterCut(ID, partition);
   await eventually(() => expect(looks()).toBeGreaterThan(1));
-  expect([assigned.isOpen(ID), commands]).toEqual([false, []]);
+  expect(assigned.partitions.get(ID)).toBe(partition);
   log.led = true;
-  await eventually(() => expect(commands).toEqual(['seek 8']));
+  await eventually(() => expect(cut).toEqual([2]));
+  const begun = assigned.partitions.get(ID)!;
+  expect([begun.position.next, begun.position.fetchFrom]).toEqual([3, 2]);
+  expect(partition.draining).toBe(true);
 });
 
-describe('deferred records that Kafka has deleted', () => {
-  test.each(['readDeferred', 'a round'])(
-    '%s reports them and reads the partition from the log start',
-    async (by) => {
-      const log = { low: 0, high: 10 };
-      const { assigned, partition, commands, missed } = await setUp({ committed: 0, log });
-      for (let offset = 0; offset < 8; offset++) partition.offsets.take(offset);
-      for (const offset of [0, 2, 6]) partition.offsets.release(offset);
-      for (const offset of [1, 3, 4, 5, 7]) partition.offsets.done(offset);
-      log.low = 4;
-      commands.length = 0;
-
-      if (by === 'readDeferred') assigned.readDeferred();
-      else assigned.enter('member', new Map([[ID, PLACE]]));
-      // No record is taken before the start of the log is known.
-      expect(assigned.isOpen(ID)).toBe(false);
-      await eventually(() => expect(assigned.isOpen(ID)).toBe(true));
-      expect(missed).toEqual([['retention', 2]]);
-      expect(commands.slice(-2)).toEqual(['seek 6', 'resume']);
-      expect(commands).not.toContain('seek 0');
-      expect(partition.offsets.committable).toBe(6);
-    },
-  );
-
-  test('are reported once the log start is known, also if it was not at reading', async () => {
-    const log = { low: 0, high: 10, led: true };
-    const { assigned, partition, commands, missed } = await setUp({ committed: 0, log });
-    for (const offset of [0, 1]) partition.offsets.take(offset);
-    partition.offsets.done(1);
-    partition.offsets.release(0);
-    Object.assign(log, { led: false, low: 1 });
-    assigned.readDeferred();
-    await eventually(() => expect(commands).toEqual(['seek 0', 'resume']));
-    log.led = true;
-    await eventually(() => expect(missed).toEqual([['retention', 1]]));
-    expect(partition.offsets.committable).toBe(2);
+describe('a fetch that finds no record', () => {
+  test('behind the end of the log finds a cut', async () => {
+    const { assigned, partition, cut } = await setUp({
+      log: { low: 0, high: 2 },
+      cutAt: () => 2,
+    });
+    await assigned.goOnInRange(ID, partition, 4);
+    expect([cut, assigned.partitions.get(ID)!.position.next]).toEqual([[3], 2]);
   });
 
-  test.each([
-    ['starts below the log', { low: 8, high: 10 }],
-    ['has no leader, so that the start of its log is unknown', { low: 0, high: 10, led: false }],
-  ])(
-    'the commit of a partition that %s is repeated, since kafkajs commits that it has none',
-    async (_, log) => {
-      const { partition } = await setUp({ committed: 5, log });
-      expect(partition.commit(performance.now())).toMatchObject({ offset: 5 });
-    },
-  );
+  test('at the end of a log that has lost the last record finds a cut', async () => {
+    const { assigned, partition, cut } = await setUp({
+      log: { low: 0, high: 4 },
+      cutAt: () => 1,
+    });
+    // The record at offset 4 was read.
+    await assigned.goOnInRange(ID, partition, 4);
+    expect([cut, assigned.partitions.get(ID)!.position.next]).toEqual([[4], 1]);
+  });
+
+  test('at the end of a log that is whole asks again', async () => {
+    const { assigned, partition, cut } = await setUp({ log: { low: 0, high: 5 } });
+    await assigned.goOnInRange(ID, partition, 4);
+    expect([cut, partition.position.rests, partition.position.fetchFrom]).toEqual([[], false, 4]);
+  });
+
+  test('before the start of the log goes on there, which is no cut', async () => {
+    const { assigned, partition, cut } = await setUp({ log: { low: 8, high: 10 } });
+    await assigned.goOnInRange(ID, partition, 4);
+    expect([cut, partition.position.fetchFrom]).toEqual([[], 8]);
+  });
 });
 
-test('no buffered record precedes deferred ones while their log start is looked up', async () => {
-  const { assigned, partition, commands } = await setUp({
-    committed: 0,
-    log: { low: 0, high: 10 },
-  });
-  const taken: number[] = [];
-  const dispatcher = new Dispatcher({
-    onRecord: ({ offset }) => (taken.push(offset) < 3 ? 'accepted' : { againInMs: 60_000 }),
-    command: (what) => commands.push(what),
-    stopping: () => false,
-    onFull: () => undefined,
-  });
-  const batch = { buffer: Buffer.alloc(0), isControl: false, context: undefined as never };
-  dispatcher.dispatch(
-    partition,
-    [0, 1, 2, 3].map((offset) => new FetchedRecord(batch, 0, offset, 0)),
-  );
-  partition.offsets.release(0);
-  expect([partition.waits, commands]).toEqual([true, ['pause']]);
-
+test('deferred records that retention has deleted are reported, and not read again', async () => {
+  const log = { low: 0, high: 10 };
+  const { assigned, partition, missed } = await setUp({ committed: 0, log });
+  for (let offset = 0; offset < 8; offset++) partition.offsets.take(offset);
+  for (const offset of [0, 2, 6]) partition.offsets.release(offset);
+  for (const offset of [1, 3, 4, 5, 7]) partition.offsets.done(offset);
+  partition.position.compare(undefined);
+  partition.position.read({ ...LAST, offset: 7 }, 8);
+  log.low = 4;
   assigned.readDeferred();
-  dispatcher.dispatchBuffered(partition);
-  expect(taken).toEqual([0, 1, 2]);
-  await eventually(() => expect(assigned.isOpen(ID)).toBe(true));
-  // It stays paused until the seek: a fetch before that would only be dropped.
-  expect(commands).toEqual(['pause', 'seek 0', 'resume']);
+  expect(partition.position.fetchFrom).toBe(0);
+  await assigned.goOnInRange(ID, partition, 0);
+  expect(missed).toEqual([2]);
+  expect([partition.position.fetchFrom, partition.offsets.committable]).toEqual([6, 6]);
+});
+
+test('a partition of a topic that was deleted is released without its last commit', async () => {
+  const log = { low: 0, high: 10, exists: true };
+  const { membership, assigned, partition } = await setUp({ log });
+  partition.offsets.take(5);
+  partition.offsets.done(5);
+  assigned.enter('member', new Map());
+  assigned.letGo();
+  expect(membership.draining.size).toBe(1);
+  log.exists = false;
+  assigned.letGo();
+  expect(membership.draining.size).toBe(0);
+});
+
+test('a session that was in doubt, and is not lost, reads on at handed back records', async () => {
+  const { assigned, partition } = await setUp({ committed: 0, log: { low: 0, high: 10 } });
+  for (const offset of [0, 1, 2]) partition.offsets.take(offset);
+  partition.position.compare(undefined);
+  partition.position.read({ ...LAST, offset: 2 }, 3);
+  assigned.drainAll('fence');
+  partition.release(1);
+  expect(partition.draining).toBe(true);
+  assigned.reopenAll();
+  expect([partition.draining, partition.position.fetchFrom]).toEqual([false, 1]);
+});
+
+test('a partition whose start was looked up while the session was in doubt waits for it', async () => {
+  const { assigned } = await setUp({ log: { low: 0, high: 10 } });
+  const more = { topic: 't', number: 7 };
+  assigned.enter('member', new Map([PLACE, more].map((place) => [idOf(place), place])));
+  assigned.drainAll('fence');
+  const partition = await eventually(() => {
+    expect(assigned.partitions.has(idOf(more))).toBe(true);
+    return assigned.partitions.get(idOf(more))!;
+  });
+  expect(partition.draining).toBe(true);
+  assigned.reopenAll();
+  expect(partition.draining).toBe(false);
 });

@@ -1,15 +1,10 @@
-import { type Admin } from 'kafkajs';
-import { decodeRuns } from '../../../../shared/kafka/consumer/last-commit';
-import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
-import { Membership } from '../../../../shared/kafka/client/membership';
-import { type Committed } from '../../../../shared/kafka/client/committed-offsets';
+import { decodeNote } from '../../../../shared/kafka/consumer/last-commit';
 import { PollLiveness } from '../../../../shared/runtime/health';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { logThrottle } from '../../../../shared/runtime/load-limits';
-import { createLog } from '../../../../shared/telemetry/log';
 import { randomOf } from '../../../../tools/harness/random';
-import { type Around, ModelConsumer } from '../group/consumer';
-import { Coordinator } from '../group/coordinator';
+import { ModelBrokers } from '../group/model-brokers';
+import { modelConsumer, worldOf } from '../group/model-consumer';
 import { VirtualTime } from '../group/virtual-time';
 
 /** The consumer and its helpers while the clock of the machine is set. */
@@ -34,57 +29,51 @@ const pass = (ms: number) => time.run(time.now + ms, () => false);
  * its commits
  */
 async function consume() {
-  const coordinator = new Coordinator(time, randomOf(1));
-  const around: Around = {
-    time,
-    random: randomOf(2),
-    coordinator,
-    ends: new Map([['t/0', 3]]),
-    counts: new Map([['t', 1]]),
-  };
-  const membership = new Membership();
+  const world = worldOf(time, randomOf(1), { partitions: 1, records: 3 });
+  const brokers = new ModelBrokers(world, { dead: false, awayUntil: 0, unheardUntil: 0 });
   const open: OpenRecord[] = [];
-  const parts = {
-    make: () =>
-      new ModelConsumer(around, { dead: false, awayUntil: 0 }, membership.assigner).asConsumer,
-    membership,
-    groupId: 'g',
-    prefix: '',
-    log: createLog('test', 'silent'),
-    readCommitted: () => Promise.resolve(new Map<string, Committed>()),
-    admin: {
-      fetchTopicOffsets: () => Promise.resolve([]),
-    } as unknown as Admin,
-    partitionOf: () => 0,
-    appendedAt: () => Promise.resolve(undefined),
-  };
-  const consumption = new KafkaConsumption(parts, {
-    group: 'g',
+  const consumption = modelConsumer(brokers, {
     topics: ['t'],
     onRecord: (record) => {
       open.push(record);
       return 'accepted';
     },
-    onFatal: (error) => {
-      throw error;
-    },
   });
   void consumption.start();
   await time.run(60_000, () => open.length === 3);
-  return { consumption, open, committed: () => coordinator.committed.get('t/0') };
+  const committed = () => world.coordinator.committed.get('t/0')!;
+  const runs = () => decodeNote(Number(committed().offset), committed().metadata).runs;
+  return { world, consumption, open, runs };
 }
 
 test.each(JUMPS)(
   'after the clock was set %s, records done above an open one are still committed',
   async (_, byMs) => {
-    const { consumption, open, committed } = await consume();
+    const { consumption, open, runs } = await consume();
     open[1]!.done();
     await pass(1_000);
-    expect(decodeRuns(committed()!.metadata)).toEqual([1, 1]);
+    expect(runs()).toEqual([1, 1]);
     time.clockSetMs = byMs;
     open[2]!.done();
     await pass(1_000);
-    expect(decodeRuns(committed()!.metadata)).toEqual([1, 2]);
+    expect(runs()).toEqual([1, 2]);
+    await time.run(time.now + 10_000, ended(consumption.stop(0)));
+  },
+);
+
+test.each(JUMPS)(
+  'a member keeps its session while it is idle after the clock was set %s',
+  async (_, byMs) => {
+    const { world, consumption, open } = await consume();
+    for (const record of open) record.done();
+    await pass(1_000);
+    const { generation } = world.coordinator;
+    time.clockSetMs = byMs;
+    await pass(120_000);
+    expect([world.coordinator.members.length, world.coordinator.generation]).toEqual([
+      1,
+      generation,
+    ]);
     await time.run(time.now + 10_000, ended(consumption.stop(0)));
   },
 );

@@ -1,40 +1,31 @@
-import { type Admin, type Consumer } from 'kafkajs';
-import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
-import { type Committed } from '../../../../shared/kafka/client/committed-offsets';
-import { Membership } from '../../../../shared/kafka/client/membership';
-import { createLog } from '../../../../shared/telemetry/log';
+import { ERROR } from '../../../../shared/kafka/protocol/error-codes';
+import { type ConsumerBrokers } from '../../../../shared/kafka/consumer/brokers';
 import { metrics } from '../../../../shared/telemetry/metrics';
 import { renderMetrics } from '../../../../shared/telemetry/prometheus';
+import { modelConsumer } from '../group/model-consumer';
 
-test('a consumer that cannot subscribe leaves no connection and no metrics behind', async () => {
-  let connections = 0;
-  const consumer = {
-    events: {},
-    on: () => undefined,
-    connect: () => {
-      connections++;
-      return Promise.resolve();
-    },
+test.each<[string, ConsumerBrokers['metadata'], string]>([
+  [
+    'may not read a topic',
+    () =>
+      Promise.resolve(
+        new Map([['t', { errorCode: ERROR.topicForbidden, id: '', partitions: [] }]]),
+      ),
+    'may not read the topic t',
+  ],
+  ['reaches no broker', () => Promise.reject(new Error('no broker answers')), 'no broker answers'],
+])('a consumer that %s leaves no connection and no metrics behind', async (_, metadata, reason) => {
+  let connections = 1;
+  const brokers = {
+    metadata,
     disconnect: () => {
       connections--;
       return Promise.resolve();
     },
-    subscribe: () => Promise.reject(new Error('the topic may not be read')),
-  } as unknown as Consumer;
-  const parts = {
-    make: () => consumer,
-    membership: new Membership(),
-    groupId: 'g',
-    prefix: '',
-    readCommitted: () => Promise.resolve(new Map<string, Committed>()),
-    admin: {} as Admin,
-    partitionOf: () => 0,
-    appendedAt: () => Promise.resolve(undefined),
-    log: createLog('test', 'silent'),
-  };
+  } as unknown as ConsumerBrokers;
   const onRecord = () => 'accepted' as const;
-  const options = { group: 'unreadable', topics: ['t'], onRecord, onFatal: () => undefined };
-  await expect(new KafkaConsumption(parts, options).start()).rejects.toThrow('may not be read');
+  const consumption = modelConsumer(brokers, { group: 'unreadable', topics: ['t'], onRecord });
+  await expect(consumption.start()).rejects.toThrow(reason);
   expect(connections).toBe(0);
   expect(await renderMetrics(metrics)).not.toMatch(/^waypost_consumer_joined{.*unreadable.* /m);
 });

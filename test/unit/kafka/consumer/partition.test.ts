@@ -1,9 +1,10 @@
-import { encodeRuns } from '../../../../shared/kafka/consumer/last-commit';
+import { decodeNote, encodeNote } from '../../../../shared/kafka/consumer/last-commit';
 import { Partition } from '../../../../shared/kafka/consumer/partition';
 
 /** Returns a partition from offset 0 on, with its first records taken. */
 function taken(count: number) {
   const partition = new Partition('webhooks', 3, 0);
+  partition.position.compare(undefined);
   const records = Array.from({ length: count }, (_, offset) => {
     partition.offsets.take(offset);
     return {
@@ -32,7 +33,8 @@ describe('a partition that is drained', () => {
     // No record is open and the offset is committed, but the next owner would read the last record
     // again.
     expect(partition.drained).toBe(false);
-    expect(commit()).toMatchObject({ offset: 1, metadata: encodeRuns([1, 1]) });
+    const made = commit()!;
+    expect([made.offset, decodeNote(1, made.metadata).runs]).toEqual([1, [1, 1]]);
     expect(partition.drained).toBe(true);
   });
 
@@ -60,28 +62,72 @@ describe('a partition that is drained', () => {
 });
 
 describe('a partition after a lost session', () => {
-  const at = (metadata: string) => new Partition('webhooks', 3, 0, metadata);
+  const at = (offset: number, metadata: string) => new Partition('webhooks', 3, offset, metadata);
+  const last = { offset: 4, epoch: 0, timestamp: 1_000 };
 
-  test('after a lost session a process is the last owner if the stored commit is its own', () => {
+  test('belongs to its last owner, if no other one has committed since', () => {
     const { partition, records, commit } = taken(4);
+    // What it started with is stored.
+    expect(partition.isLastOwner(at(0, ''))).toBe(true);
     records[2]!.done();
-    const made = commit()!.metadata;
-    expect(partition.isLastOwner(at(made))).toBe(true);
-    expect(partition.isLastOwner(at(encodeRuns([1, 1])))).toBe(false);
+    const first = commit()!.metadata;
+    records[0]!.done();
+    // Kafka has stored the second commit, although no answer came.
+    const second = partition.commit(Infinity)!;
+    expect(partition.isLastOwner(at(0, first))).toBe(true);
+    expect(partition.isLastOwner(at(second.offset, second.metadata))).toBe(true);
+    const other = encodeNote(0, { owner: 1, last, runs: [1, 1] });
+    expect(partition.isLastOwner(at(0, other))).toBe(false);
+  });
+
+  test('starts at the offset that an operator has set, or without one', () => {
+    const { partition, records, commit } = taken(4);
+    for (const { done } of records) done();
+    commit();
+    expect(partition.isLastOwner(at(2, ''))).toBe(false);
+    // Offsets that were reset have vanished.
+    expect(partition.isLastOwner(Partition.uncommitted('webhooks', 3, 0))).toBe(false);
   });
 });
 
-describe('a truncated log', () => {
-  const fetched = (from: number, count: number, timestamp: number) =>
-    Array.from({ length: count }, (_, i) => ({ offset: from + i, timestamp }));
+describe('a partition whose log was cut', () => {
+  /** Returns what the next owner skips. */
+  function skipped({ offsets, committed }: Partition): number[] {
+    expect(committed).toBe(-1);
+    const all = Array.from({ length: 12 }, (_, offset) => offset);
+    return all.filter((offset) => offset >= offsets.next && !offsets.take(offset));
+  }
 
-  test('a log was truncated if it ends before read records, or holds newer ones there', () => {
-    const { partition } = taken(10);
-    partition.fetched(fetched(0, 10, 1_000));
-    expect(partition.isCut(fetched(5, 5, 1_000), 10)).toBeUndefined();
-    expect(partition.isCut(fetched(10, 5, 2_000), 15)).toBeUndefined();
-    expect(partition.isCut(fetched(5, 2, 1_000), 7)).toBe('ends_before');
-    expect(partition.isCut(fetched(5, 10, 2_000), 15)).toBe('rewritten');
+  function read() {
+    const { partition, records } = taken(10);
+    partition.position.read({ offset: 9, epoch: 3, timestamp: 1_000 }, 10);
+    for (const offset of [0, 1, 4, 5, 8]) records[offset]!.done();
+    return partition;
+  }
+
+  test('keeps what is known of the records below the cut', () => {
+    const partition = read();
+    const begun = partition.cutAt(5);
+    expect([begun.position.next, begun.offsets.committable]).toEqual([2, 2]);
+    expect(skipped(begun)).toEqual([4]);
+  });
+
+  test('starts at a cut below all open records', () => {
+    const partition = read();
+    const begun = partition.cutAt(1);
+    expect([begun.position.next, skipped(begun)]).toEqual([1, []]);
+  });
+
+  test('commits once it can name the record before its position, or has to move', () => {
+    const begun = read().cutAt(5);
+    expect(begun.commit(Infinity)).toBeUndefined();
+    begun.position.compare({ offset: 1, epoch: 3, timestamp: 900 });
+    const { offset, metadata } = begun.commit(Infinity)!;
+    expect(decodeNote(offset, metadata).last).toEqual({ offset: 1, epoch: 3, timestamp: 900 });
+
+    const moving = read().cutAt(5);
+    moving.drain();
+    expect(moving.commit(Infinity)).toMatchObject({ offset: 2 });
   });
 });
 

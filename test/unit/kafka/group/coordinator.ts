@@ -1,5 +1,5 @@
 import { type Random } from '../../../../tools/harness/random';
-import { SESSION_MS } from '../../../../shared/kafka/consumer/returning-members';
+import { SESSION_MS } from '../../../../shared/kafka/consumer/membership';
 import { type VirtualTime } from './virtual-time';
 
 /** Models Kafka's group coordinator (the classic protocol), as far as consumers see it. */
@@ -21,6 +21,7 @@ interface Member {
   assignment: Buffer;
   /** waits for all others to join */
   join?: ((joined: Joined) => void) | undefined;
+  refuse?: ((error: Error) => void) | undefined;
   /** waits for the leader's assignment */
   sync?: { resolve: (assignment: Buffer) => void; reject: (error: Error) => void } | undefined;
 }
@@ -32,6 +33,8 @@ export class Coordinator {
   generation = 0;
   leaderId = '';
   readonly #members = new Map<string, Member>();
+  /** ids of members that are to join */
+  readonly #expected = new Set<string>();
   #names = 0;
   #deadline = 0;
   /** by topic/partition */
@@ -54,11 +57,17 @@ export class Coordinator {
     return [...this.#members.values()];
   }
 
-  join(memberId: string, metadata: Buffer): Promise<Joined> {
-    if (memberId !== '' && !this.#members.has(memberId)) {
+  /** Returns the id with which a new member joins. */
+  newMemberId(): string {
+    const id = `member-${String(this.random.between(0, 9))}-${String(this.#names++)}`;
+    this.#expected.add(id);
+    return id;
+  }
+
+  join(id: string, metadata: Buffer): Promise<Joined> {
+    if (!this.#expected.delete(id) && !this.#members.has(id)) {
       return Promise.reject(refusal('UNKNOWN_MEMBER_ID'));
     }
-    const id = memberId || `member-${String(this.random.between(0, 9))}-${String(this.#names++)}`;
     const known = this.#members.get(id);
     const member: Member = known ?? {
       memberId: id,
@@ -69,8 +78,9 @@ export class Coordinator {
     Object.assign(member, { metadata, heardAt: this.time.now });
     this.#members.set(id, member);
     if (this.state !== 'PreparingRebalance') this.#prepare();
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       member.join = resolve;
+      member.refuse = reject;
       this.#completeIfAll();
     });
   }
@@ -115,7 +125,11 @@ export class Coordinator {
   }
 
   leave(memberId: string): void {
-    if (!this.#members.delete(memberId)) return;
+    const member = this.#members.get(memberId);
+    if (!member) return;
+    this.#members.delete(memberId);
+    member.refuse?.(refusal('UNKNOWN_MEMBER_ID'));
+    member.sync?.reject(refusal('UNKNOWN_MEMBER_ID'));
     if (this.state === 'PreparingRebalance') this.#completeIfAll();
     else this.#prepare();
   }
@@ -148,6 +162,7 @@ export class Coordinator {
     for (const member of members) {
       const { memberId, join } = member;
       member.join = undefined;
+      member.refuse = undefined;
       member.heardAt = this.time.now;
       const [generation, leaderId] = [this.generation, this.leaderId];
       join?.({ memberId, generation, leaderId, members: memberId === leaderId ? all : [] });

@@ -1,23 +1,20 @@
-import { AssignerProtocol, type Admin } from 'kafkajs';
-import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
-import { Membership } from '../../../../shared/kafka/client/membership';
-import { SESSION_MS } from '../../../../shared/kafka/consumer/returning-members';
+import { type KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
+import { SESSION_MS } from '../../../../shared/kafka/consumer/membership';
 import { OTHERS_RETURN_MS } from '../../../../shared/kafka/client/connection';
-import { idOf } from '../../../../shared/kafka/consumer/partition';
-import {
-  type Committed,
-  type ReadCommitted,
-} from '../../../../shared/kafka/client/committed-offsets';
 import { type OpenRecord } from '../../../../shared/kafka/port';
-import { createLog } from '../../../../shared/telemetry/log';
+import { ByteReader } from '../../../../shared/kafka/protocol/bytes';
+import { decodeAssignment } from '../../../../shared/kafka/protocol/group-requests';
 import { randomOf, type Random } from '../../../../tools/harness/random';
-import { type Around, type Fate, ModelConsumer } from './consumer';
 import { Coordinator } from './coordinator';
+import { type Fate, ModelBrokers, type World } from './model-brokers';
+import { modelConsumer } from './model-consumer';
+import { ModelLog } from './model-log';
 import { VirtualTime } from './virtual-time';
 
 /**
  * Simulates a group of processes that join and leave on a schedule derived from a seed: the real
- * consumer and assignor, on models of kafkajs and the coordinator, in virtual time.
+ * consumer and assignor, on models of the brokers and the coordinator, in virtual time. Logs are cut
+ * and topics made again, coordinators become unreachable, look-ups are slow, and clocks are set.
  */
 
 export interface Options {
@@ -28,6 +25,8 @@ export interface Options {
    * have joined
    */
   pauses?: boolean;
+  /** logs are cut, and topics made again, with records that are appended afterwards */
+  cuts?: boolean;
 }
 
 interface Process {
@@ -37,8 +36,7 @@ interface Process {
   lost: boolean;
   leaving: boolean;
   topics: string[];
-  consumer: ModelConsumer;
-  membership: Membership;
+  brokers: ModelBrokers;
   consumption: KafkaConsumption;
   /** partitions from which it has taken records, by id */
   read: Set<string>;
@@ -50,18 +48,24 @@ const SETTLED_WITHIN_MS = 60_000;
 const LET_GO_MS = 250;
 const MOST_ROUNDS = 2;
 const STOP_MS = 5_000;
-const log = createLog('model', 'silent');
+/** The longest time between two looks of a consumer at its session. */
+const LOOK_MS = 1_500;
+/** By this the clock of the machine is set. */
+const CLOCK_STEPS_MS = [-3_600_000, -70_000, 70_000, 3_600_000];
 
 export class GroupWorld {
   readonly problems: string[] = [];
   readonly #time = new VirtualTime();
   readonly #random: Random;
-  readonly #around: Around;
+  readonly #world: World;
   readonly #coordinator: Coordinator;
   readonly #processes: Process[] = [];
-  /** by topic/partition/offset */
+  /** by topic/partition/offset@time: after a cut, another record has the same offset */
   readonly #open = new Map<string, Set<Process>>();
   readonly #done = new Map<string, Process>();
+  readonly #logs = new Map<string, ModelLog>();
+  /** when a record of the brokers was last appended */
+  #stampedAt = 0;
   /** when a record of a partition was last in flight, by id */
   readonly #busyAt = new Map<string, number>();
   /** rounds that left a partition without an owner, by id */
@@ -79,15 +83,17 @@ export class GroupWorld {
     const counts = new Map([['a', random.between(1, 6)]]);
     if (random.next() < 0.5) counts.set('b', random.between(1, 6));
     if (options.mixed && random.next() < 0.5) counts.set('late', random.between(1, 6));
-    this.#around = {
+    this.#world = {
       time: this.#time,
       random,
       coordinator: this.#coordinator,
       counts,
-      ends: new Map(),
+      logs: this.#logs,
+      topicIds: new Map([...counts.keys()].map((topic) => [topic, `${topic}-1`])),
+      starts: 1,
     };
     for (const id of this.#ids()) {
-      this.#around.ends.set(id, 0);
+      this.#logs.set(id, new ModelLog());
       if (random.next() < 0.3) this.#coordinator.committed.set(id, { offset: '0', metadata: '' });
     }
     if (random.next() < 0.5) this.#produce();
@@ -100,10 +106,13 @@ export class GroupWorld {
     for (let steps = random.between(1, 7); steps > 0 && !this.options.pauses; steps--) {
       const gapMs = random.one([0, 50, 400, 1_000, 3_000, SESSION_MS]);
       await this.#time.run(this.#time.now + random.between(0, gapMs), () => false);
-      this.#step();
+      if (this.options.cuts && random.next() < 0.5) this.#cutSome();
+      else this.#step();
+      if (random.next() < 0.2) this.#time.clockSetMs = random.one(CLOCK_STEPS_MS);
     }
     if (this.options.pauses) await this.#pause();
     this.#produce();
+    this.#changedAt = Math.max(this.#changedAt, this.#time.now);
     const settled = await this.#time.run(this.#changedAt + SETTLED_WITHIN_MS, () =>
       this.#isSettled(),
     );
@@ -152,9 +161,41 @@ export class GroupWorld {
     else {
       const process = random.one(living);
       process.lost = true;
-      process.fate.awayUntil = this.#time.now + SESSION_MS + random.between(500, 5_000);
+      const until = this.#time.now + SESSION_MS + random.between(500, 5_000);
+      process.fate[random.next() < 0.5 ? 'awayUntil' : 'unheardUntil'] = until;
+      setTimeout(() => this.#produce(), SESSION_MS + LOOK_MS + random.between(0, 2_000));
     }
     this.#changed();
+  }
+
+  /** Cuts logs, or makes a topic again, and appends other records, perhaps before anyone reads. */
+  #cutSome(): void {
+    const random = this.#random;
+    const kind = random.one(['election', 'power cut', 'restored', 'made again']);
+    const [topic] = random.shuffled([...this.#world.counts.keys()]);
+    const ids = this.#ids().filter((id) => id.startsWith(`${String(topic)}/`));
+    for (const id of kind === 'made again' ? ids : [random.one(ids)]) {
+      const log = this.#logs.get(id)!;
+      log.cut(kind === 'made again' ? 0 : random.between(0, log.end));
+      if (kind === 'made again') {
+        log.epoch = 0;
+        this.#coordinator.committed.delete(id);
+      } else if (kind !== 'restored') {
+        log.epoch++;
+      }
+      log.append(random.between(0, 12), () => this.#stamp());
+    }
+    if (kind === 'made again') {
+      this.#world.topicIds.set(String(topic), `${String(topic)}-${String(this.#time.now)}`);
+    } else if (kind !== 'election') {
+      this.#world.starts++;
+    }
+    this.#changed();
+  }
+
+  #stamp(): number {
+    this.#stampedAt = Math.max(this.#stampedAt + 1, Math.floor(this.#time.now));
+    return this.#stampedAt;
   }
 
   #changed(): void {
@@ -163,47 +204,27 @@ export class GroupWorld {
   }
 
   #ids(): string[] {
-    return [...this.#around.counts].flatMap(([topic, count]) =>
+    return [...this.#world.counts].flatMap(([topic, count]) =>
       Array.from({ length: count }, (_, number) => `${topic}/${String(number)}`),
     );
   }
 
   #produce(): void {
-    const { ends } = this.#around;
-    for (const id of this.#ids()) ends.set(id, (ends.get(id) ?? 0) + this.#random.between(0, 3));
+    for (const id of this.#ids()) {
+      this.#logs.get(id)!.append(this.#random.between(0, 3), () => this.#stamp());
+    }
   }
 
   #join(): void {
     const random = this.#random;
     const early = this.options.mixed && random.next() < 0.5;
     const name = `member-${String(this.#processes.length)}`;
-    const fate: Fate = { dead: false, awayUntil: 0 };
+    const fate: Fate = { dead: false, awayUntil: 0, unheardUntil: 0 };
     const read = new Set<string>();
-    const membership = new Membership();
-    const topics = [...this.#around.counts.keys()].filter((topic) => topic !== 'late' || !early);
+    const topics = [...this.#world.counts.keys()].filter((topic) => topic !== 'late' || !early);
     const handlerMs = random.one([0, 30, 700]);
-    const process = {
-      name,
-      fate,
-      read,
-      membership,
-      topics,
-      lost: false,
-      leaving: false,
-    } as unknown as Process;
-    const parts = {
-      make: () =>
-        (process.consumer = new ModelConsumer(this.#around, fate, membership.assigner)).asConsumer,
-      ...this.#brokers(fate),
-      membership,
-      groupId: 'model',
-      prefix: '',
-      log,
-      partitionOf: () => 0,
-      appendedAt: () => Promise.resolve(undefined),
-    };
-    process.consumption = new KafkaConsumption(parts, {
-      group: 'model',
+    const brokers = new ModelBrokers(this.#world, fate);
+    const consumption: KafkaConsumption = modelConsumer(brokers, {
       topics,
       onRecord: (record) => {
         this.#taken(process, record, random.between(0, handlerMs));
@@ -211,18 +232,34 @@ export class GroupWorld {
       },
       onFatal: (error) => this.problems.push(String(error)),
     });
+    const process: Process = {
+      name,
+      fate,
+      read,
+      topics,
+      lost: false,
+      leaving: false,
+      brokers,
+      consumption,
+    };
     this.#processes.push(process);
-    void process.consumption.start();
+    void consumption.start().catch(() => undefined);
   }
 
   #taken(process: Process, record: OpenRecord, handlerMs: number): void {
     const place = `${record.topic}/${String(record.partition)}`;
-    const id = `${place}/${String(record.offset)}`;
+    const id = `${place}/${String(record.offset)}@${String(record.timestampMs)}`;
     process.read.add(place);
+    const unheardMs = this.#time.now - process.brokers.heardAt;
+    if (unheardMs > SESSION_MS + LOOK_MS) {
+      this.problems.push(`${process.name} starts ${id} ${String(unheardMs)} ms after its session`);
+    }
+    // The records that were open below a cut are read again.
+    const wasCut = this.#logs.get(place)!.cuts > 0;
     for (const [open, owners] of this.#open) {
       if (!open.startsWith(`${place}/`)) continue;
       for (const other of owners) {
-        if (other !== process && this.#isTrusted(other) && !process.lost) {
+        if (other !== process && this.#isTrusted(other) && !process.lost && !wasCut) {
           this.problems.push(
             `${place} is dispatched by ${other.name} and ${process.name} concurrently`,
           );
@@ -230,7 +267,7 @@ export class GroupWorld {
       }
     }
     const before = this.#done.get(id);
-    if (before && this.#isTrusted(before) && !process.lost) {
+    if (before && this.#isTrusted(before) && !process.lost && !wasCut) {
       this.problems.push(`${id} was done by ${before.name} and is read again by ${process.name}`);
     }
     const owners = this.#open.get(id) ?? new Set();
@@ -261,8 +298,8 @@ export class GroupWorld {
   #assigned(): Map<string, Process[]> {
     const assigned = new Map<string, Process[]>();
     for (const { memberId, assignment } of this.#coordinator.members) {
-      const process = this.#processes.find(({ consumer }) => consumer.memberId === memberId);
-      const topics = AssignerProtocol.MemberAssignment.decode(assignment)?.assignment ?? {};
+      const process = this.#processes.find(({ brokers }) => brokers.memberId === memberId);
+      const topics = decodeAssignment(new ByteReader(assignment));
       for (const [topic, numbers] of Object.entries(topics)) {
         if (!process?.topics.includes(topic)) continue;
         for (const number of numbers) {
@@ -281,11 +318,11 @@ export class GroupWorld {
         this.problems.push(`${id} is assigned to ${owners.map(({ name }) => name).join()}`);
       }
     }
-    const known = new Set(this.#processes.map(({ consumer }) => consumer.memberId));
+    const known = new Set(this.#processes.map(({ brokers }) => brokers.memberId));
     // The session of a dead or unreachable member has ended, or will end, so that the last change
     // is yet to come.
     const unsettled = this.#processes.some(
-      ({ fate, consumer, lost }) => (fate.dead && this.#coordinator.has(consumer.memberId)) || lost,
+      ({ fate, brokers, lost }) => (fate.dead && this.#coordinator.has(brokers.memberId)) || lost,
     );
     for (const id of this.#readable()) {
       const held = [...this.#open.keys()].some((open) => open.startsWith(`${id}/`));
@@ -304,80 +341,28 @@ export class GroupWorld {
 
   #unsettled(): string[] {
     const assigned = this.#assigned();
-    const { ends, coordinator } = { ...this.#around };
+    const { coordinator } = this.#world;
     if (coordinator.state !== 'Stable') return [coordinator.state];
     return this.#readable().flatMap((id) => {
       const owner = assigned.get(id)?.[0];
       if (!owner || owner.fate.dead) return [`${id} has no owner`];
-      const unread = Array.from(
-        { length: ends.get(id) ?? 0 },
-        (_, offset) => `${id}/${String(offset)}`,
-      ).filter((each) => !this.#done.has(each));
+      const unread = this.#logs
+        .get(id)!
+        .records.map(({ timestamp }, offset) => `${id}/${String(offset)}@${String(timestamp)}`)
+        .filter((each) => !this.#done.has(each));
       return unread.length > 0 ? [`${unread.join()} not done by ${owner.name}`] : [];
     });
   }
 
   #isSettled(): boolean {
-    const away = this.#processes.some(({ fate }) => this.#time.now < fate.awayUntil);
+    const away = this.#processes.some(
+      ({ fate }) => this.#time.now < Math.max(fate.awayUntil, fate.unheardUntil),
+    );
     return !away && this.#open.size === this.#deadOpen() && this.#unsettled().length === 0;
   }
 
   #deadOpen(): number {
     return [...this.#open.values()].filter((owners) => [...owners].every(({ fate }) => fate.dead))
       .length;
-  }
-
-  #brokers(fate: Fate): { admin: Admin; readCommitted: ReadCommitted } {
-    const { random } = this.#around;
-    const coordinator = this.#coordinator;
-    const slowMs = random.one([5, 5, 300, 2_000]);
-    const answer = async <T>(make: () => T): Promise<T> => {
-      await this.#time.sleep(random.between(1, slowMs));
-      if (fate.dead || this.#time.now < fate.awayUntil || random.next() < 0.05) {
-        throw new Error('no broker answers');
-      }
-      return make();
-    };
-    const readCommitted: ReadCommitted = (_, places) =>
-      answer(() => {
-        const found = places.flatMap((place): [string, Committed][] => {
-          const commit = coordinator.committed.get(idOf(place));
-          return commit ? [[idOf(place), { ...commit, offset: Number(commit.offset) }]] : [];
-        });
-        return new Map(found);
-      });
-    const admin = {
-      fetchTopicOffsets: (topic: string) =>
-        answer(() =>
-          this.#ids()
-            .filter((id) => id.startsWith(`${topic}/`))
-            .map((id) => ({
-              partition: Number(id.split('/')[1]),
-              low: '0',
-              high: String(this.#around.ends.get(id)),
-            })),
-        ),
-      fetchTopicMetadata: ({ topics }: { topics: string[] }) =>
-        answer(() => ({
-          topics: topics.map((name) => ({
-            name,
-            partitions: Array(this.#around.counts.get(name) ?? 0).fill({}),
-          })),
-        })),
-      describeGroups: () =>
-        answer(() => ({
-          groups: [
-            {
-              state: coordinator.state,
-              members: coordinator.members.map(({ memberId, metadata, assignment }) => ({
-                memberId,
-                memberMetadata: metadata,
-                memberAssignment: assignment,
-              })),
-            },
-          ],
-        })),
-    } as unknown as Admin;
-    return { admin, readCommitted };
   }
 }

@@ -1,6 +1,7 @@
 import { AssignedPartitions } from '../../../../shared/kafka/consumer/assigned-partitions';
-import { Membership } from '../../../../shared/kafka/client/membership';
+import { Membership } from '../../../../shared/kafka/consumer/membership';
 import { Partition } from '../../../../shared/kafka/consumer/partition';
+import { Position } from '../../../../shared/kafka/consumer/position';
 import { cases, seedRanges } from '../../../support/cases';
 import { GroupWorld, type Options } from './group-simulation';
 import { VirtualTime } from './virtual-time';
@@ -55,6 +56,31 @@ test.each(rangesOf(SCHEDULES / 5))(
   async (...seeds) => expect(await failing({ mixed: false, pauses: true }, seeds)).toEqual([]),
 );
 
+test.each(rangesOf(SCHEDULES))(
+  'after logs were cut and topics made again, no record is left out (seeds %i to %i)',
+  async (...seeds) => expect(await failing({ mixed: false, cuts: true }, seeds)).toEqual([]),
+);
+
+test('the simulation finds lost records if a position is not compared with the log', async () => {
+  const compare = Position.prototype.compare;
+  jest.spyOn(Position.prototype, 'compare').mockImplementation(function (this: Position) {
+    compare.call(this, undefined);
+    return true;
+  });
+  const problem = /not settled: .*not done by/;
+  expect(await failing({ mixed: false, cuts: true }, [0, 200], problem)).toContainEqual(
+    expect.stringMatching(problem),
+  );
+});
+
+test('the simulation finds a member that reads on without its session', async () => {
+  jest.spyOn(AssignedPartitions.prototype, 'drainAll').mockImplementation(() => undefined);
+  const problem = /after its session/;
+  expect(await failing({ mixed: false }, [0, 500], problem)).toContainEqual(
+    expect.stringMatching(problem),
+  );
+});
+
 /**
  * Restores an old fault: a member releases a revoked partition, and asks for a round, only if it
  * had read it or found a commit.
@@ -77,7 +103,7 @@ function forgetUnread(): void {
 test('the simulation finds ownerless partitions if members ask for no new round', async () => {
   forgetUnread();
   // Disables the leader, which would ask in their place.
-  jest.spyOn(Membership.prototype, 'leaderAsks', 'get').mockReturnValue(false);
+  jest.spyOn(Membership.prototype, 'leaderAsksIn', 'get').mockReturnValue(Infinity);
   const problem = /has no owner/;
   expect(await failing({ mixed: false }, [0, 200], problem)).toContainEqual(
     expect.stringMatching(problem),

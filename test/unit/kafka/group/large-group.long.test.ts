@@ -1,25 +1,14 @@
-import { type Admin } from 'kafkajs';
-import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
-import { Membership } from '../../../../shared/kafka/client/membership';
 import { type OpenRecord } from '../../../../shared/kafka/port';
-import { createLog } from '../../../../shared/telemetry/log';
 import { randomOf } from '../../../../tools/harness/random';
-import { type Around, ModelConsumer } from './consumer';
-import { Coordinator } from './coordinator';
+import { ModelBrokers } from './model-brokers';
+import { modelConsumer, worldOf } from './model-consumer';
 import { VirtualTime } from './virtual-time';
 
 /**
- * The rounds that one more member costs a large group, on models of kafkajs and the coordinator.
+ * The rounds that one more member costs a large group, on models of the brokers.
  */
 
 const [PARTITIONS, MEMBERS] = [1_000, 50];
-const log = createLog('model', 'silent');
-const partsOfAdmin = {
-  fetchTopicOffsets: () => Promise.resolve([]),
-  fetchTopicMetadata: () =>
-    Promise.resolve({ topics: [{ name: 't', partitions: Array(PARTITIONS).fill({}) }] }),
-  describeGroups: () => Promise.resolve({ groups: [] }),
-};
 
 let time: VirtualTime;
 beforeEach(() => {
@@ -31,37 +20,12 @@ afterEach(() => VirtualTime.uninstall());
 /** Starts a group whose members release a partition up to `slowestMs` after its revocation. */
 function group(slowestMs: number) {
   const random = randomOf(1);
-  const coordinator = new Coordinator(time, random);
-  const ids = Array.from({ length: PARTITIONS }, (_, number) => `t/${String(number)}`);
-  const around: Around = {
-    time,
-    random,
-    coordinator,
-    counts: new Map([['t', PARTITIONS]]),
-    ends: new Map(ids.map((id) => [id, 1])),
-  };
+  const world = worldOf(time, random, { partitions: PARTITIONS, records: 1 });
+  const { coordinator } = world;
   const join = () => {
-    const membership = new Membership();
     const open = new Set<OpenRecord>();
-    const parts = {
-      make: () =>
-        new ModelConsumer(around, { dead: false, awayUntil: 0 }, membership.assigner).asConsumer,
-      membership,
-      groupId: 'g',
-      prefix: '',
-      log,
-      partitionOf: () => 0,
-      admin: partsOfAdmin as unknown as Admin,
-      readCommitted: () => {
-        const commits = [...coordinator.committed].map(([id, { offset, metadata }]) => {
-          return [id, { offset: Number(offset), metadata }] as const;
-        });
-        return Promise.resolve(new Map(commits));
-      },
-      appendedAt: () => Promise.resolve(undefined),
-    };
-    const consumption = new KafkaConsumption(parts, {
-      group: 'g',
+    const brokers = new ModelBrokers(world, { dead: false, awayUntil: 0, unheardUntil: 0 });
+    const consumption = modelConsumer(brokers, {
       topics: ['t'],
       onRecord: (record) => {
         open.add(record);
@@ -72,9 +36,6 @@ function group(slowestMs: number) {
           open.delete(record);
           setTimeout(() => record.done(), random.between(0, slowestMs));
         }
-      },
-      onFatal: (error) => {
-        throw error;
       },
     });
     void consumption.start();
@@ -96,7 +57,7 @@ function countOf(assignment: Buffer): number {
 
 test.each([
   ['at once', 0, 2],
-  ['within five seconds', 5_000, 6],
+  ['within five seconds', 5_000, 8],
 ])(
   'the 51st member of a group whose members release partitions %s costs few rounds',
   async (_, slowestMs, most) => {

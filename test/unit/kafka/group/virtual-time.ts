@@ -8,6 +8,7 @@ interface Timer {
   order: number;
   everyMs: number | undefined;
   callback: () => void;
+  unref(): Timer;
 }
 
 const LOOK_EVERY_MS = 50;
@@ -40,7 +41,8 @@ export class VirtualTime {
 
   install(): void {
     const start = (callback: () => void, ms = 0, everyMs?: number) => {
-      const timer = { at: this.now + Math.max(0, ms), order: this.#order++, everyMs, callback };
+      const at = this.now + Math.max(0, ms);
+      const timer: Timer = { at, order: this.#order++, everyMs, callback, unref: () => timer };
       this.#timers.add(timer);
       return timer;
     };

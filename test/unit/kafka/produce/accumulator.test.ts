@@ -54,6 +54,60 @@ const shown = ({ parts }: Request) =>
   );
 const sent = (accumulator: RecordAccumulator, now: number) => accumulator.next(now).requests;
 
+describe('a topic that was made again', () => {
+  test('with fewer partitions gets the records of those that it no longer has', () => {
+    const { accumulator, learn, put } = start();
+    put('names its partition', { partition: 3 });
+    const [request] = sent(accumulator, 0);
+    put('has a key', { key: '21' });
+    accumulator.answered(request!, [UNKNOWN_TOPIC], 10);
+    for (let now = 10; now < 2_000; now += 100) learn([], now, UNKNOWN_TOPIC);
+    expect([...accumulator.blocked(2_000)].length).toBeGreaterThan(0);
+    const refused = learn([BROKER_B], 2_000);
+    expect(refused.map(({ item }) => item.record.value)).toEqual(['names its partition']);
+    expect(sent(accumulator, 4_000).map(shown)).toEqual([['0:has a key']]);
+    expect(accumulator.bytes).toBe(10);
+  });
+
+  test('with fewer partitions gets the records that were in flight', () => {
+    const { accumulator, learn, put } = start();
+    for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) put(key, { key });
+    const requests = sent(accumulator, 0);
+    learn([BROKER_A], 5);
+    for (const request of requests) {
+      accumulator.answered(
+        request,
+        request.parts.map(() => UNKNOWN_TOPIC),
+        10,
+      );
+    }
+    // Those of the partition that is left; the others wait for new metadata.
+    const again = sent(accumulator, 5_000);
+    expect(accumulator.stale).toBe(true);
+    learn([BROKER_A], 5_000);
+    for (const request of again) {
+      accumulator.answered(
+        request,
+        request.parts.map(() => OK),
+        5_010,
+      );
+    }
+    const values = [...again, ...sent(accumulator, 6_000)].flatMap(({ parts }) =>
+      parts.flatMap(({ items }) => items.map(({ record }) => record.value)),
+    );
+    expect(values.toSorted()).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+    expect([...accumulator.blocked(40_000)]).toEqual([]);
+  });
+
+  test('with more partitions uses them all', () => {
+    const { accumulator, learn, put } = start();
+    learn([BROKER_A, BROKER_A, BROKER_A, BROKER_A, BROKER_A, BROKER_A], 5);
+    for (let i = 0; i < 60; i++) put('x', { key: `key-${String(i)}` });
+    const [request] = sent(accumulator, 10);
+    expect(request!.parts).toHaveLength(6);
+  });
+});
+
 describe('the answer to a request', () => {
   test('after a partial acknowledgement only the others are sent again, in their order', () => {
     const { accumulator, put } = start();
@@ -344,7 +398,7 @@ describe('a blocked partition', () => {
 
   test('with a delivery timeout a record is refused at once if no partition accepts any', () => {
     const { accumulator, put, learn } = start({ spillToOtherPartitions: true, holds: false });
-    learn([BROKER_A], 0);
+    learn([BROKER_A, BROKER_A, BROKER_A, BROKER_A], 0);
     for (let now = 0; now < 2_000; now += 50) {
       for (const partition of [0, 1, 2, 3]) if (now === 0) put('a', { partition });
       for (const request of sent(accumulator, now)) accumulator.failed(request, NOT_CONNECTED, now);

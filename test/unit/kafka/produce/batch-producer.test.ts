@@ -1,7 +1,9 @@
 import { KafkaBatchProducer } from '../../../../shared/kafka/produce/batch-producer';
-import { encodeProduce } from '../../../../shared/kafka/protocol/produce-request';
+import { ByteWriter } from '../../../../shared/kafka/protocol/bytes';
+import { writeProduce } from '../../../../shared/kafka/protocol/produce-request';
 import { type BatchProducerOptions, type OutRecord } from '../../../../shared/kafka/port';
 import { type RequestSender } from '../../../../shared/kafka/client/request-sender';
+import { type AppError } from '../../../../shared/runtime/errors';
 import { createLog } from '../../../../shared/telemetry/log';
 
 type Parts = Parameters<RequestSender['send']>[1];
@@ -17,19 +19,23 @@ const OPTIONS: BatchProducerOptions = { maxPendingBytes: 1e9, deliveryTimeoutMs:
 function start(
   options: Partial<BatchProducerOptions> = {},
   answer: (partition: number) => number = () => 0,
+  answered: Promise<unknown> = Promise.resolve(),
 ) {
   const requests: Parts[] = [];
+  const expiries: number[] = [];
   const sender: RequestSender = {
     refresh: () => Promise.resolve(new Map([['t', { errorCode: 0, leaders: [1, 2] }]])),
-    send: (_, parts) => {
+    send: async (_, parts, { before }) => {
       requests.push(parts);
-      return Promise.resolve(parts.map(({ partition }) => answer(partition)));
+      expiries.push(before);
+      await answered;
+      return parts.map(({ partition }) => answer(partition));
     },
     disconnect: () => Promise.resolve(),
   };
   const log = createLog('test', 'silent');
   const producer = new KafkaBatchProducer(sender, { ...OPTIONS, ...options }, log);
-  return { producer, requests, log };
+  return { producer, requests, expiries, log };
 }
 
 test('a request with ids of three-byte characters stays within the same size limit', async () => {
@@ -40,7 +46,9 @@ test('a request with ids of three-byte characters stays within the same size lim
   await producer.send(Array.from({ length: 1_500 }, () => record));
   const sizes = requests.map((parts) => {
     const topicData = parts.map(({ topic, ...part }) => ({ topic, partitions: [part] }));
-    return encodeProduce({ acks: -1, timeout: 1, topicData }, 0).buffer.length;
+    const writer = new ByteWriter();
+    writeProduce(writer, { acks: -1, timeout: 1, topicData }, 0);
+    return writer.length;
   });
   expect(sizes.length).toBeGreaterThan(1);
   expect(Math.max(...sizes)).toBeLessThan(910_000);
@@ -96,6 +104,45 @@ test('a clock that is set back by an hour does not delay the delivery timeout', 
     void producer.close(0);
     await jest.advanceTimersByTimeAsync(1);
   } finally {
+    jest.useRealTimers();
+  }
+});
+
+test('a request is not written once the time of its oldest record is over', async () => {
+  const { producer, expiries } = start({ deliveryTimeoutMs: 4_000 });
+  const before = performance.now();
+  await producer.send([{ topic: 't', key: null, value: 'a', partition: 0 }]);
+  expect(expiries[0]).toBeGreaterThanOrEqual(before + 4_000);
+  expect(expiries[0]).toBeLessThanOrEqual(performance.now() + 4_000);
+  await producer.close(0);
+});
+
+test('a process that was stopped does not send records that are older than their timeout', async () => {
+  jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] });
+  try {
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const { producer, requests } = start({ deliveryTimeoutMs: 4_000 }, () => 0, answered);
+    const write = (value: string) =>
+      producer.send([{ topic: 't', key: null, value, partition: 0 }]).then(
+        () => 'written',
+        (error: unknown) => (error as AppError).code,
+      );
+    // Given a record that waits for the answer to the one before it.
+    const first = write('in flight');
+    await jest.advanceTimersByTimeAsync(1);
+    const second = write('waits');
+    await jest.advanceTimersByTimeAsync(1);
+    // When the process goes on after a minute, it reads that answer before any timer is due.
+    const now = performance.now() + 60_000;
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
+    answer();
+    expect([await first, await second]).toEqual(['written', 'kafka_unavailable']);
+    expect(requests).toHaveLength(1);
+    void producer.close(0);
+    await jest.advanceTimersByTimeAsync(1);
+  } finally {
+    jest.restoreAllMocks();
     jest.useRealTimers();
   }
 });

@@ -1,11 +1,24 @@
 import fc from 'fast-check';
-import { decodeFetch } from '../../../../shared/kafka/client/patches';
+import { type ProduceInput, writeProduce } from '../../../../shared/kafka/protocol/produce-request';
 import {
-  encodeProduce,
-  type ProduceInput,
-} from '../../../../shared/kafka/protocol/produce-request';
-import { crc32c, murmur2, partitionOf } from '../../../../shared/kafka/protocol/bytes';
-import { type FetchedRecord, type OutMessage } from '../../../../shared/kafka/protocol/batch';
+  ByteReader,
+  ByteWriter,
+  crc32c,
+  murmur2,
+  partitionOf,
+} from '../../../../shared/kafka/protocol/bytes';
+import {
+  type FetchedRecord,
+  type OutMessage,
+  readBatches,
+} from '../../../../shared/kafka/protocol/batch';
+import {
+  FETCH,
+  FETCH_BY_NAME,
+  readFetch,
+  writeFetch,
+} from '../../../../shared/kafka/protocol/fetch-request';
+import { ERROR } from '../../../../shared/kafka/protocol/error-codes';
 import { cases } from '../../../support/cases';
 
 /** Compares the codec with kafkajs's own: both must read and write the same. */
@@ -31,7 +44,7 @@ const compression = require('kafkajs/src/protocol/message/compression') as {
 /* eslint-enable @typescript-eslint/no-require-imports */
 
 interface Response {
-  responses: { partitions: { messages: Read[]; next?: number }[] }[];
+  responses: { topicName: string; partitions: { partition: number; messages: Read[] }[] }[];
 }
 interface Read {
   offset: string | number;
@@ -39,7 +52,6 @@ interface Read {
   key: Buffer | null;
   value: Buffer | null;
   headers: Record<string, Buffer | string>;
-  isControlRecord: boolean;
 }
 
 const NOW = 1_790_000_000_000;
@@ -85,58 +97,81 @@ const input = (topicData: ProduceInput['topicData']): ProduceInput => ({
   topicData,
 });
 
+function ourRequest(of: ProduceInput): Buffer {
+  const writer = new ByteWriter();
+  writeProduce(writer, of, NOW);
+  return writer.take();
+}
+
 beforeEach(() => jest.spyOn(Date, 'now').mockReturnValue(NOW));
 afterEach(() => jest.restoreAllMocks());
 
-/** Returns the batches of a produce request as a broker's fetch response. */
+/** A broker's answer to a fetch, in the version of kafkajs and in ours. */
+interface Fetch {
+  theirs: Buffer;
+  ours: Buffer;
+}
+
+/** Returns the batches of a produce request as a broker's answers to a fetch. */
 function asFetch(
   topicData: ProduceInput['topicData'],
   batchOf: (messages: readonly OutMessage[]) => Buffer,
-): Buffer {
-  const parts: Buffer[] = [];
-  const int = (bytes: 2 | 4 | 8, of: number) => {
-    const buffer = Buffer.alloc(bytes);
-    if (bytes === 8) buffer.writeBigInt64BE(BigInt(of));
-    else buffer.writeIntBE(of, 0, bytes);
-    parts.push(buffer);
-  };
-  int(4, 0);
-  int(2, 0);
-  int(4, 0);
-  int(4, topicData.length);
-  for (const { topic, partitions } of topicData) {
-    int(2, topic.length);
-    parts.push(Buffer.from(topic));
-    int(4, partitions.length);
-    for (const { partition, messages } of partitions) {
-      int(4, partition);
-      int(2, 0);
-      for (const offset of [2 ** 40, 2 ** 40, 7]) int(8, offset);
-      int(4, 1);
-      int(8, 9_007_199_254);
-      int(8, 2 ** 41);
-      int(4, -1);
-      const batch = batchOf(messages);
-      int(4, batch.length);
-      parts.push(batch);
-    }
+): Fetch {
+  const [theirs, ours] = [new ByteWriter(), new ByteWriter()];
+  for (const to of [theirs, ours]) {
+    to.int32(0);
+    to.int16(0);
+    to.int32(4);
   }
-  return Buffer.concat(parts);
+  theirs.int32(topicData.length);
+  ours.uvarint(topicData.length + 1);
+  for (const { topic, partitions } of topicData) {
+    theirs.string(topic);
+    theirs.int32(partitions.length);
+    ours.compact(topic);
+    ours.uvarint(partitions.length + 1);
+    for (const { partition, messages } of partitions) {
+      const batch = batchOf(messages);
+      for (const to of [theirs, ours]) {
+        to.int32(partition);
+        to.int16(0);
+        for (const offset of [2 ** 40, 2 ** 40, 7]) to.int64(offset);
+      }
+      theirs.int32(1);
+      ours.uvarint(2);
+      for (const to of [theirs, ours]) {
+        to.int64(9_007_199_254);
+        to.int64(2 ** 41);
+      }
+      ours.noTags();
+      for (const to of [theirs, ours]) to.int32(-1);
+      theirs.bytes(batch);
+      ours.compact(batch);
+      ours.noTags();
+    }
+    ours.noTags();
+  }
+  ours.noTags();
+  return { theirs: theirs.take(), ours: ours.take() };
 }
 
 /** Returns a written batch, with an offset as a broker sets it. */
 function written(messages: readonly OutMessage[], baseOffset: number, attributes = 0): Buffer {
-  const { buffer } = encodeProduce(
-    input([{ topic: 't', partitions: [{ partition: 0, messages }] }]),
-    NOW,
-  );
+  const buffer = ourRequest(input([{ topic: 't', partitions: [{ partition: 0, messages }] }]));
   const batch = Buffer.from(buffer.subarray(2 + 2 + 4 + 4 + 2 + 1 + 4 + 4 + 4));
   batch.writeBigInt64BE(BigInt(baseOffset), 0);
   batch.writeInt16BE(attributes, 21);
+  return checked(batch);
+}
+
+/** Corrects the length and the checksum of a batch. */
+function checked(batch: Buffer): Buffer {
+  batch.writeInt32BE(batch.length - 12, 8);
+  batch.writeUInt32BE(crc32c(batch, 21), 17);
   return batch;
 }
 
-const plain = ({ offset, timestamp, key, value, headers, isControlRecord }: Read) => ({
+const plain = ({ offset, timestamp, key, value, headers }: Read) => ({
   offset: Number(offset),
   timestamp: Number(timestamp),
   key: key?.toString('hex'),
@@ -144,33 +179,30 @@ const plain = ({ offset, timestamp, key, value, headers, isControlRecord }: Read
   headers: Object.fromEntries(
     Object.entries(headers).map(([name, bytes]) => [name, bytes.toString()]),
   ),
-  isControlRecord,
 });
 
-async function readBoth(fetch: Buffer) {
-  const [ours, theirs] = (await Promise.all([decodeFetch(fetch), theirDecode(fetch)])) as [
-    Response,
-    Response,
-  ];
-  const shape = (response: Response) => ({
-    ...response,
-    responses: response.responses.map((topic) => ({
-      ...topic,
-      partitions: topic.partitions.map((part) => ({
-        ...part,
-        next: undefined,
-        messages: part.messages.map(plain),
-      })),
-    })),
+async function readBoth(fetch: Fetch) {
+  const { responses } = await theirDecode(fetch.theirs);
+  const theirs = responses.flatMap(({ topicName, partitions }) =>
+    partitions.map(({ partition, messages }) => {
+      return { topic: topicName, partition, records: messages.map(plain) };
+    }),
+  );
+  const ours = partitionsOf(fetch).map(({ topic, partition, records }) => {
+    return { topic, partition, records: records.map(plain) };
   });
-  return { ours: shape(ours), theirs: shape(theirs) };
+  return { ours, theirs };
+}
+
+function partitionsOf({ ours }: Fetch) {
+  return readFetch(new ByteReader(ours), FETCH_BY_NAME).partitions;
 }
 
 test('a produce request equals that of kafkajs byte for byte', async () => {
   await fc.assert(
     fc.asyncProperty(topics, async (topicData) => {
       const theirs = await theirRequest(input(topicData)).encode();
-      expect(encodeProduce(input(topicData), NOW).buffer.equals(theirs.buffer)).toBe(true);
+      expect(ourRequest(input(topicData)).equals(theirs.buffer)).toBe(true);
     }),
     { numRuns: cases(60) },
   );
@@ -208,7 +240,7 @@ test('a batch of more records than a one-byte varint holds equals that of kafkaj
   }));
   const topicData = [{ topic: 't', partitions: [{ partition: 0, messages: many }] }];
   const theirs = await theirRequest(input(topicData)).encode();
-  expect(encodeProduce(input(topicData), NOW).buffer.equals(theirs.buffer)).toBe(true);
+  expect(ourRequest(input(topicData)).equals(theirs.buffer)).toBe(true);
   const read = await readBoth(asFetch(topicData, (messages) => written(messages, 5)));
   expect(read.ours).toEqual(read.theirs);
 });
@@ -219,9 +251,7 @@ test('an incomplete last batch is left out, wherever it is cut off', async () =>
   for (const cut of [0, 1, 11, 12, 17, 60, 61, 62, 100, whole.length - first]) {
     const { ours, theirs } = await readBoth(one(whole.subarray(0, first + cut)));
     expect(ours).toEqual(theirs);
-    expect(ours.responses[0]!.partitions[0]!.messages).toHaveLength(
-      first + cut === whole.length ? 6 : 3,
-    );
+    expect(ours[0]!.records).toHaveLength(first + cut === whole.length ? 6 : 3);
   }
 });
 
@@ -229,55 +259,125 @@ test('a compressed batch is decoded like in kafkajs', async () => {
   const batch = written(three, 5, 1);
   const records = await compression.lookupCodec(1).compress({ buffer: batch.subarray(61) });
   const compressed = Buffer.concat([batch.subarray(0, 61), records]);
-  compressed.writeInt32BE(compressed.length - 12, 8);
-  const { ours, theirs } = await readBoth(one(compressed));
+  const { ours, theirs } = await readBoth(one(checked(compressed)));
   expect(ours).toEqual(theirs);
-  expect(ours.responses[0]!.partitions[0]!.messages).toHaveLength(3);
+  expect(ours[0]!.records).toHaveLength(3);
 });
 
 test('a timestamp before that of the batch is decoded like in kafkajs', async () => {
   // 0x7f: the timestamp delta as a varlong of one byte, -64.
   const batch = written([{ value: '' }], 5);
   batch[batch.length - 6 + 1] = 0x7f;
-  const { ours, theirs } = await readBoth(one(batch));
+  const { ours, theirs } = await readBoth(one(checked(batch)));
   expect(ours).toEqual(theirs);
-  expect(ours.responses[0]!.partitions[0]!.messages[0]!.timestamp).toBe(NOW - 64);
+  expect(ours[0]!.records[0]!.timestamp).toBe(NOW - 64);
 });
 
-test('a batch in a format from before Kafka 0.11 is refused', async () => {
-  const batch = written(three, 5);
-  batch[16] = 1;
-  await expect(decodeFetch(one(batch))).rejects.toThrow('format 1');
+test.each<[string, (batch: Buffer) => void, string]>([
+  ['in a format from before Kafka 0.11', (batch) => (batch[16] = 1), 'format 1'],
+  ['that differs from its checksum', (batch) => (batch[70]! ^= 1), 'checksum'],
+  ['whose length ends before its head', (batch) => batch.writeInt32BE(-12, 8), 'shorter'],
+  [
+    'of a codec that is not known',
+    (batch) => {
+      batch.writeInt16BE(4, 21);
+      checked(batch);
+    },
+    'codec',
+  ],
+])('a batch %s is an error of its partition alone', (_, damage, reason) => {
+  const [whole, broken] = [written(three, 5), written(three, 5)];
+  damage(broken);
+  const batches = [broken, whole];
+  const topicData = [0, 1].map((partition) => ({ partition, messages: three }));
+  const [first, second] = partitionsOf(
+    asFetch([{ topic: 't', partitions: topicData }], () => batches.shift()!),
+  );
+  expect(first).toMatchObject({ errorCode: ERROR.corruptMessage, records: [], next: undefined });
+  expect(first!.damage).toContain(reason);
+  expect(second!.records).toHaveLength(3);
 });
 
-test('a batch still gives the next start after compaction removed its last records', async () => {
+test('a batch still gives the next start after compaction removed its last records', () => {
   const batch = Buffer.from(written(three, 5));
   // Compaction keeps the last offset of a batch: here two further records seem to have followed the
   // three.
   batch.writeInt32BE(4, 23);
-  const [read, empty] = [
-    await decodeFetch(one(batch)),
-    await decodeFetch(one(Buffer.alloc(0))),
-  ] as Response[];
-  expect(read!.responses[0]!.partitions[0]).toMatchObject({ next: 10 });
-  expect(empty!.responses[0]!.partitions[0]).toMatchObject({ next: undefined });
+  expect(partitionsOf(one(checked(batch)))[0]).toMatchObject({ next: 10 });
+  expect(partitionsOf(one(Buffer.alloc(0)))[0]).toMatchObject({ next: undefined });
 });
 
-test('the headers of a record are decoded once', async () => {
-  const response = (await decodeFetch(one(written(three, 5)))) as Response;
-  const record = response.responses[0]!.partitions[0]!.messages[0] as unknown as FetchedRecord;
-  expect(record.headers).toBe(record.headers);
+describe('transactions', () => {
+  const TRANSACTIONAL = 0x10;
+  const CONTROL = 0x20;
+
+  function of(producer: number, offset: number, attributes: number): Buffer {
+    const batch = written(three, offset, attributes);
+    batch.writeBigInt64BE(BigInt(producer), 43);
+    return checked(batch);
+  }
+
+  test('the records of aborted ones, and their ends, are hidden', () => {
+    const batches = Buffer.concat([
+      of(1, 0, TRANSACTIONAL),
+      of(2, 3, TRANSACTIONAL),
+      of(1, 6, TRANSACTIONAL | CONTROL),
+      of(1, 9, TRANSACTIONAL),
+      of(-1, 12, 0),
+    ]);
+    const { records } = readBatches(batches, [{ producerId: 1, firstOffset: 0 }]);
+    expect(records.filter(({ isHidden }) => !isHidden).map(({ offset }) => offset)).toEqual([
+      3, 4, 5, 9, 10, 11, 12, 13, 14,
+    ]);
+  });
 });
 
-test("each record's header names are read, though the last had the same length", async () => {
+test('a record has the epoch of its leader', () => {
+  const batch = written(three, 5);
+  batch.writeInt32BE(7, 12);
+  expect(readBatches(batch).records.map(({ epoch }) => epoch)).toEqual([7, 7, 7]);
+});
+
+test('the headers of a record are decoded once', () => {
+  const [record] = partitionsOf(one(written(three, 5)))[0]!.records;
+  expect(record!.headers).toBe(record!.headers);
+});
+
+test('a fetch names topics by their ids, and the epochs of leaders', () => {
+  const id = '00112233445566778899aabbccddeeff';
+  const to = new ByteWriter();
+  const partitions = [{ partition: 3, leaderEpoch: 4, offset: 2 ** 40, maxBytes: 5 }];
+  const input = {
+    maxWaitMs: 100,
+    minBytes: 1,
+    maxBytes: 1_000,
+    rack: 'a',
+    sessionId: 6,
+    sessionEpoch: 7,
+    topics: [{ topic: id, partitions }],
+    forgotten: [{ topic: id, partitions: [8] }],
+  };
+  writeFetch(to, input, FETCH);
+  expect(to.take().toString('hex')).toBe(
+    [
+      'ffffffff' + '00000064' + '00000001' + '000003e8' + '01' + '00000006' + '00000007',
+      // One topic with one partition: its leader's epoch, its offset, no epoch of a record.
+      '02' + id + '02' + '00000003' + '00000004' + '0000010000000000' + 'ffffffff',
+      'ffffffffffffffff' + '00000005' + '00' + '00',
+      '02' + id + '02' + '00000008' + '00',
+      '0261' + '00',
+    ].join(''),
+  );
+});
+
+test("each record's header names are read, though the last had the same length", () => {
   const names = ['user', 'uſer', 'used', 'ſ', 'user', 'us', 'Ã©', 'é'];
   const messages = names.map((name) => ({
     key: null,
     value: null,
     headers: { [name]: name, more: 'x' },
   }));
-  const response = (await decodeFetch(one(written(messages, 5)))) as Response;
-  const read = response.responses[0]!.partitions[0]!.messages as unknown as FetchedRecord[];
+  const read: FetchedRecord[] = partitionsOf(one(written(messages, 5)))[0]!.records;
   expect(read.map(({ headers }) => headers)).toEqual(
     names.map((name) => ({ [name]: name, more: 'x' })),
   );

@@ -1,0 +1,85 @@
+import { type Lookup } from '../../shared/api/operations';
+import { defined } from '../../shared/collections/defined';
+import { type Group, type Session } from '../command';
+import { paintOf } from '../output/paint';
+import { type Column } from '../output/table';
+import { usage } from '../process-context';
+import { LIMIT, limitOf, type Limited } from '../resource';
+
+/** `waypost lookup`: accepted events in Kafka, and what became of each. */
+
+interface LookupOptions extends Limited {
+  message?: string;
+  user?: string;
+}
+
+type Row = Lookup['data'][number];
+
+/** One line for each destination of an event, or one that says that there is none. */
+interface Line extends Pick<Row, 'message' | 'acceptedAt' | 'source'> {
+  destination: string;
+  outcome: string;
+  reason: string | null;
+}
+
+const COLUMNS: Column<Line>[] = [
+  { title: 'ACCEPTED', of: ({ acceptedAt }) => acceptedAt },
+  { title: 'MESSAGE', of: ({ message }) => message },
+  { title: 'SOURCE', of: ({ source }) => source },
+  { title: 'DESTINATION', of: ({ destination }) => destination },
+  { title: 'OUTCOME', of: ({ outcome }) => outcome, paint: ({ outcome }) => paintOf(outcome) },
+  { title: 'WHY', of: ({ reason }) => reason },
+];
+
+/** Few events are sought at once. */
+const MOST_ROWS = 1_000;
+
+export function addLookup(program: Group): void {
+  program.leaf<LookupOptions>(
+    'lookup',
+    {
+      summary: 'Find accepted events by id or user, and what became of each, newest first',
+      example: 'lookup --user user-1',
+      options: [
+        ['--message <id>', 'the messageId'],
+        ['--user <id>', 'a userId or an anonymousId'],
+        LIMIT,
+      ],
+      more:
+        'It reads the events in Kafka, also those that no destination got. For a destination ' +
+        'without a delivery\nthe rules of today decide.',
+    },
+    lookUp,
+  );
+}
+
+/** @throws CliError */
+async function lookUp({ api, print, world }: Session, options: LookupOptions): Promise<void> {
+  const { message, user } = options;
+  if ((message === undefined) === (user === undefined)) {
+    throw usage('Give either --message or --user.');
+  }
+  const limit = limitOf(options, MOST_ROWS);
+  const rows: Row[] = [];
+  for (let after: string | undefined; ;) {
+    const query = { ...defined({ message, user, after }), limit: limit - rows.length };
+    const { data: page } = await api().call('GET /lookup', { query });
+    rows.push(...page.data);
+    const { searched, next } = page;
+    print.note(
+      searched.complete ? 'Searched all that Kafka keeps.' : `Searched back to ${searched.from}.`,
+    );
+    const isFound = message !== undefined && rows.length > 0;
+    if (next === null || isFound || rows.length >= limit || world.stop.aborted) break;
+    after = next;
+  }
+  if (print.json) print.rows([], rows, '');
+  else print.rows(COLUMNS, rows.flatMap(linesOf), 'Kafka has no such event.');
+}
+
+function linesOf({ destinations, ...row }: Row): Line[] {
+  if (destinations.length === 0) {
+    return [{ ...row, destination: '-', outcome: 'dropped', reason: 'no destination' }];
+  }
+  return destinations.map(({ id, ...rest }) => ({ ...row, destination: id, ...rest }));
+}

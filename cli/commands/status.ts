@@ -1,0 +1,166 @@
+import { defined } from '../../shared/collections/defined';
+import { type DELIVERY_STATUSES } from '../../shared/model/reasons';
+import { type Group, type Session } from '../command';
+import { counted } from '../confirm';
+import { find } from '../entries';
+import { explain, readStory } from '../explain/delivery';
+import { type DestinationRow, goesOnOf } from '../explain/goes-on';
+import {
+  byUrgency,
+  type Details,
+  needsAttention,
+  type Standing,
+  standingOf,
+  standingWords,
+  waitingOf,
+} from '../explain/standing';
+import { paintOf } from '../output/paint';
+import { type Column, printable } from '../output/table';
+
+/** `waypost status` and `waypost why`: who is in trouble, since when and why, and when it goes on. */
+
+/** One screen. */
+const MOST_DETAILED = 20;
+
+interface Told {
+  row: DestinationRow;
+  details: Details;
+  standing: Standing;
+}
+
+export function addStatus(program: Group): void {
+  program.leaf(
+    'status [destination]',
+    {
+      summary: 'Show which destinations are in trouble: since when, why, and when it goes on',
+      example: 'status "My hook"',
+      more:
+        'DEAD counts dead letters of the last 24 hours. Those that lose events come first. With ' +
+        '--json it lists all destinations, or\nthe 200 most urgent.',
+    },
+    (session, _, given = '') => (given === '' ? statusOfAll(session) : statusOf(session, given)),
+  );
+  program.leaf(
+    'why <delivery>',
+    { summary: 'Say why a delivery waits or how it ended, and when it goes on' },
+    async ({ api, print, world }, _, id = '') => {
+      const story = await readStory(api(), id);
+      const text = explain(story, Date.now());
+      if (print.json) {
+        const { status, reason } = story.delivery;
+        const goesOn = goesOnOf(story.delivery, story.row);
+        print.thing({ id: story.delivery.id, status, reason, why: text, goesOn }, []);
+      } else {
+        world.out(`${printable(text).replaceAll('. ', '.\n')}\n`);
+      }
+    },
+  );
+}
+
+async function statusOfAll(session: Session): Promise<void> {
+  const { api, print } = session;
+  const { data } = await api().call('GET /overview', {});
+  const rows = byUrgency(data.data);
+  const inNeed = rows.filter(needsAttention);
+  const detailed = await Promise.all(
+    inNeed.slice(0, MOST_DETAILED).map((row) => tellOf(session, row)),
+  );
+  const others = [...inNeed.slice(MOST_DETAILED), ...rows.filter((row) => !needsAttention(row))];
+  if (print.json) {
+    const destinations = [
+      ...detailed.map(({ standing }) => standing),
+      ...others.map((row) => standingOf(row)),
+    ];
+    print.thing({ destinations }, []);
+    return;
+  }
+  print.note(summaryOf(data.destinations, inNeed.length, data.open, data.totals.dead));
+  if (detailed.length > 0) print.rows(COLUMNS, detailed, '');
+  if (inNeed.length > MOST_DETAILED) {
+    print.note(`${String(inNeed.length - MOST_DETAILED)} more need attention: see --json.`);
+  }
+}
+
+function summaryOf(
+  all: number,
+  inNeed: number,
+  open: { waiting: number; retrying: number; held: number },
+  dead: number,
+): string {
+  const waiting = open.waiting + open.retrying + open.held;
+  const sums =
+    `${counted(waiting, 'delivery waits', 'deliveries wait')}, ` +
+    `${counted(dead, 'is', 'are')} dead in 24 h.`;
+  if (inNeed === 0) return `None of ${counted(all, 'destination')} needs attention; ${sums}`;
+  return `${String(inNeed)} of ${counted(all, 'destination')} ${inNeed === 1 ? 'needs' : 'need'} attention; ${sums}`;
+}
+
+async function statusOf(session: Session, given: string): Promise<void> {
+  const { api, print } = session;
+  const { id } = await find(api(), 'destination', given);
+  const { data } = await api().call('GET /overview', { query: { ids: id } });
+  const row = data.data.find((each) => each.destination === id);
+  if (row === undefined) return;
+  const told = await tellOf(session, row);
+  const { standing, details } = told;
+  print.thing({ destinations: [standing] }, [
+    ['destination', `${standing.name} (${standing.id})`],
+    ['state', standing.state],
+    ['since', standing.since ?? 'unknown'],
+    ['why', standing.why ?? undefined],
+    [
+      'waiting',
+      row.oldestWaitingAt === null
+        ? standing.waiting
+        : `${String(standing.waiting)}, the oldest accepted at ${row.oldestWaitingAt}`,
+    ],
+    ['goes on', standingWords(standing, details.waiting, Date.now())],
+    ['dead', `${String(standing.dead)} in 24 h`],
+  ]);
+  if (print.json) return;
+  if (standing.dead > 0) {
+    print.note(`See them with: waypost deliveries --destination ${id} --status dead`);
+  }
+}
+
+/** Asks for what the row of the overview does not have. Whatever is unknown stays out. */
+async function tellOf({ api }: Session, row: DestinationRow): Promise<Told> {
+  const { destination: id } = row;
+  const newest = async (status: (typeof DELIVERY_STATUSES)[number], count: number) => {
+    if (count === 0) return undefined;
+    const query = { destination: id, status, limit: 1 };
+    const { data } = await api().call('GET /deliveries', { query });
+    return data.data[0];
+  };
+  const ifKnown = <T>(asked: Promise<T>) => asked.catch(() => undefined);
+  const [health, held, retrying, waiting, dead] = await Promise.all([
+    ifKnown(api().call('GET /destinations/{id}/health', { id })),
+    ifKnown(newest('held', row.held)),
+    ifKnown(newest('retrying', row.retrying)),
+    ifKnown(newest('waiting', row.waiting)),
+    ifKnown(newest('dead', row.dead)),
+  ]);
+  const details: Details = defined({
+    stateSince: health?.data.stateSince,
+    waiting: held ?? retrying ?? waiting,
+    dead,
+  });
+  return { row, details, standing: standingOf(row, details) };
+}
+
+const COLUMNS: Column<Told>[] = [
+  { title: 'DESTINATION', of: ({ standing }) => standing.name },
+  {
+    title: 'STATE',
+    of: ({ standing }) => standing.state,
+    paint: ({ standing }) => paintOf(standing.state),
+  },
+  { title: 'SINCE', of: ({ standing }) => standing.since },
+  { title: 'WAITING', of: ({ row }) => waitingOf(row), right: true },
+  { title: 'DEAD', of: ({ row }) => row.dead, right: true },
+  { title: 'WHY', of: ({ standing }) => standing.why },
+  {
+    title: 'GOES ON',
+    of: ({ standing, details }) => standingWords(standing, details.waiting, Date.now()),
+  },
+];

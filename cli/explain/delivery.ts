@@ -1,0 +1,65 @@
+import { type Delivery } from '../../shared/api/operations';
+import { type Api } from '../connect/api';
+import { counted } from '../confirm';
+import { find } from '../entries';
+import { type DestinationRow, goesOnOf, goesOnWords, reasonWords } from './goes-on';
+
+/** Explains in sentences why a delivery waits or how it ended. */
+
+/** A delivery, and what is known of its destination. */
+export interface Story {
+  delivery: Delivery;
+  /** undefined: the token may not read it, or the history is away */
+  row: DestinationRow | undefined;
+}
+
+/** @throws CliError for an unknown delivery */
+export async function readStory(api: Api, id: string): Promise<Story> {
+  const delivery = await find(api, 'delivery', id);
+  const { destination } = delivery;
+  const row = await api
+    .call('GET /overview', { query: { ids: destination } })
+    .then(({ data }) => data.data.find((each) => each.destination === destination))
+    .catch(() => undefined);
+  return { delivery, row };
+}
+
+export function explain({ delivery, row }: Story, nowMs: number): string {
+  const { status, reason, acceptedAt, settledAt, budget, attempts } = delivery;
+  const why = reason === null ? '' : `: ${reasonWords(reason)}`;
+  const to = row === undefined ? delivery.destination : `"${row.name}"`;
+  const made =
+    `It was accepted at ${acceptedAt}; ${counted(budget.attemptsMade, 'attempt')} so ` +
+    `far${delivery.replay > 0 ? ` since replay ${String(delivery.replay)}` : ''}.`;
+  const sentences = [
+    `Delivery ${delivery.id} to ${to} is ${status.replaceAll('_', ' ')}${why}.`,
+    made,
+    ...attempts.slice(-1).flatMap(lastAttempt),
+  ];
+  const goesOn = goesOnOf(delivery, row);
+  if (goesOn === null) {
+    return [...sentences, ...(settledAt === null ? [] : [`It ended at ${settledAt}.`])].join(' ');
+  }
+  const { givenUpAt } = goesOn;
+  const longer = reason === 'paused' ? ', later by the length of the pause' : '';
+  return [
+    ...sentences,
+    `It goes on ${goesOnWords(goesOn, reason, nowMs)}.`,
+    ...(givenUpAt === null ? [] : [`Waypost gives up at ${givenUpAt}${longer}.`]),
+  ].join(' ');
+}
+
+function lastAttempt(attempt: Delivery['attempts'][number]): string[] {
+  return attempt.urls.map(({ origin, status, error, outcome }) => {
+    if (attempt.withheld) {
+      return `At ${attempt.at} nothing was sent to ${origin}: ${error?.message ?? outcome}.`;
+    }
+    const result =
+      status === undefined
+        ? error
+          ? `failed: ${error.message} (${error.code})`
+          : outcome
+        : `answered ${String(status)}`;
+    return `At the last attempt (${attempt.at}) ${origin} ${result}.`;
+  });
+}

@@ -1,0 +1,93 @@
+import { type DeliveryRow } from '../output/deliveries';
+import { type DestinationRow, type GoesOn, goesOnOf, goesOnWords, reasonWords } from './goes-on';
+
+/** How a destination stands: what fails, since when, why, and when it goes on. Pure. */
+
+/** A row of `waypost status`. */
+export interface Standing {
+  id: string;
+  name: string;
+  state: DestinationRow['state'];
+  /** when the state began; null: unknown */
+  since: string | null;
+  /** why it fails, or why it lost something; null: it does not */
+  why: string | null;
+  waiting: number;
+  /** in 24 hours */
+  dead: number;
+  /** of its newest waiting delivery; null: none waits */
+  goesOn: GoesOn | null;
+}
+
+/** What the API tells of a destination beyond its row. */
+export interface Details {
+  stateSince?: string;
+  /** the newest delivery that waits */
+  waiting?: DeliveryRow;
+  /** the newest dead letter */
+  dead?: DeliveryRow;
+}
+
+export const waitingOf = ({ waiting, retrying, held }: DestinationRow) => waiting + retrying + held;
+
+/** Returns whether somebody should look at it. */
+export function needsAttention(row: DestinationRow): boolean {
+  return (
+    row.dead > 0 ||
+    row.state === 'failing' ||
+    row.state === 'degraded' ||
+    (row.state === 'paused' && waitingOf(row) > 0)
+  );
+}
+
+/** Whoever loses events first, then whoever waits. */
+export function byUrgency(rows: readonly DestinationRow[]): DestinationRow[] {
+  const isFailing = ({ state }: DestinationRow) => Number(state === 'failing');
+  return [...rows].sort(
+    (a, b) => b.dead - a.dead || waitingOf(b) - waitingOf(a) || isFailing(b) - isFailing(a),
+  );
+}
+
+export function standingOf(row: DestinationRow, details: Details = {}): Standing {
+  const { destination, name, state, circuits } = row;
+  const opened = circuits.map(({ at }) => at).sort()[0];
+  const goesOn = details.waiting ? goesOnOf(details.waiting, row) : null;
+  return {
+    id: destination,
+    name,
+    state,
+    since: details.stateSince ?? opened ?? null,
+    why: whyOf(row, details.dead),
+    waiting: waitingOf(row),
+    dead: row.dead,
+    // Another delivery of the destination has another end.
+    goesOn: goesOn && withoutEnd(goesOn),
+  };
+}
+
+function withoutEnd(goesOn: GoesOn): GoesOn {
+  return { ...goesOn, givenUpAt: null };
+}
+
+function whyOf({ state, lastError, circuits, dead: count }: DestinationRow, dead?: DeliveryRow) {
+  if (state === 'paused') return 'somebody paused it';
+  if (lastError !== null) return lastError.message;
+  if (circuits.length > 0) {
+    return circuits.some(({ why }) => why === 'timeout')
+      ? 'its endpoint does not answer in time'
+      : 'its endpoint fails';
+  }
+  if (count === 0 || dead === undefined) return null;
+  if (dead.lastError) return dead.lastError.message;
+  if (dead.lastStatusCode !== null) return `HTTP ${String(dead.lastStatusCode)}`;
+  return dead.reason === null ? null : reasonWords(dead.reason);
+}
+
+/** Says when what waits goes on, in a few words. */
+export function standingWords(
+  { goesOn }: Standing,
+  waiting: DeliveryRow | undefined,
+  nowMs: number,
+) {
+  return goesOn === null ? undefined : goesOnWords(goesOn, waiting?.reason ?? null, nowMs);
+}

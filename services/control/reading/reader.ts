@@ -1,0 +1,492 @@
+import { type InRecord, type Kafka, type Range } from '../../../shared/kafka/port';
+import { newerFormatOf } from '../../../shared/model/record-format';
+import { type Backoff, backoff, inTurn, sleep } from '../../../shared/runtime/async';
+import { messageOf, newerFormat } from '../../../shared/runtime/errors';
+import { type Log } from '../../../shared/telemetry/log';
+import { type Asking, faultOf, type Transaction } from '../history/database';
+import { Problem } from '../http/problem';
+import {
+  beginPositions,
+  hasReadTo,
+  movePositions,
+  type Position,
+  readPositions,
+} from './positions';
+import { type SharedReads } from './shared-reads';
+import { type Shares } from './shares';
+
+/**
+ * Reads a topic into the database, each record exactly once.
+ *
+ * Invariant: one transaction writes what the records say and the positions behind them, on
+ * condition that the stored positions are those where this process began. So no record is lost or
+ * counted twice, although processes stop, alternate, or read the same partition for a moment.
+ *
+ * Each reader has its own positions and its own pace: one that lags, or waits for a locked table,
+ * holds up no other. It holds records only while it writes them; all others wait in Kafka.
+ */
+
+/** What a reader does with the records of a topic. */
+export interface Handler<E> {
+  /** names its positions */
+  readonly name: string;
+  readonly topic: string;
+  /** A new database begins with records appended at this time or later, ms since 1970. */
+  sinceMs(): number;
+  /** Returns the entries of a record; undefined in place of each that cannot be used. */
+  entriesOf(record: InRecord): readonly (E | undefined)[];
+  /**
+   * Writes entries, in any number of statements.
+   * @returns what to do once the transaction is committed
+   */
+  write(transaction: Transaction, entries: readonly E[]): Promise<(() => void) | undefined>;
+  /** Runs work in a transaction (default: of `Asking.ask`). */
+  transact?<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+}
+
+export interface Pace {
+  /** pause after a few records, ms */
+  quietMs: number;
+  /** pause after many records, ms: a large batch costs little more than a small one */
+  busyMs: number;
+  /** age up to which records of whole batches wait while other processes need all cores, ms */
+  yieldsForMs: number;
+}
+
+export interface ReaderOptions {
+  kafka: Pick<Kafka, 'ranges'>;
+  reads: Pick<SharedReads, 'read'>;
+  shares: Pick<Shares, 'owns'>;
+  history: Asking;
+  /** Returns whether other processes need all cores of this machine. */
+  othersFirst: () => boolean;
+  /** ms since 1970 */
+  nowMs: () => number;
+  log: Log;
+  /** Waits before the next try, ms (default: `sleep`). */
+  pause?: (ms: number) => Promise<void>;
+}
+
+/** One transaction for each batch: many small transactions cost more than the rows in them. */
+const MAX_BATCH = 2_000;
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+/** From this number of records on, the pause is the long one. */
+const BUSY_BATCH = 50;
+/** All partitions of a round together, and each of them. */
+const ROUND_BYTES = 2 * 1024 * 1024;
+const MOST_BYTES = 256 * 1024;
+const LEAST_BYTES = 32 * 1024;
+/** Partitions may be added to a topic. */
+const PARTITIONS_EVERY_MS = 60_000;
+const YIELD_MS = 500;
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 10_000;
+/**
+ * A batch that fails with an unknown fault is divided after this many tries: six seconds, with the
+ * pauses between. A part is retried once immediately, because the fault may have passed by then.
+ */
+const UNKNOWN_TRIES = 6;
+const PART_TRIES = 2;
+/** Brokers' clocks may differ by this much. */
+const CLOCKS_MS = 10_000;
+
+/** The position of a partition in memory. */
+interface Place extends Position {
+  /** `next` as the database has it */
+  stored: number;
+}
+
+/** Another process has moved the positions. */
+class Overtaken extends Error {}
+
+/** The readers of control, each with its own positions and its own pace. */
+export type Readers = Record<
+  'history' | 'audit' | 'alerts' | 'eventNames' | 'search',
+  Reader<unknown>
+>;
+
+export class Reader<E> {
+  readonly #places = new Map<number, Place>();
+  #partitions: number[] = [];
+  #partitionsAtMs = -Infinity;
+  readonly #inTurn = inTurn();
+  readonly #stopping = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+  /** consecutive unknown faults */
+  #unknown = 0;
+  #trouble: string | undefined;
+  /** why a partition is not read */
+  #blocked: string | undefined;
+  #leftOut = 0;
+  #oldestMs = Infinity;
+
+  constructor(
+    private readonly handler: Handler<E>,
+    private readonly pace: Pace,
+    private readonly options: ReaderOptions,
+  ) {}
+
+  get name(): string {
+    return this.handler.name;
+  }
+
+  /** Why records are not read or written; undefined if they are. */
+  get trouble(): string | undefined {
+    return this.#trouble ?? this.#blocked;
+  }
+
+  /** Entries that could not be stored since the process started. */
+  get leftOut(): number {
+    return this.#leftOut;
+  }
+
+  /** Age of the oldest record that this process has not written, seconds; about 0 at the end. */
+  get behindSeconds(): number {
+    if (this.#places.size > 0) {
+      this.#oldestMs = Math.min(...Array.from(this.#places.values(), ({ readMs }) => readMs));
+    }
+    return Math.max(0, this.options.nowMs() - this.#oldestMs) / 1_000;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** Stops after the batch that is being written. The next process reads the rest. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+    await this.#inTurn(() => Promise.resolve());
+  }
+
+  /**
+   * Reads to the present ends of the partitions of this process, and writes.
+   * @returns the number of records
+   * @throws an error of Kafka or the database; no record is lost or counted twice
+   */
+  poll(): Promise<number> {
+    return this.#inTurn(async () => {
+      try {
+        return await this.#readToEnds();
+      } catch (error) {
+        // A transaction may have been committed although it failed: the database knows.
+        this.#places.clear();
+        if (!(error instanceof Overtaken)) throw error;
+        this.options.log.debug({ reader: this.name }, 'reader.overtaken');
+        return 0;
+      }
+    });
+  }
+
+  /** Returns whether the database holds everything before these ends, whichever process read it. */
+  hasRead(ends: readonly Range[]): Promise<boolean> {
+    return this.options.history.ask((database) => hasReadTo(database, this.name, ends));
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    const pause = this.options.pause ?? ((ms: number) => sleep(ms, { ref: false, signal }));
+    const retry: Backoff = backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause);
+    while (!signal.aborted) {
+      try {
+        const records = await this.poll();
+        retry.reset();
+        this.#trouble = undefined;
+        await pause(records < BUSY_BATCH ? this.pace.quietMs : this.pace.busyMs);
+      } catch (error) {
+        const { log } = this.options;
+        const reason = messageOf(error);
+        if (this.#trouble === undefined) log.warn({ reader: this.name, reason }, 'reader.failed');
+        this.#trouble = reason;
+        await retry.pause();
+      }
+    }
+  }
+
+  async #readToEnds(): Promise<number> {
+    let pending = await this.#begin();
+    let count = 0;
+    let batch = new Batch<E>(this.handler);
+    const ends = new Map<number, number>();
+    const failures: string[] = [];
+    while (pending.length > 0 && !this.#stopping.signal.aborted) {
+      const askedMs = this.options.nowMs();
+      const maxBytes = bytesEach(pending.length);
+      const round = await Promise.allSettled(pending.map((place) => this.#read(place, maxBytes)));
+      const unfinished: Place[] = [];
+      for (const [i, result] of round.entries()) {
+        const place = pending[i];
+        if (!place) continue;
+        if (result.status === 'rejected') {
+          // The others are read on: this one may have no leader.
+          failures.push(messageOf(result.reason));
+          if (failures.length === this.#places.size) throw result.reason;
+          continue;
+        }
+        const { records, next, end } = result.value;
+        if (!ends.has(place.partition) && end !== Infinity) ends.set(place.partition, end);
+        let newer: string | undefined;
+        for (const record of records) {
+          newer = this.#newerFormatOf(record);
+          if (newer !== undefined) break;
+          batch.add(record);
+          count++;
+          place.next = record.offset + 1;
+          place.readMs = Math.max(place.readMs, record.timestampMs);
+          if (!batch.isFull) continue;
+          await this.#yieldToOthers(batch);
+          await this.#commit(batch);
+          batch = new Batch(this.handler);
+        }
+        if (newer !== undefined) {
+          failures.push(newer);
+          continue;
+        }
+        place.next = next;
+        if (next >= end) place.readMs = Math.max(place.readMs, askedMs);
+        if (next < (ends.get(place.partition) ?? Infinity)) unfinished.push(place);
+      }
+      pending = unfinished;
+    }
+    await this.#commit(batch);
+    if (failures[0] !== undefined && this.#blocked === undefined) {
+      this.options.log.error({ reader: this.name, reason: failures[0] }, 'reader.blocked');
+    }
+    this.#blocked = failures[0];
+    return count;
+  }
+
+  /** Returns the places of the partitions that this process reads now. */
+  async #begin(): Promise<Place[]> {
+    const { shares, history } = this.options;
+    const own = (await this.#knownPartitions()).filter((partition) => shares.owns(partition));
+    for (const partition of this.#places.keys()) {
+      if (!own.includes(partition)) this.#places.delete(partition);
+    }
+    // Another process may have read a partition since this one did, so its place is read again.
+    const lacking = own.filter((partition) => !this.#places.has(partition));
+    if (lacking.length > 0) {
+      let stored = await history.ask((database) => readPositions(database, this.name));
+      const fresh = lacking.filter((partition) => !stored.has(partition));
+      if (fresh.length > 0) {
+        const begun = await this.#beginningOf(fresh, stored.size === 0);
+        stored = await history.ask(async (database) => {
+          await beginPositions(database, this.name, begun);
+          return readPositions(database, this.name);
+        });
+      }
+      for (const partition of lacking) {
+        const position = stored.get(partition);
+        if (position) this.#places.set(partition, { ...position, stored: position.next });
+      }
+    }
+    return [...this.#places.values()];
+  }
+
+  async #knownPartitions(): Promise<number[]> {
+    const { kafka, nowMs } = this.options;
+    if (Math.abs(nowMs() - this.#partitionsAtMs) < PARTITIONS_EVERY_MS) return this.#partitions;
+    try {
+      const ranges = await kafka.ranges(this.handler.topic);
+      this.#partitions = ranges.map(({ partition }) => partition);
+      this.#partitionsAtMs = nowMs();
+    } catch (error) {
+      // A partition that has no leader must not hold up the others.
+      const stored = await this.options.history.ask((each) => readPositions(each, this.name));
+      if (stored.size === 0) throw error;
+      this.#partitions = [...stored.keys()];
+    }
+    return this.#partitions;
+  }
+
+  /** @param isNew the reader has no positions yet. A partition that is added is read whole. */
+  async #beginningOf(partitions: readonly number[], isNew: boolean): Promise<Position[]> {
+    const sinceMs = this.handler.sinceMs();
+    const ranges = await this.options.kafka.ranges(
+      this.handler.topic,
+      isNew && sinceMs > 0 ? sinceMs : undefined,
+    );
+    return ranges
+      .filter(({ partition }) => partitions.includes(partition))
+      .map(({ partition, low }) => ({ partition, next: low, sinceMs, readMs: sinceMs }));
+  }
+
+  async #read(place: Place, maxBytes: number) {
+    const { reads } = this.options;
+    const { topic } = this.handler;
+    const { partition } = place;
+    const fetched = await reads.read({ topic, partition, offset: place.next, maxBytes });
+    if (!fetched.gone) return fetched;
+    const next = await this.#afterGap(place);
+    // The end is asked for by the next read.
+    return { ...fetched, next, end: Infinity };
+  }
+
+  /**
+   * Returns where to read on when the topic has lost records: at the first one that is left, or if
+   * it has lost its tail or was created again, at the first one that was appended since.
+   */
+  async #afterGap({ partition, next, readMs }: Place): Promise<number> {
+    const { kafka, log } = this.options;
+    const { topic } = this.handler;
+    const of = (ranges: Range[]) => ranges.find((range) => range.partition === partition);
+    const range = of(await kafka.ranges(topic));
+    if (!range) return next;
+    const { low, high } = range;
+    log.error({ reader: this.name, topic, partition, offset: next, low, high }, 'reader.log_cut');
+    if (next < low) return low;
+    return next <= high
+      ? next
+      : (of(await kafka.ranges(topic, Math.max(0, readMs - CLOCKS_MS)))?.low ?? high);
+  }
+
+  #newerFormatOf(record: InRecord): string | undefined {
+    const format = newerFormatOf(record.headers);
+    return format === undefined
+      ? undefined
+      : newerFormat(record, format, 'this control process').message;
+  }
+
+  /** Waits while other processes need all cores: no person reads thousands of events a second. */
+  async #yieldToOthers({ oldestMs }: Batch<E>): Promise<void> {
+    const { othersFirst, nowMs } = this.options;
+    const { signal } = this.#stopping;
+    while (!signal.aborted && nowMs() - oldestMs < this.pace.yieldsForMs && othersFirst()) {
+      await sleep(YIELD_MS, { signal });
+    }
+  }
+
+  async #commit(batch: Batch<E>): Promise<void> {
+    const moved = [...this.#places.values()].filter(({ next, stored }) => next !== stored);
+    if (moved.length === 0) return;
+    const moves = moved.map(({ partition, stored: from, next: to, readMs }) => ({
+      partition,
+      from,
+      to,
+      readMs,
+    }));
+    const write = (isApart: boolean) =>
+      this.#transact(async (transaction) => {
+        if (!(await movePositions(transaction, this.name, moves))) throw new Overtaken();
+        if (isApart) return this.#writeApart(transaction, batch);
+        const { entries } = batch;
+        const then =
+          entries.length > 0 ? await this.handler.write(transaction, entries) : undefined;
+        return { then: [then], refused: [] };
+      });
+    const isPersistent = this.#unknown >= UNKNOWN_TRIES;
+    const { then, refused } = await write(isPersistent).catch((error: unknown) => {
+      const fault = this.#faultOf(error);
+      if (fault === 'data' && !isPersistent) return write(true);
+      if (fault === 'other') this.#unknown++;
+      throw error;
+    });
+    this.#unknown = 0;
+    for (const place of moved) place.stored = place.next;
+    for (const each of then) each?.();
+    this.#report(batch, refused);
+  }
+
+  #transact<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const { handler } = this;
+    if (handler.transact) return handler.transact(work);
+    return this.options.history.ask((database) => database.transaction(work));
+  }
+
+  /**
+   * Writes a batch in parts, and leaves out the entries that the database refuses. The positions
+   * were moved in the same transaction, so the database takes writes: the entries are at fault.
+   */
+  async #writeApart(transaction: Transaction, { entries, from }: Batch<E>) {
+    const then: ((() => void) | undefined)[] = [];
+    const refused: Refused[] = [];
+    const writePart = async (start: number, end: number): Promise<void> => {
+      if (start === end) return;
+      let cause: unknown;
+      for (let tries = 1; tries <= PART_TRIES; tries++) {
+        await transaction.query('savepoint part');
+        try {
+          then.push(await this.handler.write(transaction, entries.slice(start, end)));
+          await transaction.query('release savepoint part');
+          return;
+        } catch (error) {
+          cause = error;
+          const fault = this.#faultOf(error);
+          if (fault === 'away') throw error;
+          await transaction.query('rollback to savepoint part');
+          await transaction.query('release savepoint part');
+          if (fault === 'data') break;
+        }
+      }
+      const record = from[start];
+      if (end - start === 1 && record) {
+        refused.push({ record, reason: messageOf(cause) });
+        return;
+      }
+      const middle = Math.ceil((start + end) / 2);
+      await writePart(start, middle);
+      await writePart(middle, end);
+    };
+    await writePart(0, entries.length);
+    return { then, refused };
+  }
+
+  #faultOf(error: unknown) {
+    if (error instanceof Overtaken || error instanceof Problem) return 'away';
+    return faultOf(error, undefined);
+  }
+
+  #report({ unreadable }: Batch<E>, refused: readonly Refused[]): void {
+    const { log } = this.options;
+    const at = ({ topic, partition, offset }: InRecord) => ({ topic, partition, offset });
+    for (const { record, entries } of unreadable) {
+      this.#leftOut += entries;
+      log.error({ reader: this.name, ...at(record), entries }, 'reader.unreadable');
+    }
+    for (const { record, reason } of refused) {
+      this.#leftOut++;
+      log.error({ reader: this.name, ...at(record), reason }, 'reader.not_recorded');
+    }
+  }
+}
+
+interface Refused {
+  record: InRecord;
+  reason: string;
+}
+
+/** The entries of records that one transaction writes. */
+class Batch<E> {
+  readonly entries: E[] = [];
+  /** the record of each entry */
+  readonly from: InRecord[] = [];
+  readonly unreadable: { record: InRecord; entries: number }[] = [];
+  /** when the oldest record was appended, ms since 1970 */
+  oldestMs = Infinity;
+  #bytes = 0;
+
+  constructor(private readonly handler: Pick<Handler<E>, 'entriesOf'>) {}
+
+  get isFull(): boolean {
+    return this.entries.length >= MAX_BATCH || this.#bytes >= MAX_BATCH_BYTES;
+  }
+
+  add(record: InRecord): void {
+    let unreadable = 0;
+    for (const entry of this.handler.entriesOf(record)) {
+      if (entry === undefined) {
+        unreadable++;
+        continue;
+      }
+      this.entries.push(entry);
+      this.from.push(record);
+    }
+    if (unreadable > 0) this.unreadable.push({ record, entries: unreadable });
+    this.oldestMs = Math.min(this.oldestMs, record.timestampMs);
+    this.#bytes += record.value?.length ?? 0;
+  }
+}
+
+function bytesEach(partitions: number): number {
+  return Math.min(MOST_BYTES, Math.max(LEAST_BYTES, Math.floor(ROUND_BYTES / partitions)));
+}

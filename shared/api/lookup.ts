@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { list, pageParameters, searchedTimes, time } from './fields';
+import { type OperationsOf } from './operation';
+
+/** What became of an accepted message, also if no destination got it: query and response. */
+
+const text = z.string().min(1).max(500);
+
+const lookupQuery = z
+  .strictObject({
+    message: text.optional().meta({ description: 'The `messageId`' }),
+    user: text.optional().meta({ description: 'userId or anonymousId' }),
+  })
+  .extend(pageParameters.omit({ total: true }).shape)
+  .refine(({ message, user }) => (message === undefined) !== (user === undefined), {
+    path: ['message'],
+    message: 'or `user` must be given, and only one of them',
+  });
+
+/**
+ * - `delivered`: also to some of its URLs only
+ * - `waiting`: it is under way; `reason` says for what it waits
+ * - `dead`: given up
+ * - `dropped`: it was cancelled, or its source sends nothing on
+ * - `not_matched`: the destination does not take it; `reason` says by which rule
+ * - `unknown`: the destination takes it, but the history has no delivery: it was made after the
+ *   message, the history is behind, or it no longer has that time
+ */
+export const LOOKUP_OUTCOMES = [
+  'delivered',
+  'waiting',
+  'dead',
+  'dropped',
+  'not_matched',
+  'unknown',
+] as const;
+
+const found = z.strictObject({
+  message: z.string(),
+  acceptedAt: time,
+  source: z.string(),
+  destinations: z.array(
+    z.strictObject({
+      id: z.string(),
+      outcome: z.enum(LOOKUP_OUTCOMES).meta({
+        description:
+          'Of a delivery in the history. Without one, what the rules of today say of the message',
+      }),
+      reason: z
+        .string()
+        .nullable()
+        .meta({ description: 'The reason of the delivery, or the rule that decides' }),
+    }),
+  ),
+});
+
+export const LOOKUP_RESPONSES = {
+  Lookup: list(found).extend({
+    searched: searchedTimes('Everything that Kafka keeps was searched: nothing is older').meta({
+      description: 'The times of acceptance that this page covers',
+    }),
+  }),
+};
+
+export const LOOKUP_OPERATIONS = {
+  'GET /lookup': {
+    summary: 'Find accepted messages by message or user, and what became of each, newest first',
+    ok: [200, 'Lookup'],
+    query: lookupQuery,
+  },
+} as const satisfies OperationsOf<'lookup'>;

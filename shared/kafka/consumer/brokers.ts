@@ -1,0 +1,60 @@
+import { type FetchAnswer, type FetchInput } from '../protocol/fetch-request';
+import {
+  type CommittedAnswer,
+  type JoinAnswer,
+  type JoinInput,
+  type MemberAssignment,
+  type MemberId,
+  type OutCommit,
+  type SyncAnswer,
+} from '../protocol/group-requests';
+import { type TopicMetadata } from '../protocol/metadata-request';
+import { type FoundOffset, type LogPlace } from '../protocol/offset-requests';
+
+/**
+ * The requests of a consumer. `client/consumer-brokers.ts` sends them; a model of the brokers
+ * answers them in `test/unit/kafka/group`.
+ */
+export interface ConsumerBrokers {
+  readonly group: GroupRequests;
+  /** @param topics full names. @throws if no broker answers */
+  metadata(topics: readonly string[]): Promise<ReadonlyMap<string, TopicMetadata>>;
+  /** Opens a connection for fetches to a broker. @throws if it cannot be reached */
+  openFetches(node: number): Promise<FetchConnection>;
+  /** Asks the leader of partitions for the first record since a time. @throws without an answer */
+  listOffsets(node: number, places: readonly LogPlace[], atMs: number): Promise<FoundOffset[]>;
+  /** Asks the leader of a partition where an epoch ends. @throws without an answer */
+  epochEnd(node: number, place: LogPlace, epoch: number): Promise<FoundOffset | undefined>;
+  disconnect(): Promise<void>;
+}
+
+/** A connection that carries one fetch at a time. Once closed, it is not used again. */
+export interface FetchConnection {
+  readonly isOpen: boolean;
+  /** @param done called once, later */
+  fetch(
+    input: FetchInput,
+    done: (error: Error | undefined, answer: FetchAnswer | undefined) => void,
+  ): void;
+  close(): void;
+}
+
+type Member = Omit<MemberId, 'groupId'>;
+
+/** The requests of a group's member. They throw without an answer; answers have error codes. */
+export interface GroupRequests {
+  join(input: Omit<JoinInput, 'groupId'>): Promise<JoinAnswer>;
+  sync(
+    member: Member,
+    assignments: readonly MemberAssignment[],
+    withinMs: number,
+  ): Promise<SyncAnswer>;
+  /** @returns the error code; 0 without one */
+  heartbeat(member: Member): Promise<number>;
+  commit(
+    member: Member,
+    commits: readonly OutCommit[],
+  ): Promise<{ topic: string; partition: number; errorCode: number }[]>;
+  committed(places: readonly { topic: string; number: number }[]): Promise<CommittedAnswer>;
+  leave(memberId: string): Promise<void>;
+}

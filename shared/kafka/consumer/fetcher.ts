@@ -1,0 +1,364 @@
+import { messageOf } from '../../runtime/errors';
+import { type Log } from '../../telemetry/log';
+import { type FetchWait, IdleWait } from '../idle-wait';
+import { type FetchedRecord } from '../protocol/batch';
+import { ERROR } from '../protocol/error-codes';
+import {
+  type FetchAnswer,
+  type FetchedPartition,
+  type FetchTopic,
+} from '../protocol/fetch-request';
+import { type ConsumerBrokers, type FetchConnection } from './brokers';
+import { FetchSession } from './fetch-session';
+import { FetchThrottle } from './fetch-throttle';
+import { type Leader, type Leaders } from './leaders';
+import { type Partition, type TopicPartition } from './partition';
+
+/**
+ * Fetches the partitions of a consumer. Each broker has one fetch in flight, in a session, over all
+ * partitions that are read from it. Whenever the log of a partition may have changed, its next fetch
+ * compares the position first (position.ts).
+ */
+
+/** Pause after a failed fetch, and of a partition that was refused. */
+const AGAIN_MS = 100;
+/** Pause of a partition whose records cannot be read: nothing changes soon. */
+const DAMAGED_AGAIN_MS = 5_000;
+/** Time for which a partition is read from the replica that its leader named. */
+const REPLICA_MS = 300_000;
+
+export interface FetcherParts {
+  brokers: Pick<ConsumerBrokers, 'openFetches'>;
+  /** all partitions that may be fetched, by id */
+  partitions: ReadonlyMap<string, Partition>;
+  prefix: string;
+  leaders: Leaders;
+  /** finds leaders again, and then calls `wake` */
+  lookForLeaders: () => void;
+  /** called with records at and behind the position, in order; never without one */
+  onRecords: (id: string, partition: Partition, records: readonly FetchedRecord[]) => void;
+  /** called when the log holds another record in place of the last one that was read */
+  onCut: (id: string, partition: Partition) => void;
+  /** called when the log does not hold the offset at which a fetch began */
+  onOutOfRange: (id: string, partition: Partition, offset: number) => void;
+  /** called with each answer, and each failure to get one */
+  onTurn: () => void;
+  /** where this process runs; empty: reads from leaders */
+  rack: string;
+  wait: FetchWait;
+  maxBytes: number;
+  maxBytesPerPartition: number;
+  log: Log;
+}
+
+/** The replica from which a partition is read (KIP-392). */
+interface Replica {
+  node: number;
+  /** by `performance.now()` */
+  until: number;
+}
+
+export class Fetcher {
+  readonly #nodes = new Map<number, NodeFetcher>();
+  readonly #replicas = new WeakMap<Partition, Replica>();
+  #isWaking = false;
+  #stopped = false;
+
+  constructor(private readonly parts: FetcherParts) {}
+
+  /** Fetches soon what can be fetched, from each broker that has no fetch in flight. */
+  wake(): void {
+    if (this.#isWaking) return;
+    this.#isWaking = true;
+    // Many partitions are resumed at once.
+    queueMicrotask(() => this.#run());
+  }
+
+  #run(): void {
+    this.#isWaking = false;
+    if (this.#stopped) return;
+    for (const partition of this.parts.partitions.values()) {
+      if (!isReadable(partition)) continue;
+      const node = this.#nodeOf(partition, this.#leaderOf(partition));
+      if (node === undefined) this.parts.lookForLeaders();
+      else if (!this.#nodes.has(node)) this.#nodes.set(node, this.#create(node));
+    }
+    for (const node of this.#nodes.values()) node.run();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const node of this.#nodes.values()) node.stop();
+  }
+
+  #create(node: number): NodeFetcher {
+    return new NodeFetcher(node, this.parts, {
+      leaderOf: (partition) => this.#leaderOf(partition),
+      isFrom: (partition, leader) => this.#nodeOf(partition, leader) === node,
+      moveTo: (partition, replica) => {
+        this.#replicas.set(partition, { node: replica, until: performance.now() + REPLICA_MS });
+        this.wake();
+      },
+      isReplica: (partition) => this.#replicas.has(partition),
+      moveBack: (partition) => {
+        this.#replicas.delete(partition);
+        this.wake();
+      },
+      wake: () => this.wake(),
+    });
+  }
+
+  #leaderOf(partition: Partition): Leader | undefined {
+    return this.parts.leaders.of(placeOf(partition, this.parts.prefix));
+  }
+
+  /** The leader compares the position before a replica is read. */
+  #nodeOf(partition: Partition, leader: Leader | undefined): number | undefined {
+    const replica = this.#replicas.get(partition);
+    if (!replica || !leader) return leader?.node;
+    if (partition.position.isProven && performance.now() < replica.until) return replica.node;
+    this.#replicas.delete(partition);
+    this.wake();
+    return leader.node;
+  }
+}
+
+function isReadable({ position, draining, waits }: Partition): boolean {
+  return !position.rests && !draining && !waits;
+}
+
+export function placeOf({ topic, number }: Partition, prefix: string): TopicPartition {
+  return { topic: prefix + topic, number };
+}
+
+/** Knows from which broker a partition is read. */
+interface Sources {
+  leaderOf: (partition: Partition) => Leader | undefined;
+  isFrom: (partition: Partition, leader: Leader) => boolean;
+  moveTo: (partition: Partition, replica: number) => void;
+  isReplica: (partition: Partition) => boolean;
+  moveBack: (partition: Partition) => void;
+  wake: () => void;
+}
+
+/** A partition in the fetch under way. */
+interface Asked {
+  id: string;
+  partition: Partition;
+  offset: number;
+}
+
+/** Fetches from one broker. */
+class NodeFetcher {
+  #connection: FetchConnection | undefined;
+  #isBusy = false;
+  #stopped = false;
+  readonly #session = new FetchSession();
+  readonly #throttle = new FetchThrottle();
+  readonly #wait: IdleWait;
+  /** by topic id and partition */
+  #asked = new Map<string, Asked>();
+
+  constructor(
+    private readonly node: number,
+    private readonly parts: FetcherParts,
+    private readonly sources: Sources,
+  ) {
+    this.#wait = new IdleWait(parts.wait);
+  }
+
+  /** Fetches, if there is anything to fetch and no fetch in flight. */
+  run(): void {
+    if (this.#isBusy || this.#stopped || !this.#hasWork()) return;
+    this.#isBusy = true;
+    if (!this.#connection?.isOpen) {
+      void this.#connect();
+      return;
+    }
+    const waitMs = this.#throttle.wait(performance.now());
+    if (waitMs > 0) setTimeout(this.#fetch, waitMs);
+    else this.#fetch();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#connection?.close();
+  }
+
+  #hasWork(): boolean {
+    for (const partition of this.parts.partitions.values()) {
+      if (this.#sourceOf(partition)) return true;
+    }
+    return false;
+  }
+
+  /** Returns the leader of a partition that is to be fetched here; undefined for others. */
+  #sourceOf(partition: Partition): Leader | undefined {
+    if (!isReadable(partition)) return undefined;
+    const leader = this.sources.leaderOf(partition);
+    return leader && this.sources.isFrom(partition, leader) ? leader : undefined;
+  }
+
+  async #connect(): Promise<void> {
+    this.#session.reset();
+    try {
+      this.#connection = await this.parts.brokers.openFetches(this.node);
+      this.#doubtAll();
+      this.#isBusy = false;
+      this.sources.wake();
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /**
+   * The broker may have started anew, with another log. The leader compares, also what was read from
+   * a replica.
+   */
+  #doubtAll(): void {
+    for (const partition of this.parts.partitions.values()) {
+      if (this.#sourceOf(partition)) partition.position.doubt();
+    }
+  }
+
+  #failed(error: unknown): void {
+    this.#connection?.close();
+    if (this.#stopped) return;
+    this.#doubtAll();
+    const { log, onTurn, lookForLeaders } = this.parts;
+    log.debug({ broker: this.node, reason: messageOf(error) }, 'fetch.failed');
+    onTurn();
+    setTimeout(() => {
+      this.#isBusy = false;
+      lookForLeaders();
+    }, AGAIN_MS);
+  }
+
+  readonly #fetch = (): void => {
+    const connection = this.#connection;
+    const topics = this.#topics();
+    if (this.#stopped || topics.length === 0 || !connection) {
+      this.#isBusy = false;
+      return;
+    }
+    const { maxWaitTime, minBytes } = this.#wait.nextFetchWait();
+    const { maxBytes, rack } = this.parts;
+    const session = this.#session.next(topics);
+    const isProven = [...this.#asked.values()].every(
+      ({ partition }) => partition.position.isProven,
+    );
+    const input = {
+      ...session,
+      maxWaitMs: maxWaitTime,
+      minBytes,
+      maxBytes,
+      // A replica may not have cut its log yet: the leader compares.
+      rack: isProven ? rack : '',
+    };
+    connection.fetch(input, this.#answered);
+  };
+
+  /** Returns the partitions to fetch now. */
+  #topics(): FetchTopic[] {
+    const topics = new Map<string, FetchTopic>();
+    this.#asked = new Map();
+    for (const [id, partition] of this.parts.partitions) {
+      // A partition that is resumed takes part in the next fetch.
+      if (partition.waits) this.#wait.markActive();
+      const leader = this.#sourceOf(partition);
+      if (!leader) continue;
+      const { topicId, epoch: leaderEpoch } = leader;
+      partition.position.askFrom(leader);
+      const offset = partition.position.fetchFrom;
+      let topic = topics.get(topicId);
+      if (!topic) topics.set(topicId, (topic = { topic: topicId, partitions: [] }));
+      const { maxBytesPerPartition: maxBytes } = this.parts;
+      topic.partitions.push({ partition: partition.number, leaderEpoch, offset, maxBytes });
+      this.#asked.set(`${topicId}/${String(partition.number)}`, { id, partition, offset });
+    }
+    return [...topics.values()];
+  }
+
+  readonly #answered = (error: Error | undefined, answer: FetchAnswer | undefined): void => {
+    if (this.#stopped) return;
+    if (!answer) return this.#failed(error);
+    let hasSession: boolean;
+    try {
+      hasSession = this.#session.answered(answer);
+    } catch (refusal) {
+      return this.#failed(refusal);
+    }
+    this.parts.onTurn();
+    let records = 0;
+    if (hasSession) for (const fetched of answer.partitions) records += this.#take(fetched);
+    this.#throttle.noteRecords(records);
+    if (records > 0) this.#wait.markActive();
+    this.#isBusy = false;
+    this.run();
+  };
+
+  /** @returns the number of records in the answer */
+  #take(fetched: FetchedPartition): number {
+    const asked = this.#asked.get(`${fetched.topic}/${String(fetched.partition)}`);
+    if (!asked) return 0;
+    const { id, partition, offset } = asked;
+    const { position } = partition;
+    // It may have been given up since the request, or begin elsewhere.
+    const isCurrent = this.parts.partitions.get(id) === partition && isReadable(partition);
+    if (!isCurrent || position.fetchFrom !== offset) return 0;
+    if (fetched.errorCode !== 0) {
+      this.#refused(asked, fetched);
+      return 0;
+    }
+    if (fetched.replica >= 0 && fetched.replica !== this.node) {
+      this.sources.moveTo(partition, fetched.replica);
+      return 0;
+    }
+    if (fetched.next === undefined) {
+      const isGone = position.expectsRecord && fetched.highWatermark <= offset;
+      if (isGone) this.parts.onOutOfRange(id, partition, offset);
+      return 0;
+    }
+    if (!position.isProven) {
+      const first = fetched.records.find((record) => record.offset >= offset);
+      if (!position.compare(first)) {
+        this.parts.onCut(id, partition);
+        return 0;
+      }
+      if (offset > position.next) return fetched.records.length;
+    }
+    const { next } = position;
+    position.read(fetched.records.at(-1), fetched.next);
+    const records = recordsFrom(fetched.records, next);
+    if (records.length > 0) this.parts.onRecords(id, partition, records);
+    return fetched.records.length;
+  }
+
+  #refused({ id, partition, offset }: Asked, { errorCode, damage }: FetchedPartition): void {
+    const { topic, number } = partition;
+    const about = { topic, partition: number, offset, errorCode };
+    if (errorCode === ERROR.offsetOutOfRange && !this.sources.isReplica(partition)) {
+      this.parts.onOutOfRange(id, partition, offset);
+      return;
+    }
+    // A replica may lag behind, and its broker may have gone.
+    this.sources.moveBack(partition);
+    const isGrave = damage !== undefined || errorCode === ERROR.topicForbidden;
+    if (isGrave) this.parts.log.error({ ...about, reason: damage }, 'fetch.refused');
+    else this.parts.log.debug(about, 'fetch.refused');
+    // Mostly the leader has moved.
+    partition.position.rest();
+    const again = () => {
+      partition.position.goOn();
+      this.parts.lookForLeaders();
+    };
+    setTimeout(again, isGrave ? DAMAGED_AGAIN_MS : AGAIN_MS);
+  }
+}
+
+/** A broker returns whole batches, which may begin before the offset. */
+function recordsFrom(records: FetchedRecord[], next: number): readonly FetchedRecord[] {
+  const first = records[0];
+  if (!first || (first.offset >= next && !records.some(({ isHidden }) => isHidden))) return records;
+  return records.filter(({ offset, isHidden }) => offset >= next && !isHidden);
+}

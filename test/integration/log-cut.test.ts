@@ -1,0 +1,281 @@
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Admin, logLevel } from 'kafkajs';
+import { connectKafka } from '../../shared/kafka/client/client';
+import { kafkajsClient } from '../../shared/kafka/client/patches';
+import {
+  type BatchProducer,
+  type Consumption,
+  type Kafka,
+  type OutRecord,
+} from '../../shared/kafka/port';
+import { loadSettings } from '../../shared/runtime/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { metrics } from '../../shared/telemetry/metrics';
+import { renderMetrics } from '../../shared/telemetry/prometheus';
+import { type Cluster, startCluster } from '../../tools/chaos/cluster';
+import { eventually } from '../support/eventually';
+
+/**
+ * A consumer whose broker loses records that were read: it is killed and its log cut, its disk is
+ * replaced by an earlier copy, or a topic is deleted and made again. What was acknowledged afterwards
+ * is read, in whatever order the broker, the producer and the consumer come back.
+ */
+
+const TOPIC = 'messages';
+const RECOVERED_MS = 120_000;
+const log = createLog('test', 'silent');
+
+let dir: string;
+let cluster: Cluster;
+let admin: Admin;
+let kafka: Kafka;
+let producer: BatchProducer;
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'waypost-cut-'));
+  cluster = await startCluster(dir, 1);
+  const settings = loadSettings({
+    KAFKA_BROKERS: cluster.brokers,
+    WAYPOST_PARTITIONS: '1',
+    WAYPOST_REPLICATION: '1',
+  });
+  kafka = await connectKafka(settings, { clientId: 'test', log });
+  producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+  admin = kafkajsClient({
+    brokers: cluster.brokers.split(','),
+    logLevel: logLevel.NOTHING,
+  }).admin();
+  await admin.connect();
+}, 240_000);
+
+afterEach(async () => {
+  await admin.disconnect();
+  await producer.close(1_000);
+  await kafka.close();
+  await cluster.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** A consumer of topics, which takes nothing while it is busy. */
+class Reader {
+  readonly seen: string[] = [];
+  isBusy = false;
+  #consumption!: Consumption;
+
+  constructor(
+    private readonly group: string,
+    private readonly topics: string[] = [TOPIC],
+  ) {}
+
+  async start(): Promise<void> {
+    this.#consumption = await kafka.consume({
+      group: this.group,
+      topics: this.topics,
+      onRecord: (record) => {
+        if (this.isBusy) return 'busy';
+        this.seen.push(String(record.value));
+        record.done();
+        return 'accepted';
+      },
+      onFatal: (error) => {
+        throw error;
+      },
+    });
+  }
+
+  /** Reads everything, and commits it. */
+  async finish(values: readonly string[], topic = TOPIC): Promise<void> {
+    await eventually(() => expect(this.seen).toEqual(expect.arrayContaining([...values])), {
+      deadlineMs: RECOVERED_MS,
+    });
+    await eventually(async () => {
+      const [end] = await kafka.ranges(topic);
+      expect(await kafka.committed(this.group, topic)).toEqual([end!.high]);
+    });
+  }
+
+  /** Refuses a record, so that nothing is fetched. */
+  async hold(): Promise<void> {
+    this.isBusy = true;
+    await producer.send(named(['held']));
+  }
+
+  release(): void {
+    this.isBusy = false;
+    this.#consumption.resume();
+  }
+
+  stop(): Promise<void> {
+    return this.#consumption.stop(5_000);
+  }
+}
+
+const numbered = (name: string, count: number) =>
+  Array.from({ length: count }, (_, i) => `${name}-${String(i)}`);
+const named = (values: readonly string[], topic = TOPIC): OutRecord[] =>
+  values.map((value) => ({ topic, key: null, value }));
+
+/** Sends records in several batches, so that a log can be cut between them. */
+async function send(values: readonly string[], topic = TOPIC): Promise<void> {
+  for (let i = 0; i < values.length; i += 10) {
+    await producer.send(named(values.slice(i, i + 10), topic));
+  }
+}
+
+async function endBroker(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+  const [node] = cluster.nodes;
+  process.kill(node!.pid!, signal);
+  await eventually(() => expect(node!.pid).toBeUndefined(), { deadlineMs: RECOVERED_MS });
+}
+
+const records = () => join(dir, 'node-1', 'records');
+
+/** Cuts the log of a topic before the batch of this offset, as a power cut does. */
+function cut(topic: string, offset: number): void {
+  const folder = join(records(), `${topic}-0`);
+  const files = readdirSync(folder);
+  const file = join(
+    folder,
+    files.find((name) => name.endsWith('.log'))!,
+  );
+  const bytes = readFileSync(file);
+  let at = 0;
+  while (Number(bytes.readBigInt64BE(at)) < offset) at += 12 + bytes.readInt32BE(at + 8);
+  truncateSync(file, at);
+  for (const name of files) {
+    if (/\.(index|timeindex|snapshot)$/.test(name)) rmSync(join(folder, name));
+  }
+  for (const name of ['recovery-point-offset-checkpoint', '.kafka_cleanshutdown']) {
+    rmSync(join(records(), name), { force: true });
+  }
+}
+
+async function cutOf(group: string): Promise<number> {
+  const name = `waypost_log_cut_total{group="${group}",topic="${TOPIC}"} `;
+  const line = (await renderMetrics(metrics)).split('\n').find((each) => each.startsWith(name));
+  return Number(line?.slice(name.length));
+}
+
+test.each(['runs', 'is stopped'])(
+  'what was appended after a power cut is read, while the consumer %s',
+  async (state) => {
+    const group = `cut-${state === 'runs' ? 'running' : 'stopped'}`;
+    const reader = new Reader(group);
+    await reader.start();
+    const before = numbered('before', 100);
+    await send(before);
+    await reader.finish(before);
+    if (state === 'runs') await reader.hold();
+    else await reader.stop();
+
+    await endBroker('SIGKILL');
+    cut(TOPIC, 60);
+    await cluster.nodes[0]!.start();
+    // More than was cut off, before anybody reads.
+    const after = numbered('after', 80);
+    await send(after);
+    if (state === 'runs') reader.release();
+    else await reader.start();
+    await reader.finish(after);
+    expect(await cutOf(group)).toBeGreaterThanOrEqual(40);
+    expect(reader.seen.filter((value) => value.startsWith('before'))).toEqual(before);
+    await reader.stop();
+  },
+);
+
+test.each(['runs', 'is stopped'])(
+  'what was appended after all data was restored from a copy is read, while the consumer %s',
+  async (state) => {
+    const group = `copy-${state === 'runs' ? 'running' : 'stopped'}`;
+    const reader = new Reader(group);
+    await reader.start();
+    const kept = numbered('kept', 100);
+    await send(kept);
+    await reader.finish(kept);
+    await endBroker('SIGTERM');
+    const copy = join(dir, 'copy');
+    cpSync(records(), copy, { recursive: true });
+    await cluster.nodes[0]!.start();
+    const lost = numbered('lost', 50);
+    await send(lost);
+    await reader.finish(lost);
+    if (state === 'runs') await reader.hold();
+    else await reader.stop();
+
+    // Metadata, commits and epochs are as they were: the same epochs come again.
+    await endBroker('SIGTERM');
+    rmSync(records(), { recursive: true });
+    cpSync(copy, records(), { recursive: true });
+    expect(existsSync(records())).toBe(true);
+    await cluster.nodes[0]!.start();
+    const after = numbered('after', 120);
+    await send(after);
+    if (state === 'runs') reader.release();
+    else await reader.start();
+    await reader.finish(after);
+    if (state === 'runs') expect(await cutOf(group)).toBeGreaterThanOrEqual(50);
+    await reader.stop();
+  },
+);
+
+const configEntries = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
+
+async function deleteTopic(topic: string): Promise<void> {
+  await admin.deleteTopics({ topics: [topic] });
+  await eventually(async () => expect(await admin.listTopics()).not.toContain(topic));
+}
+
+async function createTopic(topic: string): Promise<void> {
+  await eventually(async () => {
+    await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }] });
+    expect(await admin.listTopics()).toContain(topic);
+  });
+}
+
+test.each(['runs', 'is stopped'])(
+  'a topic that was made again, and has grown beyond the position, is read while the consumer %s',
+  async (state) => {
+    const group = `again-${state === 'runs' ? 'running' : 'stopped'}`;
+    const reader = new Reader(group);
+    await reader.start();
+    const before = numbered('before', 50);
+    await send(before);
+    await reader.finish(before);
+    if (state === 'runs') await reader.hold();
+    else await reader.stop();
+
+    await deleteTopic(TOPIC);
+    await createTopic(TOPIC);
+    const after = numbered('after', 90);
+    await send(after);
+    if (state === 'runs') reader.release();
+    else await reader.start();
+    await reader.finish(after);
+    await reader.stop();
+  },
+);
+
+test('a topic that disappears stops no other, and is read once it is there again', async () => {
+  const [first, second] = ['webhooks.retry.10s', 'webhooks.retry.1m'] as const;
+  const reader = new Reader('tiers', [first, second]);
+  await reader.start();
+  await send(['a'], first);
+  await reader.finish(['a'], first);
+  await deleteTopic(second);
+  await send(['b'], first);
+  await reader.finish(['a', 'b'], first);
+  await createTopic(second);
+  await send(['c'], second);
+  await reader.finish(['c'], second);
+  await reader.stop();
+});

@@ -1,0 +1,26 @@
+import { type Database, type Transaction } from '../../services/control/history/database';
+import { type Event } from '../../services/control/history/parse-events';
+import {
+  type Admit,
+  recordEvents,
+  type Touched,
+} from '../../services/control/history/record-events';
+import { type TablePartition } from '../../services/control/history/table-partitions';
+
+/**
+ * Writes events of `attempts` in a transaction, as the reader of the history does.
+ * @param parts the known partitions; new ones are added
+ * @param admitter called first in the transaction
+ */
+export async function storeEvents(
+  database: Database,
+  events: readonly Event[],
+  parts: TablePartition[],
+  admitter?: (transaction: Transaction) => Promise<Admit>,
+): Promise<Touched> {
+  const { made, touched } = await database.transaction(async (transaction) =>
+    recordEvents(transaction, events, parts, await admitter?.(transaction)),
+  );
+  parts.push(...made);
+  return touched;
+}

@@ -1,0 +1,174 @@
+import { goesOnOf, goesOnWords, reasonWords } from '../../../cli/explain/goes-on';
+import { CANCEL_REASONS, DEAD_REASONS, DIVERT_REASONS } from '../../../shared/model/reasons';
+import { waypost } from '../../support/cli';
+
+/** `waypost status` and `waypost why`, against a control API in this process. */
+
+const NOW = Date.parse('2026-01-01T12:00:00.000Z');
+const at = '2026-01-01T11:00:00.000Z';
+const later = '2026-01-01T12:04:00.000Z';
+const base = {
+  acceptedAt: at,
+  expiresAt: '2026-01-01T15:00:00.000Z',
+  nextAttemptAt: null,
+  attemptsMade: 1,
+  lastStatusCode: null,
+  lastError: null,
+};
+const circuit = { url: 'whk_1', origin: 'https://a.example', state: 'open', why: 'timeout', at };
+const error = { at, code: 'timeout', status: null, message: 'no response within 5 s' };
+const down = { circuits: [circuit], lastError: error } as never;
+
+test.each<[string | null, object, object | undefined, string, RegExp]>([
+  ['backoff', { nextAttemptAt: later }, undefined, 'at', /^at 2026-01-01T12:04/],
+  ['backoff', {}, undefined, 'at', /^as soon as Waypost comes to it$/],
+  ['backoff', {}, down, 'on_answer', /endpoint answers \(.*11:00.*no response within 5 s\)/],
+  ['replayed', {}, undefined, 'at', /^as soon as/],
+  ['retry_requested', {}, undefined, 'at', /^as soon as/],
+  [null, {}, undefined, 'at', /^as soon as/],
+  ['retry_after', {}, undefined, 'not_before', /the endpoint asked for$/],
+  ['retry_after', { nextAttemptAt: later }, undefined, 'not_before', /not before 2026-01-01T12:04/],
+  ['rate_limited', {}, undefined, 'not_before', /rate limit/],
+  ['lane_full', {}, undefined, 'not_before', /before it/],
+  ['handed_over', {}, undefined, 'not_before', /another process/],
+  ['circuit_open', {}, down, 'on_answer', /no response within 5 s/],
+  ['token', {}, undefined, 'on_answer', /token endpoint/],
+  ['proxy', {}, undefined, 'on_answer', /proxy connects/],
+  ['paused', {}, undefined, 'on_release', /resumes/],
+  ['secrets_unreadable', {}, undefined, 'on_release', /key/],
+  ['destination_unreadable', {}, undefined, 'on_release', /read/],
+])('a delivery that waits for %s (%j) goes on', (reason, over, around, when, words) => {
+  const delivery = { ...base, status: 'held' as const, reason, ...over };
+  const goesOn = goesOnOf(delivery, around as never)!;
+  expect(goesOn).toMatchObject({ when, givenUpAt: base.expiresAt });
+  expect(goesOnWords(goesOn, reason, NOW)).toMatch(words);
+});
+
+test('an ended delivery does not go on', () => {
+  expect(goesOnOf({ ...base, status: 'dead', reason: 'rejected' }, undefined)).toBeNull();
+});
+
+test('every reason has words', () => {
+  const all = [...DEAD_REASONS, ...CANCEL_REASONS, ...DIVERT_REASONS, 'replayed'];
+  expect(all.filter((reason) => reasonWords(reason) === reason)).toEqual([]);
+});
+
+const row = {
+  name: 'Fine',
+  state: 'healthy',
+  lastError: null,
+  oldestWaitingAt: null,
+  waiting: 0,
+  retrying: 0,
+  held: 0,
+  dead: 0,
+  circuits: [],
+};
+const ROWS = [
+  { ...row, destination: 'dst_fine' },
+  {
+    ...row,
+    destination: 'dst_down',
+    name: 'Cobalt',
+    state: 'failing',
+    held: 1_370,
+    oldestWaitingAt: at,
+    circuits: [circuit],
+    lastError: error,
+  },
+  { ...row, destination: 'dst_lost', name: 'Borealis', dead: 2_279 },
+];
+const sum = {
+  destinations: 3,
+  open: { waiting: 0, retrying: 0, held: 1_370 },
+  totals: { dead: 2_279 },
+};
+const LISTS: Record<string, object[]> = {
+  'dst_down held': [{ ...base, id: 'dlv_1', status: 'held', reason: 'circuit_open' }],
+  'dst_lost dead': [
+    { ...base, id: 'dlv_2', status: 'dead', reason: 'rejected', lastStatusCode: 410 },
+  ],
+};
+
+beforeEach(() => {
+  jest.spyOn(globalThis, 'fetch').mockImplementation((input) => {
+    const { pathname, searchParams } = new URL(input);
+    const path = pathname.replace('/api/v1', '');
+    const [, , id] = path.split('/');
+    const ids = searchParams.get('ids');
+    const answer =
+      path === '/overview'
+        ? { ...sum, data: ROWS.filter(({ destination }) => (ids ?? destination) === destination) }
+        : path === '/deliveries'
+          ? {
+              data: LISTS[`${searchParams.get('destination')} ${searchParams.get('status')}`] ?? [],
+              next: null,
+            }
+          : path.endsWith('/health')
+            ? { stateSince: '2026-01-01T10:41:00.000Z' }
+            : path === '/deliveries/dlv_1'
+              ? {
+                  ...LISTS['dst_down held']![0],
+                  destination: 'dst_down',
+                  budget: { attemptsMade: 1 },
+                  replay: 0,
+                  attempts: [],
+                }
+              : { id, name: ROWS.find(({ destination }) => destination === id)?.name };
+    return Promise.resolve(Response.json(answer));
+  });
+});
+afterEach(() => jest.restoreAllMocks());
+
+const run = (...argv: string[]) =>
+  waypost(argv, { env: { WAYPOST_URL: 'http://control.test', WAYPOST_TOKEN: 'token' } });
+
+test('status names who loses events first, then who waits, and leaves out who fares well', async () => {
+  const { code, out, err } = await run('status');
+  expect(code).toBe(0);
+  expect(err).toBe(
+    '2 of 3 destinations need attention; 1,370 deliveries wait, 2,279 are dead in 24 h.\n',
+  );
+  const [, first, second, ...others] = out.split('\n');
+  expect(first).toMatch(/^Borealis .* 0 +2279 +HTTP 410 +-$/);
+  expect(second).toMatch(
+    /^Cobalt +failing +2026-01-01T10:41\S+ +1370 +0 +no response within 5 s +as soon as the endpoint answers/,
+  );
+  expect(others).toEqual(['']);
+});
+
+test('status --json has every destination, in the same order', async () => {
+  const [{ destinations }] = (await run('status', '--json')).json as [{ destinations: object[] }];
+  expect(destinations).toMatchObject([
+    { id: 'dst_lost', dead: 2_279, why: 'HTTP 410', goesOn: null },
+    {
+      id: 'dst_down',
+      name: 'Cobalt',
+      state: 'failing',
+      since: '2026-01-01T10:41:00.000Z',
+      why: 'no response within 5 s',
+      waiting: 1_370,
+      goesOn: { when: 'on_answer', lastCheck: { at } },
+    },
+    { id: 'dst_fine', why: null, waiting: 0, dead: 0, goesOn: null },
+  ]);
+});
+
+test('status of one destination answers who, since when, why, how many, and when it goes on', async () => {
+  const { out } = await run('status', 'dst_down');
+  expect(out).toMatch(/^destination +Cobalt \(dst_down\)$/m);
+  expect(out).toMatch(/^since +2026-01-01T10:41/m);
+  expect(out).toMatch(/^why +no response within 5 s$/m);
+  expect(out).toMatch(/^waiting +1370, the oldest accepted at 2026-01-01T11:00/m);
+  expect(out).toMatch(/^goes on +as soon as the endpoint answers/m);
+  expect(out).toMatch(/^dead +0 in 24 h$/m);
+});
+
+test('why says in sentences what a delivery waits for', async () => {
+  const { out } = await run('why', 'dlv_1');
+  expect(out).toContain('Delivery dlv_1 to "Cobalt" is held: its endpoint is failing.');
+  expect(out).toContain('It goes on as soon as the endpoint answers');
+  expect((await run('why', 'dlv_1', '--json')).json).toMatchObject([
+    { id: 'dlv_1', goesOn: { when: 'on_answer' } },
+  ]);
+});

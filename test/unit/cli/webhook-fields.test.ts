@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waypost } from '../../support/cli';
+
+/** What an edit of URLs keeps, against a control API in this process. */
+
+const KEEP = { keep: true };
+const webhook = {
+  id: 'whk_1',
+  url: 'https://a.example/old?token=t',
+  headers: { 'X-Key': KEEP },
+  auth: { type: 'bearer', token: KEEP },
+  tls: { certificate: 'pem', key: KEEP, ca: null, notAfter: '2027-01-01T00:00:00Z' },
+  disabled: null,
+};
+const plain = { id: 'whk_2', headers: {}, auth: null, tls: null, disabled: null };
+
+let stored: object[];
+let sent: Record<string, unknown>[];
+let dir: string;
+beforeEach(() => {
+  stored = [webhook];
+  sent = [];
+  dir = mkdtempSync(join(tmpdir(), 'waypost-'));
+  writeFileSync(join(dir, 'headers'), 'X-New: one\n');
+  writeFileSync(join(dir, 'auth'), '{"type": "bearer", "token": "new"}');
+  jest.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
+    if (init?.method === 'PATCH') {
+      sent.push(JSON.parse(init.body as string) as Record<string, unknown>);
+    }
+    const body = new URL(input).pathname.endsWith('/about')
+      ? {}
+      : { id: 'dst_1', name: 'Hook', version: 1, sources: [], types: null, webhooks: stored };
+    return Promise.resolve(Response.json(body));
+  });
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+  rmSync(dir, { recursive: true });
+});
+
+const edit = (...argv: string[]) =>
+  waypost(['destinations', 'edit', 'dst_1', ...argv], {
+    cwd: dir,
+    env: { WAYPOST_URL: 'http://control.test', WAYPOST_TOKEN: 'token' },
+  });
+
+test('another path at the same origin keeps headers, authentication and TLS settings', async () => {
+  expect((await edit('--webhook', 'https://a.example/new')).code).toBe(0);
+  const { id, headers, auth, tls } = webhook;
+  expect(sent).toEqual([{ webhooks: [{ id, url: 'https://a.example/new', headers, auth, tls }] }]);
+});
+
+test('a URL that stays keeps its own secrets, whatever the order of the others', async () => {
+  const staying = { ...webhook, id: 'whk_9', url: 'https://a.example/stays' };
+  stored = [webhook, staying];
+  await edit('--webhook', 'https://a.example/new', '--webhook', 'https://a.example/stays');
+  expect(sent).toMatchObject([{ webhooks: [{ id: 'whk_1' }, { id: 'whk_9' }] }]);
+});
+
+test.each([
+  ['another host', ['--webhook', 'https://b.example/old']],
+  ['another port', ['--webhook', 'https://a.example:8443/old']],
+  ['http in place of https', ['--webhook', 'http://a.example/old']],
+  ['new headers only', ['--webhook', 'https://b.example/', '--headers-file', 'headers']],
+])('%s is refused, names what would be lost, and changes nothing', async (_, argv) => {
+  const { code, err } = await edit(...argv);
+  expect([code, sent]).toEqual([2, []]);
+  expect(err).toContain('auth: bearer');
+  expect(err).toContain('of https://a.example');
+  expect(err).not.toContain('token=t');
+  expect(err.includes('header X-Key')).toBe(!argv.includes('headers'));
+});
+
+test('--drop-secrets drops them, and says what it dropped', async () => {
+  const { code, err } = await edit('--webhook', 'https://b.example/', '--drop-secrets');
+  expect([code, sent]).toEqual([0, [{ webhooks: [{ url: 'https://b.example/', headers: {} }] }]]);
+  expect(err).toMatch(/^Dropped header X-Key, auth: bearer, client certificate.* of https:\/\/a\./);
+});
+
+test('new values for all that would be lost are enough', async () => {
+  const { code } = await edit(
+    '--webhook',
+    'https://b.example/',
+    '--headers-file',
+    'headers',
+    '--auth-file',
+    'auth',
+    '--no-tls',
+  );
+  expect(code).toBe(0);
+  expect(sent).toMatchObject([{ webhooks: [{ headers: { 'X-New': 'one' } }] }]);
+});
+
+test('a URL without secrets is replaced without more ado', async () => {
+  stored = [{ ...plain, url: 'https://a.example/' }];
+  expect((await edit('--webhook', 'https://b.example/')).code).toBe(0);
+});

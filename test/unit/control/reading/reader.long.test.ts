@@ -1,0 +1,358 @@
+import pino from 'pino';
+import { type Database } from '../../../../services/control/history/database';
+import { readPositions } from '../../../../services/control/reading/positions';
+import { type Handler, type ReaderOptions } from '../../../../services/control/reading/reader';
+import { SharedReads } from '../../../../services/control/reading/shared-reads';
+import { type Kafka, type ReadAt } from '../../../../shared/kafka/port';
+import { AppError } from '../../../../shared/runtime/errors';
+import { memoryDatabase } from '../../../support/database';
+import { eventually } from '../../../support/eventually';
+import { memoryLog, type MemoryLog } from '../../../support/memory-log';
+import { readerOf } from '../../../support/reader';
+
+/** A reader that writes the texts of its records into a table. */
+
+let database: Database;
+let memory: MemoryLog;
+beforeAll(async () => {
+  database = await memoryDatabase();
+  await database.query('create table waypost.texts (name text not null, text text not null)');
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  for (const table of ['texts', 'positions']) await database.query(`delete from waypost.${table}`);
+  memory = memoryLog();
+});
+
+const withCode = (code: string) => Object.assign(new Error(code), { code });
+const append = (...texts: string[]) =>
+  memory.append(texts.map((value) => ({ topic: 'texts', key: 'k', value })));
+const many = (count: number, text = 't') => Array.from({ length: count }, () => text);
+
+type Write = Handler<string>['write'];
+const store =
+  (name: string): Write =>
+  async ({ query }, texts) => {
+    await query('insert into waypost.texts select $1, jsonb_array_elements_text($2::jsonb)', [
+      name,
+      JSON.stringify(texts),
+    ]);
+    return undefined;
+  };
+function reader(over: Partial<Handler<string>> = {}, options: Partial<ReaderOptions & Kafka> = {}) {
+  const name = over.name ?? 'texts';
+  const lines: string[] = [];
+  const made = readerOf<string>(
+    {
+      name,
+      topic: 'texts',
+      sinceMs: () => 0,
+      entriesOf: ({ value }) =>
+        String(value)
+          .split(' ')
+          .map((text) => (text === 'unreadable' ? undefined : text)),
+      write: store(name),
+      ...over,
+    },
+    {
+      history: { ask: (work) => work(database) },
+      log: pino({}, { write: (line) => lines.push(line) }),
+      ...options,
+      kafka: { ...memory.kafka, ...options },
+    },
+  );
+  return Object.assign(made, { logged: () => lines.join('') });
+}
+const written = async (name = 'texts') =>
+  (
+    await database.query<{ text: string }>('select text from waypost.texts where name = $1', [name])
+  ).map(({ text }) => text);
+const position = async (name = 'texts') => (await readPositions(database, name)).get(0)?.next;
+
+test('what records say and the positions behind them are one transaction', async () => {
+  append('a', 'b c');
+  const fails = reader({
+    write: async (transaction, texts) => {
+      await store('texts')(transaction, texts);
+      throw new Error('away');
+    },
+  });
+  await expect(fails.poll()).rejects.toThrow('away');
+  expect([await written(), await position()]).toEqual([[], 0]);
+  await reader().poll();
+  expect([await written(), await position()]).toEqual([['a', 'b', 'c'], 2]);
+});
+
+test('a commit whose answer is lost writes nothing twice', async () => {
+  append('a');
+  let isLost = true;
+  const one = reader({
+    transact: async (work) => {
+      const result = await database.transaction(work);
+      if (isLost) throw withCode('08006');
+      return result;
+    },
+  });
+  await expect(one.poll()).rejects.toMatchObject({ code: '08006' });
+  isLost = false;
+  append('b');
+  await one.poll();
+  expect(await written()).toEqual(['a', 'b']);
+});
+
+test('processes that read the same partition write each record once', async () => {
+  const both = [reader(), reader()];
+  const texts: string[] = [];
+  for (let i = 0; i < 20; i++) {
+    append(`t${i}`);
+    texts.push(`t${i}`);
+    await Promise.all(both.map((each) => each.poll()));
+  }
+  await both[0]!.poll();
+  await both[0]!.poll();
+  expect(await written()).toEqual(texts);
+});
+
+test('a reader leaves the partitions of other processes to them', async () => {
+  append('a');
+  let owns = false;
+  const one = reader({}, { shares: { owns: () => owns } });
+  await one.poll();
+  expect(await written()).toEqual([]);
+  owns = true;
+  await one.poll();
+  expect(await written()).toEqual(['a']);
+});
+
+test('a reader whose table is locked, or that lags, holds up no other', async () => {
+  append('a', 'b');
+  let unlock: () => void = () => undefined;
+  const isLocked = new Promise<void>((resolve) => (unlock = resolve));
+  const locked = reader({
+    name: 'locked',
+    transact: async (work) => {
+      await isLocked;
+      return database.transaction(work);
+    },
+  });
+  const waits = locked.poll();
+  await reader().poll();
+  append('c');
+  await reader().poll();
+  expect(await written()).toEqual(['a', 'b', 'c']);
+  unlock();
+  await waits;
+  await locked.poll();
+  expect(await written('locked')).toEqual(['a', 'b', 'c']);
+});
+
+test('readers that keep pace share a fetch, and read to the end nevertheless', async () => {
+  const asked: ReadAt[] = [];
+  const read = (at: ReadAt) => {
+    asked.push(at);
+    return memory.kafka.read(at);
+  };
+  const reads = new SharedReads({ read });
+  const [one, two] = [reader({}, { reads }), reader({ name: 'two' }, { reads })];
+  append('a', 'b');
+  await one.poll();
+  append('c');
+  await one.poll();
+  append('d');
+  await two.poll();
+  expect([await written(), await written('two')]).toEqual([
+    ['a', 'b', 'c'],
+    ['a', 'b', 'c', 'd'],
+  ]);
+  expect(asked.map(({ offset }) => offset)).toEqual([0, 2, 3]);
+});
+
+test('a partition that cannot be read holds up no other', async () => {
+  const read = (at: ReadAt) =>
+    at.partition === 1
+      ? Promise.reject(new AppError('kafka_unavailable', 'partition 1 has no leader', true))
+      : memory.kafka.read(at);
+  const ranges = () => Promise.resolve([0, 1].map((partition) => ({ partition, low: 0, high: 1 })));
+  append('a');
+  const one = reader({}, { read, ranges });
+  await one.poll();
+  expect([await written(), one.trouble]).toEqual([['a'], 'partition 1 has no leader']);
+  expect(await one.hasRead([{ partition: 1, low: 0, high: 1 }])).toBe(false);
+});
+
+test('a poll ends although records arrive all the time', async () => {
+  append('a');
+  const read = async (at: ReadAt) => {
+    const fetched = await memory.kafka.read(at);
+    append('later');
+    return fetched;
+  };
+  await reader({}, { read }).poll();
+  expect(await written()).toEqual(['a']);
+});
+
+test('a reader waits at a record of a newer format, and reads on once it can', async () => {
+  append('a');
+  memory.append([{ topic: 'texts', key: 'k', value: 'new', headers: { format: '9' } }]);
+  append('b');
+  const old = reader();
+  await old.poll();
+  expect([await written(), await position()]).toEqual([['a'], 1]);
+  expect(old.trouble).toContain('format');
+});
+
+test('a reader goes on at the first record that is left', async () => {
+  append('a');
+  await reader().poll();
+  append('b', 'c', 'd');
+  const ranges = () => Promise.resolve([{ partition: 0, low: 3, high: 4 }]);
+  const read = async (at: ReadAt) => ({
+    ...(await memory.kafka.read(at)),
+    ...(at.offset < 3 ? { records: [], gone: true } : {}),
+  });
+  await reader({}, { read, ranges }).poll();
+  expect(await written()).toEqual(['a', 'd']);
+});
+
+test('a reader loses no record of a topic that was created again', async () => {
+  append(...many(50));
+  await reader().poll();
+  expect(await position()).toBe(50);
+  memory = memoryLog();
+  append('new');
+  await reader().poll();
+  expect([(await written()).filter((text) => text === 'new'), await position()]).toEqual([
+    ['new'],
+    1,
+  ]);
+});
+
+describe('an entry that the database refuses', () => {
+  /** Refuses `bad`. */
+  const refusing =
+    (refusal: () => Error): Write =>
+    (transaction, texts) =>
+      texts.includes('bad') ? Promise.reject(refusal()) : store('texts')(transaction, texts);
+
+  test.each([
+    ['a value out of range', () => withCode('22003')],
+    ['a violated constraint', () => withCode('23502')],
+    ['an index row that is too large', () => withCode('54000')],
+    ['an unknown code', () => withCode('XX000')],
+    ['a partition that stays missing', () => withCode('23514')],
+    ['an unexpected shape of an event', () => new TypeError('urls is null')],
+  ])('is left out and counted, and the others are written: %s', async (_, refusal) => {
+    append('a b', 'bad c', 'd');
+    const one = reader(
+      { write: refusing(refusal) },
+      { pause: () => new Promise((resolve) => setImmediate(resolve)) },
+    );
+    one.start();
+    await eventually(async () => expect(await position()).toBe(3));
+    await one.stop();
+    expect(await written()).toEqual(['a', 'b', 'c', 'd']);
+    expect([one.leftOut, one.logged().match(/reader.not_recorded/g)]).toEqual([
+      1,
+      expect.any(Array),
+    ]);
+  });
+
+  test('is written if the refusal passes: another process ended the partition', async () => {
+    append('a');
+    let missing = true;
+    const one = reader({
+      write: (transaction, texts) => {
+        if (!missing) return store('texts')(transaction, texts);
+        missing = false;
+        return Promise.reject(withCode('23514'));
+      },
+    });
+    await expect(one.poll()).rejects.toThrow();
+    await one.poll();
+    expect([await written(), one.leftOut]).toEqual([['a'], 0]);
+  });
+
+  test.each([
+    ['it is read-only', withCode('25006')],
+    ['its disk is full', withCode('53100')],
+    ['it is away', new Error('ECONNREFUSED')],
+  ])('is not left out while the database takes no writes: %s', async (_, broken) => {
+    append('a', 'bad');
+    let isBroken = true;
+    const one = reader({
+      write: refusing(() => withCode('54000')),
+      transact: (work) => (isBroken ? Promise.reject(broken) : database.transaction(work)),
+    });
+    for (let i = 0; i < 10; i++) await expect(one.poll()).rejects.toBe(broken);
+    expect([one.leftOut, await position()]).toEqual([0, 0]);
+    isBroken = false;
+    await one.poll();
+    expect([await written(), one.leftOut]).toEqual([['a'], 1]);
+  });
+});
+
+test('entries that cannot be read are counted and logged once their record is behind', async () => {
+  append('a unreadable', 'b');
+  const one = reader();
+  await one.poll();
+  expect([await written(), one.leftOut]).toEqual([['a', 'b'], 1]);
+  expect(one.logged()).toContain('reader.unreadable');
+});
+
+test('a trouble is reported until it ends', async () => {
+  append('a');
+  let isAway = true;
+  const one = reader(
+    {
+      transact: (work) => (isAway ? Promise.reject(new Error('away')) : database.transaction(work)),
+    },
+    { pause: () => new Promise((resolve) => setImmediate(resolve)) },
+  );
+  one.start();
+  await eventually(() => expect(one.trouble).toBe('away'));
+  isAway = false;
+  await eventually(async () => expect(await written()).toEqual(['a']));
+  await eventually(() => expect(one.trouble).toBeUndefined());
+  await one.stop();
+});
+
+describe('while other processes need all cores', () => {
+  const busy = (nowMs: () => number) => {
+    const sizes: number[] = [];
+    let looks = 0;
+    const one = reader(
+      {
+        write: (_, texts) => {
+          sizes.push(texts.length);
+          return Promise.resolve(undefined);
+        },
+      },
+      { othersFirst: () => ++looks > 0, nowMs },
+    );
+    return { one, sizes, looks: () => looks };
+  };
+
+  test('a small batch is written immediately', async () => {
+    append(...many(1_999));
+    const { one, sizes } = busy(Date.now);
+    await one.poll();
+    expect(sizes).toEqual([1_999]);
+  });
+
+  test('whole batches wait for a minute at most', async () => {
+    append(...many(2_500));
+    const { one, sizes } = busy(() => Date.now() + 60_000);
+    await one.poll();
+    expect(sizes).toEqual([2_000, 500]);
+  });
+
+  test('whole batches wait, and the reader stops when asked to', async () => {
+    append(...many(2_500));
+    const { one, sizes, looks } = busy(Date.now);
+    const polled = one.poll();
+    await eventually(() => expect(looks()).toBeGreaterThan(0));
+    expect(sizes).toEqual([]);
+    await one.stop();
+    await polled;
+  });
+});
