@@ -104,12 +104,13 @@ export function deletionRecords(wanted: WantedDeletion, at: number): OutRecord[]
 /**
  * Returns one `delete` message for each user or visitor and affected source, routed like any other
  * message.
+ * @param made `at`: the time of the deletion; `atMs`: when the messages were accepted
  */
 export function deleteMessages(
   wanted: WantedDeletion,
-  made: { id: string; atMs: number; traceparent: () => string },
+  made: { id: string; at: number; atMs: number; traceparent: () => string },
 ): OutRecord[] {
-  const at = new Date(made.atMs).toISOString();
+  const at = new Date(made.at).toISOString();
   return whoseOf(wanted).flatMap((id, i) =>
     wanted.affected.map((source) => {
       // The id is the same for all sources, since message ids count for each source separately.

@@ -21,10 +21,12 @@ import { type Deletion, getDeletion, listDeletions } from '../history/deletions'
 const CHUNK = 2_000;
 /**
  * A deletion concerns the calls that ingest accepted before the answer, so its time must be chosen
- * before it is written. It takes at least this time, and longer with many records, ms.
+ * before it is written. Writing takes at least this time, and longer with many records, ms.
  */
 const LEAST_MS = 200;
 const PER_RECORD_MS = 0.1;
+/** A database that takes longer holds up the answer, but not the deletion. */
+const MOST_MS = 2_000;
 
 /** What the routes of deletions need. */
 export interface DeletionDeps {
@@ -65,26 +67,30 @@ async function deleteUsers(deps: DeletionDeps, body: unknown): Promise<Deletion>
   const id = newId('del', deps.now());
   const count = wanted.users.length + wanted.anonymous.length;
   const messages = count * wanted.affected.length;
-  let rows = 0;
-  let takesMs = LEAST_MS + PER_RECORD_MS * (count + messages);
-  for (let isFirst = true; ; isFirst = false, takesMs *= 2) {
+  const write = async (takesMs: number) => {
     const at = Math.round(deps.now().getTime() + takesMs);
     const deletion: Deletion = { ...wanted, id, at, messages };
-    // Delivery knows of the deletion before the router sends it the first `delete`.
     await append(deps, deletionRecords(wanted, at));
-    if (isFirst) {
-      await append(deps, deleteMessages(wanted, { id, atMs: at, traceparent: newTraceparent }));
-    }
-    rows += await history.forget(deletion);
+    const rows = await history.forget(deletion);
     events.ring.purge();
-    const leftMs = at - deps.now().getTime();
-    // It took too long: a later time replaces this one.
-    if (leftMs < 0) continue;
-    await new Promise((resolve) => setTimeout(resolve, leftMs));
-    // The log must not contain the ids of deleted users.
-    log.info({ deletion: id, users: count, messages, rows }, 'users.deleted');
-    return deletion;
+    return { deletion, rows, leftMs: at - deps.now().getTime() };
+  };
+  const plannedMs = LEAST_MS + PER_RECORD_MS * count;
+  let written = await write(plannedMs);
+  const tookMs = plannedMs - written.leftMs;
+  if (written.leftMs < 0 && 2 * tookMs < MOST_MS) {
+    // A later time replaces this one.
+    const again = await write(2 * tookMs);
+    written = { ...again, rows: written.rows + again.rows };
   }
+  const { deletion, rows, leftMs } = written;
+  // Delivery waits from this time on before it sends a `delete`: it is after Kafka has the deletion.
+  const atMs = deletion.at + Math.max(0, -leftMs);
+  await append(deps, deleteMessages(wanted, { ...deletion, atMs, traceparent: newTraceparent }));
+  await new Promise((resolve) => setTimeout(resolve, deletion.at - deps.now().getTime()));
+  // The log must not contain the ids of deleted users.
+  log.info({ deletion: id, users: count, messages, rows }, 'users.deleted');
+  return deletion;
 }
 
 async function append({ producer }: DeletionDeps, records: OutRecord[]): Promise<void> {

@@ -195,6 +195,11 @@ export class Forgotten {
     return wasDeleted(this.#byUser, userId, sent) || wasDeleted(this.#byVisitor, anonymousId, sent);
   }
 
+  /** Returns whether a user was deleted after this time, for all sources or for some. */
+  wasDeletedSince(userId: string, atMs: number): boolean {
+    return (this.#byUser.get(asStored(userId)) ?? []).some(({ at }) => atMs < at);
+  }
+
   /** Returns whether any of these users or visitors was deleted after this time. */
   hides(ids: () => readonly string[], source: string, atMs: number): boolean {
     if (atMs >= this.#latestAt) return false;
