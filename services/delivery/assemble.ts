@@ -24,8 +24,6 @@ import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from './tuning';
  * the simulator and the tests.
  */
 
-const ROOM_EVERY_MS = 50;
-
 export interface DeliveryAdapters {
   config: GateConfig;
   destinations: Pick<Destinations, 'lookup'>;
@@ -109,13 +107,11 @@ export function assemble(adapters: DeliveryAdapters): AssembledDelivery {
     onFatal: adapters.onFatal,
     onRecovered: (id, reason, urls) => recoveries.arrived(destinations.lookup(id), reason, urls),
   });
-  const stopMakingRoom = time.every(ROOM_EVERY_MS, () => deliverer.makeRoom());
   return {
     deliverer,
     lanes,
     changed: (before, after) => recoveries.changed(before, after),
     stop: () => {
-      stopMakingRoom();
       deliverer.stop();
       lanes.stop();
       authorizing.stop();

@@ -161,6 +161,7 @@ export class Cluster {
       producer,
       tiers: () => [...new Set(logs.map(({ topic }) => topic))],
       completeAt: () => Infinity,
+      expectSoon: () => undefined,
       now: () => time.wallMs(),
       steadyMs: () => time.steadyMs(),
       sleep: (ms) => new Promise((resolve) => agenda.in(ms, resolve)),
