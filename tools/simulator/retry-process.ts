@@ -72,7 +72,8 @@ export class RetryProcess {
 
   /** Receives a record of `webhooks.recalls`. */
   recalled({ key, value }: OutRecord, timestampMs: number): void {
-    this.around.agenda.in(FETCHED_MS, () =>
+    this.around.agenda.in(FETCHED_MS, () => {
+      this.time.brokerClock.read(timestampMs);
       this.#recalls.onRecall({
         topic: '',
         partition: 0,
@@ -81,8 +82,8 @@ export class RetryProcess {
         headers: {},
         value: Buffer.from(String(value)),
         timestampMs,
-      }),
-    );
+      });
+    });
   }
 
   #take(record: OpenRecord): DispatchResult {
