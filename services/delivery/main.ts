@@ -46,7 +46,7 @@ const DRAINED_MS = 1_000;
 
 runService(
   'delivery',
-  async ({ settings, log, onFatal, connect, openConfig, onStop, stopWithin }) => {
+  async ({ settings, log, onFatal, connect, openConfig, openDeletions, onStop, stopWithin }) => {
     const secretKeys = requireSecretKeys(settings);
     const encryptor = createEncryptor(secretKeys);
     const {
@@ -58,6 +58,7 @@ runService(
     const health = new ConsumerHealth(() => consumption);
     const kafka = await connect(health);
     const config = await openConfig(createAuthenticator(secretKeys));
+    const deletions = await openDeletions();
     health.trouble = watchKey(config, encryptor, log);
     // For the records of steps. The producers retry without end and never refuse a record: the
     // Deliverer's own limits bound them.
@@ -91,6 +92,7 @@ runService(
     const destinations = new Destinations(config, encryptor, log, proxies);
     const delivery = assemble({
       config,
+      deletions,
       destinations,
       sender,
       mail,

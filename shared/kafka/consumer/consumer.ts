@@ -56,7 +56,8 @@ const BEAT_SHARED_MS = 300;
 /** The round that gives released partitions to their new owners follows soon. */
 const BEAT_AFTER_ROUND_MS = 100;
 const AFTER_ROUND_MS = 3_000;
-const BEAT_ALONE_MS = 1_000;
+/** Three times within a session: nobody waits for a lone member. */
+const BEAT_ALONE_MS = 2_000;
 /** New partitions are read after this time. */
 const METADATA_MAX_AGE_MS = 30_000;
 /** The same while a topic is missing, or a partition has no leader. */
@@ -440,7 +441,8 @@ export class KafkaConsumption implements Consumption {
 
   get #beatMs(): number {
     if (performance.now() - this.#enteredAt < AFTER_ROUND_MS) return BEAT_AFTER_ROUND_MS;
-    return this.#isAlone ? BEAT_ALONE_MS : BEAT_SHARED_MS;
+    if (!this.#isAlone) return BEAT_SHARED_MS;
+    return this.#leaders.isIncomplete ? INCOMPLETE_AGE_MS : BEAT_ALONE_MS;
   }
 
   #isBusy(): boolean {

@@ -17,7 +17,8 @@ import { type Partition, type TopicPartition } from './partition';
 /**
  * Fetches the partitions of a consumer. Each broker has one fetch in flight, in a session, over all
  * partitions that are read from it. Whenever the log of a partition may have changed, its next fetch
- * compares the position first (position.ts).
+ * compares the position first (position.ts). A long fetch is interrupted for a partition that it does
+ * not ask for.
  */
 
 /** Pause after a failed fetch, and of a partition that was refused. */
@@ -131,6 +132,10 @@ export function placeOf({ topic, number }: Partition, prefix: string): TopicPart
   return { topic: prefix + topic, number };
 }
 
+function placeIn(topicId: string, partition: number): string {
+  return `${topicId}/${String(partition)}`;
+}
+
 /** Knows from which broker a partition is read. */
 interface Sources {
   leaderOf: (partition: Partition) => Leader | undefined;
@@ -156,6 +161,9 @@ class NodeFetcher {
   readonly #session = new FetchSession();
   readonly #throttle = new FetchThrottle();
   readonly #wait: IdleWait;
+  #isFetching = false;
+  /** the last fetch was ended for a partition that it lacked */
+  #isInterrupted = false;
   /** by topic id and partition */
   #asked = new Map<string, Asked>();
 
@@ -169,6 +177,7 @@ class NodeFetcher {
 
   /** Fetches, if there is anything to fetch and no fetch in flight. */
   run(): void {
+    if (this.#isBusy) this.#interruptIfLong();
     if (this.#isBusy || this.#stopped || !this.#hasWork()) return;
     this.#isBusy = true;
     if (!this.#connection?.isOpen) {
@@ -183,6 +192,24 @@ class NodeFetcher {
   stop(): void {
     this.#stopped = true;
     this.#connection?.close();
+  }
+
+  /** Ends a fetch that may wait for seconds, so that the next one asks for a partition that it lacks. */
+  #interruptIfLong(): void {
+    if (!this.#isFetching || !this.#wait.isLong || this.#isInterrupted) return;
+    for (const partition of this.parts.partitions.values()) {
+      const leader = this.#sourceOf(partition);
+      if (!leader || this.#asksFor(partition, leader)) continue;
+      this.#wait.markActive();
+      this.#isInterrupted = true;
+      this.#connection?.close();
+      return;
+    }
+  }
+
+  #asksFor(partition: Partition, { topicId }: Leader): boolean {
+    const asked = this.#asked.get(placeIn(topicId, partition.number));
+    return asked?.partition === partition && asked.offset === partition.position.fetchFrom;
   }
 
   #hasWork(): boolean {
@@ -228,10 +255,11 @@ class NodeFetcher {
     const { log, onTurn, lookForLeaders } = this.parts;
     log.debug({ broker: this.node, reason: messageOf(error) }, 'fetch.failed');
     onTurn();
-    setTimeout(() => {
+    const again = () => {
       this.#isBusy = false;
       lookForLeaders();
-    }, AGAIN_MS);
+    };
+    setTimeout(again, this.#isInterrupted ? 0 : AGAIN_MS);
   }
 
   readonly #fetch = (): void => {
@@ -242,6 +270,7 @@ class NodeFetcher {
       return;
     }
     const { maxWaitTime, minBytes } = this.#wait.nextFetchWait();
+    this.#isInterrupted = false;
     const { maxBytes, rack } = this.parts;
     const session = this.#session.next(topics);
     const isProven = [...this.#asked.values()].every(
@@ -255,6 +284,7 @@ class NodeFetcher {
       // A replica may not have cut its log yet: the leader compares.
       rack: isProven ? rack : '',
     };
+    this.#isFetching = true;
     connection.fetch(input, this.#answered);
   };
 
@@ -274,12 +304,13 @@ class NodeFetcher {
       if (!topic) topics.set(topicId, (topic = { topic: topicId, partitions: [] }));
       const { maxBytesPerPartition: maxBytes } = this.parts;
       topic.partitions.push({ partition: partition.number, leaderEpoch, offset, maxBytes });
-      this.#asked.set(`${topicId}/${String(partition.number)}`, { id, partition, offset });
+      this.#asked.set(placeIn(topicId, partition.number), { id, partition, offset });
     }
     return [...topics.values()];
   }
 
   readonly #answered = (error: Error | undefined, answer: FetchAnswer | undefined): void => {
+    this.#isFetching = false;
     if (this.#stopped) return;
     if (!answer) return this.#failed(error);
     let hasSession: boolean;
@@ -299,7 +330,7 @@ class NodeFetcher {
 
   /** @returns the number of records in the answer */
   #take(fetched: FetchedPartition): number {
-    const asked = this.#asked.get(`${fetched.topic}/${String(fetched.partition)}`);
+    const asked = this.#asked.get(placeIn(fetched.topic, fetched.partition));
     if (!asked) return 0;
     const { id, partition, offset } = asked;
     const { position } = partition;
