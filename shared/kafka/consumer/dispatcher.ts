@@ -58,14 +58,18 @@ export class Dispatcher {
       return;
     }
     const until = this.#turn();
-    for (const [i, message] of messages.entries()) {
+    let i = 0;
+    for (const message of messages) {
       if (this.#now() >= until) {
         this.#keep(partition, messages.slice(i));
         this.#late.add(partition);
         return;
       }
       const result = this.#offer(partition, message);
-      if (result === 'accepted') continue;
+      if (result === 'accepted') {
+        i++;
+        continue;
+      }
       this.#keep(partition, messages.slice(i));
       if (result === 'busy') return;
       this.#againIn(partition, result.againInMs);
