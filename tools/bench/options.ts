@@ -9,7 +9,7 @@ import { QUICK, type Sizes, WHOLE } from './sizes';
 const ALL = Object.keys(PARTS) as Part[];
 
 const USAGE = `Usage: npm run bench -- [--quick] [--only ${ALL.join(',')}] [--rounds N]
-  [--capacity CALLS_PER_SECOND] [--users N] [--minutes N, with soak] [--together, with --only isolation or load] [--json FILE] [--profile DIR]`;
+  [--capacity CALLS_PER_SECOND] [--users N] [--minutes N, with soak] [--together, with --only isolation, ledger or load] [--json FILE] [--profile DIR]`;
 
 export interface Options {
   only: readonly Part[];
@@ -25,10 +25,10 @@ export function readOptions(args: string[]): Options {
   const quick = values.quick === true;
   const together = values.together === true;
   const alone = (values.only ?? '').split(',').filter((part) => part !== 'bare');
-  if (together && !['isolation', 'load'].includes(alone.join(','))) {
-    throw new Error(`--together needs --only isolation or --only load.\n${USAGE}`);
+  if (together && !['isolation', 'ledger', 'load'].includes(alone.join(','))) {
+    throw new Error(`--together needs --only isolation, ledger or load.\n${USAGE}`);
   }
-  const { isolation, audiences, soak, load, ...others } = quick ? QUICK : WHOLE;
+  const { isolation, audiences, soak, ledger, load, ...others } = quick ? QUICK : WHOLE;
   return {
     only:
       values.only === undefined ? ALL.filter((part) => !PARTS[part].asked) : readParts(values.only),
@@ -41,6 +41,7 @@ export function readOptions(args: string[]): Options {
         capacity: count('capacity', values.capacity) ?? isolation.capacity,
       },
       audiences: { ...audiences, users: users(audiences, count('users', values.users)) },
+      ledger: { ...ledger, together },
       load: { ...load, together },
       soak: { ...soak, minutes: count('minutes', values.minutes) ?? soak.minutes },
     },

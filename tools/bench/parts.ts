@@ -5,6 +5,7 @@ import { filtersRows, measureFilters } from './cases/filters';
 import { hostileRows, measureHostile } from './cases/hostile';
 import { httpsRows, measureHttps } from './cases/https';
 import { isolationRows, measureIsolation } from './cases/isolation';
+import { ledgerRows, measureLedger } from './cases/ledger';
 import { loadRows, measureLoadCurve } from './cases/load-curve';
 import { measureOutage, outageRows } from './cases/outage';
 import { batchesRows, measureLoop, singlesRows, sustainedRows } from './cases/pipeline';
@@ -70,6 +71,10 @@ const TABLE = {
   filters: {
     once: true,
     measure: alone((bench, { filters }, p) => measureFilters(bench, filters, p), filtersRows),
+  },
+  ledger: {
+    once: true,
+    measure: alone((bench, { ledger }, p) => measureLedger(bench, ledger, p), ledgerRows),
   },
   load: {
     once: true,

@@ -3,6 +3,7 @@ import { type FiltersSize } from './cases/filters';
 import { type HostileSize } from './cases/hostile';
 import { type HttpsSize } from './cases/https';
 import { type IsolationSize } from './cases/isolation';
+import { type LedgerSize } from './cases/ledger';
 import { type LoadCurveSize } from './cases/load-curve';
 import { type OutageSize } from './cases/outage';
 import { type LoopSize } from './cases/pipeline';
@@ -23,6 +24,7 @@ export interface Sizes {
   https: HttpsSize;
   batches: LoopSize;
   singles: LoopSize;
+  ledger: LedgerSize;
   load: LoadCurveSize;
   sustained: LoopSize;
   processes: ProcessesSize;
@@ -51,6 +53,7 @@ export const WHOLE: Sizes = {
   },
   batches: { warmUp: 30_000, count: 60_000, ...BATCHES },
   singles: { warmUp: 15_000, count: 30_000, ...SINGLES },
+  ledger: { settleSeconds: 30, seconds: 30, warmUp: 3_000, fullSpeed: 10_000 },
   load: {
     settleSeconds: 120,
     seconds: 30,
@@ -105,6 +108,7 @@ export const QUICK: Sizes = {
   },
   batches: { warmUp: 5_000, count: 20_000, ...BATCHES },
   singles: { warmUp: 2_000, count: 8_000, ...SINGLES },
+  ledger: { settleSeconds: 12, seconds: 10, warmUp: 1_000, fullSpeed: 3_000 },
   load: { settleSeconds: 20, seconds: 10, warmUp: 3_000, rates: [50, 200, 500] },
   sustained: { warmUp: 5_000, count: 80_000, ...BATCHES },
   processes: {

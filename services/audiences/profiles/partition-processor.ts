@@ -112,7 +112,11 @@ export class PartitionProcessor {
 
   async #run(): Promise<void> {
     const { end, ...opened } = await openPartition(this.options);
-    const writer = new StepWriter(opened, { ...this.options, isLost: this.#isLost });
+    const writer = new StepWriter(opened, {
+      ...this.options,
+      isLost: this.#isLost,
+      readUntilMs: () => this.#queue.all[0]?.atMs ?? this.options.now(),
+    });
     const parts = (this.#parts = { ...opened, writer });
     try {
       await writer.sendUnsent();

@@ -17,7 +17,7 @@ const RETRY_MS = 200;
 
 interface AssignmentParts extends Pick<ConsumeOptions, 'rebalanceListener' | 'onRevoking'> {
   membership: Membership;
-  leaders: Pick<Leaders, 'starts' | 'boundsOf' | 'endOfKnown' | 'has'>;
+  leaders: Pick<Leaders, 'starts' | 'boundsOf' | 'endOfKnown'>;
   prefix: string;
   /** @throws if the coordinator does not answer */
   readCommitted: (places: readonly TopicPartition[]) => Promise<CommittedPartition[]>;
@@ -82,19 +82,13 @@ export class AssignedPartitions {
     if (membership.draining.size === 0) return;
     for (const [id, { number }] of membership.draining) {
       const partition = this.partitions.get(id);
-      const isHeld = partition !== undefined && !this.isReleasable(id, partition);
+      const isHeld = partition?.drained === false;
       if (isHeld || this.parts.rebalanceListener?.isDraining(number)) continue;
       membership.draining.delete(id);
       partition?.fence();
       this.partitions.delete(id);
     }
     if (membership.draining.size === 0 && !this.parts.stopping()) membership.released();
-  }
-
-  /** The offsets of a topic that was deleted cannot be committed. */
-  isReleasable(id: string, partition: Partition): boolean {
-    if (partition.drained) return true;
-    return partition.offsets.open === 0 && !this.parts.leaders.has(this.#placeOf(partition));
   }
 
   /** Reads on from the first deferred record of each partition. */

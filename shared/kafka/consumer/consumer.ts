@@ -102,14 +102,17 @@ export class KafkaConsumption implements Consumption {
   readonly #meter: ConsumerMeter;
   readonly #liveness = new PollLiveness();
   readonly #report: ReturnType<typeof reportAssignments>;
+  /** it starts no more records, and gives up its partitions */
   #stopping = false;
+  /** it has left the group */
+  #ended = false;
   /** no more records are started, because others may own the partitions */
   #fenced = false;
   #isAlone = true;
   #readsDeferred = false;
   #isLooking = false;
   #looksAgain = false;
-  /** partitions of each topic, as the last assignment of the leader knew them */
+  /** partitions of each topic when this member last asked for a round, or assigned one */
   #counts = '';
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
@@ -257,9 +260,11 @@ export class KafkaConsumption implements Consumption {
     const until = performance.now() + deadlineMs;
     this.#stopping = true;
     this.#membership.leaving = true;
+    // The partitions without a record in flight do not wait for the others.
+    this.#membership.askForRound();
+    this.#tickSoon();
     this.#owned.drainAll('drain');
-    const isDrained = () =>
-      [...this.#owned.partitions].every(([id, each]) => this.#owned.isReleasable(id, each));
+    const isDrained = () => [...this.#held()].every(({ drained }) => drained);
     while (!isDrained() && performance.now() < until) {
       await sleep(DRAIN_POLL_MS);
       if (this.open === 0) await this.#committer.run(Infinity);
@@ -273,6 +278,7 @@ export class KafkaConsumption implements Consumption {
   async #end(): Promise<void> {
     this.joined = false;
     this.#stopping = true;
+    this.#ended = true;
     clearTimeout(this.#timer);
     this.#meter.end();
     this.#fetcher.stop();
@@ -306,10 +312,13 @@ export class KafkaConsumption implements Consumption {
     const joining = members.map(memberOf);
     const topics = [...new Set(joining.flatMap((member) => member.topics))];
     const metadata = await this.parts.brokers.metadata(topics);
-    const counts = topics.map((topic): [string, number] => {
-      return [topic, metadata.get(topic)?.partitions.length ?? 0];
-    });
-    return this.#membership.assign(new Map(counts), joining);
+    const counts = new Map(
+      topics.map((topic) => [topic, metadata.get(topic)?.partitions.length ?? 0]),
+    );
+    // This broker may not know yet what another one has said, or know more.
+    this.#counts = this.#topics.map((topic) => counts.get(topic)).join();
+    if (this.#counts !== this.#countsNow()) this.#lookForLeaders();
+    return this.#membership.assign(counts, joining);
   }
 
   #heard(generation: number): void {
@@ -370,7 +379,10 @@ export class KafkaConsumption implements Consumption {
     return partitions;
   }
 
-  /** @returns the commits that Kafka has stored */
+  /**
+   * @returns the commits that Kafka has stored, and those of partitions that leave although it has
+   *   deleted their topic
+   */
   async #commit(due: readonly DueCommit[]): Promise<readonly DueCommit[]> {
     const { prefix } = this.parts;
     const commits = due.map(({ partition: { topic, number }, commit: { offset, metadata } }) => {
@@ -382,10 +394,13 @@ export class KafkaConsumption implements Consumption {
         .filter(({ errorCode }) => errorCode !== 0)
         .map(({ topic, partition: number, errorCode }) => [idOf({ topic, number }), errorCode]),
     );
-    const stored = due.filter(({ partition }) => !refused.has(idOf(placeOf(partition, prefix))));
+    const settled = due.filter(({ partition }) => {
+      const errorCode = refused.get(idOf(placeOf(partition, prefix)));
+      return errorCode === undefined || (errorCode === ERROR.unknownTopic && partition.draining);
+    });
     const [code] = refused.values();
-    if (code !== undefined && stored.length === 0) throw new KafkaError('a commit', code);
-    return stored;
+    if (code !== undefined && settled.length === 0) throw new KafkaError('a commit', code);
+    return settled;
   }
 
   /** Lets the timer run soon, because there is something to commit. */
@@ -394,7 +409,7 @@ export class KafkaConsumption implements Consumption {
   }
 
   #arm(ms: number): void {
-    if (this.#stopping) return;
+    if (this.#ended) return;
     clearTimeout(this.#timer);
     this.#timerAt = performance.now() + ms;
     this.#timer = setTimeout(this.#tick, ms);

@@ -164,7 +164,7 @@ export class Membership {
    * whose owners have had time to ask by then. Infinity if none is left.
    */
   get leaderAsksIn(): number {
-    return this.leaving ? Infinity : this.#asksAt - performance.now();
+    return this.#asksAt - performance.now();
   }
 
   /** Returns what this member claims, for a round that begins: it is the wanted one. */

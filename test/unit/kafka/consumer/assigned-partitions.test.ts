@@ -14,7 +14,7 @@ const LAST = { offset: 4, epoch: 0, timestamp: 1_000 };
 async function setUp(options: {
   committed?: number;
   metadata?: string;
-  log: Bounds & { led?: boolean; exists?: boolean };
+  log: Bounds & { led?: boolean };
   /** where the log departs from what was read; undefined: the look-up takes longer than the test */
   cutAt?: () => number | undefined;
 }) {
@@ -37,7 +37,6 @@ async function setUp(options: {
         const end = cutAt();
         return end === undefined ? new Promise(() => undefined) : led(end);
       },
-      has: () => log.exists ?? true,
     },
     prefix: '',
     readCommitted: (places) => {
@@ -153,19 +152,6 @@ test('deferred records that retention has deleted are reported, and not read aga
   await assigned.goOnInRange(ID, partition, 0);
   expect(missed).toEqual([2]);
   expect([partition.position.fetchFrom, partition.offsets.committable]).toEqual([6, 6]);
-});
-
-test('a partition of a topic that was deleted is released without its last commit', async () => {
-  const log = { low: 0, high: 10, exists: true };
-  const { membership, assigned, partition } = await setUp({ log });
-  partition.offsets.take(5);
-  partition.offsets.done(5);
-  assigned.enter('member', new Map());
-  assigned.letGo();
-  expect(membership.draining.size).toBe(1);
-  log.exists = false;
-  assigned.letGo();
-  expect(membership.draining.size).toBe(0);
 });
 
 test('a session that was in doubt, and is not lost, reads on at handed back records', async () => {

@@ -27,6 +27,8 @@ export interface Options {
   pauses?: boolean;
   /** logs are cut, and topics made again, with records that are appended afterwards */
   cuts?: boolean;
+  /** topics grow, and one is created; some brokers know it later than others */
+  grows?: boolean;
 }
 
 interface Process {
@@ -47,9 +49,11 @@ const SETTLED_WITHIN_MS = 60_000;
 /** An owner has released a partition after the next commit, which is never later. */
 const LET_GO_MS = 250;
 const MOST_ROUNDS = 2;
-const STOP_MS = 5_000;
+/** Longer than a session: a member that stops keeps its own while requests are in flight. */
+const STOP_MS = 20_000;
 /** The longest time between two looks of a consumer at its session. */
 const LOOK_MS = 1_500;
+const LAG_MS = 10_000;
 /** By this the clock of the machine is set. */
 const CLOCK_STEPS_MS = [-3_600_000, -70_000, 70_000, 3_600_000];
 
@@ -82,6 +86,7 @@ export class GroupWorld {
     this.#coordinator.onStable = () => this.#countRound();
     const counts = new Map([['a', random.between(1, 6)]]);
     if (random.next() < 0.5) counts.set('b', random.between(1, 6));
+    if (options.grows) counts.set('new', 0);
     if (options.mixed && random.next() < 0.5) counts.set('late', random.between(1, 6));
     this.#world = {
       time: this.#time,
@@ -107,12 +112,14 @@ export class GroupWorld {
       const gapMs = random.one([0, 50, 400, 1_000, 3_000, SESSION_MS]);
       await this.#time.run(this.#time.now + random.between(0, gapMs), () => false);
       if (this.options.cuts && random.next() < 0.5) this.#cutSome();
+      else if (this.options.grows && random.next() < 0.3) this.#grow();
       else this.#step();
       if (random.next() < 0.2) this.#time.clockSetMs = random.one(CLOCK_STEPS_MS);
     }
     if (this.options.pauses) await this.#pause();
     this.#produce();
-    this.#changedAt = Math.max(this.#changedAt, this.#time.now);
+    const lagsUntil = this.#world.lag?.untilMs ?? 0;
+    this.#changedAt = Math.max(this.#changedAt, this.#time.now, lagsUntil);
     const settled = await this.#time.run(this.#changedAt + SETTLED_WITHIN_MS, () =>
       this.#isSettled(),
     );
@@ -193,6 +200,19 @@ export class GroupWorld {
     this.#changed();
   }
 
+  #grow(): void {
+    const random = this.#random;
+    const { counts, topicIds } = this.#world;
+    const before = new Map(counts);
+    const [topic, count] = random.one([...counts]);
+    counts.set(topic, count + random.between(1, 4));
+    topicIds.set(topic, `${topic}-1`);
+    for (const id of this.#ids()) if (!this.#logs.has(id)) this.#logs.set(id, new ModelLog());
+    this.#world.lag = { counts: before, untilMs: this.#time.now + random.between(0, LAG_MS) };
+    this.#produce();
+    this.#changed();
+  }
+
   #stamp(): number {
     this.#stampedAt = Math.max(this.#stampedAt + 1, Math.floor(this.#time.now));
     return this.#stampedAt;
@@ -222,7 +242,7 @@ export class GroupWorld {
     const fate: Fate = { dead: false, awayUntil: 0, unheardUntil: 0 };
     const read = new Set<string>();
     const topics = [...this.#world.counts.keys()].filter((topic) => topic !== 'late' || !early);
-    const handlerMs = random.one([0, 30, 700]);
+    const handlerMs = random.one([0, 30, 700, 9_000]);
     const brokers = new ModelBrokers(this.#world, fate);
     const consumption: KafkaConsumption = modelConsumer(brokers, {
       topics,
@@ -318,6 +338,8 @@ export class GroupWorld {
         this.problems.push(`${id} is assigned to ${owners.map(({ name }) => name).join()}`);
       }
     }
+    // Its members do not know a new partition at once.
+    if (this.options.grows) return;
     const known = new Set(this.#processes.map(({ brokers }) => brokers.memberId));
     // The session of a dead or unreachable member has ended, or will end, so that the last change
     // is yet to come.
@@ -325,8 +347,11 @@ export class GroupWorld {
       ({ fate, brokers, lost }) => (fate.dead && this.#coordinator.has(brokers.memberId)) || lost,
     );
     for (const id of this.#readable()) {
-      const held = [...this.#open.keys()].some((open) => open.startsWith(`${id}/`));
-      const letGo = this.#time.now - (this.#busyAt.get(id) ?? -Infinity) > LET_GO_MS;
+      // The partitions of one number move together.
+      const number = id.split('/')[1];
+      const held = [...this.#open.keys()].some((open) => open.split('/')[1] === number);
+      const busyAt = [...this.#busyAt].filter(([place]) => place.split('/')[1] === number);
+      const letGo = busyAt.every(([, atMs]) => this.#time.now - atMs > LET_GO_MS);
       if (assigned.has(id) || held || !letGo || unsettled || known.size === 0) {
         this.#unowned.delete(id);
         continue;

@@ -61,6 +61,11 @@ test.each(rangesOf(SCHEDULES))(
   async (...seeds) => expect(await failing({ mixed: false, cuts: true }, seeds)).toEqual([]),
 );
 
+test.each(rangesOf(SCHEDULES / 2))(
+  'while some brokers do not know new partitions yet, all are read, and nothing is repeated (seeds %i to %i)',
+  async (...seeds) => expect(await failing({ mixed: false, grows: true }, seeds)).toEqual([]),
+);
+
 test('the simulation finds lost records if a position is not compared with the log', async () => {
   const compare = Position.prototype.compare;
   jest.spyOn(Position.prototype, 'compare').mockImplementation(function (this: Position) {

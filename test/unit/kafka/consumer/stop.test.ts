@@ -1,0 +1,107 @@
+import { type OpenRecord } from '../../../../shared/kafka/port';
+import { randomOf } from '../../../../tools/harness/random';
+import { ModelBrokers } from '../group/model-brokers';
+import { modelConsumer, worldOf } from '../group/model-consumer';
+import { VirtualTime } from '../group/virtual-time';
+
+/** What a consumer does while it stops, and a record is in flight for longer than a session. */
+
+const IN_FLIGHT_MS = 20_000;
+const PARTITIONS = 4;
+
+let time: VirtualTime;
+beforeEach(() => {
+  time = new VirtualTime();
+  time.install();
+});
+afterEach(() => VirtualTime.uninstall());
+
+/** A group with one member, which has taken one record of each partition. */
+async function setUp() {
+  const world = worldOf(time, randomOf(1), { partitions: PARTITIONS, records: 1 });
+  const start = () => {
+    const open: OpenRecord[] = [];
+    const brokers = new ModelBrokers(world, { dead: false, awayUntil: 0, unheardUntil: 0 });
+    const consumption = modelConsumer(brokers, {
+      topics: ['t'],
+      onRecord: (record) => {
+        open.push(record);
+        return 'accepted';
+      },
+    });
+    void consumption.start();
+    return { consumption, open, brokers };
+  };
+  const first = start();
+  await time.run(60_000, () => first.open.length === PARTITIONS);
+  const stop = (deadlineMs: number) => {
+    let isOver = false;
+    void first.consumption.stop(deadlineMs).then(() => (isOver = true));
+    return () => isOver;
+  };
+  const committed = (number: number) => world.coordinator.committed.get(`t/${String(number)}`);
+  return { world, first, start, stop, committed };
+}
+
+const pass = (ms: number) => time.run(time.now + ms, () => false);
+
+test('it stays a member, and commits the record when it is done', async () => {
+  const { world, first, stop, committed } = await setUp();
+  const [slow, ...others] = first.open;
+  const isOver = stop(30_000);
+  for (const record of others) record.done();
+  await pass(IN_FLIGHT_MS);
+  expect(world.coordinator.has(first.brokers.memberId)).toBe(true);
+  for (const { partition } of others) expect(committed(partition)).toMatchObject({ offset: '1' });
+  slow!.done();
+  await time.run(time.now + 2_000, isOver);
+  expect([isOver(), committed(slow!.partition)?.offset, world.coordinator.members.length]).toEqual([
+    true,
+    '1',
+    0,
+  ]);
+});
+
+test('another member soon reads the partitions without a record in flight', async () => {
+  const { world, first, start, stop } = await setUp();
+  for (const record of first.open.splice(0)) record.done();
+  const second = start();
+  await pass(5_000);
+  const append = () => world.logs.forEach((log) => log.append(1, () => time.now));
+  append();
+  await pass(1_000);
+  const [slow, fast] = first.open;
+  expect([first.open.length, second.open.length]).toEqual([2, 2]);
+  const isOver = stop(30_000);
+  fast!.done();
+  await pass(5_000);
+  append();
+  await pass(1_000);
+  const read = () =>
+    second.open.map(({ partition, offset }) => `${String(partition)}/${String(offset)}`);
+  expect(read()).toContain(`${String(fast!.partition)}/2`);
+  expect(read()).not.toContain(`${String(slow!.partition)}/2`);
+  slow!.done();
+  await time.run(time.now + 2_000, isOver);
+  await pass(1_000);
+  expect(read()).toContain(`${String(slow!.partition)}/2`);
+  expect(new Set(read()).size).toBe(second.open.length);
+  await time.run(time.now + 2_000, ended(second.consumption.stop(0)));
+});
+
+test('it does not wait for commits of a topic that was deleted', async () => {
+  const { world, first, stop, committed } = await setUp();
+  await pass(1_000);
+  world.counts.delete('t');
+  for (const record of first.open) record.done();
+  const isOver = stop(30_000);
+  await time.run(time.now + 2_000, isOver);
+  expect([isOver(), committed(0)?.offset]).toEqual([true, '0']);
+});
+
+/** @returns whether the work has ended */
+function ended(work: Promise<unknown>): () => boolean {
+  let over = false;
+  void work.then(() => (over = true));
+  return () => over;
+}
