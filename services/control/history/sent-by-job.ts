@@ -19,6 +19,11 @@ interface Sent {
 export const UNTRIED = '~';
 export const FAILED = '!';
 
+/** Returns the id of a job with each mark that it may have in a row. */
+export function markedJobs(id: string): string[] {
+  return ['', UNTRIED, FAILED].map((mark) => id + mark);
+}
+
 /** Returns whether a user sent the delivery again. */
 export function isSentAgain(event: DeliveryEvent): event is WaitingEvent {
   return (
