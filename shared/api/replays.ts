@@ -90,7 +90,7 @@ export const REPLAY_RESPONSES = { Replay: replay, Replays: list(replay) };
 
 export const REPLAY_OPERATIONS = {
   'GET /replays': {
-    summary: 'List replays, newest first',
+    summary: 'List replays, newest first, without previews',
     ok: [200, 'Replays'],
     query: pageParameters,
   },

@@ -51,7 +51,6 @@ function Past() {
               <TextLink to={`/replays/${replay.id}`}>
                 {names.get(replay.destination) ?? replay.destination}
               </TextLink>
-              {replay.preview && words.preview}
             </td>
             <td>{FROM[replay.origin]}</td>
             <td>{count(replay.matched)}</td>

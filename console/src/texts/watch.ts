@@ -247,7 +247,6 @@ export const watch = {
     started: 'Started',
     theReplays: 'replays',
     noReplaysYet: 'No replays yet',
-    preview: ' (preview)',
     cancelled: ' cancelled',
     superseded: (n: string) => ` (${n} superseded)`,
   },

@@ -162,6 +162,7 @@ export async function listJobs(
 ): Promise<Job[]> {
   const rows = await database.query(
     `select job from waypost.replays where ($1::bigint is null or (at, id) < ($1::bigint, $2::text))
+       and coalesce(job::jsonb ->> 'preview', 'false') <> 'true'
      order by at desc, id desc limit $3::int`,
     [page.after?.at ?? null, page.after?.id ?? null, page.limit],
   );
