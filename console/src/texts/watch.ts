@@ -204,7 +204,9 @@ export const watch = {
     },
     progress: 'Progress',
     cancelledOf: (cancelled: string, matched: string) => `${cancelled} of ${matched} cancelled`,
-    sentOf: (sent: string, matched: string) => `${sent} of ${matched} sent`,
+    askedOf: (asked: string, attempted: string) => `${asked} asked, ${attempted} attempted`,
+    previewOf: (asked: string) => `${asked} would be sent`,
+    held: (n: string) => `${n} still held`,
     isPreview: '(preview, nothing is sent)',
     results: (delivered: string, failedAgain: string) =>
       `${delivered} delivered, ${failedAgain} failed again`,
@@ -240,8 +242,8 @@ export const watch = {
     status: 'Status',
     destination: 'Destination',
     from: 'From',
-    matched: 'Matched',
-    sent: 'Sent',
+    asked: 'Asked',
+    attempted: 'Attempted',
     delivered: 'Delivered',
     failedAgain: 'Failed again',
     started: 'Started',
@@ -249,5 +251,6 @@ export const watch = {
     noReplaysYet: 'No replays yet',
     cancelled: ' cancelled',
     superseded: (n: string) => ` (${n} superseded)`,
+    held: (n: string) => ` (${n} still held)`,
   },
 };

@@ -174,7 +174,15 @@ async function recallAll(
   );
   return jobView(
     job,
-    action === 'retry' ? { delivered: 0, failedAgain: 0, superseded: 0 } : undefined,
+    action === 'retry'
+      ? {
+          attempted: 0,
+          delivered: 0,
+          failedAgain: 0,
+          held: 0,
+          superseded: 0,
+        }
+      : undefined,
   );
 }
 
