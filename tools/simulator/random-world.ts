@@ -26,6 +26,7 @@ const TRAFFIC_MS = 2_000;
 /** In a third of the worlds the process freezes for up to this time, ms. */
 const LONGEST_FREEZE_MS = 20_000;
 const SLOWEST_MS = 4_800;
+const USERS = 8;
 
 export function mix(seed: number): WorldSpec {
   const random = randomOf(seed);
@@ -44,7 +45,22 @@ export function mix(seed: number): WorldSpec {
   };
   const ms = random.one([0, 0, random.between(1, LONGEST_FREEZE_MS)]);
   const freezes = ms > 0 ? [{ process: 0, atMs: TRAFFIC_MS, ms }] : [];
-  return { seed, destinations, trafficMs: TRAFFIC_MS, settings, freezes };
+  const deletions = Array.from({ length: random.between(0, 5) }, () => ({
+    user: random.between(0, USERS - 1),
+    atMs: random.between(500, WINDOW_MS),
+  }));
+  const fromMs = random.between(0, WINDOW_MS);
+  const deletionsAway = { fromMs, toMs: fromMs + random.one([0, 0, random.between(1, 20_000)]) };
+  return {
+    seed,
+    destinations,
+    trafficMs: TRAFFIC_MS,
+    settings,
+    freezes,
+    users: USERS,
+    deletions,
+    deletionsAway,
+  };
 }
 
 /** Returns one behaviour, or two: alternating, or bad for a while. */

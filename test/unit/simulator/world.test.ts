@@ -7,7 +7,8 @@ test.each(Array.from({ length: 6 }, (_, i) => i))(
   async (seed) => {
     const { figures, born, violations } = await new World(mix(seed)).run();
     expect(violations).toEqual({});
-    expect(figures.counted('all: delivered') + figures.counted('all: dead')).toBe(born);
+    const ends = ['delivered', 'dead', 'cancelled'].map((end) => figures.counted(`all: ${end}`));
+    expect(ends.reduce((a, b) => a + b)).toBe(born);
   },
 );
 
