@@ -7,12 +7,14 @@ import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-s
 import { type Lookup } from '../../services/delivery/destinations/endpoint';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { clockNote, DUE } from '../../shared/kafka/topics';
+import { type DeletionRecord } from '../../shared/model/deletion';
 import { readEvents } from '../../shared/model/attempt-rows';
 import { createLog } from '../../shared/telemetry/log';
 import { type Agenda } from './virtual-clock';
 import { SimulatedAppender, type Store } from './batch-producer';
 import { type Book } from './delivery-audit';
 import { Crowd } from './lane-invariants';
+import { ReadDeletions, type UserAudit } from './deletions';
 import { type Figures } from './figures';
 import { type PartitionLog } from './log';
 import { ProcessTime } from './process-time';
@@ -50,6 +52,9 @@ export interface Surroundings {
   endpoint: (origin: string) => Endpoint;
   partitionOf: (key: string) => number;
   onCircuit: (turn: CircuitTransition) => void;
+  /** the log of deletions, and whether Kafka does not answer its readers */
+  deletions: { log: readonly DeletionRecord[]; isAway: (nowMs: number) => boolean };
+  users: UserAudit;
 }
 
 export class DeliveryProcess {
@@ -78,7 +83,10 @@ export class DeliveryProcess {
       timeoutMs: settings.timeoutMs,
       endpoint: around.endpoint,
       began: (request) => this.#began(request),
-      ended: (request, ending) => this.#answered(request, ending),
+      ended: (request, ending) => {
+        around.users.ended(request);
+        this.#answered(request, ending);
+      },
     });
     const assembled = assemble({
       config: {
@@ -88,6 +96,7 @@ export class DeliveryProcess {
         onComplete: (listener) => time.every(CONFIG_EVERY_MS, listener),
       },
       destinations: { lookup: around.lookup },
+      deletions: new ReadDeletions(time, around.deletions.log, around.deletions.isAway),
       sender,
       producer: producer.hearing((records) => this.#concluded(records)),
       clock,
@@ -147,8 +156,9 @@ export class DeliveryProcess {
     const lookup = this.around.lookup(record.headers.destination ?? '');
     const origins =
       lookup.kind === 'open' ? lookup.destination.endpoints.map(({ origin }) => origin) : [];
-    // With several URLs one may be skipped, which shows only when the others have ended.
-    const only = origins.length === 1 ? origins[0] : undefined;
+    // With several URLs one may be skipped, which shows only when the others have ended. A `delete`
+    // does not wait for its lane alone.
+    const only = origins.length === 1 && record.headers.type !== 'delete' ? origins[0] : undefined;
     this.#waiting.set(id, { kind, origins: new Set(origins), only });
     if (only !== undefined) this.crowd.waits(only, kind, 1);
     const [finish, giveBack] = [record.done.bind(record), record.handBack.bind(record)];
@@ -178,6 +188,7 @@ export class DeliveryProcess {
     const openThere = this.crowd.began(request.origin, waiting.kind, request);
     const { deliveryId: delivery, origin: url } = request;
     const { label, waitedMs } = book.sent({ delivery, url, process: this.around.name }, now);
+    this.around.users.began(request, now);
     figures.count(`${label}: requests`);
     figures.most(`${label}: most open`, openThere);
     figures.course(`requests, ${label}`).add(now);

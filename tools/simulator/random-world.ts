@@ -36,6 +36,7 @@ const MOST_ACTS = 30;
 const LONGEST_PAUSE_MS = 20_000;
 /** Of a clock's step, either way. */
 const GREATEST_STEP_MS = 75_000;
+const USERS = 8;
 
 export function mix(seed: number): WorldSpec {
   const random = randomOf(seed);
@@ -54,6 +55,12 @@ export function mix(seed: number): WorldSpec {
   };
   const ms = random.one([0, 0, random.between(1, LONGEST_FREEZE_MS)]);
   const freezes = ms > 0 ? [{ process: 0, atMs: TRAFFIC_MS, ms }] : [];
+  const deletions = Array.from({ length: random.between(0, 5) }, () => ({
+    user: random.between(0, USERS - 1),
+    atMs: random.between(500, WINDOW_MS),
+  }));
+  const fromMs = random.between(0, WINDOW_MS);
+  const deletionsAway = { fromMs, toMs: fromMs + random.one([0, 0, random.between(1, 20_000)]) };
   return {
     seed,
     destinations,
@@ -69,6 +76,9 @@ export function mix(seed: number): WorldSpec {
       ).flat(),
       ...clockStep(random),
     ],
+    users: USERS,
+    deletions,
+    deletionsAway,
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../shared/collections/defined';
 import { type CircuitTransition } from '../../services/delivery/lanes/registry';
 import { laneOptions, LIMITS, SOCKETS } from '../../services/delivery/tuning';
 import {
@@ -12,6 +13,7 @@ import { lastReturnAt } from '../../shared/model/schedule';
 import { type OutRecord } from '../../shared/kafka/port';
 import { assignCopartitions } from '../../shared/kafka/consumer/cooperative-assignor';
 import { WEBHOOKS } from '../../shared/kafka/topics';
+import { type DeletionRecord } from '../../shared/model/deletion';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { randomOf, type Random } from '../harness/random';
 import { type Act, recallOf, replayOf, type TimedAct } from './acts';
@@ -19,6 +21,7 @@ import { Agenda } from './virtual-clock';
 import { Book } from './delivery-audit';
 import { Cluster } from './cluster';
 import { DeliveryProcess, type Settings } from './delivery-process';
+import { UserAudit } from './deletions';
 import { type Behaviour } from './endpoint';
 import { Figures } from './figures';
 import { partitioner } from './log';
@@ -57,6 +60,12 @@ export interface WorldSpec {
   acts?: TimedAct[];
   /** number of retry processes; default: 1 */
   retries?: number;
+  /** number of users whose calls these are; default: calls of nobody */
+  users?: number;
+  /** `user` is less than `users`; `atMs` is the time of the answer */
+  deletions?: { user: number; atMs: number }[];
+  /** Kafka does not answer the readers of deletions */
+  deletionsAway?: { fromMs: number; toMs: number };
   /** receives the virtual time once a virtual minute */
   onMinute?: (nowMs: number, figures: Figures) => void;
 }
@@ -79,6 +88,8 @@ const WINDOW_MS = 14_400_000;
 const LATEST_MS = 3_600_000;
 /** From a receiver's 410 until control has switched its URL off for all processes. */
 const SWITCHED_OFF_MS = 500;
+/** From the record of a deletion until the answer. */
+const ANSWERED_AFTER_MS = 200;
 
 export function settingsOf(change: Partial<Settings> = {}): Settings {
   const tiersMs = change.tiersMs ?? TIERS_MS;
@@ -103,6 +114,8 @@ export class World {
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #labels = new Map<string, DestinationSpec['label']>();
   readonly #turns: Ended['turns'] = [];
+  readonly #deletions: DeletionRecord[] = [];
+  readonly #users: UserAudit;
   readonly #random: Random;
 
   constructor(private readonly spec: WorldSpec) {
@@ -116,6 +129,9 @@ export class World {
       marginMs: windowMs - lastReturnAt(windowMs, windowMs),
     });
     this.#book.onUrlDisabled = (event) => this.#switchOff(event);
+    this.#users = new UserAudit(this.#book);
+    const { fromMs, toMs } = spec.deletionsAway ?? { fromMs: 0, toMs: 0 };
+    const isAway = (nowMs: number) => nowMs >= fromMs && nowMs < toMs;
     for (const destination of spec.destinations) this.#add(destination);
     const owned = stripesOf(partitions, processes);
     const around = { agenda: this.#agenda, book: this.#book, figures: this.#figures, settings };
@@ -131,12 +147,15 @@ export class World {
         endpoint: (origin) => this.#endpoints.get(origin) as Endpoint,
         partitionOf,
         onCircuit: (turn) => this.#turned(turn),
+        deletions: { log: this.#deletions, isAway },
+        users: this.#users,
       });
       for (const number of stripes) cluster.assign('delivery', number, process);
       return process;
     });
     for (const act of spec.acts ?? []) this.#agenda.at(act.atMs, () => this.#act(act));
     for (const each of spec.destinations) this.#arrange(each);
+    for (const { user, atMs } of spec.deletions ?? []) this.#delete(user, atMs);
     for (const { process, atMs, ms } of spec.freezes ?? []) {
       this.#agenda.at(atMs, () => {
         this.#processes[process]?.time.freeze(ms);
@@ -202,31 +221,57 @@ export class World {
   #arrange(destination: DestinationSpec): void {
     const keys = shardKeys(destination.id, DEFAULT_SHARDS);
     const perMs = (destination.perSecond ?? 0) / 1_000 / keys.length;
-    for (const key of keys) if (perMs > 0) this.#stream(destination, key, perMs);
+    keys.forEach((key, shard) => {
+      if (perMs > 0) this.#stream(destination, { key, shard }, perMs);
+    });
     for (const { atMs, count } of destination.bursts ?? []) {
       this.#agenda.at(atMs, () => {
-        for (let i = 0; i < count; i++) this.#bear(destination, keys[i % keys.length] ?? '');
+        for (let i = 0; i < count; i++) {
+          const shard = i % keys.length;
+          this.#bear(destination, { key: keys[shard] ?? '', shard });
+        }
       });
     }
   }
 
   /** Schedules messages at random times, with this mean rate. */
-  #stream(destination: DestinationSpec, key: string, perMs: number): void {
+  #stream(destination: DestinationSpec, place: Place, perMs: number): void {
     const random = randomOf(this.#random.between(0, 2 ** 31));
-    if (!this.#cluster.has(this.#cluster.partitionOf(key))) return;
+    if (!this.#cluster.has(this.#cluster.partitionOf(place.key))) return;
     let at = 0;
     const next = () => {
       at += -Math.log(1 - random.next()) / perMs;
       if (at >= this.spec.trafficMs) return;
       this.#agenda.at(at, () => {
-        this.#bear(destination, key);
+        this.#bear(destination, place);
         next();
       });
     };
     next();
   }
 
-  #bear({ id: destinationId, label }: DestinationSpec, key: string): void {
+  /** Control deletes a user: delivery learns of it, and each destination gets a `delete`. */
+  #delete(user: number, atMs: number): void {
+    const deletion = { userId: nameOf(user), at: EPOCH_MS + atMs, sources: null };
+    this.#agenda.at(atMs - ANSWERED_AFTER_MS, () => {
+      this.#deletions.push(deletion);
+      this.#users.deleted(deletion);
+    });
+    const shard = user % DEFAULT_SHARDS;
+    this.#agenda.at(atMs, () => {
+      for (const destination of this.spec.destinations) {
+        const key = shardKeys(destination.id, DEFAULT_SHARDS)[shard] ?? '';
+        this.#bear(destination, { key, shard }, user);
+      }
+    });
+  }
+
+  /** @param deleted the user of a `delete`; absent: a call of any user of the shard */
+  #bear(
+    { id: destinationId, label }: DestinationSpec,
+    { key, shard }: Place,
+    deleted?: number,
+  ): void {
     const partition = this.#cluster.partitionOf(key);
     if (!this.#cluster.has(partition)) return;
     const { now } = this.#agenda;
@@ -235,12 +280,17 @@ export class World {
       now,
       now + this.#settings.windowMs,
     );
+    const user = deleted ?? this.#userOf(shard);
+    const userId = user === undefined ? undefined : nameOf(user);
+    const isDelete = deleted !== undefined;
+    if (userId !== undefined) this.#users.born(id, { user: userId, bornAt: now, isDelete });
     const headers = encodeDelivery({
+      ...defined({ userId }),
       id,
       messageId: id,
       sourceId: 'src',
       destinationId,
-      type: 'track',
+      type: isDelete ? 'delete' : 'track',
       closed: [],
       acceptedAt: EPOCH_MS + now,
       expiresAt: EPOCH_MS + now + this.#settings.windowMs,
@@ -335,6 +385,13 @@ export class World {
     for (const process of this.#processes) process.changed(before, after);
   }
 
+  /** Calls of a user have one shard, as the router chooses it. */
+  #userOf(shard: number): number | undefined {
+    const { users = 0 } = this.spec;
+    const ofShard = Math.floor((users - shard - 1) / DEFAULT_SHARDS);
+    return ofShard < 0 ? undefined : shard + DEFAULT_SHARDS * this.#random.between(0, ofShard);
+  }
+
   #turned({ endpoint, state }: CircuitTransition): void {
     const { now } = this.#agenda;
     const label = this.#labels.get(endpoint.destinationId) ?? '';
@@ -342,6 +399,16 @@ export class World {
     this.#figures.count(`${name}: circuit ${state}`);
     this.#turns.push({ atMs: now, label: name, state });
   }
+}
+
+/** Where calls of a shard of a destination are stored. */
+interface Place {
+  key: string;
+  shard: number;
+}
+
+function nameOf(user: number): string {
+  return `user-${String(user)}`;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type DeliveryEvent } from '../../../shared/model/attempt-events';
+import { DELETIONS_KEPT_MS } from '../../../shared/model/deletion';
 import { databaseJson, type Database, type Queries, type Row } from './database';
 import { storedId } from './stored-id';
 
@@ -105,12 +106,6 @@ function fromRow(row: Row): Deletion {
 }
 
 /**
- * Longer than any topic keeps a record. Dead letters, which can be replayed, stay 30 days and a
- * segment of 7 days.
- */
-const REMEMBERED_MS = 38 * 86_400_000;
-
-/**
  * Remembers deletions that later events may predate. Other control processes write deletions too,
  * so a process that writes rows first reads new deletions in the same transaction.
  */
@@ -145,7 +140,7 @@ export class Forgotten {
       `select seq, at, sources, case when at >= $2::bigint then users else '[]' end as users,
          case when at >= $2::bigint then anonymous else '[]' end as anonymous
        from waypost.deletions where seq > $1::bigint order by seq`,
-      [this.#seq, nowMs - REMEMBERED_MS],
+      [this.#seq, nowMs - DELETIONS_KEPT_MS],
     );
     for (const { seq, at, users, anonymous, sources } of rows) {
       this.add({

@@ -100,8 +100,12 @@ export class LaneRegistry {
     this.#stopSweep = this.#time.every(SWEEP_MS, () => this.#dropUnused());
   }
 
-  /** by the stall clock, which all lanes share */
+  /**
+   * Returns the present time by the stall clock, which all lanes share. It runs from then on, until
+   * no lane needs it.
+   */
   now(): number {
+    this.#startTicks();
     return this.options.clock.now();
   }
 
@@ -118,13 +122,14 @@ export class LaneRegistry {
 
   #countBacklog(): number {
     let count = 0;
-    for (const lane of this.#lanes.values()) if (lane.queued > 0) count += lane.backlog(this.now());
+    for (const lane of this.#lanes.values())
+      if (lane.queued > 0) count += lane.backlog(this.options.clock.now());
     return count;
   }
 
   /** Returns the lane of a URL, set to the current rate. */
   of(endpoint: LaneUrl): Lane {
-    if (this.#stopTicks === undefined) this.#startTicks();
+    this.#startTicks();
     let lane = this.#lanes.get(endpoint.lane);
     if (!lane) {
       const onCircuit = (change: 'opened' | 'responded', why: Signal['kind']) => {
@@ -136,7 +141,7 @@ export class LaneRegistry {
     const { destinationId, shards, maxPerSecond, proxy } = endpoint;
     lane.circuit.gate = proxy?.gate;
     const rate = maxPerSecond && maxPerSecond * this.options.rateShare(destinationId, shards);
-    lane.rateLimit.set(rate, this.now());
+    lane.rateLimit.set(rate, this.options.clock.now());
     return lane;
   }
 
@@ -163,6 +168,7 @@ export class LaneRegistry {
   }
 
   #startTicks(): void {
+    if (this.#stopTicks) return;
     const stopClock = this.options.clock.run();
     const stop = this.#time.every(TICK_MS, () => this.#tick());
     this.#stopTicks = () => {
@@ -176,7 +182,7 @@ export class LaneRegistry {
     this.#shared.shedBudget.left =
       SHED_BUDGET + Math.ceil(this.#shared.queued.count * SHED_FRACTION);
     // Iterate over a copy: a lane that must wait longer adds itself again.
-    for (const lane of [...this.#shared.timed]) lane.tick(this.now());
+    for (const lane of [...this.#shared.timed]) lane.tick(this.options.clock.now());
     const { sockets, queued, timed } = this.#shared;
     if (sockets.used > 0 || queued.count > 0 || timed.size > 0) return;
     this.#stopTicks?.();
@@ -184,7 +190,7 @@ export class LaneRegistry {
   }
 
   #dropUnused(): void {
-    const before = this.now() - this.options.keepMs;
+    const before = this.options.clock.now() - this.options.keepMs;
     for (const [name, lane] of this.#lanes) {
       if (lane.active === 0 && lane.queued === 0 && lane.usedAt < before) this.#lanes.delete(name);
     }

@@ -19,6 +19,7 @@ import { Circuit } from '../../../services/delivery/lanes/circuit';
 import type * as decisions from '../../../services/delivery/decisions/admission';
 import { isOwedOneTry } from '../../../services/delivery/decisions/admission';
 import { DisabledUrls } from '../../../services/delivery/destinations/disabled-urls';
+import { Lane } from '../../../services/delivery/lanes/lane';
 import { LaneQueue } from '../../../services/delivery/lanes/queue';
 import { ConcurrencyLimit } from '../../../services/delivery/lanes/concurrency-limit';
 import { SocketShares } from '../../../services/delivery/lanes/socket-shares';
@@ -31,6 +32,8 @@ import type * as responses from '../../../shared/model/classify-response';
 import { retryAfterMs } from '../../../shared/model/classify-response';
 import type * as dedup from '../../../shared/model/dedup-window';
 import { createStepDedup } from '../../../shared/model/dedup-window';
+import { DeletedUsers } from '../../../shared/model/deletion';
+import { ReadDeletions } from '../../../tools/simulator/deletions';
 
 /**
  * Runs the production code with one rule removed at a time: the checks of the simulation must
@@ -98,6 +101,15 @@ beforeEach(() => {
   jest.mocked(createStepDedup).mockImplementation(honestDedup());
 });
 afterEach(() => jest.restoreAllMocks());
+
+/** Users are deleted while their calls wait for the next attempt, and while requests are open. */
+const deletions = Array.from({ length: 8 }, (_, user) => ({ user, atMs: 4_000 + 300 * user }));
+const forgetting = world([failsSometimes(0.6, 3_000), answers(2_500)], {
+  perSecond: 20,
+  trafficMs: 8_000,
+  users: 8,
+  deletions,
+});
 
 type Case = [promise: string, sabotage: () => void, WorldSpec];
 const sockets = world([hangs, hangs, answers(50)], {
@@ -193,6 +205,22 @@ const CASES: Case[] = [
       bursts: burst(20),
       acts: [{ kind: 'cancel', destination: 'd0', all: true, atMs: 3_000 }],
     }),
+  ],
+  [
+    'an older call after the delete of its user',
+    method(DeletedUsers.prototype, 'covers', () => false),
+    forgetting,
+  ],
+  [
+    // The process does not know the deletions, and sends nevertheless.
+    'an older call two seconds after the deletion of its user',
+    getter(ReadDeletions.prototype, 'ageMs', 0),
+    { ...forgetting, deletionsAway: { fromMs: 3_000, toMs: 12_000 } },
+  ],
+  [
+    'a delete beside an older call of its user',
+    method(Lane.prototype, 'isSending', () => false),
+    forgetting,
   ],
 ];
 
