@@ -32,7 +32,8 @@ import { drops, watchFilters, watchRouting, watchUnrendered } from './telemetry'
  *
  * A message counts as a duplicate once the output of the first copy is acknowledged. A copy that is
  * read before that waits with its record open. A copy dropped earlier could be lost together with
- * the first by a crash; a copy routed earlier would be delivered twice.
+ * the first by a crash; a copy routed earlier would be delivered twice. A copy of a message that no
+ * destination took is a duplicate, too: the next owner, which reads the message back, cannot tell.
  *
  * The router decides on at least the `config` that ingest knew (`later-config.ts`), and drops a
  * message without a destination only by a `config` that is complete up to the time when the message
@@ -266,7 +267,8 @@ export class Router {
     record.done();
   }
 
-  #drop({ record, head }: Incoming, reason: keyof typeof drops): void {
+  #drop({ record, head, ref }: Incoming, reason: keyof typeof drops): void {
+    this.options.seen.remember(ref, this.options.now());
     this.counts.dropped++;
     drops[reason].value++;
     this.options.log.debug(

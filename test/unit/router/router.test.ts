@@ -135,6 +135,17 @@ const settle = () => new Promise((resolve) => setImmediate(resolve));
 const rejection = (record: OutRecord) => JSON.parse(String(record.value)) as RejectedRecord;
 
 describe('Router', () => {
+  test('drops the copy of a message that no destination took, as after a takeover', () => {
+    const { give, config, destinations, appends, done, router } = aRouter();
+    destinations.clear();
+    give(1, { messageId: 'same' });
+    config.readToEnd();
+    destinations.set('d1', destination);
+    give(2, { messageId: 'same' });
+    expect([appends, done]).toEqual([[], [1, 2]]);
+    expect(router.counts).toMatchObject({ dropped: 1, duplicates: 1 });
+  });
+
   describe('a message whose ingest knew more of config', () => {
     const later = { config: '1' };
 
