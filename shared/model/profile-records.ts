@@ -28,6 +28,9 @@ export interface UserDeletedEvent {
   sources: string[] | null;
 }
 
+/** Header of an event: when its call or upload was accepted, ms since 1970. */
+export const ACCEPTED_AT_HEADER = 'accepted-at';
+
 /** A line of an upload of members, in `profiles.events`. It counts when the upload is complete. */
 export interface ListedEvent {
   kind: 'listed';

@@ -2,6 +2,7 @@ import { defined } from '../../../shared/collections/defined';
 import { parseJson, stringifyJson } from '../../../shared/json/json';
 import { type JsonObject, type Message } from '../../../shared/model/message';
 import {
+  ACCEPTED_AT_HEADER,
   type ListedEvent,
   MAX_USER_BYTES,
   type UploadedEvent,
@@ -118,7 +119,7 @@ export function encodeEvent(
   const headers: Record<string, string> = { format: FORMAT_HEADER };
   if (origin) headers.origin = `${origin.name}:${origin.offset}`;
   if (call !== undefined) headers.call = call;
-  if (acceptedAt !== undefined) headers['accepted-at'] = String(acceptedAt);
+  if (acceptedAt !== undefined) headers[ACCEPTED_AT_HEADER] = String(acceptedAt);
   return { value: stringifyJson(event), headers };
 }
 
@@ -142,7 +143,7 @@ export function decodeEvent(record: InRecord): Incoming | undefined {
   if (!event || (event.kind === 'alias' && !isUser(event.to))) return undefined;
   const origin = /^(.+):(\d+)$/.exec(record.headers.origin ?? '');
   const call = callOf(record);
-  const acceptedAt = Number(record.headers['accepted-at']);
+  const acceptedAt = Number(record.headers[ACCEPTED_AT_HEADER]);
   return {
     offset: record.offset,
     user: record.key.toString(),

@@ -24,14 +24,14 @@ import { patchHalfConnections } from './half-connected';
 interface RequestQueue {
   inflight: Map<number, InFlight> | CompactingMap<number, InFlight>;
   pending: readonly unknown[];
-  push(request: object): void;
-  sendSocketRequest(request: object): void;
-  scheduleCheckPendingRequests(): void;
+  push: (this: RequestQueue, request: object) => void;
+  sendSocketRequest: (this: RequestQueue, request: object) => void;
+  scheduleCheckPendingRequests: (this: RequestQueue) => void;
   enforceRequestTimeout: boolean;
   requestTimeoutIntervalId: NodeJS.Timeout | null;
-  scheduleRequestTimeoutCheck(): void;
-  isConnected(): boolean;
-  destroy(): void;
+  scheduleRequestTimeoutCheck: (this: RequestQueue) => void;
+  isConnected: (this: RequestQueue) => boolean;
+  destroy: (this: RequestQueue) => void;
 }
 
 interface InFlight {
@@ -77,7 +77,6 @@ export function patchKafkajs(): void {
 }
 
 function patchRequestQueues(): void {
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- all are called with their own `this` below
   const {
     scheduleCheckPendingRequests: schedule,
     push,

@@ -120,7 +120,7 @@ export class KafkaConsumption implements Consumption {
   #enteredAt = -Infinity;
   #beatAt = -Infinity;
   #lookedAt = -Infinity;
-  /** when the coordinator last said that this is a member */
+  /** when a request was sent to which the coordinator answered that this is a member */
   #heardAt = 0;
 
   constructor(
@@ -137,7 +137,7 @@ export class KafkaConsumption implements Consumption {
       claims: () => this.#membership.claims(this.#topics),
       assign: (members) => this.#assign(members),
       onRound: (round) => this.#enter(round),
-      onHeard: (generation) => this.#heard(generation),
+      onHeard: (generation, sentAt) => this.#heard(generation, sentAt),
       onLost: () => this.#fence('consumer.session_lost'),
       log,
     });
@@ -167,7 +167,7 @@ export class KafkaConsumption implements Consumption {
     this.#dispatcher = new Dispatcher({
       onRecord: (record) => options.onRecord(record),
       onResumed: () => this.#fetcher.wake(),
-      stopping: () => this.#stopping,
+      mayStart: () => this.#mayStart(),
       onFull: ({ topic, number: partition, offsets }) =>
         log.warn(
           { group: options.group, topic, partition, deferred: offsets.released },
@@ -175,7 +175,7 @@ export class KafkaConsumption implements Consumption {
         ),
     });
     this.#committer = new Committer({
-      partitions: () => (this.#member.isJoined ? this.#held() : []),
+      partitions: () => (this.#owned.isOf(this.#member.memberId) ? this.#held() : []),
       send: (commits) => this.#commit(commits),
       after: () => this.#owned.letGo(),
       log,
@@ -322,12 +322,12 @@ export class KafkaConsumption implements Consumption {
     return this.#membership.assign(counts, joining);
   }
 
-  #heard(generation: number): void {
-    this.#heardAt = performance.now();
+  #heard(generation: number, sentAt: number): void {
+    this.#heardAt = Math.max(this.#heardAt, sentAt);
     this.#liveness.recordPoll();
     if (this.#member.isJoining) return;
     this.#membership.onHeartbeat(generation);
-    if (!this.#fenced) return;
+    if (!this.#fenced || this.#isInDoubt) return;
     this.#fenced = false;
     this.joined = true;
     this.#owned.reopenAll();
@@ -345,8 +345,22 @@ export class KafkaConsumption implements Consumption {
     this.#owned.drainAll('fence');
   }
 
+  /** The coordinator may have ended the session. */
+  get #isInDoubt(): boolean {
+    return performance.now() - this.#heardAt > SESSION_MS;
+  }
+
+  /**
+   * Returns whether a record may be started. It may be the first to run after the process stood
+   * still, before the timer.
+   */
+  #mayStart(): boolean {
+    if (this.#isInDoubt) this.#fence('consumer.session_in_doubt');
+    return !this.#stopping && !this.#fenced;
+  }
+
   #take(id: string, partition: Partition, records: readonly FetchedRecord[]): void {
-    if (this.#stopping || !this.#membership.assigned.has(id)) return;
+    if (!this.#mayStart() || !this.#membership.assigned.has(id)) return;
     brokerClock.read(records.at(-1)?.timestamp ?? 0);
     const gap = COMPACTED.has(partition.topic) ? 0 : partition.gapBefore(records);
     if (gap > 0) this.#expired(partition, gap);
@@ -418,9 +432,7 @@ export class KafkaConsumption implements Consumption {
 
   readonly #tick = (): void => {
     const now = performance.now();
-    // The last heartbeat was sent some time before a stall began.
-    if (now - this.#timerAt > SESSION_MS / 2) this.#fence('consumer.stalled');
-    if (now - this.#heardAt > SESSION_MS) this.#fence('consumer.session_in_doubt');
+    if (this.#isInDoubt) this.#fence('consumer.session_in_doubt');
     if (this.#readsDeferred && this.joined) {
       this.#readsDeferred = false;
       this.#owned.readDeferred();

@@ -15,7 +15,8 @@ export interface DispatcherOptions {
   onRecord: (record: OpenRecord) => DispatchResult;
   /** called when a partition has no buffered records any more, and can be fetched again */
   onResumed: () => void;
-  stopping: () => boolean;
+  /** returns whether buffered records may be started */
+  mayStart: () => boolean;
   /**
    * called once when a partition stops, because a deferred record is too far behind
    * (`OffsetTracker.isFull`)
@@ -78,7 +79,7 @@ export class Dispatcher {
 
   dispatchBuffered(partition: Partition): void {
     const { buffered } = partition;
-    if (!buffered || this.options.stopping()) return;
+    if (!buffered || !this.options.mayStart()) return;
     partition.buffered = undefined;
     this.dispatch(partition, buffered);
     if (!partition.waits) this.options.onResumed();

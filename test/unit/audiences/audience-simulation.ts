@@ -190,7 +190,8 @@ export class World {
 
   /** Writes a line of an upload to the partition of its user. */
   list(audience: string, upload: number, [user, listed]: [user: string, listed: boolean]): void {
-    this.append(user, { kind: 'listed', audience, upload, listed });
+    const acceptedAt = this.nowMs;
+    this.append(user, { kind: 'listed', audience, upload, listed }, { acceptedAt });
   }
 
   /** Ends an upload in each partition. @param from by partition: the end of its log before */

@@ -74,8 +74,10 @@ export function naiveUsers(
     }
     if (event.kind === 'delete') {
       const { sources } = event;
-      if (sources === null) users.delete(user);
-      else if (users.has(user)) users.set(user, without(of(user), sources));
+      if (sources === null) {
+        users.delete(user);
+        lines.delete(user);
+      } else if (users.has(user)) users.set(user, without(of(user), sources));
     }
     if (event.kind === 'alias') {
       moved.set(`p${p}:${record.offset}`, users.get(user) ?? { tracks: [], identifies: [] });
