@@ -6,18 +6,15 @@ import { REPLAYED, RETRY_REQUESTED } from '../../../shared/model/reasons';
  * counted. Pure.
  *
  * The status of the row is the result, except for a delivery that was delivered before: it stays
- * delivered. A character behind the job's id then says what became of the replay: `~` not tried
- * yet, `!` failed, none delivered. A cancelled replay leaves no job.
+ * delivered, and `jobResult` says what became of the replay. A cancelled replay leaves no job.
  */
 
 /** The fields of the row of a delivery that count here. */
-interface Sent {
+export interface SentByJob {
   job: string | null;
-  replay: number;
+  /** of a delivery that was delivered before: none delivered it again; null: the status says it */
+  jobResult: 'untried' | 'failed' | null;
 }
-
-export const UNTRIED = '~';
-export const FAILED = '!';
 
 /** Returns whether a user sent the delivery again. */
 export function isSentAgain(event: DeliveryEvent): event is WaitingEvent {
@@ -27,32 +24,33 @@ export function isSentAgain(event: DeliveryEvent): event is WaitingEvent {
 }
 
 /** Returns the job of an undelivered delivery after an event. */
-export function jobAfter({ job }: Pick<Sent, 'job'>, event: DeliveryEvent): string | null {
+export function jobAfter({ job }: SentByJob, event: DeliveryEvent): string | null {
   return isSentAgain(event) ? (event.job ?? null) : job;
 }
 
-/** Returns the job of a delivered delivery after an event. */
-export function jobOfDelivered({ job, replay }: Sent, event: DeliveryEvent) {
-  if (event.replay <= replay) return job;
+/** Returns the job of a delivered delivery after an event; the same object if nothing changes. */
+export function jobOfDelivered(
+  row: SentByJob & { replay: number },
+  event: DeliveryEvent,
+): SentByJob {
+  const { job } = row;
+  if (event.replay <= row.replay) return row;
   // Kafka may have the event of the replay behind its first attempt, or twice.
   if (isSentAgain(event)) {
-    return idOf(job) === event.job || event.job === undefined ? job : `${event.job}${UNTRIED}`;
+    return event.job === undefined || event.job === job
+      ? row
+      : { job: event.job, jobResult: 'untried' };
   }
-  if (job === null || job === idOf(job)) return job;
-  const failed = `${idOf(job)}${FAILED}`;
+  if (row.jobResult === null) return row;
   switch (event.kind) {
     case 'attempt':
-      if (event.late) return job;
-      return event.outcome === 'delivered' ? idOf(job) : failed;
+      if (event.late) return row;
+      return { job, jobResult: event.outcome === 'delivered' ? null : 'failed' };
     case 'dead':
-      return failed;
+      return { job, jobResult: 'failed' };
     case 'cancelled':
-      return null;
+      return { job: null, jobResult: null };
     default:
-      return job;
+      return row;
   }
-}
-
-function idOf(job: string | null): string {
-  return job?.replace(/[~!]$/, '') ?? '';
 }

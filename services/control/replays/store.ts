@@ -2,7 +2,6 @@ import { defined } from '../../../shared/collections/defined';
 import { type Job, type JobResults } from './job';
 import { type Known } from './candidates';
 import { databaseJson, type Database, type Row } from '../history/database';
-import { FAILED, UNTRIED } from '../history/sent-by-job';
 import { type DeliveryStatus, OPEN_STATUSES, RETRY_REQUESTED } from '../../../shared/model/reasons';
 import { type Lease, NOW_MS } from '../history/leases';
 import { lastReplay, type Try } from '../history/tries';
@@ -201,17 +200,15 @@ export async function resultsOf(
   ids: readonly string[],
 ): Promise<Map<string, CountedResults>> {
   if (ids.length === 0) return new Map();
-  const marks = [UNTRIED, FAILED];
-  const isPlain = `right(job, 1) not in (${marks.map((mark) => `'${mark}'`).join(', ')})`;
   const rows = await database.query<CountedResults & { job: string }>(
-    `select rtrim(job, '${marks.join('')}') as job, count(*)::bigint as named,
-       count(*) filter (where status in ('delivered', 'partly_delivered') and ${isPlain})::bigint as delivered,
-       count(*) filter (where right(job, 1) = '${FAILED}' or status = 'dead' or (status = 'retrying' and reason <> $2))
+    `select job, count(*)::bigint as named,
+       count(*) filter (where status in ('delivered', 'partly_delivered') and job_result is null)::bigint as delivered,
+       count(*) filter (where job_result = 'failed' or status = 'dead' or (status = 'retrying' and reason <> $2))
          ::bigint as "failedAgain",
        count(*) filter (where status = 'cancelled')::bigint as cancelled,
-       count(*) filter (where ${isPlain} and status not in (${UNDER_WAY}))::bigint as settled
+       count(*) filter (where job_result is null and status not in (${UNDER_WAY}))::bigint as settled
      from waypost.deliveries where job in (select jsonb_array_elements_text($1::jsonb)) group by 1`,
-    [databaseJson(ids.flatMap((id) => ['', ...marks].map((mark) => id + mark))), RETRY_REQUESTED],
+    [databaseJson(ids), RETRY_REQUESTED],
   );
   return new Map(rows.map(({ job, ...counted }) => [job, counted]));
 }
