@@ -157,11 +157,26 @@ function prepare(tree: Tree): Prepared | Mistake {
     if (kind.case === 'callExpr' && kind.value.function === 'matches') {
       return patternMistake(expr, tree, patterns);
     }
+    if (kind.case === 'callExpr' && kind.value.function.startsWith('get')) {
+      return zoneMistake(kind.value.args, tree);
+    }
     if (kind.case === 'comprehensionExpr') payForSteps(expr);
     return undefined;
   };
   const calls = () => Array.from(counters.values(), ({ call }) => call);
   return walk(tree.expr) ?? { counters: calls(), patterns };
+}
+
+/** An unknown literal zone would fail for every message. */
+function zoneMistake([zone]: readonly Expr[], tree: Tree): Mistake | undefined {
+  const name = zone && textOf(zone);
+  if (!zone || name === undefined || /^[+-]?\d\d:\d\d$/.test(name)) return undefined;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return undefined;
+  } catch {
+    return mistake(`Unknown time zone ${JSON.stringify(name)}.`, tree.placeOf(zone));
+  }
 }
 
 /** Compiles the pattern, which the type checker has verified to be a literal. */

@@ -8,7 +8,7 @@ import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../../shared/kafka/topics
 import { type Log } from '../../../shared/telemetry/log';
 import { newTraceparent } from '../../../shared/telemetry/trace';
 import { type Definition, type Definitions } from '../definitions/compile';
-import { encodeEvent } from '../repartition/event';
+import { DEFINITION_HEADER, encodeEvent } from '../repartition/event';
 import { watchRefused } from '../telemetry';
 import { type Step, type ValueChange } from './change-set';
 import { type Checkpoints } from './checkpoints';
@@ -288,7 +288,10 @@ function identifyRecord(
     context: { [kind === 'audience' ? 'audience' : 'computedTrait']: { id, name } },
   };
   const times = { acceptedAtMs: made.atMs, traceparent: made.traceparent };
-  const headers = messageHeaders(source, message, times);
+  const headers = {
+    ...messageHeaders(source, message, times),
+    [DEFINITION_HEADER]: id,
+  };
   return {
     topic: MESSAGES,
     key: messageKey(source, message),

@@ -38,6 +38,9 @@ export interface Origin {
   offset: number;
 }
 
+/** Header of a message that this service wrote: the definition whose value it tells. */
+export const DEFINITION_HEADER = 'definition';
+
 /** A record of `profiles.events` as read. */
 export interface Incoming {
   offset: number;

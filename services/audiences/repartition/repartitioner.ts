@@ -11,7 +11,7 @@ import {
 } from '../../../shared/kafka/port';
 import { MESSAGES, PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
-import { messagesOrigin, encodeEvent, eventOf, isUser } from './event';
+import { DEFINITION_HEADER, messagesOrigin, encodeEvent, eventOf, isUser } from './event';
 
 /**
  * Copies each message to the partition of its user. `messages` are keyed by source and user, and a
@@ -57,10 +57,8 @@ export class Repartitioner {
     const headers = readMessageHeaders(record.headers);
     if (headers.kind === 'newer') return this.#stop(record, headers.format);
     if (headers.kind === 'rejected') return this.#skip(record, 'rejected');
-    // Skip messages that this service produced itself.
-    if (config.source(headers.sourceId)?.data.of !== undefined) {
-      return this.#skip(record, 'skipped');
-    }
+    // Messages that this service wrote itself; their definition may have been deleted since.
+    if (record.headers[DEFINITION_HEADER] !== undefined) return this.#skip(record, 'skipped');
     const message = parseMessage(record.value);
     // The router rejects it.
     if (typeof message === 'string') return this.#skip(record, 'rejected');

@@ -105,6 +105,7 @@ export class DeliveredRow {
       NULL,
       batch ? copiedList([batch.id]) : NULL,
       NULL,
+      NULL,
     ].join('\t');
   }
 

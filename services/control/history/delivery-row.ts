@@ -8,7 +8,7 @@ import {
 } from '../../../shared/model/reasons';
 import { cutEventName, type MessageType } from '../../../shared/model/message';
 import { timeOf } from '../../../shared/model/time';
-import { isSentAgain, jobAfter, jobOfDelivered } from './sent-by-job';
+import { isSentAgain, jobAfter, jobOfDelivered, type SentByJob } from './sent-by-job';
 import { storedId, storedText } from './stored-id';
 import { addTry, addWithheld, settledStatus, type Try } from './tries';
 
@@ -22,7 +22,7 @@ import { addTry, addWithheld, settledStatus, type Try } from './tries';
  */
 
 /** Times are ms since 1970. */
-export interface DeliveryRow {
+export interface DeliveryRow extends SentByJob {
   id: string;
   acceptedAt: number;
   message: string;
@@ -55,17 +55,17 @@ export interface DeliveryRow {
    * attempt says it
    */
   deadError: string | null;
-  /** the job that sent it last, as in sent-by-job.ts */
-  job: string | null;
 }
 
 export function applyEvent(before: DeliveryRow | undefined, event: DeliveryEvent): DeliveryRow {
   const row = before ?? firstRow(event);
   const tries = triesAfter(row.tries, event);
   if (isDelivered(row.status)) {
-    const job = jobOfDelivered(row, event);
-    if (tries === row.tries) return job === row.job ? row : { ...row, job };
-    return { ...row, tries, status: settledStatus({ ...row, tries }), job };
+    const sent = jobOfDelivered(row, event);
+    if (tries === row.tries && sent === row) return row;
+    const { job, jobResult } = sent;
+    const status = tries === row.tries ? row.status : settledStatus({ ...row, tries });
+    return { ...row, tries, status, job, jobResult };
   }
   if (isOlder(row, event)) return tries === row.tries ? row : { ...row, tries };
   const status = statusOf(event, tries);
@@ -84,7 +84,7 @@ export function applyEvent(before: DeliveryRow | undefined, event: DeliveryEvent
     record: `${topic}/${String(partition)}/${String(offset)}`,
     tries,
     deadError: event.kind === 'dead' && event.error !== undefined ? storedText(event.error) : null,
-    job: jobAfter(row, event),
+    ...jobAfter(row, event),
   };
   // No other code has a new row yet, so it needs no copy.
   return before ? { ...row, ...changed } : Object.assign(row, changed);
@@ -120,6 +120,7 @@ function firstRow(event: DeliveryEvent): DeliveryRow {
     tries: [],
     deadError: null,
     job: null,
+    jobResult: null,
   };
 }
 

@@ -2,7 +2,6 @@ import { compact } from '../../../shared/collections/defined';
 import { type DeliveryStatus, isUnderWay, statusesOf } from '../../../shared/model/reasons';
 import { databaseJson, type Param } from './database';
 import { type DeliveryRow } from './delivery-row';
-import { markedJobs } from './sent-by-job';
 import { storedId } from './stored-id';
 
 /**
@@ -112,7 +111,7 @@ export function conditionsOf(filter: Filter, param: Parameter): string[] {
       ? `id in (select jsonb_array_elements_text(${param(databaseJson(ids))}::jsonb))`
       : undefined,
     ...equal({ message }),
-    replay === undefined ? undefined : oneOf('job', markedJobs(replay)),
+    ...equal({ job: replay }),
     batch === undefined ? undefined : `batches @> array[${param(batch)}::text]`,
     ...equal({ user_id: user === undefined ? undefined : storedId(user) }),
     ...equal({ last_error }),

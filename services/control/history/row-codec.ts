@@ -32,6 +32,7 @@ const TYPES = {
   dead_error: 'text',
   batches: 'text[]',
   job: 'text',
+  job_result: 'text',
 } as const;
 type Column = keyof typeof TYPES;
 const NAMES = Object.keys(TYPES) as Column[];
@@ -73,6 +74,7 @@ export function toColumns(row: DeliveryRow): Record<Column, unknown> {
     dead_error: row.deadError,
     batches: batchesOf(row.tries),
     job: row.job,
+    job_result: row.jobResult,
   };
 }
 
@@ -119,7 +121,7 @@ export function toCopy(row: DeliveryRow): string {
     `${row.replay}\t${row.hop}\t${row.made}\t${row.test ? 't' : 'f'}\t${field(record)}\t` +
     `${copiedJson(row.tries)}\t${field(anonymousId)}\t` +
     `${field(event)}\t${last.status ?? NULL}\t${escapedOrNull(last.error?.code)}\t${escapedOrNull(row.deadError)}\t` +
-    `${batches ? copiedList(batches) : NULL}\t${field(job)}`
+    `${batches ? copiedList(batches) : NULL}\t${field(job)}\t${row.jobResult ?? NULL}`
   );
 }
 
@@ -160,6 +162,7 @@ export function fromColumns(columns: Row): DeliveryRow {
     anonymousId: row.anonymous_id,
     event: row.event,
     job: row.job,
+    jobResult: row.job_result,
     status: row.status,
     reason: row.reason,
     expiresAt: row.expires_at,

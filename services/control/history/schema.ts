@@ -41,6 +41,7 @@ const TABLES: readonly string[] = [
      batches text[],
      -- the results of replays and retries are counted by it
      job text,
+     job_result text,
      primary key (accepted_at, id)
    ) partition by range (accepted_at)`,
   // Apart from the rows of deliveries, which lists read (responses.ts).

@@ -5,23 +5,16 @@ import { REPLAYED, RETRY_REQUESTED } from '../../../shared/model/reasons';
  * Names the job that sent a delivery last, a replay or a retry of many, so that its results can be
  * counted. Pure.
  *
- * A character behind the job's id says what became of it: `!` an attempt of the job failed, and
- * none follows that succeeded; `~` a delivery that was delivered before, and so stays delivered, is
- * not tried yet. Without it, the status of the row says it. A cancelled replay leaves no job.
+ * `jobResult` says what the status of the row does not: that the last attempt of the job failed, or
+ * that a delivery which was delivered before, and so stays delivered, is not tried yet. A cancelled
+ * replay leaves no job.
  */
 
 /** The fields of the row of a delivery that count here. */
-interface Sent {
+export interface SentByJob {
   job: string | null;
-  replay: number;
-}
-
-export const UNTRIED = '~';
-export const FAILED = '!';
-
-/** Returns the id of a job with each mark that it may have in a row. */
-export function markedJobs(id: string): string[] {
-  return ['', UNTRIED, FAILED].map((mark) => id + mark);
+  /** null: the status says it, or no job sent it */
+  jobResult: 'untried' | 'failed' | null;
 }
 
 /** Returns whether a user sent the delivery again. */
@@ -32,34 +25,35 @@ export function isSentAgain(event: DeliveryEvent): event is WaitingEvent {
 }
 
 /** Returns the job of an undelivered delivery after an event. */
-export function jobAfter({ job }: Pick<Sent, 'job'>, event: DeliveryEvent): string | null {
-  if (isSentAgain(event)) return event.job ?? null;
-  if (job === null || event.kind !== 'attempt') return job;
-  return event.outcome === 'delivered' ? idOf(job) : `${idOf(job)}${FAILED}`;
+export function jobAfter({ job, jobResult }: SentByJob, event: DeliveryEvent): SentByJob {
+  if (isSentAgain(event)) return { job: event.job ?? null, jobResult: null };
+  if (job === null || event.kind !== 'attempt') return { job, jobResult };
+  return { job, jobResult: event.outcome === 'delivered' ? null : 'failed' };
 }
 
-/** Returns the job of a delivered delivery after an event. */
-export function jobOfDelivered({ job, replay }: Sent, event: DeliveryEvent) {
-  if (event.replay <= replay) return job;
+/** Returns the job of a delivered delivery after an event; the same object if nothing changes. */
+export function jobOfDelivered(
+  row: SentByJob & { replay: number },
+  event: DeliveryEvent,
+): SentByJob {
+  const { job } = row;
+  if (event.replay <= row.replay) return row;
   // Kafka may have the event of the replay behind its first attempt, or twice.
   if (isSentAgain(event)) {
-    return idOf(job) === event.job || event.job === undefined ? job : `${event.job}${UNTRIED}`;
+    return event.job === undefined || event.job === job
+      ? row
+      : { job: event.job, jobResult: 'untried' };
   }
-  if (job === null || job === idOf(job)) return job;
-  const failed = `${idOf(job)}${FAILED}`;
+  if (row.jobResult === null) return row;
   switch (event.kind) {
     case 'attempt':
-      if (event.late) return job;
-      return event.outcome === 'delivered' ? idOf(job) : failed;
+      if (event.late) return row;
+      return { job, jobResult: event.outcome === 'delivered' ? null : 'failed' };
     case 'dead':
-      return failed;
+      return { job, jobResult: 'failed' };
     case 'cancelled':
-      return null;
+      return { job: null, jobResult: null };
     default:
-      return job;
+      return row;
   }
-}
-
-function idOf(job: string | null): string {
-  return job?.replace(/[~!]$/, '') ?? '';
 }

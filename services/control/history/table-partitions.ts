@@ -148,7 +148,7 @@ const INDEXES = {
   // The members of a batch.
   batch: 'using gin (batches) where batches is not null',
   // For the results of a job, few of all deliveries.
-  job: '(job) include (status, reason) where job is not null',
+  job: '(job) include (status, reason, job_result) where job is not null',
   id: 'using hash (id)',
   message: 'using hash (message)',
   // Undelivered deliveries of one destination, few among many. The overview counts open deliveries

@@ -19,7 +19,7 @@ interface Sought {
 /** Enough for one record; the rest of its batch comes with it. */
 const FETCH_BYTES = 256 * 1024;
 /** A message is appended shortly after its acceptance, by the clock of ingest. */
-const EARLIEST_MS = 10_000;
+export const EARLIEST_MS = 10_000;
 const LATEST_MS = 60_000;
 const MOST_READ = 50_000;
 

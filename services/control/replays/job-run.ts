@@ -175,19 +175,19 @@ export class JobRun {
       const fresh = chunk.flatMap(({ replay, ...rest }) =>
         replay === 'sent' ? [] : [{ ...rest, replay }],
       );
-      await this.#render(fresh);
-      await this.#rate.take(fresh.length, goOn);
+      const sendable = await this.#rendered(fresh);
+      await this.#rate.take(sendable.length, goOn);
       // Nothing is awaited between the look at the lease and the append.
       await leased.confirm();
       if (!goOn() || !leased.maySend) return false;
       const context = { nowMs: now().getTime(), windowMs, job: job.id };
       await producer.send(
-        fresh.flatMap(({ candidate, replay, closed }) =>
+        sendable.flatMap(({ candidate, replay, closed }) =>
           replayRecords(candidate, replay, { ...context, closed }),
         ),
       );
       job.sentUpTo = await kafka.ranges(ATTEMPTS);
-      job.sent += chunk.length;
+      job.sent += chunk.length - (fresh.length - sendable.length);
       cursor.next = (chunk.at(-1)?.candidate.record.offset ?? cursor.next) + 1;
       await leased.save();
     }
@@ -195,18 +195,22 @@ export class JobRun {
   }
 
   /**
-   * Renders the dead letters that were never rendered. Those whose message Kafka no longer has stay
-   * as they are.
+   * Returns what can be sent: dead letters that were never rendered are rendered now, without those
+   * whose message Kafka no longer has.
    */
-  async #render(chosen: { candidate: Candidate }[]): Promise<void> {
+  async #rendered<T extends { candidate: Candidate }>(chosen: readonly T[]): Promise<T[]> {
     const { kafka, config } = this.deps;
     const destination = config.destination(this.job.scope.destination)?.data;
+    const sendable: T[] = [];
     for (const each of chosen) {
       const place = messageOfCandidate(each.candidate);
       const record = place && (await readMessage(kafka, place, each.candidate.delivery));
-      const rendered = record && destination && renderCandidate(record, destination);
-      if (rendered) each.candidate = rendered;
+      const candidate = !place
+        ? each.candidate
+        : record && destination && renderCandidate(record, destination);
+      if (candidate) sendable.push({ ...each, candidate });
     }
+    return sendable;
   }
 
   /** Also fails the job if its destination is off, which would cancel the deliveries. */

@@ -64,12 +64,17 @@ export class RecallRun {
   async toEnd(): Promise<void> {
     const { leased, job } = this;
     const { log } = this.deps;
+    let isInterrupted = false;
     while (this.#goesOn()) {
       try {
         await this.#poll();
         if (isActive(job)) await leased.save();
+        isInterrupted = false;
       } catch (error) {
-        log.warn({ replay: job.id, reason: messageOf(error) }, 'replay.interrupted');
+        if (!isInterrupted) {
+          log.warn({ replay: job.id, reason: messageOf(error) }, 'replay.interrupted');
+        }
+        isInterrupted = true;
       }
       if (this.#goesOn()) await sleep(shownStatus(job) === 'done' ? COUNT_EVERY_MS : POLL_EVERY_MS);
     }

@@ -16,6 +16,7 @@ import {
   topicOf,
   type WantedReplay,
 } from './job';
+import { EARLIEST_MS } from './find-message';
 import { LeasedJob, LEASE_MS } from './leased-job';
 import { requireOn } from './require';
 import { JobRun, type ReplayDeps } from './job-run';
@@ -236,7 +237,9 @@ export class Replays {
   async #places(scope: Scope): Promise<ReplayCursor[]> {
     const { kafka } = this.options;
     const topic = topicOf(scope);
-    const ranges = await kafka.ranges(topic, scope.from ?? undefined);
+    // The clock of ingest may be ahead of that of a broker.
+    const fromMs = scope.from == null ? undefined : scope.from - EARLIEST_MS;
+    const ranges = await kafka.ranges(topic, fromMs);
     // A dead letter is written long after the message was accepted, a message within
     // `APPEND_SLACK_MS`.
     const ends = readsMessages(scope) ? await kafka.ranges(topic, scope.to + APPEND_SLACK_MS) : [];

@@ -2,7 +2,6 @@ import { defined } from '../../../shared/collections/defined';
 import { type Job, type JobResults } from './job';
 import { type Known } from './candidates';
 import { databaseJson, type Database, type Row } from '../history/database';
-import { FAILED, markedJobs, UNTRIED } from '../history/sent-by-job';
 import { type DeliveryStatus, OPEN_STATUSES } from '../../../shared/model/reasons';
 import { type Lease, NOW_MS } from '../history/leases';
 import { lastReplay, type Try } from '../history/tries';
@@ -204,19 +203,17 @@ export async function resultsOf(
   ids: readonly string[],
 ): Promise<Map<string, CountedResults>> {
   if (ids.length === 0) return new Map();
-  const marks = [UNTRIED, FAILED];
-  const isPlain = `right(job, 1) not in (${marks.map((mark) => `'${mark}'`).join(', ')})`;
   const rows = await database.query<CountedResults & { job: string }>(
-    `select rtrim(job, '${marks.join('')}') as job, count(*)::bigint as named,
-       count(*) filter (where status in ('delivered', 'partly_delivered') and ${isPlain})::bigint as delivered,
-       count(*) filter (where right(job, 1) = '${FAILED}' or status = 'dead')::bigint as "failedAgain",
-       count(*) filter (where right(job, 1) = '${FAILED}' or (status in ('delivered', 'partly_delivered') and ${isPlain}))
+    `select job, count(*)::bigint as named,
+       count(*) filter (where status in ('delivered', 'partly_delivered') and job_result is null)::bigint as delivered,
+       count(*) filter (where job_result = 'failed' or status = 'dead')::bigint as "failedAgain",
+       count(*) filter (where job_result = 'failed' or (status in ('delivered', 'partly_delivered') and job_result is null))
          ::bigint as attempted,
-       count(*) filter (where status = 'held' and ${isPlain})::bigint as held,
+       count(*) filter (where status = 'held' and job_result is null)::bigint as held,
        count(*) filter (where status = 'cancelled')::bigint as cancelled,
-       count(*) filter (where status in ('dead', 'cancelled') or (${isPlain} and status not in (${UNDER_WAY})))::bigint as settled
+       count(*) filter (where status in ('dead', 'cancelled') or (job_result is null and status not in (${UNDER_WAY})))::bigint as settled
      from waypost.deliveries where job in (select jsonb_array_elements_text($1::jsonb)) group by 1`,
-    [databaseJson(ids.flatMap(markedJobs))],
+    [databaseJson(ids)],
   );
   return new Map(rows.map(({ job, ...counted }) => [job, counted]));
 }

@@ -157,6 +157,7 @@ describe('a mistake has a place', () => {
     ['event.matches("(a")', 1, 15, /Invalid pattern: missing closing \)/],
     ['event.matches("(a{1000}){1000}")', 1, 15, /Invalid pattern/],
     ['event.matches(userId)', 1, 15, /needs a literal pattern/],
+    ['timestamp.getHours("Nowhere/X") == 1', 1, 20, /Unknown time zone "Nowhere\/X"/],
     ['count("Order") > 3', 1, 1, /Unknown function "count"/],
     ['99999999999999999999 == 1', 1, 1, /too large/],
     ['Foo{a: 1} == 3', 1, 1, /Message types are not supported/],

@@ -11,6 +11,14 @@ const AT = '2026-11-22T08:00:00.000Z';
  * Returns the records for the partitions of users, made of messages from a source with this trust.
  */
 function repartitioned(trust: Trust | undefined, ...messages: Partial<Message>[]): OutRecord[] {
+  return repartitionedWith({}, trust, ...messages);
+}
+
+function repartitionedWith(
+  more: Record<string, string>,
+  trust: Trust | undefined,
+  ...messages: Partial<Message>[]
+): OutRecord[] {
   const sent: OutRecord[] = [];
   const source: Source = {
     id: 'src_1',
@@ -42,7 +50,7 @@ function repartitioned(trust: Trust | undefined, ...messages: Partial<Message>[]
     repartitioner.onRecord({
       ...at,
       value,
-      headers,
+      headers: { ...headers, ...more },
       done: () => undefined,
     } as unknown as OpenRecord);
   }
@@ -100,4 +108,9 @@ test.each([
   ],
 ] as const)('%s', (_, trust, message, keys) => {
   expect(repartitioned(trust, message).map(({ key }) => key)).toEqual(keys);
+});
+
+test('the value of a definition moves nothing, also after its source was deleted', () => {
+  const identify = { type: 'identify' as const, userId: 'ann', traits: { vip: true } };
+  expect(repartitionedWith({ definition: 'aud_1' }, undefined, identify)).toEqual([]);
 });

@@ -241,13 +241,17 @@ describe('the job of a delivery', () => {
       [...died, replayed, aWait({ replay: 2, reason: REPLAYED })],
       null,
     ],
-    ['shows an untried replay after it was delivered', [anEvent(), replayed], 'rpl_1~'],
+    ['shows an untried replay after it was delivered', [anEvent(), replayed], 'rpl_1 untried'],
     [
       'shows a failed replay after it was delivered',
       [anEvent(), replayed, aFailure({ replay: 1 })],
-      'rpl_1!',
+      'rpl_1 failed',
     ],
-    ['shows a replay that died untried', [anEvent(), replayed, aDeath({ replay: 1 })], 'rpl_1!'],
+    [
+      'shows a replay that died untried',
+      [anEvent(), replayed, aDeath({ replay: 1 })],
+      'rpl_1 failed',
+    ],
     [
       'has no job once a replay is cancelled',
       [anEvent(), replayed, aCancellation({ replay: 1 })],
@@ -266,7 +270,8 @@ describe('the job of a delivery', () => {
       'rpl_1',
     ],
   ])('a delivery %s', (_, events, job) => {
-    expect(after(...events).job).toBe(job);
+    const row = after(...events);
+    expect(row.jobResult === null ? row.job : `${row.job} ${row.jobResult}`).toBe(job);
   });
 
   test('a retry that is announced again after its attempt changes nothing', () => {
