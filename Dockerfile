@@ -34,7 +34,7 @@ FROM ${NODE_IMAGE} AS runtime
 ENV NODE_ENV=production \
     MALLOC_ARENA_MAX=1
 WORKDIR /app
-COPY deploy/image/healthy /usr/local/bin/
+COPY deploy/image/healthy deploy/image/waypost /usr/local/bin/
 COPY --from=shipped /shipped/node_modules node_modules
 COPY --from=shipped /shipped/app ./
 # docker build --build-arg VERSION=1.2.3 --build-arg REVISION=$(git rev-parse HEAD) --build-arg SOURCE=https://…
@@ -51,9 +51,14 @@ LABEL org.opencontainers.image.title="Waypost" \
 # The jars of Kafka, by the list with pinned checksums.
 FROM build AS kafka
 # A mirror of Maven Central: docker build --build-arg WAYPOST_MAVEN_MIRROR=https://…
+# An authority of your own, for it or for a proxy that inspects: docker build --secret id=authority,src=ca.pem
 ARG WAYPOST_MAVEN_MIRROR=
-RUN node -e "const { loadSettings } = require('./dist/shared/runtime/settings.js'); \
-      require('./dist/dev/kafka/kafka-jars.js').kafkaJars(loadSettings(process.env), console.log)"
+RUN --mount=type=secret,id=authority \
+    if [ -f /run/secrets/authority ]; then export NODE_EXTRA_CA_CERTS=/run/secrets/authority; fi; \
+    node -e "const { loadSettings } = require('./dist/shared/runtime/settings.js'); \
+      const failed = (error) => { console.error(error.message); process.exit(1); }; \
+      process.on('uncaughtException', failed); \
+      require('./dist/dev/kafka/kafka-jars.js').kafkaJars(loadSettings(process.env), console.log).catch(failed)"
 
 # The whole system in one container, Kafka included: `docker build --target standalone -t waypost:standalone .`
 # Its keys, settings and messages are in /data. It needs 2 GB of memory.
@@ -77,8 +82,10 @@ CMD ["--together"]
 # One service. The last stage is the default one.
 FROM runtime AS service
 # A container without a key refuses to start: a key that it created itself would fit no other container.
+# `waypost` in the container of control asks it at its own port.
 ENV WAYPOST_DATA_DIR=/var/lib/waypost \
-    WAYPOST_GENERATE_SECRETS=false
+    WAYPOST_GENERATE_SECRETS=false \
+    WAYPOST_URL=http://127.0.0.1:8090
 # Kubernetes verifies by number, not by name, that the user is not root. A new volume inherits the folder's owner. In the
 # second folder `secrets` puts the key for delivery (docker-compose.yml).
 RUN install -d -o 10001 -g 10001 /var/lib/waypost /var/lib/waypost-key

@@ -44,6 +44,8 @@ async function main([command = '', ...args]: string[]): Promise<void> {
 }
 
 async function configure([command, ...options]: string[]): Promise<void> {
+  const { takeStoredKey } = await import('./run-service');
+  takeStoredKey(process.env);
   if (command === 'reseal') {
     const { reencrypt } = await import('./config-reencrypt');
     return reencrypt(process.env, (line) => process.stderr.write(`${line}\n`), {

@@ -57,7 +57,8 @@ function servicesOf(args: readonly string[]): ServiceName[] {
       unknown[0] === undefined ? 'No service was named' : `There is no service "${unknown[0]}"`;
     throw new AppError(
       'cannot_start',
-      `${given}. Run: npm run service -- ${SERVICES.join('|')} … | all | topics | secrets`,
+      `${given}. Name services, ${SERVICES.join(', ')}, or all of them: all. The other commands ` +
+        'are topics, secrets, config and check.',
     );
   }
   return args.includes('all') ? [...SERVICES] : SERVICES.filter((each) => args.includes(each));
@@ -95,6 +96,19 @@ export function takeSecrets(
     `waypost-${name}: ${taken.join(' and ')} not set: taken from ${dir}; services of one ` +
       `system must share them\n`,
   );
+}
+
+/**
+ * Takes a missing key from the data dir into the environment, as control does, so that a command
+ * beside control has its key.
+ */
+export function takeStoredKey(env: NodeJS.ProcessEnv): void {
+  if (env.WAYPOST_SECRET_KEY) return;
+  const dir = loadSettings(env).WAYPOST_DATA_DIR;
+  const { WAYPOST_SECRET_KEY: key } = storedSecrets(dir, env);
+  if (key === undefined) return;
+  env.WAYPOST_SECRET_KEY = key;
+  process.stderr.write(`WAYPOST_SECRET_KEY is not set: taken from ${dir}\n`);
 }
 
 function isService(name: string): boolean {

@@ -73,8 +73,7 @@ function optionsOf(args: string[]) {
     });
     return values;
   } catch (error) {
-    const usage =
-      'npm run service -- topics [--acls] [--scram-users FILE] [--user-prefix waypost-]';
+    const usage = 'topics [--acls] [--scram-users FILE] [--user-prefix waypost-]';
     throw new AppError('cannot_start', `${messageOf(error)}\nUsage: ${usage}`);
   }
 }

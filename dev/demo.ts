@@ -37,7 +37,7 @@ export async function demo(env: NodeJS.ProcessEnv, options: { once: boolean }): 
     onReady: async (system, stopping) => {
       printBanner(system);
       system.output.say('waypost ready');
-      const ok = await play(system, stopping);
+      const ok = await play(system, stopping, options.once);
       if (!options.once) return undefined;
       return ok ? 0 : 1;
     },
@@ -71,7 +71,7 @@ async function demoEnvironment(given: NodeJS.ProcessEnv): Promise<NodeJS.Process
 /**
  * Sets up, sends, and prints. Returns whether everything arrived in time with a valid signature.
  */
-async function play(system: LocalSystem, stopping: AbortSignal): Promise<boolean> {
+async function play(system: LocalSystem, stopping: AbortSignal, once: boolean): Promise<boolean> {
   const { output } = system;
   const secret = `demo-${randomBytes(12).toString('hex')}`;
   const receipts: Receipt[] = [];
@@ -107,7 +107,7 @@ async function play(system: LocalSystem, stopping: AbortSignal): Promise<boolean
   if (stopping.aborted) return false;
   const problems = findProblems(receipts);
   for (const line of summary(receipts, problems)) output.say(line);
-  for (const line of howToGoOn(system, source.writeKey)) output.say(line);
+  if (!once) for (const line of howToGoOn(system, source.writeKey)) output.say(line);
   return problems.length === 0;
 }
 

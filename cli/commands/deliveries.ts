@@ -10,6 +10,7 @@ import {
   textField,
   timeField,
 } from '../fields';
+import { goesOnWords } from '../explain/goes-on';
 import { listAll } from '../entries';
 import {
   ATTEMPT_COLUMNS,
@@ -92,7 +93,7 @@ async function showDelivery(session: Session, delivery: Delivery): Promise<void>
     destination,
     acceptedAt,
     settledAt,
-    budget,
+    goesOn,
   } = delivery;
   print.thing(delivery, [
     ['id', id],
@@ -105,8 +106,8 @@ async function showDelivery(session: Session, delivery: Delivery): Promise<void>
     ['destination', destination],
     ['accepted', acceptedAt],
     ['settled', settledAt ?? undefined],
-    ['next try', budget.nextAttemptAt ?? undefined],
-    ['expires', settledAt === null ? budget.expiresAt : undefined],
+    ['goes on', goesOn === null ? undefined : goesOnWords(goesOn, reason, Date.now())],
+    ['given up', goesOn?.givenUpAt],
     ['replays', delivery.replay || undefined],
   ]);
   if (print.json) return;

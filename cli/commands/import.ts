@@ -1,7 +1,7 @@
 import { defined } from '../../shared/collections/defined';
 import { type Group, type Session } from '../command';
 import { type Api } from '../connect/api';
-import { counted, requireTerminal } from '../confirm';
+import { requireTerminal } from '../confirm';
 import { allSettings, deleteEntry, find, type NamedKind } from '../entries';
 import { bad, type Paint, doubtful, good, plain } from '../output/paint';
 import { printable } from '../output/table';

@@ -62,7 +62,7 @@ async function lookUp({ api, print, world }: Session, options: LookupOptions): P
   }
   const limit = limitOf(options, MOST_ROWS);
   const rows: Row[] = [];
-  let nothing = '';
+  let nothing: string;
   for (let after: string | undefined; ;) {
     const query = {
       ...defined({ message, user, after }),

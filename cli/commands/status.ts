@@ -5,7 +5,7 @@ import { type Group, type Session } from '../command';
 import { counted } from '../confirm';
 import { find } from '../entries';
 import { explain, readStory } from '../explain/delivery';
-import { type DestinationRow, goesOnOf } from '../explain/goes-on';
+import { type DestinationRow } from '../explain/goes-on';
 import {
   byUrgency,
   type Details,
@@ -50,8 +50,7 @@ export function addStatus(program: Group): void {
       const story = await readStory(api(), id);
       const text = explain(story, Date.now());
       if (print.json) {
-        const { status, reason } = story.delivery;
-        const goesOn = goesOnOf(story.delivery, story.row);
+        const { status, reason, goesOn } = story.delivery;
         print.thing({ id: story.delivery.id, status, reason, why: text, goesOn }, []);
       } else {
         world.out(`${printable(text).replaceAll('. ', '.\n')}\n`);

@@ -62,19 +62,28 @@ export interface Health {
 }
 
 /**
- * @param here the system runs on this machine, so a port that does not respond means that the
- *   service is down
+ * Where the services run, so what a port means that does not respond: on this machine, in containers
+ * of known names (WAYPOST_HEALTH_HOST), or elsewhere.
  */
+export type Whereabouts = 'here' | 'named' | 'elsewhere';
+
+/** @returns undefined if nothing is known of a service that runs elsewhere */
 export function healthCheck(
   service: string,
   at: string,
   health: Health | undefined,
-  here: boolean,
-): Check {
+  whereabouts: Whereabouts,
+): Check | undefined {
   if (health === undefined) {
-    return here
-      ? fail(service, `no response at ${at}`, 'See the output of `npm start`, which restarts it.')
-      : warn(service, `no response at ${at}`, 'If it runs elsewhere, check its /readyz there.');
+    const found = `no response at ${at}`;
+    switch (whereabouts) {
+      case 'here':
+        return fail(service, found, 'See the output of `npm start`, which restarts it.');
+      case 'named':
+        return fail(service, found, 'Does its container run? See its log.');
+      case 'elsewhere':
+        return undefined;
+    }
   }
   if (health.status !== 200) {
     return fail(

@@ -1,6 +1,7 @@
 import { messageOf } from '../../shared/runtime/errors';
 import { loadSettings, type Settings } from '../../shared/runtime/settings';
 import { type Session } from '../command';
+import { compact } from '../../shared/collections/defined';
 import { reasonOf } from '../connect/api';
 import { listAll } from '../entries';
 import {
@@ -26,7 +27,7 @@ export async function examine(session: Session): Promise<Check[]> {
   return [
     ...('found' in settings ? [settings] : [ok('settings', 'valid')]),
     ...(await controlChecks(session)),
-    await ingestCheck(session),
+    ...(await ingestChecks(session, around)),
     ...('found' in settings
       ? []
       : [...(await healthChecks(settings, around)), ...(await kafkaChecksOf(settings))]),
@@ -102,8 +103,17 @@ async function historyChecks({ api }: Session): Promise<Check[]> {
   return [ok('history', 'available'), ...destinationChecks(data.data, data.destinations)];
 }
 
-async function ingestCheck({ place }: Session): Promise<Check> {
+async function ingestChecks(
+  { place }: Session,
+  { env }: Pick<Surroundings, 'env'>,
+): Promise<Check[]> {
+  // The public address of ingest may be out of reach of a container; its health port is not.
+  if (env.WAYPOST_HEALTH_HOST) return [];
   const { ingestUrl } = place();
+  return [await ingestCheck(ingestUrl)];
+}
+
+async function ingestCheck(ingestUrl: string | undefined): Promise<Check> {
   if (ingestUrl === undefined) {
     return warn('ingest', 'not checked', 'Set WAYPOST_INGEST_URL to its address.');
   }
@@ -126,19 +136,25 @@ async function ingestCheck({ place }: Session): Promise<Check> {
 
 const SERVICES = ['ingest', 'router', 'delivery', 'retry', 'audiences', 'control'] as const;
 
-function healthChecks(settings: Settings, { local }: Surroundings): Promise<Check[]> {
-  const host = /^(0\.0\.0\.0|::)$/.test(settings.WAYPOST_HOST)
-    ? '127.0.0.1'
-    : settings.WAYPOST_HOST;
-  return Promise.all(
+async function healthChecks(settings: Settings, around: Surroundings): Promise<Check[]> {
+  const { local, env } = around;
+  const named = env.WAYPOST_HEALTH_HOST;
+  const whereabouts = local ? 'here' : named ? 'named' : 'elsewhere';
+  const own = /^(0\.0\.0\.0|::)$/.test(settings.WAYPOST_HOST) ? '127.0.0.1' : settings.WAYPOST_HOST;
+  const checks = await Promise.all(
     SERVICES.map(async (name) => {
       const port =
         local?.health[name] ??
         settings[`WAYPOST_${name.toUpperCase() as Uppercase<typeof name>}_HEALTH_PORT`];
+      const host = whereabouts === 'named' && named ? named.replace('{service}', name) : own;
       const at = `http://${host}:${String(port)}`;
-      return healthCheck(`service ${name}`, at, await askHealth(at), local !== undefined);
+      return healthCheck(`service ${name}`, at, await askHealth(at), whereabouts);
     }),
   );
+  const known = compact(checks);
+  return known.length > 0
+    ? known
+    : [ok('services', 'not asked: none of them runs on this machine')];
 }
 
 async function kafkaChecksOf(settings: Settings): Promise<Check[]> {

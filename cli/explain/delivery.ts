@@ -2,7 +2,7 @@ import { type Delivery } from '../../shared/api/operations';
 import { type Api } from '../connect/api';
 import { counted } from '../confirm';
 import { find } from '../entries';
-import { type DestinationRow, goesOnOf, goesOnWords, reasonWords } from './goes-on';
+import { type DestinationRow, goesOnWords, reasonWords } from './goes-on';
 
 /** Explains in sentences why a delivery waits or how it ended. */
 
@@ -36,16 +36,14 @@ export function explain({ delivery, row }: Story, nowMs: number): string {
     made,
     ...attempts.slice(-1).flatMap(lastAttempt),
   ];
-  const goesOn = goesOnOf(delivery, row);
+  const { goesOn } = delivery;
   if (goesOn === null) {
     return [...sentences, ...(settledAt === null ? [] : [`It ended at ${settledAt}.`])].join(' ');
   }
-  const { givenUpAt } = goesOn;
-  const longer = reason === 'paused' ? ', later by the length of the pause' : '';
   return [
     ...sentences,
     `It goes on ${goesOnWords(goesOn, reason, nowMs)}.`,
-    ...(givenUpAt === null ? [] : [`Waypost gives up at ${givenUpAt}${longer}.`]),
+    `Waypost gives up at ${goesOn.givenUpAt}.`,
   ].join(' ');
 }
 

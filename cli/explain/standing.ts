@@ -1,5 +1,6 @@
+import { type GoesOn } from '../../shared/api/operations';
 import { type DeliveryRow } from '../output/deliveries';
-import { type DestinationRow, type GoesOn, goesOnOf, goesOnWords, reasonWords } from './goes-on';
+import { type DestinationRow, goesOnWords, reasonWords } from './goes-on';
 
 /** How a destination stands: what fails, since when, why, and when it goes on. Pure. */
 
@@ -51,7 +52,6 @@ export function byUrgency(rows: readonly DestinationRow[]): DestinationRow[] {
 export function standingOf(row: DestinationRow, details: Details = {}): Standing {
   const { destination, name, state, circuits } = row;
   const opened = circuits.map(({ at }) => at).sort()[0];
-  const goesOn = details.waiting ? goesOnOf(details.waiting, row) : null;
   return {
     id: destination,
     name,
@@ -60,18 +60,15 @@ export function standingOf(row: DestinationRow, details: Details = {}): Standing
     why: whyOf(row, details.dead),
     waiting: waitingOf(row),
     dead: row.dead,
-    // Another delivery of the destination has another end.
-    goesOn: goesOn && withoutEnd(goesOn),
+    goesOn: details.waiting?.goesOn ?? null,
   };
-}
-
-function withoutEnd(goesOn: GoesOn): GoesOn {
-  return { ...goesOn, givenUpAt: null };
 }
 
 function whyOf({ state, lastError, circuits, dead: count }: DestinationRow, dead?: DeliveryRow) {
   if (state === 'paused') return 'somebody paused it';
-  if (lastError !== null) return lastError.message;
+  if (lastError !== null && (state === 'failing' || state === 'degraded')) {
+    return lastError.message;
+  }
   if (circuits.length > 0) {
     return circuits.some(({ why }) => why === 'timeout')
       ? 'its endpoint does not answer in time'

@@ -1,5 +1,6 @@
 import { type Deliveries, type Delivery } from '../../shared/api/operations';
 import { urlWord } from '../../shared/model/reasons';
+import { goesOnInShort } from '../explain/goes-on';
 import { paintOf } from './paint';
 import { type Column, printable } from './table';
 
@@ -50,7 +51,7 @@ export const deliveryColumns = (nameOf: (destination: string) => string): Column
   { title: 'EVENT', of: ({ event }) => event },
   { title: 'USER', of: ({ userId }) => userId },
   { title: 'TRIES', of: ({ attemptsMade }) => attemptsMade, right: true },
-  { title: 'NEXT', of: ({ nextAttemptAt }) => nextAttemptAt },
+  { title: 'GOES ON', of: ({ goesOn }) => goesOn && goesOnInShort(goesOn, Date.now()) },
 ];
 
 /**

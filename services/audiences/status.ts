@@ -2,18 +2,9 @@ import { type Phase, type StatusValue } from '../../shared/model/profile-records
 import { type Definitions } from './definitions/compile';
 import { type PartitionState } from './profiles/partition-state';
 import { type Store } from './profiles/store';
+import { type SyncResult } from './profiles/syncs';
 
 /** Reports how far a partition is with its definitions. */
-
-/** The last sync of an interval, or the running one. */
-export interface SyncResult {
-  /** ms since 1970; 0: none yet */
-  beganAt: number;
-  running: boolean;
-  /** users it checked, and calls it made */
-  looked: number;
-  told: number;
-}
 
 export interface Report {
   profiles: number;
@@ -22,7 +13,8 @@ export interface Report {
   storeBytes: number;
   /** sent, and not yet acknowledged */
   waiting: number;
-  syncs: ReadonlyMap<number, SyncResult>;
+  /** number of all partitions */
+  partitions: number;
   definitions: Record<string, DefinitionReport>;
 }
 
@@ -31,22 +23,29 @@ interface DefinitionReport {
   phase: Phase;
   members: number;
   told: number;
+  /** of these, not yet acknowledged */
+  waiting: number;
   /** profiles that the first sync has checked */
   counted: number;
   /** the last upload of members that was applied */
   upload: number;
+  lastSync: StatusValue['lastSync'];
 }
 
 export function reportOf(
   meta: PartitionState,
   store: Store,
-  syncs: ReadonlyMap<number, SyncResult>,
+  syncs: ReadonlyMap<string, SyncResult>,
 ): Report {
+  const unsent = meta.told === meta.sent ? [] : store.unsent(meta.sent);
   const definitions = Object.entries(meta.defs).map(
     ([id, { revision, phase, told, upload }]): [string, DefinitionReport] => {
       const counted =
         phase === 'scanning' ? (meta.scan?.counted ?? 0) : phase === 'live' ? store.size : 0;
-      return [id, { revision, phase, members: store.memberCount(id), told, counted, upload }];
+      const waiting = unsent.filter(({ definition }) => definition === id).length;
+      const members = store.memberCount(id);
+      const lastSync = lastSyncOf(syncs.get(id));
+      return [id, { revision, phase, members, told, waiting, counted, upload, lastSync }];
     },
   );
   return {
@@ -54,27 +53,26 @@ export function reportOf(
     full: store.full,
     storeBytes: store.bytes,
     waiting: meta.told - meta.sent,
-    syncs,
+    partitions: meta.partitions ?? 0,
     definitions: Object.fromEntries(definitions),
   };
+}
+
+function lastSyncOf(sync: SyncResult | undefined): StatusValue['lastSync'] {
+  if (!sync) return null;
+  return { at: new Date(sync.beganAt).toISOString(), looked: sync.looked, told: sync.told };
 }
 
 /** @returns the records, each with the part (`same`) that must change before it is sent again */
 export function statusRecords(
   partition: number,
-  { definitions, profiles, full, waiting, syncs }: Report,
+  { definitions, profiles, full, partitions }: Report,
   known: Definitions,
   nowMs: number,
 ): { key: string; value: string; same: string }[] {
   return Object.entries(definitions).flatMap(([definition, report]) => {
-    const interval = known.of(definition)?.syncEveryMs;
-    if (interval === undefined) return [];
-    const sync = syncs.get(interval);
-    const lastSync =
-      sync && !sync.running
-        ? { at: new Date(sync.beganAt).toISOString(), looked: sync.looked, told: sync.told }
-        : null;
-    const content = { definition, partition, profiles, full, waiting, ...report, lastSync };
+    if (!known.of(definition)) return [];
+    const content = { definition, partition, partitions, profiles, full, ...report };
     const value: StatusValue = { ...content, at: new Date(nowMs).toISOString() };
     return [
       {

@@ -1,4 +1,4 @@
-import { DecisionGate, type GateConfig } from '../../shared/config/decision-gate';
+import { bothKnown, DecisionGate, type GateConfig } from '../../shared/config/decision-gate';
 import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
 import { TOO_LARGE } from '../../shared/model/reasons';
 import { type RecoveredReason } from '../../shared/model/recall';
@@ -14,6 +14,7 @@ import {
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import {
+  type Admission,
   admit,
   handOver,
   isOwedOneTry,
@@ -21,6 +22,7 @@ import {
   needsCurrentConfig,
   waitForConfig,
 } from './decisions/admission';
+import { isOlderCall } from './decisions/deletion';
 import { AttemptLog } from './telemetry/attempt-log';
 import { Attempt } from './attempt';
 import { AttemptContext, type AttemptOptions, type OpenDelivery, sizeOf } from './attempt-context';
@@ -79,7 +81,7 @@ export class Deliverer {
   readonly #attempts: AttemptContext;
   readonly #steps = createStepDedup();
   readonly #rows: SuccessRows;
-  /** deliveries that `config` may decide differently once it is read further */
+  /** deliveries that `config` or deletions may decide differently once they are read further */
   readonly #undecided: DecisionGate<OpenDelivery>;
   readonly #room: Backpressure;
   readonly #attemptLog: AttemptLog;
@@ -106,7 +108,7 @@ export class Deliverer {
         this.#record(inHand, disposition, recordsOf(inHand, disposition, atMs)),
     });
     this.#undecided = new DecisionGate<OpenDelivery>(
-      options.config,
+      bothKnown(options.config, options.deletions),
       (inHand, { current }) => this.#admit(inHand, current),
       (error) => options.onFatal(error),
       {
@@ -174,16 +176,31 @@ export class Deliverer {
 
   /**
    * @param current true if `config` is read up to the time of the record
-   * @returns false if the delivery must wait for that
+   * @returns false if the delivery must wait for that, or because of a deletion
    */
   #admit(inHand: OpenDelivery, current: boolean): boolean {
+    const { delivery } = inHand;
     const timing = this.#attempts.timing();
-    const lookup = this.options.destinations.lookup(inHand.delivery.destinationId);
-    const admission = admit(inHand.delivery, lookup, timing, this.#attempts.disabledUrls.has);
-    if (!current && needsCurrentConfig(inHand.delivery, lookup, admission)) return false;
+    const standing = this.#attempts.standingOf(delivery);
+    if (standing === 'deleted') {
+      this.#conclude(inHand, { kind: 'cancelled', reason: 'user_deleted' }, timing.nowMs);
+      return true;
+    }
+    const lookup = this.options.destinations.lookup(delivery.destinationId);
+    const admission = admit(delivery, lookup, timing, this.#attempts.disabledUrls.has);
+    if (!current && needsCurrentConfig(delivery, lookup, admission)) return false;
+    if (admission.kind === 'try' && standing !== 'free') return false;
+    if (delivery.type === 'delete' && this.#isSendingOlderCall(delivery, admission)) return false;
     if (admission.kind === 'try') new Attempt(this.#attempts, inHand, admission).post();
     else this.#conclude(inHand, admission, timing.nowMs);
     return true;
+  }
+
+  /** Returns whether a request for an older call of a deleted user is open to a URL. */
+  #isSendingOlderCall(ofDelete: Delivery, admission: Admission): boolean {
+    if (admission.kind !== 'try') return false;
+    const isOlder = (delivery: Delivery) => isOlderCall(delivery, ofDelete);
+    return admission.open.some((endpoint) => this.options.lanes.of(endpoint).isSending(isOlder));
   }
 
   /** @param disposition undefined if nothing was sent, and the delivery must be decided again */

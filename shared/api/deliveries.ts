@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { MESSAGE_TYPES } from '../model/message';
 import { ODDITIES } from '../model/oddities';
 import { ASKED_FOR } from '../model/receiver-says';
-import { DELIVERY_STATUSES } from '../model/reasons';
+import { DELIVERY_STATUSES, WAIT_ENDS } from '../model/reasons';
 import { NOT_STORED_HEADERS } from '../model/webhook-request';
 import { count, list, pageParameters, searchedTimes, time, timeParameter } from './fields';
 import { type OperationsOf } from './operation';
+import { lastError } from './overview';
 
 /** A record that others wrote into Kafka may hold a longer id than ingest accepts. */
 const MAX_USER_CHARACTERS = 8_000;
@@ -57,6 +58,7 @@ const deliveryFilter = z.strictObject({
   q: z.string().min(MIN_SEARCH_CHARACTERS).max(MAX_SEARCH_CHARACTERS).optional().meta({
     description: 'Part of a user id, a message id, an event or the body, in upper or lower case',
   }),
+  replay: text.optional().meta({ description: 'Sent last by this job: its id, `rpl_…`' }),
   since: timeParameter.optional().meta({ description: 'Accepted at this time or later' }),
   until: timeParameter.optional().meta({ description: 'Accepted before this time' }),
   endedSince: timeParameter.optional().meta({
@@ -186,6 +188,31 @@ const attempt = z.strictObject({
     }),
   ),
 });
+/** What a delivery waits for. */
+const goesOn = z
+  .strictObject({
+    when: z.enum(WAIT_ENDS).meta({
+      description:
+        'at: the next attempt is at `at`. not_before: room, a turn or the time that the ' +
+        'endpoint asked for must come first, and `at` is the earliest time. on_answer: the ' +
+        'endpoint, its token endpoint or its proxy must answer first; `at` is null, or the ' +
+        'earliest time after that. on_release: somebody must act',
+    }),
+    at: time.nullable().meta({ description: 'In the past: it is due, and on its way' }),
+    lastCheck: lastError
+      .unwrap()
+      .extend({ url: z.string().nullable() })
+      .nullable()
+      .meta({
+        description:
+          'The last failure at the destination, if nothing was delivered since; `url` is the ' +
+          "webhook's id",
+      }),
+    nextCheckBy: time.nullable().meta({ description: 'on_answer: by when Waypost asks again' }),
+    givenUpAt: time,
+  })
+  .meta({ description: 'What a delivery waits for; null once it has ended' });
+
 const delivery = z.strictObject({
   id: z.string(),
   messageId: z.string(),
@@ -202,12 +229,10 @@ const delivery = z.strictObject({
   lastError: urlError
     .nullable()
     .meta({ description: 'Why the last attempt failed; null if it succeeded' }),
-  nextAttemptAt: time.nullable().meta({
-    description:
-      'Always in the future; null if none is due or its time is unknown: while something ' +
-      'other than time must end the wait, such as a full lane, a Retry-After or an open ' +
-      'circuit',
-  }),
+  nextAttemptAt: time
+    .nullable()
+    .meta({ description: '`at` of `goesOn` while nothing but time must pass; else null' }),
+  goesOn: goesOn.nullable(),
   settledAt: time
     .nullable()
     .meta({ description: 'When it was delivered, dead-lettered or cancelled' }),

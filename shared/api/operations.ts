@@ -129,6 +129,7 @@ export type Delivery = Responses['Delivery'];
 export type Destination = Responses['Destination'];
 export type DestinationHealth = Responses['DestinationHealth'];
 export type Event = Responses['Event'];
+export type GoesOn = NonNullable<Delivery['goesOn']>;
 export type Lookup = Responses['Lookup'];
 export type Members = Responses['Members'];
 export type NewToken = Responses['NewToken'];

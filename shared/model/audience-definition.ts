@@ -41,20 +41,17 @@ interface Definition {
 export interface Audience extends Definition {
   /** CEL over `user.traits` and the user's events; absent: members are uploaded */
   condition?: string;
-  /** uploads that may not be applied everywhere yet, the oldest first */
-  uploads?: Upload[];
+  /** the last complete upload of members */
+  upload?: Upload;
 }
 
-/** An uploaded full set or change of members, complete in `profiles.events`. */
-export interface Upload {
-  /** 1, 2, 3 … within the audience */
+interface Upload {
+  /** ms since 1970, and higher than that of any earlier upload of the audience */
   number: number;
-  /** true: the members are exactly these; false: members are added and removed */
+  /** true: the members are exactly these; false: members were added and removed */
   full: boolean;
   /** number of lines */
   lines: number;
-  /** by partition of `profiles.events`: the range of offsets with its lines, the end excluded */
-  ranges: [from: number, to: number][];
 }
 
 /** A trait computed from a user's events. */

@@ -16,12 +16,41 @@ import { type Json, type JsonObject } from './message';
  */
 export const MAX_USER_BYTES = 512;
 
+/**
+ * A deletion of a user, in `profiles.events`. Control writes it there itself, so that it needs no
+ * source and no destination.
+ */
+export interface UserDeletedEvent {
+  kind: 'delete';
+  /** ms since 1970: calls that ingest accepted before no longer count */
+  at: number;
+  /** ids of the sources whose calls and traits go; null: everything known of the user */
+  sources: string[] | null;
+}
+
+/** Header of an event: when its call or upload was accepted, ms since 1970. */
+export const ACCEPTED_AT_HEADER = 'accepted-at';
+
 /** A line of an upload of members, in `profiles.events`. It counts when the upload is complete. */
 export interface ListedEvent {
   kind: 'listed';
   audience: string;
   upload: number;
   listed: boolean;
+}
+
+/**
+ * The end of an upload of members, behind its lines in each partition of `profiles.events`. Uploads
+ * of an audience take effect in the order of their numbers.
+ */
+export interface UploadedEvent {
+  kind: 'uploaded';
+  audience: string;
+  upload: number;
+  /** true: the members are exactly these; false: members are added and removed */
+  full: boolean;
+  /** the lines of this partition have this offset at least */
+  from: number;
 }
 
 /**
@@ -37,6 +66,8 @@ export type Phase = 'waiting' | 'filling' | 'held' | 'scanning' | 'live' | 'leav
 export interface StatusValue {
   definition: string;
   partition: number;
+  /** number of all partitions */
+  partitions: number;
   /** ISO 8601 */
   at: string;
   revision: number;
@@ -48,7 +79,7 @@ export interface StatusValue {
   counted: number;
   members: number;
   told: number;
-  /** sent, and not yet acknowledged */
+  /** of these, not yet acknowledged */
   waiting: number;
   /** the last upload of members that was applied */
   upload: number;

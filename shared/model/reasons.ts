@@ -67,6 +67,17 @@ export function urlWord(
   return url === 'retry' && attempt === 'delivered' ? 'failed' : url;
 }
 
+/**
+ * What ends a wait:
+ *
+ * - `at`: time alone; the next attempt is at a known time
+ * - `not_before`: room or a turn that must free up, or the time that the endpoint asked for
+ * - `on_answer`: the endpoint, its token endpoint or its proxy answers
+ * - `on_release`: somebody acts
+ */
+export const WAIT_ENDS = ['at', 'not_before', 'on_answer', 'on_release'] as const;
+export type WaitEnd = (typeof WAIT_ENDS)[number];
+
 /** The roles of a reason. */
 interface ReasonFacts {
   /** of a wait after a failed attempt */
@@ -80,6 +91,8 @@ interface ReasonFacts {
   passing?: true;
   /** the endpoint causes the wait, not Waypost, and the delivery can end dead while it waits */
   endpoint?: true;
+  /** of a wait: what ends it */
+  ends?: WaitEnd;
   /** of an end without success */
   dead?: true;
   /** of a cancellation */
@@ -91,26 +104,26 @@ interface ReasonFacts {
  * wait: the reason alone would not say which it is.
  */
 const REASONS = {
-  lane_full: { divert: true, endpoint: true, dead: true },
+  lane_full: { divert: true, endpoint: true, dead: true, ends: 'not_before' },
   // The rate limit of the destination.
-  rate_limited: { divert: true, endpoint: true, dead: true },
-  circuit_open: { divert: true, endpoint: true, dead: true },
-  retry_after: { retry: true, divert: true, endpoint: true, dead: true },
+  rate_limited: { divert: true, endpoint: true, dead: true, ends: 'not_before' },
+  circuit_open: { divert: true, endpoint: true, dead: true, ends: 'on_answer' },
+  retry_after: { retry: true, divert: true, endpoint: true, dead: true, ends: 'not_before' },
   // The token endpoint gives no OAuth2 token.
-  token: { divert: true, endpoint: true, dead: true },
+  token: { divert: true, endpoint: true, dead: true, ends: 'on_answer' },
   // The egress proxy before the endpoint is away.
-  proxy: { divert: true, endpoint: true, dead: true },
+  proxy: { divert: true, endpoint: true, dead: true, ends: 'on_answer' },
   // A wait of a retry plan goes through several tiers: it is also one without an attempt.
-  backoff: { retry: true, divert: true, passing: true },
-  handed_over: { divert: true, passing: true },
-  paused: { divert: true },
-  secrets_unreadable: { divert: true },
-  destination_unreadable: { divert: true },
+  backoff: { retry: true, divert: true, passing: true, ends: 'at' },
+  handed_over: { divert: true, passing: true, ends: 'not_before' },
+  paused: { divert: true, ends: 'on_release' },
+  secrets_unreadable: { divert: true, ends: 'on_release' },
+  destination_unreadable: { divert: true, ends: 'on_release' },
   // Control writes a `waiting` event with it: the delivery was replayed.
-  replayed: { passing: true },
+  replayed: { passing: true, ends: 'at' },
   // Retry writes a `waiting` event with it: a user sends the delivery now, and it is on its way to
   // delivery.
-  retry_requested: { passing: true },
+  retry_requested: { passing: true, ends: 'at' },
   rejected: { dead: true },
   window_closed: { dead: true },
   // All its URLs that could take it are switched off.
@@ -126,11 +139,13 @@ const REASONS = {
   destination_disabled: { cancelled: true },
   destination_deleted: { cancelled: true },
   cancelled_by_user: { cancelled: true },
+  // The user or visitor of its call was deleted.
+  user_deleted: { cancelled: true },
 } as const satisfies Record<string, ReasonFacts>;
 
 export type Reason = keyof typeof REASONS;
 type ReasonWith<Fact extends keyof ReasonFacts> = {
-  [R in Reason]: (typeof REASONS)[R] extends Record<Fact, true> ? R : never;
+  [R in Reason]: Fact extends keyof (typeof REASONS)[R] ? R : never;
 }[Reason];
 export type EndpointWait = ReasonWith<'endpoint'>;
 export type RetryReason = ReasonWith<'retry'>;
@@ -140,6 +155,8 @@ export type CancelReason = ReasonWith<'cancelled'>;
 
 export const RETRY_REASONS = reasonsWith('retry');
 export const DIVERT_REASONS = reasonsWith('divert');
+/** Every reason of a wait. */
+export const WAIT_REASONS = reasonsWith('ends');
 export const DEAD_REASONS = reasonsWith('dead');
 export const CANCEL_REASONS = reasonsWith('cancelled');
 
@@ -162,6 +179,15 @@ export function isEndpointWait(reason: string | undefined): reason is EndpointWa
 }
 
 /**
+ * Returns what ends a wait.
+ * @param reason as read from a record; null: none yet. What ends an unknown one is unknown, so that
+ *   it ends no earlier than planned
+ */
+export function waitEnd(reason: string | null): WaitEnd {
+  return reason === null ? 'at' : (factsOf(reason)?.ends ?? 'not_before');
+}
+
+/**
  * Returns the status of a delivery that waits without an attempt.
  * @param reason as read from a record: an unknown one holds it
  * @param attemptsMade number of attempts
@@ -179,6 +205,6 @@ function factsOf(reason: string | undefined): ReasonFacts | undefined {
 
 function reasonsWith<Fact extends keyof ReasonFacts>(fact: Fact): readonly ReasonWith<Fact>[] {
   return (Object.keys(REASONS) as Reason[]).filter(
-    (reason): reason is ReasonWith<Fact> => factsOf(reason)?.[fact] ?? false,
+    (reason): reason is ReasonWith<Fact> => factsOf(reason)?.[fact] !== undefined,
   );
 }

@@ -155,13 +155,19 @@ export const JOB_LIFETIME_MS = 86_400_000;
 
 /**
  * Returns whether a recall concerns a record. It concerns what entered its tier before it; one of a
- * single delivery also what enters later, and a cancellation what was being attempted.
+ * single delivery and probes, which go on for hours, also what enters later; and a cancellation what
+ * was being attempted.
  * @param beforeMs when Kafka appended the recall, by the brokers' clock
  */
-export function isRecalled({ where, expiresBy }: Recall, record: ParkedRecord, beforeMs: number) {
+export function isRecalled(
+  { action, where, expiresBy }: Recall,
+  record: ParkedRecord,
+  beforeMs: number,
+) {
   if (!isMeant(where, record)) return false;
   return (
     where.delivery !== undefined ||
+    action === 'probe' ||
     record.timestampMs <= beforeMs ||
     Number(record.headers['expires-at']) <= (expiresBy ?? 0)
   );
@@ -214,6 +220,19 @@ const PROBES_EVERY_MS = 280_000;
 export function nextProbeMs(askedMs: number, lastMs: number | undefined): number {
   if (lastMs === undefined || lastMs < askedMs) return askedMs;
   return lastMs + (lastMs - askedMs < PROBED_OFTEN_MS ? PROBES_OFTEN_EVERY_MS : PROBES_EVERY_MS);
+}
+
+/** The same with the time that a search, a return and a request take, ms. */
+const PROBED_OFTEN_WITHIN_MS = 60_000;
+const PROBED_WITHIN_MS = 300_000;
+
+/**
+ * Returns by when an endpoint is asked again whose circuit is open, ms since 1970.
+ * @param openedMs when the circuit opened
+ * @param lastMs when it was last asked, or when the circuit opened
+ */
+export function probedBy(openedMs: number, lastMs: number): number {
+  return lastMs + (lastMs - openedMs < PROBED_OFTEN_MS ? PROBED_OFTEN_WITHIN_MS : PROBED_WITHIN_MS);
 }
 
 /**

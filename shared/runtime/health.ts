@@ -18,6 +18,8 @@ export interface Health {
   degraded?(): string[];
   /** set once the service follows `config`, if it depends on it */
   config?: ConfigAge | undefined;
+  /** set once the service follows `deletions`, if it depends on it */
+  deletions?: Pick<ConfigAge, 'stuck'> | undefined;
   /** set when the service stops, which makes it not ready */
   stopping?: boolean;
 }
@@ -44,6 +46,7 @@ const OLD_CONFIG_MS = 60_000;
 /** The health of a service with a consumer. */
 export class ConsumerHealth implements Health {
   config: Health['config'];
+  deletions: Health['deletions'];
   stopping = false;
   /** further reasons not to be ready */
   trouble: () => string[] = () => [];
@@ -107,12 +110,19 @@ const TIMEOUTS: Timeouts = {
   connectionsCheckingInterval: 2_000,
 };
 
-/** Serves `/livez`, `/readyz` and `/metrics` on a separate port. `close` is idempotent. */
+/** The health of each service of a process by its name; undefined: it has not opened its port yet. */
+export type ProcessHealth = ReadonlyMap<string, Health | undefined>;
+
+/**
+ * Serves `/livez`, `/readyz` and `/metrics` on a separate port, and `/livez/all` and `/readyz/all`
+ * for all services of the process. `close` is idempotent.
+ */
 export async function serveHealth(options: {
   host: string;
   port: number;
   maxConnections: number;
   health: Health;
+  all: ProcessHealth;
   timeouts?: Timeouts;
 }): Promise<{ port: number; close(): void }> {
   const { timeouts = TIMEOUTS, maxConnections } = options;
@@ -122,6 +132,16 @@ export async function serveHealth(options: {
       answer(res, livenessOf(options.health));
     } else if (path === '/readyz') {
       answer(res, readinessOf(options.health));
+    } else if (path === '/livez/all') {
+      answer(
+        res,
+        ofAll(options.all, (health) => (health ? livenessOf(health).reasons : [])),
+      );
+    } else if (path === '/readyz/all') {
+      answer(
+        res,
+        ofAll(options.all, (health) => (health ? notReadyReasons(health) : NOT_OPEN)),
+      );
     } else if (path === '/metrics') {
       renderMetrics(metrics).then(
         (text) => res.writeHead(200, { 'content-type': PROMETHEUS_TYPE }).end(text),
@@ -149,9 +169,18 @@ function answer(res: ServerResponse, said: Answer): void {
   res.end(JSON.stringify({ ok, ...said }));
 }
 
+const NOT_OPEN = ['it is being opened'];
+
+function ofAll(all: ProcessHealth, judge: (health: Health | undefined) => string[]): Answer {
+  const reasons = [...all].flatMap(([name, health]) =>
+    judge(health).map((reason) => `${name}: ${reason}`),
+  );
+  return { reasons };
+}
+
 function livenessOf(health: Health): Answer {
-  const stuck = health.config?.stuck();
-  return { reasons: compact([...health.notLive(), stuck]) };
+  const stuck = [health.config?.stuck(), health.deletions?.stuck()];
+  return { reasons: compact([...health.notLive(), ...stuck]) };
 }
 
 /** Returns why the process should get no traffic now; empty if it may. */

@@ -4,6 +4,7 @@ import { withTimeout } from './async';
 import { collectGarbage } from './collect-garbage';
 import { distrustRoots, outdatedNode } from './distrusted-roots';
 import { AppError, messageOf } from './errors';
+import { type Health } from './health';
 import { returnIdleMemory } from './idle-memory';
 import { type Settings } from './settings';
 
@@ -59,11 +60,14 @@ export class HostProcess {
   readonly log: Log;
   /** undefined if no `OTEL_*` variable asks for it */
   readonly sdk: Sdk | undefined;
+  /** of each service */
+  readonly healths: Map<ServiceName, Health | undefined>;
   readonly #running = new Map<ServiceName, HostedService>();
   #stoppedAt = 0;
   #warned = false;
 
   constructor(readonly names: readonly ServiceName[]) {
+    this.healths = new Map(names.map((each) => [each, undefined]));
     const name = names.length === STOP_ORDER.flat().length ? 'all' : names.join('+');
     process.title = `waypost-${name}`;
     this.log = createLog(name, 'info');

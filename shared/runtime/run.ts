@@ -1,6 +1,7 @@
 import { type Authenticator } from '../config/authentication';
 import { PARTS, WHOLE } from '../config/config-subset';
 import { type FollowedConfig, openConfig } from '../config/reader';
+import { type FollowedDeletions, openDeletions } from '../deletions/reader';
 import { connectKafka } from '../kafka/client/client';
 import { type Kafka } from '../kafka/port';
 import { createLog, type Log } from '../telemetry/log';
@@ -28,6 +29,10 @@ export interface ServiceContext {
    * @param authenticator of a service that has WAYPOST_SECRET_KEY
    */
   readonly openConfig: (authenticator?: Authenticator) => Promise<FollowedConfig>;
+  /**
+   * Opens `deletions`, on which the health depends from now on. Call it after `connect`.
+   */
+  readonly openDeletions: () => Promise<FollowedDeletions>;
   /**
    * Registers a part to be stopped. The part that was opened last stops first, and each has stopped
    * before the next. `deadlineMs` is the time for all parts.
@@ -77,7 +82,8 @@ export function runService(
       // It saves time, and nothing depends on it.
       const failed = (error: unknown) => log.warn({ reason: messageOf(error) }, 'warm_up.failed');
       if (warmUp && !host.isShared) await metrics.uncounted(() => warmUp(log)).catch(failed);
-      context = createContext({ name, settings, log, onFatal: (error) => host.fail(error, log) });
+      const onFatal = (error: unknown) => host.fail(error, log);
+      context = createContext({ name, settings, healths: host.healths, log, onFatal });
       await start(context);
     },
     stop: async (deadlineMs) => context?.stop(deadlineMs),
@@ -85,7 +91,11 @@ export function runService(
   });
 }
 
-type ContextParts = Pick<ServiceContext, 'settings' | 'log' | 'onFatal'> & { name: ServiceName };
+type ContextParts = Pick<ServiceContext, 'settings' | 'log' | 'onFatal'> & {
+  name: ServiceName;
+  /** of all services of the process; `connect` adds that of this one */
+  healths: Map<ServiceName, Health | undefined>;
+};
 
 /** A context, and the end of all that was opened in it. */
 export interface OpenContext extends ServiceContext {
@@ -96,7 +106,7 @@ export interface OpenContext extends ServiceContext {
 }
 
 export function createContext(parts: ContextParts): OpenContext {
-  const { name, settings, log, onFatal } = parts;
+  const { name, settings, healths, log, onFatal } = parts;
   const stops: Stop[] = [];
   let health: Health | undefined;
   let kafka: Kafka | undefined;
@@ -108,12 +118,14 @@ export function createContext(parts: ContextParts): OpenContext {
     onStop: (stop) => void stops.push(stop),
     connect: async (own) => {
       health = own;
+      healths.set(name, own);
       const port = settings[`WAYPOST_${name.toUpperCase() as Uppercase<ServiceName>}_HEALTH_PORT`];
       const server = await serveHealth({
         host: settings.WAYPOST_HOST,
         port,
         maxConnections: settings.WAYPOST_HEALTH_CONNECTIONS,
         health,
+        all: healths,
       });
       stops.push(() => server.close());
       const client = (kafka = await connectKafka(settings, { clientId: name, log }));
@@ -131,6 +143,12 @@ export function createContext(parts: ContextParts): OpenContext {
       }));
       stops.push(() => config.stop());
       return config;
+    },
+    openDeletions: async () => {
+      if (!health || !kafka) throw new Error('connect comes before openDeletions');
+      const deletions = (health.deletions = await openDeletions(kafka, { name, log, onFatal }));
+      stops.push(() => deletions.stop());
+      return deletions;
     },
     stop: async (deadlineMs) => {
       if (health) health.stopping = true;

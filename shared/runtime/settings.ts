@@ -127,6 +127,7 @@ const COMMAND_LINE: readonly string[] = [
   'WAYPOST_WRITE_KEY',
   'WAYPOST_SHARED_SECRET',
   'WAYPOST_ENDPOINT_AUTH',
+  'WAYPOST_HEALTH_HOST',
 ];
 
 /** The parsed settings. Durations are in milliseconds, keys are buffers, lists are arrays. */

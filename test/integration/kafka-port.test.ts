@@ -517,8 +517,11 @@ describe('a consumer group', () => {
     const kafka = await connect();
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     await producer.send(numbered('webhooks', 5, 'first'));
+    // Nobody reads it before it is due, so nobody has committed an offset.
+    await producer.send(numbered('webhooks.retry.5m', 5, 'waits'));
     const delivery = async () => {
       const { uncommitted } = await inspectOffsets(settings);
+      expect(uncommitted.filter(({ group }) => group === `${prefix}waypost-retry`)).toEqual([]);
       return uncommitted.filter(({ group }) => group === `${prefix}waypost-delivery`);
     };
     expect(await delivery()).toEqual([

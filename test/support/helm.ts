@@ -137,7 +137,13 @@ async function startApi(
   const answers: Record<string, object> = {
     '/version': { major: '1', minor: '34', gitVersion: 'v1.34.3' },
     '/api': { kind: 'APIVersions', versions: ['v1'] },
-    '/api/v1': { kind: 'APIResourceList', groupVersion: 'v1', resources: [] },
+    '/api/v1': {
+      kind: 'APIResourceList',
+      groupVersion: 'v1',
+      resources: [
+        { name: 'persistentvolumeclaims', kind: 'PersistentVolumeClaim', namespaced: true },
+      ],
+    },
     '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups },
     ...Object.fromEntries(
       known.map((path) => [

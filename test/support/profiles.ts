@@ -25,6 +25,8 @@ export function profileStore(profiles: Readonly<Record<string, Profile>>): Profi
         names.filter((user) => profiles[user]?.s?.[definition]),
       ),
     touched: () => [],
+    lastTouch: 0,
+    synced: {},
     due: () => [],
     write: () => {
       throw new Error('whoever answers writes nothing');

@@ -22,6 +22,7 @@ export async function startControl(
   const context = createContext({
     name: 'control',
     settings: { ...settings, WAYPOST_CONTROL_HEALTH_PORT: healthPort },
+    healths: new Map(),
     log,
     onFatal,
   });

@@ -12,7 +12,8 @@ const ACKNOWLEDGED_MS = 5;
 /** Bytes of each record beyond its value: headers and framing. */
 const RECORD_BYTES = 400;
 
-export type Store = (records: OutRecord[]) => void;
+/** Stores records. @returns when, by the brokers' clock, ms since 1970 */
+export type Store = (records: OutRecord[]) => number;
 
 export class SimulatedAppender implements BatchProducer {
   pendingBytes = 0;
@@ -67,8 +68,10 @@ export class SimulatedAppender implements BatchProducer {
     });
     // It is stored even if this process is frozen; only a running process receives the
     // acknowledgement.
-    this.agenda.at(now + ACKNOWLEDGED_MS, () => this.store(batch.records));
+    let storedAt = 0;
+    this.agenda.at(now + ACKNOWLEDGED_MS, () => (storedAt = this.store(batch.records)));
     this.time.at(now + ACKNOWLEDGED_MS, () => {
+      this.time.brokerClock.wrote(storedAt, now);
       for (const acknowledge of batch.acknowledge) acknowledge();
     });
     return batch;

@@ -3,8 +3,17 @@ import { burst } from './scenarios/burst';
 import { frozen } from './scenarios/frozen';
 import { isolation } from './scenarios/isolation';
 import { outage } from './scenarios/outage';
+import { quiet } from './scenarios/quiet';
 import { scale } from './scenarios/scale';
 import { trouble } from './scenarios/trouble';
 
 /** The quick ones first. */
-export const SCENARIOS: readonly Scenario[] = [burst, isolation, frozen, trouble, outage, scale];
+export const SCENARIOS: readonly Scenario[] = [
+  quiet,
+  burst,
+  isolation,
+  frozen,
+  trouble,
+  outage,
+  scale,
+];

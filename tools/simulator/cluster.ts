@@ -1,28 +1,20 @@
-import { Requeuer } from '../../services/retry/requeuer';
-import { Recalls } from '../../services/retry/recalls';
-import { type OutRecord } from '../../shared/kafka/port';
+import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { parkTiers } from '../../shared/model/schedule';
 import { ATTEMPTS, DEAD, DUE, RECALLS, tierTopic, WEBHOOKS } from '../../shared/kafka/topics';
-import { createLog } from '../../shared/telemetry/log';
 import { type Agenda } from './virtual-clock';
-import { SimulatedAppender } from './batch-producer';
 import { type Book } from './delivery-audit';
 import { type Settings } from './delivery-process';
 import { type Figures } from './figures';
 import { PartitionLog } from './log';
-import { EPOCH_MS, ProcessTime } from './process-time';
-import { Reader } from './reader';
+import { EPOCH_MS, type ProcessTime } from './process-time';
+import { RetryProcess } from './retry-process';
 
-/**
- * All topics, and the retry service that returns waiting deliveries from tiers: production code
- * here too.
- */
+/** All topics, the processes that own their partitions, and the clock of the brokers. */
 
 /** Bodies have one size, 1 KB. */
 const BODY = Buffer.alloc(1_024, 'x');
-/** Records of one fetch, and the time until a waiting reader has them, ms. */
-const FETCHED = 1_000;
-const FETCHED_MS = 2;
+/** An owner that gives a partition up is asked again whether it holds something, ms. */
+const RELEASED_EVERY_MS = 10;
 
 interface Around {
   agenda: Agenda;
@@ -31,162 +23,146 @@ interface Around {
   settings: Settings;
 }
 
+/** A process that owns partitions: each with the same number in several topics. */
+export interface Owner {
+  time: ProcessTime;
+  take(partition: number, logs: readonly PartitionLog[]): void;
+  leave(partition: number, logs: readonly PartitionLog[]): void;
+  isDraining(partition: number): boolean;
+}
+
+/** The topics that one kind of process reads. */
+interface Group {
+  topics: readonly string[];
+  /** by partition */
+  owners: Map<number, Owner>;
+}
+
+export type GroupName = 'delivery' | 'retry';
+
 export class Cluster {
   /** by topic and partition */
   readonly #logs = new Map<string, PartitionLog>();
-  readonly #wake = new Map<PartitionLog, (log: PartitionLog) => void>();
   readonly #partitions: ReadonlySet<number>;
-  #recalls: Recalls | undefined;
+  readonly #groups: Record<GroupName, Group>;
+  readonly retries: readonly RetryProcess[];
+  #aheadMs = 0;
 
-  /** @param partitions of the simulated processes */
+  /**
+   * @param partitions of the simulated processes
+   * @param retries number of retry processes; the first owns all partitions
+   */
   constructor(
     private readonly around: Around,
     partitions: readonly number[],
     readonly partitionOf: (key: string) => number,
+    retries: number,
   ) {
     this.#partitions = new Set(partitions);
     const tiers = parkTiers(around.settings.tiersMs).map(tierTopic);
+    this.#groups = {
+      delivery: { topics: [WEBHOOKS, DUE], owners: new Map() },
+      retry: { topics: tiers, owners: new Map() },
+    };
     for (const topic of [WEBHOOKS, DUE, ...tiers]) {
       for (const number of partitions) {
         this.#logs.set(nameOf(topic, number), new PartitionLog(topic, number, BODY));
       }
     }
-    this.#startRetry(
-      tiers.flatMap((topic) => partitions.map((number) => this.#log(topic, number))),
+    const { agenda, book } = around;
+    const logs = partitions.flatMap((number) => this.#logsOf('retry', number));
+    const store = (records: OutRecord[]) => this.store(records);
+    this.retries = Array.from(
+      { length: retries },
+      () => new RetryProcess({ agenda, book, store, tiers, logs }),
     );
+    for (const number of partitions) this.assign('retry', number, this.retries[0]);
   }
 
   has(partition: number): boolean {
     return this.#partitions.has(partition);
   }
 
+  /** Gives a partition that nobody owns to a process. */
+  assign(group: GroupName, partition: number, owner: Owner | undefined): void {
+    if (!owner) return;
+    this.#groups[group].owners.set(partition, owner);
+    owner.take(partition, this.#logsOf(group, partition));
+  }
+
   /**
-   * Returns the partitions of a delivery process.
-   * @param wake called after an append
+   * Moves a partition to the next of these processes, once its owner has finished or handed back its
+   * records.
    */
-  ofDelivery(stripes: readonly number[], wake: (log: PartitionLog) => void): PartitionLog[] {
-    const logs = [WEBHOOKS, DUE].flatMap((topic) =>
-      stripes.map((number) => this.#log(topic, number)),
-    );
-    for (const log of logs) this.#wake.set(log, wake);
-    return logs;
+  move(group: GroupName, partition: number, members: readonly Owner[]): void {
+    const { owners } = this.#groups[group];
+    const from = owners.get(partition);
+    const to = from && members[(members.indexOf(from) + 1) % members.length];
+    if (!from || !to || from === to) return;
+    owners.delete(partition);
+    const logs = this.#logsOf(group, partition);
+    from.leave(partition, logs);
+    const release = () => {
+      if (logs.some(({ open }) => open > 0) || from.isDraining(partition)) {
+        this.around.agenda.in(RELEASED_EVERY_MS, release);
+        return;
+      }
+      for (const log of logs) log.handOver();
+      this.assign(group, partition, to);
+    };
+    release();
+  }
+
+  /** Loses the newest records of a tier that are not returned yet. */
+  cut(tier: number, partition: number, most: number): void {
+    const { topics } = this.#groups.retry;
+    const topic = topics[tier % topics.length] ?? '';
+    for (const { headers } of this.#log(topic, partition).cut(most)) {
+      this.around.book.cutOff(headers.delivery ?? '', topic);
+    }
+  }
+
+  /** Returns the records of a destination that wait in tiers. */
+  waiting(destination: string): OpenRecord[] {
+    const logs = [...this.#partitions].flatMap((number) => this.#logsOf('retry', number));
+    const records = logs.flatMap((log) => log.peek(log.position, Infinity));
+    return records.filter(({ headers }) => headers.destination === destination);
+  }
+
+  /** The brokers' clock jumps. @param byMs negative: back */
+  step(byMs: number): void {
+    this.#aheadMs += byMs;
   }
 
   append(topic: string, partition: number, record: Pick<OutRecord, 'key' | 'headers'>): void {
-    const log = this.#log(topic, partition);
-    log.append(record, EPOCH_MS + this.around.agenda.now);
-    this.#wake.get(log)?.(log);
+    this.#log(topic, partition).append(record, this.#brokersNow());
   }
 
-  /** Stores the appends of processes. */
-  store(records: OutRecord[]): void {
+  /** Stores the appends of processes. @returns when, by the brokers' clock */
+  store(records: OutRecord[]): number {
     const { agenda, book, figures } = this.around;
     figures.count('appends', records.length);
     figures.course('appends').add(agenda.now, records.length);
     for (const record of records) {
-      if (record.topic !== RECALLS) book.written(record, agenda.now);
       const { topic, key } = record;
-      if (topic === RECALLS) this.#recalled(record);
-      else if (topic !== ATTEMPTS && topic !== DEAD) {
+      if (topic === RECALLS) {
+        for (const retry of this.retries) retry.recalled(record, this.#brokersNow());
+        continue;
+      }
+      book.written(record, agenda.now);
+      if (topic !== ATTEMPTS && topic !== DEAD) {
         this.append(topic, this.partitionOf(key ?? ''), record);
       }
     }
+    return this.#brokersNow();
   }
 
-  #startRetry(logs: PartitionLog[]): void {
-    const { agenda, book } = this.around;
-    const time = new ProcessTime(agenda);
-    const producer = new SimulatedAppender(time, agenda, (records) => this.store(records));
-    const recalls = (this.#recalls = this.#openRecalls(time, logs, producer));
-    const returner = new Requeuer({
-      producer,
-      recalls,
-      now: () => time.wallMs(),
-      brokersNow: () => time.wallMs(),
-      steadyMs: () => time.steadyMs(),
-      onRoom: () => reader.resume(),
-    });
-    const reader: Reader = new Reader(time, logs, (record) => {
-      const taken: { done?: () => void; early?: true } = {};
-      const done = () => {
-        if (taken.done) taken.done();
-        else taken.early = true;
-      };
-      const dropped = recalls.dropped;
-      const verdict = returner.onRecord({ ...record, done });
-      if (verdict === 'accepted' && recalls.dropped === dropped) {
-        taken.done = book.taken(record.headers.delivery ?? '');
-      }
-      if (taken.early) taken.done?.();
-      return verdict;
-    });
-    for (const log of logs) this.#wake.set(log, (each) => reader.wake(each));
+  #brokersNow(): number {
+    return EPOCH_MS + this.around.agenda.now + this.#aheadMs;
   }
 
-  /** The copies of a recall count as taken from their tier when they are written. */
-  #openRecalls(
-    time: ProcessTime,
-    logs: readonly PartitionLog[],
-    appender: SimulatedAppender,
-  ): Recalls {
-    const { agenda, book } = this.around;
-    const read = (topic: string, partition: number) => this.#log(topic, partition);
-    const producer = appender.hearing((records) => {
-      for (const { topic, headers } of records) {
-        if (topic === DUE) book.taken(headers?.delivery ?? '');
-      }
-    });
-    const recalls = new Recalls({
-      kafka: {
-        read: ({ topic, partition, offset }) => {
-          const log = read(topic, partition);
-          const records = log.peek(offset, FETCHED);
-          const next = (records.at(-1)?.offset ?? offset - 1) + 1;
-          return Promise.resolve({
-            records,
-            next,
-            end: log.bounds.high,
-            gone: offset < log.bounds.low,
-          });
-        },
-        ranges: (topic) =>
-          Promise.resolve(
-            [...this.#partitions].map((partition) => ({
-              partition,
-              ...read(topic, partition).bounds,
-            })),
-          ),
-        committed: () => Promise.resolve([]),
-      },
-      producer,
-      tiers: () => [...new Set(logs.map(({ topic }) => topic))],
-      completeAt: () => Infinity,
-      expectSoon: () => undefined,
-      now: () => time.wallMs(),
-      steadyMs: () => time.steadyMs(),
-      sleep: (ms) => new Promise((resolve) => agenda.in(ms, resolve)),
-      keepMs: Infinity,
-      log: createLog('simulator', 'silent'),
-    });
-    recalls.positions.onAssigned(this.#partitions);
-    recalls.start();
-    return recalls;
-  }
-
-  /** A record of `webhooks.recalls` reaches the retry process. */
-  #recalled({ value }: OutRecord): void {
-    const record = {
-      topic: RECALLS,
-      partition: 0,
-      offset: 0,
-      key: null,
-      headers: {},
-    };
-    const { agenda } = this.around;
-    const timestampMs = EPOCH_MS + agenda.now;
-    agenda.in(FETCHED_MS, () =>
-      this.#recalls?.onRecall({ ...record, value: Buffer.from(String(value)), timestampMs }),
-    );
+  #logsOf(group: GroupName, partition: number): PartitionLog[] {
+    return this.#groups[group].topics.map((topic) => this.#log(topic, partition));
   }
 
   #log(topic: string, partition: number): PartitionLog {

@@ -1,4 +1,4 @@
-import { assemble } from '../../services/delivery/assemble';
+import { type AssembledDelivery, assemble } from '../../services/delivery/assemble';
 import { type Deliverer, type Limits } from '../../services/delivery/deliverer';
 import { type LaneOptions } from '../../services/delivery/lanes/lane-context';
 import { type LaneRegistry, type CircuitTransition } from '../../services/delivery/lanes/registry';
@@ -6,7 +6,7 @@ import { StallClock } from '../../services/delivery/clock/stall-clock';
 import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
 import { type Lookup } from '../../services/delivery/destinations/endpoint';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
-import { DUE } from '../../shared/kafka/topics';
+import { clockNote, DUE } from '../../shared/kafka/topics';
 import { readEvents } from '../../shared/model/attempt-rows';
 import { createLog } from '../../shared/telemetry/log';
 import { type Agenda } from './virtual-clock';
@@ -17,7 +17,7 @@ import { type Figures } from './figures';
 import { type PartitionLog } from './log';
 import { ProcessTime } from './process-time';
 import { Reader } from './reader';
-import { type Endpoint, SimulatedSender, type Request } from './sender';
+import { type Ending, type Endpoint, SimulatedSender, type Request } from './sender';
 
 /**
  * One delivery process: the production code from record to outcome, with simulated time, sockets
@@ -26,6 +26,8 @@ import { type Endpoint, SimulatedSender, type Request } from './sender';
 
 /** The interval at which a reader proves that it knows all of `config`. */
 const CONFIG_EVERY_MS = 100;
+/** The status by which a receiver switches its URL off. */
+const GONE = 410;
 
 export interface Settings {
   lane: LaneOptions;
@@ -37,6 +39,8 @@ export interface Settings {
 }
 
 export interface Surroundings {
+  /** of the process */
+  name: string;
   agenda: Agenda;
   book: Book;
   figures: Figures;
@@ -44,6 +48,7 @@ export interface Surroundings {
   store: Store;
   lookup: (destinationId: string) => Lookup;
   endpoint: (origin: string) => Endpoint;
+  partitionOf: (key: string) => number;
   onCircuit: (turn: CircuitTransition) => void;
 }
 
@@ -53,18 +58,19 @@ export class DeliveryProcess {
   readonly #deliverer: Deliverer;
   readonly #reader: Reader;
   readonly #lanes: LaneRegistry;
+  readonly #assembled: AssembledDelivery;
+  readonly #owned = new Set<number>();
   readonly #waiting = new Map<string, Waiting>();
 
-  constructor(
-    private readonly around: Surroundings,
-    partitions: readonly PartitionLog[],
-  ) {
+  constructor(private readonly around: Surroundings) {
     const { agenda, book, settings } = around;
     const { lane, pool, tiersMs, windowMs } = settings;
     const time = (this.time = new ProcessTime(agenda));
     const recoveredAt = lane.circuit.recoveredAt;
     this.crowd = new Crowd(book, { pool, ceiling: lane.ceiling, recoveredAt });
     const producer = new SimulatedAppender(time, agenda, around.store);
+    // A process that has never written follows the brokers' clock, also if it alone is wrong.
+    void producer.send([clockNote()]);
     const clock = new StallClock(time);
     const sender = new SimulatedSender({
       time,
@@ -72,9 +78,9 @@ export class DeliveryProcess {
       timeoutMs: settings.timeoutMs,
       endpoint: around.endpoint,
       began: (request) => this.#began(request),
-      ended: (request, ok) => this.crowd.ended(request.origin, request, ok),
+      ended: (request, ending) => this.#answered(request, ending),
     });
-    const { deliverer, lanes } = assemble({
+    const assembled = assemble({
       config: {
         completeAt: Infinity,
         changes: 0,
@@ -92,6 +98,7 @@ export class DeliveryProcess {
       lane,
       pool,
       limits: settings.limits,
+      owns: (key) => this.#owned.has(around.partitionOf(key)),
       onCircuit: (transition) => {
         this.crowd.circuit(transition.endpoint.origin, transition.state);
         around.onCircuit(transition);
@@ -101,14 +108,32 @@ export class DeliveryProcess {
         throw error;
       },
     });
-    this.#deliverer = deliverer;
-    this.#lanes = lanes;
-    this.#reader = new Reader(time, partitions, (record) => this.#take(record));
+    this.#assembled = assembled;
+    this.#deliverer = assembled.deliverer;
+    this.#lanes = assembled.lanes;
+    this.#reader = new Reader(time, (record) => this.#take(record));
   }
 
-  /** A record was appended to one of its partitions. */
-  wake(partition: PartitionLog): void {
-    this.#reader.wake(partition);
+  /** Owns a partition of its topics from now on. */
+  take(partition: number, logs: readonly PartitionLog[]): void {
+    this.#owned.add(partition);
+    this.#reader.take(logs);
+  }
+
+  /** Gives a partition up: it is released when no record of these logs is open. */
+  leave(partition: number, logs: readonly PartitionLog[]): void {
+    this.#owned.delete(partition);
+    this.#reader.leave(logs);
+    this.#deliverer.onRevoking();
+  }
+
+  isDraining(): boolean {
+    return false;
+  }
+
+  /** The configuration of a destination has changed. */
+  changed(before: Lookup, after: Lookup): void {
+    this.#assembled.changed(before, after);
   }
 
   #take(record: OpenRecord) {
@@ -126,8 +151,17 @@ export class DeliveryProcess {
     const only = origins.length === 1 ? origins[0] : undefined;
     this.#waiting.set(id, { kind, origins: new Set(origins), only });
     if (only !== undefined) this.crowd.waits(only, kind, 1);
-    const taken: OpenRecord = { ...record, done };
-    const verdict = this.#deliverer.onRecord(taken);
+    const [finish, giveBack] = [record.done.bind(record), record.handBack.bind(record)];
+    record.done = () => {
+      done();
+      finish();
+    };
+    record.handBack = () => {
+      book.handedBack(id);
+      this.#ended(id);
+      return giveBack();
+    };
+    const verdict = this.#deliverer.onRecord(record);
     if (verdict !== 'accepted') book.violate('full, with room');
     return verdict;
   }
@@ -142,7 +176,8 @@ export class DeliveryProcess {
     }
     if (waiting.only !== undefined) this.crowd.waits(waiting.only, waiting.kind, -1);
     const openThere = this.crowd.began(request.origin, waiting.kind, request);
-    const { label, waitedMs } = book.sent(request.deliveryId, now);
+    const { deliveryId: delivery, origin: url } = request;
+    const { label, waitedMs } = book.sent({ delivery, url, process: this.around.name }, now);
     figures.count(`${label}: requests`);
     figures.most(`${label}: most open`, openThere);
     figures.course(`requests, ${label}`).add(now);
@@ -150,6 +185,15 @@ export class DeliveryProcess {
     figures.most('most open', this.crowd.open);
     figures.most('most bytes held', this.#deliverer.load * settings.limits.maxBytes);
     if (waitedMs !== undefined) figures.of(`${label}: first wait`).add(waitedMs);
+  }
+
+  #answered(request: Request, { ok, status, retryAfterS = 0 }: Ending): void {
+    const { agenda, book, name } = this.around;
+    const { deliveryId, origin } = request;
+    const isOnly = this.#waiting.get(deliveryId)?.only !== undefined;
+    book.answered(deliveryId, origin, isOnly ? retryAfterS * 1_000 : 0, agenda.now);
+    if (status === GONE) book.invariants.switchedOff(origin, name);
+    this.crowd.ended(origin, request, ok);
   }
 
   /** The records of a step are for one delivery, and a record of rows is for many. */

@@ -3,8 +3,9 @@ import { type OpenRecord, type OutRecord, type DispatchResult } from '../../shar
 
 /**
  * The partitions of a cluster, as far as a simulation needs them: records in order, read by one
- * consumer each, with the dispatch results of `Consumption`. It is not a Kafka: it never fails,
- * moves no partition, and drops finished records.
+ * consumer each, with the dispatch results of `Consumption`. A partition moves as the consumer moves
+ * it: its owner finishes or hands back what it holds, and then the next one reads on. It is not a
+ * Kafka: it never fails, and drops finished records.
  */
 
 interface Stored {
@@ -18,6 +19,13 @@ export class PartitionLog {
   readonly #records: Stored[] = [];
   #head = 0;
   #next = 0;
+  /** handed back by the last owner, in order */
+  readonly #returned: Stored[] = [];
+  #open = 0;
+  /** called after an append */
+  onAppend: () => void = () => undefined;
+  /** true while its owner gives it up */
+  leaving = false;
   /** the last result said `busy`, or a time to read again (ms since 1970) */
   #waits: 'busy' | number | undefined;
 
@@ -28,8 +36,19 @@ export class PartitionLog {
     private readonly value: Buffer,
   ) {}
 
+  /** Number of records that nobody holds. */
   get size(): number {
-    return this.#records.length - this.#head;
+    return this.#returned.length + this.#records.length - this.#head;
+  }
+
+  /** Number of records that its owner holds. */
+  get open(): number {
+    return this.#open;
+  }
+
+  /** The first offset that nobody has read. */
+  get position(): number {
+    return this.bounds.low + this.#head;
   }
 
   /** Returns the offsets of the records that are still there. */
@@ -45,6 +64,22 @@ export class PartitionLog {
 
   append({ key, headers }: Pick<OutRecord, 'key' | 'headers'>, timestampMs: number): void {
     this.#records.push({ key, headers: headers ?? {}, offset: this.#next++, timestampMs });
+    this.onAppend();
+  }
+
+  /** Cuts the newest records off that nobody has read. @returns them */
+  cut(most: number): OpenRecord[] {
+    const from = Math.max(this.#head, this.#records.length - most);
+    const lost = this.#records.splice(from);
+    this.#next -= lost.length;
+    return lost.map((stored) => this.#opened(stored));
+  }
+
+  /** Goes to another owner, which reads on. */
+  handOver(): void {
+    this.leaving = false;
+    this.#waits = undefined;
+    this.#returned.sort((a, b) => a.offset - b.offset);
   }
 
   /**
@@ -61,45 +96,82 @@ export class PartitionLog {
    * Offers its records until one is refused.
    * @returns when to read again, ms since 1970, if a result said so
    */
-  read(onRecord: (record: OpenRecord) => DispatchResult, nowMs: number): number | undefined {
+  offer(onRecord: (record: OpenRecord) => DispatchResult, nowMs: number): number | undefined {
     if (typeof this.#waits === 'number' && this.#waits <= nowMs) this.#waits = undefined;
-    while (this.#waits === undefined) {
-      const stored = this.#records[this.#head];
+    while (this.#waits === undefined && !this.leaving) {
+      const stored = this.#returned[0] ?? this.#records[this.#head];
       if (!stored) break;
+      this.#open++;
       const verdict = onRecord(this.#opened(stored));
-      if (verdict === 'accepted') this.#drop();
-      else this.#waits = verdict === 'busy' ? 'busy' : nowMs + verdict.againInMs;
+      if (verdict === 'accepted') this.#drop(stored);
+      else {
+        this.#open--;
+        this.#waits = verdict === 'busy' ? 'busy' : nowMs + verdict.againInMs;
+      }
     }
     return typeof this.#waits === 'number' ? this.#waits : undefined;
   }
 
-  #drop(): void {
+  #drop(stored: Stored): void {
+    if (this.#returned[0] === stored) {
+      this.#returned.shift();
+      return;
+    }
     this.#head++;
     if (this.#head < 1_024 || this.#head * 2 < this.#records.length) return;
     this.#records.splice(0, this.#head);
     this.#head = 0;
   }
 
-  #opened({ key, headers, offset, timestampMs }: Stored): OpenRecord {
-    const { topic, number: partition, value } = this;
-    return {
-      topic,
-      partition,
-      offset,
-      timestampMs,
-      key: key === null ? null : Buffer.from(key),
-      value,
-      headers,
-      done: nothing,
-      isRevoking: false,
-      handBack: never,
-      defer: never,
-    };
+  #opened(stored: Stored): OpenRecord {
+    return new LogRecord(this, stored, this.value);
+  }
+
+  /** @param handedBack the record, which the next owner reads; absent: it is done */
+  finished(handedBack?: Stored): void {
+    this.#open--;
+    if (handedBack) this.#returned.push(handedBack);
   }
 }
 
-const nothing = () => undefined;
-const never = () => false;
+class LogRecord implements OpenRecord {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly timestampMs: number;
+  readonly key: Buffer | null;
+  readonly headers: Record<string, string>;
+
+  constructor(
+    private readonly log: PartitionLog,
+    private readonly stored: Stored,
+    readonly value: Buffer,
+  ) {
+    this.topic = log.topic;
+    this.partition = log.number;
+    this.offset = stored.offset;
+    this.timestampMs = stored.timestampMs;
+    this.key = stored.key === null ? null : Buffer.from(stored.key);
+    this.headers = stored.headers;
+  }
+
+  get isRevoking(): boolean {
+    return this.log.leaving;
+  }
+
+  done(): void {
+    this.log.finished();
+  }
+
+  handBack(): boolean {
+    this.log.finished(this.stored);
+    return true;
+  }
+
+  defer(): void {
+    throw new Error('delivery and retry defer no record');
+  }
+}
 
 /** Returns the partition of a key as Kafka's producers do; cached, because there are few keys. */
 export function partitioner(partitions: number): (key: string) => number {

@@ -1,4 +1,5 @@
 import { type Clock } from '../../services/delivery/clock/clock';
+import { BrokerClock } from '../../shared/kafka/broker-clock';
 import { type Agenda } from './virtual-clock';
 
 /**
@@ -7,7 +8,7 @@ import { type Agenda } from './virtual-clock';
 export const EPOCH_MS = Date.parse('2026-11-21T10:00:00.000Z');
 
 /**
- * The time of one process, which may freeze for a while. Events due during the freeze happen at its
+ * The time of one process, which may freeze for a while, and whose machine's clock may be wrong. Events due during the freeze happen at its
  * end: first timers, each once, then events from outside. That is the order of Node's event loop
  * after a stop.
  */
@@ -16,15 +17,27 @@ export class ProcessTime implements Clock {
   #frozenMs = 0;
   readonly #clocks = new Set<() => void>();
   #outside: (() => void)[] = [];
+  #aheadMs = 0;
+  readonly brokerClock: BrokerClock;
 
-  constructor(private readonly agenda: Agenda) {}
+  constructor(private readonly agenda: Agenda) {
+    this.brokerClock = new BrokerClock(
+      () => this.steadyMs(),
+      () => this.wallMs(),
+    );
+  }
 
   wallMs(): number {
-    return EPOCH_MS + this.agenda.now;
+    return EPOCH_MS + this.agenda.now + this.#aheadMs;
   }
 
   brokerMs(): number {
-    return this.wallMs();
+    return this.brokerClock.now();
+  }
+
+  /** The clock of its machine jumps. @param byMs negative: back */
+  step(byMs: number): void {
+    this.#aheadMs += byMs;
   }
 
   steadyMs(): number {

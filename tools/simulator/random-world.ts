@@ -1,4 +1,5 @@
 import { randomOf, type Random } from '../harness/random';
+import { type Act, type TimedAct } from './acts';
 import {
   answers,
   badFrom,
@@ -13,7 +14,10 @@ import {
 } from './endpoint';
 import { type WorldSpec } from './world';
 
-/** Random small worlds: endpoints of all kinds, several URLs, few sockets, frozen processes. */
+/**
+ * Random small worlds: endpoints of all kinds, several URLs, few sockets, frozen processes; users
+ * who pause, send now, cancel and replay; partitions that move, cut logs, one clock that is wrong.
+ */
 
 const TIERS_MS = [
   [1_000, 2_000],
@@ -26,6 +30,12 @@ const TRAFFIC_MS = 2_000;
 /** In a third of the worlds the process freezes for up to this time, ms. */
 const LONGEST_FREEZE_MS = 20_000;
 const SLOWEST_MS = 4_800;
+const PARTITIONS = 12;
+const PROCESSES = 2;
+const MOST_ACTS = 30;
+const LONGEST_PAUSE_MS = 20_000;
+/** Of a clock's step, either way. */
+const GREATEST_STEP_MS = 75_000;
 
 export function mix(seed: number): WorldSpec {
   const random = randomOf(seed);
@@ -44,7 +54,50 @@ export function mix(seed: number): WorldSpec {
   };
   const ms = random.one([0, 0, random.between(1, LONGEST_FREEZE_MS)]);
   const freezes = ms > 0 ? [{ process: 0, atMs: TRAFFIC_MS, ms }] : [];
-  return { seed, destinations, trafficMs: TRAFFIC_MS, settings, freezes };
+  return {
+    seed,
+    destinations,
+    trafficMs: TRAFFIC_MS,
+    settings,
+    freezes,
+    partitions: PARTITIONS,
+    processes: { count: PROCESSES, simulated: PROCESSES },
+    retries: PROCESSES,
+    acts: [
+      ...Array.from({ length: random.between(0, MOST_ACTS) }, () =>
+        someAct(random, random.one(destinations).id),
+      ).flat(),
+      ...clockStep(random),
+    ],
+  };
+}
+
+/** In half of the worlds one clock is wrong from some moment on. */
+function clockStep(random: Random): TimedAct[] {
+  const byMs = random.between(-GREATEST_STEP_MS, GREATEST_STEP_MS);
+  const of = random.one(['delivery', 'retry', 'brokers'] as const);
+  const atMs = random.between(0, WINDOW_MS);
+  return random.one([true, false]) ? [{ kind: 'clock', of, byMs, atMs }] : [];
+}
+
+function someAct(random: Random, destination: string): TimedAct[] {
+  const atMs = random.between(0, WINDOW_MS);
+  const partition = random.between(0, PARTITIONS - 1);
+  const act = random.one<Act>([
+    { kind: 'pause', destination },
+    { kind: 'send_now', destination, all: random.one([true, false]) },
+    { kind: 'cancel', destination, all: random.one([true, false]) },
+    { kind: 'replay', most: random.between(1, 20) },
+    { kind: 'move', group: 'delivery', partition },
+    { kind: 'move', group: 'retry', partition },
+    { kind: 'cut', tier: random.between(0, 9), partition, most: random.between(1, 5) },
+  ]);
+  if (act.kind !== 'pause') return [{ ...act, atMs }];
+  const pausedMs = random.between(1, LONGEST_PAUSE_MS);
+  return [
+    { ...act, atMs },
+    { kind: 'resume', destination, atMs: atMs + pausedMs },
+  ];
 }
 
 /** Returns one behaviour, or two: alternating, or bad for a while. */
@@ -63,7 +116,7 @@ function simple(random: Random): Behaviour {
   const few = random.between(1, 30);
   return random.one([
     answers(ms),
-    answers(ms, random.one([404, 408, 422, 500, 503])),
+    answers(ms, random.one([404, 408, 410, 422, 500, 503])),
     hangs,
     refuses,
     failsSometimes(random.next(), ms),

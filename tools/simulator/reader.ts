@@ -2,7 +2,7 @@ import { type OpenRecord, type DispatchResult } from '../../shared/kafka/port';
 import { EPOCH_MS, type ProcessTime } from './process-time';
 import { type PartitionLog } from './log';
 
-/** Reads the partitions of one process shortly after each append. */
+/** Reads the partitions that one process owns, shortly after each append. */
 
 /** From a record's append to its handler: one fetch of a waiting consumer. */
 const FETCHED_MS = 2;
@@ -11,14 +11,30 @@ export class Reader {
   #coming = false;
   readonly #toRead = new Set<PartitionLog>();
   readonly #returns = new Set<PartitionLog>();
+  readonly #owned = new Set<PartitionLog>();
 
   constructor(
     private readonly time: ProcessTime,
-    private readonly partitions: readonly PartitionLog[],
     private readonly onRecord: (record: OpenRecord) => DispatchResult,
   ) {}
 
-  /** A record was appended to it. */
+  /** Begins to read partitions. */
+  take(logs: readonly PartitionLog[]): void {
+    for (const log of logs) {
+      this.#owned.add(log);
+      log.onAppend = () => this.wake(log);
+      if (log.size > 0) this.wake(log);
+    }
+  }
+
+  /** Reads no more of partitions, which the process gives up. */
+  leave(logs: readonly PartitionLog[]): void {
+    for (const log of logs) {
+      this.#owned.delete(log);
+      log.leaving = true;
+    }
+  }
+
   wake(partition: PartitionLog): void {
     this.#toRead.add(partition);
     if (this.#coming) return;
@@ -33,11 +49,15 @@ export class Reader {
 
   /** There is room again. */
   resume(): void {
-    for (const partition of this.partitions) if (partition.resume()) this.wake(partition);
+    for (const partition of this.#owned) if (partition.resume()) this.wake(partition);
   }
 
   #read(partition: PartitionLog): void {
-    const againAt = partition.read(this.onRecord, this.time.wallMs());
+    if (!this.#owned.has(partition)) return;
+    const againAt = partition.offer((record) => {
+      this.time.brokerClock.read(record.timestampMs);
+      return this.onRecord(record);
+    }, EPOCH_MS + this.time.steadyMs());
     if (againAt === undefined || this.#returns.has(partition)) return;
     this.#returns.add(partition);
     this.time.at(Math.ceil(againAt - EPOCH_MS), () => {

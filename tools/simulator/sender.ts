@@ -23,6 +23,13 @@ export interface Request {
   origin: string;
 }
 
+/** How a request has ended. */
+export interface Ending {
+  ok: boolean;
+  status?: number;
+  retryAfterS?: number | undefined;
+}
+
 interface Exchange extends Request {
   endpoint: Endpoint;
   at: number;
@@ -37,8 +44,8 @@ export interface SenderOptions {
   timeoutMs: number;
   endpoint: (origin: string) => Endpoint;
   began: (request: Request) => void;
-  /** called before the response is visible */
-  ended: (request: Request, ok: boolean) => void;
+  /** called before the response is visible; without a status: there was none */
+  ended: (request: Request, answer: Ending) => void;
 }
 
 export class SimulatedSender {
@@ -99,7 +106,8 @@ export class SimulatedSender {
     const durationMs = now - exchange.at;
     if (answer.kind === 'status') {
       const { status, retryAfterS } = answer;
-      this.options.ended(exchange, status < 500 && status !== 429);
+      const ok = status < 500 && status !== 429;
+      this.options.ended(exchange, { ok, status, retryAfterS });
       const headers = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) };
       exchange.done({
         ok: true,
@@ -107,7 +115,7 @@ export class SimulatedSender {
         durationMs,
       });
     } else {
-      this.options.ended(exchange, false);
+      this.options.ended(exchange, { ok: false });
       const refused = {
         code: 'connection' as const,
         phase: 'connect' as const,

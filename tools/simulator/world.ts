@@ -3,14 +3,18 @@ import { laneOptions, LIMITS, SOCKETS } from '../../services/delivery/tuning';
 import {
   type Lookup,
   type Endpoint as DeliveryEndpoint,
+  type OpenDestination,
 } from '../../services/delivery/destinations/endpoint';
 import { DEFAULT_SHARDS } from '../../shared/model/config';
+import { type UrlDisabledEvent } from '../../shared/model/attempt-events';
 import { encodeDelivery, shardKeys, urlHash } from '../../shared/model/delivery';
+import { lastReturnAt } from '../../shared/model/schedule';
 import { type OutRecord } from '../../shared/kafka/port';
 import { assignCopartitions } from '../../shared/kafka/consumer/cooperative-assignor';
 import { WEBHOOKS } from '../../shared/kafka/topics';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { randomOf, type Random } from '../harness/random';
+import { type Act, recallOf, replayOf, type TimedAct } from './acts';
 import { Agenda } from './virtual-clock';
 import { Book } from './delivery-audit';
 import { Cluster } from './cluster';
@@ -49,6 +53,10 @@ export interface WorldSpec {
   /** slice of the time series, ms */
   sliceMs?: number;
   freezes?: { process: number; atMs: number; ms: number }[];
+  /** what happens to the deliveries from outside */
+  acts?: TimedAct[];
+  /** number of retry processes; default: 1 */
+  retries?: number;
   /** receives the virtual time once a virtual minute */
   onMinute?: (nowMs: number, figures: Figures) => void;
 }
@@ -69,6 +77,8 @@ const TIERS_MS = [10_000, 60_000, 300_000, 900_000, 1_800_000];
 const WINDOW_MS = 14_400_000;
 /** An untried delivery is tried after its window too; if that takes longer, it is lost. */
 const LATEST_MS = 3_600_000;
+/** From a receiver's 410 until control has switched its URL off for all processes. */
+const SWITCHED_OFF_MS = 500;
 
 export function settingsOf(change: Partial<Settings> = {}): Settings {
   const tiersMs = change.tiersMs ?? TIERS_MS;
@@ -100,24 +110,32 @@ export class World {
     this.#random = randomOf(seed);
     this.#figures = new Figures(spec.sliceMs ?? 1_000);
     const settings = (this.#settings = settingsOf(spec.settings));
-    this.#book = new Book(this.#figures);
+    const { tiersMs, windowMs } = settings;
+    this.#book = new Book(this.#figures, {
+      tiersMs,
+      marginMs: windowMs - lastReturnAt(windowMs, windowMs),
+    });
+    this.#book.onUrlDisabled = (event) => this.#switchOff(event);
     for (const destination of spec.destinations) this.#add(destination);
     const owned = stripesOf(partitions, processes);
     const around = { agenda: this.#agenda, book: this.#book, figures: this.#figures, settings };
-    const cluster = (this.#cluster = new Cluster(around, owned.flat(), partitioner(partitions)));
-    this.#processes = owned.map((stripes) => {
-      const process: DeliveryProcess = new DeliveryProcess(
-        {
-          ...around,
-          store: (records: OutRecord[]) => cluster.store(records),
-          lookup: (id) => this.#lookups.get(id) ?? { kind: 'deleted' },
-          endpoint: (origin) => this.#endpoints.get(origin) as Endpoint,
-          onCircuit: (turn) => this.#turned(turn),
-        },
-        cluster.ofDelivery(stripes, (partition) => process.wake(partition)),
-      );
+    const partitionOf = partitioner(partitions);
+    const cluster = new Cluster(around, owned.flat(), partitionOf, spec.retries ?? 1);
+    this.#cluster = cluster;
+    this.#processes = owned.map((stripes, i) => {
+      const process = new DeliveryProcess({
+        ...around,
+        name: `delivery-${String(i)}`,
+        store: (records: OutRecord[]) => cluster.store(records),
+        lookup: (id) => this.#lookups.get(id) ?? { kind: 'deleted' },
+        endpoint: (origin) => this.#endpoints.get(origin) as Endpoint,
+        partitionOf,
+        onCircuit: (turn) => this.#turned(turn),
+      });
+      for (const number of stripes) cluster.assign('delivery', number, process);
       return process;
     });
+    for (const act of spec.acts ?? []) this.#agenda.at(act.atMs, () => this.#act(act));
     for (const each of spec.destinations) this.#arrange(each);
     for (const { process, atMs, ms } of spec.freezes ?? []) {
       this.#agenda.at(atMs, () => {
@@ -232,6 +250,89 @@ export class World {
       traceparent: newTraceparent(),
     });
     this.#cluster.append(WEBHOOKS, partition, { key, headers });
+  }
+
+  #act(act: Act): void {
+    const { now } = this.#agenda;
+    this.#figures.count(`acts: ${act.kind}`);
+    switch (act.kind) {
+      case 'pause':
+      case 'resume':
+        this.#change(act.destination, { paused: act.kind === 'pause' });
+        return;
+      case 'send_now':
+      case 'cancel': {
+        const waiting = this.#cluster.waiting(act.destination);
+        const meant = act.all ? waiting : waiting.slice(0, 1);
+        if (!meant[0]) return;
+        if (act.kind === 'cancel') {
+          for (const { headers } of meant) this.#book.cancelled(headers.delivery ?? '', now);
+        }
+        const id = `rcl_${String(now)}_${act.destination}_${act.kind}`;
+        const expiresBy = EPOCH_MS + now + this.#settings.windowMs;
+        this.#cluster.store([recallOf(act, meant[0], id, expiresBy)]);
+        return;
+      }
+      case 'replay':
+        for (const letter of this.#book.letters.splice(0, act.most)) this.#replay(letter);
+        return;
+      case 'move': {
+        const group = act.group === 'delivery' ? this.#processes : this.#cluster.retries;
+        this.#cluster.move(act.group, act.partition, group);
+        return;
+      }
+      case 'cut':
+        this.#cluster.cut(act.tier, act.partition, act.most);
+        return;
+      case 'clock':
+        if (act.of === 'brokers') this.#cluster.step(act.byMs);
+        else {
+          const group = act.of === 'delivery' ? this.#processes : this.#cluster.retries;
+          group[0]?.time.step(act.byMs);
+        }
+        return;
+    }
+  }
+
+  #replay(letter: OutRecord): void {
+    const { now } = this.#agenda;
+    const expiresAt = now + this.#settings.windowMs;
+    const replay = replayOf(letter, EPOCH_MS + expiresAt);
+    if (!replay) return;
+    const { id, destination, key, headers } = replay;
+    const label = this.#labels.get(destination) ?? '';
+    this.#book.replayed(id, typeof label === 'string' ? label : label(now), now, expiresAt);
+    this.#cluster.append(WEBHOOKS, this.#cluster.partitionOf(key), { key, headers });
+  }
+
+  /** Control writes to the configuration what a receiver has said. */
+  #switchOff({ destination, webhook, enables }: UrlDisabledEvent): void {
+    this.#agenda.in(SWITCHED_OFF_MS, () => {
+      const before = this.#lookups.get(destination);
+      if (before?.kind !== 'open') return;
+      const isMeant = (each: DeliveryEndpoint) =>
+        each.id === webhook && (each.enables ?? 0) === enables;
+      const endpoints = before.destination.endpoints.map((each): DeliveryEndpoint => {
+        if (!isMeant(each)) return each;
+        this.#book.invariants.switchedOff(each.origin);
+        return { ...each, disabled: true };
+      });
+      this.#change(destination, { endpoints });
+    });
+  }
+
+  /** All processes read the change at once. */
+  #change(id: string, change: Partial<OpenDestination>): void {
+    const before = this.#lookups.get(id);
+    if (before?.kind !== 'open') return;
+    const { destination, version } = before;
+    const after: Lookup = {
+      kind: 'open',
+      version: version + 1,
+      destination: { ...destination, ...change },
+    };
+    this.#lookups.set(id, after);
+    for (const process of this.#processes) process.changed(before, after);
   }
 
   #turned({ endpoint, state }: CircuitTransition): void {

@@ -1,6 +1,7 @@
 import { type Delivery } from '../../../shared/api/operations';
 import { compact } from '../../../shared/collections/defined';
 import { isDelivered, isUnderWay } from '../../../shared/model/reasons';
+import { goesOnInWords } from '../lib/goes-on';
 import { latency, reasonInWords, relative, spanOf, stateInWords } from '../lib/labels';
 import { text } from '../texts';
 
@@ -52,26 +53,26 @@ function attemptMoment(attempt: Delivery['attempts'][number]): Moment {
   };
 }
 
-function ending({ status, settledAt, budget }: Delivery, nowMs: number): Moment[] {
-  if (!isUnderWay(status)) {
+function ending({ status, reason, settledAt, goesOn }: Delivery, nowMs: number): Moment[] {
+  if (!isUnderWay(status) || goesOn === null) {
     const kind = isDelivered(status) ? 'done' : 'bad';
     return [{ at: settledAt, kind, text: capitalized(stateInWords(status)) }];
   }
-  const waits = reasonInWords(budget.waitsFor);
-  const next = budget.nextAttemptAt;
-  const coming = next !== null && Date.parse(next) > nowMs;
+  const waits = reasonInWords(reason);
+  const { at, givenUpAt } = goesOn;
+  const isComing = at !== null && Date.parse(at) > nowMs;
   return compact([
-    waits === '' || budget.waitsFor === 'backoff'
+    waits === '' || reason === 'backoff'
       ? undefined
       : ({ at: null, kind: 'wait', text: waits } as const),
     {
-      at: coming ? next : null,
+      at: isComing ? at : null,
       kind: 'next',
-      text: coming ? words.nextAttempt : words.nextAttemptSoon,
+      text: goesOnInWords(goesOn, reason, nowMs),
     },
-    Date.parse(budget.expiresAt) > nowMs
-      ? { at: budget.expiresAt, kind: 'next', text: words.givesUp }
-      : { at: budget.expiresAt, kind: 'wait', text: words.endWindow },
+    Date.parse(givenUpAt) > nowMs
+      ? { at: givenUpAt, kind: 'next', text: words.givesUp }
+      : { at: givenUpAt, kind: 'wait', text: words.endWindow },
   ]);
 }
 
@@ -80,11 +81,14 @@ function capitalized(text: string): string {
 }
 
 /** Says how many attempts were made, when the next one comes, and when Waypost gives up. */
-export function budgetInWords(budget: Delivery['budget'], nowMs: number): string {
-  const { attemptsMade: made, nextAttemptAt: next, expiresAt } = budget;
+export function budgetInWords(
+  { attemptsMade: made, goesOn, reason }: Pick<Delivery, 'attemptsMade' | 'goesOn' | 'reason'>,
+  nowMs: number,
+): string {
+  if (goesOn === null) return '';
+  const { givenUpAt } = goesOn;
   const attempts = made === 0 ? words.noAttemptsYet : words.soFar(made);
-  const coming = next !== null && Date.parse(next) > nowMs;
   const end =
-    Date.parse(expiresAt) > nowMs ? words.givesUpIn(relative(expiresAt, nowMs)) : words.windowEnded;
-  return words.budget(attempts, coming ? relative(next, nowMs) : words.soon, end);
+    Date.parse(givenUpAt) > nowMs ? words.givesUpIn(relative(givenUpAt, nowMs)) : words.windowEnded;
+  return words.budget(attempts, goesOnInWords(goesOn, reason, nowMs), end);
 }

@@ -4,6 +4,7 @@ import { type Deliveries as Response } from '../../../shared/api/operations';
 import { DELIVERY_STATUSES, isDelivered } from '../../../shared/model/reasons';
 import { SelectionBar } from '../delivery/selection';
 import { useNames, useRead } from '../lib/api';
+import { goesOnInWords } from '../lib/goes-on';
 import { reasonInWords, codeInWords, TYPES } from '../lib/labels';
 import { useMay } from '../lib/session';
 import {
@@ -34,6 +35,7 @@ const FILTERS = [
   'message',
   'q',
   'batch',
+  'replay',
   'since',
   'until',
   'endedSince',
@@ -267,7 +269,12 @@ function Line({ of: delivery, destination, chosen, onChoose }: LineProps) {
       </td>
       <td>{delivery.attemptsMade}</td>
       <td>{delivery.lastStatusCode ?? delivery.lastError?.code ?? '–'}</td>
-      <td>{isDelivered(delivery.status) ? '' : reasonInWords(delivery.reason)}</td>
+      <td>
+        {isDelivered(delivery.status) ? '' : reasonInWords(delivery.reason)}
+        {delivery.goesOn && (
+          <div className="quiet">{goesOnInWords(delivery.goesOn, delivery.reason, Date.now())}</div>
+        )}
+      </td>
     </tr>
   );
 }

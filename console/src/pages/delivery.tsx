@@ -162,12 +162,12 @@ function Timeline({ delivery }: { delivery: Delivery }) {
 
 /** The remaining attempts and time of an open delivery. */
 function Budget({ delivery }: { delivery: Delivery }) {
-  const { budget, status } = delivery;
+  const { reason, status } = delivery;
   if (!isUnderWay(status)) return null;
   return (
     <Alert color="blue" title={words.inProgress}>
-      <Text size="sm">{budgetInWords(budget, Date.now())}</Text>
-      {budget.waitsFor !== null && <Text size="sm">{reasonInWords(budget.waitsFor)}.</Text>}
+      <Text size="sm">{budgetInWords(delivery, Date.now())}</Text>
+      {reason !== null && <Text size="sm">{reasonInWords(reason)}.</Text>}
     </Alert>
   );
 }

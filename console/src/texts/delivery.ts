@@ -92,16 +92,12 @@ export const delivery = {
     replay: (replay: number) => `Replay ${replay}`,
     attempt: (n: number, results: string, took: string) => `Attempt ${n}: ${results} (${took})`,
     withheld: (results: string) => `Not sent: ${results}`,
-    nextAttempt: 'Next attempt',
-    nextAttemptSoon: 'Next attempt: as soon as possible',
     givesUp: 'Gives up',
     endWindow: 'End of its window',
     noAttemptsYet: 'No attempts yet',
     soFar: (made: number) => `${made} ${made === 1 ? 'attempt' : 'attempts'} so far`,
     givesUpIn: (expiresAt: string) => `gives up ${expiresAt}`,
     windowEnded: 'its window has ended',
-    soon: 'as soon as possible',
-    budget: (attempts: string, next: string, end: string) =>
-      `${attempts}. Next attempt ${next}; ${end}.`,
+    budget: (attempts: string, next: string, end: string) => `${attempts}. ${next}; ${end}.`,
   },
 };

@@ -14,15 +14,14 @@ export const lib = {
   },
   labels: {
     reasons: {
-      circuit_open:
-        'The endpoint is failing. Waypost checks it every few seconds and resumes when it recovers',
+      circuit_open: 'The endpoint is failing',
       proxy: 'The egress proxy of the destination does not connect to it',
       token: 'The token endpoint of the destination gives no OAuth2 token',
       lane_full: 'Queued: the endpoint is slow',
       handed_over: 'The process that held it has stopped. Another one will send it',
       rate_limited: 'Queued: the rate limit of the destination is reached',
-      retry_after: 'The endpoint sent Retry-After',
-      backoff: 'The last attempt failed. The next one follows after a pause',
+      retry_after: 'The endpoint asked for time (Retry-After)',
+      backoff: 'The last attempt failed',
       paused: 'The destination is paused',
       rejected: 'The endpoint rejected it. It is not retried',
       url_disabled:
@@ -31,12 +30,12 @@ export const lib = {
       window_closed: 'It could not be delivered within its window',
       destination_disabled: 'The destination was disabled',
       secrets_unreadable: 'The secret key of this installation cannot decrypt the destination',
-      destination_unreadable:
-        'A newer version of Waypost wrote the destination. Upgrade the delivery service',
+      destination_unreadable: 'The delivery service cannot read the destination',
       replayed: 'It was replayed and has not been tried yet',
       retry_requested: 'Someone sent it now, and it is on its way',
       destination_deleted: 'The destination was deleted',
       cancelled_by_user: 'Someone cancelled it',
+      user_deleted: 'Its user was deleted',
       unreadable: 'Waypost could not read its record',
       too_large: 'Kafka refuses a record of its size. Allow it, then replay it',
       render_failed:
@@ -146,6 +145,33 @@ export const lib = {
     moreThan: (mostCounted: string) => `more than ${mostCounted}`,
     atLeast: (all: string) => `at least ${all}`,
     noAttempts: 'no attempts',
+  },
+  goesOn: {
+    due: 'Next attempt: as soon as Waypost comes to it',
+    at: (relative: string, at: string) => `Next attempt ${relative}, at ${at}`,
+    anyRoom: 'Next attempt: as soon as there is room',
+    room: {
+      retry_after: 'Next attempt: when the time is over that the endpoint asked for',
+      rate_limited: 'Next attempt: when the rate limit of the destination lets it through',
+      lane_full: 'Next attempt: when the endpoint has taken those before it',
+      handed_over: 'Next attempt: when another process takes it over, within seconds',
+    },
+    answers: {
+      circuit_open: 'Next attempt: as soon as the endpoint answers',
+      token: 'Next attempt: as soon as the token endpoint gives a token',
+      proxy: 'Next attempt: as soon as the proxy connects',
+    },
+    releases: {
+      secrets_unreadable:
+        'Next attempt: when the delivery service has the key that decrypts the destination',
+      destination_unreadable: 'Next attempt: when the delivery service can read the destination',
+    },
+    resumed: 'Next attempt: when somebody resumes the destination',
+    notBefore: (what: string, at: string) => `${what}, not before ${at}`,
+    lastCheck: (what: string, at: string, why: string) =>
+      `${what} (the last failure was at ${at}: ${why})`,
+    nextCheck: (what: string, relative: string) =>
+      `${what}. Waypost asks again ${relative} at the latest`,
   },
   snippets: {
     browser: 'Browser',

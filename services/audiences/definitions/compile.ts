@@ -27,7 +27,6 @@ export interface Definition {
   source: string;
   syncEveryMs: number;
   history: readonly number[];
-  uploads: NonNullable<Audience['uploads']>;
   counters: readonly CounterSpec[];
   /** the value that is not sent, since users start with it */
   nothing: Json;
@@ -72,11 +71,6 @@ export class Definitions {
     return this.#byEvent.get(event) ?? [];
   }
 
-  /** The sync intervals in use. */
-  get intervals(): number[] {
-    return [...new Set(this.all.map(({ syncEveryMs }) => syncEveryMs))];
-  }
-
   /**
    * Returns when a value of the user changes without a new event, ms since 1970; undefined: never.
    */
@@ -99,8 +93,8 @@ export function ofAudience(
   onFailure: OnFailure,
   browser = NO_SOURCES,
 ): Definition {
-  const { condition, uploads = [] } = audience;
-  const base = { ...common(audience), kind: 'audience' as const, uploads, nothing: false };
+  const { condition } = audience;
+  const base = { ...common(audience), kind: 'audience' as const, nothing: false };
   if (condition === undefined) {
     const value: Definition['value'] = ({ l }, _, listedSince) => {
       const [upload, listed] = l?.[audience.id] ?? [0, 0];
@@ -144,7 +138,6 @@ export function ofTrait(trait: ComputedTrait, browser = NO_SOURCES): Definition 
   return {
     ...common(trait),
     kind: 'computed_trait',
-    uploads: [],
     counters: [spec],
     nothing: nothingOf(compute),
     value: (profile, nowMs) => {

@@ -16,12 +16,21 @@ export interface ProfileReader {
   get(user: string): Profile | undefined;
   /** ids after `after`, in order */
   users(after: string | undefined, limit: number): string[];
-  /** users touched since the last sync of this interval */
-  touched(intervalMs: number, limit: number): string[];
+  /** users touched after a place in the order of all touches, each only at the last one */
+  touched(after: number, limit: number): Touch[];
+  /** the place of the last touch */
+  readonly lastTouch: number;
+  /** the place up to which each definition has checked users */
+  readonly synced: Readonly<Record<string, number>>;
   /** users whose value changed because a time window expired */
   due(nowMs: number, limit: number): string[];
   /** Writes the whole step, or nothing. */
   write(step: Step): void;
+}
+
+interface Touch {
+  place: number;
+  user: string;
 }
 
 /** A changed value to send for one user. */
@@ -41,15 +50,22 @@ export interface Step {
   profiles: ReadonlyMap<string, Profile | null>;
   /** when each changed or checked user is due; undefined: never */
   due: ReadonlyMap<string, number | undefined>;
-  /** to be checked by the next sync of each of these intervals */
-  touched: { users: readonly string[]; intervalsMs: readonly number[] };
-  /** checked by the sync of this interval */
-  synced?: { intervalMs: number; users: readonly string[] };
+  /** to be checked by the next sync of each definition */
+  touched: ReadonlySet<string>;
+  synced?: Synced;
   moves: readonly Move[];
   valueChanges: readonly ValueChange[];
   /** changes that did not fit into a profile */
   refused: number;
   meta: PartitionState;
+}
+
+/** The progress of a sync. */
+export interface Synced {
+  /** of each definition that sends values: the place up to which it has checked users */
+  places: Readonly<Record<string, number>>;
+  /** how many users each definition checked in this step */
+  looked: Readonly<Record<string, number>>;
 }
 
 /** An event for a user of any partition. */
@@ -59,6 +75,8 @@ export interface Move {
   user: string;
   event: ProfileEvent;
   origin: Origin;
+  /** when ingest accepted the call that moves it, ms since 1970 */
+  acceptedAt?: number | undefined;
 }
 
 /** A step under construction. */
@@ -75,7 +93,7 @@ export class ChangeSet {
   readonly #valueChanges: ValueChange[] = [];
   /** changes that did not fit into a profile */
   refused = 0;
-  #synced: Step['synced'];
+  #synced: Synced | undefined;
   #lastSent: number;
 
   constructor(
@@ -147,8 +165,8 @@ export class ChangeSet {
     this.#touched.add(user);
   }
 
-  synced(intervalMs: number, users: readonly string[]): void {
-    this.#synced = { intervalMs, users };
+  synced(synced: Synced): void {
+    this.#synced = synced;
   }
 
   move(move: Move): void {
@@ -198,7 +216,7 @@ export class ChangeSet {
     return {
       profiles: this.#profiles,
       due,
-      touched: { users: [...this.#touched], intervalsMs: this.definitions.intervals },
+      touched: this.#touched,
       ...defined({ synced: this.#synced }),
       moves: this.#moves,
       valueChanges: this.#valueChanges,

@@ -1,5 +1,6 @@
+import { DeletedUsers } from '../../../shared/model/deletion';
 import { type JsonObject } from '../../../shared/model/message';
-import { type Application, applyRecord } from './apply';
+import { type Application, applyRecord, deletedSourcesOf, type KnownDeletions } from './apply';
 import { CountedCalls } from './counted-calls';
 import { admit, type Incoming } from '../repartition/event';
 import { type Definition, type Definitions, ownerOf } from '../definitions/compile';
@@ -12,7 +13,9 @@ import {
   scanned,
   type HasPassed,
   emits,
+  type EndedUpload,
   uploadApplied,
+  withUploads,
   withDefinitions,
   startPasses,
 } from './partition-state';
@@ -26,6 +29,7 @@ import { type Profile, sameJson, dropIfEmpty } from './profile';
  */
 export class Engine {
   #definitions: Definitions;
+  readonly #deletions: KnownDeletions;
   /** recent calls counted by the live reading and by a second reading */
   readonly calls: { live: CountedCalls; fill: CountedCalls };
 
@@ -42,11 +46,14 @@ export class Engine {
       hasPassed: HasPassed;
       /** existing counters continue with these definitions; new ones begin with `adopt` */
       definitions: Definitions;
+      /** default: those that it reads in the log */
+      deletions?: KnownDeletions;
       /** called for an event that is left out because it cannot be applied */
       onUnusable?: (record: Incoming, error: unknown) => void;
     },
   ) {
     this.#definitions = options.definitions;
+    this.#deletions = options.deletions ?? new DeletedUsers();
     this.calls = {
       live: new CountedCalls(meta.partitions),
       fill: new CountedCalls(meta.partitions),
@@ -72,9 +79,10 @@ export class Engine {
     const { cursor, admitted } = admit(this.meta.live, records);
     const first = this.calls.live.withoutCopies(admitted);
     const wanted = (definition: Definition) => counts(this.meta, definition);
+    const uploads = withUploads(this.meta.uploads, admitted);
     return this.#compute(nowMs, (changes) => {
       for (const record of first) this.#tryOne({ changes, record, nowMs, wanted });
-      return this.#withPasses({ ...this.meta, live: cursor });
+      return this.#withPasses({ ...this.meta, live: cursor, uploads });
     });
   }
 
@@ -115,32 +123,31 @@ export class Engine {
     });
   }
 
-  /** Adds or removes members by the lines of an upload. */
-  list(
-    at: { definition: string; upload: number; nowMs: number },
-    records: readonly Incoming[],
-  ): Step {
-    const { definition, upload } = at;
-    const changes = this.#changeSet(at.nowMs);
-    for (const { user, event } of records) {
-      if (event.kind !== 'listed' || event.audience !== definition || event.upload !== upload) {
+  /** Returns the next upload to apply. It waits until its audience has started here. */
+  get upload(): EndedUpload | undefined {
+    return this.meta.uploads.find(({ audience }) => this.meta.defs[audience]);
+  }
+
+  /** Adds or removes members by the lines of an upload, among other records of the same time. */
+  list({ audience, number }: EndedUpload, records: readonly Incoming[], nowMs: number): Step {
+    const changes = this.#changeSet(nowMs);
+    for (const record of records) {
+      const { user, event } = record;
+      if (deletedSourcesOf(record, this.#deletions) === 'all') continue;
+      if (event.kind !== 'listed' || event.audience !== audience || event.upload !== number) {
         continue;
       }
       const { g: _, ...profile } = changes.get(user) ?? {};
-      if ((profile.l?.[definition]?.[0] ?? 0) > upload) continue;
-      changes.set(user, {
-        ...profile,
-        l: { ...profile.l, [definition]: [upload, event.listed ? 1 : 0] },
-      });
+      if ((profile.l?.[audience]?.[0] ?? 0) > number) continue;
+      const l = { ...profile.l, [audience]: [number, event.listed ? 1 : 0] };
+      changes.set(user, { ...profile, l } as Profile);
     }
     return changes.step(this.meta);
   }
 
-  /** Applies an upload after all of its lines were read. */
-  listed(definition: string, upload: { number: number; full: boolean }, nowMs: number): Step {
-    return this.#changeSet(nowMs).step(
-      this.#withPasses(uploadApplied(this.meta, definition, upload)),
-    );
+  /** Completes an upload whose lines were applied. */
+  listed(upload: EndedUpload, nowMs: number): Step {
+    return this.#changeSet(nowMs).step(this.#withPasses(uploadApplied(this.meta, upload)));
   }
 
   /**
@@ -154,19 +161,44 @@ export class Engine {
     return changes.step(this.meta);
   }
 
+  /** The definitions that send values. */
+  get emitting(): Definition[] {
+    return this.#definitions.all.filter((definition) => emits(this.meta, definition));
+  }
+
+  /** The place of the last touched user. */
+  get lastTouch(): number {
+    return this.store.lastTouch;
+  }
+
   /**
-   * Emits changed values of users touched since the last sync. @returns undefined if no users are
-   * left
+   * Emits changed values of the users touched up to a place, for definitions that have not checked
+   * them yet. @returns undefined if no users are left
    */
-  sync(intervalMs: number, nowMs: number, limit: number): Step | undefined {
-    const users = this.store.touched(intervalMs, limit);
-    if (users.length === 0) return undefined;
-    const definitions = this.#definitions.all.filter(
-      (definition) => definition.syncEveryMs === intervalMs && emits(this.meta, definition),
-    );
+  sync(
+    { ids, end }: { ids: readonly string[]; end: number },
+    nowMs: number,
+    limit: number,
+  ): Step | undefined {
+    const { synced } = this.store;
+    const places = Object.fromEntries(this.emitting.map(({ id }) => [id, synced[id] ?? 0]));
+    const definitions = this.emitting.filter(({ id }) => ids.includes(id));
+    const from = Math.min(...definitions.map(({ id }) => places[id] ?? 0));
+    const touches = this.store.touched(from, limit).filter(({ place }) => place <= end);
+    const last = touches.at(-1);
+    if (definitions.length === 0 || !last) return undefined;
+    const looked: Record<string, number> = {};
+    const after = { ...places };
+    for (const { id } of definitions) {
+      looked[id] = touches.filter(({ place }) => place > (places[id] ?? 0)).length;
+      after[id] = Math.max(places[id] ?? 0, last.place);
+    }
     return this.#compute(nowMs, (changes) => {
-      changes.synced(intervalMs, users);
-      for (const user of users) this.#emitValues(changes, { user, definitions, nowMs });
+      changes.synced({ places: after, looked });
+      for (const { user, place } of touches) {
+        const open = definitions.filter(({ id }) => place > (places[id] ?? 0));
+        this.#emitValues(changes, { user, definitions: open, nowMs });
+      }
       return changes.count(this.meta);
     });
   }
@@ -224,6 +256,7 @@ export class Engine {
       applyRecord(application, {
         definitions: this.#definitions,
         partition: this.options.partition,
+        deletions: this.#deletions,
       });
     } catch (error) {
       this.options.onUnusable?.(application.record, error);

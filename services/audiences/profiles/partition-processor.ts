@@ -7,14 +7,15 @@ import { withTimeout } from '../../../shared/runtime/async';
 import { type Definitions } from '../definitions/compile';
 import { type Snapshot } from '../queries/preview';
 import { EventLog } from '../repartition/event';
-import { type Report, reportOf, type SyncResult } from '../status';
-import { type Step } from './change-set';
+import { type Report, reportOf } from '../status';
 import { type Checkpoints } from './checkpoints';
 import { recallCalls } from './counted-calls';
 import { type Engine } from './engine';
 import { EventQueue, type EventQueueOptions, type Queued } from './event-queue';
+import { untilUpload } from './partition-state';
 import { openPartition, type OpenOptions } from './restore';
 import { type Store } from './store';
+import { Syncs } from './syncs';
 import { StepWriter } from './write-step';
 
 /**
@@ -111,7 +112,11 @@ export class PartitionProcessor {
 
   async #run(): Promise<void> {
     const { end, ...opened } = await openPartition(this.options);
-    const writer = new StepWriter(opened, { ...this.options, isLost: this.#isLost });
+    const writer = new StepWriter(opened, {
+      ...this.options,
+      isLost: this.#isLost,
+      readUntilMs: () => this.#queue.all[0]?.atMs ?? this.options.now(),
+    });
     const parts = (this.#parts = { ...opened, writer });
     try {
       await writer.sendUnsent();
@@ -131,12 +136,15 @@ export class PartitionProcessor {
   }
 
   /** Counts the events that the previous owner had counted after its last changelog record. */
-  async #catchUp({ engine, writer }: OpenParts, end: number): Promise<void> {
+  async #catchUp(parts: OpenParts, end: number): Promise<void> {
+    const { engine, writer } = parts;
     while (engine.meta.live.next < end && !this.#lost) {
       const { records, done } = await this.#log.read(engine.meta.live.next, end);
+      const next = untilUpload(records, (record) => record);
       await writer.write(
-        done ? engine.skip(end, this.options.now()) : engine.apply(records, this.options.now()),
+        done ? engine.skip(end, this.options.now()) : engine.apply(next, this.options.now()),
       );
+      await this.#applyUploads(parts);
     }
   }
 
@@ -147,7 +155,7 @@ export class PartitionProcessor {
     let busy = await this.#applyNext(parts);
     if (this.#closing) return busy;
     await this.#adopt(parts);
-    busy = (await this.#applyUpload(parts)) || busy;
+    await this.#applyUploads(parts);
     busy = (await this.#fill(parts)) || busy;
     if (!this.#ready) {
       await progress.refresh();
@@ -155,21 +163,21 @@ export class PartitionProcessor {
     }
     if (this.#ready) {
       busy = (await writer.write(engine.scan(now(), CHUNK))) || busy;
-      for (const intervalMs of this.options.definitions().intervals) {
-        busy = (await writer.write(this.#syncs.next(engine, intervalMs, now()))) || busy;
-      }
+      busy = (await writer.write(this.#syncs.next(engine, now()))) || busy;
     }
     await this.#checkpoint(parts);
     return busy;
   }
 
-  async #applyNext({ engine, writer }: OpenParts): Promise<boolean> {
-    const next = this.#queue.all.slice(0, CHUNK);
+  async #applyNext(parts: OpenParts): Promise<boolean> {
+    const { engine, writer } = parts;
+    const next = untilUpload(this.#queue.all.slice(0, CHUNK), ({ incoming }) => incoming);
     if (next.length === 0) return false;
     const incoming = next
       .map((each) => each.incoming)
       .filter(({ offset }) => offset >= engine.meta.live.next);
     if (incoming.length > 0) await writer.write(engine.apply(incoming, this.options.now()));
+    await this.#applyUploads(parts);
     if (this.#lost) return false;
     this.#queue.done(next.length);
     return true;
@@ -184,25 +192,17 @@ export class PartitionProcessor {
     this.#adopted = definitions;
   }
 
-  /** Applies members from a complete upload. */
-  async #applyUpload({ engine, writer }: OpenParts): Promise<boolean> {
-    const { definitions, partition, now } = this.options;
-    for (const { id, uploads } of definitions().all) {
-      const state = engine.meta.defs[id];
-      const upload = uploads.find(({ number }) => state && number > state.upload);
-      if (!upload) continue;
-      const [from, end] = upload.ranges[partition] ?? [0, 0];
-      let next = from;
-      while (next < end && !this.#lost) {
-        const read = await this.#log.read(next, end);
-        await writer.write(
-          engine.list({ definition: id, upload: upload.number, nowMs: now() }, read.records),
-        );
+  /** Applies the uploads of members whose end was read. */
+  async #applyUploads({ engine, writer }: OpenParts): Promise<void> {
+    const { now } = this.options;
+    for (let { upload } = engine; upload && !this.#isLost(); { upload } = engine) {
+      for (let next = upload.from; next < upload.to && !this.#isLost();) {
+        const read = await this.#log.read(next, upload.to);
+        await writer.write(engine.list(upload, read.records, now()));
         next = read.next;
       }
-      return writer.write(engine.listed(id, upload, now()));
+      await writer.write(engine.listed(upload, now()));
     }
-    return false;
   }
 
   async #fill({ engine, writer }: OpenParts): Promise<boolean> {
@@ -225,29 +225,5 @@ export class PartitionProcessor {
     const woken = new Promise<void>((resolve) => (this.#wake = resolve));
     if (this.#queue.length > 0) this.#wake();
     await withTimeout(TICK_MS, woken);
-  }
-}
-
-/** Runs the sync of each interval in chunks of users, and keeps its result. */
-class Syncs {
-  readonly results = new Map<number, SyncResult>();
-
-  constructor(private readonly chunk: number) {}
-
-  /** Returns the next step of an interval's sync; undefined if none is due or no users are left. */
-  next(engine: Engine, intervalMs: number, nowMs: number): Step | undefined {
-    const sync = this.results.get(intervalMs) ?? { beganAt: 0, running: false, looked: 0, told: 0 };
-    if (!sync.running) {
-      if (nowMs - sync.beganAt < intervalMs) return undefined;
-      Object.assign(sync, { beganAt: nowMs, running: true, looked: 0, told: 0 });
-      this.results.set(intervalMs, sync);
-    }
-    const expired = engine.expire(nowMs, this.chunk);
-    if (expired) return expired;
-    const step = engine.sync(intervalMs, nowMs, this.chunk);
-    sync.running = step !== undefined && (step.synced?.users.length ?? 0) === this.chunk;
-    sync.looked += step?.synced?.users.length ?? 0;
-    sync.told += step?.valueChanges.length ?? 0;
-    return step;
   }
 }

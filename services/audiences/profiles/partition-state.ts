@@ -2,7 +2,7 @@ import { defined } from '../../../shared/collections/defined';
 import { type Phase } from '../../../shared/model/profile-records';
 import { AppError } from '../../../shared/runtime/errors';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
-import { BEGINNING, type Cursor } from '../repartition/event';
+import { BEGINNING, type Cursor, type Incoming } from '../repartition/event';
 import { type Definition, type Definitions } from '../definitions/compile';
 
 /**
@@ -18,12 +18,25 @@ export interface PartitionState {
   scan?: Pass & { after?: string; counted: number };
   /** number of passes begun */
   passes: number;
+  /** uploads of members whose end was read, and whose lines are not applied yet */
+  uploads: readonly EndedUpload[];
   defs: Record<string, DefState>;
   /** position of the last emitted message, and of the last acknowledged one */
   told: number;
   sent: number;
   /** number of partitions the users are spread over; absent in a new partition */
   partitions?: number;
+}
+
+/** A complete upload of members. */
+export interface EndedUpload {
+  audience: string;
+  number: number;
+  /** true: the members are exactly these; false: members are added and removed */
+  full: boolean;
+  /** the range of offsets with its lines, the end excluded */
+  from: number;
+  to: number;
 }
 
 interface Pass {
@@ -36,7 +49,7 @@ interface Pass {
 interface DefState {
   revision: number;
   phase: Phase;
-  /** the last upload that was applied, and the last full one */
+  /** the highest number of an applied upload, and of a full one */
   upload: number;
   since: number;
   /** number of messages sent for it */
@@ -46,6 +59,7 @@ interface DefState {
 export const NEW_PARTITION_STATE: PartitionState = {
   live: BEGINNING,
   passes: 0,
+  uploads: [],
   defs: {},
   told: 0,
   sent: 0,
@@ -74,6 +88,19 @@ export function otherPartitions(now: number, before: number): AppError {
       `${before}: users would be split; ` +
       'see "More partitions" in docs/operations/sizing.md',
   );
+}
+
+/** Adds the emitted values that the last state record does not know yet, in their order. */
+export function withUnsent(
+  meta: PartitionState,
+  unsent: readonly { sequence: number; definition: string }[],
+): PartitionState {
+  const defs = { ...meta.defs };
+  for (const { definition } of unsent.filter(({ sequence }) => sequence > meta.told)) {
+    const state = defs[definition];
+    if (state) defs[definition] = { ...state, told: state.told + 1 };
+  }
+  return { ...meta, defs, told: Math.max(meta.told, unsent.at(-1)?.sequence ?? 0) };
 }
 
 const COUNTING: ReadonlySet<Phase> = new Set(['held', 'scanning', 'live']);
@@ -207,24 +234,47 @@ export function scanned(meta: PartitionState): PartitionState {
     if (done && state.phase === 'leaving') continue;
     defs[id] = done && state.phase === 'scanning' ? { ...state, phase: 'live' } : state;
   }
-  return { ...rest, defs };
+  const isLeft = (id: string) => meta.defs[id] !== undefined && defs[id] === undefined;
+  const uploads = meta.uploads.filter(({ audience }) => !isLeft(audience));
+  return { ...rest, defs, uploads };
+}
+
+/** Returns the records up to the end of an upload, which takes effect before the next ones. */
+export function untilUpload<T>(records: readonly T[], eventOf: (record: T) => Incoming): T[] {
+  const end = records.findIndex((record) => eventOf(record).event.kind === 'uploaded');
+  return end === -1 ? [...records] : records.slice(0, end + 1);
+}
+
+/** Uploads of an audience that was deleted wait for ever, so the oldest are dropped. */
+const MAX_UPLOADS = 1_000;
+
+/** Adds the uploads that end in new records. */
+export function withUploads(
+  uploads: readonly EndedUpload[],
+  records: readonly Incoming[],
+): readonly EndedUpload[] {
+  const ended = records.flatMap(({ event, offset }): EndedUpload | [] => {
+    if (event.kind !== 'uploaded') return [];
+    const { audience, upload: number, full, from } = event;
+    return { audience, number, full, from, to: offset };
+  });
+  return ended.length === 0 ? uploads : [...uploads, ...ended].slice(-MAX_UPLOADS);
 }
 
 /**
  * Records an applied upload. After a full upload all profiles are checked, since it does not name
  * the users it removes.
  */
-export function uploadApplied(
-  meta: PartitionState,
-  id: string,
-  upload: { number: number; full: boolean },
-): PartitionState {
-  const state = meta.defs[id];
-  if (!state) return meta;
-  const since = upload.full ? upload.number : state.since;
-  const phase = upload.full && EMITTING.has(state.phase) ? 'held' : state.phase;
-  return {
-    ...meta,
-    defs: { ...meta.defs, [id]: { ...state, upload: upload.number, since, phase } },
+export function uploadApplied(meta: PartitionState, upload: EndedUpload): PartitionState {
+  const uploads = meta.uploads.filter((each) => each !== upload);
+  const { audience, number, full } = upload;
+  const state = meta.defs[audience];
+  if (!state) return { ...meta, uploads };
+  const applied = {
+    ...state,
+    upload: Math.max(state.upload, number),
+    since: full ? Math.max(state.since, number) : state.since,
+    phase: full && EMITTING.has(state.phase) ? ('held' as const) : state.phase,
   };
+  return { ...meta, uploads, defs: { ...meta.defs, [audience]: applied } };
 }

@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import { type FollowedDeletions } from '../../../shared/deletions/reader';
 import { type Kafka, type Range } from '../../../shared/kafka/port';
 import { rangeOf, recordAt, scan } from '../../../shared/kafka/scan';
 import { PROFILE_EVENTS, PROFILES, TOMBSTONES_MS } from '../../../shared/kafka/topics';
@@ -13,6 +14,7 @@ import {
   otherPartitions,
   type PartitionState,
   withPartitions,
+  withUnsent,
 } from './partition-state';
 import { readChange } from './write-step';
 import { type Profile } from './profile';
@@ -64,7 +66,6 @@ export async function restore(
   let loggedAt = performance.now();
   const how = {
     dueAt: (profile: Profile) => definitions.dueAt(profile, nowMs),
-    intervalsMs: definitions.intervals,
     sent: await sentBefore(kafka, range),
   };
   for await (const piece of scan(kafka, {
@@ -90,7 +91,7 @@ export async function restore(
     loggedAt = performance.now();
     log.info({ partition, next, end: range.high }, 'profiles.restoring');
   }
-  const settled = withLastEmitted(meta ?? NEW_PARTITION_STATE, store);
+  const settled = withUnsent(meta ?? NEW_PARTITION_STATE, store.unsent(meta?.sent ?? 0));
   store.restored(settled, { next: range.high, at: nowMs });
   return { store, meta: settled, next: range.high, records, rebuilt };
 }
@@ -114,12 +115,6 @@ function fits({ checkpoint, meta }: Store, { low, high }: Range, nowMs: number):
   return checkpoint.next >= low && checkpoint.next <= high && nowMs - checkpoint.at < TOO_OLD_MS;
 }
 
-/** The last emitted message may be ahead of the last state record. */
-function withLastEmitted(meta: PartitionState, store: Store): PartitionState {
-  const last = store.unsent(meta.sent).at(-1);
-  return { ...meta, told: Math.max(meta.told, last?.sequence ?? 0) };
-}
-
 export interface OpenOptions {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   partition: number;
@@ -129,6 +124,7 @@ export interface OpenOptions {
   path: string;
   definitions: () => Definitions;
   progress: RepartitionProgress;
+  deletions: Pick<FollowedDeletions, 'deletedSources' | 'add' | 'known'>;
   now: () => number;
   log: Log;
 }
@@ -145,7 +141,7 @@ interface OpenPartition {
 
 /** Restores the store of a partition, and creates the engine on it. */
 export async function openPartition(options: OpenOptions): Promise<OpenPartition> {
-  const { kafka, partition, path, progress, now, log } = options;
+  const { kafka, partition, path, progress, deletions, now, log } = options;
   const startedAt = now();
   const ends = await progress.messagesEnds();
   const ranges = await kafka.ranges(PROFILE_EVENTS);
@@ -158,10 +154,13 @@ export async function openPartition(options: OpenOptions): Promise<OpenPartition
     { partition, path, nowMs: startedAt, log },
     options.definitions(),
   );
+  // The previous owner may have applied deletions that this process has not read yet.
+  await deletions.known();
   const engine: Engine = new Engine(store, withPartitions(meta, ranges.length), {
     partition,
     end,
     definitions: options.definitions(),
+    deletions,
     onUnusable: ({ offset }, error) =>
       log.error({ partition, offset, reason: messageOf(error) }, 'profile_event.skipped'),
     hasPassed: (ends) => progress.covers(ends, partition, engine.meta.live.next),

@@ -9,6 +9,8 @@ export type Table = Database<Buffer, Buffer>;
 
 export const NOTHING = Buffer.alloc(0);
 export const NUMBER_BYTES = 8;
+/** Changes when the content of the tables does. */
+const LAYOUT = 2;
 /** A suffix that sorts after every key of a prefix. */
 const LAST = Buffer.alloc(NUMBER_BYTES, 0xff);
 
@@ -18,7 +20,7 @@ export const DATA_FILE = 'data.mdb';
 /** Returns whether the store at a path is complete and was written since the machine started. */
 export function isTrusted(path: string, tables: number): boolean {
   try {
-    if (readFileSync(join(path, BOOT_FILE), 'utf8') !== bootId()) return false;
+    if (readFileSync(join(path, BOOT_FILE), 'utf8') !== madeBy()) return false;
     const env = open({ path, maxDbs: tables, readOnly: true });
     try {
       // Reading beyond a truncated file would crash the process.
@@ -35,10 +37,13 @@ export function isTrusted(path: string, tables: number): boolean {
   }
 }
 
-/**
- * Identifies the current boot of the machine or, on systems without such an id, this process only.
- */
-export function bootId(): string {
+/** Identifies the layout of a store, and the boot of the machine that it was written in. */
+export function madeBy(): string {
+  return `${LAYOUT} ${bootId()}`;
+}
+
+/** On systems without an id of the boot, identifies this process only. */
+function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {
@@ -52,8 +57,34 @@ export function numberKey(value: number): Buffer {
   return key;
 }
 
-export function userKey(interval: number, user: string): Buffer {
-  return Buffer.concat([numberKey(interval), Buffer.from(user)]);
+export function readNumber(key: Buffer): number {
+  return Number(key.readBigUInt64BE());
+}
+
+/** What the row of a profile says before its JSON. */
+export interface RowHeader {
+  /** when a value changes without a new event, ms since 1970; 0: never */
+  due: number;
+  /** its last place among the touched users */
+  touched: number;
+  /** no user with this id is present (`g` of the profile) */
+  isAbsent: boolean;
+}
+
+export const HEADER_BYTES = 2 * NUMBER_BYTES + 1;
+const NO_HEADER: RowHeader = { due: 0, touched: 0, isAbsent: false };
+
+export function readHeader(row: Buffer | undefined): RowHeader {
+  if (!row) return NO_HEADER;
+  return {
+    due: Number(row.readBigUInt64BE()),
+    touched: Number(row.readBigUInt64BE(NUMBER_BYTES)),
+    isAbsent: row[HEADER_BYTES - 1] === 1,
+  };
+}
+
+export function encodeRow({ due, touched, isAbsent }: RowHeader, json: Buffer): Buffer {
+  return Buffer.concat([numberKey(due), numberKey(touched), Buffer.of(isAbsent ? 1 : 0), json]);
 }
 
 /** Returns the first key after `key`. */

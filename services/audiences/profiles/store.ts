@@ -5,20 +5,22 @@ import { type ProfileReader, type Step } from './change-set';
 import {
   behind,
   BOOT_FILE,
-  bootId,
   DATA_FILE,
+  encodeRow,
+  HEADER_BYTES,
   isTrusted,
   keys,
+  madeBy,
   Members,
   NOTHING,
   NUMBER_BYTES,
   numberKey,
+  readHeader,
+  readNumber,
   type Table,
-  userKey,
-  withPrefix,
 } from './store-tables';
 import { type PartitionState } from './partition-state';
-import { decodeProfile, encodeProfile, type Profile, type SentValue } from './profile';
+import { decodeProfile, encodeProfile, type Profile } from './profile';
 import { type JsonObject } from '../../../shared/model/message';
 
 /**
@@ -29,15 +31,15 @@ import { type JsonObject } from '../../../shared/model/message';
  * disk: a killed process loses nothing, and after a crash of the machine the store is not trusted
  * but rebuilt.
  *
- * | table     | key                     | value                                   |
- * | --------- | ----------------------- | --------------------------------------- |
- * | profiles  | user                    | when due (8 bytes, 0: never), then JSON |
- * | due       | when due, user          |                                         |
- * | touched   | interval, user          |                                         |
- * | unsent    | position of the message | user, 0, definition                     |
- * | members   | definition, 0, user     |                                         |
- * | full      | user                    |                                         |
- * | about     | `meta`, `checkpoint`    | JSON                                    |
+ * | table     | key                              | value                                 |
+ * | --------- | -------------------------------- | ------------------------------------- |
+ * | profiles  | user                             | header (`RowHeader`), then JSON       |
+ * | due       | when due, user                   |                                       |
+ * | touched   | place of the last touch          | user                                  |
+ * | unsent    | position of the message          | user, 0, definition                   |
+ * | members   | definition, 0, user              |                                       |
+ * | full      | user                             |                                       |
+ * | about     | `meta`, `checkpoint`, `synced`   | JSON                                  |
  */
 
 /** The changelog offset up to which the store is complete. */
@@ -47,6 +49,9 @@ export interface Checkpoint {
   at: number;
 }
 
+/** Checked users to remove in one write; after a slow definition is deleted they may be many. */
+const MAX_REMOVED = 5_000;
+
 const TABLES = ['profiles', 'due', 'touched', 'unsent', 'members', 'full', 'about'] as const;
 
 export class Store implements ProfileReader {
@@ -54,6 +59,8 @@ export class Store implements ProfileReader {
   readonly #tables: Record<(typeof TABLES)[number], Table>;
   readonly #members: Members;
   #full: number | undefined;
+  #synced: Readonly<Record<string, number>>;
+  #lastTouch: number;
 
   constructor(private readonly path: string) {
     if (!isTrusted(path, TABLES.length)) rmSync(path, { recursive: true, force: true });
@@ -71,7 +78,10 @@ export class Store implements ProfileReader {
     ]);
     this.#tables = Object.fromEntries(tables) as Record<(typeof TABLES)[number], Table>;
     this.#members = new Members(this.#tables.members);
-    writeFileSync(join(path, BOOT_FILE), bootId());
+    writeFileSync(join(path, BOOT_FILE), madeBy());
+    this.#synced = (this.#about('synced') ?? {}) as Record<string, number>;
+    const [last] = this.#tables.touched.getKeys({ reverse: true, limit: 1 });
+    this.#lastTouch = Math.max(last ? readNumber(last) : 0, ...Object.values(this.#synced));
   }
 
   get meta(): PartitionState | undefined {
@@ -83,7 +93,7 @@ export class Store implements ProfileReader {
   }
 
   setCheckpoint(checkpoint: Checkpoint): void {
-    this.#tables.about.putSync(Buffer.from('checkpoint'), Buffer.from(JSON.stringify(checkpoint)));
+    this.#putAbout('checkpoint', checkpoint);
   }
 
   get bytes(): number {
@@ -103,7 +113,7 @@ export class Store implements ProfileReader {
     // A view without a copy, decoded before the next read. The buffer is longer than its `length`
     // says.
     const value = this.#tables.profiles.getBinaryFast(Buffer.from(user));
-    return value && decodeProfile(value.subarray(NUMBER_BYTES, value.length));
+    return value && decodeProfile(value.subarray(HEADER_BYTES, value.length));
   }
 
   users(after: string | undefined, limit: number): string[] {
@@ -111,9 +121,18 @@ export class Store implements ProfileReader {
     return keys(this.#tables.profiles, { start, limit }).map(String);
   }
 
-  touched(intervalMs: number, limit: number): string[] {
-    const prefix = numberKey(intervalMs);
-    return withPrefix(this.#tables.touched, prefix, { limit }).map(String);
+  touched(after: number, limit: number): { place: number; user: string }[] {
+    return [...this.#tables.touched.getRange({ start: numberKey(after + 1), limit })].map(
+      ({ key, value }) => ({ place: readNumber(key), user: value.toString() }),
+    );
+  }
+
+  get lastTouch(): number {
+    return this.#lastTouch;
+  }
+
+  get synced(): Readonly<Record<string, number>> {
+    return this.#synced;
   }
 
   due(nowMs: number, limit: number): string[] {
@@ -129,7 +148,7 @@ export class Store implements ProfileReader {
         // An id of a user may contain a NUL, an id of a definition cannot.
         const end = text.lastIndexOf('\0');
         const [user, definition] = [text.slice(0, end), text.slice(end + 1)];
-        return { sequence: Number(key.readBigUInt64BE()), user, definition };
+        return { sequence: readNumber(key), user, definition };
       },
     );
   }
@@ -144,27 +163,22 @@ export class Store implements ProfileReader {
 
   write(step: Step): void {
     this.#env.transactionSync(() => {
-      const { touched, synced } = step;
-      if (synced) {
-        for (const user of synced.users) {
-          this.#tables.touched.removeSync(userKey(synced.intervalMs, user));
-        }
+      const { profiles, due, touched } = step;
+      for (const [user, profile] of profiles) {
+        this.#put(user, profile, due.get(user), touched.has(user));
       }
-      for (const [user, profile] of step.profiles) this.#put(user, profile, step.due.get(user));
-      for (const [user, due] of step.due) if (!step.profiles.has(user)) this.#setDue(user, due);
-      for (const intervalMs of touched.intervalsMs) {
-        for (const user of touched.users) {
-          this.#tables.touched.putSync(userKey(intervalMs, user), NOTHING);
-        }
+      for (const [user, at] of due) {
+        if (!profiles.has(user)) this.#mark(user, at, touched.has(user));
       }
       for (const { sequence, user, definition, value } of step.valueChanges) {
         this.#tables.unsent.putSync(numberKey(sequence), Buffer.from(`${user}\0${definition}`));
         this.#members.set(definition, user, value);
       }
+      if (step.synced) this.#putSynced(step.synced.places);
       for (const id of Object.keys(this.meta?.defs ?? {})) {
         if (!step.meta.defs[id]) this.#members.drop(id);
       }
-      this.#putMeta(step.meta);
+      this.#putAbout('meta', step.meta);
     });
   }
 
@@ -174,48 +188,34 @@ export class Store implements ProfileReader {
       for (const key of keys(this.#tables.unsent, { end: numberKey(meta.sent + 1) })) {
         this.#tables.unsent.removeSync(key);
       }
-      this.#putMeta(meta);
+      this.#putAbout('meta', meta);
     });
   }
 
   /**
-   * Applies records of the changelog.
+   * Applies records of the changelog. The next sync of each definition checks their users.
    * @param how.dueAt when a profile is due
-   * @param how.intervalsMs the next sync of each interval checks all restored users
    * @param how.sent position up to which messages are known to be acknowledged
    */
   restore(
     records: readonly { user: string; profile: Profile | null }[],
     how: {
       dueAt: (profile: Profile) => number | undefined;
-      intervalsMs: readonly number[];
       sent: number;
     },
   ): void {
-    const { dueAt, intervalsMs, sent } = how;
+    const { dueAt, sent } = how;
     this.#env.transactionSync(() => {
       for (const { user, profile } of records) {
-        this.#put(user, profile, profile ? dueAt(profile) : undefined);
-        for (const intervalMs of intervalsMs) {
-          this.#tables.touched.putSync(userKey(intervalMs, user), NOTHING);
-        }
-        for (const [definition, sentValue] of Object.entries(profile?.s ?? {})) {
-          this.#restoreSentValue(user, definition, sentValue, sent);
+        this.#put(user, profile, profile ? dueAt(profile) : undefined, true);
+        if (!profile) continue;
+        this.#setMembers(user, profile);
+        for (const [definition, [, , sequence]] of Object.entries(profile.s ?? {})) {
+          if (sequence <= sent) continue;
+          this.#tables.unsent.putSync(numberKey(sequence), Buffer.from(`${user}\0${definition}`));
         }
       }
     });
-  }
-
-  #restoreSentValue(
-    user: string,
-    definition: string,
-    [value, , sequence]: SentValue,
-    sent: number,
-  ): void {
-    if (sequence > sent) {
-      this.#tables.unsent.putSync(numberKey(sequence), Buffer.from(`${user}\0${definition}`));
-    }
-    this.#members.set(definition, user, value);
   }
 
   /** Completes a restoration. */
@@ -234,25 +234,55 @@ export class Store implements ProfileReader {
     return value && (JSON.parse(value.toString()) as JsonObject);
   }
 
-  #putMeta(meta: PartitionState): void {
-    this.#tables.about.putSync(Buffer.from('meta'), Buffer.from(JSON.stringify(meta)));
+  #putAbout(name: 'meta' | 'checkpoint' | 'synced', content: object): void {
+    this.#tables.about.putSync(Buffer.from(name), Buffer.from(JSON.stringify(content)));
   }
 
-  #put(user: string, profile: Profile | null, due: number | undefined): void {
+  /** Stores how far each definition has checked users, and removes those that all have checked. */
+  #putSynced(places: Readonly<Record<string, number>>): void {
+    this.#synced = places;
+    this.#putAbout('synced', places);
+    const end = numberKey(Math.min(...Object.values(places)) + 1);
+    for (const place of keys(this.#tables.touched, { end, limit: MAX_REMOVED })) {
+      this.#tables.touched.removeSync(place);
+    }
+  }
+
+  #put(user: string, profile: Profile | null, due = 0, touches: boolean): void {
     const key = Buffer.from(user);
-    // A profile without a present user is not a member of any definition.
-    if (!profile || profile.g) {
-      const values = this.get(user)?.s ?? {};
-      for (const definition of Object.keys(values)) this.#members.set(definition, user, null);
+    const before = readHeader(this.#tables.profiles.getBinaryFast(key));
+    // Otherwise only a sent value changes which definitions a user is a member of.
+    const isAbsent = profile?.g === 1;
+    if (!profile || isAbsent !== before.isAbsent) {
+      this.#setMembers(user, profile ?? { ...this.get(user), g: 1 });
     }
     this.#setFull(key, profile?.f === 1);
-    this.#moveDue(key, this.#tables.profiles.getBinaryFast(key), due);
-    if (profile) {
-      this.#tables.profiles.putSync(
-        key,
-        Buffer.concat([numberKey(due ?? 0), encodeProfile(profile)]),
-      );
-    } else this.#tables.profiles.removeSync(key);
+    this.#moveDue(key, before.due, profile ? due : 0);
+    const touched = this.#moveTouch(key, before.touched, profile ? touches : null);
+    if (!profile) this.#tables.profiles.removeSync(key);
+    else {
+      const header = { due, touched, isAbsent };
+      this.#tables.profiles.putSync(key, encodeRow(header, encodeProfile(profile)));
+    }
+  }
+
+  /** Changes only the header of a profile. */
+  #mark(user: string, due = 0, touches: boolean): void {
+    const key = Buffer.from(user);
+    const row = this.#tables.profiles.get(key);
+    if (!row) return;
+    const before = readHeader(row);
+    if (due === before.due && !touches) return;
+    this.#moveDue(key, before.due, due);
+    const touched = this.#moveTouch(key, before.touched, touches);
+    const header = { ...before, due, touched };
+    this.#tables.profiles.putSync(key, encodeRow(header, row.subarray(HEADER_BYTES)));
+  }
+
+  #setMembers(user: string, { g, s = {} }: Profile): void {
+    for (const [definition, [value]] of Object.entries(s)) {
+      this.#members.set(definition, user, g ? null : value);
+    }
   }
 
   #setFull(user: Buffer, full: boolean): void {
@@ -265,22 +295,18 @@ export class Store implements ProfileReader {
     this.#full = count;
   }
 
-  #setDue(user: string, due: number | undefined): void {
-    const key = Buffer.from(user);
-    const value = this.#tables.profiles.get(key);
-    if (!value || !this.#moveDue(key, value, due)) return;
-    this.#tables.profiles.putSync(
-      key,
-      Buffer.concat([numberKey(due ?? 0), value.subarray(NUMBER_BYTES)]),
-    );
+  #moveDue(user: Buffer, before: number, due: number): void {
+    if (before === due) return;
+    if (before > 0) this.#tables.due.removeSync(Buffer.concat([numberKey(before), user]));
+    if (due > 0) this.#tables.due.putSync(Buffer.concat([numberKey(due), user]), NOTHING);
   }
 
-  /** @returns whether the due time changed */
-  #moveDue(user: Buffer, value: Buffer | undefined, due: number | undefined): boolean {
-    const before = value ? Number(value.readBigUInt64BE()) : 0;
-    if (before === (due ?? 0)) return false;
-    if (before > 0) this.#tables.due.removeSync(Buffer.concat([numberKey(before), user]));
-    if (due !== undefined) this.#tables.due.putSync(Buffer.concat([numberKey(due), user]), NOTHING);
-    return true;
+  /** @param touches null: forgets the user. @returns the place of the last touch */
+  #moveTouch(user: Buffer, before: number, touches: boolean | null): number {
+    if (touches === false) return before;
+    if (before > 0) this.#tables.touched.removeSync(numberKey(before));
+    if (touches === null) return 0;
+    this.#tables.touched.putSync(numberKey(++this.#lastTouch), user);
+    return this.#lastTouch;
   }
 }

@@ -63,9 +63,12 @@ export class SampledProfiles implements ProfileReader {
     return [];
   }
 
-  touched(): string[] {
+  touched(): [] {
     return [];
   }
+
+  readonly lastTouch = 0;
+  readonly synced = {};
 
   due(): string[] {
     return [];

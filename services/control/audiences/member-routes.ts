@@ -8,27 +8,25 @@ import { type At, type ConfigEntries } from '../config/config-entries';
 import { type HandlersOf } from '../http/handlers';
 import { type Place } from './member-pages';
 import {
+  ACCEPTED_AT_HEADER,
   type Member,
   type ListedEvent,
   MAX_USER_BYTES,
+  type UploadedEvent,
 } from '../../../shared/model/profile-records';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
 import { type Query } from '../../../shared/api/operations';
-import { type Audience, type Upload } from '../../../shared/model/audience-definition';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../../shared/kafka/port';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 
 /**
  * Uploads members. Lines are written to their users' partitions as they arrive, and count once the
- * audience's entry in `config` names their ranges. An upload that fails before that changes
- * nothing.
+ * end of the upload is behind them. An upload that fails before that changes nothing.
  */
 
 /** A line contains little more than an id. */
 const MAX_LINE_LENGTH = 4_096;
 const CHUNK = 1_000;
-/** A process that restarts reads every unapplied upload again. */
-const MAX_UNTAKEN = 100;
 
 /** A user id, and whether it is a member. */
 interface Line {
@@ -91,24 +89,28 @@ interface Uploading {
   kafka: Pick<Kafka, 'ranges'>;
   producer: Pick<BatchProducer, 'send'>;
   audience: string;
-  /** higher than any earlier number of this audience */
+  /** higher than that of any earlier upload of this audience */
   number: number;
   full: boolean;
+  /** when it began, ms since 1970 */
+  acceptedAt: number;
 }
 
-/** Writes all lines. @returns the upload to add to the audience, and the number of lines */
+/** Writes all lines, and then their end to each partition. @returns the number of lines */
 async function upload(
-  { kafka, producer, audience, number, full }: Uploading,
+  { kafka, producer, audience, number, full, acceptedAt }: Uploading,
   body: AsyncIterable<Buffer>,
-): Promise<{ upload: Upload; lines: number }> {
-  const from = await ends(kafka);
+): Promise<number> {
+  const starts = await ends(kafka);
+  const headers = { format: FORMAT_HEADER };
+  // A deletion during the upload removes the line of its user.
+  const ofLine = { ...headers, [ACCEPTED_AT_HEADER]: String(acceptedAt) };
   let lines = 0;
   let chunk: OutRecord[] = [];
   for await (const { text, number: at } of linesOf(body)) {
     const { user, listed } = readLine(text, at, full);
     const event: ListedEvent = { kind: 'listed', audience, upload: number, listed };
-    const headers = { format: FORMAT_HEADER };
-    chunk.push({ topic: PROFILE_EVENTS, key: user, value: JSON.stringify(event), headers });
+    chunk.push({ topic: PROFILE_EVENTS, key: user, value: JSON.stringify(event), headers: ofLine });
     lines++;
     if (chunk.length < CHUNK) continue;
     // Bounds memory: the next lines are read after Kafka has acknowledged these.
@@ -116,23 +118,14 @@ async function upload(
     chunk = [];
   }
   await producer.send(chunk);
-  const to = await ends(kafka);
-  return {
-    upload: { number, full, lines, ranges: to.map((end, i) => [from[i] ?? 0, end]) },
-    lines,
-  };
-}
-
-/** Adds an upload to the audience. @param taken the last upload that all partitions have applied */
-function withUpload(audience: Audience, added: Upload, taken: number): Audience {
-  const open = (audience.uploads ?? []).filter(({ number }) => number > taken);
-  if (open.length >= MAX_UNTAKEN) {
-    throw new Problem(
-      'conflict',
-      `${open.length} uploads are still being applied. Try again later`,
-    );
-  }
-  return { ...audience, uploads: [...open, added] };
+  await producer.send(
+    starts.map((from, partition): OutRecord => {
+      const event: UploadedEvent = { kind: 'uploaded', audience, upload: number, full, from };
+      const value = JSON.stringify(event);
+      return { topic: PROFILE_EVENTS, key: audience, value, headers, partition };
+    }),
+  );
+  return lines;
 }
 
 async function ends(kafka: Pick<Kafka, 'ranges'>): Promise<number[]> {
@@ -148,14 +141,13 @@ export interface UploadDeps {
   entries: ConfigEntries;
   kafka: Pick<Kafka, 'ranges'>;
   producer: Pick<BatchProducer, 'send'>;
-  profiles: Pick<ProfileStatus, 'of'>;
   now: () => Date;
   log: Log;
 }
 
 /** Uploads members. The body may be of any length, and is read as a stream. */
 export function uploadHandlers(deps: UploadDeps): Pick<HandlersOf<'audiences'>, UploadOperation> {
-  const { entries, kafka, producer, profiles, now, log } = deps;
+  const { entries, kafka, producer, now, log } = deps;
   /** audiences with an upload in progress: a second upload would mix with it */
   const busy = new Set<string>();
   return {
@@ -180,14 +172,16 @@ export function uploadHandlers(deps: UploadDeps): Pick<HandlersOf<'audiences'>, 
     }
     busy.add(id);
     try {
-      const number = Math.max(now().getTime(), (data.uploads?.at(-1)?.number ?? 0) + 1);
-      const { upload: added, lines } = await upload(
-        { kafka, producer, audience: id, number, full },
-        body,
-      );
-      const taken = profiles.of(id, data.revision).upload;
+      const acceptedAt = now().getTime();
+      const number = Math.max(acceptedAt, (data.upload?.number ?? 0) + 1);
+      const begun = { kafka, producer, audience: id, number, full, acceptedAt };
+      const lines = await upload(begun, body);
       const at = { id, ifMatch: undefined, by };
-      await entries.change('audience', at, (audience) => withUpload(audience, added, taken));
+      await entries.change('audience', at, (audience) =>
+        (audience.upload?.number ?? 0) > number
+          ? audience
+          : { ...audience, upload: { number, full, lines } },
+      );
       log.info({ audience: id, full, lines }, 'members.uploaded');
       return { upload: number, lines };
     } finally {

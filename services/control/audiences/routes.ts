@@ -124,8 +124,8 @@ function definitionHandlers<K extends Kind, V extends object>(
 ) {
   const { config, entries, profiles, log } = deps;
   const shown = (entry: Entry<Kinds[K]>) => {
-    const { id, revision, source } = entry.data;
-    const { partitions: _, ...status } = profiles.of(id, revision);
+    const { id, source } = entry.data;
+    const { partitions: _, ...status } = profiles.of(id, entry.data);
     return { ...view(entry, connectedTo(config, source)), status };
   };
   return {

@@ -1,3 +1,4 @@
+import { type Audience } from '../../../shared/model/audience-definition';
 import { type StatusValue } from '../../../shared/model/profile-records';
 import { type Kafka, type Tail } from '../../../shared/kafka/port';
 import { PROFILE_STATUS } from '../../../shared/kafka/topics';
@@ -7,6 +8,9 @@ import { sumOf } from './preview-progress';
  * Reads the status of audiences and computed traits, which the audiences service reports for each
  * partition.
  */
+
+/** What the status of a definition depends on. */
+export type Counted = Pick<Audience, 'revision' | 'upload'>;
 
 /** The status of a definition, over all partitions. */
 export interface DefinitionStatus {
@@ -85,16 +89,21 @@ export class ProfileStatus {
     return sumOf([...newest.values()], ({ full }) => full);
   }
 
-  /** @param revision reports of earlier revisions are left out */
-  of(definition: string, revision: number): DefinitionStatus {
+  /**
+   * Reports of earlier revisions are left out, and an audience is not live before its last upload is
+   * applied.
+   */
+  of(definition: string, { revision, upload }: Counted): DefinitionStatus {
     const said = [...(this.#said.get(definition)?.values() ?? [])].filter(
       (each) => each.revision === revision,
     );
+    const all = said.length > 0 && said.length >= (said[0]?.partitions ?? 0);
+    const applied = all ? Math.min(...said.map((each) => each.upload)) : 0;
     const sum = (read: (each: StatusValue) => number) => sumOf(said, read);
     const syncs = said.flatMap(({ lastSync }) => lastSync ?? []);
     const last = syncs.map(({ at }) => at).sort();
     return {
-      phase: phaseOf(said),
+      phase: phaseOf(said, all && applied >= (upload?.number ?? 0)),
       partitions: said.length,
       members: sum(({ members }) => members),
       counted: sum(({ counted }) => counted),
@@ -102,10 +111,7 @@ export class ProfileStatus {
       full: sum(({ full }) => full),
       sent: sum(({ told, waiting }) => Math.max(0, told - waiting)),
       waiting: sum(({ waiting }) => waiting),
-      upload: said.reduce(
-        (least, { upload }) => Math.min(least, upload),
-        said.length > 0 ? Infinity : 0,
-      ),
+      upload: applied,
       lastSync:
         last.length === 0
           ? null
@@ -127,9 +133,9 @@ export class ProfileStatus {
   }
 }
 
-function phaseOf(said: readonly StatusValue[]): DefinitionStatus['phase'] {
+function phaseOf(said: readonly StatusValue[], isWhole: boolean): DefinitionStatus['phase'] {
   if (said.length === 0) return 'none';
-  if (said.every(({ phase }) => phase === 'live')) return 'live';
+  if (isWhole && said.every(({ phase }) => phase === 'live')) return 'live';
   return said.some(({ phase }) => phase === 'scanning' || phase === 'live')
     ? 'first_sync'
     : 'counting';

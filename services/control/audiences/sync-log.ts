@@ -5,7 +5,7 @@ import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { saveSyncs, type SyncRow, thinnedBefore } from '../history/syncs';
 import { Periodic } from '../../../shared/runtime/async';
-import { type DefinitionStatus } from './status';
+import { type Counted, type DefinitionStatus } from './status';
 
 /**
  * Aggregates the partitions' reports of syncs in steps of time, and writes them every few seconds.
@@ -17,7 +17,7 @@ export interface SyncLogOptions {
   config: Pick<ConfigView, 'audience' | 'computedTrait'>;
   status: (
     definition: string,
-    revision: number,
+    counted: Counted,
   ) => Pick<DefinitionStatus, 'members' | 'sent' | 'waiting' | 'partitions'>;
   /** all reports from before the start have been read */
   isCaughtUp: () => boolean;
@@ -63,7 +63,7 @@ export class SyncLog {
     const row = this.#rows.get(key);
     if (!row && !isNew) return;
     if (isNew) this.#added.set(from, syncAt);
-    const { members, sent, waiting, partitions } = status(definition, revision);
+    const { members, sent, waiting, partitions } = status(definition, known);
     this.#rows.set(key, {
       definition,
       bucket,
@@ -107,10 +107,10 @@ export class SyncLog {
   /** Returns the row, unless some partitions have not reported yet: its size would be too small. */
   #whole(key: string): SyncRow | undefined {
     const row = this.#rows.get(key);
-    const revision = row && this.#definition(row.definition)?.revision;
-    if (!row || revision === undefined) return undefined;
+    const known = row && this.#definition(row.definition);
+    if (!row || !known) return undefined;
     const { partitions, ...written } = row;
-    return partitions >= this.options.status(row.definition, revision).partitions
+    return partitions >= this.options.status(row.definition, known).partitions
       ? written
       : undefined;
   }

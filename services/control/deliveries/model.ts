@@ -2,12 +2,13 @@ import { type Query } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
 import { type StoredResponse } from '../../../shared/model/stored-response';
 import { cutEventName } from '../../../shared/model/message';
-import { isUnderWay, REPLAYED, RETRY_REQUESTED } from '../../../shared/model/reasons';
+import { isUnderWay } from '../../../shared/model/reasons';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type Filter, standing } from '../history/filter';
 import { lastOf, lastReplay, type TriedUrl, type Try } from '../history/tries';
 import { Problem } from '../http/problem';
 import { type CalledUrl } from './called-url';
+import { type AtDestination, goesOnOf, type Now } from './goes-on';
 
 /** Filters of deliveries and their API views. Pure. */
 
@@ -34,16 +35,16 @@ export function filterOf(query: Query<'GET /deliveries'>, paused: readonly strin
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
 /** The present, which a row of the history does not know. */
-export interface Present {
-  nowMs: number;
-  isPaused: (destination: string) => boolean;
-  /** Returns whether the circuit of each URL that is on is open. */
-  isAway: (destination: string) => boolean;
+export interface Present extends Now {
+  /** Returns what is known of a destination. */
+  at: (destination: string) => AtDestination;
 }
 
 /** Returns the view in a list, without body and responses. */
 export function deliveryView(row: DeliveryRow, present: Present) {
   const last = lastOf(row);
+  const at = present.at(row.destination);
+  const goesOn = goesOnOf(row, at, present);
   return {
     id: row.id,
     messageId: row.message,
@@ -52,43 +53,19 @@ export function deliveryView(row: DeliveryRow, present: Present) {
     type: row.type,
     event: row.event,
     userId: row.userId,
-    ...standingNow(row, present),
+    ...standing(row, at.isPaused),
     lastStatusCode: last.status,
     lastError: last.error,
     acceptedAt: new Date(row.acceptedAt).toISOString(),
     expiresAt: new Date(row.expiresAt).toISOString(),
-    nextAttemptAt: nextAttemptAt(row, present),
+    nextAttemptAt: goesOn?.when === 'at' ? goesOn.at : null,
+    goesOn,
     settledAt: iso(row.settledAt),
     replay: lastReplay(row),
     attemptsMade: row.made,
     test: row.test,
     attempts: row.tries.map((each) => attemptView(each, ({ response, stored, ...url }) => url)),
   };
-}
-
-const standingNow = (row: DeliveryRow, { isPaused }: Present) =>
-  standing(row, isPaused(row.destination));
-
-/** Waits that end with an attempt at a known time. */
-const TIMED_WAITS: readonly (string | null)[] = ['backoff', REPLAYED, RETRY_REQUESTED, null];
-
-/**
- * Returns when the delivery is sent next. Any other wait ends when something happens, such as room
- * in a lane or the end of an outage: its time only says when Waypost looks again. That of a backoff
- * says no more while every URL is away.
- */
-function nextAttemptAt(row: DeliveryRow, present: Present): string | null {
-  const { nextAt, destination } = row;
-  // A delivery that is parked again writes no event, so its next time may be over: it is unknown
-  // then.
-  if (
-    nextAt === null ||
-    nextAt <= present.nowMs ||
-    !TIMED_WAITS.includes(standingNow(row, present).reason)
-  ) {
-    return null;
-  }
-  return present.isAway(destination) ? null : iso(nextAt);
 }
 
 /** Returns the full view. `body` is added by the caller that can read it. */

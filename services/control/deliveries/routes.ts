@@ -5,6 +5,9 @@ import { isUnderWay, RENDER_FAILED, TOO_LARGE } from '../../../shared/model/reas
 import { seesSecrets } from '../auth/authenticate';
 import { type ConfigView } from '../../../shared/config/types';
 import { fieldError } from '../destinations/request';
+import { type Health } from '../health/destination-health';
+import { healthOfSome } from '../health/store';
+import { type Database } from '../history/database';
 import { readVersions, versionKey } from '../history/destination-versions';
 import { type DeliveryRow } from '../history/delivery-row';
 import { countDeliveries, getDelivery, listDeliveries } from '../history/queries';
@@ -39,6 +42,8 @@ export interface DeliveryDeps extends CircuitDeps, RecallDeps {
   bodies: Pick<BodyIndex, 'retentionMs'>;
   /** WAYPOST_RETRY_WINDOW; also the window of replayed deliveries */
   windowMs: number;
+  /** WAYPOST_RETRY_DELAYS */
+  tiersMs: readonly number[];
 }
 
 /** /api/v1/deliveries */
@@ -58,16 +63,18 @@ export function deliveryHandlers(deps: DeliveryDeps): HandlersOf<'deliveries'> {
 type ListQuery = Query<'GET /deliveries'>;
 
 async function list(deps: DeliveryDeps, query: ListQuery) {
-  const present = await presentOf(deps);
   const filter = filterOf(query, pausedIn(deps));
   return readPage(query, {
-    read: ({ limit, after: cursor }) => {
+    read: async ({ limit, after: cursor }) => {
       const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
-      return deps.history.ask((database) => listDeliveries(database, filter, { limit, after }));
+      const read = (database: Database) => listDeliveries(database, filter, { limit, after });
+      const rows = await deps.history.ask(read);
+      const present = await presentOf(deps, rows);
+      return rows.map((row) => ({ row, present }));
     },
     count: () => deps.history.ask((database) => countDeliveries(database, filter)),
-    cursorOf: ({ acceptedAt, id }) => ({ at: acceptedAt, id }),
-    view: (row) => deliveryView(row, present),
+    cursorOf: ({ row: { acceptedAt, id } }) => ({ at: acceptedAt, id }),
+    view: ({ row, present }) => deliveryView(row, present),
   });
 }
 
@@ -97,7 +104,7 @@ async function search(deps: DeliveryDeps, query: ListQuery, text: string) {
     limit: query.limit + 1,
     after,
   });
-  const present = await presentOf(deps);
+  const present = await presentOf(deps, rows);
   const page = pageOf(rows, query.limit, {
     nextOf: ({ acceptedAt, id }) => encodeCursor({ at: acceptedAt, id }),
     view: (row) => deliveryView(row, present),
@@ -169,18 +176,32 @@ function pausedIn({ config }: DeliveryDeps): string[] {
   return config.list('destination').flatMap(({ data }) => (data.paused ? [data.id] : []));
 }
 
-/** @throws Problem `unavailable` */
-async function presentOf(deps: DeliveryDeps): Promise<Present> {
-  const { config, now } = deps;
-  const open = new Set(
-    (await currentCircuits(deps)).map(({ destination, url }) => `${destination}/${url}`),
+/** Reads what decides what these deliveries wait for. @throws Problem `unavailable` */
+async function presentOf(deps: DeliveryDeps, rows: readonly DeliveryRow[]): Promise<Present> {
+  const { config, history, tiersMs, now } = deps;
+  const waiting = new Set(
+    rows.flatMap(({ status, destination }) => (isUnderWay(status) ? [destination] : [])),
   );
+  const [circuits, health] = await Promise.all([
+    waiting.size === 0 ? [] : currentCircuits(deps),
+    waiting.size === 0
+      ? new Map<string, Health>()
+      : history.ask((database) => healthOfSome(database, [...waiting])),
+  ]);
   return {
     nowMs: now().getTime(),
-    isPaused: (id) => config.destination(id)?.data.paused ?? false,
-    isAway: (id) => {
-      const urls = config.destination(id)?.data.webhooks.filter(({ disabled }) => !disabled) ?? [];
-      return urls.length > 0 && urls.every((webhook) => open.has(`${id}/${webhook.id}`));
+    tiersMs,
+    at: (id) => {
+      const { paused = false, webhooks = [] } = config.destination(id)?.data ?? {};
+      const on = webhooks.filter(({ disabled }) => !disabled);
+      const open = circuits.filter(({ destination, url }) => {
+        return destination === id && on.some((webhook) => webhook.id === url);
+      });
+      return {
+        isPaused: paused,
+        away: open.length < on.length ? [] : open,
+        health: health.get(id),
+      };
     },
   };
 }
@@ -212,7 +233,7 @@ async function showDelivery(deps: DeliveryDeps, id: string, seesUrls: boolean) {
   });
   const responses = await deps.history.ask((database) => readResponses(database, row));
   return {
-    ...deliveryDetail(row, await presentOf(deps), { called, responses }),
+    ...deliveryDetail(row, await presentOf(deps, [row]), { called, responses }),
     body: record?.value ? bodyJson(record.value) : null,
   };
 }

@@ -10,10 +10,11 @@ import { ALERTS_ID } from '../../../shared/model/config';
 
 /** Reads what a record of `attempts` shows about the health of a destination. Pure. */
 
-/** Code and HTTP status of an error. */
+/** Code and HTTP status of an error, and the id of the webhook whose URL failed. */
 export interface Cause {
   code?: string;
   status?: number;
+  url?: string;
 }
 
 /** Times are ms since 1970. */
@@ -149,12 +150,13 @@ function lackOf({
 function errorOf(urls: readonly UrlAttempt[]): { error: string } & Cause {
   const failed = urls.findLast(({ outcome }) => outcome !== 'delivered');
   if (!failed) return { error: 'no answer is known' };
-  const { status, error } = failed;
+  const { url, status, error } = failed;
   return {
     error: wordsFor(failed),
     ...defined({
       code: error ? error.code : undefined,
       status,
+      url,
     }),
   };
 }

@@ -117,7 +117,7 @@ function addFailure(outage: Outage, { at, until }: { at: number; until: number }
 
 function noteError(
   health: Health,
-  { at, error, code, status }: { at: number; error?: string } & Cause,
+  { at, error, code, status, url }: { at: number; error?: string } & Cause,
 ): void {
   if (error === undefined || at < (health.error?.at ?? 0)) return;
   health.error = {
@@ -126,6 +126,7 @@ function noteError(
     ...defined({
       code,
       status,
+      url,
     }),
   };
 }

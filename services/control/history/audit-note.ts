@@ -90,18 +90,10 @@ function shown(field: string, value: Json | undefined): Json {
 }
 
 function listShown(field: string, list: readonly Json[]): Json {
-  const items = list
-    .slice(0, MAX_ITEMS)
-    .map((item) => shown(field, field === 'uploads' ? withoutRanges(item) : item));
+  const items = list.slice(0, MAX_ITEMS).map((item) => shown(field, item));
   return list.length > MAX_ITEMS
     ? [...items, `and ${String(list.length - MAX_ITEMS)} more`]
     : items;
-}
-
-/** Removes offsets by partition, which mean nothing to people. */
-function withoutRanges(upload: Json): Json {
-  const { ranges: _, ...rest } = upload as JsonObject;
-  return rest;
 }
 
 function cut(text: string): string {

@@ -5,9 +5,9 @@ import { REPLAYED, RETRY_REQUESTED } from '../../../shared/model/reasons';
  * Names the job that sent a delivery last, a replay or a retry of many, so that its results can be
  * counted. Pure.
  *
- * The status of the row is the result, except for a delivery that was delivered before: it stays
- * delivered. A character behind the job's id then says what became of the replay: `~` not tried
- * yet, `!` failed, none delivered. A cancelled replay leaves no job.
+ * A character behind the job's id says what became of it: `!` an attempt of the job failed, and
+ * none follows that succeeded; `~` a delivery that was delivered before, and so stays delivered, is
+ * not tried yet. Without it, the status of the row says it. A cancelled replay leaves no job.
  */
 
 /** The fields of the row of a delivery that count here. */
@@ -19,6 +19,11 @@ interface Sent {
 export const UNTRIED = '~';
 export const FAILED = '!';
 
+/** Returns the id of a job with each mark that it may have in a row. */
+export function markedJobs(id: string): string[] {
+  return ['', UNTRIED, FAILED].map((mark) => id + mark);
+}
+
 /** Returns whether a user sent the delivery again. */
 export function isSentAgain(event: DeliveryEvent): event is WaitingEvent {
   return (
@@ -28,7 +33,9 @@ export function isSentAgain(event: DeliveryEvent): event is WaitingEvent {
 
 /** Returns the job of an undelivered delivery after an event. */
 export function jobAfter({ job }: Pick<Sent, 'job'>, event: DeliveryEvent): string | null {
-  return isSentAgain(event) ? (event.job ?? null) : job;
+  if (isSentAgain(event)) return event.job ?? null;
+  if (job === null || event.kind !== 'attempt') return job;
+  return event.outcome === 'delivered' ? idOf(job) : `${idOf(job)}${FAILED}`;
 }
 
 /** Returns the job of a delivered delivery after an event. */

@@ -2,8 +2,8 @@ import { defined } from '../../../shared/collections/defined';
 import { type Job, type JobResults } from './job';
 import { type Known } from './candidates';
 import { databaseJson, type Database, type Row } from '../history/database';
-import { FAILED, UNTRIED } from '../history/sent-by-job';
-import { type DeliveryStatus, OPEN_STATUSES, RETRY_REQUESTED } from '../../../shared/model/reasons';
+import { FAILED, markedJobs, UNTRIED } from '../history/sent-by-job';
+import { type DeliveryStatus, OPEN_STATUSES } from '../../../shared/model/reasons';
 import { type Lease, NOW_MS } from '../history/leases';
 import { lastReplay, type Try } from '../history/tries';
 
@@ -162,6 +162,7 @@ export async function listJobs(
 ): Promise<Job[]> {
   const rows = await database.query(
     `select job from waypost.replays where ($1::bigint is null or (at, id) < ($1::bigint, $2::text))
+       and coalesce(job::jsonb ->> 'preview', 'false') <> 'true'
      order by at desc, id desc limit $3::int`,
     [page.after?.at ?? null, page.after?.id ?? null, page.limit],
   );
@@ -187,6 +188,8 @@ interface CountedResults extends Row {
   named: number;
   delivered: number;
   failedAgain: number;
+  attempted: number;
+  held: number;
   cancelled: number;
   /** that have ended */
   settled: number;
@@ -206,12 +209,14 @@ export async function resultsOf(
   const rows = await database.query<CountedResults & { job: string }>(
     `select rtrim(job, '${marks.join('')}') as job, count(*)::bigint as named,
        count(*) filter (where status in ('delivered', 'partly_delivered') and ${isPlain})::bigint as delivered,
-       count(*) filter (where right(job, 1) = '${FAILED}' or status = 'dead' or (status = 'retrying' and reason <> $2))
-         ::bigint as "failedAgain",
+       count(*) filter (where right(job, 1) = '${FAILED}' or status = 'dead')::bigint as "failedAgain",
+       count(*) filter (where right(job, 1) = '${FAILED}' or (status in ('delivered', 'partly_delivered') and ${isPlain}))
+         ::bigint as attempted,
+       count(*) filter (where status = 'held' and ${isPlain})::bigint as held,
        count(*) filter (where status = 'cancelled')::bigint as cancelled,
-       count(*) filter (where ${isPlain} and status not in (${UNDER_WAY}))::bigint as settled
+       count(*) filter (where status in ('dead', 'cancelled') or (${isPlain} and status not in (${UNDER_WAY})))::bigint as settled
      from waypost.deliveries where job in (select jsonb_array_elements_text($1::jsonb)) group by 1`,
-    [databaseJson(ids.flatMap((id) => ['', ...marks].map((mark) => id + mark))), RETRY_REQUESTED],
+    [databaseJson(ids.flatMap(markedJobs))],
   );
   return new Map(rows.map(({ job, ...counted }) => [job, counted]));
 }

@@ -167,8 +167,11 @@ function retryRecords(
   };
   if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
   const event = attemptEvent(inHand, attempt, nowMs);
+  // Tiers may end before or after what they add up to, but never before the time asked for.
+  const nextAttemptAt =
+    reason === 'retry_after' ? (wait.notBefore ?? wait.nextAttemptAt) : wait.nextAttemptAt;
   return [
-    eventRecord({ ...event, reason, nextAttemptAt: isoTime(wait.nextAttemptAt) }),
+    eventRecord({ ...event, reason, nextAttemptAt: isoTime(nextAttemptAt) }),
     record(tierTopic(wait.tierMs), inHand, waiting),
   ];
 }

@@ -1,4 +1,5 @@
 import { LinkedList } from '../../../shared/collections/linked-list';
+import { type Delivery } from '../../../shared/model/delivery';
 import { Circuit } from './circuit';
 import { type Job, type Kind, kindOf, KINDS, type Offer, type Refusal, type Signal } from './job';
 import { expectedWait } from './expected-wait';
@@ -38,6 +39,8 @@ export class Lane {
   #diverted = 0;
   /** when it was last used, by the stall clock */
   usedAt = 0;
+  /** A user sends it now, while the probe is still out: it is the next request. */
+  #asked: Job | undefined;
 
   constructor(
     private readonly options: LaneOptions,
@@ -99,6 +102,10 @@ export class Lane {
       return 'started';
     }
     if (job.due && this.#diverted > 0) this.#diverted--;
+    if (job.insists === 'always' && this.#waitsForProbe(now)) {
+      this.#asked = job;
+      return 'queued';
+    }
     const mostMs = goesAhead ? Infinity : this.options.maxWaitMs;
     const refusal = this.#refusal(kindOf(job), now, mostMs, passesHold);
     if (refusal) return refusal;
@@ -158,6 +165,7 @@ export class Lane {
     // just queued.
     const late = signal.kind === 'timeout' || signal.kind === 'throttled';
     if (late) this.#shed(2 * this.options.maxWaitMs, now);
+    if (this.#asked) this.#startAsked(this.#asked, now);
     this.tick(now);
   }
 
@@ -174,15 +182,40 @@ export class Lane {
 
   /** Removes a queued job whose delivery was settled elsewhere. */
   remove(job: Job): boolean {
+    if (this.#asked === job) {
+      this.#asked = undefined;
+      return true;
+    }
     const removed = this.#queue.remove(job);
     if (this.queued === 0) this.shared.sockets.leave(this.#share);
     return removed;
   }
 
+  /** Returns whether an open request sends a delivery of this kind. */
+  isSending(is: (delivery: Delivery) => boolean): boolean {
+    return this.#open.entries().some((job) => job.carries(is));
+  }
+
   /** Refuses the queued jobs of revoked records. */
   clear(): void {
     const leaving = this.#queue.waiting().filter(({ record }) => record.isRevoking);
+    if (this.#asked?.record.isRevoking) leaving.push(this.#asked);
     for (const job of leaving) if (this.remove(job)) job.refuse();
+  }
+
+  /** Returns whether a request is out that an endpoint that is away must answer first. */
+  #waitsForProbe(now: number): boolean {
+    return this.active > 0 && this.#asked === undefined && this.circuit.state === 'open';
+  }
+
+  /** Starts the request that a user asked for, now that the probe has ended. */
+  #startAsked(job: Job, now: number): void {
+    if (this.active > 0 && this.circuit.state === 'open') return;
+    this.#asked = undefined;
+    const may = this.rateLimit.has(now) && this.circuit.insist('always', now);
+    if ((may || this.#mayStart(now)) && this.shared.sockets.take(this.#share)) {
+      this.#start(job, now);
+    } else job.refuse(this.#hindrance(now, false) ?? this.full(kindOf(job), now));
   }
 
   #mayStart(now: number, passesHold = false): boolean {

@@ -4,7 +4,7 @@ import { type Settings } from '../../runtime/settings';
 import { briefClient, kafkaAddress } from './connection';
 import { findDifferences, type TopicDifference } from './create-topics';
 import { readBounds } from './leaderless';
-import { DUE, MESSAGES, specsOf, TIER_PREFIX, WEBHOOKS } from '../topics';
+import { DUE, MESSAGES, specsOf, tierDelayMs, TIER_PREFIX, WEBHOOKS } from '../topics';
 
 /** Inspects the topics and consumer groups of a system without creating any. */
 
@@ -71,8 +71,9 @@ export async function inspectOffsets(settings: Settings): Promise<OffsetFindings
           found.filter(({ offset }) => Number(offset) >= 0).map(({ partition }) => partition),
         );
         const bounds = await readBounds(admin, topic);
+        const waiting = await firstNotDue(admin, topic, prefix);
         const partitions = [...bounds].flatMap(([number, { low, high }]) =>
-          high > low && !known.has(number) ? [number] : [],
+          Math.min(high, waiting.get(number) ?? high) > low && !known.has(number) ? [number] : [],
         );
         if (partitions.length > 0) {
           uncommitted.push({ group, topic, partitions: partitions.sort((a, b) => a - b) });
@@ -86,6 +87,27 @@ export async function inspectOffsets(settings: Settings): Promise<OffsetFindings
       longestMinutes: longestMs / 60_000,
     };
   });
+}
+
+/** After its delay, a record leaves its tier within this time, unless retry lags, ms. */
+const LEAVES_WITHIN_MS = 60_000;
+
+/**
+ * Returns the first offset of each partition of a tier whose record is not due: retry commits
+ * nothing while it only waits. Empty for another topic.
+ */
+async function firstNotDue(
+  admin: Admin,
+  topic: string,
+  prefix: string,
+): Promise<Map<number, number>> {
+  const tierMs = tierDelayMs(topic.slice(prefix.length));
+  if (tierMs === undefined) return new Map();
+  const offsets = await admin.fetchTopicOffsetsByTimestamp(
+    topic,
+    Date.now() - tierMs - LEAVES_WITHIN_MS,
+  );
+  return new Map(offsets.map(({ partition, offset }) => [partition, Number(offset)]));
 }
 
 async function offsetsRetention(

@@ -115,8 +115,10 @@ export class Fetcher {
 
   /** The leader compares the position before a replica is read. */
   #nodeOf(partition: Partition, leader: Leader | undefined): number | undefined {
+    if (!leader) return undefined;
+    partition.position.askFrom(leader);
     const replica = this.#replicas.get(partition);
-    if (!replica || !leader) return leader?.node;
+    if (!replica) return leader.node;
     if (partition.position.isProven && performance.now() < replica.until) return replica.node;
     this.#replicas.delete(partition);
     this.wake();
@@ -151,6 +153,8 @@ interface Asked {
   id: string;
   partition: Partition;
   offset: number;
+  /** as it was known then */
+  leader: Leader;
 }
 
 /** Fetches from one broker. */
@@ -298,13 +302,12 @@ class NodeFetcher {
       const leader = this.#sourceOf(partition);
       if (!leader) continue;
       const { topicId, epoch: leaderEpoch } = leader;
-      partition.position.askFrom(leader);
       const offset = partition.position.fetchFrom;
       let topic = topics.get(topicId);
       if (!topic) topics.set(topicId, (topic = { topic: topicId, partitions: [] }));
       const { maxBytesPerPartition: maxBytes } = this.parts;
       topic.partitions.push({ partition: partition.number, leaderEpoch, offset, maxBytes });
-      this.#asked.set(placeIn(topicId, partition.number), { id, partition, offset });
+      this.#asked.set(placeIn(topicId, partition.number), { id, partition, offset, leader });
     }
     return [...topics.values()];
   }
@@ -332,11 +335,11 @@ class NodeFetcher {
   #take(fetched: FetchedPartition): number {
     const asked = this.#asked.get(placeIn(fetched.topic, fetched.partition));
     if (!asked) return 0;
-    const { id, partition, offset } = asked;
+    const { id, partition, offset, leader } = asked;
     const { position } = partition;
-    // It may have been given up since the request, or begin elsewhere.
+    // It may have been given up since the request, begin elsewhere, or have another leader.
     const isCurrent = this.parts.partitions.get(id) === partition && isReadable(partition);
-    if (!isCurrent || position.fetchFrom !== offset) return 0;
+    if (!isCurrent || position.fetchFrom !== offset || !position.asks(leader)) return 0;
     if (fetched.errorCode !== 0) {
       this.#refused(asked, fetched);
       return 0;

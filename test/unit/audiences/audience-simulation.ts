@@ -10,9 +10,14 @@ import { type Step } from '../../../services/audiences/profiles/change-set';
 import { Engine } from '../../../services/audiences/profiles/engine';
 import {
   type PartitionState,
+  untilUpload,
+  withUnsent,
   NEW_PARTITION_STATE,
 } from '../../../services/audiences/profiles/partition-state';
 import { type Profile } from '../../../services/audiences/profiles/profile';
+import { Syncs } from '../../../services/audiences/profiles/syncs';
+import { defined } from '../../../shared/collections/defined';
+import { DeletedUsers } from '../../../shared/model/deletion';
 import { type Json, type Message } from '../../../shared/model/message';
 import { callHash, refFromHash } from '../../../shared/model/dedup-window';
 import { MemoryStore } from './memory-store';
@@ -35,6 +40,7 @@ export type Death = (typeof DEATHS)[number];
 interface SimulatedProcessor {
   store: MemoryStore;
   engine: Engine;
+  syncs: Syncs;
 }
 
 type ChangeRecord = [key: string, value: string | null];
@@ -50,6 +56,10 @@ export class World {
   /** the values at the receiver, by definition and user */
   readonly known = new Map<string, { value: Json; atMs: number }>();
   sentValues = 0;
+  /** number of calls that receivers got, by definition */
+  readonly received = new Map<string, number>();
+  /** deletions that were made, as every process knows them that starts */
+  readonly deletions: { userId: string; at: number; sources: string[] | null }[] = [];
   /** the source of each message */
   readonly #sources = new WeakMap<Message, string>();
   readonly #copied = Array.from({ length: PARTITIONS }, () => ({ next: 0, committed: 0 }));
@@ -68,6 +78,13 @@ export class World {
       { messageId, timestamp: at, receivedAt: at, ...message } as Message,
       `src${source}`,
     );
+  }
+
+  /** Deletes a user as control does: for some sources, or altogether. */
+  delete(userId: string, sources: string[] | null): void {
+    const deletion = { userId, at: this.nowMs, sources };
+    this.deletions.push(deletion);
+    this.append(userId, { kind: 'delete', at: deletion.at, sources });
   }
 
   /**
@@ -95,13 +112,21 @@ export class World {
       const source = this.#sources.get(message)!;
       const keyed = eventOf(message, source);
       const origin = { name: messagesOrigin(partition), offset: at.next };
-      if (keyed) this.append(keyed.user, keyed.event, origin, callHash(source, message.messageId));
+      if (!keyed) continue;
+      const call = callHash(source, message.messageId);
+      const acceptedAt = Date.parse(message.receivedAt);
+      this.append(keyed.user, keyed.event, { origin, call, acceptedAt });
     }
     if (crash) at.next = at.committed;
     else at.committed = at.next;
   }
 
-  append(user: string, event: ProfileEvent, origin?: Origin, call?: string): void {
+  append(
+    user: string,
+    event: ProfileEvent,
+    from: { origin?: Origin; call?: string; acceptedAt?: number | undefined } = {},
+  ): void {
+    const { origin, call, acceptedAt } = from;
     const partition = partitionOf(user);
     const log = this.log[partition]!;
     const offset = log.length;
@@ -109,7 +134,7 @@ export class World {
     const calls = call !== undefined && {
       call: { ref: refFromHash(call, partition, offset), atMs: 0 },
     };
-    log.push({ offset, user, origin, ...calls, event: copied });
+    log.push({ offset, user, origin, ...calls, ...defined({ acceptedAt }), event: copied });
   }
 
   define(all: Definition[]): void {
@@ -132,7 +157,9 @@ export class World {
   /** @returns whether there was any work */
   apply(partition: number, atMost: number, death: Death): boolean {
     const { engine } = this.processors[partition]!;
-    const records = this.log[partition]!.slice(engine.meta.live.next).slice(0, atMost);
+    if (this.upload(partition, death)) return true;
+    const next = this.log[partition]!.slice(engine.meta.live.next).slice(0, atMost);
+    const records = untilUpload(next, (record) => record);
     if (records.length === 0) return false;
     this.perform(partition, engine.apply(records, this.nowMs), death);
     this.#adopt(partition);
@@ -155,16 +182,51 @@ export class World {
     );
   }
 
-  sync(partition: number, intervalMs: number, death: Death): boolean {
+  /** Performs the next step of a sync that is due. */
+  sync(partition: number, death: Death): boolean {
+    const { engine, syncs } = this.processors[partition]!;
+    return this.perform(partition, syncs.next(engine, this.nowMs), death);
+  }
+
+  /** Writes a line of an upload to the partition of its user. */
+  list(audience: string, upload: number, [user, listed]: [user: string, listed: boolean]): void {
+    const acceptedAt = this.nowMs;
+    this.append(user, { kind: 'listed', audience, upload, listed }, { acceptedAt });
+  }
+
+  /** Ends an upload in each partition. @param from by partition: the end of its log before */
+  endUpload(audience: string, upload: number, full: boolean, from: readonly number[]): void {
+    for (const [p, start] of from.entries()) {
+      const event: ProfileEvent = { kind: 'uploaded', audience, upload, full, from: start };
+      this.log[p]!.push({ offset: this.log[p]!.length, user: audience, origin: undefined, event });
+    }
+  }
+
+  /** Number of calls that each definition counts as sent, without those that sent none. */
+  get counts(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const { engine } of this.processors) {
+      for (const [id, { told }] of Object.entries(engine.meta.defs)) {
+        if (told > 0) counts.set(id, (counts.get(id) ?? 0) + told);
+      }
+    }
+    return counts;
+  }
+
+  get ends(): number[] {
+    return this.log.map(({ length }) => length);
+  }
+
+  /** Applies the next complete upload. */
+  upload(partition: number, death: Death): boolean {
     const { engine } = this.processors[partition]!;
-    const expired = this.perform(partition, engine.expire(this.nowMs, 2), death);
-    return (
-      this.perform(
-        partition,
-        this.processors[partition]!.engine.sync(intervalMs, this.nowMs, 2),
-        death,
-      ) || expired
-    );
+    const { upload } = engine;
+    if (!upload) return false;
+    const records = this.log[partition]!.slice(upload.from, upload.to);
+    this.perform(partition, engine.list(upload, records, this.nowMs), death);
+    const { engine: now } = this.processors[partition]!;
+    if (now === engine) this.perform(partition, engine.listed(upload, this.nowMs), death);
+    return true;
   }
 
   /**
@@ -175,7 +237,7 @@ export class World {
     if (!step) return false;
     const die = (at: Death) => at === death && (this.restart(partition, 'kept'), true);
     if (die('before')) return true;
-    for (const { user, event, origin } of step.moves) this.append(user, event, origin);
+    for (const { user, event, ...from } of step.moves) this.append(user, event, from);
     if (die('moved')) return true;
     const records: ChangeRecord[] = [
       ...Array.from(step.profiles, ([user, profile]): ChangeRecord => [
@@ -215,6 +277,7 @@ export class World {
       if (known && known.atMs > told[1]) throw new Error('an older one came later');
       if (known?.atMs === told[1]) continue;
       this.sentValues++;
+      this.received.set(definition, (this.received.get(definition) ?? 0) + 1);
       this.known.set(key, { value: told[0], atMs: told[1] });
     }
     store.unsent.clear();
@@ -252,26 +315,33 @@ export class World {
       else store.profiles.set(user, value);
       const profile = store.get(user);
       store.setDue(user, profile && this.definitions.dueAt(profile, this.nowMs));
-      if (value !== null) store.touch(user, this.definitions.intervals);
+      if (value !== null) store.touch(user);
       for (const [definition, [, , sequence]] of Object.entries(profile?.s ?? {})) {
         store.unsent.set(sequence, [user, definition]);
       }
     }
     const sent = store.meta?.sent ?? 0;
     for (const sequence of store.unsent.keys()) if (sequence <= sent) store.unsent.delete(sequence);
-    if (store.meta) store.meta.told = Math.max(store.meta.told, ...store.unsent.keys());
+    const unsent = Array.from(store.unsent, ([sequence, [, definition]]) => ({
+      sequence,
+      definition,
+    })).sort((a, b) => a.sequence - b.sequence);
+    if (store.meta) store.meta = withUnsent(store.meta, unsent);
   }
 
   #processor(partition: number, store: MemoryStore): SimulatedProcessor {
-    return { store, engine: this.#engine(partition, store) };
+    return { store, engine: this.#engine(partition, store), syncs: new Syncs(2) };
   }
 
   #engine(partition: number, store: MemoryStore): Engine {
     const log = this.log[partition]!;
+    const deletions = new DeletedUsers();
+    for (const deletion of this.deletions) deletions.add(deletion);
     const engine: Engine = new Engine(store, store.meta ?? NEW_PARTITION_STATE, {
       partition,
       end: log.length,
       definitions: this.definitions,
+      deletions,
       hasPassed: (ends) =>
         ends.every((end, i) => this.#copied[i]!.committed >= end) &&
         engine.meta.live.next >= log.length,
@@ -296,10 +366,18 @@ export class World {
         this.#adopt(p);
         busy = this.fill(p, 100, undefined) || busy;
         busy = this.scan(p, 3, undefined) || busy;
-        for (const interval of this.definitions.intervals) {
-          busy = this.sync(p, interval, undefined) || busy;
-        }
+        busy = this.upload(p, undefined) || busy;
+        busy = this.#syncAll(p) || busy;
       }
     }
+  }
+
+  /** Syncs every definition, whenever it would be due. */
+  #syncAll(partition: number): boolean {
+    const { engine } = this.processors[partition]!;
+    const syncs = new Syncs(2);
+    let busy = false;
+    while (this.perform(partition, syncs.next(engine, this.nowMs), undefined)) busy = true;
+    return busy;
   }
 }

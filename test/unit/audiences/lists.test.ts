@@ -21,22 +21,15 @@ function begin() {
   world.define([definition]);
   world.settle();
   let number = 0;
-  const write = (lines: Record<string, boolean>, as = ++number) => {
-    for (const [user, listed] of Object.entries(lines)) {
-      world.append(user, { kind: 'listed', audience: 'aud_l', upload: as, listed });
-    }
-    return as;
+  let from = world.ends;
+  const write = (lines: Record<string, boolean>) => {
+    from = world.ends;
+    number++;
+    for (const line of Object.entries(lines)) world.list('aud_l', number, line);
+    return number;
   };
   const complete = (upload: number, full: boolean) => {
-    for (let p = 0; p < PARTITIONS; p++) {
-      const at = { definition: 'aud_l', upload, nowMs: world.nowMs };
-      world.perform(p, world.processors[p]!.engine.list(at, world.log[p]!), undefined);
-      world.perform(
-        p,
-        world.processors[p]!.engine.listed('aud_l', { number: upload, full }, world.nowMs),
-        undefined,
-      );
-    }
+    world.endUpload('aud_l', upload, full, from);
     world.settle();
   };
   const members = () => USERS.filter((user) => world.known.get(`aud_l ${user}`)?.value === true);
@@ -80,4 +73,14 @@ test('an unknown user can be a member, and members survive the loss of a store',
   world.settle();
   complete(write({ ann: true }), false);
   expect(members()).toEqual(['ann', 'dan']);
+});
+
+test('a deletion between the line of a user and the end of the upload removes the line', () => {
+  const { world, write, complete, members } = begin();
+  const upload = write({ ann: true, bob: true });
+  world.nowMs++;
+  world.delete('ann', null);
+  complete(upload, true);
+  expect(members()).toEqual(['bob']);
+  expect(world.processors.map(({ store }) => store.get('ann'))).toEqual([undefined, undefined]);
 });

@@ -6,7 +6,10 @@ import { type Profile } from '../../../services/audiences/profiles/profile';
 export class MemoryStore implements ProfileReader {
   readonly profiles = new Map<string, string>();
   readonly #due = new Map<string, number>();
-  readonly #touched = new Map<number, Set<string>>();
+  /** the place of each user's last touch */
+  readonly #touched = new Map<string, number>();
+  lastTouch = 0;
+  synced: Readonly<Record<string, number>> = {};
   /** sent, and not known to be acknowledged */
   readonly unsent = new Map<number, [user: string, definition: string]>();
   meta: PartitionState | undefined;
@@ -23,32 +26,35 @@ export class MemoryStore implements ProfileReader {
       .filter((user) => after === undefined || user > after)
       .slice(0, limit);
   }
-  touched(intervalMs: number, limit: number): string[] {
-    return [...(this.#touched.get(intervalMs) ?? [])].slice(0, limit);
+  touched(after: number, limit: number): { place: number; user: string }[] {
+    return [...this.#touched]
+      .map(([user, place]) => ({ place, user }))
+      .filter(({ place }) => place > after)
+      .sort((a, b) => a.place - b.place)
+      .slice(0, limit);
   }
   due(nowMs: number, limit: number): string[] {
     return [...this.#due].flatMap(([user, at]) => (at <= nowMs ? [user] : [])).slice(0, limit);
   }
-  touch(user: string, intervals: readonly number[]): void {
-    for (const interval of intervals) {
-      const set = this.#touched.get(interval) ?? new Set();
-      this.#touched.set(interval, set.add(user));
-    }
+  touch(user: string): void {
+    this.#touched.set(user, ++this.lastTouch);
   }
   setDue(user: string, at: number | undefined): void {
     if (at === undefined) this.#due.delete(user);
     else this.#due.set(user, at);
   }
   write(step: Step): void {
-    if (step.synced) {
-      for (const user of step.synced.users) this.#touched.get(step.synced.intervalMs)?.delete(user);
-    }
     for (const [user, profile] of step.profiles) {
       if (profile) this.profiles.set(user, JSON.stringify(profile));
       else this.profiles.delete(user);
     }
     for (const [user, at] of step.due) this.setDue(user, at);
-    for (const user of step.touched.users) this.touch(user, step.touched.intervalsMs);
+    for (const user of step.touched) this.touch(user);
+    if (step.synced) {
+      this.synced = step.synced.places;
+      const checked = Math.min(...Object.values(this.synced));
+      for (const [user, place] of this.#touched) if (place <= checked) this.#touched.delete(user);
+    }
     for (const { sequence, user, definition } of step.valueChanges) {
       this.unsent.set(sequence, [user, definition]);
     }

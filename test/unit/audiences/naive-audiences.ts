@@ -4,21 +4,37 @@ import { type Json, type JsonObject } from '../../../shared/model/message';
 
 /** The calls of a user. */
 interface Facts {
-  tracks: Extract<ProfileEvent, { kind: 'track' }>[];
+  tracks: (Extract<ProfileEvent, { kind: 'track' }> & {
+    /** the sources of later deletions: who counts one of them starts anew */
+    erasedFor?: string[];
+  })[];
   identifies: Extract<ProfileEvent, { kind: 'identify' }>[];
+  /** uploaded membership: the number of the upload, and whether it lists the user */
+  listed?: [upload: number, listed: boolean];
+}
+
+interface NaiveDeletion {
+  userId: string;
+  at: number;
+  sources: string[] | null;
 }
 
 /**
  * Returns all users, from the first record of each origin and of each call. Moves wait for the
  * records that they bring.
  */
-export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, Facts> {
+export function naiveUsers(
+  log: readonly (readonly Incoming[])[],
+  deletions: readonly NaiveDeletion[] = [],
+): Map<string, Facts> {
   const users = new Map<string, Facts>();
   const moved = new Map<string, Facts>();
   const of = (user: string) =>
     users.get(user) ?? users.set(user, { tracks: [], identifies: [] }).get(user)!;
   const seen = new Set<string>();
   const next = log.map(() => 0);
+  /** lines of uploads that have not ended, by user and upload */
+  const lines = new Map<string, Map<number, boolean>>();
   const step = (p: number): boolean => {
     const record = log[p]![next[p]!];
     if (!record) return false;
@@ -33,15 +49,43 @@ export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, F
     next[p]!++;
     if (place) seen.add(`${place}>${p}`);
     if (copy) seen.add(copy);
-    if (event.kind === 'track') of(user).tracks.push(event);
-    if (event.kind === 'identify') of(user).identifies.push(event);
-    if (event.kind === 'delete') users.delete(user);
+    const later = deletions.filter(
+      ({ userId, at }) => userId === user && (record.acceptedAt ?? Infinity) < at,
+    );
+    const isGone = later.some(({ sources }) => sources === null);
+    const isOfDeleted = (source: string) => later.some(({ sources }) => sources?.includes(source));
+    if (event.kind === 'listed' && !isGone) {
+      lines.set(user, new Map(lines.get(user)).set(event.upload, event.listed));
+    }
+    if (event.kind === 'uploaded') {
+      for (const [listed, own] of lines) {
+        const line = own.get(event.upload);
+        const isHere = log[p]!.some((each) => each.user === listed);
+        if (line === undefined || !isHere) continue;
+        if ((of(listed).listed?.[0] ?? 0) <= event.upload) of(listed).listed = [event.upload, line];
+      }
+    }
+    if (event.kind === 'track' && !isGone) {
+      const { tracks } = of(user);
+      if (!isOfDeleted(event.source)) tracks.push(event);
+    }
+    if (event.kind === 'identify' && !isGone) {
+      of(user).identifies.push(isOfDeleted(event.source) ? withoutValues(event) : event);
+    }
+    if (event.kind === 'delete') {
+      const { sources } = event;
+      if (sources === null) {
+        users.delete(user);
+        lines.delete(user);
+      } else if (users.has(user)) users.set(user, without(of(user), sources));
+    }
     if (event.kind === 'alias') {
       moved.set(`p${p}:${record.offset}`, users.get(user) ?? { tracks: [], identifies: [] });
       users.delete(user);
     }
-    if (event.kind === 'merge') {
-      const { tracks, identifies } = moved.get(place!)!;
+    if (event.kind === 'merge' && !isGone) {
+      const sources = later.flatMap((each) => each.sources ?? []);
+      const { tracks, identifies } = without(moved.get(place!)!, sources);
       of(user).tracks.push(...tracks);
       of(user).identifies.push(...identifies);
     }
@@ -49,6 +93,21 @@ export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, F
   };
   while (log.some((_, p) => step(p)));
   return users;
+}
+
+function without({ tracks, identifies, ...rest }: Facts, sources: string[]): Facts {
+  return {
+    ...rest,
+    tracks: tracks.map((each) => ({ ...each, erasedFor: [...(each.erasedFor ?? []), ...sources] })),
+    identifies: identifies.map((each) =>
+      sources.includes(each.source) ? withoutValues(each) : each,
+    ),
+  };
+}
+
+function withoutValues(event: Facts['identifies'][number]): Facts['identifies'][number] {
+  const names = Object.keys(event.traits);
+  return { ...event, traits: Object.fromEntries(names.map((name) => [name, null])) };
 }
 
 /** Returns traits, by the time of their calls. */
@@ -87,4 +146,18 @@ export function naiveCount(spec: CounterSpec, { tracks }: Facts, nowMs: number):
       return [...new Set(numbers)].sort((a, b) => times(b) - times(a) || a - b)[0] ?? null;
     }
   }
+}
+
+/** Returns whether uploads make a user a member: the last one that names him, since the last set. */
+export function naiveListed(
+  { listed }: Facts,
+  log: readonly (readonly Incoming[])[],
+  audience: string,
+): boolean {
+  const sets = log.flat().flatMap(({ event }) => {
+    return event.kind === 'uploaded' && event.audience === audience && event.full
+      ? event.upload
+      : [];
+  });
+  return listed?.[1] === true && listed[0] >= Math.max(0, ...sets);
 }

@@ -13,6 +13,7 @@ import {
   keyCheck,
   offsetChecks,
   todosOf,
+  type Whereabouts,
   topicChecks,
 } from '../../../cli/doctor/check';
 
@@ -30,21 +31,21 @@ test.each([
 });
 
 const READY: Health = { status: 200, reasons: [], degraded: [] };
-test.each<[string, Health | undefined, boolean, string]>([
-  ['ready', READY, true, 'ok'],
+test.each<[string, Health | undefined, Whereabouts, string | undefined]>([
+  ['ready', READY, 'here', 'ok'],
   [
     'not ready',
     { ...READY, status: 503, reasons: ['not yet in its consumer group'] },
-    true,
+    'here',
     'fail',
   ],
-  ['degraded', { ...READY, degraded: ['the history is away'] }, true, 'warn'],
-  ['missing on this machine', undefined, true, 'fail'],
-  ['out of reach on another machine', undefined, false, 'warn'],
-])('doctor gives the right result for a service that is %s', (_, health, here, result) => {
-  expect(healthCheck('service router', 'http://127.0.0.1:9402', health, here)).toMatchObject({
-    result,
-  });
+  ['degraded', { ...READY, degraded: ['the history is away'] }, 'here', 'warn'],
+  ['missing on this machine', undefined, 'here', 'fail'],
+  ['missing in its container', undefined, 'named', 'fail'],
+  ['out of reach on another machine', undefined, 'elsewhere', undefined],
+])('doctor gives the right result for a service that is %s', (_, health, whereabouts, result) => {
+  const check = healthCheck('service router', 'http://127.0.0.1:9402', health, whereabouts);
+  expect(check?.result).toBe(result);
 });
 
 const differs = (setting: string, has: string, wants: string) => ({

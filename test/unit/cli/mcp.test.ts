@@ -39,6 +39,13 @@ const delivery = {
   settledAt: null,
   nextAttemptAt: '2026-01-01T12:04:00.000Z',
   expiresAt: '2026-01-01T15:50:00.000Z',
+  goesOn: {
+    when: 'at',
+    at: '2026-01-01T12:04:00.000Z',
+    lastCheck: null,
+    nextCheckBy: null,
+    givenUpAt: '2026-01-01T15:50:00.000Z',
+  },
   replay: 0,
   attemptsMade: 2,
   attempts: [attempt],
@@ -472,6 +479,7 @@ test('the explanation of an ended delivery says when it ended', () => {
     status: 'dead',
     reason: 'rejected',
     settledAt: '2026-01-01T11:59:01.000Z',
+    goesOn: null,
   } as Delivery;
   expect(explain(dead, NOW)).toMatch(
     /is dead: its endpoint refused it for good\. .* It ended at 2026-01-01T11:59:01\.000Z\.$/,

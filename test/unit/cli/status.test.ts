@@ -1,4 +1,5 @@
-import { goesOnOf, goesOnWords, reasonWords } from '../../../cli/explain/goes-on';
+import { goesOnInShort, goesOnWords, reasonWords } from '../../../cli/explain/goes-on';
+import { type GoesOn } from '../../../shared/api/operations';
 import { CANCEL_REASONS, DEAD_REASONS, DIVERT_REASONS } from '../../../shared/model/reasons';
 import { waypost } from '../../support/cli';
 
@@ -14,38 +15,52 @@ const base = {
   attemptsMade: 1,
   lastStatusCode: null,
   lastError: null,
+  goesOn: null,
 };
 const circuit = { url: 'whk_1', origin: 'https://a.example', state: 'open', why: 'timeout', at };
 const error = { at, code: 'timeout', status: null, message: 'no response within 5 s' };
-const down = { circuits: [circuit], lastError: error } as never;
+const none = { at: null, lastCheck: null, nextCheckBy: null, givenUpAt: base.expiresAt };
+const down = { lastCheck: { ...error, url: 'whk_1' }, nextCheckBy: later };
 
-test.each<[string | null, object, object | undefined, string, RegExp]>([
-  ['backoff', { nextAttemptAt: later }, undefined, 'at', /^at 2026-01-01T12:04/],
-  ['backoff', {}, undefined, 'at', /^as soon as Waypost comes to it$/],
-  ['backoff', {}, down, 'on_answer', /endpoint answers \(.*11:00.*no response within 5 s\)/],
-  ['replayed', {}, undefined, 'at', /^as soon as/],
-  ['retry_requested', {}, undefined, 'at', /^as soon as/],
-  [null, {}, undefined, 'at', /^as soon as/],
-  ['retry_after', {}, undefined, 'not_before', /the endpoint asked for$/],
-  ['retry_after', { nextAttemptAt: later }, undefined, 'not_before', /not before 2026-01-01T12:04/],
-  ['rate_limited', {}, undefined, 'not_before', /rate limit/],
-  ['lane_full', {}, undefined, 'not_before', /before it/],
-  ['handed_over', {}, undefined, 'not_before', /another process/],
-  ['circuit_open', {}, down, 'on_answer', /no response within 5 s/],
-  ['token', {}, undefined, 'on_answer', /token endpoint/],
-  ['proxy', {}, undefined, 'on_answer', /proxy connects/],
-  ['paused', {}, undefined, 'on_release', /resumes/],
-  ['secrets_unreadable', {}, undefined, 'on_release', /key/],
-  ['destination_unreadable', {}, undefined, 'on_release', /read/],
-])('a delivery that waits for %s (%j) goes on', (reason, over, around, when, words) => {
-  const delivery = { ...base, status: 'held' as const, reason, ...over };
-  const goesOn = goesOnOf(delivery, around as never)!;
-  expect(goesOn).toMatchObject({ when, givenUpAt: base.expiresAt });
+test.each<[GoesOn['when'], string | null, Partial<GoesOn>, RegExp, string]>([
+  ['at', 'backoff', { at: later }, /^at 2026-01-01T12:04/, `at ${later}`],
+  ['at', 'backoff', { at }, /^as soon as Waypost comes to it$/, 'now'],
+  ['at', null, { at }, /^as soon as/, 'now'],
+  ['not_before', 'retry_after', { at }, /the endpoint asked for$/, 'when it has room'],
+  [
+    'not_before',
+    'retry_after',
+    { at: later },
+    /asked for, not before 2026-01-01T12:04/,
+    `not before ${later}`,
+  ],
+  ['not_before', 'rate_limited', { at }, /rate limit/, 'when it has room'],
+  ['not_before', 'lane_full', { at }, /before it$/, 'when it has room'],
+  ['not_before', 'handed_over', { at }, /another process/, 'when it has room'],
+  [
+    'on_answer',
+    'circuit_open',
+    down,
+    /^as soon as the endpoint answers \(.*11:00.*no response within 5 s\); Waypost asks again by .*12:04/,
+    `on an answer, asked by ${later}`,
+  ],
+  [
+    'on_answer',
+    'backoff',
+    { ...down, at: later },
+    /^as soon as the endpoint answers, not before 2026-01-01T12:04/,
+    `on an answer, asked by ${later}`,
+  ],
+  ['on_answer', 'token', {}, /token endpoint/, 'on an answer'],
+  ['on_answer', 'proxy', {}, /proxy connects/, 'on an answer'],
+  ['on_release', 'paused', {}, /resumes/, 'when somebody acts'],
+  ['on_release', 'backoff', {}, /resumes/, 'when somebody acts'],
+  ['on_release', 'secrets_unreadable', {}, /key/, 'when somebody acts'],
+  ['on_release', 'destination_unreadable', {}, /read/, 'when somebody acts'],
+])('goes on %s for %s (%j)', (when, reason, over, words, short) => {
+  const goesOn = { ...none, when, ...over };
   expect(goesOnWords(goesOn, reason, NOW)).toMatch(words);
-});
-
-test('an ended delivery does not go on', () => {
-  expect(goesOnOf({ ...base, status: 'dead', reason: 'rejected' }, undefined)).toBeNull();
+  expect(goesOnInShort(goesOn, NOW)).toBe(short);
 });
 
 test('every reason has words', () => {
@@ -84,7 +99,15 @@ const sum = {
   totals: { dead: 2_279 },
 };
 const LISTS: Record<string, object[]> = {
-  'dst_down held': [{ ...base, id: 'dlv_1', status: 'held', reason: 'circuit_open' }],
+  'dst_down held': [
+    {
+      ...base,
+      id: 'dlv_1',
+      status: 'held',
+      reason: 'circuit_open',
+      goesOn: { ...none, when: 'on_answer', ...down },
+    },
+  ],
   'dst_lost dead': [
     { ...base, id: 'dlv_2', status: 'dead', reason: 'rejected', lastStatusCode: 410 },
   ],

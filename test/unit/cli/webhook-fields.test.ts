@@ -101,7 +101,10 @@ test('a URL without secrets is replaced without more ado', async () => {
 test('secrets go to no other path when it could be that of several URLs', async () => {
   stored = [webhook, { ...webhook, id: 'whk_2', url: 'https://a.example/other' }];
   const { code, err } = await edit(
-    ...['--webhook', 'https://a.example/new', '--webhook', 'https://a.example/other'],
+    '--webhook',
+    'https://a.example/new',
+    '--webhook',
+    'https://a.example/other',
   );
   expect([code, err]).toEqual([0, expect.any(String)]);
   expect(sent).toMatchObject([{ webhooks: [{ id: 'whk_1' }, { id: 'whk_2' }] }]);

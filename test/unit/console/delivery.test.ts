@@ -9,9 +9,11 @@ import {
   jsonIn,
   urlsInWords,
 } from '../../../console/src/destination/attempt-text';
+import { absolute } from '../../../console/src/lib/labels';
 import { defined } from '../../../shared/collections/defined';
 import { curlOf } from '../../../shared/model/curl';
-import { type Delivery } from '../../../shared/api/operations';
+import { WAIT_ENDS } from '../../../shared/model/reasons';
+import { type Delivery, type GoesOn } from '../../../shared/api/operations';
 
 type Attempt = Delivery['attempts'][number];
 
@@ -33,6 +35,17 @@ function anEvent(
     outcome: 'retry' as const,
     ...more,
     urls: [{ ...common, status: 500, ...url }],
+  };
+}
+
+function goesOn(when: GoesOn['when'], over: Partial<GoesOn> = {}): GoesOn {
+  return {
+    when,
+    at: null,
+    lastCheck: null,
+    nextCheckBy: null,
+    givenUpAt: iso(14_400_000),
+    ...over,
   };
 }
 
@@ -58,6 +71,7 @@ function aDelivery(fields: Partial<Delivery> = {}): Delivery {
     lastStatusCode: 500,
     lastError: null,
     nextAttemptAt: budget.nextAttemptAt,
+    goesOn: goesOn('at', { at: budget.nextAttemptAt }),
     settledAt: null,
     replay: 0,
     attemptsMade: 1,
@@ -76,7 +90,7 @@ describe('the timeline of a delivery', () => {
     expect(texts(aDelivery())).toEqual([
       'Accepted',
       'Attempt 1: 500 (12 ms)',
-      'Next attempt',
+      `Next attempt in 4 min, at ${absolute(iso(240_000), NOW)}`,
       'Gives up',
     ]);
   });
@@ -87,46 +101,48 @@ describe('the timeline of a delivery', () => {
     expect(texts(aDelivery({ attempts }))[1]).toBe('Not sent: token');
   });
 
-  test('announces no time that has passed', () => {
-    const past = {
+  test('says what a delivery waits for whose endpoint is away, and names no time that has passed', () => {
+    const error = { at: iso(-9_000), code: 'timeout', status: null, message: 'no response' };
+    const waits = goesOn('on_answer', {
+      at: iso(-3_300_000),
+      lastCheck: { ...error, url: 'whk_1' },
+      nextCheckBy: iso(50_000),
+      givenUpAt: iso(60_000),
+    });
+    const held = aDelivery({
+      attempts: [],
       attemptsMade: 0,
-      nextAttemptAt: iso(-3_300_000),
-      expiresAt: iso(60_000),
-      waitsFor: 'circuit_open',
-    };
-    const moments = momentsOf(aDelivery({ attempts: [], budget: past }), NOW);
-    expect(moments.filter(({ kind }) => kind === 'next')).toEqual([
-      { at: null, kind: 'next', text: 'Next attempt: as soon as possible' },
+      status: 'held',
+      reason: 'circuit_open',
+      goesOn: waits,
+    });
+    const next =
+      'Next attempt: as soon as the endpoint answers (the last failure was at ' +
+      `${absolute(error.at, NOW)}: no response). Waypost asks again in 50 s at the latest`;
+    expect(momentsOf(held, NOW).slice(1)).toEqual([
+      { at: null, kind: 'wait', text: 'The endpoint is failing' },
+      { at: null, kind: 'next', text: next },
       { at: iso(60_000), kind: 'next', text: 'Gives up' },
     ]);
-    expect(budgetInWords(past, NOW)).toBe(
-      'No attempts yet. Next attempt as soon as possible; gives up in 1 min.',
-    );
+    expect(budgetInWords(held, NOW)).toBe(`No attempts yet. ${next}; gives up in 1 min.`);
   });
 
   test('announces no time that has passed, for any delivery', () => {
     const time = fc.integer({ min: -90_000_000, max: 90_000_000 }).map(iso);
-    const budget = fc.record({
-      attemptsMade: fc.nat(3),
-      nextAttemptAt: fc.option(time),
-      expiresAt: time,
-      waitsFor: fc.constantFrom('backoff', 'circuit_open', 'paused', null),
+    const waits = fc.record<GoesOn>({
+      when: fc.constantFrom(...WAIT_ENDS),
+      at: fc.option(time),
+      lastCheck: fc.constant(null),
+      nextCheckBy: fc.option(time),
+      givenUpAt: time,
     });
-    const status = fc.constantFrom<Delivery['status']>(
-      'waiting',
-      'retrying',
-      'held',
-      'dead',
-      'delivered',
-    );
+    const reason = fc.constantFrom('backoff', 'circuit_open', 'paused', null);
     fc.assert(
-      fc.property(budget, status, fc.option(time), (given, stands, settledAt) => {
-        const coming = momentsOf(
-          aDelivery({ budget: given, status: stands, settledAt }),
-          NOW,
-        ).filter(({ kind }) => kind === 'next');
+      fc.property(waits, reason, (given, why) => {
+        const delivery = aDelivery({ goesOn: given, reason: why });
+        const coming = momentsOf(delivery, NOW).filter(({ kind }) => kind === 'next');
         for (const { at } of coming) expect(at === null || Date.parse(at) > NOW).toBe(true);
-        expect(budgetInWords(given, NOW)).not.toMatch(/(Next attempt|gives up) [^;.]* ago/);
+        expect(budgetInWords(delivery, NOW)).not.toMatch(/(Next attempt|gives up) [^;.]* ago/);
       }),
     );
   });
@@ -142,7 +158,14 @@ describe('the timeline of a delivery', () => {
     ];
     expect(
       texts(
-        aDelivery({ attempts, status: 'delivered', reason: null, settledAt: iso(0), replay: 1 }),
+        aDelivery({
+          attempts,
+          status: 'delivered',
+          reason: null,
+          goesOn: null,
+          settledAt: iso(0),
+          replay: 1,
+        }),
       ),
     ).toEqual([
       'Accepted',
@@ -154,8 +177,9 @@ describe('the timeline of a delivery', () => {
   });
 
   test('says how many attempts were made and when the next one follows', () => {
-    expect(budgetInWords(aDelivery().budget, NOW)).toBe(
-      '1 attempt so far. Next attempt in 4 min; gives up in 4 h.',
+    expect(budgetInWords(aDelivery(), NOW)).toBe(
+      `1 attempt so far. Next attempt in 4 min, at ${absolute(iso(240_000), NOW)}; ` +
+        'gives up in 4 h.',
     );
   });
 });

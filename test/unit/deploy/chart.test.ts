@@ -9,6 +9,7 @@ import {
   CHART,
   envOf,
   type Manifest,
+  type Rendered,
   message,
   render,
   REQUIRED,
@@ -136,16 +137,19 @@ story(
     const values = {
       ...REQUIRED,
       image: { tag: '2.0.0' },
-      services: { router: { image: { tag: '1.0.0@sha256:ab' } } },
+      services: { router: { image: { tag: `1.0.0@sha256:${'ab'.repeat(32)}` } } },
     };
     const { objects, one } = await render(values);
     const images = objects
       .filter(({ kind }) => kind === 'Deployment' || kind === 'Job')
       .map(imageOf);
     expect(images.toSorted()).toEqual(
-      [...Array<string>(6).fill('waypost:2.0.0'), 'waypost:1.0.0@sha256:ab'].toSorted(),
+      [
+        ...Array<string>(6).fill('waypost:2.0.0'),
+        `waypost:1.0.0@sha256:${'ab'.repeat(32)}`,
+      ].toSorted(),
     );
-    expect(imageOf(one('Deployment', '-router'))).toBe('waypost:1.0.0@sha256:ab');
+    expect(imageOf(one('Deployment', '-router'))).toBe(`waypost:1.0.0@sha256:${'ab'.repeat(32)}`);
     const { labels } = one('Deployment', '-router').spec.template.metadata;
     expect(labels['app.kubernetes.io/version']).toBe('1.0.0');
     expect(labels).not.toHaveProperty('helm.sh/chart');
@@ -396,12 +400,14 @@ story(
   'together all services run in one pod, which Services, policies and the volume of control lead to',
   async () => {
     const { objects, one } = await render(TOGETHER);
-    const all = one('Deployment');
+    const all = one('Deployment', '-control');
+    const others = objects.filter((object) => object.kind === 'Deployment' && object !== all);
+    expect(others.map(({ spec }) => spec.replicas)).toEqual([0, 0, 0, 0, 0]);
     expect([all.spec.replicas, all.spec.strategy.type]).toEqual([1, 'Recreate']);
     const { labels } = all.spec.template.metadata;
     const [container] = all.spec.template.spec.containers;
     expect(container.args).toEqual(['all']);
-    expect(container.readinessProbe.exec.command).toEqual(['healthy', 'readyz']);
+    expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz/all', port: 'health' });
     for (const name of ['WAYPOST_SECRET_KEY', 'WAYPOST_ADMIN_TOKEN']) {
       expect(variable(all, name)).toBeDefined();
     }
@@ -427,7 +433,7 @@ story(
       expect(labels).toMatchObject(spec.selector);
       for (const { targetPort } of spec.ports) expect(open).toContain(targetPort);
     }
-    const policy = one('NetworkPolicy', '-all');
+    const policy = one('NetworkPolicy', '-control');
     expect(labels).toMatchObject(policy.spec.podSelector.matchLabels);
     const allowed = policy.spec.ingress.flatMap(({ ports }: { ports: { port: number }[] }) =>
       ports.map(({ port }) => port),
@@ -436,7 +442,7 @@ story(
     expect(policy.spec.egress.filter((rule: { to?: object[] }) => rule.to === undefined)).toEqual(
       [],
     );
-    expect(labels).toMatchObject(one('PodDisruptionBudget').spec.selector.matchLabels);
+    expect(labels).toMatchObject(one('PodDisruptionBudget', '-control').spec.selector.matchLabels);
   },
 );
 
@@ -453,6 +459,52 @@ story(
     );
     expect(holders[0]).toEqual(holders[1]);
     expect(holders[0]).toMatchObject([['waypost-control', {}, { type: 'Recreate' }]]);
+  },
+);
+
+/** What Helm merges by: what only one of two manifests has, it leaves in the pod after a failure. */
+function mergedBy({ spec: { strategy, template } }: Manifest) {
+  const { containers } = template.spec;
+  return containers.map(({ name, ...container }: Record<string, object>) => [
+    name,
+    strategy,
+    ...['startupProbe', 'livenessProbe', 'readinessProbe'].map((probe) =>
+      Object.keys(container[probe]!).toSorted(),
+    ),
+  ]);
+}
+
+story(
+  'a switch of together changes objects and creates none, so that one that failed leaves none behind',
+  async () => {
+    const [together, apart] = await Promise.all([render(TOGETHER), render(REQUIRED)]);
+    const names = ({ objects }: Rendered) =>
+      objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`).toSorted();
+    expect(names(together)).toEqual(names(apart));
+    const merged = ({ objects }: Rendered) =>
+      objects
+        .filter(({ kind }) => kind === 'Deployment')
+        .map((object) => [object.metadata.name, ...mergedBy(object)]);
+    expect(merged(together)).toEqual(merged(apart));
+  },
+);
+
+story(
+  'a claim that exists keeps its size, and a switch of together asks for no other',
+  async () => {
+    const path = '/api/v1/namespaces/here/persistentvolumeclaims/waypost-control';
+    const claim = (storage: string) => ({
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'waypost-control', namespace: 'here' },
+      spec: { resources: { requests: { storage } } },
+    });
+    const size = ({ one }: Rendered) =>
+      one('PersistentVolumeClaim').spec.resources.requests.storage as string;
+    expect(size(await render(REQUIRED))).toBe('8Gi');
+    expect(size(await render(REQUIRED, { cluster: { [path]: claim('2Gi') } }))).toBe('2Gi');
+    const small = parse(readFileSync(join(CHART, 'values-small.yaml'), 'utf8')) as object;
+    expect(small).not.toHaveProperty('persistence');
   },
 );
 
@@ -477,6 +529,72 @@ story(
   },
 );
 
+story(
+  'values that the chart makes itself, or that Kubernetes would refuse, are refused',
+  async () => {
+    const refused = (values: object) => message({ ...REQUIRED, ...values });
+    expect(await refused({ settings: { WAYPOST_PARTITIONS: 3 } })).toContain(
+      'settings.WAYPOST_PARTITIONS is made by the chart. Set kafka.partitions instead',
+    );
+    expect(await refused({ settings: { KAFKA_SASL_USERNAME: 'a' } })).toContain('Set kafka.sasl');
+    expect(await refused({ topicsJob: { env: { KAFKA_BROKERS: 'a:1' } } })).toContain(
+      'topicsJob.env.KAFKA_BROKERS is made by the chart',
+    );
+    const service = (name: string, fields: object) => refused({ services: { [name]: fields } });
+    expect(await service('delivery', { env: { WAYPOST_SECRET_KEY: 'a' } })).toContain(
+      'services.delivery.env.WAYPOST_SECRET_KEY',
+    );
+    expect(await service('audiences', { replicas: 20 })).toContain(
+      'services.audiences.replicas is more than kafka.partitions',
+    );
+    const traces = { OTEL_TRACES_SAMPLER: 'always_on' };
+    expect(await refused({ settings: traces })).toBe('rendered');
+    expect(
+      await refused({ settings: traces, telemetry: { otlpEndpoint: 'http://otel.obs.svc:4318' } }),
+    ).toContain('Set telemetry instead');
+    for (const values of [
+      { allowedNetworks: ['10.0.0.0/99'] },
+      { persistence: { size: '8GB' } },
+      { image: { tag: '0.1.0@sha256:abc' } },
+      { services: { router: { resources: { requests: { cpus: 1 } } } } },
+    ]) {
+      expect(await refused(values)).toContain("values don't meet the specifications");
+    }
+    const fine = {
+      allowedNetworks: ['10.0.0.0/8', 'fd00::/64'],
+      image: { tag: `0.1.0@sha256:${'a'.repeat(64)}` },
+      services: { router: { resources: { requests: { cpu: 0.5, memory: '1.5Gi' } } } },
+    };
+    expect(await refused(fine)).toBe('rendered');
+  },
+);
+
+story(
+  'doctor in the pod of control reaches the health ports, which no other pod needs to',
+  async () => {
+    const metricsFrom = [{ podSelector: { matchLabels: { app: 'prometheus' } } }];
+    const { objects, one } = await render({ ...REQUIRED, networkPolicy: { metricsFrom } });
+    const control = one('Deployment', '-control');
+    expect(variable(control, 'WAYPOST_HEALTH_HOST')).toMatchObject({ value: 'waypost-{service}' });
+    const { labels } = control.spec.template.metadata;
+    const policies = objects.filter(
+      ({ kind, metadata }) => kind === 'NetworkPolicy' && !/-(test|topics)$/.test(metadata.name),
+    );
+    expect(policies).toHaveLength(6);
+    for (const { spec } of policies) {
+      const [, doctor] = spec.ingress[0].from;
+      expect(labels).toMatchObject(doctor.podSelector.matchLabels);
+    }
+    const [pods] = one('NetworkPolicy', '-control').spec.egress.filter(
+      ({ ports }: { ports: { port: string }[] }) => ports.some(({ port }) => port === 'health'),
+    );
+    for (const { kind, spec } of objects) {
+      if (kind !== 'Deployment') continue;
+      expect(spec.template.metadata.labels).toMatchObject(pods.to[0].podSelector.matchLabels);
+    }
+  },
+);
+
 story('values-small.yaml fits on a node with one core and 2 GiB', async () => {
   const small = parse(readFileSync(join(CHART, 'values-small.yaml'), 'utf8')) as { kafka: object };
   const { objects } = await render({
@@ -484,7 +602,9 @@ story('values-small.yaml fits on a node with one core and 2 GiB', async () => {
     ...small,
     kafka: { ...small.kafka, ...REQUIRED.kafka },
   });
-  const deployments = objects.filter(({ kind }) => kind === 'Deployment');
+  const deployments = objects.filter(
+    ({ kind, spec }) => kind === 'Deployment' && spec.replicas > 0,
+  );
   expect(deployments.map(({ spec }) => spec.replicas)).toEqual([1]);
   const requests = deployments.map(
     ({ spec }) => spec.template.spec.containers[0].resources.requests,

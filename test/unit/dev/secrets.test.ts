@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runService, takeSecrets } from '../../../bin/run-service';
+import { runService, takeSecrets, takeStoredKey } from '../../../bin/run-service';
 import { copyKey, localSecrets, storedSecrets } from '../../../dev/secrets';
 import { volumeWarning } from '../../../dev/kafka/volume';
 import { loadSettings } from '../../../shared/runtime/settings';
@@ -74,6 +74,23 @@ test('a service takes only the secrets that it needs from a data dir with more',
     WAYPOST_GENERATE_SECRETS: 'false',
     WAYPOST_SECRET_KEY,
   });
+});
+
+test('a command beside control takes the key that control has stored, and no other secret', () => {
+  const { WAYPOST_SECRET_KEY } = localSecrets(dir, {});
+  const note = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+  // Docker Compose sets what `.env` does not name to nothing.
+  const stored: NodeJS.ProcessEnv = { WAYPOST_DATA_DIR: dir, WAYPOST_SECRET_KEY: '' };
+  takeStoredKey(stored);
+  expect(stored).toEqual({ WAYPOST_DATA_DIR: dir, WAYPOST_SECRET_KEY });
+  const given = Buffer.alloc(32).toString('base64');
+  const own: NodeJS.ProcessEnv = { WAYPOST_DATA_DIR: dir, WAYPOST_SECRET_KEY: given };
+  takeStoredKey(own);
+  expect(own.WAYPOST_SECRET_KEY).toBe(given);
+  const none: NodeJS.ProcessEnv = { WAYPOST_DATA_DIR: join(dir, 'empty') };
+  takeStoredKey(none);
+  expect(none).not.toHaveProperty('WAYPOST_SECRET_KEY');
+  note.mockRestore();
 });
 
 test('a data dir that cannot be written causes one sentence that names it', () => {

@@ -56,6 +56,7 @@ const health: Start = (timeouts) =>
       },
       notReady: () => [],
     },
+    all: new Map(),
     timeouts,
   });
 

@@ -1,17 +1,24 @@
-import { ConsumerHealth, PollLiveness, serveHealth } from '../../../shared/runtime/health';
+import {
+  ConsumerHealth,
+  type Health,
+  PollLiveness,
+  serveHealth,
+} from '../../../shared/runtime/health';
 import { type Consumption } from '../../../shared/kafka/port';
 
 /** The questions of an orchestrator: must the process restart, and may it get work? */
 
 let now = 0;
 let health: ConsumerHealth;
+let all: Map<string, Health | undefined>;
 let consumption: Pick<Consumption, 'joined' | 'stuck'> | undefined;
 let server: Awaited<ReturnType<typeof serveHealth>>;
 beforeEach(async () => {
   now = 0;
   consumption = undefined;
   health = new ConsumerHealth(() => consumption);
-  server = await serveHealth({ host: '127.0.0.1', port: 0, maxConnections: 9, health });
+  all = new Map([['router', health]]);
+  server = await serveHealth({ host: '127.0.0.1', port: 0, maxConnections: 9, health, all });
 });
 afterEach(() => server.close());
 
@@ -72,4 +79,20 @@ test('a service that stops or lacks its broker or group is unready, not restarte
     expect(await asked('/readyz')).toEqual([503, { ok: false, reasons: [why] }]);
     expect(await asked('/livez')).toEqual([200, { ok: true, reasons: [] }]);
   }
+});
+
+test('a process of several services is ready when all of them are, and alive unless one is stuck', async () => {
+  consume({ joined: true });
+  expect(await asked('/readyz/all')).toEqual([200, { ok: true, reasons: [] }]);
+  all.set('ingest', undefined);
+  expect(await asked('/readyz/all')).toEqual([
+    503,
+    { ok: false, reasons: ['ingest: it is being opened'] },
+  ]);
+  expect((await asked('/livez/all'))[0]).toBe(200);
+  const stuck = { notLive: () => ['no turn'], notReady: () => ['no room'] };
+  all.set('ingest', stuck);
+  expect(await asked('/readyz/all')).toEqual([503, { ok: false, reasons: ['ingest: no room'] }]);
+  expect(await asked('/livez/all')).toEqual([503, { ok: false, reasons: ['ingest: no turn'] }]);
+  expect((await asked('/readyz'))[0]).toBe(200);
 });

@@ -6,6 +6,7 @@ const context = () =>
   createContext({
     name: 'router',
     settings: loadSettings({}),
+    healths: new Map(),
     log: createLog('test', 'silent'),
     onFatal: (error) => {
       throw error;

@@ -3,7 +3,7 @@ import { Histogram } from '../../../tools/simulator/histogram';
 import { PartitionLog } from '../../../tools/simulator/log';
 import { help, readCommandLine } from '../../../tools/simulator/options';
 import { ProcessTime } from '../../../tools/simulator/process-time';
-import { type DispatchResult } from '../../../shared/kafka/port';
+import { type DispatchResult, type OpenRecord } from '../../../shared/kafka/port';
 
 describe('virtual time', () => {
   test('acts by time, then the order given, and promises settle in between', async () => {
@@ -49,7 +49,7 @@ describe('a partition', () => {
     const read: string[] = [];
     let verdict: DispatchResult = 'accepted';
     const reader = (now: number) =>
-      log.read(({ key }) => {
+      log.offer(({ key }) => {
         if (verdict === 'accepted') read.push(String(key));
         return verdict;
       }, now);
@@ -70,6 +70,31 @@ describe('a partition', () => {
     reader(2_003);
     expect(read.at(-1)).toBe('d');
   });
+});
+
+test('a partition that moves keeps its records: handed back, unread and new ones', () => {
+  const log = new PartitionLog('webhooks', 0, Buffer.from('x'));
+  for (const key of ['a', 'b', 'c']) log.append({ key, headers: {} }, 1_000);
+  const held: OpenRecord[] = [];
+  log.offer((record) => {
+    if (held.length === 2) return 'busy';
+    held.push(record);
+    return 'accepted';
+  }, 2_000);
+  log.leaving = true;
+  expect(held.map(({ isRevoking }) => isRevoking)).toEqual([true, true]);
+  held[0]?.done();
+  held[1]?.handBack();
+  expect(log.open).toBe(0);
+  log.append({ key: 'd', headers: {} }, 2_000);
+  expect(log.cut(1).map(({ key }) => String(key))).toEqual(['d']);
+  log.handOver();
+  const read: string[] = [];
+  log.offer(({ key, offset }) => {
+    read.push(`${String(key)}${String(offset)}`);
+    return 'accepted';
+  }, 3_000);
+  expect(read).toEqual(['b1', 'c2']);
 });
 
 test('percentiles are exact below a second, and of three digits above', () => {

@@ -4,8 +4,11 @@ import {
   failsSometimes,
   hangs,
   refuses,
+  throttles,
   works,
 } from '../../../tools/simulator/endpoint';
+import { keeps } from '../../../tools/simulator/scenario';
+import { quiet } from '../../../tools/simulator/scenarios/quiet';
 import {
   settingsOf,
   World,
@@ -15,13 +18,19 @@ import {
 import { Circuit } from '../../../services/delivery/lanes/circuit';
 import type * as decisions from '../../../services/delivery/decisions/admission';
 import { isOwedOneTry } from '../../../services/delivery/decisions/admission';
+import { DisabledUrls } from '../../../services/delivery/destinations/disabled-urls';
 import { LaneQueue } from '../../../services/delivery/lanes/queue';
 import { ConcurrencyLimit } from '../../../services/delivery/lanes/concurrency-limit';
 import { SocketShares } from '../../../services/delivery/lanes/socket-shares';
 import { type Success, SuccessRows } from '../../../services/delivery/success-rows';
 import { Requeuer } from '../../../services/retry/requeuer';
 import { Recalls } from '../../../services/retry/recalls';
-import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
+import { type DispatchResult, type InRecord, type OpenRecord } from '../../../shared/kafka/port';
+import { type RecallAction } from '../../../shared/model/recall';
+import type * as responses from '../../../shared/model/classify-response';
+import { retryAfterMs } from '../../../shared/model/classify-response';
+import type * as dedup from '../../../shared/model/dedup-window';
+import { createStepDedup } from '../../../shared/model/dedup-window';
 
 /**
  * Runs the production code with one rule removed at a time: the checks of the simulation must
@@ -69,7 +78,25 @@ jest.mock('../../../services/delivery/decisions/admission', () => ({
   ...jest.requireActual<Decide>('../../../services/delivery/decisions/admission'),
   isOwedOneTry: jest.fn(),
 }));
-beforeEach(() => void jest.mocked(isOwedOneTry).mockImplementation(honest()));
+type Responses = typeof responses;
+const honestWait = () =>
+  jest.requireActual<Responses>('../../../shared/model/classify-response').retryAfterMs;
+jest.mock('../../../shared/model/classify-response', () => ({
+  ...jest.requireActual<Responses>('../../../shared/model/classify-response'),
+  retryAfterMs: jest.fn(),
+}));
+type Dedup = typeof dedup;
+const honestDedup = () =>
+  jest.requireActual<Dedup>('../../../shared/model/dedup-window').createStepDedup;
+jest.mock('../../../shared/model/dedup-window', () => ({
+  ...jest.requireActual<Dedup>('../../../shared/model/dedup-window'),
+  createStepDedup: jest.fn(),
+}));
+beforeEach(() => {
+  jest.mocked(isOwedOneTry).mockImplementation(honest());
+  jest.mocked(retryAfterMs).mockImplementation(honestWait());
+  jest.mocked(createStepDedup).mockImplementation(honestDedup());
+});
 afterEach(() => jest.restoreAllMocks());
 
 type Case = [promise: string, sabotage: () => void, WorldSpec];
@@ -131,7 +158,53 @@ const CASES: Case[] = [
     holdReturns,
     world([failsSometimes(0.9, 20)], { perSecond: 5, settings: { windowMs: 20_000 } }),
   ],
+  [
+    'attempted before the time asked for',
+    () => void jest.mocked(retryAfterMs).mockImplementation(() => undefined),
+    world([throttles(2, 5)], { perSecond: 5 }),
+  ],
+  [
+    'attempted before its time',
+    returnAtOnce,
+    world([failsSometimes(0.5, 20)], { perSecond: 5, trafficMs: 3_000 }),
+  ],
+  [
+    'two attempts at the same time',
+    () => {
+      method(Recalls.prototype, 'check', () => 'return')();
+      jest.mocked(createStepDedup).mockImplementation(() => ({ isDuplicateStep: () => false }));
+    },
+    // Sent now, a moment before the tier of ten seconds returns them.
+    world([badFrom(0, 3_000, answers(20, 503), answers(4_000))], {
+      bursts: burst(20),
+      acts: [{ kind: 'send_now', destination: 'd0', all: true, atMs: 9_000 }],
+    }),
+  ],
+  [
+    // The process that got the 410 goes on.
+    'sent to a URL that is off',
+    method(DisabledUrls.prototype, 'add', () => false),
+    world([badFrom(1_000, Infinity, answers(20, 410), answers(20))], { perSecond: 20 }),
+  ],
+  [
+    'attempted after its cancellation',
+    () => ignoreRecalls('cancel'),
+    world([answers(20, 503)], {
+      bursts: burst(20),
+      acts: [{ kind: 'cancel', destination: 'd0', all: true, atMs: 3_000 }],
+    }),
+  ],
 ];
+
+test('an endpoint without calls is probed while deliveries wait for it', async () => {
+  const missed = async () => {
+    const { findings } = await quiet.play({ seed: 1, short: true, note: () => undefined });
+    return findings.filter((finding) => !keeps(finding)).map(({ what }) => what);
+  };
+  expect(await missed()).toEqual([]);
+  ignoreRecalls('probe');
+  expect(await missed()).toEqual(['longest time without a request, first quarter of an hour']);
+});
 
 test.each(CASES)('%s', async (promise, sabotage, spec) => {
   expect(await broken(spec)).toEqual([]);
@@ -144,11 +217,27 @@ function drop(record: OpenRecord): DispatchResult {
   return 'accepted';
 }
 
+/** Retry returns everything at once, and delivery does not know when it was due. */
+function returnAtOnce(): void {
+  const real = Requeuer.prototype.onRecord;
+  method(Requeuer.prototype, 'onRecord', function (this: Requeuer, record: OpenRecord) {
+    Object.assign(record, { headers: { ...record.headers, due: '1', 'not-before': undefined } });
+    return real.call(this, record);
+  })();
+}
+
+function ignoreRecalls(action: RecallAction): void {
+  const real = Recalls.prototype.onRecall;
+  method(Recalls.prototype, 'onRecall', function (this: Recalls, record: InRecord) {
+    if (!String(record.value).includes(`"action":"${action}"`)) real.call(this, record);
+  })();
+}
+
 /** The retry service returns everything one minute late. */
 function holdReturns(): void {
   const real = Requeuer.prototype.onRecord;
   method(Requeuer.prototype, 'onRecord', function (this: Requeuer, record: OpenRecord) {
     const due = String(Number(record.headers.due) + 60_000);
-    return real.call(this, { ...record, headers: { ...record.headers, due } });
+    return real.call(this, Object.assign(record, { headers: { ...record.headers, due } }));
   })();
 }

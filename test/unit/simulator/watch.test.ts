@@ -7,11 +7,14 @@ import { aSuccess, rowsOf } from '../../support/successes';
 /** The checks of a simulation find each kind of violation. */
 
 function aBook() {
-  const book = new Book(new Figures(1_000));
+  const book = new Book(new Figures(1_000), { tiersMs: [100], marginMs: 0 });
   const wrong = () => [...book.violations.keys()];
   return { book, wrong };
 }
 
+const URL = 'https://a.example';
+const sent = (book: Book, delivery: string, nowMs: number) =>
+  book.sent({ delivery, url: URL }, nowMs);
 const attempted = (delivery: string, outcome: string) => ({
   topic: ATTEMPTS,
   key: delivery,
@@ -34,7 +37,8 @@ describe('the book of deliveries', () => {
     const { book, wrong } = aBook();
     const id = book.bear('a', 0, 1_000);
     const done = book.taken(id);
-    book.sent(id, 5);
+    sent(book, id, 5);
+    book.answered(id, URL, 0, 8);
     book.written(attempted(id, 'retry'), 10);
     book.written(waiting(id, 1), 10);
     done();
@@ -42,7 +46,7 @@ describe('the book of deliveries', () => {
     book.written(waiting(id, 1, DUE), 20);
     returned();
     const again = book.taken(id);
-    book.sent(id, 30);
+    sent(book, id, 30);
     book.written(attempted(id, 'delivered'), 40);
     again();
     expect([wrong(), book.open]).toEqual([[], 0]);
@@ -78,14 +82,51 @@ describe('the book of deliveries', () => {
         book.taken(id);
       },
     ],
-    ['sent what was not held', (book, id) => void book.sent(id, 1)],
+    [
+      'attempted before the time asked for',
+      (book, id) => {
+        book.taken(id);
+        sent(book, id, 1);
+        book.answered(id, URL, 500, 2);
+        sent(book, id, 501);
+      },
+    ],
+    [
+      'two attempts at the same time',
+      (book, id) => {
+        book.taken(id);
+        sent(book, id, 1);
+        sent(book, id, 2);
+      },
+    ],
+    [
+      'sent to a URL that is off',
+      (book, id) => {
+        book.taken(id);
+        book.invariants.switchedOff(URL);
+        sent(book, id, 1);
+      },
+    ],
+    [
+      'attempted after its cancellation',
+      (book, id) => {
+        book.taken(id);
+        book.written(waiting(id, 1), 10);
+        book.cancelled(id, 20);
+        book.taken(id);
+        book.written(waiting(id, 1, DUE), 3_021);
+        book.taken(id);
+        sent(book, id, 3_022);
+      },
+    ],
+    ['sent what was not held', (book, id) => void sent(book, id, 1)],
     [
       'sent after its window',
       (book, id) => {
         book.taken(id);
-        book.sent(id, 900);
+        sent(book, id, 900);
         book.written(attempted(id, 'retry'), 900);
-        book.sent(id, 1_001);
+        sent(book, id, 1_001);
       },
     ],
     [
@@ -94,7 +135,7 @@ describe('the book of deliveries', () => {
         book.taken(id);
         book.written(waiting(id, 1, undefined, 'rate_limited'), 500);
         book.taken(id);
-        book.sent(id, 1_001);
+        sent(book, id, 1_001);
       },
     ],
     [
@@ -127,7 +168,7 @@ test('a delivery that waited for Waypost alone may be sent after its window', ()
   const { book, wrong } = aBook();
   const id = book.bear('a', 0, 1_000);
   book.taken(id);
-  book.sent(id, 2_010);
+  sent(book, id, 2_010);
   expect(wrong()).toEqual([]);
 });
 

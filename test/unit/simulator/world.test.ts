@@ -7,7 +7,9 @@ test.each(Array.from({ length: 6 }, (_, i) => i))(
   async (seed) => {
     const { figures, born, violations } = await new World(mix(seed)).run();
     expect(violations).toEqual({});
-    expect(figures.counted('all: delivered') + figures.counted('all: dead')).toBe(born);
+    const ends = ['delivered', 'dead', 'cancelled', 'cut off'];
+    const ended = ends.reduce((sum, end) => sum + figures.counted(`all: ${end}`), 0);
+    expect(ended).toBe(born);
   },
 );
 

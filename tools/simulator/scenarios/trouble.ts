@@ -3,8 +3,9 @@ import { type Finding, type Options, type Scenario } from '../scenario';
 import { World } from '../world';
 
 /**
- * Random mixes: no delivery is lost and no bound exceeded, for any behaviour of endpoints, and
- * whenever the process freezes.
+ * Random mixes: no delivery is lost, no bound exceeded and no standing invariant broken, for any
+ * behaviour of endpoints and users, and whenever a process freezes, a partition moves, a log is cut
+ * or a clock jumps.
  */
 
 const WORLDS = 500;
@@ -14,10 +15,18 @@ const NOTE_EVERY = 50;
 export const trouble: Scenario = {
   name: 'trouble',
   about:
-    '500 small worlds of random endpoints, sockets, tiers and standstills; their seeds ' +
-    'follow from --seed',
+    '500 small worlds of random endpoints, sockets, tiers, standstills, users, takeovers, cuts ' +
+    'and clocks; their seeds follow from --seed',
   async play(options) {
-    const sums = { born: 0, requests: 0, delivered: 0, dead: 0, mostHops: 0, latestMs: 0 };
+    const sums = {
+      born: 0,
+      requests: 0,
+      delivered: 0,
+      dead: 0,
+      cancelled: 0,
+      'cut off': 0,
+      mostHops: 0,
+    };
     const broken: Finding[] = [];
     const worlds = options.short ? WORLDS_SHORT : WORLDS;
     for (let i = 0; i < worlds; i++) {
@@ -31,7 +40,13 @@ export const trouble: Scenario = {
         { what: 'requests', value: sums.requests },
         { what: 'delivered', value: sums.delivered },
         { what: 'dead letters', value: sums.dead },
-        { what: 'neither', value: sums.born - sums.delivered - sums.dead, goal: { most: 0 } },
+        { what: 'cancelled', value: sums.cancelled },
+        { what: 'lost with the end of a log', value: sums['cut off'] },
+        {
+          what: 'none of these',
+          value: sums.born - sums.delivered - sums.dead - sums.cancelled - sums['cut off'],
+          goal: { most: 0 },
+        },
         {
           what: 'promises broken',
           value: broken.reduce((sum, { value }) => sum + value, 0),
@@ -60,7 +75,7 @@ async function one(
   const add = (name: string, value: number) => (sums[name] = (sums[name] ?? 0) + value);
   const most = (name: string, value: number) => (sums[name] = Math.max(sums[name] ?? 0, value));
   add('born', born);
-  for (const count of ['requests', 'delivered', 'dead']) {
+  for (const count of ['requests', 'delivered', 'dead', 'cancelled', 'cut off']) {
     add(count, figures.counted(`all: ${count}`));
   }
   most('mostHops', figures.counted('all: most hops'));

@@ -8,9 +8,13 @@
 {{- if and .root.Values.together (hasKey .root.Values.services .service) }}all{{ else }}{{ .service }}{{ end -}}
 {{- end }}
 
-{{/* The deployments, as a list in JSON. */}}
+{{/*
+The deployments, as a list in JSON: always the same six. With `together` the pod of all services has the deployment of
+control, and the other five have no pod. So a switch of `together` only changes objects that exist, and one that fails
+leaves none behind.
+*/}}
 {{- define "waypost.workloads" -}}
-{{- .Values.together | ternary (list "all") (list "ingest" "router" "delivery" "retry" "audiences" "control") | toJson -}}
+{{- list "ingest" "router" "delivery" "retry" "audiences" (.Values.together | ternary "all" "control") | toJson -}}
 {{- end }}
 
 {{/* The port of a pod for `http` or `health` of a service: its name, or its number where one pod has the ports of all. */}}
@@ -21,14 +25,15 @@
 {{- end }}
 
 {{/*
-The component of the pods that run a service. The pod of all services has the deployment of control. So Kubernetes ends the
-old pod before it starts the new one when `together` changes: never do two processes open the embedded database.
+The component of the pods of a `workload`, or of those that run a service. The pod of all services has the component of
+control, so Kubernetes ends the old pod before it starts the new one when `together` changes: never do two processes open
+the embedded database.
 */}}
 {{- define "waypost.component" -}}
-{{- include "waypost.workload" . | replace "all" "control" -}}
+{{- .workload | default (include "waypost.workload" .) | replace "all" "control" -}}
 {{- end }}
 
-{{/* The labels of the pods that run a service. */}}
+{{/* The labels of the pods of a workload, or of those that run a service. */}}
 {{- define "waypost.selector" -}}
 app.kubernetes.io/name: waypost
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -131,6 +136,15 @@ until `replicas` changes; the annotation waypost/replicas holds the value that h
 {{- if and .Values.persistence.enabled (not .Values.database.existingSecret) }}true{{ end -}}
 {{- end }}
 
+{{/*
+The size of the volume for the embedded database. A claim that exists keeps its size: most storage can neither shrink nor
+grow it, and Helm would fail half-way.
+*/}}
+{{- define "waypost.claimSize" -}}
+{{- $claim := lookup "v1" "PersistentVolumeClaim" .Release.Namespace (printf "%s-control" (include "waypost.name" .)) -}}
+{{- dig "spec" "resources" "requests" "storage" .Values.persistence.size $claim -}}
+{{- end }}
+
 {{/* The health port of a service, as in shared/runtime/settings.ts. */}}
 {{- define "waypost.healthPort" -}}
 {{- get (dict "ingest" "9401" "router" "9402" "delivery" "9403" "retry" "9404" "audiences" "9406" "control" "9405") . -}}
@@ -142,7 +156,12 @@ until `replicas` changes; the annotation waypost/replicas holds the value that h
 {{- if not .Values.kafka.brokers }}{{ fail "kafka.brokers is empty: name the brokers, host:port" }}{{ end -}}
 {{- if not .Values.secrets.existingSecret }}{{ fail "secrets.existingSecret is empty. Make one, and keep a copy of its secret-key:\n  kubectl create secret generic waypost --from-literal=admin-token=$(openssl rand -hex 32) --from-literal=secret-key=$(openssl rand -base64 32)" }}{{ end -}}
 {{- include "waypost.checkLogin" . -}}
+{{- include "waypost.checkSettings" . -}}
 {{- if .Values.together }}{{ include "waypost.checkTogether" . }}{{ end -}}
+{{- range $name := list "router" "delivery" "audiences" -}}
+{{- $replicas := get (get $.Values.services $name) "replicas" -}}
+{{- if gt (int $replicas) (int $.Values.kafka.partitions) }}{{ fail (printf "services.%s.replicas is more than kafka.partitions: the others would stand idle" $name) }}{{ end -}}
+{{- end -}}
 {{- range $name, $service := .Values.services -}}
 {{- with $service.autoscaling -}}
 {{- if and .enabled (has $name (list "router" "delivery" "audiences")) (gt (int .max) (int $.Values.kafka.partitions)) }}{{ fail (printf "services.%s.autoscaling.max is more than kafka.partitions: the others would stand idle" $name) }}{{ end -}}
@@ -157,6 +176,22 @@ until `replicas` changes; the annotation waypost/replicas holds the value that h
 {{- range $name := list "router" "delivery" -}}
 {{- if and (dig "autoscaling" "enabled" false (get $.Values.services $name)) (not $.Values.autoscaling.triggerAuthentication) (eq $.Values.kafka.sasl.mechanism "oauthbearer") $.Values.kafka.sasl.audience -}}
 {{ fail (printf "services.%s.autoscaling cannot log in to Kafka: KEDA knows neither tokens of service accounts nor the audience of a token. Name a TriggerAuthentication of yours with another login in autoscaling.triggerAuthentication" $name) }}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* Fails for a setting that the chart makes from another value: a container would have two variables of one name. */}}
+{{- define "waypost.checkSettings" -}}
+{{- $all := dict "settings" .Values.settings "topicsJob.env" .Values.topicsJob.env -}}
+{{- range $name, $service := .Values.services }}{{ $_ := set $all (printf "services.%s.env" $name) ($service.env | default dict) }}{{ end -}}
+{{- range $value, $settings := $all -}}
+{{- range $name, $_ := $settings -}}
+{{- $made := get ($.Files.Get "files/made-settings.yaml" | fromYaml) $name -}}
+{{- if and (not $made) (hasPrefix "KAFKA_SASL_" $name) }}{{ $made = "kafka.sasl" }}{{ end -}}
+{{- if and (not $made) (hasPrefix "KAFKA_SSL" $name) }}{{ $made = "kafka.tls" }}{{ end -}}
+{{- $traces := list "OTEL_EXPORTER_OTLP_ENDPOINT" "OTEL_TRACES_EXPORTER" "OTEL_METRICS_EXPORTER" "OTEL_LOGS_EXPORTER" "OTEL_TRACES_SAMPLER" "OTEL_TRACES_SAMPLER_ARG" -}}
+{{- if and $.Values.telemetry.otlpEndpoint (has $name $traces) }}{{ $made = "telemetry" }}{{ end -}}
+{{- if $made }}{{ fail (printf "%s.%s is made by the chart. Set %s instead" $value $name $made) }}{{ end -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
@@ -298,6 +333,10 @@ it as a variable: its version may be one that knows no file.
 - { name: WAYPOST_TOPIC_RETENTION, value: {{ include "waypost.pairs" $values.kafka.retention | quote }} }
 {{- end }}
 - { name: WAYPOST_DATA_DIR, value: /var/lib/waypost }
+{{- if eq .service "control" }}
+# `waypost doctor` in this pod asks every service.
+- { name: WAYPOST_HEALTH_HOST, value: {{ printf "%s-{service}" (include "waypost.name" .root) | quote }} }
+{{- end }}
 {{- /* Control warns of URLs that delivery will refuse. */}}
 {{- if and $values.allowedNetworks (has .service (list "delivery" "control" "all")) }}
 - { name: WAYPOST_ALLOWED_NETWORKS, value: {{ join "," $values.allowedNetworks | quote }} }

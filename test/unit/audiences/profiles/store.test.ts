@@ -14,7 +14,6 @@ import { cases } from '../../../support/cases';
 /** Compares the store on disk with a model of a few maps, also after it is closed and opened. */
 
 const USERS = ['ann', 'bob', 'dörte', 'ab', 'a', 'a\0b'];
-const INTERVALS = [1_000, 60_000];
 const DEFINITION = 'aud_1';
 const META: PartitionState = {
   ...NEW_PARTITION_STATE,
@@ -30,6 +29,8 @@ interface Change {
   user: string;
   /** null: the profile is deleted */
   traits: Record<string, string> | null;
+  /** the user has moved to another id */
+  left: boolean;
   due: number | undefined;
   touches: boolean;
   value: boolean | undefined;
@@ -40,6 +41,7 @@ const change: fc.Arbitrary<Change> = fc.record({
   traits: fc.option(fc.dictionary(fc.string({ maxLength: 5 }), fc.string({ maxLength: 40 })), {
     freq: 6,
   }),
+  left: fc.boolean(),
   due: fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined }),
   touches: fc.boolean(),
   value: fc.option(fc.boolean(), { nil: undefined }),
@@ -61,7 +63,6 @@ class Model {
   readonly profiles = new Map<string, Profile>();
   readonly due = new Map<string, number>();
   readonly touched = new Set<string>();
-  readonly members = new Set<string>();
   unsent: ValueChange[] = [];
   told = 0;
 
@@ -72,12 +73,13 @@ class Model {
       new Map<string, Profile | null>(),
       new Map<string, number | undefined>(),
     ];
-    for (const { user, traits, due: at, value } of new Map(
+    for (const { user, traits, left, due: at, value } of new Map(
       changes.map((each) => [each.user, each]),
     ).values()) {
       const profile: Profile = { t: { src: {} } };
       for (const [name, text] of Object.entries(traits ?? {})) profile.t!.src![name] = [text, 1];
-      if (traits && value !== undefined) {
+      if (left) profile.g = 1;
+      if (traits && value !== undefined && !left) {
         valueChanges.push({ sequence: ++this.told, user, definition: DEFINITION, value, atMs: 1 });
         profile.s = { [DEFINITION]: [value, 1, this.told] };
       } else if (traits && this.profiles.get(user)?.s) profile.s = this.profiles.get(user)!.s!;
@@ -85,17 +87,17 @@ class Model {
       due.set(user, traits ? at : undefined);
     }
     const users = [...new Set(changes.filter(({ touches }) => touches).map(({ user }) => user))];
-    for (const [user, profile] of profiles) this.#set(user, profile, due.get(user));
-    for (const user of users) this.touched.add(user);
-    for (const { user, value } of valueChanges) {
-      this.members[value === true ? 'add' : 'delete'](user);
+    for (const [user, profile] of profiles) {
+      this.#set(user, profile, due.get(user));
+      if (users.includes(user) || !profile) this.touched.delete(user);
+      if (users.includes(user) && profile) this.touched.add(user);
     }
     this.unsent.push(...valueChanges);
     const meta = { ...META, told: this.told };
     return {
       profiles,
       due,
-      touched: { users, intervalsMs: INTERVALS },
+      touched: new Set(users),
       moves: [],
       valueChanges,
       refused: 0,
@@ -107,11 +109,16 @@ class Model {
     this.due.delete(user);
     if (!profile) {
       this.profiles.delete(user);
-      this.members.delete(user);
       return;
     }
     this.profiles.set(user, profile);
     if (due !== undefined) this.due.set(user, due);
+  }
+
+  get members(): string[] {
+    return [...this.profiles].flatMap(([user, { g, s }]) =>
+      !g && s?.[DEFINITION]?.[0] === true ? user : [],
+    );
   }
 
   /** The results of all queries. */
@@ -127,11 +134,11 @@ class Model {
       behind: sorted(this.profiles.keys())
         .filter((user) => user > 'ab')
         .slice(0, 2),
-      touched: INTERVALS.map(() => sorted(this.touched)),
+      touched: [...this.touched],
       due: new Set(due.map(([user]) => user)),
       unsent: this.unsent.map(({ sequence, user, definition }) => ({ sequence, user, definition })),
       members: sorted(this.members),
-      counts: [this.profiles.size, this.members.size],
+      counts: [this.profiles.size, this.members.length],
     };
   }
 }
@@ -141,7 +148,7 @@ function allOf(store: Store): Model['all'] {
     profiles: USERS.map((user) => store.get(user)),
     users: store.users(undefined, 10),
     behind: store.users('ab', 2),
-    touched: INTERVALS.map((interval) => store.touched(interval, 10)),
+    touched: store.touched(0, 10).map(({ user }) => user),
     due: new Set(store.due(25, 10)),
     unsent: store.unsent(0),
     members: store.members(DEFINITION, undefined, 10),
@@ -155,11 +162,10 @@ async function act(store: Store, model: Model, what: Deed): Promise<Store> {
       store.write(model.step(what.changes));
       return store;
     case 'sync': {
-      const users = store.touched(INTERVALS[0]!, 10);
-      for (const intervalMs of INTERVALS) {
-        store.write({ ...model.step([]), synced: { intervalMs, users } });
-      }
-      model.touched.clear();
+      const last = store.touched(0, 2).at(-1)?.place ?? 0;
+      const synced = { places: { [DEFINITION]: last, aud_ahead: last + 1 }, looked: {} };
+      store.write({ ...model.step([]), synced });
+      for (const user of [...model.touched].slice(0, 2)) model.touched.delete(user);
       return store;
     }
     case 'sent':
@@ -196,7 +202,7 @@ test('the store counts users whose profiles are full, also after a reopening', a
   const write = (profiles: Record<string, Profile | null>) => {
     const step = {
       due: new Map(),
-      touched: { users: [], intervalsMs: [] },
+      touched: new Set<string>(),
       moves: [],
       valueChanges: [],
       refused: 0,
@@ -224,7 +230,11 @@ test.each([
 ])('a store that %s is not trusted', async (_, harm) => {
   const path = join(dir, 'store');
   const store = new Store(path);
-  store.write(new Model().step([{ user: 'ann', traits: {}, due: 1, touches: true, value: true }]));
+  store.write(
+    new Model().step([
+      { user: 'ann', traits: {}, left: false, due: 1, touches: true, value: true },
+    ]),
+  );
   await store.close();
   harm(path);
   const again = new Store(path);

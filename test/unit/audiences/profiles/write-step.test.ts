@@ -115,7 +115,6 @@ describe('the writer of steps', () => {
     source: 'src_1',
     syncEveryMs: 1_000,
     history: [],
-    uploads: [],
     counters: [],
     nothing: false,
     value: () => true,
@@ -156,7 +155,7 @@ describe('the writer of steps', () => {
         partition: 0,
         definitions: () => definitions,
         isLost: () => state.isLost,
-        now: () => NOW,
+        readUntilMs: () => NOW,
         log: createLog('test', 'silent'),
       },
     );
@@ -171,7 +170,9 @@ describe('the writer of steps', () => {
     ];
     expect(await writer.write(engine.apply(seen, NOW))).toBe(true);
     expect(writes.splice(0)).toEqual(['profiles.events', 'profiles', 'store']);
-    expect(await writer.write(engine.sync(1_000, NOW, 10))).toBe(true);
+    expect(
+      await writer.write(engine.sync({ ids: ['aud_1'], end: engine.lastTouch }, NOW, 10)),
+    ).toBe(true);
     expect(writes).toEqual(['profiles', 'store', 'messages', 'sent']);
     expect(await writer.write(undefined)).toBe(false);
   });

@@ -50,6 +50,17 @@ describe('audiences', () => {
     expect((await control.call('get', `/audiences/${id}`)).body).toEqual(made.body);
     expect((await control.call('delete', `/sources/${source}`)).status).toBe(409);
     expect((await control.call('post', `/sources/${source}/rotate-key`)).status).toBe(409);
+    const limits = { perSecond: 1 };
+    const patches = [
+      { enabled: false },
+      { name: 'x' },
+      { trust: 'server' },
+      { limits },
+      { blockedEvents: [] },
+    ];
+    for (const patch of [...patches, {}]) {
+      expect((await control.call('patch', `/sources/${source}`).send(patch)).status).toBe(409);
+    }
 
     expect((await control.call('delete', `/audiences/${id}`)).status).toBe(204);
     expect(await sourcesOf()).toEqual([]);
@@ -148,10 +159,10 @@ describe('uploaded members', () => {
       ['ann', true],
       ['bob', true],
       ['cyn', true],
+      [id, undefined],
     ]);
-    expect(entryOf(id).uploads).toEqual([
-      { number: put.body.upload, full: true, lines: 3, ranges: [[0, 3]] },
-    ]);
+    const upload = { number: put.body.upload, full: true, lines: 3 };
+    expect(entryOf(id).upload).toEqual(upload);
     const [, uploaded] = control.memory
       .records('config')
       .flatMap(({ key, headers }) =>
@@ -159,15 +170,16 @@ describe('uploaded members', () => {
       );
     expect(uploaded).toMatchObject({
       by: { id: 'admin' },
-      changes: [{ field: 'uploads', to: [{ number: put.body.upload, full: true, lines: 3 }] }],
+      changes: [{ field: 'upload', to: upload }],
     });
     const patch = await control
       .call('patch', `/audiences/${id}/members`)
       .send('{"remove":"ann"}\n{"add":"dan"}');
     expect(patch.body.upload).toBeGreaterThan(put.body.upload);
-    expect(entryOf(id).uploads!.map(({ full, ranges }) => [full, ranges])).toEqual([
-      [true, [[0, 3]]],
-      [false, [[3, 5]]],
+    const ends = lines().flatMap(([, event]) => (event.kind === 'uploaded' ? event : []));
+    expect(ends).toEqual([
+      { kind: 'uploaded', audience: id, upload: put.body.upload, full: true, from: 0 },
+      { kind: 'uploaded', audience: id, upload: patch.body.upload, full: false, from: 4 },
     ]);
   });
 
@@ -184,7 +196,8 @@ describe('uploaded members', () => {
       const answer = await control.call(method, `/audiences/${id}/members`).send(body);
       expect(answer.status).toBe(422);
       expect(answer.body.detail).toContain(detail);
-      expect(entryOf(id).uploads).toBeUndefined();
+      expect(entryOf(id).upload).toBeUndefined();
+      expect(lines().filter(([, { kind }]) => kind === 'uploaded')).toEqual([]);
     },
   );
 

@@ -42,7 +42,7 @@ async function control({ kafka }: MemoryLog): Promise<SyncLog> {
     config,
     now: () => NOW,
     log: pino({ level: 'silent' }),
-    status: (definition, revision) => status.of(definition, revision),
+    status: (definition, counted) => status.of(definition, counted),
     isCaughtUp: () => status.caughtUp,
   });
   await status.open(kafka, (error) => {
@@ -57,6 +57,7 @@ const said = (partition: number, syncAt: number, over: Partial<StatusValue> = {}
   const value: StatusValue = {
     definition: 'aud_1',
     partition,
+    partitions: PARTITIONS,
     at: new Date(syncAt + 1_000).toISOString(),
     revision: 2,
     phase: 'live',
@@ -135,4 +136,25 @@ test('syncs wait while the database is away', async () => {
   expect(await rows()).toEqual([]);
   await syncs.write();
   expect(await rows()).toMatchObject([summed]);
+});
+
+test('an audience is live once all partitions have reported and applied the last upload', async () => {
+  const memory = memoryLog();
+  const status = new ProfileStatus();
+  await status.open(memory.kafka, (error) => {
+    throw error;
+  });
+  stops.push(() => status.stop());
+  const of = () =>
+    status.of('aud_1', { revision: 2, upload: { number: 7, full: true, lines: 300 } });
+  const report = (partition: number, upload: number) =>
+    memory.append([said(partition, NOW, { upload })]);
+  report(0, 7);
+  report(1, 7);
+  await eventually(() => expect(of()).toMatchObject({ partitions: 2, phase: 'first_sync' }));
+  expect(of().upload).toBe(0);
+  report(2, 6);
+  await eventually(() => expect(of()).toMatchObject({ phase: 'first_sync', upload: 6 }));
+  report(2, 7);
+  await eventually(() => expect(of()).toMatchObject({ phase: 'live', upload: 7 }));
 });

@@ -85,14 +85,9 @@ test('a note shows that an address or a header changed, without its value', () =
 
 test('the note of an upload has the number of members and whether it replaces all others', () => {
   const audience = { id: 'aud_1', name: 'VIP' } as Kinds['audience'];
-  const upload = {
-    number: 7,
-    full: true,
-    lines: 120,
-    ranges: [[0, 60] as [number, number], [0, 60] as [number, number]],
-  };
-  expect(auditNote(by, audience, { ...audience, uploads: [upload] }).changes).toEqual([
-    { field: 'uploads', from: null, to: [{ number: 7, full: true, lines: 120 }] },
+  const upload = { number: 7, full: true, lines: 120 };
+  expect(auditNote(by, audience, { ...audience, upload }).changes).toEqual([
+    { field: 'upload', from: null, to: upload },
   ]);
 });
 

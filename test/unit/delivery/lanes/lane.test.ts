@@ -55,7 +55,7 @@ function setUp(options: Partial<LaneOptions> = {}, total = 1_000) {
   const refused: { name: string; refusal: Refusal | undefined }[] = [];
   const job = (
     name: string,
-    over: Partial<Pick<Job, 'due' | 'bytes' | 'urgent' | 'isLast' | 'record'>> = {},
+    over: Partial<Pick<Job, 'due' | 'bytes' | 'urgent' | 'insists' | 'isLast' | 'record'>> = {},
   ): Given => {
     const made: Given = {
       name,
@@ -64,6 +64,7 @@ function setUp(options: Partial<LaneOptions> = {}, total = 1_000) {
       due: false,
       ...over,
       start: () => started.push(made),
+      carries: () => false,
       refuse: (refusal) => refused.push({ name, refusal }),
     };
     return made;
@@ -102,6 +103,44 @@ describe('a lane', () => {
     ]);
     expect([lane.active, lane.queued, around.queued]).toEqual([4, 1, { count: 1, bytes: 10 }]);
     expect(names()).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  describe('while a probe is out, a job that a user sends now', () => {
+    const probing = () => {
+      const given = setUp();
+      fail(given.lane, given.job, 0);
+      const probe = given.job('probe');
+      expect(given.lane.offer(probe, 1_000)).toBe('started');
+      return { ...given, probe, asked: given.job('asked', { insists: 'always', due: true }) };
+    };
+
+    test('is the next request, however the probe ends', () => {
+      for (const signal of [TIMEOUT, FAILED, OK]) {
+        const { lane, names, refused, probe, asked } = probing();
+        expect(lane.offer(asked, 1_500)).toBe('queued');
+        expect(names().at(-1)).toBe('probe');
+        lane.freePlace(probe, 6_000, signal);
+        expect([names().at(-1), refused]).toEqual(['asked', []]);
+      }
+    });
+
+    test('is refused if another one is asked for already, or if its record is revoked', () => {
+      const { lane, names, refused, probe, asked, job } = probing();
+      lane.offer(asked, 1_500);
+      expect(lane.offer(job('second', { insists: 'always' }), 1_600)).toMatchObject({
+        reason: 'circuit_open',
+      });
+      expect(lane.remove(asked)).toBe(true);
+      lane.freePlace(probe, 6_000, FAILED);
+      expect([names().at(-1), refused]).toEqual(['probe', []]);
+
+      const record = { isRevoking: false };
+      const again = probing();
+      again.lane.offer(again.job('revoked', { insists: 'always', record }), 1_500);
+      record.isRevoking = true;
+      again.lane.clear();
+      expect(again.refused).toEqual([{ name: 'revoked', refusal: undefined }]);
+    });
   });
 
   test('a lane starts jobs up to its limit, and queues those that it can drain in time', () => {
@@ -489,6 +528,7 @@ describe('a burst for a healthy endpoint, in virtual time', () => {
         bytes: 1_000,
         due: hops[i]! > 0,
         refuse: away,
+        carries: () => false,
         start: () => {
           at(now + latencyMs(lane.active), () => {
             left--;

@@ -46,6 +46,7 @@ function setUp() {
         bytes: 10,
         due: false,
         start: () => started.push(job),
+        carries: () => false,
         refuse: () => undefined,
       };
       lanes.of(endpoint).offer(job, clock.at);

@@ -129,7 +129,18 @@ async function setUp({ rack = '' } = {}) {
     const { offset, leaderEpoch } = first!.partitions[0]!;
     return { node, offset, leaderEpoch, topicId: first!.topic, rack: input.rack };
   };
-  return { fetcher, partition, partitions, topic, fetches, events, current, asked, settle };
+  return {
+    fetcher,
+    leaders,
+    partition,
+    partitions,
+    topic,
+    fetches,
+    events,
+    current,
+    asked,
+    settle,
+  };
 }
 
 test('the first fetch begins at the last record read, and records behind it are passed on', async () => {
@@ -208,6 +219,19 @@ test('a new leader, or one elected again, compares the position', async () => {
   expect(asked()).toMatchObject({ node: OTHER, offset: 7, leaderEpoch: 2 });
 });
 
+test('an answer of the former leader proves nothing about the log of the new one', async () => {
+  const { current, topic, fetches, events, fetcher, partition, leaders, settle } = await setUp();
+  topic.partitions[0] = { leader: OTHER, epoch: 1 };
+  await leaders.refresh();
+  fetcher.wake();
+  await settle();
+  expect(fetches.map(({ node }) => node)).toEqual([LEADER, OTHER]);
+  await fetches[0]!.answer(records(4, 5));
+  expect([events, partition.position.isProven]).toEqual([[], false]);
+  await current().answer(records(4, 5));
+  expect(events).toEqual(['read 5']);
+});
+
 test('a topic that was made again is asked by its new id, for the last record read', async () => {
   const { asked, current, topic } = await setUp();
   await current().answer(records(4, 5, 6));
@@ -270,6 +294,14 @@ describe('a consumer that names its rack', () => {
     const gone = await onReplica();
     await gone.current().fail();
     expect(gone.asked()).toMatchObject({ node: LEADER, offset: 6, rack: '' });
+  });
+
+  test('asks a newly elected leader first: the replica may not have cut its log yet', async () => {
+    const { asked, current, topic, leaders } = await onReplica();
+    topic.partitions[0] = { leader: LEADER, epoch: 1 };
+    await leaders.refresh();
+    await current().answer(records(7));
+    expect(asked()).toMatchObject({ node: LEADER, leaderEpoch: 1, rack: '' });
   });
 
   test('asks the leader again after five minutes', async () => {

@@ -90,6 +90,16 @@ test('another member soon reads the partitions without a record in flight', asyn
   await time.run(time.now + 2_000, ended(second.consumption.stop(0)));
 });
 
+test('it does not wait for commits of a topic that was deleted', async () => {
+  const { world, first, stop, committed } = await setUp();
+  await pass(1_000);
+  world.counts.delete('t');
+  for (const record of first.open) record.done();
+  const isOver = stop(30_000);
+  await time.run(time.now + 2_000, isOver);
+  expect([isOver(), committed(0)?.offset]).toEqual([true, '0']);
+});
+
 /** @returns whether the work has ended */
 function ended(work: Promise<unknown>): () => boolean {
   let over = false;

@@ -1,0 +1,98 @@
+import { type GoesOn } from '../../../shared/api/operations';
+import { isUnderWay, waitEnd } from '../../../shared/model/reasons';
+import { probedBy } from '../../../shared/model/recall';
+import { type CircuitRow } from '../history/circuits';
+import { type DeliveryRow } from '../history/delivery-row';
+import { standing } from '../history/filter';
+import { type Health } from '../health/destination-health';
+import { lastErrorOf } from '../destinations/health';
+
+/** Decides what a delivery waits for, from its row and from what is known of its destination. Pure. */
+
+/** The present of a destination, which the row of a delivery does not know. Times: ms since 1970. */
+export interface AtDestination {
+  isPaused: boolean;
+  /** the circuits of its URLs that are on, if all of them are open; else empty */
+  away: readonly Pick<CircuitRow, 'at'>[];
+  /** undefined: it had no attempt yet */
+  health: Health | undefined;
+}
+
+export interface Now {
+  nowMs: number;
+  /** WAYPOST_RETRY_DELAYS */
+  tiersMs: readonly number[];
+}
+
+/**
+ * What waited for an answer is on its way within this time after it, ms: delivery asks for it at
+ * most every ten seconds.
+ */
+const SENT_WITHIN_MS = 10_000;
+
+/** @returns null for a delivery that has ended */
+export function goesOnOf(row: DeliveryRow, at: AtDestination, now: Now): GoesOn | null {
+  if (!isUnderWay(row.status)) return null;
+  const { reason } = standing(row, at.isPaused);
+  const plannedAt = row.nextAt ?? row.acceptedAt;
+  const goesOn = (
+    when: GoesOn['when'],
+    atMs: number | null,
+    nextCheckBy: number | null,
+  ): GoesOn => ({
+    when,
+    at: iso(atMs),
+    lastCheck: lastCheckOf(at.health),
+    nextCheckBy: iso(nextCheckBy),
+    givenUpAt: new Date(row.expiresAt).toISOString(),
+  });
+  // Whatever it waits for now, it then waits for the end of the pause.
+  if (at.isPaused) return goesOn('on_release', null, null);
+  const when = waitEnd(reason);
+  switch (when) {
+    case 'at':
+      // It keeps its plan while its endpoint is away, and is not sent before the endpoint answers.
+      return reason === 'backoff' && at.away.length > 0
+        ? goesOn('on_answer', plannedAt, Math.max(plannedAt, now.nowMs + SENT_WITHIN_MS))
+        : goesOn(when, reason === null ? row.acceptedAt : plannedAt, null);
+    case 'not_before':
+      return goesOn(when, plannedAt, null);
+    case 'on_answer':
+      return goesOn(when, null, nextCheckBy(row, reason, at, now));
+    case 'on_release':
+      return goesOn(when, null, null);
+  }
+}
+
+const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+
+/** The last failure, unless something was delivered since. */
+function lastCheckOf(health: Health | undefined): GoesOn['lastCheck'] {
+  const lastError = lastErrorOf(health);
+  if (!health?.error || lastError === null || (health.successAt ?? 0) >= health.error.at) {
+    return null;
+  }
+  return { ...lastError, url: health.error.url ?? null };
+}
+
+/** Returns by when the endpoint, its token endpoint or its proxy is asked again. */
+function nextCheckBy(
+  { nextAt, acceptedAt }: DeliveryRow,
+  reason: string | null,
+  { away, health }: AtDestination,
+  { nowMs, tiersMs }: Now,
+): number {
+  if (reason === 'circuit_open') {
+    const openedAt = Math.min(...away.map(({ at }) => at));
+    // Its endpoint has answered: the delivery is on its way.
+    if (!Number.isFinite(openedAt)) return nowMs + SENT_WITHIN_MS;
+    const lastMs = Math.max(openedAt, health?.error?.at ?? 0);
+    return Math.max(nowMs, probedBy(openedAt, lastMs));
+  }
+  // The delivery itself asks when its tier ends. No event says when a later tier ends, and none is
+  // longer than the outage.
+  if (nextAt !== null && nextAt > nowMs) return nextAt;
+  const since = health?.blocked?.failures[0]?.at ?? acceptedAt;
+  const [shortest, longest] = [Math.min(...tiersMs), Math.max(...tiersMs)];
+  return nowMs + Math.min(longest, Math.max(shortest, nowMs - since));
+}
