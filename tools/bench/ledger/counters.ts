@@ -110,7 +110,7 @@ function countCopies(): void {
   before(Buffer, 'from', (_self, [of]) => {
     if (of instanceof Uint8Array) copied(of.length);
   });
-  before(Buffer.prototype, 'copy', (self) => copied((self as Buffer).length));
+  before(Buffer.prototype as object, 'copy', (self) => copied((self as Buffer).length));
 }
 
 /** Adds what was allocated between collections, since the last call. */

@@ -1,0 +1,85 @@
+import { REQUEST } from './counters';
+import { type Ledger } from './ledger';
+
+/**
+ * What an idle second and a call may cost. A change that adds a request or a wake-up raises a number
+ * here, and says why beside it. Pure.
+ */
+
+/** At most this for each process. */
+interface Limit {
+  /** requests to Kafka */
+  requests: number;
+  /** absent: not limited */
+  wakeUps?: number;
+  /** JSON texts that are read and written */
+  json?: number;
+}
+
+export type Limits = Readonly<Record<string, Limit>>;
+
+/**
+ * For a second without calls. A reader asks once in five seconds, a lone member of a group beats
+ * once in two.
+ */
+export const IDLE: Limits = {
+  ingest: { requests: 0.5, wakeUps: 4 },
+  router: { requests: 1.5, wakeUps: 5 },
+  delivery: { requests: 1.5, wakeUps: 6 },
+  retry: { requests: 1.5, wakeUps: 5 },
+  audiences: { requests: 0.8, wakeUps: 4 },
+  // It looks for new attempts two to four times a second, so that they soon show.
+  control: { requests: 12, wakeUps: 45 },
+};
+
+/**
+ * For one of 50 calls a second. Ingest writes a message; the router reads it and writes a webhook;
+ * delivery reads that. They commit three times a second, and delivery writes ten rows a second.
+ */
+export const SELDOM: Limits = {
+  ingest: { requests: 1.1, wakeUps: 3, json: 3.2 },
+  router: { requests: 2.3, wakeUps: 4, json: 0.2 },
+  // Timers tick while its request is open.
+  delivery: { requests: 1.5, wakeUps: 5, json: 3.5 },
+  retry: { requests: 0.1, wakeUps: 0.3 },
+  audiences: { requests: 0.1, wakeUps: 0.3 },
+  control: { requests: 0.4, wakeUps: 1.5, json: 5 },
+};
+
+/** For a call at full speed: many calls share a request, the more the slower the machine is. */
+export const FULL_SPEED: Limits = {
+  ingest: { requests: 0.3, json: 3.1 },
+  router: { requests: 0.6, json: 0.1 },
+  delivery: { requests: 0.4, json: 2.5 },
+  retry: { requests: 0.05 },
+  audiences: { requests: 0.05 },
+  control: { requests: 0.3, json: 5 },
+};
+
+const DIGITS = 2;
+
+/** Returns what is above its limit, as sentences. */
+export function excess(ledger: Ledger, limits: Limits, unit: string): string[] {
+  return Object.entries(limits).flatMap(([process, { requests, wakeUps, json }]) => {
+    const counts = ledger[process] ?? {};
+    const asked = Object.entries(counts).filter(([name]) => name.startsWith(REQUEST));
+    const kinds = asked.map(([name, count]) => {
+      return `${name.slice(REQUEST.length)} ${count.toFixed(DIGITS)}`;
+    });
+    const texts = (counts['JSON texts read'] ?? 0) + (counts['JSON texts written'] ?? 0);
+    const measured: [what: string, count: number, limit: number | undefined][] = [
+      [`requests to Kafka (${kinds.join(', ')})`, sumOf(asked), requests],
+      ['wake-ups', counts['wake-ups'] ?? 0, wakeUps],
+      ['JSON texts', texts, json],
+    ];
+    return measured.flatMap(([what, count, limit]) =>
+      limit === undefined || count <= limit
+        ? []
+        : [`${process}: ${count.toFixed(DIGITS)} ${what} for ${unit}, above ${String(limit)}`],
+    );
+  });
+}
+
+export function sumOf(counts: readonly (readonly [name: string, count: number])[]): number {
+  return counts.reduce((total, [, count]) => total + count, 0);
+}
